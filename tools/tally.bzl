@@ -1,0 +1,129 @@
+"""The rules Tally's own packages are written with.
+
+A header `accuracy.h` in the package metrics/classification is included as
+<tally/metrics/classification/accuracy.h>, from every target that lists the
+library in its deps; packages do not say so themselves.
+"""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+
+# -Werror is in .bazelrc: it is meant for this repository, not for a project
+# that builds Tally with a compiler we have not met.
+_COPTS = [
+    "-std=c++17",
+    "-Wall",
+    "-Wextra",
+    "-Wshadow",
+    "-Wnon-virtual-dtor",
+    "-Woverloaded-virtual",
+    "-Wno-sign-compare",
+]
+
+# at::parallel_for runs serially unless the file that calls it is compiled
+# with -fopenmp.
+_OPENMP = ["-fopenmp"]
+
+def _include_prefix():
+    package = native.package_name()
+    return "tally/" + package if package else "tally"
+
+def tally_cc_library(
+        name,
+        srcs = [],
+        hdrs = [],
+        deps = [],
+        copts = [],
+        linkopts = [],
+        openmp = False,
+        **kwargs):
+    """A cc_library whose headers are seen under <tally/PACKAGE/...>.
+
+    Args:
+      name: the target's name.
+      srcs: sources, and headers that no other target may include.
+      hdrs: headers for other targets.
+      deps: libraries.
+      copts: appended to the project's compiler options.
+      linkopts: appended to the project's linker options.
+      openmp: set it where a source calls at::parallel_for.
+      **kwargs: visibility, testonly, alwayslink, tags and so on, as in
+        cc_library.
+    """
+    cc_library(
+        name = name,
+        srcs = srcs,
+        hdrs = hdrs,
+        copts = _COPTS + (_OPENMP if openmp else []) + copts,
+        include_prefix = _include_prefix(),
+        linkopts = (_OPENMP if openmp else []) + linkopts,
+        # No shared library beside each archive: it would only cost a link.
+        linkstatic = True,
+        deps = deps,
+        **kwargs
+    )
+
+def tally_cc_test(
+        name,
+        srcs,
+        deps = [],
+        copts = [],
+        linkopts = [],
+        openmp = False,
+        main = False,
+        size = "small",
+        env = {},
+        **kwargs):
+    """A GoogleTest program.
+
+    Args:
+      name: the target's name.
+      srcs: sources.
+      deps: libraries; GoogleTest and GoogleMock are added.
+      copts: appended to the project's compiler options.
+      linkopts: appended to the project's linker options.
+      openmp: set it where a source calls at::parallel_for.
+      main: set it where a source has a main() of its own.
+      size: as in cc_test; "small" stops the test after a minute.
+      env: variables of the test; OMP_NUM_THREADS is 1 unless given here.
+      **kwargs: data, args, tags, timeout and so on, as in cc_test.
+    """
+    cc_test(
+        name = name,
+        size = size,
+        srcs = srcs,
+        copts = _COPTS + (_OPENMP if openmp else []) + copts,
+        env = dict({"OMP_NUM_THREADS": "1"}, **env),
+        linkopts = (_OPENMP if openmp else []) + linkopts,
+        linkstatic = True,
+        deps = deps + ["@gtest//:gtest" if main else "@gtest//:gtest_main"],
+        **kwargs
+    )
+
+def tally_cc_binary(
+        name,
+        srcs,
+        deps = [],
+        copts = [],
+        linkopts = [],
+        openmp = False,
+        **kwargs):
+    """A program.
+
+    Args:
+      name: the target's name.
+      srcs: sources.
+      deps: libraries.
+      copts: appended to the project's compiler options.
+      linkopts: appended to the project's linker options.
+      openmp: set it where a source calls at::parallel_for.
+      **kwargs: visibility, data, testonly and so on, as in cc_binary.
+    """
+    cc_binary(
+        name = name,
+        srcs = srcs,
+        copts = _COPTS + (_OPENMP if openmp else []) + copts,
+        linkopts = (_OPENMP if openmp else []) + linkopts,
+        linkstatic = True,
+        deps = deps,
+        **kwargs
+    )
