@@ -1,0 +1,217 @@
+"""Repository rules that find LibTorch.
+
+Looked for in this order: $LIBTORCH, the cache that tools/bazel fills, a torch
+that python3 can import. The first found is used, and must be a version that
+Tally supports: a wrong one is an error rather than skipped, since the user who
+set LIBTORCH wants that one or none.
+"""
+
+_VERSION = "2.11"
+_CACHED = "libtorch-2.11.0-cpu"
+
+_ENVIRON = ["LIBTORCH", "TALLY_CACHE", "XDG_CACHE_HOME", "HOME", "PATH"]
+
+_HELP = """
+Run ./tools/bazel, which fetches one, or set LIBTORCH to the folder of a LibTorch {version} with include/ and lib/ in it (a Python package's torch folder is one).""".format(version = _VERSION)
+
+def _join(rctx, folder, relative):
+    return rctx.path("{}/{}".format(folder, relative))
+
+def _cache(rctx):
+    env = rctx.os.environ
+    if env.get("TALLY_CACHE"):
+        return env["TALLY_CACHE"]
+    if env.get("XDG_CACHE_HOME"):
+        return env["XDG_CACHE_HOME"] + "/tally"
+    return env.get("HOME", "/root") + "/.cache/tally"
+
+def _importable(rctx):
+    python = rctx.which("python3")
+    if not python:
+        return None
+    result = rctx.execute([python, "-c", """
+import importlib.util
+spec = importlib.util.find_spec("torch")
+print(spec.submodule_search_locations[0] if spec else "")
+"""])
+    return result.stdout.strip() if result.return_code == 0 else None
+
+def _find(rctx):
+    """Returns the root (a path) and where it was found, in words."""
+    given = rctx.os.environ.get("LIBTORCH")
+    if given:
+        return rctx.path(given), "LIBTORCH"
+    cached = rctx.path(_cache(rctx) + "/" + _CACHED)
+    if cached.exists:
+        return cached, "the cache"
+    importable = _importable(rctx)
+    if importable:
+        return rctx.path(importable), "python3's torch"
+    fail("No LibTorch was found." + _HELP)
+
+def _check_version(rctx, root, origin):
+    header = _join(rctx, root, "include/torch/headeronly/version.h")
+    found = {}
+    if header.exists:
+        for line in rctx.read(header).split("\n"):
+            words = line.split(" ")
+            if len(words) == 3 and words[1].startswith("TORCH_VERSION_M"):
+                found[words[1]] = words[2]
+    elif not _join(rctx, root, "include/torch").exists:
+        fail("{} (from {}) holds no LibTorch.{}".format(root, origin, _HELP))
+    version = "{}.{}".format(
+        found.get("TORCH_VERSION_MAJOR", "?"),
+        found.get("TORCH_VERSION_MINOR", "?"),
+    )
+    if version != _VERSION:
+        if version == "?.?":
+            version = "another version"
+        fail("{} (from {}) is LibTorch {}; Tally is built with {}.{}".format(
+            root,
+            origin,
+            version,
+            _VERSION,
+            _HELP,
+        ))
+
+def _needed(rctx, library):
+    """Returns the names of the libraries that a library is linked against."""
+    readelf = rctx.which("readelf")
+    if not readelf:
+        fail("readelf is missing; install binutils.")
+    result = rctx.execute([readelf, "-d", library])
+    if result.return_code != 0:
+        fail("{} cannot be read: {}".format(library, result.stderr))
+    return [
+        line.split("[")[1].split("]")[0]
+        for line in result.stdout.split("\n")
+        if "(NEEDED)" in line
+    ]
+
+def _library_folders(rctx, root):
+    """Where LibTorch's libraries and those of NVIDIA's Python packages are."""
+    folders = [root.get_child("lib")]
+    nvidia = root.dirname.get_child("nvidia")
+    if nvidia.exists:
+        for package in nvidia.readdir():
+            folder = package.get_child("lib")
+            if folder.exists:
+                folders.append(folder)
+    return folders
+
+def _link_libraries(rctx, root, names):
+    """Links libraries, and all that they need and LibTorch brings, into lib/.
+
+    Their own run paths lead nowhere once Bazel has linked them into a folder
+    of its own, so each is listed as a direct dependency.
+
+    Args:
+      rctx: the repository context.
+      root: LibTorch's folder.
+      names: file names, wanted in lib/.
+
+    Returns:
+      The names of all that were linked.
+    """
+    folders = _library_folders(rctx, root)
+    linked = []
+    wanted = list(names)
+
+    # The closure is small; Starlark has no while.
+    for _ in range(100):
+        if not wanted:
+            break
+        name = wanted.pop(0)
+        if name in linked:
+            continue
+        for folder in folders:
+            library = folder.get_child(name)
+            if library.exists:
+                rctx.symlink(library, "lib/" + name)
+                linked.append(name)
+                wanted += _needed(rctx, library)
+                break
+    return linked
+
+def _quoted(names):
+    return "".join(["        \"lib/{}\",\n".format(name) for name in names])
+
+# LibTorch's headers bring copies of other projects' headers with them. These
+# would stand in front of the projects' own.
+_FOREIGN_HEADERS = ["google", "nlohmann"]
+
+def _link_headers(rctx, root):
+    for entry in root.get_child("include").readdir():
+        if entry.basename not in _FOREIGN_HEADERS:
+            rctx.symlink(entry, "include/" + entry.basename)
+
+def _libtorch_impl(rctx):
+    root, origin = _find(rctx)
+    _check_version(rctx, root, origin)
+    libraries = _link_libraries(rctx, root, ["libtorch_cpu.so", "libc10.so"])
+    for name in ["libtorch_cpu.so", "libc10.so"]:
+        if name not in libraries:
+            fail("{} (from {}) has no lib/{}.{}".format(root, origin, name, _HELP))
+    _link_headers(rctx, root)
+    rctx.template(
+        "BUILD",
+        Label("//third_party:libtorch.BUILD.tpl"),
+        {"%{libraries}": _quoted(libraries)},
+    )
+
+libtorch_repository = repository_rule(
+    implementation = _libtorch_impl,
+    environ = _ENVIRON,
+    local = True,
+)
+
+_NCCL_HELP = """
+--config=nccl needs a LibTorch with CUDA and NCCL: install torch {version} with all its dependencies in a virtual environment, and set LIBTORCH to its torch folder.""".format(version = _VERSION)
+
+def _find_header(header, folders):
+    for folder in folders:
+        if folder.get_child(header).exists:
+            return folder
+    fail("{} is in none of: {}.{}".format(
+        header,
+        ", ".join([str(folder) for folder in folders]),
+        _NCCL_HELP,
+    ))
+
+def _libtorch_nccl_impl(rctx):
+    root, origin = _find(rctx)
+    _check_version(rctx, root, origin)
+    wanted = ["libtorch_cuda.so", "libc10_cuda.so"]
+    for name in wanted:
+        if not _join(rctx, root, "lib/" + name).exists:
+            fail("{} (from {}) has no lib/{}.{}".format(
+                root,
+                origin,
+                name,
+                _NCCL_HELP,
+            ))
+
+    nvidia = root.dirname.get_child("nvidia")
+    packages = nvidia.readdir() if nvidia.exists else []
+    folders = [package.get_child("include") for package in packages]
+    toolkit = rctx.os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    folders += [rctx.path(toolkit + "/include"), rctx.path("/usr/include")]
+    rctx.symlink(_find_header("cuda_runtime_api.h", folders), "include/cuda")
+    nccl = _find_header("nccl.h", folders)
+    rctx.symlink(nccl.get_child("nccl.h"), "include/nccl/nccl.h")
+
+    # What @libtorch has already is left to it: twice the same library on one
+    # command line would be found in two folders.
+    base = _link_libraries(rctx, root, ["libtorch_cpu.so", "libc10.so"])
+    libraries = _link_libraries(rctx, root, wanted)
+    rctx.template(
+        "BUILD",
+        Label("//third_party:libtorch_nccl.BUILD.tpl"),
+        {"%{libraries}": _quoted([x for x in libraries if x not in base])},
+    )
+
+libtorch_nccl_repository = repository_rule(
+    implementation = _libtorch_nccl_impl,
+    environ = _ENVIRON + ["CUDA_HOME"],
+    local = True,
+)
