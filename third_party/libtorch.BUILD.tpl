@@ -1,25 +1,12 @@
 package(default_visibility = ["//visibility:public"])
 
-# Each header costs every sandboxed compilation a link, so what only LibTorch's
-# own kernels include is left out.
-filegroup(
-    name = "headers",
-    srcs = glob(
-        ["include/**"],
-        exclude = [
-            "include/ATen/ops/*_meta_dispatch.h",
-            "include/ATen/ops/*_cuda_dispatch.h",
-            "include/ATen/ops/*_compositeexplicit*_dispatch.h",
-            "include/ATen/ops/*_compositeimplicit*_dispatch.h",
-        ],
-    ),
-)
-
 cc_library(
     name = "libtorch",
     srcs = [
 %{libraries}    ],
-    hdrs = [":headers"],
+    # A folder, not 11 000 files: sandboxing each compilation would cost more than
+    # compiling it.
+    textual_hdrs = ["include"],
     includes = [
         "include",
         "include/torch/csrc/api/include",
