@@ -4,8 +4,8 @@ cc_library(
     name = "libtorch",
     srcs = [
 %{libraries}    ],
-    # A folder, not 11 000 files: sandboxing each compilation would cost more than
-    # compiling it.
+    # One folder rather than 11 000 files: else sandboxing a compilation would
+    # cost more than the compilation.
     textual_hdrs = ["include"],
     includes = [
         "include",
