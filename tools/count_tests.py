@@ -3,9 +3,9 @@
 Usage: count_tests.py EVENTS BAZEL_STATUS FORMAT_STATUS
 
 EVENTS is Bazel's build event file. A test program counts as its test cases
-where it left a report of them, else as one. The format check is one more, and
-so is a build that failed without a failed test to show for it. Prints
-`N passed, N failed` and exits with 1 unless nothing failed.
+where it left a report of them, else as one. What was not built counts as one
+that failed, and the format check is one more. Prints `N passed, N failed` and
+exits with 1 unless nothing failed.
 """
 
 import collections
@@ -77,7 +77,7 @@ def main(path, bazel_status, format_status):
         with open(path, encoding="utf-8") as events:
             total, failures = count(events)
     except OSError:
-        total, failures = collections.Counter(), ["Bazel did not start"]
+        total, failures = collections.Counter(), []
     unbuilt = [line for line in failures if not line.startswith("failed:")]
     total["failed"] += len(unbuilt)
     if int(format_status) == 0:
@@ -85,7 +85,8 @@ def main(path, bazel_status, format_status):
     else:
         total["failed"] += 1
         failures.append("failed: tools/format --check")
-    if int(bazel_status) != 0 and not total["failed"]:
+    # 3 says that all was built and a test failed.
+    if int(bazel_status) not in (0, 3) and not unbuilt:
         total["failed"] += 1
         failures.append(f"Bazel's exit status is {bazel_status}")
 
