@@ -1,0 +1,207 @@
+#include "tally/sync/communicator.h"
+
+#include <c10/util/Exception.h>
+
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "tally/sync/transport_errors.h"
+
+namespace tally::sync {
+namespace {
+
+void check_tensor(const char* call, const char* name, const at::Tensor& tensor,
+                  c10::Device device) {
+  TORCH_CHECK_VALUE(tensor.defined(), call, ": ", name, " is undefined");
+  TORCH_CHECK_VALUE(tensor.device() == device, call, ": expected ", name,
+                    " on ", device, ", got ", tensor.device());
+  TORCH_CHECK_VALUE(tensor.is_contiguous(), call, ": expected a contiguous ",
+                    name, ", got strides ", tensor.strides());
+  TORCH_CHECK_VALUE(!tensor.requires_grad(), call, ": expected ", name,
+                    " without a graph; detach it first");
+}
+
+bool can_reduce(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kFloat:
+    case at::kDouble:
+    case at::kHalf:
+    case at::kBFloat16:
+    case at::kInt:
+    case at::kLong:
+    case at::kByte:
+    case at::kChar:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Whether nothing more can be sent after such an error.
+bool breaks_group(SyncErrorCode code) {
+  return code == SyncErrorCode::kPeerLost || code == SyncErrorCode::kTimeout ||
+         code == SyncErrorCode::kTransport;
+}
+
+class SingleProcessCommunicator final : public Communicator {
+ public:
+  SingleProcessCommunicator() : Communicator(0, 1, at::kCPU, kDefaultTimeout) {}
+  std::string describe() const override { return "single process"; }
+
+ protected:
+  void do_all_gather(const at::Tensor& input, at::Tensor& output,
+                     std::chrono::milliseconds) override {
+    output.view(-1).copy_(input.view(-1));
+  }
+  void do_all_reduce(at::Tensor&, ReduceOp,
+                     std::chrono::milliseconds) override {}
+  void do_broadcast(at::Tensor&, int, std::chrono::milliseconds) override {}
+};
+
+struct ProcessDefault {
+  std::mutex mutex;
+  std::shared_ptr<Communicator> communicator;
+};
+
+// Never destroyed: a group that is torn down among the destructors of statics
+// would have to wait for its threads while the process ends.
+ProcessDefault& process_default() {
+  static auto& value = *new ProcessDefault;
+  return value;
+}
+
+std::shared_ptr<Communicator>& thread_default() {
+  thread_local std::shared_ptr<Communicator> value;
+  return value;
+}
+
+}  // namespace
+
+Communicator::Communicator(int rank, int size, c10::Device device,
+                           std::chrono::milliseconds timeout)
+    : rank_(rank), size_(size), device_(device), timeout_(timeout) {
+  TORCH_CHECK_VALUE(size > 0, "expected a positive world size, got ", size);
+  TORCH_CHECK_VALUE(rank >= 0 && rank < size, "expected a rank below ", size,
+                    ", got ", rank);
+  set_timeout(timeout);
+}
+
+Communicator::~Communicator() = default;
+
+void Communicator::set_timeout(std::chrono::milliseconds timeout) {
+  TORCH_CHECK_VALUE(timeout.count() > 0, "expected a positive timeout, got ",
+                    timeout.count(), " ms");
+  timeout_ = timeout;
+}
+
+template <class Call>
+void Communicator::run(const char* name, const Timeout& timeout,
+                       const Call& call) {
+  auto details = [&] {
+    SyncErrorDetails d;
+    d.rank = rank_;
+    d.phase = name;
+    return d;
+  };
+  TORCH_CHECK_VALUE(!timeout || timeout->count() > 0, name,
+                    ": expected a positive timeout, got ", timeout->count(),
+                    " ms");
+  if (in_use_.exchange(true, std::memory_order_acquire)) {
+    throw SyncError(SyncErrorCode::kInvalidUse,
+                    "another thread is inside a collective of this "
+                    "communicator (" +
+                        describe() + ")",
+                    details());
+  }
+  struct Release {
+    std::atomic<bool>& flag;
+    ~Release() { flag.store(false, std::memory_order_release); }
+  } release{in_use_};
+  if (!broken_reason_.empty()) {
+    throw SyncError(SyncErrorCode::kGroupBroken,
+                    "the group can no longer be used since: " + broken_reason_,
+                    details());
+  }
+  ++collectives_;
+  try {
+    call(timeout.value_or(timeout_));
+  } catch (const SyncError& error) {
+    if (breaks_group(error.code())) broken_reason_ = error.message();
+    throw;
+  } catch (const std::exception& error) {
+    const std::string text = sync::describe(error);
+    broken_reason_ =
+        std::string(name) + " failed on " + describe() + ": " + text;
+    throw SyncError(classify_transport_message(text), broken_reason_,
+                    details());
+  }
+}
+
+void Communicator::all_gather(const at::Tensor& input, at::Tensor& output,
+                              Timeout timeout) {
+  check_tensor("all_gather", "input", input, device_);
+  check_tensor("all_gather", "output", output, device_);
+  TORCH_CHECK_VALUE(input.scalar_type() == output.scalar_type(),
+                    "all_gather: expected output of the input's dtype ",
+                    input.scalar_type(), ", got ", output.scalar_type());
+  TORCH_CHECK_VALUE(output.numel() == size_ * input.numel(),
+                    "all_gather: expected output of ", size_, " x ",
+                    input.numel(), " elements, got ", output.numel());
+  run("all_gather", timeout, [&](std::chrono::milliseconds limit) {
+    do_all_gather(input, output, limit);
+  });
+}
+
+void Communicator::all_reduce(at::Tensor& tensor, ReduceOp op,
+                              Timeout timeout) {
+  check_tensor("all_reduce", "tensor", tensor, device_);
+  TORCH_CHECK_VALUE(can_reduce(tensor.scalar_type()),
+                    "all_reduce: cannot reduce dtype ", tensor.scalar_type(),
+                    "; convert it to a floating dtype, int32, int64, int8 or "
+                    "uint8 first");
+  run("all_reduce", timeout, [&](std::chrono::milliseconds limit) {
+    do_all_reduce(tensor, op, limit);
+  });
+}
+
+void Communicator::broadcast(at::Tensor& tensor, int root, Timeout timeout) {
+  check_tensor("broadcast", "tensor", tensor, device_);
+  TORCH_CHECK_VALUE(root >= 0 && root < size_,
+                    "broadcast: expected a root below ", size_, ", got ", root);
+  run("broadcast", timeout, [&](std::chrono::milliseconds limit) {
+    do_broadcast(tensor, root, limit);
+  });
+}
+
+std::shared_ptr<Communicator> single_process_communicator() {
+  return std::make_shared<SingleProcessCommunicator>();
+}
+
+std::shared_ptr<Communicator> default_communicator() {
+  if (const auto& own = thread_default()) return own;
+  {
+    ProcessDefault& process = process_default();
+    std::lock_guard<std::mutex> lock(process.mutex);
+    if (process.communicator) return process.communicator;
+  }
+  // One for each thread: threads with metrics of their own, which is all that
+  // there is without a group, do not exclude each other.
+  thread_local const auto alone = single_process_communicator();
+  return alone;
+}
+
+void set_default_communicator(std::shared_ptr<Communicator> communicator) {
+  ProcessDefault& process = process_default();
+  std::lock_guard<std::mutex> lock(process.mutex);
+  process.communicator.swap(communicator);
+}
+
+CommunicatorGuard::CommunicatorGuard(std::shared_ptr<Communicator> communicator)
+    : previous_(std::exchange(thread_default(), std::move(communicator))) {}
+
+CommunicatorGuard::~CommunicatorGuard() {
+  thread_default() = std::move(previous_);
+}
+
+}  // namespace tally::sync

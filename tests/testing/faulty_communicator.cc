@@ -1,0 +1,45 @@
+#include "tally/tests/testing/faulty_communicator.h"
+
+#include <utility>
+
+namespace tally::testing {
+
+FaultyCommunicator::FaultyCommunicator(
+    std::shared_ptr<sync::Communicator> inner, Hook before)
+    : Communicator(inner->rank(), inner->size(), inner->device(),
+                   inner->timeout()),
+      inner_(std::move(inner)),
+      before_(std::move(before)) {}
+
+std::string FaultyCommunicator::describe() const {
+  return "faulty " + inner_->describe();
+}
+
+void FaultyCommunicator::do_all_gather(const at::Tensor& input,
+                                       at::Tensor& output,
+                                       std::chrono::milliseconds timeout) {
+  before_(collectives() - 1);
+  inner_->all_gather(input, output, timeout);
+}
+
+void FaultyCommunicator::do_all_reduce(at::Tensor& tensor, sync::ReduceOp op,
+                                       std::chrono::milliseconds timeout) {
+  before_(collectives() - 1);
+  inner_->all_reduce(tensor, op, timeout);
+}
+
+void FaultyCommunicator::do_broadcast(at::Tensor& tensor, int root,
+                                      std::chrono::milliseconds timeout) {
+  before_(collectives() - 1);
+  inner_->broadcast(tensor, root, timeout);
+}
+
+FaultyCommunicator::Hook fail_at(std::int64_t call, sync::SyncErrorCode code) {
+  return [=](std::int64_t current) {
+    if (current != call) return;
+    throw sync::SyncError(
+        code, "injected into collective " + std::to_string(call), {});
+  };
+}
+
+}  // namespace tally::testing

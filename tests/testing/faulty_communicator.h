@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tally/sync/communicator.h"
+
+namespace tally::testing {
+
+/// Passes collectives on to another communicator, after `before(call)`, where
+/// call counts from 0. What `before` throws takes the place of the collective:
+/// this is how a test makes the k-th one fail. To drop a rank, let it throw on
+/// one rank of run_thread_ranks and leave its function.
+class FaultyCommunicator final : public sync::Communicator {
+ public:
+  using Hook = std::function<void(std::int64_t call)>;
+
+  FaultyCommunicator(std::shared_ptr<sync::Communicator> inner, Hook before);
+
+  std::string describe() const override;
+
+ protected:
+  void do_all_gather(const at::Tensor& input, at::Tensor& output,
+                     std::chrono::milliseconds timeout) override;
+  void do_all_reduce(at::Tensor& tensor, sync::ReduceOp op,
+                     std::chrono::milliseconds timeout) override;
+  void do_broadcast(at::Tensor& tensor, int root,
+                    std::chrono::milliseconds timeout) override;
+
+ private:
+  std::shared_ptr<sync::Communicator> inner_;
+  Hook before_;
+};
+
+/// A hook that throws this at one call and lets the others pass.
+FaultyCommunicator::Hook fail_at(std::int64_t call, sync::SyncErrorCode code);
+
+}  // namespace tally::testing
