@@ -3,9 +3,9 @@
 Usage: count_tests.py EVENTS BAZEL_STATUS FORMAT_STATUS
 
 EVENTS is Bazel's build event file. A test program counts as its test cases
-where it left a report of them, else as one. What was not built counts as one
-that failed, and the format check is one more. Prints `N passed, N failed` and
-exits with 1 unless nothing failed.
+where it left a report of them, else as one. A test that was not built counts as
+one that failed, and the format check is one more. Prints `N passed, N failed`
+and exits with 1 unless nothing failed.
 """
 
 import collections
@@ -51,9 +51,10 @@ def attempt(result):
 
 
 def count(events):
-    """Returns the counts, and a line for each target that failed."""
+    """Returns the counts, and a line for each target that failed or broke."""
     last = {}  # A later attempt replaces an earlier one.
-    failures = []
+    is_test = {}
+    broken = set()
     for line in events:
         event = json.loads(line)
         kind = event.get("id", {})
@@ -61,36 +62,39 @@ def count(events):
             key = kind["testResult"]
             unit = (key["label"], key.get("run"), key.get("shard"))
             last[unit] = attempt(event["testResult"])
+        elif "configured" in event:
+            rule = event["configured"].get("targetKind", "")
+            is_test[kind["targetConfigured"]["label"]] = "_test " in rule
         elif "targetCompleted" in kind:
             if not event.get("completed", {}).get("success"):
-                failures.append(f"not built: {kind['targetCompleted']['label']}")
+                broken.add(kind["targetCompleted"]["label"])
     total = collections.Counter()
-    for (label, _, _), counts in last.items():
+    for counts in last.values():
         total += counts
-        if counts["failed"]:
-            failures.append(f"failed: {label}")
-    return total, failures
+    # A broken library counts through the tests that it took with it.
+    total["failed"] += sum(is_test.get(label, False) for label in broken)
+    lines = {f"not built: {label}" for label in broken}
+    lines |= {f"failed: {key[0]}" for key, c in last.items() if c["failed"]}
+    return total, sorted(lines)
 
 
 def main(path, bazel_status, format_status):
+    total, lines = collections.Counter(), []
     try:
         with open(path, encoding="utf-8") as events:
-            total, failures = count(events)
+            total, lines = count(events)
     except OSError:
-        total, failures = collections.Counter(), []
-    unbuilt = [line for line in failures if not line.startswith("failed:")]
-    total["failed"] += len(unbuilt)
+        pass  # Bazel did not start; its status says so.
+    if int(bazel_status) != 0 and not total["failed"]:
+        total["failed"] += 1
+        lines.append(f"Bazel's exit status is {bazel_status}")
     if int(format_status) == 0:
         total["passed"] += 1
     else:
         total["failed"] += 1
-        failures.append("failed: tools/format --check")
-    # 3 says that all was built and a test failed.
-    if int(bazel_status) not in (0, 3) and not unbuilt:
-        total["failed"] += 1
-        failures.append(f"Bazel's exit status is {bazel_status}")
+        lines.append("failed: tools/format --check")
 
-    for line in sorted(failures):
+    for line in lines:
         print(line)
     if total["skipped"] or total["disabled"]:
         print(f"{total['skipped']} skipped, {total['disabled']} disabled")
