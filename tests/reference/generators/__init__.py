@@ -1,0 +1,1 @@
+"""Generators of reference values, one module per family of metrics."""

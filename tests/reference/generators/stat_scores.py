@@ -1,0 +1,249 @@
+"""MulticlassAccuracy, MulticlassPrecision, MulticlassRecall and
+MulticlassF1Score."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn import metrics
+
+from .fixture import Case, Fixture, Options
+from .sampling import ROWS, join, rows_of, scores, seeded, split, targets
+
+NUM_CLASSES = 5
+SCORES = {"num_classes": NUM_CLASSES, "input": "scores"}
+LABELS = {"num_classes": NUM_CLASSES, "input": "labels"}
+AVERAGES = ("micro", "macro", "weighted", "none")
+Score = Callable[..., np.ndarray]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A case without its expected value: options and the joined inputs."""
+
+    name: str
+    options: Options
+    preds: np.ndarray
+    target: np.ndarray
+
+
+def fixtures() -> list[Fixture]:
+    """The fixtures of this module."""
+    source = "scikit-learn 1.9.1"
+    divisible = {
+        "MulticlassPrecision": metrics.precision_score,
+        "MulticlassRecall": metrics.recall_score,
+        "MulticlassF1Score": metrics.f1_score,
+    }
+    made = [Fixture("MulticlassAccuracy", source,
+                    [_case(s, _accuracy) for s in _setups("accuracy")])]
+    for name, function in divisible.items():
+        setups = _setups(name) + _zero_division_setups(name)
+        cases = [_case(s, function) for s in setups]
+        made.append(Fixture(name, source, cases))
+    return made
+
+
+def _accuracy(target: np.ndarray, preds: np.ndarray, *, average: str | None,
+              **kwargs) -> np.ndarray:
+    """Accuracy: correct / total, and per class tp / (tp + fn)."""
+    if average == "micro":
+        return metrics.accuracy_score(target, preds)
+    return metrics.recall_score(target, preds, average=average, **kwargs)
+
+
+def predicted_labels(preds: np.ndarray, target: np.ndarray,
+                     options: Options) -> np.ndarray:
+    """The predicted label of each target: [N, ...].
+
+    With top_k, a target among the k best scores counts as predicted; a sample
+    without it counts as predicted to be its best class.
+    """
+    if options["input"] == "labels":
+        return preds
+    rows = rows_of(preds)
+    best = np.argsort(-rows, axis=1)[:, :options.get("top_k", 1)]
+    flat = target.reshape(-1)
+    hit = (best == flat[:, None]).any(1)
+    return np.where(hit, flat, best[:, 0]).reshape(target.shape)
+
+
+def score(function: Score, preds: np.ndarray, target: np.ndarray,
+          options: Options) -> np.ndarray:
+    """The score of labels [N]: ignored ones leave, absent classes too."""
+    keep = target != options.get("ignore_index", np.iinfo("int64").min)
+    preds, target = preds[keep], target[keep]
+    average = options.get("average", "macro")
+    occurring = np.union1d(target, preds)
+    every = np.arange(options["num_classes"])
+    zero = options.get("zero_division", 0)
+    return np.asarray(function(
+        target, preds,
+        labels=occurring if average in ("macro", "weighted") else every,
+        average=None if average == "none" else average,
+        zero_division=np.nan if zero == "nan" else zero), dtype="float64")
+
+
+def _case(setup: Setup, function: Score) -> Case:
+    """The setup with its expected value."""
+    options = setup.options
+    batches = split(setup.preds, setup.target)
+    preds, target = join(batches)
+    labels = predicted_labels(preds, target.astype("int64"), options)
+    target = target.astype("int64")
+    if options.get("multidim_average") == "samplewise":
+        size = len(target)
+        expected = np.array([
+            score(function, p, t, options) for p, t in
+            zip(labels.reshape(size, -1), target.reshape(size, -1))])
+    else:
+        expected = score(function, labels.reshape(-1), target.reshape(-1),
+                         options)
+    return Case(setup.name, options, batches, expected,
+                _source(function, options))
+
+
+def _source(function: Score, options: Options) -> str:
+    """Where the expected value of a case comes from."""
+    average = options.get("average", "macro")
+    name = function.__name__
+    if function is _accuracy:
+        name = "accuracy_score" if average == "micro" else "recall_score"
+    text = f"sklearn.metrics.{name}"
+    if average in ("macro", "weighted"):
+        text += " over the classes in targets or predictions"
+    if options.get("top_k", 1) > 1:
+        text += "; top-k: the label is the target if it is in the top k, " \
+                "else the best class"
+    if options.get("multidim_average") == "samplewise":
+        text += "; per sample"
+    return text
+
+
+def _setup(metric: str, name: str, shape: tuple[int, ...] = (ROWS,),
+           classes: list[int] | None = None, dtype: str = "float32",
+           spread: float = 1.0, **options) -> Setup:
+    """Scores and targets; all classes occur as targets unless given."""
+    rng = seeded(metric, name)
+    classes = list(range(NUM_CLASSES)) if classes is None else classes
+    target = targets(rng, shape, classes)
+    preds = scores(rng, target, NUM_CLASSES, dtype, spread)
+    return Setup(name, {**SCORES, **options}, preds, target)
+
+
+def _label_setup(metric: str, name: str, shape: tuple[int, ...] = (ROWS,),
+                 dtype: str = "int64", **options) -> Setup:
+    """Labels on both sides; about half of the predictions are right."""
+    rng = seeded(metric, name)
+    target = targets(rng, shape, list(range(NUM_CLASSES)))
+    noise = rng.integers(0, NUM_CLASSES, shape)
+    preds = np.where(rng.random(shape) < 0.5, target, noise)
+    return Setup(name, {**LABELS, **options}, preds.astype(dtype),
+                 target.astype(dtype))
+
+
+def _absent(metric: str, name: str, **options) -> Setup:
+    """Class 1 is a target only, 3 is predicted only, 4 does not occur."""
+    rng = seeded(metric, name)
+    target = targets(rng, (ROWS,), [0, 1, 2])
+    preds = scores(rng, target, NUM_CLASSES)
+    preds[:, [1, 4]] -= 20
+    preds[[2, 9, 16], 3] += 20
+    return Setup(name, {**SCORES, **options}, np.round(preds, 2), target)
+
+
+def _ignored(metric: str, name: str, ignore_index: int,
+             shape: tuple[int, ...] = (ROWS,), **options) -> Setup:
+    """About a quarter of the targets ignored, never all of a sample's."""
+    rng = seeded(metric, name)
+    setup = _setup(metric, name, shape, ignore_index=ignore_index, **options)
+    mask = rng.random(shape) < 0.25
+    mask.reshape(len(mask), -1)[:, 0] &= len(shape) == 1
+    target = np.where(mask, ignore_index, setup.target)
+    if len(shape) > 1 and 0 <= ignore_index < NUM_CLASSES:
+        first = target.reshape(len(target), -1)[:, 0]
+        first[first == ignore_index] = ignore_index + 1
+    return Setup(name, setup.options, setup.preds, target)
+
+
+def _setups(metric: str) -> list[Setup]:
+    """The cases that all four metrics share."""
+    return (_average_setups(metric) + _ignore_setups(metric)
+            + _top_k_setups(metric) + _multidim_setups(metric)
+            + _dtype_setups(metric))
+
+
+def _average_setups(metric: str) -> list[Setup]:
+    setups = [_setup(metric, a, average=a) for a in AVERAGES]
+    setups += [_label_setup(metric, f"labels_{a}", average=a)
+               for a in AVERAGES]
+    setups += [_absent(metric, f"absent_{a}", average=a)
+               for a in ("macro", "weighted", "none")]
+    return setups
+
+
+def _ignore_setups(metric: str) -> list[Setup]:
+    setups = [_ignored(metric, f"ignore_inside_{a}", 2, average=a)
+              for a in AVERAGES]
+    setups += [_ignored(metric, f"ignore_outside_{a}", -100, average=a)
+               for a in AVERAGES]
+    return setups
+
+
+def _top_k_setups(metric: str) -> list[Setup]:
+    setups = [_setup(metric, f"top2_{a}", average=a, top_k=2)
+              for a in AVERAGES]
+    return setups + [
+        _setup(metric, "top3_macro", average="macro", top_k=3),
+        _setup(metric, "top3_none", average="none", top_k=3),
+        _ignored(metric, "top2_ignore_inside", 2, average="none", top_k=2),
+        _ignored(metric, "top2_ignore_outside", -100, average="micro",
+                 top_k=2),
+        _setup(metric, "top2_multidim", (ROWS, 3), average="macro", top_k=2),
+        _setup(metric, "top2_samplewise", (ROWS, 3), average="micro",
+               top_k=2, multidim_average="samplewise"),
+    ]
+
+
+def _multidim_setups(metric: str) -> list[Setup]:
+    samplewise = {"multidim_average": "samplewise"}
+    setups = [
+        _setup(metric, "multidim_macro", (ROWS, 3), average="macro",
+               multidim_average="global"),
+        _setup(metric, "multidim_2x2_micro", (ROWS, 2, 2), average="micro"),
+        _label_setup(metric, "multidim_labels", (ROWS, 2, 2),
+                     average="weighted"),
+        _ignored(metric, "multidim_ignore", -1, (ROWS, 3), average="none"),
+    ]
+    setups += [_setup(metric, f"samplewise_{a}", (ROWS, 4), average=a,
+                      **samplewise) for a in AVERAGES]
+    return setups + [
+        _label_setup(metric, "samplewise_labels", (ROWS, 2, 3),
+                     average="macro", **samplewise),
+        _ignored(metric, "samplewise_ignore_outside", -100, (ROWS, 4),
+                 average="macro", **samplewise),
+        _ignored(metric, "samplewise_ignore_inside", 1, (ROWS, 4),
+                 average="none", **samplewise),
+    ]
+
+
+def _dtype_setups(metric: str) -> list[Setup]:
+    close = _setup(metric, "float64_close_scores", dtype="float64",
+                   spread=1e-9, average="macro")
+    masked = _ignored(metric, "uint8_ignore_255", 255, (ROWS, 3),
+                      average="micro")
+    return [
+        _setup(metric, "float64", dtype="float64", average="macro"),
+        Setup(close.name, close.options, 1 + close.preds, close.target),
+        _setup(metric, "large_scores", spread=1e4, average="macro"),
+        _label_setup(metric, "int32_labels", dtype="int32", average="macro"),
+        Setup(masked.name, masked.options, masked.preds,
+              masked.target.astype("uint8")),
+    ]
+
+
+def _zero_division_setups(metric: str) -> list[Setup]:
+    """Values for undefined classes; NaN classes leave the averages."""
+    return [_absent(metric, f"zero_division_{value}_{average}",
+                    average=average, zero_division=value)
+            for value in (1, "nan") for average in AVERAGES[1:]]
