@@ -71,6 +71,7 @@ def tally_cc_test(
         openmp = False,
         main = False,
         size = "small",
+        data = [],
         env = {},
         **kwargs):
     """A GoogleTest program.
@@ -84,14 +85,19 @@ def tally_cc_test(
       openmp: set it where a source calls at::parallel_for.
       main: set it where a source has a main() of its own.
       size: as in cc_test; "small" stops the test after a minute.
+      data: files that the test reads.
       env: variables of the test; OMP_NUM_THREADS is 1 unless given here.
-      **kwargs: data, args, tags, timeout and so on, as in cc_test.
+      **kwargs: args, tags, timeout and so on, as in cc_test.
     """
     cc_test(
         name = name,
         size = size,
         srcs = srcs,
         copts = _COPTS + (_OPENMP if openmp else []) + copts,
+        data = data + select({
+            "//tools:tsan": ["//tools:tsan.supp"],
+            "//conditions:default": [],
+        }),
         env = dict({"OMP_NUM_THREADS": "1"}, **env),
         linkopts = (_OPENMP if openmp else []) + linkopts,
         linkstatic = True,
