@@ -5,9 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .fixture import Batch, Case, Fixture, Options
-from .sampling import ROWS, SIZES, normal, seeded, split
+from .sampling import ROWS, normal, seeded, split
 
-NAN = float("nan")
 SOURCE = "NumPy in float64, over the stored values"
 SUM = "numpy.sum of the values in float64"
 MEAN = "sum(weight * value) / sum(weight) in float64"
@@ -51,7 +50,7 @@ def _with_nan(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return value
 
 
-def _cancelling(rng: np.random.Generator) -> np.ndarray:
+def _cancelling() -> np.ndarray:
     """float32 ones and 1e8s that cancel: a float32 sum loses the ones."""
     value = np.ones(ROWS, "float32")
     value[[0, 5, 9]] = 1e8
@@ -66,7 +65,7 @@ def _scalars(rng: np.random.Generator, count: int) -> list[Batch]:
 
 def _nan_cases(metric: str, reduce: Reduce, source: str) -> list[Case]:
     """The NaN strategies on values alone."""
-    settings = {
+    settings: dict[str, Options] = {
         "nan_warn": {"nan_strategy": "warn"},
         "nan_ignore": {"nan_strategy": "ignore"},
         "nan_replace": {"nan_strategy": "replace", "nan_value": 0.5},
@@ -108,10 +107,9 @@ def _sum() -> Fixture:
 
     infinite = normal(seeded("SumMetric", "infinite"), (ROWS,))
     infinite[11] = np.inf
-    value = _cancelling(seeded("SumMetric", "cancellation"))
     large = (16777216 + np.arange(ROWS)).astype("int64")
     cases = _plain_cases("SumMetric", total, SUM) + [
-        _case("cancellation", split(value), total, SUM),
+        _case("cancellation", split(_cancelling()), total, SUM),
         _case("offset_1e8", split((1e8 + 8 * np.arange(ROWS))
                                   .astype("float32")), total, SUM),
         _case("large_integers", split(large), total, SUM),
@@ -208,10 +206,9 @@ def _broadcast_cases() -> list[Case]:
 
 
 def _mean() -> Fixture:
-    value = _cancelling(seeded("MeanMetric", "cancellation"))
     cases = (
         _plain_cases("MeanMetric", weighted_mean, MEAN)
-        + [_case("cancellation", split(value), weighted_mean, MEAN)]
+        + [_case("cancellation", split(_cancelling()), weighted_mean, MEAN)]
         + _weight_cases()
         + _broadcast_cases()
         + _nan_cases("MeanMetric", weighted_mean, MEAN)

@@ -13,6 +13,7 @@ BINNED = "sklearn.metrics.roc_auc_score of each score's number of " \
          "thresholds at or below it"
 UNDEFINED = "by definition: NaN without both classes"
 NUM_CLASSES = 4
+Thresholds = int | list[float] | None
 
 
 def fixtures() -> list[Fixture]:
@@ -22,8 +23,8 @@ def fixtures() -> list[Fixture]:
             Fixture("MulticlassAUROC", source, _multiclass_cases())]
 
 
-def area(scores: np.ndarray, positive: np.ndarray, thresholds=None,
-         max_fpr: float | None = None) -> float:
+def area(scores: np.ndarray, positive: np.ndarray,
+         thresholds: Thresholds = None, max_fpr: float | None = None) -> float:
     """AUROC, exact or of the binned scores; NaN without both classes."""
     scores = scores.astype("float64")
     if len(np.unique(positive)) < 2:
@@ -71,7 +72,8 @@ def _binary_case(name: str, preds: np.ndarray, target: np.ndarray,
                 _source(expected, thresholds, options))
 
 
-def _source(expected, thresholds, options: Options) -> str:
+def _source(expected: np.ndarray | float, thresholds: Thresholds,
+            options: Options) -> str:
     """Where the expected value comes from."""
     if np.isnan(expected).all():
         return UNDEFINED
@@ -193,7 +195,7 @@ def _binary_undefined() -> list[Case]:
 
 
 def class_areas(preds: np.ndarray, labels: np.ndarray,
-                thresholds) -> np.ndarray:
+                thresholds: Thresholds) -> np.ndarray:
     """One class against the rest, for each class; preds is [N, C]."""
     return np.array([area(preds[:, c], labels == c, thresholds)
                      for c in range(preds.shape[1])])
@@ -248,7 +250,7 @@ def _multiclass_cases() -> list[Case]:
     data, case = _multiclass_data, _multiclass_case
     cases = []
     for average in ("macro", "weighted", "none"):
-        options = {"average": average}
+        options: Options = {"average": average}
         cases += [
             case(average, *data(average), **options),
             case(f"ties_{average}", *data(f"t_{average}", steps=12),

@@ -46,7 +46,7 @@ def encode_tensor(array: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _encode_number(value: np.generic) -> Any:
+def _encode_number(value: Any) -> Any:
     """A number that reads back as the same value of the same dtype."""
     if isinstance(value, np.bool_):
         return bool(value)
@@ -110,10 +110,10 @@ def _layout(value: Any, depth: int) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def _is_nested(value: Any, kind: type) -> bool:
+def _is_nested(value: Any, kind: type[dict] | type[list]) -> bool:
     """Whether value is a dict or list that holds cases, batches or tensors."""
-    if not isinstance(value, kind):
+    if not value or not isinstance(value, kind):
         return False
     if isinstance(value, dict):
         return any(key in value for key in ("cases", "batches", "inputs", ""))
-    return bool(value) and isinstance(value[0], dict)
+    return isinstance(value[0], dict)

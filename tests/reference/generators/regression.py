@@ -86,8 +86,8 @@ def _pearson_case(name: str, preds: np.ndarray, target: np.ndarray,
     """A case of PearsonCorrCoef, [N] or [N, num_outputs]."""
     batches = split(preds, target, sizes=sizes) if sizes \
         else split(preds, target)
-    joined = [x.reshape(len(x), -1) for x in join(batches)]
-    values = np.array([pearson(p, t) for p, t in zip(*(x.T for x in joined))])
+    outputs = [x.reshape(len(x), -1).T for x in join(batches)]
+    values = np.array([pearson(p, t) for p, t in zip(*outputs, strict=True)])
     source = UNDEFINED if np.isnan(values).all() else PEARSON
     if np.isnan(values).any() and not np.isnan(values).all():
         source += "; NaN for the output without variance"
@@ -118,7 +118,7 @@ def _pearson() -> Fixture:
                       num_outputs=2),
         _pearson_case("offset_1e6_float64",
                       *_pair(rng("offset64"), (ROWS,), "float64", 1e6)),
-        _pearson_case("tiny", *(1e-6 * x for x in plain)),
+        _pearson_case("tiny", 1e-6 * plain[0], 1e-6 * plain[1]),
         _pearson_case("linear", linear, 3 * linear + 2),
         _pearson_case("separate_ranges", steps,
                       (steps // 6 * 100 - steps).astype("float32")),

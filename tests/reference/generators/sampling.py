@@ -25,12 +25,13 @@ def split(*arrays: np.ndarray, sizes: tuple[int, ...] = SIZES) -> list[Batch]:
     assert all(len(a) == sum(sizes) for a in arrays)
     ends = np.cumsum(sizes)
     return [tuple(a[end - size:end] for a in arrays)
-            for size, end in zip(sizes, ends)]
+            for size, end in zip(sizes, ends, strict=True)]
 
 
 def join(batches: list[Batch]) -> Batch:
     """The inverse of split: each input over all batches."""
-    return tuple(np.concatenate(columns) for columns in zip(*batches))
+    return tuple(np.concatenate(columns) for columns in zip(*batches,
+                                                        strict=True))
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...],

@@ -95,7 +95,8 @@ def _case(setup: Setup, function: Score) -> Case:
         size = len(target)
         expected = np.array([
             score(function, p, t, options) for p, t in
-            zip(labels.reshape(size, -1), target.reshape(size, -1))])
+            zip(labels.reshape(size, -1), target.reshape(size, -1),
+                strict=True)])
     else:
         expected = score(function, labels.reshape(-1), target.reshape(-1),
                          options)
@@ -206,7 +207,7 @@ def _top_k_setups(metric: str) -> list[Setup]:
 
 
 def _multidim_setups(metric: str) -> list[Setup]:
-    samplewise = {"multidim_average": "samplewise"}
+    samplewise: Options = {"multidim_average": "samplewise"}
     setups = [
         _setup(metric, "multidim_macro", (ROWS, 3), average="macro",
                multidim_average="global"),
