@@ -9,6 +9,8 @@ set LIBTORCH wants that one or none.
 _VERSION = "2.11"
 _CACHED = "libtorch-2.11.0-cpu"
 
+_CPU = ["libtorch_cpu.so", "libc10.so"]
+
 _ENVIRON = ["LIBTORCH", "TALLY_CACHE", "XDG_CACHE_HOME", "HOME", "PATH"]
 
 _HELP = """
@@ -99,42 +101,46 @@ def _library_folders(rctx, root):
                 folders.append(folder)
     return folders
 
-def _link_libraries(rctx, root, names):
-    """Links libraries, and all that they need and LibTorch brings, into lib/.
+def _closure(rctx, root, names):
+    """Finds libraries, and all that they need and LibTorch brings.
 
     Their own run paths lead nowhere once Bazel has linked them into a folder
-    of its own, so each is listed as a direct dependency.
+    of its own, so each has to be listed as a direct dependency.
 
     Args:
       rctx: the repository context.
       root: LibTorch's folder.
-      names: file names, wanted in lib/.
+      names: file names.
 
     Returns:
-      The names of all that were linked.
+      A dictionary from file name to path; the first of names come first.
     """
     folders = _library_folders(rctx, root)
-    linked = []
+    found = {}
     wanted = list(names)
 
     # The closure is small; Starlark has no while.
-    for _ in range(100):
+    for _ in range(1000):
         if not wanted:
             break
         name = wanted.pop(0)
-        if name in linked:
+        if name in found:
             continue
         for folder in folders:
             library = folder.get_child(name)
             if library.exists:
-                rctx.symlink(library, "lib/" + name)
-                linked.append(name)
+                found[name] = library
                 wanted += _needed(rctx, library)
                 break
-    return linked
+    return found
 
-def _quoted(names):
-    return "".join(["        \"lib/{}\",\n".format(name) for name in names])
+def _link(rctx, libraries):
+    """Links libraries into lib/ and returns them as lines of a BUILD file."""
+    lines = ""
+    for name, path in libraries.items():
+        rctx.symlink(path, "lib/" + name)
+        lines += "        \"lib/{}\",\n".format(name)
+    return lines
 
 # LibTorch's headers bring copies of other projects' headers with them. These
 # would stand in front of the projects' own.
@@ -148,15 +154,15 @@ def _link_headers(rctx, root):
 def _libtorch_impl(rctx):
     root, origin = _find(rctx)
     _check_version(rctx, root, origin)
-    libraries = _link_libraries(rctx, root, ["libtorch_cpu.so", "libc10.so"])
-    for name in ["libtorch_cpu.so", "libc10.so"]:
+    libraries = _closure(rctx, root, _CPU)
+    for name in _CPU:
         if name not in libraries:
             fail("{} (from {}) has no lib/{}.{}".format(root, origin, name, _HELP))
     _link_headers(rctx, root)
     rctx.template(
         "BUILD",
         Label("//third_party:libtorch.BUILD.tpl"),
-        {"%{libraries}": _quoted(libraries)},
+        {"%{libraries}": _link(rctx, libraries)},
     )
 
 libtorch_repository = repository_rule(
@@ -200,14 +206,18 @@ def _libtorch_nccl_impl(rctx):
     nccl = _find_header("nccl.h", folders)
     rctx.symlink(nccl.get_child("nccl.h"), "include/nccl/nccl.h")
 
-    # What @libtorch has already is left to it: twice the same library on one
-    # command line would be found in two folders.
-    base = _link_libraries(rctx, root, ["libtorch_cpu.so", "libc10.so"])
-    libraries = _link_libraries(rctx, root, wanted)
+    # What @libtorch has already is left to it: the same library from two
+    # folders would be loaded twice.
+    base = _closure(rctx, root, _CPU)
+    libraries = {
+        name: path
+        for name, path in _closure(rctx, root, wanted).items()
+        if name not in base
+    }
     rctx.template(
         "BUILD",
         Label("//third_party:libtorch_nccl.BUILD.tpl"),
-        {"%{libraries}": _quoted([x for x in libraries if x not in base])},
+        {"%{libraries}": _link(rctx, libraries)},
     )
 
 libtorch_nccl_repository = repository_rule(
