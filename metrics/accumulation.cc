@@ -1,0 +1,268 @@
+#include "tally/metrics/accumulation.h"
+
+#include <ATen/ops/scalar_tensor.h>
+#include <c10/util/Exception.h>
+
+#include <exception>
+#include <utility>
+
+#include "tally/metrics/checkpoint.h"
+
+namespace tally::internal {
+namespace {
+
+at::Tensor as_tensor(const Field& field) {
+  switch (field.kind) {
+    case Field::Kind::kInt:
+      return at::scalar_tensor(field.as_int(), at::kLong);
+    case Field::Kind::kNumber:
+      return field.as_number().tensor().clone();
+    case Field::Kind::kTensor:
+      return field.as_tensor().defined() ? field.as_tensor().clone()
+                                         : at::Tensor();
+    case Field::Kind::kRows: {
+      const at::Tensor rows = field.as_rows().tensor();
+      return rows.defined() ? rows.clone() : rows;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Accumulation::Accumulation(Accumulation&& other) noexcept
+    : options_(std::move(other.options_)),
+      groups_(std::move(other.groups_)),
+      synced_(other.synced_),
+      current_value_(other.current_value_),
+      value_communicator_(other.value_communicator_) {}
+
+Accumulation& Accumulation::operator=(Accumulation&& other) noexcept {
+  options_ = std::move(other.options_);
+  groups_ = std::move(other.groups_);
+  synced_ = other.synced_;
+  current_value_ = other.current_value_;
+  value_communicator_ = other.value_communicator_;
+  return *this;
+}
+
+void Accumulation::add_group(std::string label, std::string key,
+                             AnyState identity) {
+  Group group;
+  group.label = std::move(label);
+  group.key = std::move(key);
+  group.identity = std::move(identity);
+  group.local = group.identity;
+  groups_.push_back(std::move(group));
+}
+
+void Accumulation::set_options(MetricOptions options) {
+  TORCH_CHECK(state() == MetricState::kEmpty, label(),
+              ": options can be changed only before the first update");
+  options_ = std::move(options);
+}
+
+std::shared_ptr<sync::Communicator> Accumulation::communicator() const {
+  return options_.communicator() ? options_.communicator()
+                                 : sync::default_communicator();
+}
+
+std::shared_ptr<sync::Communicator> Accumulation::other_ranks() const {
+  auto ranks = communicator();
+  return ranks->size() > 1 ? ranks : nullptr;
+}
+
+MetricState Accumulation::state() const {
+  if (synced_) return MetricState::kSynced;
+  for (const Group& group : groups_) {
+    if (group.update_count > 0) return MetricState::kUpdated;
+  }
+  return MetricState::kEmpty;
+}
+
+std::string Accumulation::label() const {
+  std::string text;
+  for (const Group& group : groups_) {
+    text += (text.empty() ? "" : ", ") + group.label;
+  }
+  return text;
+}
+
+void Accumulation::refuse_synced(const char* verb) const {
+  TORCH_CHECK(false, label(), ": ", verb,
+              " is not possible while synced; call unsync() first");
+}
+
+void Accumulation::refuse_concurrent() const {
+  TORCH_CHECK(false, label(),
+              " is used by two threads at once; expected one thread at a time");
+}
+
+void Accumulation::absorb(c10::ArrayRef<void*> batches) {
+  c10::SmallVector<PendingMerge, 1> merges;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    Group& group = groups_[i];
+    if (options_.compute_on_cpu()) {
+      Fields fields;
+      group.local.ops().fields(batches[i], fields);
+      move_to(fields, at::kCPU);
+    }
+    merges.emplace_back(group.local.ops(), group.local.data(), batches[i],
+                        group.label.c_str());
+  }
+  for (PendingMerge& merge : merges) merge.commit();
+  for (Group& group : groups_) ++group.update_count;
+  invalidate_value();
+}
+
+std::vector<sync::SyncItem> Accumulation::items(bool with_identity_only) const {
+  std::vector<sync::SyncItem> list;
+  for (const Group& group : groups_) {
+    list.push_back({group.label, group.key,
+                    with_identity_only ? AnyState() : group.local,
+                    group.identity, group.update_count});
+  }
+  return list;
+}
+
+sync::SyncResult Accumulation::merge_ranks(
+    const std::shared_ptr<sync::Communicator>& communicator, bool cached) {
+  sync::SyncOptions options;
+  options.timeout = options_.sync_timeout();
+  options.cached = cached;
+  return sync::sync_states(items(false), communicator, options);
+}
+
+std::vector<AnyState> Accumulation::merge_ranks(
+    const std::vector<AnyState>& batches,
+    const std::shared_ptr<sync::Communicator>& communicator) {
+  std::vector<sync::SyncItem> list = items(true);
+  for (std::size_t i = 0; i < list.size(); ++i) list[i].state = batches[i];
+  sync::SyncOptions options;
+  options.timeout = options_.sync_timeout();
+  options.flow = options_.gradient_flow();
+  return sync::sync_states(list, communicator, options).states;
+}
+
+void Accumulation::report_failure(
+    const std::exception& error,
+    const std::shared_ptr<sync::Communicator>& communicator) const {
+  sync::report_failure(label(), sync::describe(error), communicator,
+                       options_.sync_timeout());
+}
+
+void Accumulation::sync() {
+  TORCH_CHECK(!synced_, label(), ": sync() was called twice; call unsync()",
+              " before the next one");
+  const auto ranks = communicator();
+  if (ranks->size() > 1) {
+    sync::SyncResult result = merge_ranks(ranks, /*cached=*/false);
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      groups_[i].synced = std::move(result.states[i]);
+      groups_[i].synced_update_count = result.update_counts[i];
+    }
+  } else {
+    for (Group& group : groups_) {
+      group.synced = group.local;
+      group.synced_update_count = group.update_count;
+    }
+  }
+  synced_ = true;
+  invalidate_value();
+}
+
+void Accumulation::unsync() {
+  TORCH_CHECK(synced_, label(), ": unsync() without sync()");
+  for (Group& group : groups_) group.synced = AnyState();
+  synced_ = false;
+  invalidate_value();
+}
+
+void Accumulation::reset() {
+  for (Group& group : groups_) {
+    group.local = group.identity;
+    group.synced = AnyState();
+    group.update_count = 0;
+  }
+  synced_ = false;
+  invalidate_value();
+}
+
+void Accumulation::merge_state(const Accumulation& other) {
+  require_unsynced("merge_state");
+  other.require_unsynced("merge_state");
+  bool same = groups_.size() == other.groups_.size();
+  for (std::size_t i = 0; same && i < groups_.size(); ++i) {
+    same = groups_[i].key == other.groups_[i].key;
+  }
+  TORCH_CHECK_VALUE(same, label(), ": merge_state expected the same metrics ",
+                    "with the same options, got ", other.label());
+  std::vector<AnyState> from;
+  for (const Group& group : other.groups_) from.push_back(group.local);
+  c10::SmallVector<PendingMerge, 1> merges;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Group& group = groups_[i];
+    merges.emplace_back(group.local.ops(), group.local.data(), from[i].data(),
+                        group.label.c_str());
+  }
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    merges[i].commit();
+    groups_[i].update_count += other.groups_[i].update_count;
+  }
+  invalidate_value();
+}
+
+void Accumulation::copy_state(const Accumulation& other) {
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    groups_[i] = other.groups_[i];
+  synced_ = other.synced_;
+  invalidate_value();
+}
+
+void Accumulation::to(c10::Device device) {
+  for (Group& group : groups_) {
+    move_to(group.local.fields(), device);
+    if (group.synced.defined()) move_to(group.synced.fields(), device);
+  }
+  invalidate_value();
+}
+
+Results Accumulation::state_tensors() const {
+  Results results;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const std::string prefix =
+        groups_.size() == 1 ? "" : groups_[i].label + ".";
+    for (const Field& field : current(i).fields()) {
+      results.add(prefix + field.name, as_tensor(field));
+    }
+  }
+  return results;
+}
+
+std::string Accumulation::serialize() const {
+  std::vector<CheckpointEntry> entries;
+  for (const Group& group : groups_) {
+    entries.push_back(
+        {group.label, group.key, group.local, group.update_count});
+  }
+  return write_checkpoint(entries);
+}
+
+absl::Status Accumulation::deserialize(std::string_view bytes) {
+  std::vector<CheckpointEntry> entries;
+  for (const Group& group : groups_) {
+    entries.push_back({group.label, group.key, group.identity, 0});
+  }
+  const absl::Status status = read_checkpoint(bytes, entries);
+  if (!status.ok()) return status;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    groups_[i].local = std::move(entries[i].state);
+    groups_[i].update_count = entries[i].update_count;
+    groups_[i].synced = AnyState();
+  }
+  synced_ = false;
+  invalidate_value();
+  return absl::OkStatus();
+}
+
+}  // namespace tally::internal

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tally/state/state.h"
+
+namespace tally::internal {
+
+struct CheckpointEntry {
+  std::string label;
+  std::string key;
+  AnyState state;
+  std::int64_t update_count = 0;
+};
+
+/// The states as one envelope: magic, version, length, checksum, then each
+/// entry's label, key, schema, update count and fields.
+std::string write_checkpoint(const std::vector<CheckpointEntry>& entries);
+
+/// Fills the entries' states (fresh ones) and update counts. The checksum is
+/// verified before anything else is read. kDataLoss for bytes that are no
+/// intact envelope, kFailedPrecondition for another version or other metrics or
+/// options; then the entries are unchanged.
+absl::Status read_checkpoint(std::string_view bytes,
+                             std::vector<CheckpointEntry>& entries);
+
+/// Writes to a temporary file beside `path` and renames it, so that an older
+/// file survives whatever goes wrong.
+absl::Status write_file(const std::string& path, std::string_view bytes);
+absl::Status read_file(const std::string& path, std::string& bytes);
+
+}  // namespace tally::internal

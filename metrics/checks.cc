@@ -1,0 +1,49 @@
+#include "tally/metrics/checks.h"
+
+#include <ATen/core/grad_mode.h>
+#include <c10/util/Exception.h>
+
+namespace tally::internal {
+
+void check_defined(const char* input, const at::Tensor& tensor) {
+  TORCH_CHECK_VALUE(tensor.defined(), "expected a tensor as ", input,
+                    ", got an undefined one");
+}
+
+void check_floating(const char* input, const at::Tensor& tensor) {
+  check_defined(input, tensor);
+  TORCH_CHECK_TYPE(at::isFloatingType(tensor.scalar_type()), "expected ", input,
+                   " of a floating-point dtype, got ", tensor.scalar_type());
+}
+
+void check_integral(const char* input, const at::Tensor& tensor) {
+  check_defined(input, tensor);
+  TORCH_CHECK_TYPE(
+      at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true),
+      "expected ", input, " of an integer dtype, got ", tensor.scalar_type());
+}
+
+void check_same_shape(const char* a_input, const at::Tensor& a,
+                      const char* b_input, const at::Tensor& b) {
+  check_same_device(a_input, a, b_input, b);
+  TORCH_CHECK_VALUE(a.sizes() == b.sizes(), "expected ", a_input, " and ",
+                    b_input, " of the same shape, got ", a.sizes(), " and ",
+                    b.sizes());
+}
+
+void check_same_device(const char* a_input, const at::Tensor& a,
+                       const char* b_input, const at::Tensor& b) {
+  check_defined(a_input, a);
+  check_defined(b_input, b);
+  TORCH_CHECK_VALUE(a.device() == b.device(), "expected ", a_input, " and ",
+                    b_input, " on the same device, got ", a.device(), " and ",
+                    b.device());
+}
+
+bool is_plain(const at::Tensor& tensor) {
+  return tensor.is_cpu() && tensor.layout() == at::kStrided &&
+         tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg() &&
+         !(tensor.requires_grad() && at::GradMode::is_enabled());
+}
+
+}  // namespace tally::internal

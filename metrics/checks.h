@@ -1,0 +1,28 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+/// Checks that metrics share. Each throws before anything has changed; the
+/// message says what was expected of which input and what came, and the metric
+/// adds its name.
+namespace tally::internal {
+
+/// c10::ValueError unless the input is there.
+void check_defined(const char* input, const at::Tensor& tensor);
+/// c10::TypeError unless the input is of a floating-point dtype.
+void check_floating(const char* input, const at::Tensor& tensor);
+/// c10::TypeError unless the input is of an integer dtype; bool counts as one.
+void check_integral(const char* input, const at::Tensor& tensor);
+/// c10::ValueError unless both are defined, on the same device and of the same
+/// sizes.
+void check_same_shape(const char* a_input, const at::Tensor& a,
+                      const char* b_input, const at::Tensor& b);
+/// c10::ValueError unless both are on the same device.
+void check_same_device(const char* a_input, const at::Tensor& a,
+                       const char* b_input, const at::Tensor& b);
+
+/// Whether a plain loop over the tensor's memory is allowed: on the CPU,
+/// contiguous, and with no graph to be recorded.
+bool is_plain(const at::Tensor& tensor);
+
+}  // namespace tally::internal

@@ -1,0 +1,358 @@
+#pragma once
+
+#include <tuple>
+#include <utility>
+
+#include "tally/metrics/metric.h"
+
+namespace tally {
+
+/// Options of a metric that has none.
+struct NoOptions {
+  void visit(OptionVisitor&) {}
+};
+
+namespace internal {
+
+template <class Accumulator, class = void>
+struct OptionsOf {
+  using type = NoOptions;
+};
+template <class Accumulator>
+struct OptionsOf<Accumulator, std::void_t<typename Accumulator::Options>> {
+  using type = typename Accumulator::Options;
+};
+
+template <class Function>
+struct ObserveInputs;
+template <class State, class Accumulator, class... Args>
+struct ObserveInputs<State (Accumulator::*)(Args...) const> {
+  using type = std::tuple<std::decay_t<Args>...>;
+};
+
+template <class Options, class = void>
+struct HasValidate : std::false_type {};
+template <class Options>
+struct HasValidate<
+    Options, std::void_t<decltype(std::declval<const Options&>().validate(""))>>
+    : std::true_type {};
+
+template <class Accumulator, class = void>
+struct HasName : std::false_type {};
+template <class Accumulator>
+struct HasName<Accumulator, std::void_t<decltype(Accumulator::kName)>>
+    : std::true_type {};
+
+template <class Void, class Accumulator, class... Args>
+struct IsObservableImpl : std::false_type {};
+template <class Accumulator, class... Args>
+struct IsObservableImpl<
+    std::void_t<decltype(std::declval<const Accumulator&>().observe(
+        std::declval<const Args&>()...))>,
+    Accumulator, Args...> : std::true_type {};
+template <class Accumulator, class... Args>
+using IsObservable = IsObservableImpl<void, Accumulator, Args...>;
+
+[[noreturn]] void refuse_input_count(const char* metric, std::size_t least,
+                                     std::size_t most, std::size_t got);
+[[noreturn]] void refuse_input_type(const char* metric, std::size_t index,
+                                    const std::type_info& expected,
+                                    const std::type_info& got);
+std::string type_name(const std::type_info& type);
+
+}  // namespace internal
+
+/// A metric with its types: the class that metrics derive from.
+///
+/// `Accumulator` turns a batch into a state and is shared by every metric that
+/// evaluates the same state:
+///     struct AbsoluteError {
+///       struct State { Number sum; std::int64_t total = 0;
+///                      void fields(Fields& f) { f("sum", sum)("total", total);
+///                      } };
+///       State observe(const at::Tensor& preds, const at::Tensor& target)
+///       const;
+///     };
+/// It is made from the metric's options and MetricOptions, from the options
+/// alone, or from nothing, whichever it takes; `kName`, if it has one, stands
+/// for it in checkpoints. Trailing inputs of observe() may have defaults.
+///
+/// `Derived` adds what the value is and how it is called:
+///     struct MeanAbsoluteError final
+///         : MetricOf<MeanAbsoluteError, AbsoluteError, at::Tensor> {
+///       static constexpr const char* kName = "MeanAbsoluteError";
+///       static constexpr bool kIsDifferentiable = true;
+///       static constexpr std::optional<bool> kHigherIsBetter = false;
+///       at::Tensor evaluate(const State& s) const { return s.sum / s.total; }
+///     };
+/// The two constants may be left out (false; neither). All data lies in options
+/// and state: Derived has no members. examples/custom_metric is a whole one.
+///
+/// `Result` is an at::Tensor, Results, or a struct with visit(ResultParts&).
+template <class Derived, class Accumulator, class ResultType,
+          class OptionsType = typename internal::OptionsOf<Accumulator>::type>
+class MetricOf : public Metric {
+ public:
+  using State = typename Accumulator::State;
+  using Result = ResultType;
+  using Options = OptionsType;
+
+  static constexpr bool kIsDifferentiable = false;
+  static constexpr std::optional<bool> kHigherIsBetter = std::nullopt;
+
+  explicit MetricOf(Options options = Options(),
+                    MetricOptions metric_options = MetricOptions())
+      : Metric(std::move(metric_options)),
+        options_(checked(std::move(options))),
+        accumulator_(make_accumulator(options_, this->metric_options())) {
+    accumulation_.add_group(Derived::kName,
+                            key_of(options_, this->metric_options()),
+                            AnyState(state_ops<State>()));
+  }
+
+  const Options& options() const { return options_; }
+
+  /// See Metric::update.
+  template <class... Args>
+  void update(const Args&... args) {
+    const internal::Accumulation::Use use(accumulation_);
+    accumulation_.require_unsynced("update");
+    const at::NoGradGuard no_grad;
+    State batch = observe(internal::as_input(args)...);
+    accumulation_.absorb(&batch);
+  }
+
+  /// See Metric::forward_results.
+  template <class... Args>
+  Result forward(const Args&... args) {
+    const internal::Accumulation::Use use(accumulation_);
+    accumulation_.require_unsynced("forward");
+    const auto ranks = accumulation_.ranks_to_sync_on_step();
+    State batch = ranks ? observe_or_report(ranks, internal::as_input(args)...)
+                        : observe(internal::as_input(args)...);
+    Result result = ranks ? evaluate_over(ranks, batch)
+                          : derived().evaluate(std::as_const(batch));
+    finish_result(result);
+    Fields fields;
+    batch.fields(fields);
+    detach(fields);
+    accumulation_.absorb(&batch);
+    return result;
+  }
+
+  /// See Metric::compute_results.
+  Result compute() {
+    const internal::Accumulation::Use use(accumulation_);
+    const auto ranks = accumulation_.ranks_to_sync();
+    const bool cached = accumulation_.value_is_current(ranks.get());
+    if (ranks) {
+      const sync::SyncResult merged = accumulation_.merge_ranks(ranks, cached);
+      if (!merged.all_cached) keep(merged.states.front(), ranks.get());
+    } else if (!cached) {
+      keep(accumulation_.current(0), nullptr);
+    }
+    if (!metric_options().compute_with_cache()) return std::move(value_);
+    Result copy = value_;
+    ResultParts parts;
+    result_parts(copy, parts);
+    for (const auto& [name, part] : parts) {
+      if (part->defined()) *part = part->clone();
+    }
+    return copy;
+  }
+
+  /// The pure functions that update, forward and compute are made of:
+  /// `metric.evaluate(metric.observe(preds, target))` is the functional form.
+  template <class... Args>
+  State observe(const Args&... args) const {
+    try {
+      return accumulator_.observe(args...);
+    } catch (c10::Error& error) {
+      error.add_context(Derived::kName);
+      throw;
+    }
+  }
+
+  Results compute_results() override {
+    Results results;
+    add_result(compute(), "", results);
+    return results;
+  }
+  std::unique_ptr<Metric> clone() const override {
+    static_assert(sizeof(Derived) == sizeof(MetricOf),
+                  "a metric keeps all its data in options and state");
+    std::unique_ptr<Derived> copy;
+    if constexpr (std::is_constructible_v<Derived, const Options&,
+                                          const MetricOptions&>) {
+      copy = std::make_unique<Derived>(options_, metric_options());
+    } else {
+      copy = std::make_unique<Derived>();
+      copy->set_metric_options(metric_options());
+    }
+    copy->accumulation_.copy_state(accumulation_);
+    copy->dtype_ = dtype_;
+    return copy;
+  }
+  std::string name() const override { return Derived::kName; }
+  std::string repr() const override {
+    return std::string(Derived::kName) + "(" + options_repr(options_) + ")";
+  }
+  bool is_differentiable() const override { return Derived::kIsDifferentiable; }
+  std::optional<bool> higher_is_better() const override {
+    return Derived::kHigherIsBetter;
+  }
+  void set_metric_options(MetricOptions options) override {
+    const internal::Accumulation::Use use(accumulation_);
+    accumulator_ = make_accumulator(options_, options);
+    accumulation_.set_options(std::move(options));
+    accumulation_.group().key = key_of(options_, metric_options());
+  }
+  void observe_into(AnyState& fresh, Inputs inputs) const override {
+    observe_some<std::tuple_size_v<Tuple>>(fresh, inputs);
+  }
+  void evaluate_into(const AnyState& state, const std::string& name,
+                     Results& results) const override {
+    add_result(derived().evaluate(state.get<State>()), name, results);
+  }
+
+ protected:
+  MetricOf(MetricOf&&) noexcept = default;
+  MetricOf& operator=(MetricOf&&) noexcept = default;
+
+ private:
+  using Tuple =
+      typename internal::ObserveInputs<decltype(&Accumulator::observe)>::type;
+
+  const Derived& derived() const { return static_cast<const Derived&>(*this); }
+
+  static Options checked(Options options) {
+    if constexpr (internal::HasValidate<Options>::value) {
+      options.validate(Derived::kName);
+    }
+    return options;
+  }
+
+  static Accumulator make_accumulator(const Options& options,
+                                      const MetricOptions& metric_options) {
+    if constexpr (std::is_constructible_v<Accumulator, const Options&,
+                                          const MetricOptions&>) {
+      return Accumulator(options, metric_options);
+    } else if constexpr (std::is_constructible_v<Accumulator, const Options&>) {
+      return Accumulator(options);
+    } else {
+      return Accumulator();
+    }
+  }
+
+  static std::string key_of(const Options& options,
+                            const MetricOptions& metric_options) {
+    std::string name;
+    if constexpr (internal::HasName<Accumulator>::value) {
+      name = Accumulator::kName;
+    } else {
+      name = internal::type_name(typeid(Accumulator));
+    }
+    return name + "(" + options_state_key(options) + "; " +
+           options_state_key(metric_options) + ")";
+  }
+
+  template <class... Args>
+  State observe_or_report(const std::shared_ptr<sync::Communicator>& ranks,
+                          const Args&... args) {
+    try {
+      return observe(args...);
+    } catch (const std::exception& error) {
+      accumulation_.report_failure(error, ranks);
+      throw;
+    }
+  }
+
+  Result evaluate_over(const std::shared_ptr<sync::Communicator>& ranks,
+                       const State& batch) {
+    const std::vector<AnyState> merged =
+        accumulation_.merge_ranks({AnyState::of(batch)}, ranks);
+    return derived().evaluate(merged.front().template get<State>());
+  }
+
+  void keep(const AnyState& state, const sync::Communicator* ranks) {
+    accumulation_.invalidate_value();
+    value_ = derived().evaluate(state.get<State>());
+    finish_result(value_);
+    accumulation_.set_value_current(ranks);
+  }
+
+  void finish_result(Result& result) const {
+    if constexpr (std::is_same_v<Result, at::Tensor>) {
+      finish(result);
+    } else {
+      ResultParts parts;
+      result_parts(result, parts);
+      for (const auto& [name, part] : parts) finish(*part);
+    }
+  }
+
+  static void add_result(Result result, const std::string& name,
+                         Results& results) {
+    ResultParts parts;
+    result_parts(result, parts);
+    for (const auto& [part, value] : parts) {
+      const char* dot = name.empty() || part.empty() ? "" : ".";
+      results.add(name + dot + part, *value);
+    }
+  }
+
+  // Calls observe() with as many inputs as there are, if it takes so many.
+  template <std::size_t kCount>
+  void observe_some(AnyState& fresh, Inputs inputs) const {
+    if constexpr (callable(std::make_index_sequence<kCount>())) {
+      if (inputs.size() == kCount) {
+        call(fresh, inputs, std::make_index_sequence<kCount>());
+        return;
+      }
+    }
+    if constexpr (kCount > 0) {
+      observe_some<kCount - 1>(fresh, inputs);
+    } else {
+      internal::refuse_input_count(Derived::kName, least_inputs<0>(),
+                                   std::tuple_size_v<Tuple>, inputs.size());
+    }
+  }
+
+  template <std::size_t kCount>
+  static constexpr std::size_t least_inputs() {
+    if constexpr (callable(std::make_index_sequence<kCount>())) {
+      return kCount;
+    } else {
+      return least_inputs<kCount + 1>();
+    }
+  }
+
+  template <std::size_t... kIndex>
+  static constexpr bool callable(std::index_sequence<kIndex...>) {
+    return internal::IsObservable<
+        Accumulator, std::tuple_element_t<kIndex, Tuple>...>::value;
+  }
+
+  template <std::size_t... kIndex>
+  void call(AnyState& fresh, Inputs inputs,
+            std::index_sequence<kIndex...>) const {
+    fresh.get<State>() =
+        observe(input<std::tuple_element_t<kIndex, Tuple>>(inputs, kIndex)...);
+  }
+
+  template <class T>
+  static const T& input(Inputs inputs, std::size_t index) {
+    const T* value = inputs[index].template as<T>();
+    if (!value) {
+      internal::refuse_input_type(Derived::kName, index, typeid(T),
+                                  inputs[index].type());
+    }
+    return *value;
+  }
+
+  Options options_;
+  Accumulator accumulator_;
+  Result value_{};
+};
+
+}  // namespace tally

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+
+#include "tally/metrics/options.h"
+#include "tally/sync/communicator.h"
+#include "tally/sync/gradient_flow.h"
+
+namespace tally {
+
+/// What a metric does with NaN in its inputs. Each metric's header says what
+/// kPropagate and kIgnore mean there.
+enum class NanPolicy {
+  kPropagate,  ///< the result becomes NaN
+  kError,      ///< c10::ValueError, and nothing changes
+  kIgnore,     ///< samples with a NaN do not count
+};
+
+template <>
+struct EnumNames<NanPolicy> {
+  static constexpr const char* kNames[] = {"propagate", "error", "ignore"};
+};
+
+/// What every metric and collection can be told, besides its own options.
+///
+/// Example:
+///     MeanSquaredError mse({},
+///     MetricOptions().nan_policy(NanPolicy::kIgnore));
+struct MetricOptions {
+  /// forward() returns the value over the batches of all ranks, not only of
+  /// this one's. Default: false.
+  TORCH_ARG(bool, dist_sync_on_step) = false;
+  /// compute() returns the value over all ranks. Default: true.
+  TORCH_ARG(bool, sync_on_compute) = true;
+  /// compute() without an update in between returns what it returned before.
+  /// With several ranks a value is used again only if all of them have one.
+  /// Default: true.
+  TORCH_ARG(bool, compute_with_cache) = true;
+  /// The ranks to sync with. Default: null, which is
+  /// sync::default_communicator() at the time of each call.
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// The gradient of a synced forward() value; see sync::GradientFlow.
+  /// Default: kLocal.
+  TORCH_ARG(sync::GradientFlow, gradient_flow) = sync::GradientFlow::kLocal;
+  /// How long a sync may wait for the other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, sync_timeout) = {};
+  /// Check the values of inputs (labels in range and so on) in every update.
+  /// Shapes and dtypes are always checked. Default: true.
+  TORCH_ARG(bool, validate_args) = true;
+  /// Default: kPropagate.
+  TORCH_ARG(NanPolicy, nan_policy) = NanPolicy::kPropagate;
+  /// Keep what is accumulated on the CPU, whatever device inputs are on.
+  /// Default: false.
+  TORCH_ARG(bool, compute_on_cpu) = false;
+
+ public:
+  /// The part that shapes the state.
+  void visit(OptionVisitor& v) {
+    v("validate_args", validate_args_);
+    v("nan_policy", nan_policy_);
+    v("compute_on_cpu", compute_on_cpu_);
+  }
+};
+
+}  // namespace tally

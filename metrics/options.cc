@@ -1,0 +1,237 @@
+#include "tally/metrics/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <set>
+#include <sstream>
+
+namespace tally::internal {
+namespace {
+
+// The shortest text that reads back as the same double.
+std::string to_text(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value).ptr;
+  return std::string(buffer, end);
+}
+
+class Printer final : public OptionVisitor {
+ public:
+  explicit Printer(bool state_only) : state_only_(state_only) {}
+  OptionTexts take() { return std::move(texts_); }
+
+ protected:
+  void option(const char* name, bool& value, OptionRole role) override {
+    add(name, value ? "true" : "false", role);
+  }
+  void option(const char* name, std::int64_t& value, OptionRole role) override {
+    add(name, std::to_string(value), role);
+  }
+  void option(const char* name, double& value, OptionRole role) override {
+    add(name, to_text(value), role);
+  }
+  void option(const char* name, std::string& value, OptionRole role) override {
+    add(name, value, role);
+  }
+  void option(const char* name, std::optional<std::int64_t>& value,
+              OptionRole role) override {
+    add(name, value ? std::to_string(*value) : "none", role);
+  }
+  void option(const char* name, std::optional<double>& value,
+              OptionRole role) override {
+    add(name, value ? to_text(*value) : "none", role);
+  }
+  void option(const char* name, std::vector<double>& value,
+              OptionRole role) override {
+    std::string text = "[";
+    for (size_t i = 0; i < value.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + to_text(value[i]);
+    }
+    add(name, text + "]", role);
+  }
+  void choice(const char* name, std::size_t& index, const char* const* names,
+              std::size_t, OptionRole role) override {
+    add(name, names[index], role);
+  }
+
+ private:
+  void add(const char* name, std::string text, OptionRole role) {
+    if (state_only_ && role == OptionRole::kValue) return;
+    texts_.emplace_back(name, std::move(text));
+  }
+
+  bool state_only_;
+  OptionTexts texts_;
+};
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1,
+                         diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+class Parser final : public OptionVisitor {
+ public:
+  Parser(const std::string& owner,
+         const std::map<std::string, std::string>& texts)
+      : owner_(owner), texts_(texts) {}
+
+  void check_all_used() const {
+    for (const auto& [name, text] : texts_) {
+      if (known_.count(name) != 0) continue;
+      std::string nearest;
+      std::size_t best = std::numeric_limits<std::size_t>::max();
+      for (const std::string& candidate : known_) {
+        const std::size_t distance = edit_distance(name, candidate);
+        if (distance < best) {
+          best = distance;
+          nearest = candidate;
+        }
+      }
+      TORCH_CHECK_VALUE(
+          false, owner_, ": there is no option '", name, "'",
+          nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
+    }
+  }
+
+ protected:
+  void option(const char* name, bool& value, OptionRole) override {
+    const std::string* text = find(name);
+    if (!text) return;
+    if (*text != "true" && *text != "false") {
+      refuse(name, *text, "true or false");
+    }
+    value = *text == "true";
+  }
+  void option(const char* name, std::int64_t& value, OptionRole) override {
+    if (const std::string* text = find(name)) value = integer(name, *text);
+  }
+  void option(const char* name, double& value, OptionRole) override {
+    if (const std::string* text = find(name)) value = real(name, *text);
+  }
+  void option(const char* name, std::string& value, OptionRole) override {
+    if (const std::string* text = find(name)) value = *text;
+  }
+  void option(const char* name, std::optional<std::int64_t>& value,
+              OptionRole) override {
+    const std::string* text = find(name);
+    if (!text) return;
+    value = *text == "none" ? std::nullopt
+                            : std::make_optional(integer(name, *text));
+  }
+  void option(const char* name, std::optional<double>& value,
+              OptionRole) override {
+    const std::string* text = find(name);
+    if (!text) return;
+    value =
+        *text == "none" ? std::nullopt : std::make_optional(real(name, *text));
+  }
+  void option(const char* name, std::vector<double>& value,
+              OptionRole) override {
+    const std::string* text = find(name);
+    if (!text) return;
+    if (text->size() < 2 || text->front() != '[' || text->back() != ']') {
+      refuse(name, *text, "a list such as [0.1, 0.9]");
+    }
+    value.clear();
+    std::istringstream items(text->substr(1, text->size() - 2));
+    for (std::string item; std::getline(items, item, ',');) {
+      item.erase(0, item.find_first_not_of(' '));
+      value.push_back(real(name, item));
+    }
+  }
+  void choice(const char* name, std::size_t& index, const char* const* names,
+              std::size_t count, OptionRole) override {
+    const std::string* text = find(name);
+    if (!text) return;
+    const char* const* end = names + count;
+    const char* const* found = std::find(names, end, *text);
+    if (found == end) {
+      std::string all;
+      for (const char* const* it = names; it != end; ++it) {
+        all += (it == names ? "" : ", ") + std::string(*it);
+      }
+      refuse(name, *text, "one of " + all);
+    }
+    index = static_cast<std::size_t>(found - names);
+  }
+
+ private:
+  const std::string* find(const char* name) {
+    known_.insert(name);
+    const auto it = texts_.find(name);
+    return it == texts_.end() ? nullptr : &it->second;
+  }
+
+  [[noreturn]] void refuse(const char* name, const std::string& text,
+                           const std::string& expected) const {
+    TORCH_CHECK_VALUE(false, owner_, ": option '", name, "': expected ",
+                      expected, ", got '", text, "'");
+  }
+
+  std::int64_t integer(const char* name, const std::string& text) const {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, value);
+    if (parsed.ec != std::errc() || parsed.ptr != end) {
+      refuse(name, text, "an integer");
+    }
+    return value;
+  }
+
+  double real(const char* name, const std::string& text) const {
+    double value = 0;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, value);
+    if (parsed.ec != std::errc() || parsed.ptr != end) {
+      refuse(name, text, "a number");
+    }
+    return value;
+  }
+
+  const std::string& owner_;
+  const std::map<std::string, std::string>& texts_;
+  std::set<std::string> known_;
+};
+
+}  // namespace
+
+OptionTexts option_texts(void* options, Visit visit, bool state_only) {
+  Printer printer(state_only);
+  visit(options, printer);
+  OptionTexts texts = printer.take();
+  if (state_only) std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+std::string join_options(const OptionTexts& texts) {
+  std::string joined;
+  for (const auto& [name, text] : texts) {
+    joined += (joined.empty() ? "" : ", ") + name + "=" + text;
+  }
+  return joined;
+}
+
+void assign_options(void* options, Visit visit, const std::string& owner,
+                    const std::map<std::string, std::string>& texts) {
+  Parser parser(owner, texts);
+  visit(options, parser);
+  parser.check_all_used();
+}
+
+}  // namespace tally::internal

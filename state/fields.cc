@@ -1,0 +1,193 @@
+#include "tally/state/fields.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tally {
+namespace {
+
+const char* kind_name(Field::Kind kind) {
+  switch (kind) {
+    case Field::Kind::kInt:
+      return "int";
+    case Field::Kind::kNumber:
+      return "number";
+    case Field::Kind::kTensor:
+      return "tensor";
+    case Field::Kind::kRows:
+      return "rows";
+  }
+  return "unknown";
+}
+
+const char* merge_name(Merge merge) {
+  switch (merge) {
+    case Merge::kSum:
+      return "sum";
+    case Merge::kMin:
+      return "min";
+    case Merge::kMax:
+      return "max";
+    case Merge::kCat:
+      return "cat";
+  }
+  return "unknown";
+}
+
+template <class T>
+T merge_plain(const T& a, const T& b, Merge rule) {
+  using std::max;
+  using std::min;
+  switch (rule) {
+    case Merge::kMin:
+      return min(a, b);
+    case Merge::kMax:
+      return max(a, b);
+    default:
+      return a + b;
+  }
+}
+
+at::Tensor merged(const at::Tensor& a, const at::Tensor& b, Merge rule) {
+  switch (rule) {
+    case Merge::kMin:
+      return a.minimum(b);
+    case Merge::kMax:
+      return a.maximum(b);
+    default:
+      return a.add(b);
+  }
+}
+
+bool exclusively_owned(const at::Tensor& tensor) {
+  return tensor.use_count() == 1 && tensor.storage().use_count() == 1;
+}
+
+// Sums are the large states; minima and maxima are merged into a new tensor.
+bool merges_in_place(const at::Tensor& into, const at::Tensor& from,
+                     Merge rule) {
+  return rule == Merge::kSum && exclusively_owned(into) &&
+         !into.requires_grad() && !from.requires_grad();
+}
+
+void prepare_tensor(const Field& into, const Field& from, const char* owner) {
+  at::Tensor& a = into.as_tensor();
+  at::Tensor& b = from.as_tensor();
+  if (!b.defined()) return;
+  if (!a.defined()) {
+    if (!b.requires_grad() && !exclusively_owned(b)) b = b.clone();
+    from.replaces = true;
+    return;
+  }
+  TORCH_CHECK_VALUE(
+      a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() &&
+          a.device() == b.device(),
+      owner, ": state '", into.name, "' holds ", a.scalar_type(), " ",
+      a.sizes(), " on ", a.device(), ", expected the same, got ",
+      b.scalar_type(), " ", b.sizes(), " on ", b.device());
+  if (!merges_in_place(a, b, into.merge)) {
+    b = merged(a, b, into.merge);
+    from.replaces = true;
+  }
+}
+
+void commit_tensor(const Field& into, const Field& from) {
+  at::Tensor& a = into.as_tensor();
+  at::Tensor& b = from.as_tensor();
+  if (!b.defined()) return;
+  if (from.replaces) {
+    a = std::move(b);
+  } else {
+    a.add_(b);
+  }
+}
+
+}  // namespace
+
+std::string Fields::schema() const {
+  std::string text;
+  for (const Field& field : list_) {
+    text.append(field.name).append(":").append(kind_name(field.kind));
+    text.append(":").append(merge_name(field.merge)).append(";");
+  }
+  return text;
+}
+
+void prepare_merge(const Fields& into, const Fields& from, const char* owner) {
+  TORCH_INTERNAL_ASSERT(into.size() == from.size());
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    if (into[i].kind == Field::Kind::kTensor) {
+      prepare_tensor(into[i], from[i], owner);
+    } else if (into[i].kind == Field::Kind::kRows) {
+      Rows& rows = into[i].as_rows();
+      const Rows& more = from[i].as_rows();
+      rows.check_append(more, owner, into[i].name);
+      rows.reserve_for(more);
+    }
+  }
+}
+
+void commit_merge(const Fields& into, const Fields& from) {
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    const Field& a = into[i];
+    const Field& b = from[i];
+    switch (a.kind) {
+      case Field::Kind::kInt:
+        a.as_int() = merge_plain(a.as_int(), b.as_int(), a.merge);
+        break;
+      case Field::Kind::kNumber:
+        a.as_number() = merge_plain(a.as_number(), b.as_number(), a.merge);
+        break;
+      case Field::Kind::kTensor:
+        commit_tensor(a, b);
+        break;
+      case Field::Kind::kRows:
+        a.as_rows().append(b.as_rows());
+        break;
+    }
+  }
+}
+
+bool requires_grad(const Fields& fields) {
+  return std::any_of(fields.begin(), fields.end(), [](const Field& field) {
+    switch (field.kind) {
+      case Field::Kind::kInt:
+        return false;
+      case Field::Kind::kNumber:
+        return field.as_number().requires_grad();
+      case Field::Kind::kTensor:
+        return field.as_tensor().defined() && field.as_tensor().requires_grad();
+      case Field::Kind::kRows:
+        return field.as_rows().requires_grad();
+    }
+    return false;
+  });
+}
+
+void detach(const Fields& fields) {
+  for (const Field& field : fields) {
+    if (field.kind == Field::Kind::kNumber) {
+      field.as_number() = field.as_number().detach();
+    } else if (field.kind == Field::Kind::kTensor) {
+      at::Tensor& tensor = field.as_tensor();
+      if (tensor.defined() && tensor.requires_grad()) tensor = tensor.detach();
+    } else if (field.kind == Field::Kind::kRows) {
+      field.as_rows() = field.as_rows().detach();
+    }
+  }
+}
+
+void move_to(const Fields& fields, c10::Device device) {
+  for (const Field& field : fields) {
+    if (field.kind == Field::Kind::kNumber && !field.as_number().is_plain()) {
+      field.as_number() = Number(field.as_number().tensor().to(device));
+    } else if (field.kind == Field::Kind::kTensor &&
+               field.as_tensor().defined()) {
+      field.as_tensor() = field.as_tensor().to(device);
+    } else if (field.kind == Field::Kind::kRows) {
+      field.as_rows() = field.as_rows().to(device);
+    }
+  }
+}
+
+}  // namespace tally

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include <cstdint>
+#include <string>
+
+#include "tally/state/number.h"
+#include "tally/state/rows.h"
+
+namespace tally {
+
+/// How two values of a field become one. Every rule is associative; the
+/// default-constructed value (0, an undefined tensor, no rows) is the identity
+/// of kSum and kCat, and an undefined tensor that of kMin and kMax. A number
+/// that is merged by kMin or kMax starts at +infinity or -infinity.
+enum class Merge : std::uint8_t { kSum, kMin, kMax, kCat };
+
+/// One field of a state: its name, how it merges, and where it is.
+struct Field {
+  enum class Kind : std::uint8_t { kInt, kNumber, kTensor, kRows };
+
+  std::int64_t& as_int() const { return *static_cast<std::int64_t*>(value); }
+  Number& as_number() const { return *static_cast<Number*>(value); }
+  at::Tensor& as_tensor() const { return *static_cast<at::Tensor*>(value); }
+  Rows& as_rows() const { return *static_cast<Rows*>(value); }
+
+  const char* name;
+  Kind kind;
+  Merge merge;
+  void* value;
+  /// Set by prepare_merge: this already holds the merged value.
+  mutable bool replaces = false;
+};
+
+/// Collects the fields of a state, in order. A state type lists them:
+///
+///     struct State {
+///       tally::Number sum;
+///       std::int64_t total = 0;
+///       void fields(tally::Fields& f) { f("sum", sum)("total", total); }
+///     };
+///
+/// All work on states (merge, sync, save, move) goes over this list, so that
+/// none of it is compiled once more for each metric. A field's name, kind and
+/// merge are the same for every value of the state.
+class Fields {
+ public:
+  Fields& operator()(const char* name, std::int64_t& value,
+                     Merge merge = Merge::kSum) {
+    return add(name, Field::Kind::kInt, merge, &value);
+  }
+  Fields& operator()(const char* name, Number& value,
+                     Merge merge = Merge::kSum) {
+    return add(name, Field::Kind::kNumber, merge, &value);
+  }
+  /// A tensor of fixed shape, merged elementwise.
+  Fields& operator()(const char* name, at::Tensor& value,
+                     Merge merge = Merge::kSum) {
+    return add(name, Field::Kind::kTensor, merge, &value);
+  }
+  Fields& operator()(const char* name, Rows& value) {
+    return add(name, Field::Kind::kRows, Merge::kCat, &value);
+  }
+
+  const Field* begin() const { return list_.begin(); }
+  const Field* end() const { return list_.end(); }
+  std::size_t size() const { return list_.size(); }
+  const Field& operator[](std::size_t i) const { return list_[i]; }
+  void clear() { list_.clear(); }
+
+  /// "sum:number:sum;total:int:sum;": what two states must share to be merged.
+  std::string schema() const;
+
+ private:
+  Fields& add(const char* name, Field::Kind kind, Merge merge, void* value) {
+    list_.push_back({name, kind, merge, value, false});
+    return *this;
+  }
+
+  c10::SmallVector<Field, 8> list_;
+};
+
+/// Checks that every field of `from` can be merged into `into` (c10::ValueError
+/// that starts with `owner` and names the field) and does all that can fail, so
+/// that commit_merge cannot. Nothing in `into` changes; `from` is used up.
+void prepare_merge(const Fields& into, const Fields& from, const char* owner);
+/// Merges in place where `into` is the tensor's only owner, so that no tensor
+/// that somebody else holds is ever written to.
+void commit_merge(const Fields& into, const Fields& from);
+
+/// Whether any field carries a graph.
+bool requires_grad(const Fields& fields);
+/// Drops the graph of every field.
+void detach(const Fields& fields);
+/// Moves every tensor of every field.
+void move_to(const Fields& fields, c10::Device device);
+
+}  // namespace tally

@@ -1,0 +1,90 @@
+#include "tally/state/number.h"
+
+#include <ATen/ops/scalar_tensor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tally {
+namespace {
+
+// Both as tensors on the device of the one that is a tensor already.
+std::pair<at::Tensor, at::Tensor> tensors(const Number& a, const Number& b) {
+  at::Tensor left = a.tensor();
+  at::Tensor right = b.tensor();
+  if (a.is_plain()) left = left.to(right.device());
+  if (b.is_plain()) right = right.to(left.device());
+  return {left, right};
+}
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+Number::Number(const at::Tensor& tensor) {
+  TORCH_CHECK_VALUE(tensor.defined() && tensor.numel() == 1,
+                    "expected a tensor of one element, got ",
+                    tensor.defined() ? c10::str("sizes ", tensor.sizes())
+                                     : std::string("an undefined one"));
+  if (tensor.is_cpu() && !tensor.requires_grad()) {
+    value_ = read(tensor);
+  } else {
+    tensor_ = tensor.reshape({}).to(at::kDouble);
+  }
+}
+
+double Number::read(const at::Tensor& tensor) {
+  if (tensor.is_cpu() && tensor.scalar_type() == at::kDouble) {
+    return *tensor.const_data_ptr<double>();
+  }
+  return tensor.item().toDouble();
+}
+
+at::Tensor Number::tensor() const {
+  return is_plain() ? at::scalar_tensor(value_, at::kDouble) : tensor_;
+}
+
+Number Number::add(const Number& a, const Number& b) {
+  auto [x, y] = tensors(a, b);
+  return Number(x.add(y));
+}
+
+Number Number::subtract(const Number& a, const Number& b) {
+  auto [x, y] = tensors(a, b);
+  return Number(x.sub(y));
+}
+
+Number Number::multiply(const Number& a, const Number& b) {
+  auto [x, y] = tensors(a, b);
+  return Number(x.mul(y));
+}
+
+Number Number::divide(const Number& a, const Number& b) {
+  auto [x, y] = tensors(a, b);
+  return Number(x.div(y));
+}
+
+Number min(const Number& a, const Number& b) {
+  if (Number::both_plain(a, b)) {
+    if (std::isnan(a.value_) || std::isnan(b.value_)) return kNaN;
+    return std::min(a.value_, b.value_);
+  }
+  auto [x, y] = tensors(a, b);
+  return Number(x.minimum(y));
+}
+
+Number max(const Number& a, const Number& b) {
+  if (Number::both_plain(a, b)) {
+    if (std::isnan(a.value_) || std::isnan(b.value_)) return kNaN;
+    return std::max(a.value_, b.value_);
+  }
+  auto [x, y] = tensors(a, b);
+  return Number(x.maximum(y));
+}
+
+Number sqrt(const Number& a) {
+  return a.is_plain() ? Number(std::sqrt(a.value_)) : Number(a.tensor_.sqrt());
+}
+
+}  // namespace tally

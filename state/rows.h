@@ -1,0 +1,59 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace tally {
+
+/// Rows that grow by concatenation along dimension 0: the state of metrics
+/// that need every sample (exact curves, rank correlations).
+///
+/// Plain rows lie in one buffer with room to grow: appending copies them
+/// (never aliases the caller's tensor), the value is a view, and copies of the
+/// object share what is already written. Rows with a graph, which only the
+/// state of a single batch has, are kept as a list and concatenated on demand.
+/// Undefined (the default) is the identity of append.
+class Rows {
+ public:
+  Rows() = default;
+  /// The rows of one batch, not copied; a 0-dim tensor is one row.
+  explicit Rows(const at::Tensor& rows);
+
+  Rows(const Rows& other);
+  Rows& operator=(const Rows& other);
+  Rows(Rows&& other) noexcept = default;
+  Rows& operator=(Rows&& other) noexcept = default;
+
+  bool defined() const { return buffer_.defined() || !pieces_.empty(); }
+  std::int64_t size() const noexcept { return size_; }
+  /// [size(), ...]; undefined if undefined. Never written to by later appends.
+  at::Tensor tensor() const;
+  bool requires_grad() const;
+
+  /// Throws c10::ValueError, naming the owner and the field, unless `other` has
+  /// this one's dtype, device and row shape (or either is undefined).
+  void check_append(const Rows& other, const char* owner,
+                    const char* field) const;
+  /// Makes room, so that append(other) cannot fail. Nothing changes.
+  void reserve_for(const Rows& other);
+  void append(const Rows& other);
+
+  /// Without a graph, as one plain tensor.
+  Rows detach() const;
+  Rows to(c10::Device device) const;
+
+ private:
+  const at::Tensor& example() const {
+    return buffer_.defined() ? buffer_ : pieces_.front();
+  }
+
+  at::Tensor buffer_;               // plain rows; the first size_ are written
+  std::int64_t capacity_ = 0;       // rows that fit; 0 = not ours to write to
+  std::int64_t row_bytes_ = 0;      // of the buffer, when it is ours
+  std::vector<at::Tensor> pieces_;  // instead of the buffer: rows with a graph
+  std::int64_t size_ = 0;
+};
+
+}  // namespace tally

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+#include "tally/state/fields.h"
+
+namespace tally {
+
+namespace internal {
+template <class State, class = void>
+struct HasMerge : std::false_type {};
+template <class State>
+struct HasMerge<
+    State, std::void_t<decltype(State::merge(std::declval<const State&>(),
+                                             std::declval<const State&>()))>>
+    : std::true_type {};
+}  // namespace internal
+
+/// What can be done with a state whose type is not known: one small table per
+/// state type.
+///
+/// A state type is default-constructible (its identity under merge), copyable,
+/// and lists its fields. If they do not merge one by one, it has
+/// `static State merge(const State&, const State&)`, associative, which throws
+/// c10::ValueError for states that do not fit together.
+struct StateOps {
+  const std::type_info* type;
+  void* (*make)();
+  void* (*copy)(const void*);
+  void (*destroy)(void*);
+  void (*fields)(void*, Fields&);
+  /// `from` becomes merge(into, from); null: field by field.
+  void (*merge_from)(const void* into, void* from);
+  void (*swap)(void*, void*);
+};
+
+template <class State>
+const StateOps& state_ops() {
+  static const StateOps ops = [] {
+    StateOps o{};
+    o.type = &typeid(State);
+    o.make = []() -> void* { return new State(); };
+    o.copy = [](const void* s) -> void* {
+      return new State(*static_cast<const State*>(s));
+    };
+    o.destroy = [](void* s) { delete static_cast<State*>(s); };
+    o.fields = [](void* s, Fields& f) { static_cast<State*>(s)->fields(f); };
+    if constexpr (internal::HasMerge<State>::value) {
+      o.merge_from = [](const void* into, void* from) {
+        State& f = *static_cast<State*>(from);
+        f = State::merge(*static_cast<const State*>(into), f);
+      };
+    }
+    o.swap = [](void* a, void* b) {
+      std::swap(*static_cast<State*>(a), *static_cast<State*>(b));
+    };
+    return o;
+  }();
+  return ops;
+}
+
+/// An owned state of any type. Copies share tensors, which merging never
+/// writes to while they are shared.
+class AnyState {
+ public:
+  AnyState() = default;
+  explicit AnyState(const StateOps& ops) : ops_(&ops), state_(ops.make()) {}
+  template <class State>
+  static AnyState of(State state) {
+    AnyState any(state_ops<State>());
+    any.get<State>() = std::move(state);
+    return any;
+  }
+  AnyState(const AnyState& other)
+      : ops_(other.ops_),
+        state_(other.state_ ? ops_->copy(other.state_) : nullptr) {}
+  AnyState(AnyState&& other) noexcept
+      : ops_(other.ops_), state_(std::exchange(other.state_, nullptr)) {}
+  AnyState& operator=(AnyState other) noexcept {
+    std::swap(ops_, other.ops_);
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~AnyState() {
+    if (state_) ops_->destroy(state_);
+  }
+
+  bool defined() const noexcept { return state_ != nullptr; }
+  const StateOps& ops() const noexcept { return *ops_; }
+  void* data() noexcept { return state_; }
+  const void* data() const noexcept { return state_; }
+
+  /// REQUIRES: it holds a State.
+  template <class State>
+  State& get() {
+    return *static_cast<State*>(state_);
+  }
+  template <class State>
+  const State& get() const {
+    return *static_cast<const State*>(state_);
+  }
+
+  Fields fields() {
+    Fields list;
+    ops_->fields(state_, list);
+    return list;
+  }
+  /// For reading only.
+  Fields fields() const { return const_cast<AnyState*>(this)->fields(); }
+
+ private:
+  const StateOps* ops_ = nullptr;
+  void* state_ = nullptr;
+};
+
+/// A merge in two steps: the constructor checks and does all that can fail
+/// (c10::ValueError; nothing in `into` has changed), commit() finishes it. Both
+/// states must outlive it; `from` is used up.
+class PendingMerge {
+ public:
+  PendingMerge(const StateOps& ops, void* into, void* from, const char* owner);
+  void commit();
+
+ private:
+  const StateOps* ops_;
+  void* into_;
+  void* from_;
+  Fields into_fields_;
+  Fields from_fields_;
+};
+
+/// `into` becomes merge(into, from), or nothing changes and it throws.
+void merge(AnyState& into, AnyState from, const char* owner);
+
+}  // namespace tally

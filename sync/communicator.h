@@ -1,0 +1,119 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tally/sync/errors.h"
+
+namespace tally::sync {
+
+enum class ReduceOp { kSum, kMin, kMax };
+
+/// How long a collective may take; empty means the communicator's own.
+using Timeout = std::optional<std::chrono::milliseconds>;
+
+inline constexpr std::chrono::milliseconds kDefaultTimeout{60'000};
+
+/// The ranks that work together, and the few collectives that Tally needs.
+///
+/// All collectives block, are entered by every rank in the same order, and
+/// take contiguous tensors without a graph, on `device()`, of the same number
+/// of bytes on every rank: whoever calls them has agreed on sizes before (see
+/// exchange.h). They throw SyncError and nothing else. After kPeerLost,
+/// kTimeout or kTransport the group is finished: each later call throws
+/// kGroupBroken at once and repeats the reason.
+///
+/// Thread-safety: rank(), size(), device() from any thread. Collectives from
+/// one thread at a time; a second one that enters meanwhile gets kInvalidUse.
+class Communicator {
+ public:
+  virtual ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return size_; }
+  /// Where the tensors of collectives live: the CPU, but for NCCL.
+  c10::Device device() const noexcept { return device_; }
+
+  std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+  void set_timeout(std::chrono::milliseconds timeout);
+
+  /// `output` becomes the ranks' inputs, one after the other: it holds
+  /// size() * input.numel() elements of the input's dtype.
+  void all_gather(const at::Tensor& input, at::Tensor& output,
+                  Timeout timeout = {});
+  /// Reduces `tensor` over the ranks, in place; bit-equal on every rank.
+  void all_reduce(at::Tensor& tensor, ReduceOp op, Timeout timeout = {});
+  /// `tensor` becomes the root's, in place.
+  void broadcast(at::Tensor& tensor, int root, Timeout timeout = {});
+
+  /// Number of collectives entered so far, for tests and for the curious.
+  std::int64_t collectives() const noexcept { return collectives_; }
+  /// Why the group can no longer be used; empty while it can.
+  const std::string& broken_reason() const noexcept { return broken_reason_; }
+  /// For messages: for example "gloo rank 1 of 4".
+  virtual std::string describe() const = 0;
+
+ protected:
+  Communicator(int rank, int size, c10::Device device,
+               std::chrono::milliseconds timeout);
+
+  virtual void do_all_gather(const at::Tensor& input, at::Tensor& output,
+                             std::chrono::milliseconds timeout) = 0;
+  virtual void do_all_reduce(at::Tensor& tensor, ReduceOp op,
+                             std::chrono::milliseconds timeout) = 0;
+  virtual void do_broadcast(at::Tensor& tensor, int root,
+                            std::chrono::milliseconds timeout) = 0;
+
+ private:
+  friend class Exchange;
+
+  template <class Call>
+  void run(const char* name, const Timeout& timeout, const Call& call);
+
+  int rank_;
+  int size_;
+  c10::Device device_;
+  std::chrono::milliseconds timeout_;
+  std::atomic<bool> in_use_{false};
+  std::int64_t collectives_ = 0;
+  std::string broken_reason_;
+
+  // Of the protocol in exchange.h: the number of the next exchange, and the
+  // buffers that it uses again.
+  std::int64_t sequence_ = 0;
+  std::atomic<bool> exchange_in_use_{false};
+  at::Tensor slot_;
+  at::Tensor slots_;
+};
+
+/// One process alone: collectives are copies.
+std::shared_ptr<Communicator> single_process_communicator();
+
+/// The communicator that metrics and losses use when they are given none: the
+/// calling thread's CommunicatorGuard, else what set_default_communicator (or
+/// init_from_env) set for the process, else a single process.
+std::shared_ptr<Communicator> default_communicator();
+/// Null goes back to a single process.
+void set_default_communicator(std::shared_ptr<Communicator> communicator);
+
+/// Sets the calling thread's default communicator for as long as it lives.
+class CommunicatorGuard {
+ public:
+  explicit CommunicatorGuard(std::shared_ptr<Communicator> communicator);
+  ~CommunicatorGuard();
+  CommunicatorGuard(const CommunicatorGuard&) = delete;
+  CommunicatorGuard& operator=(const CommunicatorGuard&) = delete;
+
+ private:
+  std::shared_ptr<Communicator> previous_;
+};
+
+}  // namespace tally::sync

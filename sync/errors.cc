@@ -1,0 +1,71 @@
+#include "tally/sync/errors.h"
+
+#include <sstream>
+#include <utility>
+
+namespace tally::sync {
+namespace {
+
+std::string format(SyncErrorCode code, const std::string& message,
+                   const SyncErrorDetails& details) {
+  std::ostringstream out;
+  out << "SyncError " << to_string(code) << ": " << message;
+  const char* separator = " [";
+  auto add = [&](const char* name, const auto& value) {
+    out << separator << name << ' ' << value;
+    separator = ", ";
+  };
+  if (!details.metric.empty()) add("metric", details.metric);
+  if (!details.state.empty()) add("state", details.state);
+  if (details.rank >= 0) add("rank", details.rank);
+  if (!details.peers.empty()) {
+    std::ostringstream peers;
+    for (size_t i = 0; i < details.peers.size(); ++i) {
+      peers << (i == 0 ? "" : " ") << details.peers[i];
+    }
+    add("peers", peers.str());
+  }
+  if (details.sequence >= 0) add("sequence", details.sequence);
+  if (!details.phase.empty()) add("phase", details.phase);
+  if (separator[0] == ',') out << ']';
+  return out.str();
+}
+
+}  // namespace
+
+const char* to_string(SyncErrorCode code) noexcept {
+  switch (code) {
+    case SyncErrorCode::kMismatch:
+      return "kMismatch";
+    case SyncErrorCode::kPeerFailed:
+      return "kPeerFailed";
+    case SyncErrorCode::kPeerLost:
+      return "kPeerLost";
+    case SyncErrorCode::kTimeout:
+      return "kTimeout";
+    case SyncErrorCode::kGroupBroken:
+      return "kGroupBroken";
+    case SyncErrorCode::kTransport:
+      return "kTransport";
+    case SyncErrorCode::kInvalidUse:
+      return "kInvalidUse";
+  }
+  return "unknown";
+}
+
+SyncError::SyncError(SyncErrorCode code, const std::string& message,
+                     SyncErrorDetails details)
+    : c10::DistError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
+                     format(code, message, details)),
+      code_(code),
+      message_(message),
+      details_(std::move(details)) {}
+
+std::string describe(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  std::string text =
+      torch_error ? torch_error->what_without_backtrace() : error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace tally::sync

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace tally::sync {
+
+/// Why a synchronisation failed. docs/errors.md says for each what to do.
+enum class SyncErrorCode {
+  /// The ranks did not bring the same thing: another metric, option, dtype,
+  /// shape or call. Every rank throws it; the group stays usable.
+  kMismatch,
+  /// Another rank failed before it could take part and said so. Every other
+  /// rank throws it; the group stays usable.
+  kPeerFailed,
+  /// A rank died or closed its connection. The group is finished.
+  kPeerLost,
+  /// A rank did not arrive in time. The group is finished.
+  kTimeout,
+  /// The group broke in an earlier call; what() repeats the reason.
+  kGroupBroken,
+  /// The transport refused the call for another reason.
+  kTransport,
+  /// The call is not possible in this state: synced twice, used from two
+  /// threads at once, or by a process that is not a member of the group.
+  kInvalidUse,
+};
+
+/// The enumerator's name, for example "kTimeout".
+const char* to_string(SyncErrorCode code) noexcept;
+
+/// Where and when a synchronisation failed. Unknown parts keep their default.
+struct SyncErrorDetails {
+  std::string metric;          ///< the metric or group of metrics
+  std::string state;           ///< the field of its state
+  int rank = -1;               ///< this process
+  std::vector<int> peers;      ///< the ranks that differ, failed or were lost
+  std::int64_t sequence = -1;  ///< number of the exchange on its communicator
+  std::string phase;           ///< for example "header", "payload", "backward"
+};
+
+/// Every failure of a collective arrives as this type, whatever the transport
+/// threw. `what_without_backtrace()` is one line that names all known details.
+class SyncError : public c10::DistError {
+ public:
+  SyncError(SyncErrorCode code, const std::string& message,
+            SyncErrorDetails details);
+
+  SyncErrorCode code() const noexcept { return code_; }
+  const SyncErrorDetails& details() const noexcept { return details_; }
+  /// The message without the details that the constructor added to it.
+  const std::string& message() const noexcept { return message_; }
+
+ private:
+  SyncErrorCode code_;
+  std::string message_;
+  SyncErrorDetails details_;
+};
+
+/// What an exception says, on one line and without LibTorch's backtrace.
+std::string describe(const std::exception& error);
+
+}  // namespace tally::sync

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <c10/util/FunctionRef.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tally/sync/communicator.h"
+
+namespace tally::sync {
+
+/// Which call an exchange belongs to; ranks in different calls are a mismatch.
+enum class ExchangeKind : std::uint16_t {
+  kTensor = 1,
+  kStates = 2,
+  kBackward = 3,
+  kGradients = 4,
+};
+
+/// What one rank brings to an exchange.
+struct Contribution {
+  ExchangeKind kind = ExchangeKind::kTensor;
+  /// The name of what is synchronised, for errors.
+  std::string_view label;
+  /// What all ranks must have in common, and its hash. The text is asked for
+  /// only when the hashes differ, to say how. One line per item.
+  std::uint64_t fingerprint = 0;
+  c10::function_ref<std::string()> schema;
+  /// Seen by every rank; the meaning is the caller's.
+  std::uint32_t flags = 0;
+  /// With a bit set here in every rank's flags, payloads are not exchanged
+  /// beyond what the first round carried.
+  std::uint32_t skip_payload_if_all = 0;
+  std::string_view payload = {};
+  /// Not empty: this rank failed and has no payload. It takes part, so that
+  /// nobody waits for it; the others throw kPeerFailed with this text.
+  std::string_view failure = {};
+};
+
+/// What every rank brought. Payloads are views into memory that `storage`
+/// keeps alive.
+struct Contributions {
+  std::vector<std::string_view> payloads;
+  std::vector<std::uint32_t> flags;
+  bool payloads_skipped = false;
+  std::int64_t sequence = -1;
+  at::Tensor storage;
+};
+
+/// The one way in which Tally gathers what differs between ranks.
+///
+/// Round 1 gathers a slot of constant size: a header (protocol, sequence,
+/// fingerprint, status, sizes) and the payload where it fits. Because the slot
+/// never changes size, ranks that disagree on anything still understand each
+/// other: every rank sees all headers, finds the same fault and throws the same
+/// SyncError, and the group stays usable. Round 2 gathers the payloads, padded
+/// to the longest, if any did not fit. docs/sync_protocol.md has the details.
+///
+/// Collective. On the rank that passed a `failure` it returns normally, without
+/// payloads.
+class Exchange {
+ public:
+  /// Bytes that a rank sends in round 1.
+  static constexpr std::int64_t kSlotBytes = 4096;
+  static constexpr std::int64_t kHeaderBytes = 64;
+  /// The longest payload that needs no second round.
+  static constexpr std::int64_t kEagerBytes = kSlotBytes - kHeaderBytes;
+
+  static Contributions run(Communicator& communicator, const Contribution& own,
+                           Timeout timeout = {});
+};
+
+}  // namespace tally::sync

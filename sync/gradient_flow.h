@@ -1,0 +1,28 @@
+#pragma once
+
+namespace tally::sync {
+
+/// What the gradient of a gathered value does on its way back. The right choice
+/// depends on what is done with the parameters' gradients afterwards; with the
+/// wrong one training runs, with gradients that are off by the world size.
+/// docs/gradients.md derives each line.
+///
+///   flow        | backward of rank r's own slot | exact when
+///   ------------|-------------------------------|---------------------------
+///   kDetached   | none                          | no gradient is wanted
+///   kLocal      | its gradient on rank r        | gradients are summed over
+///               |                               | ranks, and every rank
+///               |                               | computes the same value
+///   kReplicated | the same, times world size    | gradients are averaged, and
+///               |                               | every rank computes the
+///               |                               | same value; no
+///               |                               | communication in backward
+///   kAllRanks   | the sum of its gradients on   | gradients are averaged,
+///               | all ranks (the adjoint of the | whatever each rank computes
+///               | gather)                       | from the gathered values
+enum class GradientFlow { kDetached, kLocal, kReplicated, kAllRanks };
+
+/// The enumerator's name, for example "kLocal".
+const char* to_string(GradientFlow flow) noexcept;
+
+}  // namespace tally::sync

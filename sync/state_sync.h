@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tally/state/state.h"
+#include "tally/sync/communicator.h"
+#include "tally/sync/gradient_flow.h"
+
+namespace tally::sync {
+
+/// One state that takes part in a sync.
+struct SyncItem {
+  std::string label;  ///< for errors: the metrics that share it
+  std::string key;    ///< what the ranks must have in common
+  AnyState state;     ///< this rank's; with a graph in forward
+  AnyState identity;  ///< a fresh one
+  std::int64_t update_count = 0;
+};
+
+struct SyncOptions {
+  GradientFlow flow = GradientFlow::kDetached;
+  Timeout timeout = {};
+  /// This rank could answer from a cache. If all can, nothing is merged.
+  bool cached = false;
+};
+
+/// What a sync gives: the merge of all ranks' states.
+struct SyncResult {
+  std::vector<AnyState> states;
+  std::vector<std::int64_t> update_counts;  ///< sums over the ranks
+  bool all_cached = false;                  ///< then the rest is empty
+};
+
+/// Merges the states of all ranks in rank order, so that every rank holds
+/// bit-equal results: one collective for all of them together if they take
+/// about 4 KB or less, else two. Nothing passed in changes.
+///
+/// With a gradient flow and a state that carries a graph, the result carries
+/// the graph that the flow asks for; its values are those of the plain merge.
+///
+/// Throws SyncError: kMismatch, the same on every rank, naming label and field,
+/// if the ranks bring other keys, dtypes or shapes.
+SyncResult sync_states(const std::vector<SyncItem>& items,
+                       const std::shared_ptr<Communicator>& communicator,
+                       const SyncOptions& options);
+
+/// Takes part in a sync in the place of sync_states after this rank failed, so
+/// that the others throw kPeerFailed with `reason` at once instead of waiting.
+/// Never throws: what the caller is about to rethrow matters more.
+void report_failure(const std::string& label, const std::string& reason,
+                    const std::shared_ptr<Communicator>& communicator,
+                    Timeout timeout = {}) noexcept;
+
+}  // namespace tally::sync
