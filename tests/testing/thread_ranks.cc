@@ -2,7 +2,9 @@
 
 #include <iostream>
 #include <thread>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
 
+#include "tally/sync/gloo.h"
 #include "tally/tests/testing/memory_group.h"
 
 namespace tally::testing {
@@ -35,11 +37,21 @@ std::vector<std::exception_ptr> collect_thread_ranks(
     const ThreadRanksOptions& options) {
   std::vector<std::exception_ptr> errors(ranks);
   MemoryGroup group(ranks, options.timeout);
+  auto store = c10::make_intrusive<c10d::HashStore>();
+  auto connect = [&](int rank) {
+    if (options.transport == ThreadTransport::kMemory) {
+      return group.communicator(rank);
+    }
+    sync::GlooOptions gloo;
+    gloo.hostname = "127.0.0.1";
+    gloo.timeout = options.timeout;
+    return sync::make_gloo_communicator(store, rank, ranks, gloo);
+  };
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        auto communicator = group.communicator(rank);
+        auto communicator = connect(rank);
         sync::CommunicatorGuard guard(communicator);
         function(communicator);
       } catch (...) {

@@ -14,7 +14,13 @@ namespace tally::testing {
 using RankFunction =
     std::function<void(std::shared_ptr<sync::Communicator> communicator)>;
 
+enum class ThreadTransport {
+  kMemory,  ///< without LibTorch's c10d: quick, and clean under TSan
+  kGloo,    ///< Gloo on loopback over a HashStore
+};
+
 struct ThreadRanksOptions {
+  ThreadTransport transport = ThreadTransport::kMemory;
   /// The communicators' timeout: no collective waits for longer.
   std::chrono::milliseconds timeout{20'000};
 };

@@ -1,0 +1,130 @@
+#include "tally/sync/process_group.h"
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <algorithm>
+#include <string>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <utility>
+#include <vector>
+
+namespace tally::sync {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The elements as one row, in a dtype that every backend can move: those that
+/// Gloo or NCCL refuse travel as bytes.
+at::Tensor movable(const at::Tensor& tensor) {
+  at::Tensor row = tensor.dim() == 1 ? tensor : tensor.view(-1);
+  switch (tensor.scalar_type()) {
+    case at::kByte:
+    case at::kChar:
+    case at::kInt:
+    case at::kLong:
+    case at::kHalf:
+    case at::kBFloat16:
+    case at::kFloat:
+    case at::kDouble:
+      return row;
+    default:
+      return row.view(at::kByte);
+  }
+}
+
+c10d::ReduceOp c10d_op(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return c10d::ReduceOp::SUM;
+    case ReduceOp::kMin:
+      return c10d::ReduceOp::MIN;
+    case ReduceOp::kMax:
+      return c10d::ReduceOp::MAX;
+  }
+  TORCH_CHECK_VALUE(false, "unknown ReduceOp ", static_cast<int>(op));
+}
+
+c10::Device device_of(const c10d::Backend& backend) {
+  if (backend.getBackendName() != "nccl") return at::kCPU;
+  return c10::impl::VirtualGuardImpl(at::kCUDA).getDevice();
+}
+
+class BackendCommunicator final : public Communicator {
+ public:
+  BackendCommunicator(c10::intrusive_ptr<c10d::Backend> backend,
+                      milliseconds timeout)
+      : Communicator(backend->getRank(), backend->getSize(),
+                     device_of(*backend), timeout),
+        backend_(std::move(backend)) {}
+
+  std::string describe() const override {
+    return backend_->getBackendName() + " rank " + std::to_string(rank()) +
+           " of " + std::to_string(size());
+  }
+
+ protected:
+  void do_all_gather(const at::Tensor& input, at::Tensor& output,
+                     milliseconds timeout) override {
+    at::Tensor from = movable(input);
+    at::Tensor to = movable(output);
+    c10d::AllgatherOptions options;
+    options.timeout = timeout;
+    backend_->_allgather_base(to, from, options)->wait();
+  }
+
+  void do_all_reduce(at::Tensor& tensor, ReduceOp op,
+                     milliseconds timeout) override {
+    c10d::AllreduceOptions options;
+    options.reduceOp = c10d_op(op);
+    options.timeout = timeout;
+    std::vector<at::Tensor> tensors{tensor};
+    backend_->allreduce(tensors, options)->wait();
+  }
+
+  void do_broadcast(at::Tensor& tensor, int root,
+                    milliseconds timeout) override {
+    c10d::BroadcastOptions options;
+    options.rootRank = root;
+    options.timeout = timeout;
+    std::vector<at::Tensor> tensors{movable(tensor)};
+    backend_->broadcast(tensors, options)->wait();
+  }
+
+ private:
+  c10::intrusive_ptr<c10d::Backend> backend_;
+};
+
+void check_membership(int rank, int size) {
+  if (rank >= 0 && rank < size) return;
+  throw SyncError(SyncErrorCode::kInvalidUse,
+                  "this process is not a member of the group: rank " +
+                      std::to_string(rank) + " of " + std::to_string(size),
+                  {});
+}
+
+}  // namespace
+
+std::shared_ptr<Communicator> make_communicator(
+    c10::intrusive_ptr<c10d::Backend> backend, milliseconds timeout) {
+  TORCH_CHECK_VALUE(backend, "expected a c10d backend, got null");
+  check_membership(backend->getRank(), backend->getSize());
+  return std::make_shared<BackendCommunicator>(std::move(backend), timeout);
+}
+
+std::shared_ptr<Communicator> make_communicator(
+    const c10::intrusive_ptr<c10d::ProcessGroup>& group, milliseconds timeout) {
+  TORCH_CHECK_VALUE(group, "expected a c10d process group, got null");
+  check_membership(group->getRank(), group->getSize());
+  const auto devices = group->getDeviceTypes();
+  for (auto device : {at::kCPU, at::kCUDA}) {
+    if (std::count(devices.begin(), devices.end(), c10::Device(device)) > 0) {
+      return make_communicator(group->getBackend(device), timeout);
+    }
+  }
+  TORCH_CHECK_VALUE(false,
+                    "expected a process group with a backend for the CPU or "
+                    "CUDA, got none");
+}
+
+}  // namespace tally::sync
