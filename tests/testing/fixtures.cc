@@ -1,0 +1,102 @@
+#include "tally/tests/testing/fixtures.h"
+
+#include <ATen/ops/empty.h>
+
+#include <exception>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace tally::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+at::ScalarType dtype_of(const std::string& name) {
+  static const std::map<std::string, at::ScalarType> types = {
+      {"float32", at::kFloat}, {"float64", at::kDouble}, {"bool", at::kBool},
+      {"uint8", at::kByte},    {"int8", at::kChar},      {"int16", at::kShort},
+      {"int32", at::kInt},     {"int64", at::kLong}};
+  return types.at(name);
+}
+
+double to_double(const Json& number) {
+  if (!number.is_string()) return number.get<double>();
+  const auto text = number.get<std::string>();
+  if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (text == "Infinity") return infinity;
+  if (text == "-Infinity") return -infinity;
+  throw std::runtime_error("expected a number, got '" + text + "'");
+}
+
+std::int64_t to_integer(const Json& number) {
+  return number.is_boolean() ? number.get<bool>() : number.get<std::int64_t>();
+}
+
+at::Tensor to_tensor(const Json& json) {
+  const at::ScalarType dtype = dtype_of(json.at("dtype"));
+  const auto shape = json.at("shape").get<std::vector<std::int64_t>>();
+  const Json& data = json.at("data");
+  const bool floating = at::isFloatingType(dtype);
+  at::Tensor wide = at::empty(shape, floating ? at::kDouble : at::kLong);
+  if (wide.numel() != static_cast<std::int64_t>(data.size())) {
+    throw std::runtime_error("expected as many numbers as the shape has");
+  }
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (floating) {
+      wide.mutable_data_ptr<double>()[i] = to_double(data[i]);
+    } else {
+      wide.mutable_data_ptr<std::int64_t>()[i] = to_integer(data[i]);
+    }
+  }
+  return wide.to(dtype);
+}
+
+std::string to_text(const Json& option) {
+  if (option.is_string()) return option.get<std::string>();
+  return option.is_null() ? "none" : option.dump();
+}
+
+FixtureCase to_case(const Json& json) {
+  FixtureCase result;
+  result.name = json.at("name");
+  for (const auto& [name, value] : json.at("options").items()) {
+    result.options[name] = to_text(value);
+  }
+  for (const Json& batch : json.at("batches")) {
+    Batch inputs;
+    for (const Json& input : batch.at("inputs")) {
+      inputs.push_back(to_tensor(input));
+    }
+    result.batches.push_back(std::move(inputs));
+  }
+  for (const auto& [name, value] : json.at("expected").items()) {
+    result.expected[name] = to_tensor(value);
+  }
+  result.rtol = json.at("rtol");
+  result.atol = json.at("atol");
+  result.row_split = json.value("row_split", true);
+  return result;
+}
+
+}  // namespace
+
+std::vector<FixtureCase> read_fixture(const std::string& metric) {
+  // Both Bazel's runfiles and the repository have it there.
+  const std::string path = "tests/reference/data/" + metric + ".json";
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(path + ": cannot be read");
+  std::vector<FixtureCase> cases;
+  try {
+    for (const Json& json : Json::parse(file).at("cases")) {
+      cases.push_back(to_case(json));
+    }
+  } catch (const std::exception& error) {
+    throw std::runtime_error(path + ": " + error.what());
+  }
+  return cases;
+}
+
+}  // namespace tally::testing

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tally/metrics/metric.h"
+#include "tally/metrics/options.h"
+#include "tally/tests/testing/fixtures.h"
+
+namespace tally::testing {
+
+/// What check_metric() must know of a metric beyond its fixture.
+struct HarnessOptions {
+  /// Options of the fixture that the metric does not have, for example "input".
+  std::set<std::string> strip_options = {};
+  /// Changes a case's options before they are parsed, after strip_options.
+  std::function<void(const FixtureCase&, OptionTexts&)> adapt_options = {};
+  /// The MetricOptions of a case, without a communicator.
+  std::function<MetricOptions(const FixtureCase&)> metric_options = {};
+  /// Cases to leave out.
+  std::set<std::string> skip_cases = {};
+  /// Instead of the fixture's tolerances to the reference.
+  std::optional<double> rtol = std::nullopt;
+  std::optional<double> atol = std::nullopt;
+  /// How near values of split data must be to those of one process; relative,
+  /// and for values near 0 relative to the largest input times 1e-2.
+  double split_rtol = 1e-12;
+  /// Whether update() takes batches of no rows.
+  bool takes_empty_batches = true;
+  /// Whether the order of the rows shows in the result; if not, rows are dealt
+  /// to ranks in turn, too.
+  bool order_matters = false;
+  /// The inputs that the value of a differentiable metric has a gradient for.
+  std::vector<std::size_t> differentiable_inputs = {0};
+  /// Cases whose gradients are not compared: at kinks of the value.
+  std::set<std::string> skip_gradients = {};
+};
+
+using MetricFactory = std::function<std::unique_ptr<Metric>(
+    const OptionTexts&, const MetricOptions&)>;
+
+/// See check_metric().
+void check_fixture(const std::string& fixture, const MetricFactory& factory,
+                   const HarnessOptions& options);
+
+/// Checks, for every case of tests/reference/data/<fixture>.json:
+///
+///   reference   the value over all batches, with its shape
+///   splits      over 1, 2, 3 and 5 ranks, cut in several ways, with idle ranks
+///               and empty batches: every rank's value is that of one process,
+///               bit-equal between ranks, with one collective (two if large);
+///               sync() and unsync() restore the state bit for bit
+///   merges      merge_state() is associative, a fresh metric is its identity
+///   forward     values of batches, of all ranks with dist_sync_on_step
+///   copies      serialize, save, clone and reset
+///   aliases     the caller's tensors stay as they are, and what becomes of
+///               them later does not show in the metric; nor do results
+///   strides     inputs with gaps give the same value
+///   gradients   of a differentiable metric: numerically, and on 2 and 3 ranks
+///               against one process, with every GradientFlow; of others: none
+///
+/// Failures say case, check and rank. M::Options are default-constructible.
+///
+/// Example:
+///     TEST(MulticlassAccuracyTest, PassesTheHarness) {
+///       HarnessOptions options;
+///       options.strip_options = {"input"};
+///       check_metric<MulticlassAccuracy>("MulticlassAccuracy", options);
+///     }
+template <class M>
+void check_metric(const std::string& fixture,
+                  const HarnessOptions& options = {}) {
+  check_fixture(
+      fixture,
+      [](const OptionTexts& texts,
+         const MetricOptions& metric_options) -> std::unique_ptr<Metric> {
+        typename M::Options parsed;
+        parse_options(parsed, M::kName, texts);
+        return std::make_unique<M>(parsed, metric_options);
+      },
+      options);
+}
+
+}  // namespace tally::testing
