@@ -58,9 +58,6 @@ Results Metric::forward_inputs(Inputs inputs) {
     observe_into(batch.front(), inputs);
     evaluate_into(batch.front(), "", results);
   }
-  ResultParts parts;
-  results.visit(parts);
-  for (const auto& [name, value] : parts) finish(*value);
   detach(batch.front().fields());
   accumulation_.absorb(batch.front().data());
   return results;

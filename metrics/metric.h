@@ -175,6 +175,7 @@ class Metric {
   /// shared with nobody.
   void finish(at::Tensor& value) const;
 
+  friend class MetricCollection;
   internal::Accumulation accumulation_;
   std::optional<at::ScalarType> dtype_;
 

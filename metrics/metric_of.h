@@ -30,6 +30,29 @@ struct ObserveInputs<State (Accumulator::*)(Args...) const> {
   using type = std::tuple<std::decay_t<Args>...>;
 };
 
+// An accumulator of inputs whose types it does not know has
+// observe_inputs(Inputs) instead of observe(...).
+template <class Accumulator, class = void>
+struct TakesAnyInputs : std::false_type {
+  using Tuple = typename ObserveInputs<decltype(&Accumulator::observe)>::type;
+};
+template <class Accumulator>
+struct TakesAnyInputs<
+    Accumulator,
+    std::void_t<decltype(std::declval<const Accumulator&>().observe_inputs(
+        std::declval<Inputs>()))>> : std::true_type {
+  using Tuple = std::tuple<>;
+};
+
+// An accumulator whose empty state depends on its options has identity().
+template <class Accumulator, class = void>
+struct HasIdentity : std::false_type {};
+template <class Accumulator>
+struct HasIdentity<
+    Accumulator,
+    std::void_t<decltype(std::declval<const Accumulator&>().identity())>>
+    : std::true_type {};
+
 template <class Options, class = void>
 struct HasValidate : std::false_type {};
 template <class Options>
@@ -107,7 +130,7 @@ class MetricOf : public Metric {
         accumulator_(make_accumulator(options_, this->metric_options())) {
     accumulation_.add_group(Derived::kName,
                             key_of(options_, this->metric_options()),
-                            AnyState(state_ops<State>()));
+                            identity_of(accumulator_));
   }
 
   const Options& options() const { return options_; }
@@ -166,7 +189,11 @@ class MetricOf : public Metric {
   template <class... Args>
   State observe(const Args&... args) const {
     try {
-      return accumulator_.observe(args...);
+      if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
+        return accumulator_.observe_inputs({InputRef::of(args)...});
+      } else {
+        return accumulator_.observe(args...);
+      }
     } catch (c10::Error& error) {
       error.add_context(Derived::kName);
       throw;
@@ -208,11 +235,17 @@ class MetricOf : public Metric {
     accumulation_.group().key = key_of(options_, metric_options());
   }
   void observe_into(AnyState& fresh, Inputs inputs) const override {
-    observe_some<std::tuple_size_v<Tuple>>(fresh, inputs);
+    if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
+      fresh.get<State>() = accumulator_.observe_inputs(inputs);
+    } else {
+      observe_some<std::tuple_size_v<Tuple>>(fresh, inputs);
+    }
   }
   void evaluate_into(const AnyState& state, const std::string& name,
                      Results& results) const override {
-    add_result(derived().evaluate(state.get<State>()), name, results);
+    Result result = derived().evaluate(state.get<State>());
+    finish_result(result);
+    add_result(std::move(result), name, results);
   }
 
  protected:
@@ -220,8 +253,7 @@ class MetricOf : public Metric {
   MetricOf& operator=(MetricOf&&) noexcept = default;
 
  private:
-  using Tuple =
-      typename internal::ObserveInputs<decltype(&Accumulator::observe)>::type;
+  using Tuple = typename internal::TakesAnyInputs<Accumulator>::Tuple;
 
   const Derived& derived() const { return static_cast<const Derived&>(*this); }
 
@@ -241,6 +273,15 @@ class MetricOf : public Metric {
       return Accumulator(options);
     } else {
       return Accumulator();
+    }
+  }
+
+  static AnyState identity_of(const Accumulator& accumulator) {
+    if constexpr (internal::HasIdentity<Accumulator>::value) {
+      return AnyState::of(accumulator.identity());
+    } else {
+      (void)accumulator;
+      return AnyState(state_ops<State>());
     }
   }
 

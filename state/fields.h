@@ -64,6 +64,9 @@ class Fields {
     return add(name, Field::Kind::kRows, Merge::kCat, &value);
   }
 
+  /// A field that was described before.
+  void add(const Field& field) { list_.push_back(field); }
+
   const Field* begin() const { return list_.begin(); }
   const Field* end() const { return list_.end(); }
   std::size_t size() const { return list_.size(); }

@@ -1,0 +1,52 @@
+#include "tally/losses/metric_loss.h"
+
+namespace tally::losses {
+namespace {
+
+const Metric& checked(const std::unique_ptr<Metric>& metric) {
+  TORCH_CHECK_VALUE(metric, "MetricLoss expected a metric, got null");
+  TORCH_CHECK_VALUE(metric->is_differentiable(),
+                    "MetricLoss expected a differentiable metric, got ",
+                    metric->repr());
+  return *metric;
+}
+
+}  // namespace
+
+MetricLossImpl::MetricLossImpl(std::unique_ptr<Metric> metric,
+                               MetricLossOptions options)
+    : options_(std::move(options)) {
+  MetricOptions of_metric = checked(metric).metric_options();
+  of_metric.dist_sync_on_step(true).gradient_flow(options_.gradient_flow());
+  if (options_.communicator()) of_metric.communicator(options_.communicator());
+  if (options_.sync_timeout()) of_metric.sync_timeout(options_.sync_timeout());
+  metric->set_metric_options(std::move(of_metric));
+  metric_ = std::move(metric);
+}
+
+at::Tensor MetricLossImpl::forward_inputs(
+    Inputs inputs, const std::vector<at::Tensor>& tensors) {
+  const Results results = metric_->forward_inputs(inputs);
+  TORCH_CHECK_VALUE(results.size() == 1, "MetricLoss expected ",
+                    metric_->repr(), " to give one tensor, got ",
+                    results.size());
+  if (!options_.accumulate()) metric_->reset();
+  at::Tensor loss = results.begin()->second;
+  for (const at::Tensor& tensor : tensors) {
+    // A batch without rows leaves no trace in the loss; with this edge its
+    // backward() runs and gives zeros. Nothing is multiplied: infinities and
+    // NaN in the batch do not matter.
+    if (tensor.defined() && tensor.requires_grad()) {
+      loss = loss.add(tensor.reshape({-1}).narrow(0, 0, 0).sum());
+    }
+  }
+  return loss;
+}
+
+void MetricLossImpl::reset() { metric_ = metric_->clone(); }
+
+void MetricLossImpl::pretty_print(std::ostream& stream) const {
+  stream << "tally::losses::MetricLoss(" << metric_->repr() << ')';
+}
+
+}  // namespace tally::losses

@@ -1,0 +1,321 @@
+#include "tally/metrics/collection.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "tally/metrics/checkpoint.h"
+
+namespace tally {
+namespace {
+
+using Use = internal::Accumulation::Use;
+
+bool has_sync_options(const MetricOptions& options) {
+  const MetricOptions defaults;
+  return options.dist_sync_on_step() != defaults.dist_sync_on_step() ||
+         options.sync_on_compute() != defaults.sync_on_compute() ||
+         options.compute_with_cache() != defaults.compute_with_cache() ||
+         options.communicator() != defaults.communicator() ||
+         options.gradient_flow() != defaults.gradient_flow() ||
+         options.sync_timeout() != defaults.sync_timeout();
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+}  // namespace
+
+MetricCollection::MetricCollection(MetricOptions options)
+    : accumulation_(std::move(options)) {}
+
+MetricCollection& MetricCollection::prefix(std::string prefix) {
+  prefix_ = std::move(prefix);
+  accumulation_.invalidate_value();
+  return *this;
+}
+
+MetricCollection& MetricCollection::postfix(std::string postfix) {
+  postfix_ = std::move(postfix);
+  accumulation_.invalidate_value();
+  return *this;
+}
+
+void MetricCollection::check_addable(const std::string& name,
+                                     const Metric& metric) const {
+  TORCH_CHECK_VALUE(status() == MetricState::kEmpty, "expected metrics to be ",
+                    "added before the first update, got '", name,
+                    "' afterwards");
+  TORCH_CHECK_VALUE(!name.empty(), "expected a name for ", metric.repr(),
+                    ", got an empty one");
+  TORCH_CHECK_VALUE(!contains(name), "expected one metric of each name, got '",
+                    name, "' twice");
+  TORCH_CHECK_VALUE(metric.status() == MetricState::kEmpty,
+                    "expected a metric that has accumulated nothing as '", name,
+                    "', got one with ", metric.update_count(), " updates");
+  TORCH_CHECK_VALUE(!has_sync_options(metric.metric_options()), "expected '",
+                    name,
+                    "' without options about syncing and caching; give "
+                    "them to the collection");
+}
+
+void MetricCollection::add(std::string name, std::unique_ptr<Metric> metric) {
+  const Use use(accumulation_);
+  TORCH_CHECK_VALUE(metric, "expected a metric as '", name, "', got null");
+  check_addable(name, *metric);
+  auto& groups = accumulation_.groups();
+  const auto same = std::find_if(
+      groups.begin(), groups.end(),
+      [&](const auto& group) { return group.key == metric->state_key(); });
+  const auto index = static_cast<std::size_t>(same - groups.begin());
+  if (same == groups.end()) {
+    accumulation_.add_group(name, metric->state_key(), metric->make_state());
+  } else {
+    same->label += "+" + name;
+  }
+  members_.push_back({std::move(name), std::move(metric), index});
+  accumulation_.invalidate_value();
+}
+
+void MetricCollection::add(const std::string& name, MetricCollection&& nested) {
+  TORCH_CHECK_VALUE(!name.empty(),
+                    "expected a name for a collection, got an empty one");
+  TORCH_CHECK_VALUE(nested.status() == MetricState::kEmpty,
+                    "expected a collection that has accumulated nothing as '",
+                    name, "', got one with ", nested.update_count(),
+                    " updates");
+  TORCH_CHECK_VALUE(!has_sync_options(nested.metric_options()), "expected '",
+                    name,
+                    "' without options about syncing and caching; give "
+                    "them to the outer collection");
+  const auto full = [&](const Member& member) {
+    return name + "." + nested.prefix_ + member.name + nested.postfix_;
+  };
+  for (const Member& member : nested.members_) {
+    check_addable(full(member), *member.metric);
+  }
+  for (Member& member : nested.members_) {
+    add(full(member), std::move(member.metric));
+  }
+  nested = MetricCollection();
+}
+
+const MetricCollection::Member& MetricCollection::first_of(
+    std::size_t group) const {
+  return *std::find_if(members_.begin(), members_.end(),
+                       [&](const Member& m) { return m.group == group; });
+}
+
+std::vector<AnyState> MetricCollection::observe(Inputs inputs) const {
+  std::vector<AnyState> batch;
+  batch.reserve(accumulation_.groups().size());
+  for (std::size_t g = 0; g < accumulation_.groups().size(); ++g) {
+    const Member& member = first_of(g);
+    batch.push_back(member.metric->make_state());
+    try {
+      member.metric->observe_into(batch.back(), inputs);
+    } catch (c10::Error& error) {
+      error.add_context("as '" + member.name + "' of a collection");
+      throw;
+    }
+  }
+  return batch;
+}
+
+Results MetricCollection::evaluate(const std::vector<AnyState>& states) const {
+  Results results;
+  for (const Member& member : members_) {
+    member.metric->evaluate_into(states[member.group],
+                                 prefix_ + member.name + postfix_, results);
+  }
+  return results;
+}
+
+void MetricCollection::absorb(std::vector<AnyState>& batch) {
+  c10::SmallVector<void*, 8> states;
+  for (AnyState& state : batch) states.push_back(state.data());
+  accumulation_.absorb(states);
+}
+
+std::vector<AnyState> MetricCollection::current() const {
+  std::vector<AnyState> states;
+  for (std::size_t g = 0; g < accumulation_.groups().size(); ++g) {
+    states.push_back(accumulation_.current(g));
+  }
+  return states;
+}
+
+void MetricCollection::update_inputs(Inputs inputs) {
+  const Use use(accumulation_);
+  accumulation_.require_unsynced("update");
+  const at::NoGradGuard no_grad;
+  std::vector<AnyState> batch = observe(inputs);
+  absorb(batch);
+}
+
+Results MetricCollection::forward_inputs(Inputs inputs) {
+  const Use use(accumulation_);
+  accumulation_.require_unsynced("forward");
+  const auto ranks = accumulation_.ranks_to_sync_on_step();
+  std::vector<AnyState> batch;
+  Results results;
+  if (ranks) {
+    try {
+      batch = observe(inputs);
+    } catch (const std::exception& error) {
+      accumulation_.report_failure(error, ranks);
+      throw;
+    }
+    results = evaluate(accumulation_.merge_ranks(batch, ranks));
+  } else {
+    batch = observe(inputs);
+    results = evaluate(batch);
+  }
+  for (AnyState& state : batch) detach(state.fields());
+  absorb(batch);
+  return results;
+}
+
+Results MetricCollection::compute() {
+  const Use use(accumulation_);
+  const auto ranks = accumulation_.ranks_to_sync();
+  bool cached = accumulation_.value_is_current(ranks.get());
+  std::vector<AnyState> states;
+  if (ranks) {
+    sync::SyncResult merged = accumulation_.merge_ranks(ranks, cached);
+    cached = merged.all_cached;
+    states = std::move(merged.states);
+  } else if (!cached) {
+    states = current();
+  }
+  if (!cached) {
+    accumulation_.invalidate_value();
+    value_ = evaluate(states);
+    accumulation_.set_value_current(ranks.get());
+  }
+  if (!metric_options().compute_with_cache()) return std::move(value_);
+  Results copy = value_;
+  ResultParts parts;
+  copy.visit(parts);
+  for (const auto& [name, part] : parts) {
+    if (part->defined()) *part = part->clone();
+  }
+  return copy;
+}
+
+void MetricCollection::sync() {
+  const Use use(accumulation_);
+  accumulation_.sync();
+}
+
+void MetricCollection::unsync() {
+  const Use use(accumulation_);
+  accumulation_.unsync();
+}
+
+void MetricCollection::reset() {
+  const Use use(accumulation_);
+  accumulation_.reset();
+}
+
+void MetricCollection::merge_state(const MetricCollection& other) {
+  TORCH_CHECK_VALUE(&other != this,
+                    "merge_state expected another collection, got itself");
+  const Use use(accumulation_);
+  accumulation_.merge_state(other.accumulation_);
+}
+
+void MetricCollection::to(c10::Device device) {
+  const Use use(accumulation_);
+  accumulation_.to(device);
+}
+
+void MetricCollection::set_dtype(at::ScalarType dtype) {
+  const Use use(accumulation_);
+  for (Member& member : members_) member.metric->set_dtype(dtype);
+  accumulation_.invalidate_value();
+}
+
+absl::Status MetricCollection::deserialize(std::string_view bytes) {
+  const Use use(accumulation_);
+  return accumulation_.deserialize(bytes);
+}
+
+absl::Status MetricCollection::save(const std::string& path) const {
+  return internal::write_file(path, serialize());
+}
+
+absl::Status MetricCollection::load(const std::string& path) {
+  std::string bytes;
+  const absl::Status status = internal::read_file(path, bytes);
+  return status.ok() ? deserialize(bytes) : status;
+}
+
+std::int64_t MetricCollection::update_count() const {
+  if (members_.empty()) return 0;
+  const auto& group = accumulation_.group();
+  return is_synced() ? group.synced_update_count : group.update_count;
+}
+
+MetricCollection MetricCollection::clone() const {
+  MetricCollection copy(metric_options());
+  copy.prefix_ = prefix_;
+  copy.postfix_ = postfix_;
+  for (const Member& member : members_) {
+    copy.add(member.name, member.metric->clone());
+  }
+  copy.accumulation_.copy_state(accumulation_);
+  return copy;
+}
+
+std::vector<std::string> MetricCollection::names() const {
+  std::vector<std::string> names;
+  for (const Member& member : members_) names.push_back(member.name);
+  return names;
+}
+
+bool MetricCollection::contains(const std::string& name) const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [&](const Member& m) { return m.name == name; });
+}
+
+std::unique_ptr<Metric> MetricCollection::extract(
+    const std::string& name) const {
+  for (const Member& member : members_) {
+    if (member.name != name) continue;
+    const auto& group = accumulation_.groups()[member.group];
+    auto metric = member.metric->clone();
+    metric->accumulation_.group().local = group.local;
+    metric->accumulation_.group().update_count = group.update_count;
+    return metric;
+  }
+  TORCH_CHECK_INDEX(false, "there is no metric '", name, "'; there are: ",
+                    members_.empty() ? "none" : joined(names()));
+}
+
+std::vector<std::vector<std::string>> MetricCollection::groups() const {
+  std::vector<std::vector<std::string>> groups(accumulation_.groups().size());
+  for (const Member& member : members_) {
+    groups[member.group].push_back(member.name);
+  }
+  return groups;
+}
+
+std::string MetricCollection::repr() const {
+  std::string text = "MetricCollection(\n";
+  for (const Member& member : members_) {
+    text += "  " + prefix_ + member.name + postfix_ + ": " +
+            member.metric->repr() + "\n";
+  }
+  return text + ")";
+}
+
+std::ostream& operator<<(std::ostream& out, const MetricCollection& metrics) {
+  return out << metrics.repr();
+}
+
+}  // namespace tally

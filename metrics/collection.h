@@ -1,0 +1,143 @@
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/metric.h"
+
+namespace tally {
+
+/// Named metrics over the same inputs, accumulated, synced and computed
+/// together.
+///
+/// Metrics whose state is the same by construction (Metric::state_key: the same
+/// code with the same options that matter to it) share one state, which is
+/// updated once. All states are synced at once: one collective for the usual
+/// collection, two for a large one. Results are named after the metrics, in
+/// the order in which those were added.
+///
+/// Whatever throws leaves every member as it was: all of them observe a batch,
+/// all is checked, then all is merged. Collective calls and thread-safety are
+/// those of Metric.
+///
+/// Example:
+///     MetricCollection metrics;
+///     metrics.add("accuracy", MulticlassAccuracy(10));
+///     metrics.add("f1", MulticlassF1Score(10));    // shares accuracy's state
+///     metrics.update(preds, target);
+///     std::cout << metrics.compute();
+class MetricCollection {
+ public:
+  /// The options hold for the collection as a whole. Members keep their own
+  /// validate_args, nan_policy and compute_on_cpu.
+  explicit MetricCollection(MetricOptions options = MetricOptions());
+  MetricCollection(MetricCollection&&) noexcept = default;
+  MetricCollection& operator=(MetricCollection&&) noexcept = default;
+
+  /// Put before and behind every name in results. Default: empty.
+  MetricCollection& prefix(std::string prefix);
+  MetricCollection& postfix(std::string postfix);
+
+  /// Takes a metric over, before the first update. Throws c10::ValueError if
+  /// the name is taken or empty, if the metric has accumulated something, or if
+  /// it was told how to sync: that is the collection's business.
+  template <class M, std::enable_if_t<
+                         std::is_base_of_v<Metric, std::decay_t<M>>, int> = 0>
+  void add(std::string name, M&& metric) {
+    static_assert(!std::is_lvalue_reference_v<M>,
+                  "a collection takes a metric over: std::move it in, or pass "
+                  "its clone()");
+    add(std::move(name), std::make_unique<M>(std::move(metric)));
+  }
+  void add(std::string name, std::unique_ptr<Metric> metric);
+  /// Takes over the metrics of another collection as "name.member".
+  void add(const std::string& name, MetricCollection&& nested);
+
+  /// Accumulates one batch in every metric.
+  template <class... Args>
+  void update(const Args&... args) {
+    update_inputs({InputRef::of(internal::as_input(args))...});
+  }
+  /// Accumulates one batch and returns its values; with dist_sync_on_step those
+  /// of all ranks' batches together.
+  template <class... Args>
+  Results forward(const Args&... args) {
+    return forward_inputs({InputRef::of(internal::as_input(args))...});
+  }
+  /// The values of everything accumulated, over all ranks unless
+  /// sync_on_compute is off.
+  Results compute();
+
+  void update_inputs(Inputs inputs);
+  Results forward_inputs(Inputs inputs);
+
+  /// As in Metric, for all members at once.
+  void sync();
+  void unsync();
+  void reset();
+  void merge_state(const MetricCollection& other);
+  void to(c10::Device device);
+  void set_dtype(at::ScalarType dtype);
+  std::string serialize() const { return accumulation_.serialize(); }
+  absl::Status deserialize(std::string_view bytes);
+  absl::Status save(const std::string& path) const;
+  absl::Status load(const std::string& path);
+
+  MetricState status() const { return accumulation_.state(); }
+  bool is_synced() const { return accumulation_.is_synced(); }
+  std::int64_t update_count() const;
+  /// A copy of all states: "group.field".
+  Results state() const { return accumulation_.state_tensors(); }
+  MetricCollection clone() const;
+
+  /// The members' names, without prefix and postfix.
+  std::vector<std::string> names() const;
+  std::size_t size() const { return members_.size(); }
+  bool contains(const std::string& name) const;
+  /// A metric of its own that holds what the member has accumulated. Throws
+  /// c10::IndexError for an unknown name, listing those there are.
+  std::unique_ptr<Metric> extract(const std::string& name) const;
+  /// The names of the members that share a state, group by group.
+  std::vector<std::vector<std::string>> groups() const;
+  const MetricOptions& metric_options() const {
+    return accumulation_.options();
+  }
+  /// One line per member.
+  std::string repr() const;
+
+ private:
+  struct Member {
+    std::string name;
+    std::unique_ptr<Metric> metric;
+    std::size_t group;
+  };
+
+  std::vector<AnyState> observe(Inputs inputs) const;
+  Results evaluate(const std::vector<AnyState>& states) const;
+  std::vector<AnyState> current() const;
+  void absorb(std::vector<AnyState>& batch);
+  void check_addable(const std::string& name, const Metric& metric) const;
+  const Member& first_of(std::size_t group) const;
+
+  void update_inputs(std::initializer_list<InputRef> inputs) {
+    update_inputs(Inputs(inputs));
+  }
+  Results forward_inputs(std::initializer_list<InputRef> inputs) {
+    return forward_inputs(Inputs(inputs));
+  }
+
+  internal::Accumulation accumulation_;
+  std::vector<Member> members_;
+  std::string prefix_;
+  std::string postfix_;
+  Results value_;
+};
+
+std::ostream& operator<<(std::ostream& out, const MetricCollection& metrics);
+
+}  // namespace tally

@@ -1,0 +1,210 @@
+#include "tally/metrics/compositional.h"
+
+#include <ATen/ops/scalar_tensor.h>
+
+#include <algorithm>
+
+namespace tally::internal {
+
+struct ExpressionNode {
+  // A metric, an operation on one or two nodes, or else a constant.
+  std::shared_ptr<const Metric> metric;
+  Expression::Operation operation = nullptr;
+  std::shared_ptr<const ExpressionNode> left;
+  std::shared_ptr<const ExpressionNode> right;
+  std::string symbol;
+  bool infix = false;
+  double constant = 0;
+};
+
+namespace {
+
+std::string text_of(const ExpressionNode& node) {
+  if (node.metric) return node.metric->repr();
+  if (!node.operation) return c10::str(node.constant);
+  const std::string left = text_of(*node.left);
+  if (!node.right) return node.symbol + "(" + left + ")";
+  const std::string right = text_of(*node.right);
+  return node.infix ? "(" + left + " " + node.symbol + " " + right + ")"
+                    : node.symbol + "(" + left + ", " + right + ")";
+}
+
+template <class Visit>
+void visit_metrics(const ExpressionNode& node, const Visit& visit) {
+  if (node.metric) visit(*node.metric);
+  if (node.left) visit_metrics(*node.left, visit);
+  if (node.right) visit_metrics(*node.right, visit);
+}
+
+void check_empty(const Metric& metric) {
+  TORCH_CHECK_VALUE(metric.status() == MetricState::kEmpty, metric.repr(),
+                    ": expected a metric that has accumulated nothing in ",
+                    "arithmetic, got one with ", metric.update_count(),
+                    " updates");
+}
+
+// What evaluating a node needs: the states, by the key of the metric.
+class Evaluation {
+ public:
+  Evaluation(const std::vector<const Metric*>& metrics,
+             const std::vector<AnyState>& states)
+      : metrics_(metrics), states_(states) {}
+
+  at::Tensor operator()(const ExpressionNode& node) const {
+    if (node.metric) return value(*node.metric);
+    if (!node.operation) return at::scalar_tensor(node.constant, at::kDouble);
+    return node.operation((*this)(*node.left),
+                          node.right ? (*this)(*node.right) : at::Tensor());
+  }
+
+ private:
+  at::Tensor value(const Metric& metric) const {
+    std::size_t i = 0;
+    while (metrics_[i]->state_key() != metric.state_key()) ++i;
+    Results results;
+    metric.evaluate_into(states_[i], "", results);
+    TORCH_CHECK_VALUE(results.size() == 1, metric.repr(),
+                      ": expected a result of one tensor in arithmetic, got ",
+                      results.size());
+    return results.begin()->second;
+  }
+
+  const std::vector<const Metric*>& metrics_;
+  const std::vector<AnyState>& states_;
+};
+
+}  // namespace
+
+Expression::Expression(double constant) {
+  auto node = std::make_shared<ExpressionNode>();
+  node->constant = constant;
+  root_ = std::move(node);
+}
+
+Expression::Expression(const Metric& metric) {
+  check_empty(metric);
+  auto node = std::make_shared<ExpressionNode>();
+  node->metric = metric.clone();
+  root_ = std::move(node);
+}
+
+Expression::Expression(const char* symbol, bool infix, Operation operation,
+                       const Expression& left, const Expression& right) {
+  auto node = std::make_shared<ExpressionNode>();
+  node->symbol = symbol;
+  node->infix = infix;
+  node->operation = operation;
+  node->left = left.root_;
+  node->right = right.root_;
+  root_ = std::move(node);
+}
+
+void Expression::visit(OptionVisitor& v) {
+  std::string expression = text();
+  v("expression", expression, OptionRole::kValue);
+  std::string keys;
+  for (const Metric* metric : states()) keys += metric->state_key() + "; ";
+  v("states", keys);
+}
+
+void Expression::validate(const char* metric) const {
+  TORCH_CHECK_VALUE(root_ && !states().empty(), metric,
+                    ": expected arithmetic with at least one metric");
+}
+
+std::string Expression::text() const { return root_ ? text_of(*root_) : ""; }
+
+std::vector<const Metric*> Expression::states() const {
+  std::vector<const Metric*> metrics;
+  visit_metrics(*root_, [&](const Metric& metric) {
+    const bool known =
+        std::any_of(metrics.begin(), metrics.end(), [&](const Metric* other) {
+          return other->state_key() == metric.state_key();
+        });
+    if (!known) metrics.push_back(&metric);
+  });
+  return metrics;
+}
+
+bool Expression::is_differentiable() const {
+  bool all = true;
+  visit_metrics(*root_, [&](const Metric& metric) {
+    all = all && metric.is_differentiable();
+  });
+  return all;
+}
+
+Expression expression_of(const CompositionalMetric& metric) {
+  check_empty(metric);
+  return metric.options();
+}
+
+void ExpressionState::fields(Fields& f) {
+  std::size_t next = 0;
+  for (AnyState& part : parts) {
+    for (Field field : part.fields()) {
+      field.name = (*names)[next++].c_str();
+      f.add(field);
+    }
+  }
+}
+
+ExpressionState ExpressionState::merge(const ExpressionState& a,
+                                       const ExpressionState& b) {
+  ExpressionState result = a;
+  for (std::size_t i = 0; i < result.parts.size(); ++i) {
+    tally::merge(result.parts[i], b.parts[i], "arithmetic on metrics");
+  }
+  return result;
+}
+
+ExpressionAccumulator::ExpressionAccumulator(const Expression& expression)
+    : metrics_(expression.states()) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    identity_.parts.push_back(metrics_[i]->make_state());
+    for (const Field& field : identity_.parts.back().fields()) {
+      names->push_back(std::to_string(i) + "." + field.name);
+    }
+  }
+  identity_.names = std::move(names);
+}
+
+ExpressionState ExpressionAccumulator::observe_inputs(Inputs inputs) const {
+  State state = identity_;
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    metrics_[i]->observe_into(state.parts[i], inputs);
+  }
+  return state;
+}
+
+at::Tensor add(const at::Tensor& a, const at::Tensor& b) { return a.add(b); }
+at::Tensor subtract(const at::Tensor& a, const at::Tensor& b) {
+  return a.sub(b);
+}
+at::Tensor multiply(const at::Tensor& a, const at::Tensor& b) {
+  return a.mul(b);
+}
+at::Tensor divide(const at::Tensor& a, const at::Tensor& b) { return a.div(b); }
+at::Tensor power(const at::Tensor& a, const at::Tensor& b) { return a.pow(b); }
+at::Tensor smaller(const at::Tensor& a, const at::Tensor& b) {
+  return a.minimum(b);
+}
+at::Tensor larger(const at::Tensor& a, const at::Tensor& b) {
+  return a.maximum(b);
+}
+at::Tensor absolute(const at::Tensor& a, const at::Tensor&) { return a.abs(); }
+at::Tensor square_root(const at::Tensor& a, const at::Tensor&) {
+  return a.sqrt();
+}
+
+}  // namespace tally::internal
+
+namespace tally {
+
+at::Tensor CompositionalMetric::evaluate(const State& state) const {
+  const auto metrics = options().states();
+  return internal::Evaluation(metrics, state.parts)(*options().root());
+}
+
+}  // namespace tally
