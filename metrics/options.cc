@@ -20,6 +20,14 @@ std::string to_text(double value) {
   return std::string(buffer, end);
 }
 
+std::string to_text(const std::vector<double>& values) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + to_text(values[i]);
+  }
+  return text + "]";
+}
+
 class Printer final : public OptionVisitor {
  public:
   explicit Printer(bool state_only) : state_only_(state_only) {}
@@ -48,11 +56,16 @@ class Printer final : public OptionVisitor {
   }
   void option(const char* name, std::vector<double>& value,
               OptionRole role) override {
-    std::string text = "[";
-    for (size_t i = 0; i < value.size(); ++i) {
-      text += (i == 0 ? "" : ", ") + to_text(value[i]);
+    add(name, to_text(value), role);
+  }
+  void option(const char* name, CountOrList& value, OptionRole role) override {
+    if (const auto* count = std::get_if<std::int64_t>(&value)) {
+      add(name, std::to_string(*count), role);
+    } else if (const auto* list = std::get_if<std::vector<double>>(&value)) {
+      add(name, to_text(*list), role);
+    } else {
+      add(name, "none", role);
     }
-    add(name, text + "]", role);
   }
   void choice(const char* name, std::size_t& index, const char* const* names,
               std::size_t, OptionRole role) override {
@@ -145,14 +158,20 @@ class Parser final : public OptionVisitor {
               OptionRole) override {
     const std::string* text = find(name);
     if (!text) return;
-    if (text->size() < 2 || text->front() != '[' || text->back() != ']') {
-      refuse(name, *text, "a list such as [0.1, 0.9]");
-    }
-    value.clear();
-    std::istringstream items(text->substr(1, text->size() - 2));
-    for (std::string item; std::getline(items, item, ',');) {
-      item.erase(0, item.find_first_not_of(' '));
-      value.push_back(real(name, item));
+    if (!is_list(*text)) refuse(name, *text, "a list such as [0.1, 0.9]");
+    value = list(name, *text);
+  }
+  void option(const char* name, CountOrList& value, OptionRole) override {
+    const std::string* text = find(name);
+    if (!text) return;
+    if (*text == "none") {
+      value = std::monostate();
+    } else if (is_list(*text)) {
+      value = list(name, *text);
+    } else if (const auto count = to_integer(*text)) {
+      value = *count;
+    } else {
+      refuse(name, *text, "none, an integer, or a list such as [0.1, 0.9]");
     }
   }
   void choice(const char* name, std::size_t& index, const char* const* names,
@@ -185,13 +204,31 @@ class Parser final : public OptionVisitor {
   }
 
   std::int64_t integer(const char* name, const std::string& text) const {
+    const std::optional<std::int64_t> value = to_integer(text);
+    if (!value) refuse(name, text, "an integer");
+    return *value;
+  }
+
+  static std::optional<std::int64_t> to_integer(const std::string& text) {
     std::int64_t value = 0;
     const char* end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data(), end, value);
-    if (parsed.ec != std::errc() || parsed.ptr != end) {
-      refuse(name, text, "an integer");
-    }
+    if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
     return value;
+  }
+
+  static bool is_list(const std::string& text) {
+    return text.size() >= 2 && text.front() == '[' && text.back() == ']';
+  }
+
+  std::vector<double> list(const char* name, const std::string& text) const {
+    std::vector<double> values;
+    std::istringstream items(text.substr(1, text.size() - 2));
+    for (std::string item; std::getline(items, item, ',');) {
+      item.erase(0, item.find_first_not_of(' '));
+      values.push_back(real(name, item));
+    }
+    return values;
   }
 
   double real(const char* name, const std::string& text) const {

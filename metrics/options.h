@@ -9,9 +9,14 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace tally {
+
+/// Nothing, a count, or a list: "none", "200", "[0.1, 0.5]".
+using CountOrList =
+    std::variant<std::monostate, std::int64_t, std::vector<double>>;
 
 /// Whether an option shapes the state or only what is computed from it.
 enum class OptionRole { kState, kValue };
@@ -60,6 +65,8 @@ class OptionVisitor {
   virtual void option(const char* name, std::optional<double>& value,
                       OptionRole role) = 0;
   virtual void option(const char* name, std::vector<double>& value,
+                      OptionRole role) = 0;
+  virtual void option(const char* name, CountOrList& value,
                       OptionRole role) = 0;
   virtual void choice(const char* name, std::size_t& index,
                       const char* const* names, std::size_t count,
