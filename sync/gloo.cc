@@ -47,12 +47,15 @@ class Rendezvous {
     }
     if (store_.add(arrival_key(rank_), 1) != 1) {
       check_for_refusal();
-      refuse("two processes have rank " + std::to_string(rank_), size_);
+      refuse("two processes have rank " + std::to_string(rank_) +
+                 ", or an earlier group used this store",
+             size_);
     }
     std::vector<std::string> keys;
     for (int rank = 0; rank < size_; ++rank) keys.push_back(arrival_key(rank));
     try {
-      store_.wait(keys, timeout);
+      // FileStore counts whole seconds, and waits for one more than it is told.
+      store_.wait(keys, timeout - milliseconds(1));
     } catch (const std::exception& error) {
       report_missing(error, timeout);
     }
@@ -129,8 +132,8 @@ std::shared_ptr<Communicator> make_gloo_communicator(
   TORCH_CHECK_VALUE(store, "expected a c10d store, got null");
   TORCH_CHECK_VALUE(rank >= 0 && rank < size, "expected a rank below ", size,
                     ", got ", rank);
-  TORCH_CHECK_VALUE(options.timeout.count() > 0,
-                    "expected a positive timeout, got ",
+  TORCH_CHECK_VALUE(options.timeout.count() > 1,
+                    "expected a timeout above 1 ms, got ",
                     options.timeout.count(), " ms");
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + options.timeout;

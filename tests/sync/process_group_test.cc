@@ -22,6 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::tally::testing::run_thread_ranks;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 testing::ThreadRanksOptions gloo_ranks() {
   testing::ThreadRanksOptions options;
@@ -200,7 +201,7 @@ TEST(RendezvousTest, DuplicateRankFailsEveryRankAtOnce) {
        rendezvous({0, 1, 1}, {3, 3, 3}, milliseconds(20'000))) {
     const SyncError error = as_sync_error(thrown);
     EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
-    EXPECT_EQ(error.message(), "two processes have rank 1");
+    EXPECT_THAT(error.message(), StartsWith("two processes have rank 1"));
   }
   EXPECT_LE(std::chrono::steady_clock::now() - start, milliseconds(2000));
 }

@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kRankVariable = "TALLY_TEST_RANK";
 constexpr const char* kSizeVariable = "TALLY_TEST_SIZE";
-constexpr const char* kStoreVariable = "TALLY_STORE";
+constexpr const char* kStoreVariable = "TALLY_TEST_STORE";
 constexpr const char* kParentVariable = "TALLY_TEST_PARENT";
 
 // A rank talks to the test over its standard input, which is a socket.
@@ -106,6 +106,7 @@ ProcessRanks::ProcessRanks(int ranks,
   deadline_ = Clock::now() + options.deadline;
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
   const std::string size = std::to_string(ranks);
+  const std::string store = directory_ + "/store";
   for (int rank = 0; rank < ranks; ++rank) {
     const std::string number = std::to_string(rank);
     int sockets[2];
@@ -125,7 +126,8 @@ ProcessRanks::ProcessRanks(int ranks,
                          "WORLD_SIZE=" + size,
                          "LOCAL_RANK=" + number,
                          "LOCAL_WORLD_SIZE=" + size,
-                         kStoreVariable + ("=" + directory_ + "/store"),
+                         "TALLY_STORE=" + store,
+                         kStoreVariable + ("=" + store),
                          kRankVariable + ("=" + number),
                          kSizeVariable + ("=" + size),
                          kParentVariable + ("=" + std::to_string(getpid())),

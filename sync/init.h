@@ -1,0 +1,26 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "tally/sync/communicator.h"
+
+namespace tally::sync {
+
+struct InitOptions {
+  /// How long to wait for the other ranks, now and in each collective.
+  std::chrono::milliseconds timeout = kDefaultTimeout;
+};
+
+/// Joins the group that the launcher started this process in, over Gloo, and
+/// makes it the process's default communicator; a single process when there
+/// was no launcher, or one rank. All ranks call it. Called again, it gives the
+/// same communicator.
+///
+/// environment.h lists the variables. Throws c10::ValueError for nonsense in
+/// them, before it touches the network; SyncError kTimeout, kMismatch or
+/// kTransport, within the timeout, when the ranks do not come together;
+/// kInvalidUse when the environment is no longer that of the first call.
+std::shared_ptr<Communicator> init_from_env(const InitOptions& options = {});
+
+}  // namespace tally::sync

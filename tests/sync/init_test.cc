@@ -1,0 +1,190 @@
+#include "tally/sync/init.h"
+
+#include <ATen/ops/ones.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "tally/tests/testing/process_ranks.h"
+
+namespace tally::sync {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using ::tally::testing::ProcessRank;
+using ::tally::testing::ProcessRanks;
+using ::tally::testing::ProcessRanksOptions;
+using ::testing::HasSubstr;
+
+InitOptions within(milliseconds timeout) {
+  InitOptions options;
+  options.timeout = timeout;
+  return options;
+}
+
+ProcessRanksOptions with_environment(std::vector<std::string> changes) {
+  ProcessRanksOptions options;
+  options.environment = [=](int) { return changes; };
+  return options;
+}
+
+void join_and_sum(const ProcessRank& self) {
+  auto group = init_from_env(within(seconds(10)));
+  EXPECT_EQ(default_communicator(), group);
+  EXPECT_EQ(group->rank(), self.rank());
+  EXPECT_EQ(group->timeout(), seconds(10));
+  at::Tensor tensor = at::ones({2});
+  group->all_reduce(tensor, ReduceOp::kSum);
+  EXPECT_EQ(tensor[0].item<int>(), self.size());
+}
+
+void expect_success(ProcessRanks& ranks) {
+  for (const auto& result : ranks.join()) {
+    EXPECT_EQ(result.exit_code, ProcessRanks::kOk);
+  }
+}
+
+/// A port that was free a moment ago.
+std::string free_port() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  EXPECT_EQ(bind(fd, generic, length), 0);
+  EXPECT_EQ(getsockname(fd, generic, &length), 0);
+  close(fd);
+  return std::to_string(ntohs(address.sin_port));
+}
+
+TEST(InitTest, NoLauncherIsASingleProcess) {
+  ProcessRanks ranks(
+      1,
+      [](const ProcessRank&) {
+        EXPECT_EQ(init_from_env()->describe(), "single process");
+        EXPECT_EQ(init_from_env(), default_communicator());
+      },
+      with_environment({"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
+                        "TALLY_STORE"}));
+  expect_success(ranks);
+}
+
+TEST(InitTest, JoinsThroughAFile) {
+  ProcessRanks ranks(3, join_and_sum);
+  expect_success(ranks);
+}
+
+TEST(InitTest, JoinsThroughRankZero) {
+  ProcessRanks ranks(2, join_and_sum,
+                     with_environment({"TALLY_STORE", "MASTER_ADDR=localhost",
+                                       "MASTER_PORT=" + free_port()}));
+  expect_success(ranks);
+}
+
+TEST(InitTest, JoinsThroughTheLaunchersStoreAfterARestart) {
+  c10d::TCPStoreOptions options;
+  options.port = 0;
+  options.isServer = true;
+  options.waitWorkers = false;
+  auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  // What the first attempt left.
+  store->add("tally/job/0/tally/arrived/0", 1);
+  ProcessRanks ranks(
+      2, join_and_sum,
+      with_environment({"TALLY_STORE", "MASTER_ADDR=127.0.0.1",
+                        "MASTER_PORT=" + std::to_string(store->getPort()),
+                        "TORCHELASTIC_USE_AGENT_STORE=True",
+                        "TORCHELASTIC_RUN_ID=job",
+                        "TORCHELASTIC_RESTART_COUNT=1"}));
+  expect_success(ranks);
+}
+
+TEST(InitTest, SecondCallGivesTheSameGroupUnlessTheEnvironmentChanged) {
+  ProcessRanks ranks(2, [](const ProcessRank&) {
+    auto group = init_from_env();
+    set_default_communicator(nullptr);
+    EXPECT_EQ(init_from_env(), group);
+    EXPECT_EQ(default_communicator(), group);
+    setenv("TALLY_STORE", "/elsewhere", 1);
+    try {
+      init_from_env();
+      ADD_FAILURE() << "joined a second group";
+    } catch (const SyncError& error) {
+      EXPECT_EQ(error.code(), SyncErrorCode::kInvalidUse);
+    }
+  });
+  expect_success(ranks);
+}
+
+TEST(InitTest, MissingRankIsNamedWithinTheTimeout) {
+  ProcessRanks ranks(
+      2,
+      [](const ProcessRank&) {
+        const auto start = steady_clock::now();
+        try {
+          init_from_env(within(milliseconds(1000)));
+          ADD_FAILURE() << "a rank was missing";
+        } catch (const SyncError& error) {
+          EXPECT_EQ(error.code(), SyncErrorCode::kTimeout);
+          EXPECT_EQ(error.details().peers, std::vector<int>{2});
+        }
+        EXPECT_LE(steady_clock::now() - start, milliseconds(1900));
+        EXPECT_EQ(default_communicator()->describe(), "single process");
+      },
+      with_environment({"WORLD_SIZE=3"}));
+  expect_success(ranks);
+}
+
+TEST(InitTest, DuplicateRankIsAMismatch) {
+  ProcessRanks ranks(
+      2, [](const ProcessRank&) { init_from_env(within(seconds(15))); },
+      with_environment({"RANK=0"}));
+  for (const auto& result : ranks.join()) {
+    EXPECT_EQ(result.exit_code, ProcessRanks::kSyncError);
+    EXPECT_THAT(result.output, HasSubstr("two processes have rank 0"));
+  }
+}
+
+TEST(InitTest, NonsenseIsAValueErrorBeforeTheNetwork) {
+  ProcessRanks ranks(
+      1,
+      [](const ProcessRank&) {
+        EXPECT_THROW(init_from_env(), c10::ValueError);
+        EXPECT_THROW(init_from_env(within(milliseconds(0))), c10::ValueError);
+      },
+      with_environment({"WORLD_SIZE=2", "TALLY_STORE",
+                        "MASTER_ADDR=no.such.host", "MASTER_PORT=http"}));
+  expect_success(ranks);
+}
+
+TEST(InitTest, NobodyAtTheMastersPortIsATimeout) {
+  ProcessRanks ranks(
+      1,
+      [](const ProcessRank&) {
+        const auto start = steady_clock::now();
+        try {
+          init_from_env(within(milliseconds(1000)));
+          ADD_FAILURE() << "there was no store";
+        } catch (const SyncError& error) {
+          EXPECT_EQ(error.code(), SyncErrorCode::kTimeout) << error.what();
+          EXPECT_THAT(error.message(), HasSubstr("no store at 127.0.0.1:"));
+        }
+        EXPECT_LE(steady_clock::now() - start, milliseconds(4000));
+      },
+      with_environment({"RANK=1", "WORLD_SIZE=2", "TALLY_STORE",
+                        "MASTER_ADDR=127.0.0.1",
+                        "MASTER_PORT=" + free_port()}));
+  expect_success(ranks);
+}
+
+}  // namespace
+}  // namespace tally::sync

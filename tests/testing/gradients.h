@@ -1,0 +1,26 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+
+namespace tally::testing {
+
+/// How a gradient compares with the one that it should be: `actual` is
+/// `scale` times `expected`, but for an error of the relative size `residual`
+/// (absolute where `expected` is 0).
+struct GradientMatch {
+  double scale;
+  double residual;
+};
+
+/// Both float64. An undefined `actual` counts as zeros.
+GradientMatch match_gradient(const at::Tensor& actual,
+                             const at::Tensor& expected);
+
+/// The gradient of `function` at `point` (float64) by central differences.
+at::Tensor numerical_gradient(
+    const std::function<double(const at::Tensor& point)>& function,
+    const at::Tensor& point);
+
+}  // namespace tally::testing
