@@ -6,6 +6,9 @@
 namespace tally {
 namespace {
 
+// Beyond this LibTorch's vectors and threads pay.
+constexpr std::int64_t kPlainElements = 4096;
+
 const char* kind_name(Field::Kind kind) {
   switch (kind) {
     case Field::Kind::kInt:
@@ -91,6 +94,20 @@ void prepare_tensor(const Field& into, const Field& from, const char* owner) {
   }
 }
 
+// Small states would spend most of an update in the dispatcher.
+template <class T>
+bool add_plain(const at::Tensor& into, const at::Tensor& from) {
+  if (into.scalar_type() != c10::CppTypeToScalarType<T>::value ||
+      !into.is_cpu() || !into.is_contiguous() || !from.is_contiguous() ||
+      from.is_neg() || into.is_neg() || into.numel() > kPlainElements) {
+    return false;
+  }
+  T* const a = into.mutable_data_ptr<T>();
+  const T* const b = from.const_data_ptr<T>();
+  for (std::int64_t i = 0; i < into.numel(); ++i) a[i] += b[i];
+  return true;
+}
+
 void commit_tensor(const Field& into, const Field& from) {
   at::Tensor& a = into.as_tensor();
   at::Tensor& b = from.as_tensor();
@@ -98,7 +115,7 @@ void commit_tensor(const Field& into, const Field& from) {
   if (from.replaces) {
     a = std::move(b);
   } else {
-    a.add_(b);
+    if (!add_plain<std::int64_t>(a, b) && !add_plain<double>(a, b)) a.add_(b);
   }
 }
 

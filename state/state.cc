@@ -5,6 +5,7 @@ namespace tally {
 PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
                            const char* owner)
     : ops_(&ops), into_(into), from_(from) {
+  if (ops.compact) ops.compact(into);
   if (ops.merge_from) {
     ops.merge_from(into, from);
     return;

@@ -18,6 +18,13 @@ struct HasMerge<
     State, std::void_t<decltype(State::merge(std::declval<const State&>(),
                                              std::declval<const State&>()))>>
     : std::true_type {};
+
+template <class State, class = void>
+struct HasCompact : std::false_type {};
+template <class State>
+struct HasCompact<State,
+                  std::void_t<decltype(std::declval<State&>().compact())>>
+    : std::true_type {};
 }  // namespace internal
 
 /// What can be done with a state whose type is not known: one small table per
@@ -27,6 +34,11 @@ struct HasMerge<
 /// and lists its fields. If they do not merge one by one, it has
 /// `static State merge(const State&, const State&)`, associative, which throws
 /// c10::ValueError for states that do not fit together.
+///
+/// A state that grows as batches are merged into it may have `void compact()`,
+/// which brings it into a smaller form of the same value. It is called before
+/// each merge into the state, may throw as long as nothing has changed then,
+/// and writes to no tensor that it shares.
 struct StateOps {
   const std::type_info* type;
   void* (*make)();
@@ -35,6 +47,8 @@ struct StateOps {
   void (*fields)(void*, Fields&);
   /// `from` becomes merge(into, from); null: field by field.
   void (*merge_from)(const void* into, void* from);
+  /// Null: nothing to do.
+  void (*compact)(void*);
   void (*swap)(void*, void*);
 };
 
@@ -54,6 +68,9 @@ const StateOps& state_ops() {
         State& f = *static_cast<State*>(from);
         f = State::merge(*static_cast<const State*>(into), f);
       };
+    }
+    if constexpr (internal::HasCompact<State>::value) {
+      o.compact = [](void* s) { static_cast<State*>(s)->compact(); };
     }
     o.swap = [](void* a, void* b) {
       std::swap(*static_cast<State*>(a), *static_cast<State*>(b));
@@ -118,8 +135,8 @@ class AnyState {
 };
 
 /// A merge in two steps: the constructor checks and does all that can fail
-/// (c10::ValueError; nothing in `into` has changed), commit() finishes it. Both
-/// states must outlive it; `from` is used up.
+/// (c10::ValueError; the value of `into` has not changed), commit() finishes
+/// it. Both states must outlive it; `from` is used up.
 class PendingMerge {
  public:
   PendingMerge(const StateOps& ops, void* into, void* from, const char* owner);
