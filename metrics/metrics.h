@@ -1,0 +1,9 @@
+#pragma once
+
+/// Every metric, and what holds them.
+#include "tally/metrics/aggregation/aggregation.h"        // IWYU pragma: export
+#include "tally/metrics/classification/classification.h"  // IWYU pragma: export
+#include "tally/metrics/collection.h"                     // IWYU pragma: export
+#include "tally/metrics/compositional.h"                  // IWYU pragma: export
+#include "tally/metrics/metric.h"                         // IWYU pragma: export
+#include "tally/metrics/regression/regression.h"          // IWYU pragma: export
