@@ -3,6 +3,8 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
 
+#include "tally/metrics/plain_values.h"
+
 namespace tally::internal {
 
 void check_defined(const char* input, const at::Tensor& tensor) {
@@ -21,6 +23,16 @@ void check_integral(const char* input, const at::Tensor& tensor) {
   TORCH_CHECK_TYPE(
       at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true),
       "expected ", input, " of an integer dtype, got ", tensor.scalar_type());
+}
+
+void check_real(const char* input, const at::Tensor& tensor) {
+  check_defined(input, tensor);
+  const at::ScalarType dtype = tensor.scalar_type();
+  TORCH_CHECK_TYPE(at::isFloatingType(dtype) || at::isIntegralType(dtype, true),
+                   "expected ", input, " of a real dtype, got ", dtype);
+  TORCH_CHECK_TYPE(tensor.layout() == at::kStrided, "expected ", input,
+                   " to be a dense tensor, got one of layout ",
+                   tensor.layout());
 }
 
 void check_same_shape(const char* a_input, const at::Tensor& a,
@@ -44,6 +56,19 @@ bool is_plain(const at::Tensor& tensor) {
   return tensor.is_cpu() && tensor.layout() == at::kStrided &&
          tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg() &&
          !(tensor.requires_grad() && at::GradMode::is_enabled());
+}
+
+bool has_nan(const at::Tensor& tensor) {
+  if (!at::isFloatingType(tensor.scalar_type())) return false;
+  const at::Tensor values = tensor.requires_grad() ? tensor.detach() : tensor;
+  if (!is_plain(values)) return values.isnan().any().item().toBool();
+  return visit_values(values, [&](const auto* data) {
+    bool found = false;
+    for (std::int64_t i = 0; i < values.numel(); ++i) {
+      found |= data[i] != data[i];
+    }
+    return found;
+  });
 }
 
 }  // namespace tally::internal

@@ -13,6 +13,9 @@ void check_defined(const char* input, const at::Tensor& tensor);
 void check_floating(const char* input, const at::Tensor& tensor);
 /// c10::TypeError unless the input is of an integer dtype; bool counts as one.
 void check_integral(const char* input, const at::Tensor& tensor);
+/// c10::TypeError unless the input is a dense tensor of a real dtype: floating
+/// point, integers or bool.
+void check_real(const char* input, const at::Tensor& tensor);
 /// c10::ValueError unless both are defined, on the same device and of the same
 /// sizes.
 void check_same_shape(const char* a_input, const at::Tensor& a,
@@ -24,5 +27,8 @@ void check_same_device(const char* a_input, const at::Tensor& a,
 /// Whether a plain loop over the tensor's memory is allowed: on the CPU,
 /// contiguous, and with no graph to be recorded.
 bool is_plain(const at::Tensor& tensor);
+
+/// Whether any element is NaN. Waits for the device.
+bool has_nan(const at::Tensor& tensor);
 
 }  // namespace tally::internal

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "tally/metrics/aggregation/aggregation_options.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// The accumulator of CatMetric.
+class CatAggregation {
+ public:
+  static constexpr const char* kName = "CatAggregation";
+  using Options = AggregationOptions;
+  struct State {
+    Rows value;
+    void fields(Fields& f) { f("value", value); }
+  };
+
+  CatAggregation(const Options& options, const MetricOptions& metric_options)
+      : nan_strategy_(internal::nan_strategy(options, metric_options)),
+        nan_value_(options.nan_value()) {}
+
+  State observe(const at::Tensor& value) const;
+
+ private:
+  NanStrategy nan_strategy_;
+  double nan_value_;
+};
+
+/// All values seen, one after the other.
+///
+/// update(value): rows [n, ...] of any real dtype, or a 0-dim tensor or number,
+/// which is one row. Dtype, device and the shape of a row are those of the
+/// first update.
+/// Result: [N, ...] of that dtype, in the order of updates, those of rank 0
+/// first; float64 of shape [0] before any update.
+/// State: all rows, merged by concatenation; it grows with the data.
+/// NaN: see NanStrategy; by default rows with a NaN are left out with a
+/// warning. kReplace replaces the elements that are NaN. On a GPU, all but
+/// kDisable wait for it in every update.
+/// Errors: c10::TypeError for complex and sparse tensors; c10::ValueError for
+/// rows that do not fit those before, and for NaN with NanStrategy::kError.
+/// Differentiable where the dtype is.
+///
+/// Example:
+///     CatMetric scores;
+///     for (const Batch& batch : batches) scores.update(score_of(batch));
+///     at::Tensor all = scores.compute();
+class CatMetric final : public MetricOf<CatMetric, CatAggregation, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "CatMetric";
+  static constexpr bool kIsDifferentiable = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "tally/metrics/aggregation/aggregation_options.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// The accumulator of MeanMetric.
+class MeanAggregation {
+ public:
+  static constexpr const char* kName = "MeanAggregation";
+  using Options = AggregationOptions;
+  struct State {
+    Number sum;
+    Number weight;
+    void fields(Fields& f) { f("sum", sum)("weight", weight); }
+  };
+
+  MeanAggregation(const Options& options, const MetricOptions& metric_options)
+      : nan_strategy_(internal::nan_strategy(options, metric_options)),
+        nan_value_(options.nan_value()) {}
+
+  State observe(const at::Tensor& value, const at::Tensor& weight = {}) const;
+
+ private:
+  State observe_nan(const at::Tensor& value, const at::Tensor& weight) const;
+
+  NanStrategy nan_strategy_;
+  double nan_value_;
+};
+
+/// The weighted mean of all values seen.
+///
+///     sum_i weight_i * value_i / sum_i weight_i
+///
+/// update(value, weight = 1): tensors of any real dtypes, or numbers; value of
+/// any shape, weight of one that broadcasts to it.
+/// Result: 0-dim float64; NaN before any update and if the weights sum to 0.
+/// State: both sums in float64, merged by addition.
+/// NaN: see NanStrategy; by default left out with a warning. A value and its
+/// weight are left out together, whichever is NaN; kReplace replaces the value
+/// and keeps its weight, but leaves out what has a NaN weight.
+/// Errors: c10::TypeError for complex and sparse tensors; c10::ValueError for a
+/// weight that does not broadcast, and for NaN with NanStrategy::kError.
+/// Differentiable by value and weight; what is left out has a gradient of 0.
+///
+/// Example:
+///     MeanMetric mean_loss;
+///     for (const Batch& batch : batches) {
+///       mean_loss.update(loss_of(batch), batch.size());
+///     }
+///     at::Tensor value = mean_loss.compute();
+class MeanMetric final
+    : public MetricOf<MeanMetric, MeanAggregation, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MeanMetric";
+  static constexpr bool kIsDifferentiable = true;
+
+  at::Tensor evaluate(const State& state) const {
+    return state.sum / state.weight;
+  }
+};
+
+}  // namespace tally

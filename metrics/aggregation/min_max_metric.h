@@ -1,0 +1,83 @@
+#pragma once
+
+#include <limits>
+
+#include "tally/metrics/aggregation/aggregation_options.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// The accumulator of MinMetric and MaxMetric.
+class ExtremesAggregation {
+ public:
+  static constexpr const char* kName = "ExtremesAggregation";
+  using Options = AggregationOptions;
+  struct State {
+    Number min = std::numeric_limits<double>::infinity();
+    Number max = -std::numeric_limits<double>::infinity();
+    void fields(Fields& f) {
+      f("min", min, Merge::kMin)("max", max, Merge::kMax);
+    }
+  };
+
+  ExtremesAggregation(const Options& options,
+                      const MetricOptions& metric_options)
+      : nan_strategy_(internal::nan_strategy(options, metric_options)),
+        nan_value_(options.nan_value()) {}
+
+  State observe(const at::Tensor& value) const;
+
+ private:
+  NanStrategy nan_strategy_;
+  double nan_value_;
+};
+
+/// The smallest of all values seen.
+///
+///     min_i value_i
+///
+/// update(value): a tensor of any shape and any real dtype, or a number.
+/// Result: 0-dim float64, integers beyond 2^53 rounded; +infinity before any
+/// update and if there are no values.
+/// State: the extremes in float64, merged by min and max. A MinMetric and a
+/// MaxMetric in one collection share it.
+/// NaN: see NanStrategy; by default left out with a warning. Infinities count.
+/// Errors: c10::TypeError for complex and sparse tensors; c10::ValueError for
+/// NaN with NanStrategy::kError.
+/// Not differentiable: between equal values the gradient would depend on how
+/// they were dealt to ranks.
+///
+/// Example:
+///     MinMetric lowest;
+///     lowest.update(losses);  // or a number: lowest.update(0.25)
+///     at::Tensor value = lowest.compute();
+class MinMetric final
+    : public MetricOf<MinMetric, ExtremesAggregation, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MinMetric";
+
+  at::Tensor evaluate(const State& state) const { return state.min; }
+};
+
+/// The largest of all values seen.
+///
+///     max_i value_i
+///
+/// Like MinMetric in everything else; -infinity before any update and if there
+/// are no values.
+///
+/// Example:
+///     MaxMetric best;
+///     best.update(scores);  // or a number: best.update(0.25)
+///     at::Tensor value = best.compute();
+class MaxMetric final
+    : public MetricOf<MaxMetric, ExtremesAggregation, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MaxMetric";
+
+  at::Tensor evaluate(const State& state) const { return state.max; }
+};
+
+}  // namespace tally

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+/// How plain loops read tensors. REQUIRES of each tensor: is_plain (checks.h).
+namespace tally::internal {
+
+/// Calls `visit` with a pointer to the tensor's values: float, double or int64
+/// as they are, those of other dtypes converted to double before.
+template <class Visit>
+auto visit_values(const at::Tensor& tensor, const Visit& visit) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat:
+      return visit(tensor.const_data_ptr<float>());
+    case at::kLong:
+      return visit(tensor.const_data_ptr<std::int64_t>());
+    default:
+      return visit(tensor.to(at::kDouble).const_data_ptr<double>());
+  }
+}
+
+/// The same for two tensors; both pointers are of one type.
+template <class Visit>
+auto visit_values(const at::Tensor& a, const at::Tensor& b,
+                  const Visit& visit) {
+  const bool same = a.scalar_type() == b.scalar_type();
+  if (same && a.scalar_type() == at::kFloat) {
+    return visit(a.const_data_ptr<float>(), b.const_data_ptr<float>());
+  }
+  if (same && a.scalar_type() == at::kLong) {
+    return visit(a.const_data_ptr<std::int64_t>(),
+                 b.const_data_ptr<std::int64_t>());
+  }
+  return visit(a.to(at::kDouble).const_data_ptr<double>(),
+               b.to(at::kDouble).const_data_ptr<double>());
+}
+
+/// The sum of term(0) to term(count - 1), several of them at a time.
+template <class Term>
+double sum_terms(std::int64_t count, const Term& term) {
+  constexpr int kLanes = 8;
+  double lanes[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += term(i + lane);
+  }
+  for (; i < count; ++i) lanes[0] += term(i);
+  double sum = 0;
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+}  // namespace tally::internal
