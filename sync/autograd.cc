@@ -43,10 +43,10 @@ using Slots = std::vector<std::vector<at::Tensor>>;
 
 // Gradients are summed as float64, whatever the slots' types.
 struct AllRanks : Function<AllRanks> {
-  static variable_list forward(AutogradContext* context,
-                               const variable_list& own, const Slots& slots,
+  // A TensorList: tensors in a vector would not count as inputs.
+  static variable_list forward(AutogradContext* context, at::TensorList /*own*/,
+                               const Slots& slots,
                                std::shared_ptr<Communicator> communicator) {
-    (void)own;
     variable_list values;
     for (const auto& slot : slots) {
       for (const at::Tensor& value : slot) values.push_back(value.clone());
@@ -135,7 +135,7 @@ std::vector<std::vector<at::Tensor>> attach_all_ranks(
   variable_list inputs = own;
   inputs.push_back(at::empty({0}).requires_grad_());
   const variable_list flat =
-      AllRanks::apply(inputs, slots, std::move(communicator));
+      AllRanks::apply(at::TensorList(inputs), slots, std::move(communicator));
   const size_t count = own.size();
   std::vector<std::vector<at::Tensor>> result;
   for (size_t r = 0; r < slots.size(); ++r) {
