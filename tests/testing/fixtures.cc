@@ -90,9 +90,8 @@ std::vector<FixtureCase> read_fixture(const std::string& metric) {
   if (!file) throw std::runtime_error(path + ": cannot be read");
   std::vector<FixtureCase> cases;
   try {
-    for (const Json& json : Json::parse(file).at("cases")) {
-      cases.push_back(to_case(json));
-    }
+    const Json json = Json::parse(file);
+    for (const Json& one : json.at("cases")) cases.push_back(to_case(one));
   } catch (const std::exception& error) {
     throw std::runtime_error(path + ": " + error.what());
   }

@@ -8,14 +8,21 @@
 namespace tally::testing {
 
 GradientMatch match_gradient(const at::Tensor& actual,
-                             const at::Tensor& expected) {
+                             const at::Tensor& expected, double negligible) {
   const at::Tensor a = actual.defined() ? actual : at::zeros_like(expected);
-  const double square = expected.mul(expected).sum().item<double>();
-  const double size = std::sqrt(square);
-  const double scale =
-      square > 0 ? a.mul(expected).sum().item<double>() / square : 1;
-  const double error = a.sub(expected.mul(scale)).norm().item<double>();
-  return {scale, size > 0 ? error / size : error};
+  const double size = expected.norm().item<double>();
+  if (!(size > negligible)) {
+    const double error = a.norm().item<double>();
+    return {1, negligible > 0 ? error / negligible : error};
+  }
+  const double scale = a.mul(expected).sum().item<double>() / (size * size);
+  return {scale, a.sub(expected.mul(scale)).norm().item<double>() / size};
+}
+
+double spread_of(const at::Tensor& point) {
+  const double spread =
+      point.numel() > 1 ? point.detach().std().item<double>() : 0;
+  return spread > 0 ? spread : 1;
 }
 
 at::Tensor numerical_gradient(
@@ -24,9 +31,7 @@ at::Tensor numerical_gradient(
   const at::Tensor moved = point.detach().clone().contiguous();
   at::Tensor gradient = at::empty_like(moved);
   // Far from 0 it is the spread of the values that tells how far to step.
-  double spread = moved.numel() > 1 ? moved.std().item<double>() : 0;
-  if (!(spread > 0)) spread = 1;
-  const double step = 1e-5 * spread;
+  const double step = 1e-5 * spread_of(moved);
   double* x = moved.mutable_data_ptr<double>();
   double* g = gradient.mutable_data_ptr<double>();
   for (std::int64_t i = 0; i < moved.numel(); ++i) {

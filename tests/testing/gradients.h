@@ -14,9 +14,13 @@ struct GradientMatch {
   double residual;
 };
 
-/// Both float64. An undefined `actual` counts as zeros.
+/// Both float64. An undefined `actual` counts as zeros, as does an `expected`
+/// whose norm is at most `negligible`; the residual is then relative to that.
 GradientMatch match_gradient(const at::Tensor& actual,
-                             const at::Tensor& expected);
+                             const at::Tensor& expected, double negligible = 0);
+
+/// How far apart the values of `point` are: their standard deviation, or 1.
+double spread_of(const at::Tensor& point);
 
 /// The gradient of `function` at `point` (float64) by central differences.
 at::Tensor numerical_gradient(

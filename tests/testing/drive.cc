@@ -1,0 +1,43 @@
+#include "tally/tests/testing/drive.h"
+
+namespace tally::testing {
+namespace {
+
+std::vector<InputRef> refs(const Batch& batch) {
+  std::vector<InputRef> inputs;
+  for (const at::Tensor& input : batch) inputs.push_back(InputRef::of(input));
+  return inputs;
+}
+
+}  // namespace
+
+void update(Metric& metric, const Batch& batch) {
+  metric.update_inputs(refs(batch));
+}
+
+void update(Metric& metric, const std::vector<Batch>& batches) {
+  for (const Batch& batch : batches) update(metric, batch);
+}
+
+Results forward(Metric& metric, const Batch& batch) {
+  return metric.forward_inputs(refs(batch));
+}
+
+bool report_throws(const std::vector<std::exception_ptr>& errors) {
+  bool any = false;
+  for (size_t rank = 0; rank < errors.size(); ++rank) {
+    if (!errors[rank]) continue;
+    any = true;
+    try {
+      std::rethrow_exception(errors[rank]);
+    } catch (const sync::SyncError& error) {
+      if (error.code() == sync::SyncErrorCode::kPeerLost) continue;
+      ADD_FAILURE() << "rank " << rank << " threw: " << sync::describe(error);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "rank " << rank << " threw: " << sync::describe(error);
+    }
+  }
+  return any;
+}
+
+}  // namespace tally::testing

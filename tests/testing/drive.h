@@ -1,0 +1,37 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tally/metrics/metric.h"
+#include "tally/tests/testing/fixtures.h"
+#include "tally/tests/testing/thread_ranks.h"
+
+/// Metrics of unknown type, and the ranks that use them.
+namespace tally::testing {
+
+void update(Metric& metric, const Batch& batch);
+void update(Metric& metric, const std::vector<Batch>& batches);
+Results forward(Metric& metric, const Batch& batch);
+
+/// A failure for each rank that threw, but for those that only lost a peer
+/// by that; whether there was any.
+bool report_throws(const std::vector<std::exception_ptr>& errors);
+
+/// What `function(communicator)` returns on each rank; empty, after a failure
+/// that says why, if a rank threw.
+template <class Report, class Function>
+std::vector<Report> on_ranks(int ranks, const Function& function) {
+  std::vector<Report> reports(ranks);
+  const auto errors = collect_thread_ranks(
+      ranks, [&](const std::shared_ptr<sync::Communicator>& communicator) {
+        reports[communicator->rank()] = function(*communicator);
+      });
+  if (report_throws(errors)) reports.clear();
+  return reports;
+}
+
+}  // namespace tally::testing

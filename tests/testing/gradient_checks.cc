@@ -1,0 +1,195 @@
+#include "tally/tests/testing/gradient_checks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/drive.h"
+#include "tally/tests/testing/gradients.h"
+#include "tally/tests/testing/splits.h"
+
+namespace tally::testing {
+namespace {
+
+using sync::GradientFlow;
+
+// A number that depends on every finite part of a value, each in its own way.
+class Projection {
+ public:
+  explicit Projection(const Results& value) {
+    for (const auto& [name, part] : value) {
+      at::Tensor finite =
+          part.detach().reshape({-1}).isfinite().nonzero().reshape({-1});
+      weights_.push_back(finite.to(at::kDouble).add(1).cos().add(2));
+      finite_.push_back(std::move(finite));
+    }
+  }
+  bool empty() const {
+    return std::all_of(finite_.begin(), finite_.end(),
+                       [](const at::Tensor& f) { return f.numel() == 0; });
+  }
+  at::Tensor operator()(const Results& value) const {
+    at::Tensor sum;
+    size_t i = 0;
+    for (const auto& [name, part] : value) {
+      const at::Tensor term = part.reshape({-1})
+                                  .index_select(0, finite_[i])
+                                  .to(at::kDouble)
+                                  .mul(weights_[i])
+                                  .sum();
+      sum = sum.defined() ? sum.add(term) : term;
+      ++i;
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<at::Tensor> finite_;
+  std::vector<at::Tensor> weights_;
+};
+
+// In float64, with a graph of its own for every input that may have one.
+Batch with_graph(const Batch& rows, const std::vector<size_t>& differentiable) {
+  Batch inputs;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool floating = at::isFloatingType(rows[i].scalar_type());
+    inputs.push_back(floating ? rows[i].to(at::kDouble).clone() : rows[i]);
+    const bool wanted = std::find(differentiable.begin(), differentiable.end(),
+                                  i) != differentiable.end();
+    if (floating && wanted) inputs.back().set_requires_grad(true);
+  }
+  return inputs;
+}
+
+void expect_no_graph(const Metric& metric, const char* after) {
+  for (const auto& [name, part] : metric.state()) {
+    EXPECT_FALSE(part.defined() && part.requires_grad())
+        << after << " kept the graph of '" << name << "'";
+  }
+}
+
+class GradientCheck {
+ public:
+  explicit GradientCheck(const GradientSubject& subject)
+      : subject_(subject),
+        inputs_(with_graph(subject.rows, subject.inputs)),
+        metric_(subject.make(subject.metric_options)) {}
+
+  void run() {
+    update(*metric_, inputs_);
+    expect_no_graph(*metric_, "update()");
+    metric_->reset();
+    const Results value = forward(*metric_, inputs_);
+    expect_no_graph(*metric_, "forward()");
+    expect_same_value_without_graph(value);
+    if (!metric_->is_differentiable()) {
+      for (const auto& [name, part] : value) {
+        EXPECT_FALSE(part.requires_grad()) << "result '" << name << "'";
+      }
+      return;
+    }
+    const Projection project(value);
+    if (project.empty() || !subject_.compare) return;
+    const at::Tensor number = project(value);
+    if (!number.requires_grad()) {
+      for (const at::Tensor& input : inputs_) {
+        EXPECT_FALSE(input.requires_grad()) << "the value has no graph";
+      }
+      return;
+    }
+    number.backward();
+    check_numerically(project, std::abs(number.item<double>()));
+    for (const auto& parts : subject_.steps) {
+      for (const GradientFlow flow :
+           {GradientFlow::kLocal, GradientFlow::kReplicated,
+            GradientFlow::kAllRanks}) {
+        const ::testing::ScopedTrace trace(
+            __FILE__, __LINE__,
+            c10::str(sync::to_string(flow), " on ", parts.size(), " ranks"));
+        check_on_ranks(parts, project, flow);
+      }
+    }
+  }
+
+ private:
+  void expect_same_value_without_graph(const Results& value) const {
+    const auto plain = subject_.make(subject_.metric_options);
+    Batch inputs;
+    for (const at::Tensor& input : inputs_) inputs.push_back(input.detach());
+    EXPECT_TRUE(near(value, forward(*plain, inputs), {1e-11, 1e-13}))
+        << "the value with a graph differs from that without";
+  }
+
+  void check_numerically(const Projection& project, double size) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      negligible_.push_back(1e-4 * size / spread_of_input(i));
+      if (!inputs_[i].requires_grad()) continue;
+      const at::Tensor& gradient = inputs_[i].grad();
+      ASSERT_TRUE(gradient.defined()) << "input " << i << " has no gradient";
+      const auto metric = subject_.make(subject_.metric_options);
+      Batch moved = inputs_;
+      const at::Tensor numerical = numerical_gradient(
+          [&](const at::Tensor& point) {
+            moved[i] = point;
+            return project(forward(*metric, moved)).item<double>();
+          },
+          inputs_[i]);
+      const GradientMatch match =
+          match_gradient(gradient, numerical, negligible_[i]);
+      EXPECT_NEAR(match.scale, 1, 1e-5) << "of input " << i;
+      EXPECT_LT(match.residual, 1e-5) << "of input " << i;
+    }
+  }
+
+  double spread_of_input(size_t i) const {
+    return inputs_[i].requires_grad() ? spread_of(inputs_[i]) : 1;
+  }
+
+  void check_on_ranks(const std::vector<Batch>& parts,
+                      const Projection& project, GradientFlow flow) const {
+    const int ranks = static_cast<int>(parts.size());
+    MetricOptions options = subject_.metric_options;
+    options.dist_sync_on_step(true).gradient_flow(flow);
+    const auto reports =
+        on_ranks<Batch>(ranks, [&](const sync::Communicator& communicator) {
+          const auto metric = subject_.make(options);
+          const Batch inputs =
+              with_graph(parts[communicator.rank()], subject_.inputs);
+          const at::Tensor number = project(forward(*metric, inputs));
+          // A rank without rows may have a value without a graph.
+          if (number.requires_grad()) number.backward();
+          Batch gradients;
+          for (const at::Tensor& input : inputs) {
+            gradients.push_back(input.grad().defined() ? input.grad()
+                                                       : input.detach().mul(0));
+          }
+          return gradients;
+        });
+    if (reports.empty()) return;
+    const Batch all = joined(reports);
+    const double factor = flow == GradientFlow::kLocal ? 1 : ranks;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (!inputs_[i].requires_grad()) continue;
+      const GradientMatch match =
+          match_gradient(all[i].div(factor), inputs_[i].grad(), negligible_[i]);
+      EXPECT_NEAR(match.scale, 1, 1e-9)
+          << "input " << i << ": off by this factor";
+      EXPECT_LT(match.residual, 1e-9) << "input " << i;
+    }
+  }
+
+  const GradientSubject& subject_;
+  const Batch inputs_;
+  const std::unique_ptr<Metric> metric_;
+  std::vector<double> negligible_;
+};
+
+}  // namespace
+
+void check_gradients(const GradientSubject& subject) {
+  GradientCheck(subject).run();
+}
+
+}  // namespace tally::testing

@@ -1,0 +1,134 @@
+#include "tally/tests/testing/splits.h"
+
+#include <ATen/ops/cat.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace tally::testing {
+namespace {
+
+using Weights = std::vector<std::int64_t>;
+
+// Rows in chunks of at most `chunk`, so that ranks accumulate as well.
+std::vector<Batch> chunks(const Batch& rows, std::int64_t first,
+                          std::int64_t last, std::int64_t chunk) {
+  std::vector<Batch> batches;
+  for (; first < last; first += chunk) {
+    batches.push_back(rows_of(rows, first, std::min(first + chunk, last)));
+  }
+  return batches;
+}
+
+Split cut_rows(std::string name, const Batch& rows, const Weights& weights,
+               std::int64_t chunk) {
+  Split split{std::move(name), {}};
+  const std::vector<std::int64_t> at = cuts(rows.front().size(0), weights);
+  for (size_t r = 0; r < weights.size(); ++r) {
+    split.ranks.push_back(chunks(rows, at[r], at[r + 1], chunk));
+  }
+  return split;
+}
+
+Split deal_batches(std::string name, const std::vector<Batch>& batches,
+                   const Weights& weights) {
+  Split split{std::move(name), {}};
+  const auto at = cuts(static_cast<std::int64_t>(batches.size()), weights);
+  for (size_t r = 0; r < weights.size(); ++r) {
+    split.ranks.emplace_back(batches.begin() + at[r],
+                             batches.begin() + at[r + 1]);
+  }
+  return split;
+}
+
+Split deal_in_turn(const Batch& rows, int ranks) {
+  Split split{"rows in turn", {}};
+  for (int r = 0; r < ranks; ++r) {
+    Batch own;
+    for (const at::Tensor& input : rows) {
+      own.push_back(input.slice(0, r, std::nullopt, ranks));
+    }
+    split.ranks.push_back({std::move(own)});
+  }
+  return split;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> cuts(std::int64_t total, const Weights& weights) {
+  const std::int64_t sum =
+      std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+  std::vector<std::int64_t> at{0};
+  std::int64_t so_far = 0;
+  for (const std::int64_t weight : weights) {
+    so_far += weight;
+    at.push_back(total * so_far / sum);
+  }
+  return at;
+}
+
+Batch joined(const std::vector<Batch>& batches) {
+  Batch result;
+  for (size_t i = 0; i < batches.front().size(); ++i) {
+    std::vector<at::Tensor> parts;
+    for (const Batch& batch : batches) parts.push_back(batch[i]);
+    result.push_back(at::cat(parts, 0));
+  }
+  return result;
+}
+
+Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last) {
+  Batch rows;
+  for (const at::Tensor& input : batch) {
+    rows.push_back(input.narrow(0, first, last - first).clone());
+  }
+  return rows;
+}
+
+Batch copy_of(const Batch& batch) {
+  Batch copy;
+  for (const at::Tensor& input : batch) copy.push_back(input.clone());
+  return copy;
+}
+
+std::vector<Split> splits_of(const FixtureCase& fixture, int ranks,
+                             const SplitOptions& options) {
+  const auto count = static_cast<size_t>(ranks);
+  const Weights even(count, 1);
+  Weights uneven(count);
+  for (size_t r = 0; r < count; ++r) {
+    uneven[r] = static_cast<std::int64_t>((r + 1) * (r + 1));
+  }
+  Weights one(count, 0);
+  one[count / 2] = 1;
+  Weights idle_first(count, 1);
+  if (ranks > 1) idle_first.front() = 0;
+
+  std::vector<Split> splits;
+  if (!fixture.row_split) {
+    splits.push_back(deal_batches("even", fixture.batches, even));
+    splits.push_back(deal_batches("uneven", fixture.batches, uneven));
+    splits.push_back(deal_batches("all on one rank", fixture.batches, one));
+    splits.push_back(
+        deal_batches("idle first rank", fixture.batches, idle_first));
+    return splits;
+  }
+  const Batch rows = joined(fixture.batches);
+  splits.push_back(cut_rows("even", rows, even, 4));
+  splits.push_back(cut_rows("uneven", rows, uneven, rows.front().size(0)));
+  splits.push_back(cut_rows("all on one rank", rows, one, 7));
+  splits.push_back(cut_rows("idle first rank", rows, idle_first, 5));
+  if (options.empty_batches) {
+    Split split = cut_rows("empty batches", rows, idle_first, 6);
+    for (auto& batches : split.ranks) {
+      batches.insert(batches.begin(), rows_of(rows, 0, 0));
+    }
+    splits.push_back(std::move(split));
+  }
+  if (options.in_turn && ranks <= rows.front().size(0)) {
+    splits.push_back(deal_in_turn(rows, ranks));
+  }
+  return splits;
+}
+
+}  // namespace tally::testing
