@@ -22,6 +22,31 @@ void check_tensor(const char* call, const char* name, const at::Tensor& tensor,
                     " without a graph; detach it first");
 }
 
+void check_gather(const at::Tensor& input, const at::Tensor& output,
+                  c10::Device device, int size) {
+  check_tensor("all_gather", "input", input, device);
+  check_tensor("all_gather", "output", output, device);
+  TORCH_CHECK_VALUE(input.scalar_type() == output.scalar_type(),
+                    "all_gather: expected output of the input's dtype ",
+                    input.scalar_type(), ", got ", output.scalar_type());
+  TORCH_CHECK_VALUE(output.numel() == size * input.numel(),
+                    "all_gather: expected output of ", size, " x ",
+                    input.numel(), " elements, got ", output.numel());
+}
+
+void check_counts(const char* name, const at::Tensor& tensor,
+                  const std::vector<std::int64_t>& counts, int size) {
+  std::int64_t sum = 0;
+  bool valid = counts.size() == static_cast<size_t>(size);
+  for (std::int64_t count : counts) {
+    valid = valid && count >= 0;
+    sum += count;
+  }
+  TORCH_CHECK_VALUE(valid && sum == tensor.numel(), "all_to_all: expected ",
+                    size, " counts that add up to ", tensor.numel(), " for ",
+                    name, ", got ", c10::IntArrayRef(counts));
+}
+
 bool can_reduce(at::ScalarType dtype) {
   switch (dtype) {
     case at::kFloat:
@@ -57,6 +82,23 @@ class SingleProcessCommunicator final : public Communicator {
   void do_all_reduce(at::Tensor&, ReduceOp,
                      std::chrono::milliseconds) override {}
   void do_broadcast(at::Tensor&, int, std::chrono::milliseconds) override {}
+  void do_all_to_all(const at::Tensor& input, const std::vector<std::int64_t>&,
+                     at::Tensor& output, const std::vector<std::int64_t>&,
+                     std::chrono::milliseconds) override {
+    output.view(-1).copy_(input.view(-1));
+  }
+  std::function<void()> do_start_all_gather(
+      const at::Tensor& input, at::Tensor& output,
+      std::chrono::milliseconds) override {
+    output.view(-1).copy_(input.view(-1));
+    return [] {};
+  }
+  std::function<void()> do_start_send_receive(
+      const at::Tensor& send, int, at::Tensor& receive, int,
+      std::chrono::milliseconds) override {
+    receive.copy_(send);
+    return [] {};
+  }
 };
 
 struct ProcessDefault {
@@ -93,6 +135,23 @@ void Communicator::set_timeout(std::chrono::milliseconds timeout) {
   TORCH_CHECK_VALUE(timeout.count() > 0, "expected a positive timeout, got ",
                     timeout.count(), " ms");
   timeout_ = timeout;
+}
+
+Transfer& Transfer::operator=(Transfer&& other) noexcept {
+  std::swap(wait_, other.wait_);
+  return *this;
+}
+
+Transfer::~Transfer() {
+  try {
+    wait();
+  } catch (const SyncError&) {
+    // Nobody asks for the results any more; the communicator knows the reason.
+  }
+}
+
+void Transfer::wait() {
+  if (const auto wait = std::exchange(wait_, nullptr)) wait();
 }
 
 template <class Call>
@@ -140,14 +199,7 @@ void Communicator::run(const char* name, const Timeout& timeout,
 
 void Communicator::all_gather(const at::Tensor& input, at::Tensor& output,
                               Timeout timeout) {
-  check_tensor("all_gather", "input", input, device_);
-  check_tensor("all_gather", "output", output, device_);
-  TORCH_CHECK_VALUE(input.scalar_type() == output.scalar_type(),
-                    "all_gather: expected output of the input's dtype ",
-                    input.scalar_type(), ", got ", output.scalar_type());
-  TORCH_CHECK_VALUE(output.numel() == size_ * input.numel(),
-                    "all_gather: expected output of ", size_, " x ",
-                    input.numel(), " elements, got ", output.numel());
+  check_gather(input, output, device_, size_);
   run("all_gather", timeout, [&](std::chrono::milliseconds limit) {
     do_all_gather(input, output, limit);
   });
@@ -171,6 +223,56 @@ void Communicator::broadcast(at::Tensor& tensor, int root, Timeout timeout) {
                     "broadcast: expected a root below ", size_, ", got ", root);
   run("broadcast", timeout, [&](std::chrono::milliseconds limit) {
     do_broadcast(tensor, root, limit);
+  });
+}
+
+void Communicator::all_to_all(const at::Tensor& input,
+                              const std::vector<std::int64_t>& input_counts,
+                              at::Tensor& output,
+                              const std::vector<std::int64_t>& output_counts,
+                              Timeout timeout) {
+  check_tensor("all_to_all", "input", input, device_);
+  check_tensor("all_to_all", "output", output, device_);
+  TORCH_CHECK_VALUE(input.scalar_type() == output.scalar_type(),
+                    "all_to_all: expected output of the input's dtype ",
+                    input.scalar_type(), ", got ", output.scalar_type());
+  check_counts("input", input, input_counts, size_);
+  check_counts("output", output, output_counts, size_);
+  run("all_to_all", timeout, [&](std::chrono::milliseconds limit) {
+    do_all_to_all(input, input_counts, output, output_counts, limit);
+  });
+}
+
+Transfer Communicator::start(
+    const char* name, const Timeout& timeout,
+    c10::function_ref<std::function<void()>(std::chrono::milliseconds)> begin) {
+  std::function<void()> finish;
+  run(name, timeout,
+      [&](std::chrono::milliseconds limit) { finish = begin(limit); });
+  return Transfer([this, name, finish] {
+    --collectives_;  // counted when it was started
+    run(name, {}, [&](std::chrono::milliseconds) { finish(); });
+  });
+}
+
+Transfer Communicator::start_all_gather(const at::Tensor& input,
+                                        at::Tensor& output, Timeout timeout) {
+  check_gather(input, output, device_, size_);
+  return start("all_gather", timeout, [&](std::chrono::milliseconds limit) {
+    return do_start_all_gather(input, output, limit);
+  });
+}
+
+Transfer Communicator::start_send_receive(const at::Tensor& send, int to,
+                                          at::Tensor& receive, int from,
+                                          Timeout timeout) {
+  check_tensor("send_receive", "send", send, device_);
+  check_tensor("send_receive", "receive", receive, device_);
+  TORCH_CHECK_VALUE(to >= 0 && to < size_ && from >= 0 && from < size_,
+                    "send_receive: expected ranks below ", size_, ", got ", to,
+                    " and ", from);
+  return start("send_receive", timeout, [&](std::chrono::milliseconds limit) {
+    return do_start_send_receive(send, to, receive, from, limit);
   });
 }
 

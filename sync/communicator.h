@@ -1,13 +1,17 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/FunctionRef.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tally/sync/errors.h"
 
@@ -20,14 +24,37 @@ using Timeout = std::optional<std::chrono::milliseconds>;
 
 inline constexpr std::chrono::milliseconds kDefaultTimeout{60'000};
 
+/// A collective or transfer under way. Its tensors belong to it until wait()
+/// has returned; destroying it waits, and swallows an error.
+class Transfer {
+ public:
+  Transfer() = default;
+  Transfer(Transfer&& other) noexcept
+      : wait_(std::exchange(other.wait_, nullptr)) {}
+  Transfer& operator=(Transfer&& other) noexcept;
+  ~Transfer();
+
+  /// Returns when the results are there; SyncError if they will not be. Later
+  /// calls do nothing.
+  void wait();
+  bool pending() const noexcept { return wait_ != nullptr; }
+
+ private:
+  friend class Communicator;
+  explicit Transfer(std::function<void()> wait) : wait_(std::move(wait)) {}
+
+  std::function<void()> wait_;
+};
+
 /// The ranks that work together, and the few collectives that Tally needs.
 ///
 /// All collectives block, are entered by every rank in the same order, and
 /// take contiguous tensors without a graph, on `device()`, of the same number
 /// of bytes on every rank: whoever calls them has agreed on sizes before (see
-/// exchange.h). They throw SyncError and nothing else. After kPeerLost,
-/// kTimeout or kTransport the group is finished: each later call throws
-/// kGroupBroken at once and repeats the reason.
+/// exchange.h). Arguments that break this are a c10::ValueError before anything
+/// is sent; every other failure is a SyncError. After kPeerLost, kTimeout or
+/// kTransport the group is finished: each later call throws kGroupBroken at
+/// once and repeats the reason.
 ///
 /// Thread-safety: rank(), size(), device() from any thread. Collectives from
 /// one thread at a time; a second one that enters meanwhile gets kInvalidUse.
@@ -50,9 +77,33 @@ class Communicator {
   void all_gather(const at::Tensor& input, at::Tensor& output,
                   Timeout timeout = {});
   /// Reduces `tensor` over the ranks, in place; bit-equal on every rank.
+  /// Dtypes: float16 to 64, bfloat16, int8, uint8, int32, int64; the other two
+  /// collectives take every dtype.
   void all_reduce(at::Tensor& tensor, ReduceOp op, Timeout timeout = {});
   /// `tensor` becomes the root's, in place.
   void broadcast(at::Tensor& tensor, int root, Timeout timeout = {});
+
+  /// Cuts `input` into size() parts of `input_counts` elements, one for each
+  /// rank, and fills `output` with the ranks' parts for this one, of
+  /// `output_counts` elements. Ranks have agreed on counts: what rank r gives q
+  /// is what q expects of r.
+  void all_to_all(const at::Tensor& input,
+                  const std::vector<std::int64_t>& input_counts,
+                  at::Tensor& output,
+                  const std::vector<std::int64_t>& output_counts,
+                  Timeout timeout = {});
+
+  /// all_gather that goes on while the caller computes. Until it has been
+  /// waited for, other collectives may be entered, in the same order on every
+  /// rank; the communicator must outlive it.
+  Transfer start_all_gather(const at::Tensor& input, at::Tensor& output,
+                            Timeout timeout = {});
+  /// Sends one tensor to rank `to` and receives another from rank `from`; every
+  /// rank takes part, as in a ring. Goes on while the caller computes; at most
+  /// one is under way.
+  Transfer start_send_receive(const at::Tensor& send, int to,
+                              at::Tensor& receive, int from,
+                              Timeout timeout = {});
 
   /// Number of collectives entered so far, for tests and for the curious.
   std::int64_t collectives() const noexcept { return collectives_; }
@@ -71,12 +122,29 @@ class Communicator {
                              std::chrono::milliseconds timeout) = 0;
   virtual void do_broadcast(at::Tensor& tensor, int root,
                             std::chrono::milliseconds timeout) = 0;
+  virtual void do_all_to_all(const at::Tensor& input,
+                             const std::vector<std::int64_t>& input_counts,
+                             at::Tensor& output,
+                             const std::vector<std::int64_t>& output_counts,
+                             std::chrono::milliseconds timeout) = 0;
+  /// Each returns what wait() has to do. A transport that cannot work in the
+  /// background does all of it then.
+  virtual std::function<void()> do_start_all_gather(
+      const at::Tensor& input, at::Tensor& output,
+      std::chrono::milliseconds timeout) = 0;
+  virtual std::function<void()> do_start_send_receive(
+      const at::Tensor& send, int to, at::Tensor& receive, int from,
+      std::chrono::milliseconds timeout) = 0;
 
  private:
   friend class Exchange;
 
   template <class Call>
   void run(const char* name, const Timeout& timeout, const Call& call);
+  Transfer start(
+      const char* name, const Timeout& timeout,
+      c10::function_ref<std::function<void()>(std::chrono::milliseconds)>
+          begin);
 
   int rank_;
   int size_;

@@ -3,6 +3,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -13,6 +14,8 @@ namespace tally::sync {
 namespace {
 
 using std::chrono::milliseconds;
+
+constexpr int kSendReceiveTag = 7;
 
 /// The elements as one row, in a dtype that every backend can move: those that
 /// Gloo or NCCL refuse travel as bytes.
@@ -89,6 +92,54 @@ class BackendCommunicator final : public Communicator {
     options.timeout = timeout;
     std::vector<at::Tensor> tensors{movable(tensor)};
     backend_->broadcast(tensors, options)->wait();
+  }
+
+  void do_all_to_all(const at::Tensor& input,
+                     const std::vector<std::int64_t>& input_counts,
+                     at::Tensor& output,
+                     const std::vector<std::int64_t>& output_counts,
+                     milliseconds timeout) override {
+    at::Tensor from = movable(input);
+    at::Tensor to = movable(output);
+    // In elements of what is moved; c10d takes the vectors' contents away.
+    auto scaled = [](std::vector<std::int64_t> counts, std::int64_t moved,
+                     std::int64_t elements) {
+      for (std::int64_t& n : counts) n *= elements > 0 ? moved / elements : 1;
+      return counts;
+    };
+    auto sent = scaled(input_counts, from.numel(), input.numel());
+    auto received = scaled(output_counts, to.numel(), output.numel());
+    c10d::AllToAllOptions options;
+    options.timeout = timeout;
+    backend_->alltoall_base(to, from, received, sent, options)->wait();
+  }
+
+  std::function<void()> do_start_all_gather(const at::Tensor& input,
+                                            at::Tensor& output,
+                                            milliseconds timeout) override {
+    at::Tensor from = movable(input);
+    at::Tensor to = movable(output);
+    c10d::AllgatherOptions options;
+    options.timeout = timeout;
+    auto work = backend_->_allgather_base(to, from, options);
+    return [work, from, to] { work->wait(); };
+  }
+
+  std::function<void()> do_start_send_receive(const at::Tensor& send, int to,
+                                              at::Tensor& receive, int from,
+                                              milliseconds timeout) override {
+    if (to == rank() && from == rank()) {
+      receive.copy_(send);
+      return [] {};
+    }
+    std::vector<at::Tensor> out{movable(send)};
+    std::vector<at::Tensor> in{movable(receive)};
+    auto received = backend_->recv(in, from, kSendReceiveTag);
+    auto sent = backend_->send(out, to, kSendReceiveTag);
+    return [received, sent, in, out, timeout] {
+      received->wait(timeout);
+      sent->wait(timeout);
+    };
   }
 
  private:

@@ -34,6 +34,32 @@ void FaultyCommunicator::do_broadcast(at::Tensor& tensor, int root,
   inner_->broadcast(tensor, root, timeout);
 }
 
+void FaultyCommunicator::do_all_to_all(
+    const at::Tensor& input, const std::vector<std::int64_t>& input_counts,
+    at::Tensor& output, const std::vector<std::int64_t>& output_counts,
+    std::chrono::milliseconds timeout) {
+  before_(collectives() - 1);
+  inner_->all_to_all(input, input_counts, output, output_counts, timeout);
+}
+
+std::function<void()> FaultyCommunicator::do_start_all_gather(
+    const at::Tensor& input, at::Tensor& output,
+    std::chrono::milliseconds timeout) {
+  before_(collectives() - 1);
+  auto transfer = std::make_shared<sync::Transfer>(
+      inner_->start_all_gather(input, output, timeout));
+  return [transfer] { transfer->wait(); };
+}
+
+std::function<void()> FaultyCommunicator::do_start_send_receive(
+    const at::Tensor& send, int to, at::Tensor& receive, int from,
+    std::chrono::milliseconds timeout) {
+  before_(collectives() - 1);
+  auto transfer = std::make_shared<sync::Transfer>(
+      inner_->start_send_receive(send, to, receive, from, timeout));
+  return [transfer] { transfer->wait(); };
+}
+
 FaultyCommunicator::Hook fail_at(std::int64_t call, sync::SyncErrorCode code) {
   return [=](std::int64_t current) {
     if (current != call) return;

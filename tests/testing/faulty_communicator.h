@@ -28,6 +28,17 @@ class FaultyCommunicator final : public sync::Communicator {
                      std::chrono::milliseconds timeout) override;
   void do_broadcast(at::Tensor& tensor, int root,
                     std::chrono::milliseconds timeout) override;
+  void do_all_to_all(const at::Tensor& input,
+                     const std::vector<std::int64_t>& input_counts,
+                     at::Tensor& output,
+                     const std::vector<std::int64_t>& output_counts,
+                     std::chrono::milliseconds timeout) override;
+  std::function<void()> do_start_all_gather(
+      const at::Tensor& input, at::Tensor& output,
+      std::chrono::milliseconds timeout) override;
+  std::function<void()> do_start_send_receive(
+      const at::Tensor& send, int to, at::Tensor& receive, int from,
+      std::chrono::milliseconds timeout) override;
 
  private:
   std::shared_ptr<sync::Communicator> inner_;

@@ -1,5 +1,8 @@
 #include "tally/tests/testing/memory_group.h"
 
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -147,6 +150,48 @@ class MemoryGroup::Member final : public Communicator {
     tensor.copy_(result);
   }
 
+  void do_all_to_all(const at::Tensor& input,
+                     const std::vector<std::int64_t>& input_counts,
+                     at::Tensor& output,
+                     const std::vector<std::int64_t>& output_counts,
+                     milliseconds limit) override {
+    // Everyone offers the place of each part as well as the data.
+    at::Tensor all = at::empty({size() * (size() + 1)}, at::kLong);
+    at::Tensor own = at::zeros({size() + 1}, at::kLong);
+    for (int r = 0; r < size(); ++r) {
+      own[r + 1] = own[r].item<std::int64_t>() + input_counts[r];
+    }
+    do_all_gather(own, all, limit);
+    meet_with(
+        {"all_to_all", input}, "all_to_all", limit, [&](const auto& offers) {
+          std::int64_t at = 0;
+          for (int r = 0; r < size(); ++r) {
+            const auto begin =
+                all[r * (size() + 1) + rank()].template item<std::int64_t>();
+            output.view(-1)
+                .narrow(0, at, output_counts[r])
+                .copy_(offers[r].tensor.view(-1).narrow(0, begin,
+                                                        output_counts[r]));
+            at += output_counts[r];
+          }
+        });
+  }
+
+  std::function<void()> do_start_all_gather(const at::Tensor& input,
+                                            at::Tensor& output,
+                                            milliseconds limit) override {
+    return [=, to = output]() mutable { do_all_gather(input, to, limit); };
+  }
+
+  std::function<void()> do_start_send_receive(const at::Tensor& send, int,
+                                              at::Tensor& receive, int from,
+                                              milliseconds limit) override {
+    return [=, to = receive]() mutable {
+      meet_with({"send_receive", send}, "send_receive", limit,
+                [&](const auto& offers) { to.copy_(offers[from].tensor); });
+    };
+  }
+
  private:
   template <class Read>
   void exchange(const char* name, const std::string& options,
@@ -155,12 +200,18 @@ class MemoryGroup::Member final : public Communicator {
     const std::string call = std::string(name) + "(" + options + ") of " +
                              std::to_string(tensor.nbytes()) + " bytes " +
                              c10::toString(tensor.scalar_type());
-    meetings_->offer(rank(), {call, tensor});
+    meet_with({call, tensor}, name, limit, read);
+  }
+
+  template <class Read>
+  void meet_with(const Offer& own, const char* name, milliseconds limit,
+                 const Read& read) {
+    meetings_->offer(rank(), own);
     meetings_->meet(rank(), name, limit);
     for (const Offer& other : meetings_->offers()) {
-      if (other.call == call) continue;
+      if (other.call == own.call) continue;
       throw SyncError(SyncErrorCode::kTransport,
-                      "the ranks entered different collectives: " + call +
+                      "the ranks entered different collectives: " + own.call +
                           " here, " + other.call + " elsewhere",
                       details(rank(), name));
     }
