@@ -111,6 +111,9 @@ template <class A, class B>
 using EnableOperands = std::enable_if_t<
     kIsOperand<A> && kIsOperand<B> && (kIsMetric<A> || kIsMetric<B>), int>;
 
+/// Throws c10::ValueError if the metric has accumulated something.
+Expression expression_of(const CompositionalMetric& metric);
+
 template <class T>
 Expression as_expression(const T& operand) {
   if constexpr (std::is_same_v<T, CompositionalMetric>) {
@@ -121,8 +124,6 @@ Expression as_expression(const T& operand) {
     return Expression(static_cast<double>(operand));
   }
 }
-/// Throws c10::ValueError if the metric has accumulated something.
-Expression expression_of(const CompositionalMetric& metric);
 
 at::Tensor add(const at::Tensor& a, const at::Tensor& b);
 at::Tensor subtract(const at::Tensor& a, const at::Tensor& b);
