@@ -154,6 +154,12 @@ void Transfer::wait() {
   if (const auto wait = std::exchange(wait_, nullptr)) wait();
 }
 
+void Communicator::advance_background() {
+  if (background_.empty() || std::exchange(advancing_, true)) return;
+  for (Background* background : background_) background->advance();
+  advancing_ = false;
+}
+
 template <class Call>
 void Communicator::run(const char* name, const Timeout& timeout,
                        const Call& call) {
@@ -166,6 +172,7 @@ void Communicator::run(const char* name, const Timeout& timeout,
   TORCH_CHECK_VALUE(!timeout || timeout->count() > 0, name,
                     ": expected a positive timeout, got ", timeout->count(),
                     " ms");
+  advance_background();
   if (in_use_.exchange(true, std::memory_order_acquire)) {
     throw SyncError(SyncErrorCode::kInvalidUse,
                     "another thread is inside a collective of this "

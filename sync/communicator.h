@@ -112,6 +112,17 @@ class Communicator {
   /// For messages: for example "gloo rank 1 of 4".
   virtual std::string describe() const = 0;
 
+  /// Something that goes on between collectives.
+  class Background {
+   public:
+    /// Called before another collective is entered: at the same point of every
+    /// rank's program, so that it may enter collectives itself.
+    virtual void advance() noexcept = 0;
+
+   protected:
+    ~Background() = default;
+  };
+
  protected:
   Communicator(int rank, int size, c10::Device device,
                std::chrono::milliseconds timeout);
@@ -141,6 +152,7 @@ class Communicator {
 
   template <class Call>
   void run(const char* name, const Timeout& timeout, const Call& call);
+  void advance_background();
   Transfer start(
       const char* name, const Timeout& timeout,
       c10::function_ref<std::function<void()>(std::chrono::milliseconds)>
@@ -160,6 +172,9 @@ class Communicator {
   std::atomic<bool> exchange_in_use_{false};
   at::Tensor slot_;
   at::Tensor slots_;
+  // In the order of their start.
+  std::vector<Background*> background_;
+  bool advancing_ = false;
 };
 
 /// One process alone: collectives are copies.

@@ -76,16 +76,21 @@ class InUse {
   std::atomic<bool>& flag_;
 };
 
-// Every rank's block of `block` bytes, one after the other, on the CPU; shorter
-// ones are padded with zeros.
+// On the CPU, with zeros behind.
+at::Tensor padded(std::string_view bytes, std::int64_t size) {
+  at::Tensor block = bytes_on(at::kCPU, size);
+  std::memcpy(chars(block), bytes.data(), bytes.size());
+  std::memset(chars(block) + bytes.size(), 0, size - bytes.size());
+  return block;
+}
+
+// Every rank's block of `block` bytes, one after the other, on the CPU.
 at::Tensor gather_blocks(Communicator& communicator, std::string_view own,
                          std::int64_t block, Timeout timeout) {
-  at::Tensor input = bytes_on(at::kCPU, block);
-  std::memcpy(chars(input), own.data(), own.size());
-  std::memset(chars(input) + own.size(), 0, block - own.size());
   at::Tensor output =
       bytes_on(communicator.device(), communicator.size() * block);
-  communicator.all_gather(input.to(communicator.device()), output, timeout);
+  communicator.all_gather(padded(own, block).to(communicator.device()), output,
+                          timeout);
   return output.cpu();
 }
 
@@ -254,73 +259,167 @@ class Headers {
 
 }  // namespace
 
+Exchange::Exchange(Communicator& communicator, const Contribution& own,
+                   Timeout timeout)
+    : communicator_(communicator),
+      own_(own),
+      timeout_(timeout),
+      sequence_(communicator.sequence_) {}
+
 Contributions Exchange::run(Communicator& communicator, const Contribution& own,
                             Timeout timeout) {
   const InUse in_use(communicator.exchange_in_use_, communicator);
-  const int ranks = communicator.size();
-  const c10::Device device = communicator.device();
+  Exchange exchange(communicator, own, timeout);
+  exchange.send_slot();
+  return exchange.finish_in_use();
+}
+
+std::unique_ptr<Exchange> Exchange::start(Communicator& communicator,
+                                          const Contribution& own,
+                                          Timeout timeout) {
+  const InUse in_use(communicator.exchange_in_use_, communicator);
+  std::unique_ptr<Exchange> exchange(new Exchange(communicator, own, timeout));
+  exchange->send_slot();
+  exchange->in_background_ = true;
+  communicator.background_.push_back(exchange.get());
+  return exchange;
+}
+
+Exchange::~Exchange() {
+  if (finished_ || !in_background_) return;
+  try {
+    finish();
+  } catch (const std::exception&) {
+    // Nobody asks for the result; the communicator keeps the reason.
+  }
+}
+
+// `call`, with what this exchange knows in its errors.
+template <class Call>
+void Exchange::named(const char* phase, const Call& call) const {
+  try {
+    call();
+  } catch (const SyncError& error) {
+    SyncErrorDetails details = error.details();
+    details.metric = std::string(own_.label);
+    details.sequence = sequence_;
+    details.phase = phase;
+    throw SyncError(error.code(), error.message(), std::move(details));
+  }
+}
+
+// Round 1, in buffers that the communicator lends.
+void Exchange::send_slot() {
+  const c10::Device device = communicator_.device();
+  const bool failed = !own_.failure.empty();
   const std::string_view payload =
-      own.failure.empty() ? own.payload : own.failure.substr(0, kEagerBytes);
+      failed ? own_.failure.substr(0, kEagerBytes) : own_.payload;
+  sequence_ = communicator_.sequence_++;
 
   Header header{};
   header.magic = kMagic;
   header.protocol = kProtocol;
-  header.kind = static_cast<std::uint16_t>(own.kind);
-  header.sequence = communicator.sequence_++;
-  header.fingerprint = own.fingerprint;
+  header.kind = static_cast<std::uint16_t>(own_.kind);
+  header.sequence = sequence_;
+  header.fingerprint = own_.fingerprint;
   header.payload_bytes = static_cast<std::int64_t>(payload.size());
-  header.flags = own.flags;
-  header.failed = own.failure.empty() ? 0 : 1;
+  header.flags = own_.flags;
+  header.failed = failed ? 1 : 0;
 
-  // Round 1, in buffers that the communicator keeps unless a caller does.
-  if (!communicator.slot_.defined()) {
-    communicator.slot_ = bytes_on(at::kCPU, kSlotBytes);
-    communicator.slot_.zero_();
+  slot_ = std::exchange(communicator_.slot_, at::Tensor());
+  if (!slot_.defined()) slot_ = bytes_on(at::kCPU, kSlotBytes).zero_();
+  slots_ = std::exchange(communicator_.slots_, at::Tensor());
+  if (!slots_.defined() || slots_.use_count() > 1) {
+    slots_ = bytes_on(device, communicator_.size() * kSlotBytes);
   }
-  if (!communicator.slots_.defined() || communicator.slots_.use_count() > 1) {
-    communicator.slots_ = bytes_on(device, ranks * kSlotBytes);
-  }
-  char* slot = chars(communicator.slot_);
-  std::memcpy(slot, &header, sizeof(header));
+  std::memcpy(chars(slot_), &header, sizeof(header));
   if (header.payload_bytes <= kEagerBytes) {
-    std::memcpy(slot + sizeof(header), payload.data(), payload.size());
+    std::memcpy(chars(slot_) + sizeof(header), payload.data(), payload.size());
   }
-  communicator.all_gather(communicator.slot_.to(device), communicator.slots_,
-                          timeout);
+  named("header", [&] {
+    transfer_ =
+        communicator_.start_all_gather(slot_.to(device), slots_, timeout_);
+  });
+}
 
-  Contributions result;
-  result.storage = communicator.slots_.cpu();
-  result.sequence = header.sequence;
-  const Headers headers(communicator, own, result.storage, timeout);
+// Reads round 1, and finds out whether there is a round 2.
+void Exchange::receive_slots() {
+  named("header", [&] { transfer_.wait(); });
+  result_.storage = slots_.cpu();
+  result_.sequence = sequence_;
+  communicator_.slot_ = std::exchange(slot_, at::Tensor());
+  communicator_.slots_ = std::exchange(slots_, at::Tensor());
+
+  const Headers headers(communicator_, own_, result_.storage, timeout_);
   try {
     headers.check();
   } catch (const SyncError&) {
-    communicator.sequence_ = headers.next_sequence(communicator.sequence_);
+    communicator_.sequence_ = headers.next_sequence(communicator_.sequence_);
     throw;
   }
-  if (header.failed) return result;
+  if (!own_.failure.empty()) return;
 
-  for (int r = 0; r < ranks; ++r) result.flags.push_back(headers[r].flags);
-  result.payloads_skipped =
-      own.skip_payload_if_all != 0 && headers.all([&](const Header& h) {
-        return (h.flags & own.skip_payload_if_all) == own.skip_payload_if_all;
-      });
-  if (result.payloads_skipped) return result;
-
-  // Round 2, if any payload needs it.
-  const std::int64_t longest = headers.longest_payload();
-  if (longest <= kEagerBytes) {
-    for (int r = 0; r < ranks; ++r) {
-      result.payloads.push_back(headers.eager_payload(r));
-    }
-    return result;
-  }
-  result.storage = gather_blocks(communicator, payload, longest, timeout);
+  const int ranks = communicator_.size();
   for (int r = 0; r < ranks; ++r) {
-    result.payloads.emplace_back(chars(result.storage) + r * longest,
-                                 static_cast<size_t>(headers[r].payload_bytes));
+    result_.flags.push_back(headers[r].flags);
+    sizes_.push_back(headers[r].payload_bytes);
   }
-  return result;
+  result_.payloads_skipped =
+      own_.skip_payload_if_all != 0 && headers.all([&](const Header& h) {
+        return (h.flags & own_.skip_payload_if_all) == own_.skip_payload_if_all;
+      });
+  if (result_.payloads_skipped) return;
+  const std::int64_t longest = headers.longest_payload();
+  if (longest > kEagerBytes) {
+    block_ = longest;
+    return;
+  }
+  for (int r = 0; r < ranks; ++r) {
+    result_.payloads.push_back(headers.eager_payload(r));
+  }
+}
+
+// Finishes round 1 and starts round 2, if there is one.
+void Exchange::advance() noexcept {
+  if (std::exchange(advanced_, true)) return;
+  try {
+    receive_slots();
+    if (block_ == 0) return;
+    const c10::Device device = communicator_.device();
+    input_ = padded(own_.payload, block_).to(device);
+    output_ = bytes_on(device, communicator_.size() * block_);
+    named("payload", [&] {
+      transfer_ = communicator_.start_all_gather(input_, output_, timeout_);
+    });
+  } catch (const std::exception&) {
+    error_ = std::current_exception();
+  }
+}
+
+Contributions Exchange::finish() {
+  const InUse in_use(communicator_.exchange_in_use_, communicator_);
+  return finish_in_use();
+}
+
+Contributions Exchange::finish_in_use() {
+  finished_ = true;
+  communicator_.advance_background();
+  if (in_background_) {
+    auto& list = communicator_.background_;
+    Communicator::Background* const self = this;
+    list.erase(std::remove(list.begin(), list.end(), self), list.end());
+  }
+  advance();
+  if (error_) std::rethrow_exception(error_);
+  if (block_ == 0) return std::move(result_);
+  named("payload", [&] { transfer_.wait(); });
+  result_.storage = output_.cpu();
+  for (size_t r = 0; r < sizes_.size(); ++r) {
+    result_.payloads.emplace_back(
+        chars(result_.storage) + static_cast<std::int64_t>(r) * block_,
+        static_cast<size_t>(sizes_[r]));
+  }
+  return std::move(result_);
 }
 
 }  // namespace tally::sync

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,9 +61,10 @@ struct Contributions {
 /// SyncError, and the group stays usable. Round 2 gathers the payloads, padded
 /// to the longest, if any did not fit. docs/sync_protocol.md has the details.
 ///
-/// Collective. On the rank that passed a `failure` it returns normally, without
-/// payloads.
-class Exchange {
+/// Collective. On the rank that passed a `failure` it gives no payloads and
+/// does not throw for it. Errors name the contribution's label, sequence and
+/// phase.
+class Exchange final : private Communicator::Background {
  public:
   /// Bytes that a rank sends in round 1.
   static constexpr std::int64_t kSlotBytes = 4096;
@@ -71,6 +74,51 @@ class Exchange {
 
   static Contributions run(Communicator& communicator, const Contribution& own,
                            Timeout timeout = {});
+
+  /// Starts round 1 and returns; the exchange goes on while the caller does
+  /// other things. Whenever another collective of the communicator is entered,
+  /// or another exchange is finished, and round 1 is not yet, it is finished
+  /// first and round 2 is started: at the same point of every rank's program.
+  /// `own` and the communicator must outlive it.
+  static std::unique_ptr<Exchange> start(Communicator& communicator,
+                                         const Contribution& own,
+                                         Timeout timeout = {});
+  /// REQUIRES: called once.
+  Contributions finish();
+  /// Finishes it if nobody has, for the other ranks' sake.
+  ~Exchange();
+
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+ private:
+  friend class Communicator;
+
+  Exchange(Communicator& communicator, const Contribution& own,
+           Timeout timeout);
+  void send_slot();
+  void advance() noexcept override;
+  Contributions finish_in_use();
+  void receive_slots();
+  template <class Call>
+  void named(const char* phase, const Call& call) const;
+
+  Communicator& communicator_;
+  const Contribution& own_;
+  Timeout timeout_;
+  std::int64_t sequence_;
+  bool in_background_ = false;
+  bool advanced_ = false;
+  bool finished_ = false;
+  std::exception_ptr error_;
+  at::Tensor slot_;
+  at::Tensor slots_;
+  std::int64_t block_ = 0;  // of round 2; 0: there is none
+  std::vector<std::int64_t> sizes_;
+  Contributions result_;
+  at::Tensor input_;
+  at::Tensor output_;
+  Transfer transfer_;
 };
 
 }  // namespace tally::sync
