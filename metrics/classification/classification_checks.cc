@@ -1,0 +1,58 @@
+#include "tally/metrics/classification/classification_checks.h"
+
+#include <c10/util/Exception.h>
+
+#include "tally/metrics/checks.h"
+
+namespace tally::internal {
+
+void check_class_scores(const at::Tensor& preds, const at::Tensor& target,
+                        std::int64_t num_classes) {
+  check_floating("preds", preds);
+  check_integral("target", target);
+  check_same_device("preds", preds, "target", target);
+  TORCH_CHECK_VALUE(preds.dim() >= 2 && preds.size(1) == num_classes &&
+                        preds.dim() == target.dim() + 1 &&
+                        preds.size(0) == target.size(0) &&
+                        preds.sizes().slice(2) == target.sizes().slice(1),
+                    "expected preds [N, ", num_classes,
+                    ", ...] and target [N, ...], got sizes ", preds.sizes(),
+                    " and ", target.sizes());
+}
+
+void refuse_label(std::int64_t value, std::int64_t position,
+                  std::int64_t num_classes,
+                  std::optional<std::int64_t> ignore_index) {
+  TORCH_CHECK_INDEX(
+      false, "expected target in [0, ", num_classes, ")",
+      ignore_index ? c10::str(" or ignore_index (", *ignore_index, ")") : "",
+      ", got ", value, " at position ", position);
+}
+
+void check_labels(const at::Tensor& target, std::int64_t num_classes,
+                  std::optional<std::int64_t> ignore_index) {
+  const at::Tensor labels = target.to(at::kLong);
+  at::Tensor bad = labels.lt(0).logical_or_(labels.ge(num_classes));
+  if (ignore_index) bad.logical_and_(labels.ne(*ignore_index));
+  if (const auto position = first_true(bad)) {
+    refuse_label(labels.reshape(-1).select(0, *position).item().toLong(),
+                 *position, num_classes, ignore_index);
+  }
+}
+
+void refuse_nan(const char* input, std::int64_t position) {
+  TORCH_CHECK_VALUE(false, "expected ", input, " without NaN, got NaN at ",
+                    "position ", position);
+}
+
+void refuse_probability(double score, std::int64_t position) {
+  TORCH_CHECK_VALUE(false, "expected probabilities in [0, 1] as preds, got ",
+                    score, " at position ", position);
+}
+
+std::optional<std::int64_t> first_true(const at::Tensor& mask) {
+  if (!mask.any().item().toBool()) return std::nullopt;
+  return mask.reshape(-1).to(at::kByte).argmax().item().toLong();
+}
+
+}  // namespace tally::internal

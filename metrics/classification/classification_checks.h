@@ -1,0 +1,50 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+/// Checks of what inputs hold, for metrics that make them in their own pass
+/// over the data. Positions count a tensor's elements in row-major order.
+namespace tally::internal {
+
+/// c10::TypeError or c10::ValueError unless preds are floating-point scores
+/// [N, num_classes, ...] and target integers [N, ...].
+void check_class_scores(const at::Tensor& preds, const at::Tensor& target,
+                        std::int64_t num_classes);
+
+/// c10::IndexError: `value` is neither in [0, num_classes) nor ignored.
+[[noreturn]] void refuse_label(std::int64_t value, std::int64_t position,
+                               std::int64_t num_classes,
+                               std::optional<std::int64_t> ignore_index);
+
+/// The same for the first such element of a tensor on any device.
+void check_labels(const at::Tensor& target, std::int64_t num_classes,
+                  std::optional<std::int64_t> ignore_index);
+
+/// c10::ValueError: NaN in `input` at `position`.
+[[noreturn]] void refuse_nan(const char* input, std::int64_t position);
+
+/// c10::ValueError: a score outside [0, 1] that has to be a probability.
+[[noreturn]] void refuse_probability(double score, std::int64_t position);
+
+/// The position of the first true element of a bool tensor.
+std::optional<std::int64_t> first_true(const at::Tensor& mask);
+
+/// Calls `visit` with a pointer to class indexes that is_plain() (checks.h):
+/// int64, or bytes for bool and uint8; other dtypes are converted.
+template <class Visit>
+auto visit_labels(const at::Tensor& target, const Visit& visit) {
+  switch (target.scalar_type()) {
+    case at::kLong:
+      return visit(target.const_data_ptr<std::int64_t>());
+    case at::kBool:
+    case at::kByte:
+      return visit(static_cast<const std::uint8_t*>(target.const_data_ptr()));
+    default:
+      return visit(target.to(at::kLong).const_data_ptr<std::int64_t>());
+  }
+}
+
+}  // namespace tally::internal
