@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -228,60 +229,121 @@ States fold_all_graphs(const Gathered& gathered, States own, size_t rank,
   return result;
 }
 
+// What this rank brings, with all that the exchange refers to.
+class Prepared {
+ public:
+  // Throws, after it has told the other ranks, if the states cannot be encoded.
+  Prepared(const std::vector<SyncItem>& items,
+           const std::shared_ptr<Communicator>& communicator,
+           const SyncOptions& options, bool graph)
+      : schema_(schema_of(items)) {
+    for (const SyncItem& item : items) {
+      label_ += (label_.empty() ? "" : ", ") + item.label;
+    }
+    try {
+      payload_ = encode(items);
+    } catch (const std::exception& error) {
+      report_failure(label_, describe(error), communicator, options.timeout);
+      throw;
+    }
+    contribution_.kind = ExchangeKind::kStates;
+    contribution_.label = label_;
+    contribution_.fingerprint = fingerprint(schema_);
+    contribution_.flags =
+        (options.cached ? kCached : 0) | (graph ? kHasGraph : 0);
+    contribution_.skip_payload_if_all = kCached;
+    contribution_.payload = payload_;
+  }
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  const Contribution& contribution() const { return contribution_; }
+
+ private:
+  std::string schema_;
+  std::string label_;
+  std::string payload_;
+  struct GetSchema {
+    const std::string& schema;
+    std::string operator()() const { return schema; }
+  } get_schema_{schema_};
+  Contribution contribution_{ExchangeKind::kStates, {}, 0, get_schema_};
+};
+
+SyncResult plain_result(const Gathered& gathered) {
+  SyncResult result;
+  result.update_counts = gathered.update_counts();
+  result.states = gathered.fold(0, gathered.ranks());
+  return result;
+}
+
+SyncResult all_cached() {
+  SyncResult result;
+  result.all_cached = true;
+  return result;
+}
+
 }  // namespace
 
 SyncResult sync_states(const std::vector<SyncItem>& items,
                        const std::shared_ptr<Communicator>& communicator,
                        const SyncOptions& options) {
-  const std::string schema = schema_of(items);
-  const auto get_schema = [&] { return schema; };
-  std::string label;
-  for (const SyncItem& item : items) {
-    label += (label.empty() ? "" : ", ") + item.label;
-  }
   const bool graph = options.flow != GradientFlow::kDetached &&
                      at::GradMode::is_enabled() && any_graph(items);
-  Contribution own{ExchangeKind::kStates, label, fingerprint(schema),
-                   get_schema};
-  own.flags = (options.cached ? kCached : 0) | (graph ? kHasGraph : 0);
-  own.skip_payload_if_all = kCached;
-  std::string payload;
-  try {
-    payload = encode(items);
-  } catch (const std::exception& error) {
-    report_failure(label, describe(error), communicator, options.timeout);
-    throw;
-  }
-  own.payload = payload;
-  const Contributions all = Exchange::run(*communicator, own, options.timeout);
-
-  SyncResult result;
-  result.all_cached = all.payloads_skipped;
-  if (result.all_cached) return result;
+  const Prepared own(items, communicator, options, graph);
+  const Contributions all =
+      Exchange::run(*communicator, own.contribution(), options.timeout);
+  if (all.payloads_skipped) return all_cached();
   const Gathered gathered(items, all, *communicator);
-  const auto rank = static_cast<size_t>(communicator->rank());
-  result.update_counts = gathered.update_counts();
-  result.states = gathered.fold(0, gathered.ranks());
+  SyncResult result = plain_result(gathered);
 
-  bool graph_somewhere = false;
-  for (std::uint32_t flags : all.flags) {
-    graph_somewhere |= (flags & kHasGraph) != 0;
-  }
+  const bool graph_somewhere =
+      std::any_of(all.flags.begin(), all.flags.end(),
+                  [](std::uint32_t flags) { return (flags & kHasGraph) != 0; });
+  const bool all_ranks =
+      options.flow == GradientFlow::kAllRanks && graph_somewhere;
+  if (!all_ranks && !graph) return result;
+  const auto rank = static_cast<size_t>(communicator->rank());
   States mine;
   for (const SyncItem& item : items) mine.push_back(item.state);
-  if (options.flow == GradientFlow::kAllRanks && graph_somewhere) {
-    States with_graph =
-        fold_all_graphs(gathered, std::move(mine), rank, communicator);
-    take_values(with_graph, result.states);
-    result.states = std::move(with_graph);
-  } else if (graph) {
-    const double factor =
-        options.flow == GradientFlow::kReplicated ? communicator->size() : 1;
-    States with_graph = fold_own_graph(gathered, std::move(mine), rank, factor);
-    take_values(with_graph, result.states);
-    result.states = std::move(with_graph);
-  }
+  const double factor =
+      options.flow == GradientFlow::kReplicated ? communicator->size() : 1;
+  States with_graph =
+      all_ranks ? fold_all_graphs(gathered, std::move(mine), rank, communicator)
+                : fold_own_graph(gathered, std::move(mine), rank, factor);
+  take_values(with_graph, result.states);
+  result.states = std::move(with_graph);
   return result;
+}
+
+struct PendingSync::Parts {
+  Parts(std::vector<SyncItem> list, std::shared_ptr<Communicator> ranks,
+        const SyncOptions& options)
+      : items(std::move(list)),
+        communicator(std::move(ranks)),
+        prepared(items, communicator, options, /*graph=*/false),
+        exchange(Exchange::start(*communicator, prepared.contribution(),
+                                 options.timeout)) {}
+
+  std::vector<SyncItem> items;
+  std::shared_ptr<Communicator> communicator;
+  Prepared prepared;
+  std::unique_ptr<Exchange> exchange;
+};
+
+PendingSync::PendingSync(std::vector<SyncItem> items,
+                         std::shared_ptr<Communicator> communicator,
+                         SyncOptions options)
+    : parts_(std::make_unique<Parts>(std::move(items), std::move(communicator),
+                                     options)) {}
+PendingSync::PendingSync(PendingSync&&) noexcept = default;
+PendingSync& PendingSync::operator=(PendingSync&&) noexcept = default;
+PendingSync::~PendingSync() = default;
+
+SyncResult PendingSync::wait() {
+  const Contributions all = parts_->exchange->finish();
+  if (all.payloads_skipped) return all_cached();
+  return plain_result(Gathered(parts_->items, all, *parts_->communicator));
 }
 
 void report_failure(const std::string& label, const std::string& reason,

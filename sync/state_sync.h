@@ -47,6 +47,26 @@ SyncResult sync_states(const std::vector<SyncItem>& items,
                        const std::shared_ptr<Communicator>& communicator,
                        const SyncOptions& options);
 
+/// A sync that goes on while the caller computes: see Exchange::start. Made of
+/// copies of the states, which may change meanwhile.
+class PendingSync {
+ public:
+  /// Starts it. Results carry no graph, whatever options.flow says.
+  PendingSync(std::vector<SyncItem> items,
+              std::shared_ptr<Communicator> communicator, SyncOptions options);
+  PendingSync(PendingSync&&) noexcept;
+  PendingSync& operator=(PendingSync&&) noexcept;
+  /// Takes part to the end, for the other ranks' sake.
+  ~PendingSync();
+
+  /// REQUIRES: called once.
+  SyncResult wait();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
 /// Takes part in a sync in the place of sync_states after this rank failed, so
 /// that the others throw kPeerFailed with `reason` at once instead of waiting.
 /// Never throws: what the caller is about to rethrow matters more.
