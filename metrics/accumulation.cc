@@ -102,11 +102,12 @@ void Accumulation::absorb(c10::ArrayRef<void*> batches) {
   c10::SmallVector<PendingMerge, 1> merges;
   for (std::size_t i = 0; i < batches.size(); ++i) {
     Group& group = groups_[i];
-    if (options_.compute_on_cpu()) {
-      Fields fields;
-      group.local.ops().fields(batches[i], fields);
-      move_to(fields, at::kCPU);
-    }
+    Fields fields;
+    group.local.ops().fields(batches[i], fields);
+    detach(fields);
+    if (options_.compute_on_cpu()) move_to(fields, at::kCPU);
+    // The other merges never keep a tensor that somebody else holds.
+    if (group.local.ops().merge_from) unshare(fields);
     merges.emplace_back(group.local.ops(), group.local.data(), batches[i],
                         group.label.c_str());
   }

@@ -77,8 +77,9 @@ class Accumulation {
     if (synced_) refuse_synced(verb);
   }
 
-  /// Merges one batch's states, one per group, into the local ones and counts
-  /// an update: all of them or none. The batches are used up.
+  /// Merges one batch's states, one per group and without their graphs, into
+  /// the local ones and counts an update: all of them or none. The batches are
+  /// used up.
   void absorb(c10::ArrayRef<void*> batches);
   void absorb(void* batch) { absorb(c10::ArrayRef<void*>(batch)); }
 
@@ -111,11 +112,14 @@ class Accumulation {
 
   /// Whether the last computed value is still that of the state, as computed
   /// for these ranks.
-  bool value_is_current(const sync::Communicator* communicator) const {
+  bool value_is_current(
+      const std::shared_ptr<sync::Communicator>& communicator) const {
     return current_value_ && options_.compute_with_cache() &&
-           value_communicator_ == communicator;
+           !value_communicator_.owner_before(communicator) &&
+           !communicator.owner_before(value_communicator_);
   }
-  void set_value_current(const sync::Communicator* communicator) {
+  void set_value_current(
+      const std::shared_ptr<sync::Communicator>& communicator) {
     current_value_ = true;
     value_communicator_ = communicator;
   }
@@ -145,7 +149,8 @@ class Accumulation {
   std::vector<Group> groups_;
   bool synced_ = false;
   bool current_value_ = false;
-  const sync::Communicator* value_communicator_ = nullptr;
+  // Weak: a later communicator at the same address is another one.
+  std::weak_ptr<sync::Communicator> value_communicator_;
   mutable std::atomic<bool> in_use_{false};
 };
 

@@ -175,7 +175,6 @@ Results MetricCollection::forward_inputs(Inputs inputs) {
     batch = observe(inputs);
     results = evaluate(batch);
   }
-  for (AnyState& state : batch) detach(state.fields());
   absorb(batch);
   return results;
 }
@@ -183,7 +182,7 @@ Results MetricCollection::forward_inputs(Inputs inputs) {
 Results MetricCollection::compute() {
   const Use use(accumulation_);
   const auto ranks = accumulation_.ranks_to_sync();
-  bool cached = accumulation_.value_is_current(ranks.get());
+  bool cached = accumulation_.value_is_current(ranks);
   std::vector<AnyState> states;
   if (ranks) {
     sync::SyncResult merged = accumulation_.merge_ranks(ranks, cached);
@@ -195,7 +194,7 @@ Results MetricCollection::compute() {
   if (!cached) {
     accumulation_.invalidate_value();
     value_ = evaluate(states);
-    accumulation_.set_value_current(ranks.get());
+    accumulation_.set_value_current(ranks);
   }
   if (!metric_options().compute_with_cache()) return std::move(value_);
   Results copy = value_;

@@ -43,6 +43,8 @@ void Metric::update_inputs(Inputs inputs) {
 Results Metric::forward_inputs(Inputs inputs) {
   const Use use(accumulation_);
   accumulation_.require_unsynced("forward");
+  const at::AutoGradMode grad(is_differentiable() &&
+                              at::GradMode::is_enabled());
   const auto ranks = accumulation_.ranks_to_sync_on_step();
   std::vector<AnyState> batch{make_state()};
   Results results;
@@ -58,7 +60,6 @@ Results Metric::forward_inputs(Inputs inputs) {
     observe_into(batch.front(), inputs);
     evaluate_into(batch.front(), "", results);
   }
-  detach(batch.front().fields());
   accumulation_.absorb(batch.front().data());
   return results;
 }
@@ -105,6 +106,7 @@ absl::Status Metric::load(const std::string& path) {
 
 void Metric::finish(at::Tensor& value) const {
   if (!value.defined()) return;
+  if (value.requires_grad() && !is_differentiable()) value = value.detach();
   if (dtype_ && at::isFloatingType(value.scalar_type())) {
     value = value.to(*dtype_);
   }

@@ -150,15 +150,14 @@ class MetricOf : public Metric {
   Result forward(const Args&... args) {
     const internal::Accumulation::Use use(accumulation_);
     accumulation_.require_unsynced("forward");
+    const at::AutoGradMode grad(Derived::kIsDifferentiable &&
+                                at::GradMode::is_enabled());
     const auto ranks = accumulation_.ranks_to_sync_on_step();
     State batch = ranks ? observe_or_report(ranks, internal::as_input(args)...)
                         : observe(internal::as_input(args)...);
     Result result = ranks ? evaluate_over(ranks, batch)
                           : derived().evaluate(std::as_const(batch));
     finish_result(result);
-    Fields fields;
-    batch.fields(fields);
-    detach(fields);
     accumulation_.absorb(&batch);
     return result;
   }
@@ -167,10 +166,10 @@ class MetricOf : public Metric {
   Result compute() {
     const internal::Accumulation::Use use(accumulation_);
     const auto ranks = accumulation_.ranks_to_sync();
-    const bool cached = accumulation_.value_is_current(ranks.get());
+    const bool cached = accumulation_.value_is_current(ranks);
     if (ranks) {
       const sync::SyncResult merged = accumulation_.merge_ranks(ranks, cached);
-      if (!merged.all_cached) keep(merged.states.front(), ranks.get());
+      if (!merged.all_cached) keep(merged.states.front(), ranks);
     } else if (!cached) {
       keep(accumulation_.current(0), nullptr);
     }
@@ -230,8 +229,9 @@ class MetricOf : public Metric {
   }
   void set_metric_options(MetricOptions options) override {
     const internal::Accumulation::Use use(accumulation_);
-    accumulator_ = make_accumulator(options_, options);
+    Accumulator accumulator = make_accumulator(options_, options);
     accumulation_.set_options(std::move(options));
+    accumulator_ = std::move(accumulator);
     accumulation_.group().key = key_of(options_, metric_options());
   }
   void observe_into(AnyState& fresh, Inputs inputs) const override {
@@ -315,7 +315,8 @@ class MetricOf : public Metric {
     return derived().evaluate(merged.front().template get<State>());
   }
 
-  void keep(const AnyState& state, const sync::Communicator* ranks) {
+  void keep(const AnyState& state,
+            const std::shared_ptr<sync::Communicator>& ranks) {
     accumulation_.invalidate_value();
     value_ = derived().evaluate(state.get<State>());
     finish_result(value_);

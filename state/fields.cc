@@ -1,5 +1,7 @@
 #include "tally/state/fields.h"
 
+#include <c10/core/InferenceMode.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -70,7 +72,9 @@ bool exclusively_owned(const at::Tensor& tensor) {
 bool merges_in_place(const at::Tensor& into, const at::Tensor& from,
                      Merge rule) {
   return rule == Merge::kSum && exclusively_owned(into) &&
-         !into.requires_grad() && !from.requires_grad();
+         !into.requires_grad() && !from.requires_grad() &&
+         into.is_non_overlapping_and_dense() &&
+         (!into.is_inference() || c10::InferenceMode::is_enabled());
 }
 
 void prepare_tensor(const Field& into, const Field& from, const char* owner) {
@@ -184,12 +188,29 @@ bool requires_grad(const Fields& fields) {
 void detach(const Fields& fields) {
   for (const Field& field : fields) {
     if (field.kind == Field::Kind::kNumber) {
-      field.as_number() = field.as_number().detach();
+      Number& number = field.as_number();
+      if (number.requires_grad()) number = number.detach();
     } else if (field.kind == Field::Kind::kTensor) {
       at::Tensor& tensor = field.as_tensor();
       if (tensor.defined() && tensor.requires_grad()) tensor = tensor.detach();
     } else if (field.kind == Field::Kind::kRows) {
-      field.as_rows() = field.as_rows().detach();
+      Rows& rows = field.as_rows();
+      if (rows.requires_grad()) rows = rows.detach();
+    }
+  }
+}
+
+void unshare(const Fields& fields) {
+  for (const Field& field : fields) {
+    if (field.kind == Field::Kind::kTensor) {
+      at::Tensor& tensor = field.as_tensor();
+      if (tensor.defined() && !exclusively_owned(tensor)) {
+        tensor = tensor.clone();
+      }
+    } else if (field.kind == Field::Kind::kRows) {
+      Rows own;
+      own.append(field.as_rows());
+      field.as_rows() = std::move(own);
     }
   }
 }

@@ -97,6 +97,8 @@ void commit_merge(const Fields& into, const Fields& from);
 bool requires_grad(const Fields& fields);
 /// Drops the graph of every field.
 void detach(const Fields& fields);
+/// Copies every tensor that somebody else holds as well.
+void unshare(const Fields& fields);
 /// Moves every tensor of every field.
 void move_to(const Fields& fields, c10::Device device);
 

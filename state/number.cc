@@ -1,5 +1,6 @@
 #include "tally/state/number.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ Number::Number(const at::Tensor& tensor) {
                     "expected a tensor of one element, got ",
                     tensor.defined() ? c10::str("sizes ", tensor.sizes())
                                      : std::string("an undefined one"));
-  if (tensor.is_cpu() && !tensor.requires_grad()) {
+  const bool graph = tensor.requires_grad() && at::GradMode::is_enabled();
+  if (tensor.is_cpu() && !graph) {
     value_ = read(tensor);
   } else {
     tensor_ = tensor.reshape({}).to(at::kDouble);

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/InferenceMode.h>
 
 #include <algorithm>
 #include <cstring>
@@ -71,12 +72,14 @@ void Rows::reserve_for(const Rows& other) {
     return;
   }
   const std::int64_t needed = size_ + other.size_;
-  if (needed <= capacity_) return;
+  if (buffer_.defined() && needed <= capacity_) return;
   const at::Tensor& example = buffer_.defined() ? buffer_ : other.buffer_;
   const std::int64_t capacity =
       std::max({needed, 2 * capacity_, kFirstCapacity});
   std::vector<std::int64_t> sizes = example.sizes().vec();
   sizes[0] = capacity;
+  // Rows go on to be appended when inference mode has ended.
+  const c10::InferenceMode no_inference(false);
   at::Tensor larger = at::empty(sizes, example.options().requires_grad(false));
   if (size_ > 0) larger.narrow(0, 0, size_).copy_(buffer_.narrow(0, 0, size_));
   buffer_ = std::move(larger);
