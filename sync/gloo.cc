@@ -18,6 +18,10 @@ using std::chrono::milliseconds;
 constexpr const char* kErrorKey = "tally/error";
 constexpr const char* kSizeKey = "tally/size";
 
+std::string claim_key(int rank) {
+  return "tally/claimed/" + std::to_string(rank);
+}
+
 std::string arrival_key(int rank) {
   return "tally/arrived/" + std::to_string(rank);
 }
@@ -45,12 +49,14 @@ class Rendezvous {
                  size + ", another rank one of " + agreed,
              std::max(size_, std::stoi(agreed)));
     }
-    if (store_.add(arrival_key(rank_), 1) != 1) {
+    if (store_.add(claim_key(rank_), 1) != 1) {
       check_for_refusal();
       refuse("two processes have rank " + std::to_string(rank_) +
                  ", or an earlier group used this store",
              size_);
     }
+    // Not the claim itself: HashStore's add() wakes nobody.
+    store_.set(arrival_key(rank_), "here");
     std::vector<std::string> keys;
     for (int rank = 0; rank < size_; ++rank) keys.push_back(arrival_key(rank));
     try {
@@ -66,7 +72,9 @@ class Rendezvous {
   /// Lets everyone who waits go on, and find the reason.
   [[noreturn]] void refuse(const std::string& reason, int ranks) {
     store_.set(kErrorKey, reason);
-    for (int rank = 0; rank < ranks; ++rank) store_.add(arrival_key(rank), 1);
+    for (int rank = 0; rank < ranks; ++rank) {
+      store_.set(arrival_key(rank), reason);
+    }
     throw SyncError(SyncErrorCode::kMismatch, reason, details_of(rank_));
   }
 
@@ -135,6 +143,7 @@ std::shared_ptr<Communicator> make_gloo_communicator(
   TORCH_CHECK_VALUE(options.timeout.count() > 1,
                     "expected a timeout above 1 ms, got ",
                     options.timeout.count(), " ms");
+  survive_broken_pipes();
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + options.timeout;
   try {

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "tally/sync/transport_errors.h"
+
 namespace tally::sync {
 namespace {
 
@@ -160,6 +162,7 @@ std::shared_ptr<Communicator> make_communicator(
     c10::intrusive_ptr<c10d::Backend> backend, milliseconds timeout) {
   TORCH_CHECK_VALUE(backend, "expected a c10d backend, got null");
   check_membership(backend->getRank(), backend->getSize());
+  survive_broken_pipes();
   return std::make_shared<BackendCommunicator>(std::move(backend), timeout);
 }
 

@@ -19,7 +19,8 @@ namespace tally::sync {
 /// matches collectives by their order alone. Tensors live on the CPU; for
 /// NCCL, on the CUDA device that is current now, and `timeout` is then up to
 /// NCCL's own watchdog. A process that is not a member of the backend gets
-/// SyncError kInvalidUse.
+/// SyncError kInvalidUse. From here on the process ignores SIGPIPE, unless it
+/// handles it itself: it would die with the first rank that is lost.
 std::shared_ptr<Communicator> make_communicator(
     c10::intrusive_ptr<c10d::Backend> backend,
     std::chrono::milliseconds timeout = kDefaultTimeout);

@@ -20,7 +20,8 @@ struct SpawnOptions {
 };
 
 /// Starts this program again, without fork(): a fork of a process that has run
-/// OpenMP code hangs. The child has no signals blocked. Throws c10::Error.
+/// OpenMP code hangs. The child has no signals blocked and SIGPIPE not ignored.
+/// Throws c10::Error.
 pid_t spawn_self(const SpawnOptions& options);
 
 /// Has the kernel kill this process when the one that started it ends. Ends at

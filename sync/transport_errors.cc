@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <csignal>
 #include <initializer_list>
 
 namespace tally::sync {
@@ -21,6 +22,16 @@ SyncErrorCode classify_transport_message(const std::string& message) {
   }
   if (says_any({"timed out", "timeout"})) return SyncErrorCode::kTimeout;
   return SyncErrorCode::kTransport;
+}
+
+void survive_broken_pipes() {
+  struct sigaction action {};
+  sigaction(SIGPIPE, nullptr, &action);
+  if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) {
+    return;
+  }
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, nullptr);
 }
 
 }  // namespace tally::sync

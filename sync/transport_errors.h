@@ -11,4 +11,9 @@ namespace tally::sync {
 /// so that only the text tells the events apart.
 SyncErrorCode classify_transport_message(const std::string& message);
 
+/// Makes writing to a connection that its peer has closed an error in place of
+/// a signal that ends this process: sets SIGPIPE to be ignored, unless the
+/// program has said what to do with it. Gloo leaves this to the program.
+void survive_broken_pipes();
+
 }  // namespace tally::sync

@@ -97,7 +97,7 @@ TEST(InitTest, JoinsThroughTheLaunchersStoreAfterARestart) {
   options.waitWorkers = false;
   auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
   // What the first attempt left.
-  store->add("tally/job/0/tally/arrived/0", 1);
+  store->add("tally/job/0/tally/claimed/0", 1);
   ProcessRanks ranks(
       2, join_and_sum,
       with_environment({"TALLY_STORE", "MASTER_ADDR=127.0.0.1",

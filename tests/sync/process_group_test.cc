@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -250,6 +251,21 @@ TEST(ProcessGroupTest, ExistingBackendGroupAndSubgroupWork) {
         gloo_backend(store, "ends", rank / 2, 2);
     EXPECT_EQ(sum_of_ranks(*make_communicator(ends), rank), 2);
   });
+}
+
+TEST(ProcessGroupTest, SigpipeIsIgnoredUnlessTheProgramHandlesIt) {
+  const auto connect = [] {
+    GlooOptions loopback;
+    loopback.hostname = "127.0.0.1";
+    make_gloo_communicator(c10::make_intrusive<c10d::HashStore>(), 0, 1,
+                           loopback);
+  };
+  const auto previous = std::signal(SIGPIPE, SIG_DFL);
+  connect();
+  const auto own = [](int) {};
+  EXPECT_EQ(std::signal(SIGPIPE, own), SIG_IGN);
+  connect();
+  EXPECT_EQ(std::signal(SIGPIPE, previous), static_cast<void (*)(int)>(own));
 }
 
 TEST(ProcessGroupTest, NonMemberIsRefusedWithoutACollective) {
