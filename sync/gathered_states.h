@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tally/sync/exchange.h"
+#include "tally/sync/state_sync.h"
+
+/// How the states of all ranks travel and become one, and the graph with them;
+/// the parts that sync_states is made of.
+namespace tally::sync::internal {
+
+using States = std::vector<AnyState>;
+
+/// This rank's payload. With `reduce_large`, sums from 1 MB on are left out,
+/// for GatheredStates::reduce_large.
+std::string encode_states(const std::vector<SyncItem>& items,
+                          bool reduce_large);
+
+/// The states of every rank. Refers to the items and the communicator.
+class GatheredStates {
+ public:
+  /// Throws SyncError kMismatch, as do the merges, the same on every rank.
+  GatheredStates(const std::vector<SyncItem>& items, const Contributions& all,
+                 const Communicator& communicator);
+
+  size_t ranks() const { return ranks_.size(); }
+  const States& rank(size_t r) const { return ranks_[r]; }
+  /// Sums over the ranks.
+  std::vector<std::int64_t> update_counts() const;
+
+  /// The merge of the ranks from `first` to before `last`.
+  States fold(size_t first, size_t last) const;
+  void merge_rank(States& into, const States& from, size_t rank) const;
+  /// Reduces what was left out of the payloads into its place in `states`, by
+  /// one collective each.
+  void reduce_large(States& states, Communicator& communicator,
+                    Timeout timeout) const;
+
+ private:
+  // A sum that some ranks have left out; the others have none.
+  struct Large {
+    size_t item;
+    size_t field;
+    std::vector<std::int64_t> sizes;
+    at::ScalarType dtype;
+  };
+
+  void decode(std::string_view payload);
+  void note_large(size_t rank, size_t item, size_t field,
+                  const at::Tensor& shape);
+  void check_large() const;
+  [[noreturn]] void fail(size_t item, size_t rank,
+                         const std::string& why) const;
+
+  const std::vector<SyncItem>& items_;
+  const Communicator& communicator_;
+  std::int64_t sequence_;
+  std::vector<States> ranks_;
+  std::vector<std::int64_t> counts_;
+  std::vector<Large> large_;
+};
+
+/// The merge of all ranks with the graph of this rank's part, between the plain
+/// merges of the ranks before and behind: no graph grows with the number of
+/// ranks. Its gradient arrives `factor` times as large.
+States fold_own_graph(const GatheredStates& gathered, States own, size_t rank,
+                      double factor);
+/// The merge of all ranks, each part with a graph that leads back to its rank.
+States fold_all_graphs(const GatheredStates& gathered, States own, size_t rank,
+                       const std::shared_ptr<Communicator>& communicator);
+/// Puts the values of the plain merge into one with a graph: however the graph
+/// was folded, every rank then holds the same bits.
+void take_values(States& graph, const States& plain);
+
+}  // namespace tally::sync::internal
