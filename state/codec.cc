@@ -107,26 +107,27 @@ at::Tensor Decoder::tensor() {
                         !c10::isQIntType(type) && !c10::isBitsType(type),
                     "expected a tensor of state, got dtype ", type);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(dimensions));
-  // The element count is bounded by the bytes at hand before it can overflow.
-  const auto width = static_cast<std::int64_t>(c10::elementSize(type));
-  std::int64_t elements = 1;
   bool empty = false;
   for (std::int64_t& size : sizes) {
     size = integer();
     TORCH_CHECK_VALUE(size >= 0, "expected a tensor of state, got size ", size);
     empty = empty || size == 0;
   }
-  if (empty) {
-    elements = 0;
-  } else {
-    const auto limit = static_cast<std::int64_t>(rest_.size()) / width;
-    for (std::int64_t size : sizes) {
-      TORCH_CHECK_VALUE(size <= limit / elements, "expected a tensor of state ",
-                        "within ", limit, " elements, got sizes ",
-                        c10::IntArrayRef(sizes));
-      elements *= size;
-    }
+  // The element count is bounded by the bytes at hand before it can overflow;
+  // strides of empty tensors must not overflow either.
+  const auto width = static_cast<std::int64_t>(c10::elementSize(type));
+  const auto limit = (empty ? std::numeric_limits<std::int64_t>::max()
+                            : static_cast<std::int64_t>(rest_.size())) /
+                     width;
+  std::int64_t elements = 1;
+  for (std::int64_t size : sizes) {
+    if (size == 0) continue;
+    TORCH_CHECK_VALUE(size <= limit / elements, "expected a tensor of state ",
+                      "within ", limit, " elements, got sizes ",
+                      c10::IntArrayRef(sizes));
+    elements *= size;
   }
+  if (empty) elements = 0;
   const char* data = take(static_cast<std::size_t>(elements * width));
   at::Tensor value = at::empty(sizes, type);
   if (elements > 0) std::memcpy(value.mutable_data_ptr(), data, value.nbytes());

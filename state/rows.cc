@@ -6,11 +6,21 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace tally {
 namespace {
 
 constexpr std::int64_t kFirstCapacity = 64;
+
+std::string describe(const at::Tensor& rows) {
+  std::string text =
+      c10::str(rows.scalar_type(), " on ", rows.device(), " with sizes [*");
+  for (const std::int64_t size : rows.sizes().slice(1)) {
+    text += ", " + std::to_string(size);
+  }
+  return text + "]";
+}
 
 bool same_row_shape(const at::Tensor& a, const at::Tensor& b) {
   return a.dim() == b.dim() && a.sizes().slice(1) == b.sizes().slice(1);
@@ -59,10 +69,8 @@ void Rows::check_append(const Rows& other, const char* owner,
   const at::Tensor& b = other.example();
   TORCH_CHECK_VALUE(a.scalar_type() == b.scalar_type() &&
                         a.device() == b.device() && same_row_shape(a, b),
-                    owner, ": state '", field, "' holds rows of ",
-                    a.scalar_type(), " on ", a.device(), " with sizes [*",
-                    a.sizes().slice(1), "], got ", b.scalar_type(), " on ",
-                    b.device(), " with sizes [*", b.sizes().slice(1), "]");
+                    owner, ": state '", field, "' holds rows of ", describe(a),
+                    ", got ", describe(b));
 }
 
 void Rows::reserve_for(const Rows& other) {

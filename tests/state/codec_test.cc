@@ -1,0 +1,249 @@
+#include "tally/state/codec.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/imag.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/quantize_per_tensor.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+namespace tally {
+namespace {
+
+std::string encode(const at::Tensor& tensor) {
+  std::string bytes;
+  Encoder(bytes).tensor(tensor);
+  return bytes;
+}
+
+at::Tensor round_trip(const at::Tensor& tensor) {
+  const std::string bytes = encode(tensor);
+  Decoder decoder(bytes);
+  const at::Tensor result = decoder.tensor();
+  EXPECT_EQ(decoder.remaining(), 0);
+  return result;
+}
+
+void expect_same(const at::Tensor& actual, const at::Tensor& expected) {
+  ASSERT_TRUE(actual.defined());
+  ASSERT_EQ(actual.scalar_type(), expected.scalar_type());
+  ASSERT_EQ(actual.sizes(), expected.sizes());
+  const at::Tensor plain = expected.detach().resolve_conj().contiguous();
+  EXPECT_EQ(actual.numel() == 0 ||
+                std::memcmp(actual.const_data_ptr(), plain.const_data_ptr(),
+                            plain.nbytes()) == 0,
+            true)
+      << expected.scalar_type() << ' ' << expected.sizes();
+}
+
+// Bytes count from 0; as bool they are 0 and 1.
+at::Tensor counting(c10::IntArrayRef sizes, at::ScalarType dtype) {
+  at::Tensor tensor = at::empty(sizes, dtype);
+  auto* bytes = static_cast<unsigned char*>(tensor.mutable_data_ptr());
+  for (size_t i = 0; i < tensor.nbytes(); ++i) {
+    bytes[i] = static_cast<unsigned char>(dtype == at::kBool ? i % 2 : i);
+  }
+  return tensor;
+}
+
+TEST(CodecTest, KeepsEveryDtype) {
+  using S = at::ScalarType;
+  for (const S dtype : {S::Byte,
+                        S::Char,
+                        S::Short,
+                        S::Int,
+                        S::Long,
+                        S::Half,
+                        S::Float,
+                        S::Double,
+                        S::ComplexHalf,
+                        S::ComplexFloat,
+                        S::ComplexDouble,
+                        S::Bool,
+                        S::BFloat16,
+                        S::Float8_e5m2,
+                        S::Float8_e4m3fn,
+                        S::Float8_e5m2fnuz,
+                        S::Float8_e4m3fnuz,
+                        S::UInt16,
+                        S::UInt32,
+                        S::UInt64}) {
+    for (const auto& sizes : std::vector<std::vector<std::int64_t>>{
+             {}, {0}, {5}, {2, 3}, {2, 0, 3}}) {
+      const at::Tensor tensor = counting(sizes, dtype);
+      expect_same(round_trip(tensor), tensor);
+    }
+  }
+}
+
+TEST(CodecTest, KeepsEveryLayout) {
+  const at::Tensor base = at::arange(24, at::kDouble).reshape({2, 3, 4});
+  for (const at::Tensor& tensor :
+       {base.transpose(0, 2), base.slice(2, 0, 4, 2), base.select(1, 1),
+        base.narrow(0, 1, 1), base.flip({0}), base.unsqueeze(0).unsqueeze(4),
+        at::ones({1}).expand({3, 2}), base.clone().set_requires_grad(true)}) {
+    expect_same(round_trip(tensor), tensor);
+    EXPECT_FALSE(round_trip(tensor).requires_grad());
+  }
+  at::Tensor complex = at::empty({3, 2}, at::kComplexDouble);
+  complex.zero_();
+  complex.add_(c10::Scalar(c10::complex<double>(1, 2)));
+  expect_same(round_trip(complex.conj()), complex.conj().resolve_conj());
+  const at::Tensor negated = at::imag(complex.conj());
+  ASSERT_TRUE(negated.is_neg());
+  EXPECT_TRUE(round_trip(negated).equal(negated.resolve_neg()));
+}
+
+TEST(CodecTest, KeepsUndefinedTensors) {
+  EXPECT_FALSE(round_trip(at::Tensor()).defined());
+}
+
+TEST(CodecTest, HandsOutMemoryOfItsOwn) {
+  const std::string bytes = encode(at::arange(3, at::kDouble));
+  const std::string before = bytes;
+  Decoder(bytes).tensor().zero_();
+  EXPECT_EQ(bytes, before);
+}
+
+TEST(CodecTest, KeepsNumbersAndTextsToTheBit) {
+  const double nan = std::nan("17");
+  std::string bytes;
+  Encoder encoder(bytes);
+  encoder.integer(std::numeric_limits<std::int64_t>::min());
+  encoder.real(-0.0);
+  encoder.real(nan);
+  encoder.text(std::string("a\0b", 3));
+  encoder.text("");
+  Decoder decoder(bytes);
+  EXPECT_EQ(decoder.integer(), std::numeric_limits<std::int64_t>::min());
+  EXPECT_TRUE(std::signbit(decoder.real()));
+  const double read = decoder.real();
+  EXPECT_EQ(std::memcmp(&read, &nan, sizeof(nan)), 0);
+  EXPECT_EQ(decoder.text(), std::string("a\0b", 3));
+  EXPECT_EQ(decoder.text(), "");
+  EXPECT_EQ(decoder.remaining(), 0);
+  EXPECT_THROW(decoder.integer(), c10::ValueError);
+}
+
+TEST(CodecTest, RefusesTensorsThatAreNotDense) {
+  EXPECT_THROW(encode(at::ones({2, 2}).to_sparse()), c10::ValueError);
+  EXPECT_THROW(encode(at::quantize_per_tensor(at::ones({2}), 0.1, 0,
+                                              at::ScalarType::QInt8)),
+               c10::ValueError);
+}
+
+std::string header(std::int64_t dtype, const std::vector<std::int64_t>& sizes) {
+  std::string bytes;
+  Encoder encoder(bytes);
+  encoder.integer(static_cast<std::int64_t>(sizes.size()) << 32 | dtype);
+  for (std::int64_t size : sizes) encoder.integer(size);
+  return bytes;
+}
+
+TEST(CodecTest, RefusesWhatIsNoTensor) {
+  const std::int64_t huge = std::int64_t{1} << 62;
+  const auto kFloat = static_cast<std::int64_t>(at::kFloat);
+  std::vector<std::string> wrong = {
+      header(kFloat, {huge}),
+      header(kFloat, {huge, 4}),
+      header(kFloat, {huge, 4, 4}),
+      header(kFloat, {huge, 4, 0}),
+      header(kFloat, {0, huge, 4}),
+      header(kFloat, {-1}),
+      header(kFloat, {huge, -1, 0}),
+      header(kFloat, std::vector<std::int64_t>(65, 1)),
+      header(kFloat, {1}),
+      header(1000, {}),
+      header(static_cast<std::int64_t>(at::ScalarType::Undefined), {}),
+      header(static_cast<std::int64_t>(at::ScalarType::QInt8), {}),
+      header(static_cast<std::int64_t>(at::ScalarType::Bits8), {}),
+      header(static_cast<std::int64_t>(at::ScalarType::NumOptions), {}),
+      header(0xfffffffe, {}),
+  };
+  std::string text;
+  Encoder(text).integer(-1);
+  EXPECT_THROW(Decoder(text).text(), c10::ValueError);
+  for (size_t i = 0; i < wrong.size(); ++i) {
+    EXPECT_THROW(Decoder(wrong[i]).tensor(), c10::ValueError) << i;
+  }
+}
+
+TEST(CodecTest, RefusesEveryTruncation) {
+  for (const at::Tensor& tensor : {at::arange(6, at::kDouble).reshape({2, 3}),
+                                   at::ones({}), at::empty({0, 3})}) {
+    const std::string bytes = encode(tensor);
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      const std::string_view part = std::string_view(bytes).substr(0, size);
+      EXPECT_THROW(Decoder(part).tensor(), c10::ValueError) << size;
+    }
+  }
+}
+
+TEST(CodecTest, NeverReadsBeyondMutatedBytes) {
+  const std::string bytes =
+      encode(at::arange(60, at::kFloat).reshape({3, 4, 5}));
+  std::mt19937 random(20240611);
+  int decoded = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string mutated = bytes.substr(0, random() % (bytes.size() + 1));
+    for (unsigned flips = random() % 4; flips > 0 && !mutated.empty();
+         --flips) {
+      // Mostly in the header, which decides about memory.
+      const size_t at =
+          random() % std::min<size_t>(mutated.size(), random() % 2 ? 32 : 300);
+      mutated[at] = static_cast<char>(random());
+    }
+    try {
+      const at::Tensor tensor = Decoder(mutated).tensor();
+      ASSERT_LE(tensor.defined() ? tensor.nbytes() : 0, bytes.size());
+      ++decoded;
+    } catch (const c10::ValueError&) {
+    }
+  }
+  EXPECT_GT(decoded, 0);
+}
+
+struct State {
+  std::int64_t count = 3;
+  Number number = 1.5;
+  at::Tensor tensor = at::ones({2});
+  Rows rows = Rows(at::ones({2, 3}));
+  void fields(Fields& f) {
+    f("count", count)("number", number)("tensor", tensor)("rows", rows);
+  }
+};
+
+TEST(CodecTest, KeepsTheFieldsOfAState) {
+  State state;
+  state.number = Number(at::ones({}).set_requires_grad(true).mul(7));
+  Fields fields;
+  state.fields(fields);
+  std::string bytes;
+  Encoder(bytes).fields(fields);
+  State read{0, 0, {}, {}};
+  Fields read_fields;
+  read.fields(read_fields);
+  Decoder(bytes).fields(read_fields);
+  EXPECT_EQ(read.count, 3);
+  EXPECT_TRUE(read.number.is_plain());
+  EXPECT_EQ(read.number.value(), 7);
+  EXPECT_TRUE(read.tensor.equal(state.tensor));
+  EXPECT_TRUE(read.rows.tensor().equal(state.rows.tensor()));
+}
+
+TEST(CodecTest, RefusesRowsWithoutDimensions) {
+  std::string bytes;
+  Encoder(bytes).tensor(at::ones({}));
+  Rows rows;
+  Fields fields;
+  fields("rows", rows);
+  EXPECT_THROW(Decoder(bytes).fields(fields), c10::ValueError);
+}
+
+}  // namespace
+}  // namespace tally
