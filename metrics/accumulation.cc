@@ -145,6 +145,14 @@ std::vector<AnyState> Accumulation::merge_ranks(
   return sync::sync_states(list, communicator, options).states;
 }
 
+std::shared_ptr<sync::PendingSync> Accumulation::start_merge_ranks() const {
+  const auto ranks = other_ranks();
+  if (!ranks) return nullptr;
+  sync::SyncOptions options;
+  options.timeout = options_.sync_timeout();
+  return std::make_shared<sync::PendingSync>(items(false), ranks, options);
+}
+
 void Accumulation::report_failure(
     const std::exception& error,
     const std::shared_ptr<sync::Communicator>& communicator) const {

@@ -94,6 +94,9 @@ class Accumulation {
   std::vector<AnyState> merge_ranks(
       const std::vector<AnyState>& batches,
       const std::shared_ptr<sync::Communicator>& communicator);
+  /// Starts the merge of all ranks' local states as they are now; collective.
+  /// Null if there are no others.
+  std::shared_ptr<sync::PendingSync> start_merge_ranks() const;
   /// For the other ranks, when this one fails before merge_ranks(batches).
   void report_failure(
       const std::exception& error,

@@ -206,6 +206,17 @@ Results MetricCollection::compute() {
   return copy;
 }
 
+PendingValue<Results> MetricCollection::sync_async() {
+  const Use use(accumulation_);
+  accumulation_.require_unsynced("sync_async");
+  const auto merge = accumulation_.start_merge_ranks();
+  const auto snapshot = std::make_shared<const MetricCollection>(clone());
+  return PendingValue<Results>([merge, snapshot] {
+    return snapshot->evaluate(merge ? merge->wait().states
+                                    : snapshot->current());
+  });
+}
+
 void MetricCollection::sync() {
   const Use use(accumulation_);
   accumulation_.sync();

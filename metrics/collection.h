@@ -73,6 +73,9 @@ class MetricCollection {
   /// sync_on_compute is off.
   Results compute();
 
+  /// See MetricOf::sync_async.
+  PendingValue<Results> sync_async();
+
   void update_inputs(Inputs inputs);
   Results forward_inputs(Inputs inputs);
 

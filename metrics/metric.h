@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,35 @@ decltype(auto) as_input(const T& value) {
   }
 }
 }  // namespace internal
+
+/// A value on its way: what sync_async() returns. Movable; destroyed without
+/// wait(), it still takes part to the end, so that no other rank waits in vain.
+template <class Value>
+class PendingValue {
+ public:
+  explicit PendingValue(std::function<Value()> finish)
+      : finish_(std::move(finish)) {}
+  PendingValue(PendingValue&& other) noexcept
+      : finish_(std::exchange(other.finish_, nullptr)) {}
+  PendingValue& operator=(PendingValue&& other) noexcept {
+    finish_ = std::exchange(other.finish_, nullptr);
+    return *this;
+  }
+
+  /// Whether the value has yet to be taken.
+  bool pending() const noexcept { return finish_ != nullptr; }
+  /// The value over all ranks as of sync_async(). Throws SyncError as sync()
+  /// does, and c10::Error if the value was taken before.
+  Value wait() {
+    TORCH_CHECK(pending(),
+                "wait() was called twice; expected it once for each ",
+                "sync_async()");
+    return std::exchange(finish_, nullptr)();
+  }
+
+ private:
+  std::function<Value()> finish_;
+};
 
 /// A metric: accumulates what it needs to know of the batches it sees, and
 /// computes a value from that, for this process or for all ranks together.

@@ -183,6 +183,29 @@ class MetricOf : public Metric {
     return copy;
   }
 
+  /// Starts a sync of what is accumulated now and returns at once: the states
+  /// travel while the program goes on, with updates and with other collectives
+  /// (the same on every rank). wait() then gives what compute() would have
+  /// given. Collective. The communicator must outlive the pending value.
+  ///
+  ///     auto pending = metric.sync_async();
+  ///     train_one_more_step();
+  ///     auto value = pending.wait();
+  PendingValue<Result> sync_async() {
+    const internal::Accumulation::Use use(accumulation_);
+    accumulation_.require_unsynced("sync_async");
+    const auto merge = accumulation_.start_merge_ranks();
+    const std::shared_ptr<const Metric> snapshot = clone();
+    return PendingValue<Result>([merge, snapshot] {
+      const auto& metric = static_cast<const Derived&>(*snapshot);
+      const AnyState state = merge ? std::move(merge->wait().states.front())
+                                   : metric.accumulation_.current(0);
+      Result result = metric.evaluate(state.get<State>());
+      metric.finish_result(result);
+      return result;
+    });
+  }
+
   /// The pure functions that update, forward and compute are made of:
   /// `metric.evaluate(metric.observe(preds, target))` is the functional form.
   template <class... Args>
