@@ -128,6 +128,7 @@ class GradientCheck {
       if (!inputs_[i].requires_grad()) continue;
       const at::Tensor& gradient = inputs_[i].grad();
       ASSERT_TRUE(gradient.defined()) << "input " << i << " has no gradient";
+      if (!inputs_[i].isfinite().all().item<bool>()) continue;
       const auto metric = subject_.make(subject_.metric_options);
       Batch moved = inputs_;
       const at::Tensor numerical = numerical_gradient(

@@ -22,7 +22,7 @@ GradientMatch match_gradient(const at::Tensor& actual,
 double spread_of(const at::Tensor& point) {
   const double spread =
       point.numel() > 1 ? point.detach().std().item<double>() : 0;
-  return spread > 0 ? spread : 1;
+  return spread > 0 && std::isfinite(spread) ? spread : 1;
 }
 
 at::Tensor numerical_gradient(
