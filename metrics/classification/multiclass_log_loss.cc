@@ -27,15 +27,15 @@ double epsilon_of(at::ScalarType dtype) {
 template <class Score>
 double logit_loss(const Score* logits, std::int64_t classes,
                   std::int64_t stride, std::int64_t label) {
-  Score max = logits[0];
+  double max = logits[0];
   for (std::int64_t c = 1; c < classes; ++c) {
-    max = std::max(max, logits[c * stride]);
+    max = std::max<double>(max, logits[c * stride]);
   }
   double sum = 0;
   for (std::int64_t c = 0; c < classes; ++c) {
     sum += std::exp(logits[c * stride] - max);
   }
-  return std::log(sum) + (static_cast<double>(max) - logits[label * stride]);
+  return std::log(sum) + (max - logits[label * stride]);
 }
 
 }  // namespace
@@ -184,13 +184,7 @@ at::Tensor MulticlassNegativeLogLikelihood::losses(
     const at::Tensor& preds, const at::Tensor& labels) const {
   const at::Tensor index = labels.unsqueeze(1);
   if (input_ == ScoreKind::kLogits) {
-    const bool narrow =
-        preds.scalar_type() != at::kFloat && preds.scalar_type() != at::kDouble;
-    return (narrow ? preds.log_softmax(1, at::kFloat) : preds.log_softmax(1))
-        .gather(1, index)
-        .squeeze(1)
-        .to(at::kDouble)
-        .neg();
+    return preds.log_softmax(1, at::kDouble).gather(1, index).squeeze(1).neg();
   }
   const at::Tensor p = preds.gather(1, index).squeeze(1).to(at::kDouble);
   if (validate_args_) {

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "tally/metrics/options.h"
+
+namespace tally {
+
+/// How the values of the classes become one. Each metric's header says over
+/// which classes.
+enum class Average {
+  kMicro,     ///< from the counts of all classes together
+  kMacro,     ///< the mean over the classes
+  kWeighted,  ///< the mean, weighted by how often each class is the target
+  kNone,      ///< one value per class
+};
+
+template <>
+struct EnumNames<Average> {
+  static constexpr const char* kNames[] = {"micro", "macro", "weighted",
+                                           "none"};
+};
+
+/// Over what inputs with positions ([N, C, ...] and [N, ...]) are counted.
+enum class MultidimAverage {
+  kGlobal,      ///< over all positions of all samples
+  kSamplewise,  ///< over each sample's positions; one value per sample
+};
+
+template <>
+struct EnumNames<MultidimAverage> {
+  static constexpr const char* kNames[] = {"global", "samplewise"};
+};
+
+}  // namespace tally

@@ -1,0 +1,6 @@
+#pragma once
+
+/// How well classes are told apart.
+#include "tally/metrics/classification/binary_auroc.h"  // IWYU pragma: export
+#include "tally/metrics/classification/multiclass_auroc.h"  // IWYU pragma: export
+#include "tally/metrics/classification/multiclass_log_loss.h"  // IWYU pragma: export
