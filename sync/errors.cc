@@ -62,10 +62,18 @@ SyncError::SyncError(SyncErrorCode code, const std::string& message,
       details_(std::move(details)) {}
 
 std::string describe(const std::exception& error) {
+  const auto first_line = [](const std::string& text) {
+    return text.substr(0, text.find('\n'));
+  };
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  std::string text =
-      torch_error ? torch_error->what_without_backtrace() : error.what();
-  return text.substr(0, text.find('\n'));
+  if (torch_error == nullptr) return first_line(error.what());
+  std::string text = first_line(torch_error->msg());
+  const char* separator = " (";
+  for (const std::string& context : torch_error->context()) {
+    text += separator + first_line(context);
+    separator = ", ";
+  }
+  return torch_error->context().empty() ? text : text + ")";
 }
 
 }  // namespace tally::sync
