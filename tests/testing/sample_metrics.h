@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <limits>
 #include <optional>
 
 #include "tally/metrics/metric_of.h"
@@ -152,6 +154,32 @@ class SampleExtent final
   SampleRange evaluate(const State& s) const {
     return {s.low.tensor(), s.high.defined() ? s.high : s.low.tensor()};
   }
+};
+
+/// Its value cannot be had below 0, and inputs must not be above 100.
+struct SampleStrict {
+  static constexpr const char* kName = "SampleStrict";
+  struct State {
+    Number sum;
+    void fields(Fields& f) { f("sum", sum); }
+  };
+  State observe(const at::Tensor& values) const {
+    TORCH_CHECK_VALUE(values.max().item<double>() <= 100,
+                      "expected values up to 100, got ", values.max());
+    return {Number(values.sum())};
+  }
+};
+class SampleStrictSum final
+    : public MetricOf<SampleStrictSum, SampleStrict, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "SampleStrictSum";
+  at::Tensor evaluate(const State& s) const {
+    ++evaluations;
+    TORCH_CHECK(s.sum.value() >= 0, "no value below 0");
+    return s.sum;
+  }
+  static inline std::atomic<int> evaluations = 0;
 };
 
 }  // namespace tally::testing

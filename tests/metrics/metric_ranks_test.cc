@@ -1,0 +1,183 @@
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tally/metrics/metric.h"
+#include "tally/tests/testing/sample_metrics.h"
+#include "tally/tests/testing/thread_ranks.h"
+
+namespace tally {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::run_thread_ranks;
+using testing::SampleCat;
+using testing::SampleStrictSum;
+using testing::SampleTensorSum;
+
+at::Tensor row(double a, double b) {
+  at::Tensor tensor = at::full({2}, a, at::kDouble);
+  tensor.select(0, 1).fill_(b);
+  return tensor;
+}
+
+double value_of(const at::Tensor& tensor) { return tensor.item<double>(); }
+
+TEST(MetricRanksTest, RanksAgreeWhetherACachedValueWillDo) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    const int rank = communicator->rank();
+    SampleTensorSum metric;
+    metric.update(row(rank, 1));
+    const at::Tensor first = metric.compute();
+    EXPECT_TRUE(first.equal(row(3, 3)));
+    const auto calls = communicator->collectives();
+    EXPECT_TRUE(metric.compute().equal(first));
+    EXPECT_EQ(communicator->collectives(), calls + 1);
+    if (rank == 1) metric.update(row(10, 0));
+    EXPECT_TRUE(metric.compute().equal(row(13, 3)));
+  });
+}
+
+TEST(MetricRanksTest, ACachedValueIsOfTheRanksItWasComputedFor) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    SampleTensorSum metric;
+    metric.update(row(communicator->rank(), 1));
+    EXPECT_TRUE(metric.compute().equal(row(1, 2)));
+    {
+      const sync::CommunicatorGuard alone(sync::single_process_communicator());
+      EXPECT_TRUE(metric.compute().equal(row(communicator->rank(), 1)));
+    }
+    EXPECT_TRUE(metric.compute().equal(row(1, 2)));
+  });
+}
+
+TEST(MetricRanksTest, SyncHoldsUntilUnsync) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    const int rank = communicator->rank();
+    SampleCat metric;
+    if (rank != 1) metric.update(row(rank, rank));
+    const std::string before = metric.serialize();
+    metric.sync();
+    EXPECT_EQ(metric.update_count(), 2);
+    const auto calls = communicator->collectives();
+    const at::Tensor expected = at::arange(4).div(2, "floor").mul(2);
+    EXPECT_TRUE(metric.compute().equal(expected.to(at::kDouble)));
+    EXPECT_EQ(metric.state().at("rows").size(0), 4);
+    EXPECT_EQ(communicator->collectives(), calls);
+    EXPECT_EQ(metric.serialize(), before) << "saves this rank's own state";
+    const auto clone = metric.clone();
+    metric.unsync();
+    EXPECT_TRUE(clone->is_synced());
+    EXPECT_EQ(metric.serialize(), before);
+    EXPECT_EQ(metric.update_count(), rank == 1 ? 0 : 1);
+    metric.update(row(7, 7));
+    EXPECT_EQ(metric.compute().size(0), 10);
+  });
+}
+
+TEST(MetricRanksTest, AScopeEndsTheSyncEvenWhenItThrows) {
+  run_thread_ranks(2, [](const auto&) {
+    SampleTensorSum metric;
+    metric.update(row(1, 2));
+    try {
+      const SyncScope scope(metric);
+      EXPECT_TRUE(metric.compute().equal(row(2, 4)));
+      throw std::runtime_error("of the user");
+    } catch (const std::runtime_error&) {
+    }
+    EXPECT_EQ(metric.status(), MetricState::kUpdated);
+    const SyncScope scope(metric);
+    metric.unsync();
+  });
+}
+
+TEST(MetricRanksTest, SyncOnComputeCanBeTurnedOff) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    SampleTensorSum metric(NoOptions(), MetricOptions().sync_on_compute(false));
+    metric.update(row(communicator->rank(), 1));
+    EXPECT_TRUE(metric.compute().equal(row(communicator->rank(), 1)));
+    EXPECT_EQ(communicator->collectives(), 0);
+    metric.sync();
+    EXPECT_TRUE(metric.compute().equal(row(1, 2)));
+  });
+}
+
+TEST(MetricRanksTest, UsesTheCommunicatorItIsGiven) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    SampleTensorSum alone(
+        NoOptions(),
+        MetricOptions().communicator(sync::single_process_communicator()));
+    alone.update(row(1, 1));
+    EXPECT_TRUE(alone.compute().equal(row(1, 1)));
+    const sync::CommunicatorGuard guard(sync::single_process_communicator());
+    SampleTensorSum together(NoOptions(),
+                             MetricOptions().communicator(communicator));
+    together.update(row(1, 1));
+    EXPECT_TRUE(together.compute().equal(row(2, 2)));
+  });
+}
+
+TEST(MetricRanksTest, ARankWhoseForwardFailsStopsTheOthersAtOnce) {
+  for (const bool erased : {false, true}) {
+    run_thread_ranks(3, [&](const auto& communicator) {
+      SampleStrictSum metric(NoOptions(),
+                             MetricOptions().dist_sync_on_step(true));
+      metric.update(row(1, 1));
+      const std::string before = metric.serialize();
+      const at::Tensor batch =
+          communicator->rank() == 1 ? row(1, 101) : row(1, 2);
+      const auto forward = [&] {
+        return erased ? metric.forward_results(batch).at("")
+                      : metric.forward(batch);
+      };
+      if (communicator->rank() == 1) {
+        EXPECT_THROW(forward(), c10::ValueError);
+      } else {
+        try {
+          forward();
+          ADD_FAILURE() << "rank 1 failed unnoticed";
+        } catch (const sync::SyncError& error) {
+          EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerFailed);
+          EXPECT_EQ(error.details().peers, std::vector<int>{1});
+          EXPECT_THAT(error.message(), HasSubstr("expected values up to 100"));
+        }
+      }
+      EXPECT_EQ(metric.serialize(), before);
+      EXPECT_EQ(value_of(metric.forward(row(1, 2))), 9);
+      EXPECT_EQ(value_of(metric.compute()), 15);
+    });
+  }
+}
+
+TEST(MetricRanksTest, OtherShapesOnOtherRanksAreRefusedOnAll) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    const bool odd = communicator->rank() == 2;
+    SampleTensorSum metric(NoOptions(),
+                           MetricOptions().dist_sync_on_step(true));
+    const at::Tensor batch = odd ? at::ones({3, 2}) : at::ones({2, 3});
+    for (const bool step : {true, false}) {
+      if (!step) metric.update(batch);
+      const std::string before = metric.serialize();
+      try {
+        step ? metric.forward(batch) : metric.compute();
+        ADD_FAILURE() << "shapes were merged";
+      } catch (const sync::SyncError& error) {
+        EXPECT_EQ(error.code(), sync::SyncErrorCode::kMismatch);
+        EXPECT_EQ(error.details().peers, std::vector<int>{2});
+        EXPECT_EQ(error.details().metric, "SampleTensorSum");
+        EXPECT_THAT(error.message(), HasSubstr("state 'sum'"));
+      }
+      EXPECT_EQ(metric.serialize(), before);
+    }
+    metric.reset();
+    metric.update(at::ones({2, 3}));
+    EXPECT_TRUE(metric.compute().equal(at::full({2, 3}, 3)));
+  });
+}
+
+}  // namespace
+}  // namespace tally
