@@ -1,0 +1,185 @@
+#include "tally/tests/testing/metric_harness.h"
+
+#include <ATen/core/grad_mode.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include "tally/tests/testing/sample_metrics.h"
+
+namespace tally::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(MetricHarnessTest, PassesAMetricOfSums) {
+  HarnessOptions options;
+  options.skip_cases = {"root", "outputs", "outputs_root", "int32_root"};
+  check_metric<SampleMeanSquaredError>("MeanSquaredError", options);
+}
+
+TEST(MetricHarnessTest, PassesAMetricWithAMergeOfItsOwn) {
+  HarnessOptions options;
+  options.skip_cases = {"outputs", "offset_1e4_outputs", "one_constant_output",
+                        "constant_float64"};
+  options.differentiable_inputs = {0, 1};
+  check_metric<SampleCorrelation>("PearsonCorrCoef", options);
+}
+
+TEST(MetricHarnessTest, PassesAMetricOfRows) {
+  HarnessOptions options;
+  options.strip_options = {"nan_strategy", "nan_value"};
+  options.skip_cases = {"nan_warn", "nan_ignore", "nan_replace",
+                        "nan_replace_rows"};
+  options.order_matters = true;
+  check_metric<SampleCat>("CatMetric", options);
+}
+
+TEST(MetricHarnessTest, MissingFixturesAreErrors) {
+  EXPECT_THROW(read_fixture("NoSuchMetric"), std::runtime_error);
+}
+
+// The mean squared error, but for one fault.
+enum class Fault {
+  kValue,
+  kShape,
+  kMissingField,
+  kMergeForgets,
+  kMergeDependsOnOrder,
+  kIdentity,
+  kEmptyBatch,
+  kChangesInput,
+  kNeedsContiguous,
+  kNoGradient,
+  kHalfGradient,
+  kOtherWithGraph,
+};
+
+template <Fault kFault>
+struct FaultyError {
+  static constexpr const char* kName = "FaultyError";
+  struct State {
+    Number sum;
+    std::int64_t total = 0;
+    void fields(Fields& f) {
+      f("sum", sum);
+      if (kFault != Fault::kMissingField) f("total", total);
+    }
+    static State merge(const State& a, const State& b) {
+      State merged{a.sum + b.sum, a.total + b.total};
+      if (kFault == Fault::kMergeForgets && a.total > 0 && b.total > 0) {
+        merged.sum = b.sum;
+        merged.total = b.total;
+      }
+      if (kFault == Fault::kMergeDependsOnOrder && a.total > 0 && b.total > 0) {
+        merged.sum = (a.sum + b.sum) * Number(1 + 1e-9);
+      }
+      if (kFault == Fault::kIdentity && a.total == 0)
+        merged.total = b.total + 1;
+      return merged;
+    }
+  };
+  State observe(const at::Tensor& preds, const at::Tensor& target) const {
+    if (kFault == Fault::kEmptyBatch) TORCH_CHECK_VALUE(preds.numel(), "none");
+    if (kFault == Fault::kChangesInput && preds.numel() > 0) {
+      const at::NoGradGuard no_grad;
+      preds.detach().mul_(1 + 1e-5);
+    }
+    at::Tensor difference = preds.to(at::kDouble).sub(target);
+    if (kFault == Fault::kNeedsContiguous && !preds.is_contiguous()) {
+      difference = difference.mul(2);
+    }
+    const at::Tensor error = difference.mul(difference).sum();
+    State state{Number(error), preds.numel()};
+    if (kFault == Fault::kNoGradient) state.sum = Number(error.detach());
+    if (kFault == Fault::kHalfGradient) {
+      state.sum = Number(difference.detach().mul(difference).sum());
+    }
+    if (kFault == Fault::kOtherWithGraph && error.requires_grad()) {
+      state.sum = state.sum * Number(1 + 1e-6);
+    }
+    return state;
+  }
+};
+
+template <Fault kFault>
+class FaultyMetric final
+    : public MetricOf<FaultyMetric<kFault>, FaultyError<kFault>, at::Tensor> {
+  using Base = MetricOf<FaultyMetric<kFault>, FaultyError<kFault>, at::Tensor>;
+
+ public:
+  using Base::Base;
+  static constexpr const char* kName = "FaultyMetric";
+  static constexpr bool kIsDifferentiable = true;
+  at::Tensor evaluate(const typename Base::State& s) const {
+    const at::Tensor value = s.sum / Number(s.total);
+    if (kFault == Fault::kValue) return value.mul(1 + 1e-5);
+    if (kFault == Fault::kShape) return value.unsqueeze(0);
+    return value;
+  }
+};
+
+// What the harness says of the metric with this fault.
+template <Fault kFault>
+std::string complaint() {
+  HarnessOptions options;
+  for (const FixtureCase& one : read_fixture("MeanSquaredError")) {
+    if (one.name != "float64") options.skip_cases.insert(one.name);
+  }
+  ::testing::TestPartResultArray failures;
+  {
+    const ::testing::ScopedFakeTestPartResultReporter reporter(
+        ::testing::ScopedFakeTestPartResultReporter::
+            INTERCEPT_ONLY_CURRENT_THREAD,
+        &failures);
+    check_metric<FaultyMetric<kFault>>("MeanSquaredError", options);
+  }
+  std::string text;
+  for (int i = 0; i < failures.size(); ++i) {
+    text += failures.GetTestPartResult(i).message();
+  }
+  return text;
+}
+
+TEST(MetricHarnessTest, FindsWrongValuesAndShapes) {
+  EXPECT_THAT(complaint<Fault::kValue>(), HasSubstr("case float64, reference"));
+  EXPECT_THAT(complaint<Fault::kShape>(), HasSubstr("expected Double []"));
+}
+
+TEST(MetricHarnessTest, FindsStatesThatDoNotTravel) {
+  const std::string text = complaint<Fault::kMissingField>();
+  EXPECT_THAT(text, HasSubstr("case float64, copies"));
+  EXPECT_THAT(text, HasSubstr("case float64, splits over 2 ranks"));
+}
+
+TEST(MetricHarnessTest, FindsMergesThatAreNone) {
+  EXPECT_THAT(complaint<Fault::kMergeForgets>(), HasSubstr("float64"));
+  EXPECT_THAT(complaint<Fault::kMergeDependsOnOrder>(),
+              HasSubstr("case float64, "));
+  EXPECT_THAT(complaint<Fault::kIdentity>(), HasSubstr("case float64, "));
+}
+
+TEST(MetricHarnessTest, FindsMetricsThatRefuseEmptyBatches) {
+  EXPECT_THAT(complaint<Fault::kEmptyBatch>(), HasSubstr("threw: none"));
+}
+
+TEST(MetricHarnessTest, FindsChangedInputs) {
+  EXPECT_THAT(complaint<Fault::kChangesInput>(), HasSubstr("was changed"));
+}
+
+TEST(MetricHarnessTest, FindsLayoutsThatMatter) {
+  EXPECT_THAT(complaint<Fault::kNeedsContiguous>(),
+              HasSubstr("case float64, strides"));
+}
+
+TEST(MetricHarnessTest, FindsWrongGradients) {
+  EXPECT_THAT(complaint<Fault::kNoGradient>(),
+              HasSubstr("the value has no graph"));
+  EXPECT_THAT(complaint<Fault::kHalfGradient>(),
+              HasSubstr("case float64, gradients"));
+  EXPECT_THAT(complaint<Fault::kOtherWithGraph>(),
+              HasSubstr("differs from that without"));
+}
+
+}  // namespace
+}  // namespace tally::testing
