@@ -45,6 +45,12 @@ at::Tensor plain_output_sums(const at::Tensor& preds,
   return sums;
 }
 
+// A root's gradient at 0 is infinite, and that of the metric would be NaN.
+at::Tensor root(const at::Tensor& mean) {
+  const at::Tensor zero = mean.eq(0);
+  return mean.masked_fill(zero, 1).sqrt().masked_fill(zero, 0);
+}
+
 bool has_nan(const SquaredError::State& state) {
   return std::isnan(state.sum.value()) ||
          (state.output_sums.defined() && internal::has_nan(state.output_sums));
@@ -93,14 +99,15 @@ SquaredError::State SquaredError::sums(const at::Tensor& preds,
 at::Tensor MeanSquaredError::evaluate(const State& state) const {
   if (options().num_outputs() == 1) {
     const Number mean = state.sum / state.total;
-    return options().squared() ? mean : sqrt(mean);
+    if (options().squared()) return mean;
+    return mean.is_plain() ? sqrt(mean) : root(mean.tensor());
   }
   if (!state.output_sums.defined()) {
     return at::full({options().num_outputs()},
                     std::numeric_limits<double>::quiet_NaN(), at::kDouble);
   }
   const at::Tensor mean = state.output_sums.div(state.total);
-  return options().squared() ? mean : mean.sqrt();
+  return options().squared() ? mean : root(mean);
 }
 
 }  // namespace tally

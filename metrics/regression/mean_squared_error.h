@@ -62,8 +62,8 @@ class SquaredError {
 /// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
 /// and for NaN with NanPolicy::kError; c10::TypeError for complex or sparse
 /// inputs.
-/// Differentiable by preds and target. The gradient of the root is NaN where
-/// the error is 0, as that of a square root.
+/// Differentiable by preds and target. The gradient of the root is 0 where the
+/// error is.
 ///
 /// Example:
 ///     MeanSquaredError mse;

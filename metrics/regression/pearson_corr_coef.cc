@@ -19,6 +19,8 @@ namespace {
 
 using State = JointMoments::State;
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
 // Samples to which one shift applies: few enough for sums of squares about it
 // to keep their precision.
 constexpr std::int64_t kBlock = 2048;
@@ -185,6 +187,20 @@ at::Tensor merge_outputs(const at::Tensor& a, double count_a,
        a.narrow(0, 2, 3).add(b.narrow(0, 2, 3)).add(between, count_a * share)});
 }
 
+// Without variance NaN, with a gradient of 0: that of the root would be
+// infinite, and NaN even for outputs whose value nobody uses.
+at::Tensor correlation(const at::Tensor& products,
+                       const at::Tensor& squares_preds,
+                       const at::Tensor& squares_target) {
+  const at::Tensor undefined =
+      squares_preds.gt(0).logical_and(squares_target.gt(0)).logical_not();
+  const at::Tensor norm =
+      squares_preds.masked_fill(undefined, 1)
+          .sqrt()
+          .mul(squares_target.masked_fill(undefined, 1).sqrt());
+  return products.div(norm).clamp(-1, 1).masked_fill(undefined, kNaN);
+}
+
 bool has_nan(const State& state) {
   return std::isnan((state.squares_preds + state.squares_target).value()) ||
          (state.outputs.defined() && internal::has_nan(state.outputs));
@@ -259,22 +275,25 @@ JointMoments::State JointMoments::moments(const at::Tensor& preds,
   return state;
 }
 
-// No variance, or no sample, gives 0 / 0.
 at::Tensor PearsonCorrCoef::evaluate(const State& state) const {
-  if (options().num_outputs() == 1) {
-    const Number value = state.products / (sqrt(state.squares_preds) *
-                                           sqrt(state.squares_target));
-    return value.is_plain() ? Number(std::clamp(value.value(), -1.0, 1.0))
-                            : Number(value.tensor().clamp(-1, 1));
+  const std::int64_t count = options().num_outputs();
+  if (count > 1) {
+    return state.outputs.defined() ? correlation(state.outputs.select(0, 4),
+                                                 state.outputs.select(0, 2),
+                                                 state.outputs.select(0, 3))
+                                   : at::full({count}, kNaN, at::kDouble);
   }
-  if (!state.outputs.defined()) {
-    return at::full({options().num_outputs()},
-                    std::numeric_limits<double>::quiet_NaN(), at::kDouble);
+  const Number& products = state.products;
+  if (products.is_plain() && state.squares_preds.is_plain() &&
+      state.squares_target.is_plain()) {
+    // Without variance, or without samples, this is 0 / 0.
+    const double value =
+        products.value() / (std::sqrt(state.squares_preds.value()) *
+                            std::sqrt(state.squares_target.value()));
+    return Number(std::clamp(value, -1.0, 1.0));
   }
-  const at::Tensor norms = state.outputs.narrow(0, 2, 2).sqrt();
-  return state.outputs.select(0, 4)
-      .div(norms.select(0, 0).mul(norms.select(0, 1)))
-      .clamp(-1, 1);
+  return correlation(products.tensor(), state.squares_preds.tensor(),
+                     state.squares_target.tensor());
 }
 
 }  // namespace tally

@@ -70,7 +70,7 @@ class JointMoments {
 /// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
 /// and for NaN with NanPolicy::kError; c10::TypeError for complex or sparse
 /// inputs.
-/// Differentiable by preds and target; a value of NaN has a gradient of NaN.
+/// Differentiable by preds and target; without variance the gradient is 0.
 ///
 /// Example:
 ///     PearsonCorrCoef pearson;
