@@ -108,7 +108,9 @@ bool add_plain(const at::Tensor& into, const at::Tensor& from) {
   }
   T* const a = into.mutable_data_ptr<T>();
   const T* const b = from.const_data_ptr<T>();
-  for (std::int64_t i = 0; i < into.numel(); ++i) a[i] += b[i];
+  // Not read again each time: a[i] might be where it is kept.
+  const std::int64_t count = into.numel();
+  for (std::int64_t i = 0; i < count; ++i) a[i] += b[i];
   return true;
 }
 
