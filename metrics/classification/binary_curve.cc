@@ -65,12 +65,19 @@ bool BinaryCurve::counts(Score score, Label label,
   return true;
 }
 
-std::int64_t BinaryCurve::bucket(double score, std::int64_t position) const {
-  if (input_ == ScoreKind::kLogits) score = 1 / (1 + std::exp(-score));
-  if (!(score >= 0 && score <= 1)) {
-    if (std::isnan(score)) return grid_.size() + 1;
-    if (validate_args_) internal::refuse_probability(score, position);
-  }
+template <class Label>
+bool BinaryCurve::all_count(const Label* labels, std::int64_t count) const {
+  if (ignore_index_ || nan_policy_ != NanPolicy::kPropagate) return false;
+  Label bits = 0;
+  for (std::int64_t i = 0; i < count; ++i) bits |= labels[i];
+  return bits == (bits & 1);
+}
+
+// The bucket of a score that is not in [0, 1].
+std::int64_t BinaryCurve::bucket_outside(double score,
+                                         std::int64_t position) const {
+  if (std::isnan(score)) return grid_.size() + 1;
+  if (validate_args_) internal::refuse_probability(score, position);
   return grid_.bucket(score);
 }
 
@@ -80,22 +87,29 @@ BinaryCurve::State BinaryCurve::observe_plain(const at::Tensor& preds,
                                               const Score* scores,
                                               const Label* labels) const {
   const std::int64_t count = preds.numel();
+  const bool all_count_here = all_count(labels, count);
   State state;
   if (grid_.size() > 0) {
     state.histogram = internal::zero_counts({2, grid_.size() + 2});
     auto* const all = state.histogram.mutable_data_ptr<std::int64_t>();
     std::int64_t* const positives = all + grid_.size() + 2;
     for (std::int64_t i = 0; i < count; ++i) {
-      if (!counts(scores[i], labels[i], i)) continue;
-      const std::int64_t b = bucket(scores[i], i);
-      ++all[b];
-      positives[b] += labels[i];
+      if (!all_count_here && !counts(scores[i], labels[i], i)) continue;
+      double score = scores[i];
+      if (input_ == ScoreKind::kLogits) score = 1 / (1 + std::exp(-score));
+      const std::int64_t bucket = score >= 0 && score <= 1
+                                      ? grid_.bucket(score)
+                                      : bucket_outside(score, i);
+      ++all[bucket];
+      positives[bucket] += labels[i];
     }
     return state;
   }
-  std::int64_t kept = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    kept += counts(scores[i], labels[i], i);
+  std::int64_t kept = all_count_here ? count : 0;
+  if (!all_count_here) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      kept += counts(scores[i], labels[i], i);
+    }
   }
   if (kept == count) {
     state.preds = Rows(flat(preds));
@@ -174,7 +188,8 @@ namespace internal {
 
 std::optional<ScoreCounts> score_counts(const BinaryCurve::State& state) {
   if (state.histogram.defined()) {
-    return BucketedScores::of(state.histogram.cpu(), 0);
+    return BucketedScores::of(
+        state.histogram.is_cpu() ? state.histogram : state.histogram.cpu(), 0);
   }
   if (!state.preds.defined()) return std::nullopt;
   const at::Tensor preds = state.preds.tensor().contiguous();

@@ -64,7 +64,9 @@ class BinaryCurve {
                           const at::Tensor& kept) const;
   template <class Score, class Label>
   bool counts(Score score, Label label, std::int64_t position) const;
-  std::int64_t bucket(double score, std::int64_t position) const;
+  template <class Label>
+  bool all_count(const Label* labels, std::int64_t count) const;
+  std::int64_t bucket_outside(double score, std::int64_t position) const;
 
   internal::ThresholdGrid grid_;
   ScoreKind input_;

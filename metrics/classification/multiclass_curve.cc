@@ -87,12 +87,11 @@ bool MulticlassCurve::counts(const Score* row, Label label,
   return false;
 }
 
-std::int64_t MulticlassCurve::bucket(double score,
-                                     std::int64_t position) const {
-  if (!(score >= 0 && score <= 1)) {
-    if (std::isnan(score)) return grid_.size() + 1;
-    if (validate_args_) internal::refuse_probability(score, position);
-  }
+// The bucket of a score that is not in [0, 1].
+std::int64_t MulticlassCurve::bucket_outside(double score,
+                                             std::int64_t position) const {
+  if (std::isnan(score)) return grid_.size() + 1;
+  if (validate_args_) internal::refuse_probability(score, position);
   return grid_.bucket(score);
 }
 
@@ -122,10 +121,13 @@ MulticlassCurve::State MulticlassCurve::observe_plain(
         std::copy(row, row + classes, probabilities.begin());
       }
       for (std::int64_t c = 0; c < classes; ++c) {
-        const std::int64_t b = bucket(probabilities[c], i);
+        const double score = probabilities[c];
+        const std::int64_t bucket = score >= 0 && score <= 1
+                                        ? grid_.bucket(score)
+                                        : bucket_outside(score, i);
         std::int64_t* const all = histogram + 2 * c * columns;
-        ++all[b];
-        all[columns + b] += c == labels[i];
+        ++all[bucket];
+        all[columns + bucket] += c == labels[i];
       }
     }
     return state;

@@ -65,7 +65,7 @@ class MulticlassCurve {
                           const at::Tensor& kept) const;
   template <class Score, class Label>
   bool counts(const Score* row, Label label, std::int64_t position) const;
-  std::int64_t bucket(double score, std::int64_t position) const;
+  std::int64_t bucket_outside(double score, std::int64_t position) const;
 
   std::int64_t num_classes_;
   internal::ThresholdGrid grid_;
