@@ -183,7 +183,11 @@ void GatheredStates::reduce_large(States& states, Communicator& communicator,
     const c10::Device device = sum.device();
     sum = sum.to(communicator.device());
     communicator.all_reduce(sum, ReduceOp::kSum, timeout);
-    states[large.item].fields()[large.field].as_tensor() = sum.to(device);
+    // A fold may have summed up something there as well (State::compact).
+    const Fields fields = states[large.item].fields();
+    at::Tensor& place = fields[large.field].as_tensor();
+    sum = sum.to(device);
+    place = place.defined() ? place.add(sum) : sum;
   }
 }
 
