@@ -23,7 +23,8 @@ bool is_large_sum(const AnyState& state, const Field& field) {
   }
   const at::Tensor& tensor = field.as_tensor();
   const at::ScalarType dtype = tensor.scalar_type();
-  return static_cast<std::int64_t>(tensor.nbytes()) >= kReducedBytes &&
+  return tensor.layout() == at::kStrided &&
+         static_cast<std::int64_t>(tensor.nbytes()) >= kReducedBytes &&
          (dtype == at::kLong || dtype == at::kDouble || dtype == at::kFloat);
 }
 

@@ -39,10 +39,15 @@ void for_each_field(States& states, const Change& change) {
 void take_values(States& graph, const States& plain) {
   for_each_field(graph, [&](const Field& field, size_t i, size_t f) {
     if (field.kind == Field::Kind::kRows) return;  // only moved, never computed
+    const Field same = plain[i].fields()[f];
     const at::Tensor value = differentiable(field);
-    if (!value.defined() || !value.requires_grad()) return;
-    const Fields same = plain[i].fields();
-    assign(field, replace_values(value, differentiable(same[f])));
+    if (value.defined() && value.requires_grad()) {
+      assign(field, replace_values(value, differentiable(same)));
+    } else if (field.kind == Field::Kind::kNumber) {
+      field.as_number() = same.as_number();
+    } else if (field.kind == Field::Kind::kTensor) {
+      field.as_tensor() = same.as_tensor();
+    }
   });
 }
 
