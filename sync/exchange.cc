@@ -221,9 +221,8 @@ class Headers {
         items[r].push_back(line);
       }
       count = std::max(count, items[r].size());
-      for (auto& list : items)
-        list.resize(std::max(count, list.size()), "nothing");
     }
+    for (auto& list : items) list.resize(count, "nothing");
     size_t item = 0;
     while (item + 1 < count &&
            std::all_of(items.begin(), items.end(), [&](const auto& list) {
