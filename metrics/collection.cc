@@ -1,24 +1,14 @@
-#include "tally/metrics/collection.h"
-
 #include <algorithm>
 #include <ostream>
 
 #include "tally/metrics/checkpoint.h"
+#include "tally/metrics/collection.h"
+#include "tally/metrics/sync_options.h"
 
 namespace tally {
 namespace {
 
 using Use = internal::Accumulation::Use;
-
-bool has_sync_options(const MetricOptions& options) {
-  const MetricOptions defaults;
-  return options.dist_sync_on_step() != defaults.dist_sync_on_step() ||
-         options.sync_on_compute() != defaults.sync_on_compute() ||
-         options.compute_with_cache() != defaults.compute_with_cache() ||
-         options.communicator() != defaults.communicator() ||
-         options.gradient_flow() != defaults.gradient_flow() ||
-         options.sync_timeout() != defaults.sync_timeout();
-}
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
@@ -57,8 +47,8 @@ void MetricCollection::check_addable(const std::string& name,
   TORCH_CHECK_VALUE(metric.status() == MetricState::kEmpty,
                     "expected a metric that has accumulated nothing as '", name,
                     "', got one with ", metric.update_count(), " updates");
-  TORCH_CHECK_VALUE(!has_sync_options(metric.metric_options()), "expected '",
-                    name,
+  TORCH_CHECK_VALUE(!internal::has_sync_options(metric.metric_options()),
+                    "expected '", name,
                     "' without options about syncing and caching; give "
                     "them to the collection");
 }
@@ -88,8 +78,8 @@ void MetricCollection::add(const std::string& name, MetricCollection&& nested) {
                     "expected a collection that has accumulated nothing as '",
                     name, "', got one with ", nested.update_count(),
                     " updates");
-  TORCH_CHECK_VALUE(!has_sync_options(nested.metric_options()), "expected '",
-                    name,
+  TORCH_CHECK_VALUE(!internal::has_sync_options(nested.metric_options()),
+                    "expected '", name,
                     "' without options about syncing and caching; give "
                     "them to the outer collection");
   const auto full = [&](const Member& member) {

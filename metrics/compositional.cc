@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tally/metrics/sync_options.h"
+
 namespace tally::internal {
 
 struct ExpressionNode {
@@ -36,11 +38,15 @@ void visit_metrics(const ExpressionNode& node, const Visit& visit) {
   if (node.right) visit_metrics(*node.right, visit);
 }
 
-void check_empty(const Metric& metric) {
+void check_operand(const Metric& metric) {
   TORCH_CHECK_VALUE(metric.status() == MetricState::kEmpty, metric.repr(),
                     ": expected a metric that has accumulated nothing in ",
                     "arithmetic, got one with ", metric.update_count(),
                     " updates");
+  TORCH_CHECK_VALUE(!has_sync_options(metric.metric_options()), metric.repr(),
+                    ": expected no options about syncing and caching in "
+                    "arithmetic; give them to the result, by "
+                    "set_metric_options");
 }
 
 // What evaluating a node needs: the states, by the key of the metric.
@@ -82,7 +88,7 @@ Expression::Expression(double constant) {
 }
 
 Expression::Expression(const Metric& metric) {
-  check_empty(metric);
+  check_operand(metric);
   auto node = std::make_shared<ExpressionNode>();
   node->metric = metric.clone();
   root_ = std::move(node);
@@ -135,7 +141,7 @@ bool Expression::is_differentiable() const {
 }
 
 Expression expression_of(const CompositionalMetric& metric) {
-  check_empty(metric);
+  check_operand(metric);
   return metric.options();
 }
 

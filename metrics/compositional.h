@@ -26,7 +26,7 @@ class Expression {
   Expression() = default;
   explicit Expression(double constant);
   /// Takes the metric's options. Throws c10::ValueError if it has accumulated
-  /// something: that would be counted in the expression only.
+  /// something, or was told how to sync: neither would show in the expression.
   explicit Expression(const Metric& metric);
   /// `symbol` stands between the operands (infix) or before them.
   Expression(const char* symbol, bool infix, Operation operation,
@@ -80,12 +80,13 @@ class ExpressionAccumulator {
 ///     f1.compute();
 ///
 /// It takes the options of p and r, not the objects: they must not have
-/// accumulated anything, and are not changed later. What it accumulates is its
-/// own; a metric that occurs twice, or that shares its state with another, is
-/// updated once. The value is the operation on the values (elementwise, with
-/// broadcasting), so each metric's result must be one tensor. It is
-/// differentiable where all its metrics are. There are + - * / unary -, and
-/// pow, abs, sqrt, minimum, maximum, with metrics and plain numbers.
+/// accumulated anything, and are not changed later. How to sync is told to the
+/// result, by set_metric_options. What it accumulates is its own; a metric that
+/// occurs twice, or that shares its state with another, is updated once. The
+/// value is the operation on the values (elementwise, with broadcasting), so
+/// each metric's result must be one tensor. It is differentiable where all its
+/// metrics are. There are + - * / unary -, and pow, abs, sqrt, minimum,
+/// maximum, with metrics and plain numbers.
 class CompositionalMetric final
     : public MetricOf<CompositionalMetric, internal::ExpressionAccumulator,
                       at::Tensor, internal::Expression> {
@@ -111,7 +112,7 @@ template <class A, class B>
 using EnableOperands = std::enable_if_t<
     kIsOperand<A> && kIsOperand<B> && (kIsMetric<A> || kIsMetric<B>), int>;
 
-/// Throws c10::ValueError if the metric has accumulated something.
+/// Throws c10::ValueError as for other metrics.
 Expression expression_of(const CompositionalMetric& metric);
 
 template <class T>

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "tally/metrics/metric_options.h"
+
+namespace tally::internal {
+
+/// Whether a metric was told how to sync, which counts for nothing once it is
+/// part of a collection or an expression.
+inline bool has_sync_options(const MetricOptions& options) {
+  const MetricOptions defaults;
+  return options.dist_sync_on_step() != defaults.dist_sync_on_step() ||
+         options.sync_on_compute() != defaults.sync_on_compute() ||
+         options.compute_with_cache() != defaults.compute_with_cache() ||
+         options.communicator() != defaults.communicator() ||
+         options.gradient_flow() != defaults.gradient_flow() ||
+         options.sync_timeout() != defaults.sync_timeout();
+}
+
+}  // namespace tally::internal
