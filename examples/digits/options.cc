@@ -1,0 +1,94 @@
+#include "tally/examples/digits/options.h"
+
+#include <c10/util/Exception.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+namespace digits {
+namespace {
+
+constexpr const char* kProgram = "digits";
+
+/// Paths are meant from where the user is, which `bazel run` tells.
+std::string user_path(const std::string& path) {
+  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (path.empty() || folder == nullptr) return path;
+  return std::filesystem::path(folder) / path;
+}
+
+}  // namespace
+
+const char* const kHelp =
+    "Trains a network on images of handwritten digits and reports on it.\n"
+    "\n"
+    "  --ranks N       local processes to train with (2); under torchrun, "
+    "its own\n"
+    "  --epochs N      times to go through the training images (30)\n"
+    "  --batch-size N  images in a step, of all ranks together (32)\n"
+    "  --lr X          learning rate (0.05)\n"
+    "  --seed N        of the initial weights, the order of the images and\n"
+    "                  how they are dealt to ranks (0)\n"
+    "  --data FILE     images to use instead of examples/digits/data\n"
+    "  --json FILE     write the loss of each step and the final metrics\n"
+    "  --help\n";
+
+void Options::visit(tally::OptionVisitor& v) {
+  v("ranks", ranks_);
+  v("epochs", epochs_);
+  v("batch-size", batch_size_);
+  v("lr", lr_);
+  v("seed", seed_);
+  v("data", data_);
+  v("json", json_);
+  v("help", help_);
+}
+
+void Options::validate(const char* program) const {
+  const auto check = [&](const char* name, auto value, auto least, auto most) {
+    TORCH_CHECK_VALUE(value >= least && value <= most, program, ": option '",
+                      name, "': expected ", least, " to ", most, ", got ",
+                      value);
+  };
+  check("ranks", ranks_, 1, 64);
+  check("epochs", epochs_, 1, 1'000'000);
+  check("batch-size", batch_size_, 1, 100'000);
+  check("seed", seed_, 0, 1'000'000'000);
+  TORCH_CHECK_VALUE(std::isfinite(lr_) && lr_ > 0, program,
+                    ": option 'lr': expected a positive number, got ", lr_);
+}
+
+Options parse_command_line(int argc, char** argv) {
+  std::map<std::string, std::string> texts;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    TORCH_CHECK_VALUE(argument.rfind("--", 0) == 0, kProgram,
+                      ": expected an option, got '", argument, "'; see --help");
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(2, equals - 2);
+    std::string value;
+    if (equals != std::string::npos) {
+      value = argument.substr(equals + 1);
+    } else if (name == "help") {
+      value = "true";
+    } else if (i + 1 < argc) {
+      value = argv[++i];
+    }
+    TORCH_CHECK_VALUE(texts.emplace(name, value).second, kProgram, ": option '",
+                      name, "' is given twice");
+  }
+  Options options;
+  tally::parse_options(options, kProgram, texts);
+  for (const auto& [name, value] : texts) {
+    TORCH_CHECK_VALUE(!value.empty(), kProgram, ": option '", name,
+                      "': expected a value, got none");
+  }
+  options.validate(kProgram);
+  options.data(user_path(options.data()));
+  options.json(user_path(options.json()));
+  return options;
+}
+
+}  // namespace digits

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tally/examples/digits/data.h"
+#include "tally/examples/digits/options.h"
+#include "tally/metrics/results.h"
+#include "tally/sync/communicator.h"
+
+namespace digits {
+
+/// Metrics on the test images: "accuracy", "precision", "recall", "f1",
+/// "auroc", "log_loss", "confusion", and of each digit "digit.accuracy",
+/// "digit.precision", "digit.recall", "digit.f1".
+struct Epoch {
+  std::int64_t number;  ///< from 1
+  double loss;          ///< on the training images
+  tally::Results test;
+};
+
+struct Outcome {
+  std::vector<double> losses;  ///< of each step, over the whole batch
+  tally::Results test;         ///< after the last one
+};
+
+/// Trains on all ranks together; every rank gets the same outcome, and but for
+/// rounding the same whatever the number of ranks. Collective.
+Outcome train(const Split& data, const Options& options,
+              const tally::sync::Communicator& ranks,
+              const std::function<void(const Epoch&)>& on_epoch);
+
+}  // namespace digits

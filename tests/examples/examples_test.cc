@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "tally/tests/examples/program.h"
+
+namespace tally {
+namespace {
+
+using testing::Program;
+using testing::promised_by;
+using testing::run_program;
+
+TEST(ExamplesTest, EvalLoopPrintsWhatItSays) {
+  const std::string promised = promised_by("examples/eval_loop.cc");
+  ASSERT_NE(promised, "");
+  const auto alone = run_program({"examples/eval_loop"});
+  EXPECT_EQ(alone.status, 0) << alone.errors;
+  EXPECT_EQ(alone.output, promised);
+}
+
+TEST(ExamplesTest, EvalLoopPrintsTheSameOnThreeRanks) {
+  const std::string store = ::testing::TempDir() + "/eval_loop_store";
+  std::remove(store.c_str());
+  const auto environment = [&](int rank) {
+    const std::string number = std::to_string(rank);
+    return std::vector<std::string>{
+        "RANK=" + number, "WORLD_SIZE=3", "LOCAL_RANK=" + number,
+        "LOCAL_WORLD_SIZE=3", "TALLY_STORE=" + store};
+  };
+  Program first({"examples/eval_loop"}, environment(0));
+  Program second({"examples/eval_loop"}, environment(1));
+  Program third({"examples/eval_loop"}, environment(2));
+  const auto result = first.wait();
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(result.output, promised_by("examples/eval_loop.cc"));
+  for (Program* other : {&second, &third}) {
+    const auto silent = other->wait();
+    EXPECT_EQ(silent.status, 0) << silent.errors;
+    EXPECT_EQ(silent.output, "");
+  }
+  std::remove(store.c_str());
+}
+
+TEST(ExamplesTest, CustomMetricPrintsWhatItSays) {
+  const std::string promised = promised_by("examples/custom_metric.cc");
+  ASSERT_NE(promised, "");
+  const auto result = run_program({"examples/custom_metric"});
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(result.output, promised);
+}
+
+}  // namespace
+}  // namespace tally

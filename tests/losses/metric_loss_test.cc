@@ -1,0 +1,345 @@
+#include "tally/losses/metric_loss.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/linear.h>
+
+#include <limits>
+#include <sstream>
+
+#include "tally/metrics/compositional.h"
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/metrics/regression/pearson_corr_coef.h"
+#include "tally/sync/average_gradients.h"
+#include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/gradients.h"
+#include "tally/tests/testing/thread_ranks.h"
+
+namespace tally::losses {
+namespace {
+
+using sync::Communicator;
+using sync::GradientFlow;
+using sync::SyncError;
+using sync::SyncErrorCode;
+using ::testing::HasSubstr;
+using testing::match_gradient;
+using testing::run_thread_ranks;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+at::Tensor random(at::IntArrayRef sizes, std::uint64_t seed) {
+  return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble);
+}
+
+at::Tensor value_of(const at::Tensor& loss) { return loss.detach(); }
+
+/// Uneven shares of kRows rows, with idle ranks where there are enough.
+constexpr std::int64_t kRows = 7;
+std::vector<std::int64_t> shares(int ranks) {
+  switch (ranks) {
+    case 1:
+      return {7};
+    case 2:
+      return {5, 2};
+    case 3:
+      return {3, 0, 4};
+    default:
+      return {0, 2, 0, 4, 1};
+  }
+}
+
+/// A rank's rows of `all`, as a leaf of their own.
+at::Tensor share_of(const at::Tensor& all, const Communicator& communicator) {
+  const auto sizes = shares(communicator.size());
+  std::int64_t begin = 0;
+  for (int rank = 0; rank < communicator.rank(); ++rank) begin += sizes[rank];
+  return all.detach()
+      .narrow(0, begin, sizes[communicator.rank()])
+      .clone()
+      .set_requires_grad(all.requires_grad());
+}
+
+using MakeMetric = std::function<std::unique_ptr<Metric>()>;
+
+std::vector<MakeMetric> differentiable_metrics() {
+  return {
+      [] { return std::make_unique<MeanSquaredError>(); },
+      [] {
+        return std::make_unique<MeanSquaredError>(
+            MeanSquaredErrorOptions().squared(false));
+      },
+      [] { return std::make_unique<PearsonCorrCoef>(); },
+      [] {
+        return std::make_unique<CompositionalMetric>(
+            MeanSquaredError() + 0.5 * (1 - PearsonCorrCoef()));
+      },
+  };
+}
+
+/// On every rank: the value is that of one process with all rows, and the
+/// gradient of this rank's rows `scale(ranks)` times theirs.
+void check_flow(GradientFlow flow, const std::function<double(int)>& scale) {
+  const at::Tensor preds = random({kRows}, 1).set_requires_grad(true);
+  const at::Tensor target = random({kRows}, 2);
+  for (const MakeMetric& make : differentiable_metrics()) {
+    const at::Tensor whole = MetricLoss(make())->forward(preds, target);
+    preds.mutable_grad() = at::Tensor();
+    whole.backward();
+    for (int ranks : {1, 2, 3, 5}) {
+      SCOPED_TRACE(make()->repr() + " on " + std::to_string(ranks));
+      run_thread_ranks(ranks, [&](const auto& communicator) {
+        const at::Tensor mine = share_of(preds, *communicator);
+        MetricLoss loss(make(), MetricLossOptions().gradient_flow(flow));
+        const at::Tensor value =
+            loss->forward(mine, share_of(target, *communicator));
+        EXPECT_TRUE(testing::near(value_of(value), value_of(whole),
+                                  {/*rtol=*/1e-12, /*atol=*/0}));
+        value.backward();
+        const auto match =
+            match_gradient(mine.grad(), share_of(preds.grad(), *communicator));
+        if (mine.numel() > 0) {
+          EXPECT_NEAR(match.scale, scale(ranks), 1e-12 * ranks);
+        }
+        EXPECT_LT(match.residual, 1e-12);
+      });
+    }
+  }
+}
+
+TEST(MetricLossTest, IsExactWhenGradientsAreAveraged) {
+  check_flow(GradientFlow::kReplicated, [](int ranks) { return ranks; });
+}
+
+TEST(MetricLossTest, IsExactWhenGradientsAreSummed) {
+  check_flow(GradientFlow::kLocal, [](int) { return 1; });
+}
+
+TEST(MetricLossTest, IsExactWithTheAdjointOfTheGather) {
+  check_flow(GradientFlow::kAllRanks, [](int ranks) { return ranks; });
+}
+
+TEST(MetricLossTest, HasNoGradientWhenDetached) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    const at::Tensor preds =
+        random({3}, communicator->rank()).set_requires_grad(true);
+    MetricLoss loss(MeanSquaredError(),
+                    MetricLossOptions().gradient_flow(GradientFlow::kDetached));
+    loss->forward(preds, random({3}, 7)).backward();
+    EXPECT_TRUE(testing::same_bits(preds.grad(), at::zeros({3}, at::kDouble)));
+  });
+}
+
+TEST(MetricLossTest, TrainsAModelAsOneProcessWould) {
+  const at::Tensor x = random({kRows, 4}, 3);
+  const at::Tensor y = random({kRows}, 4);
+  const auto gradients = [&](const at::Tensor& inputs,
+                             const at::Tensor& target) {
+    torch::nn::Sequential model(torch::nn::Linear(4, 3),
+                                torch::nn::Linear(3, 1));
+    model->to(at::kDouble);
+    std::uint64_t seed = 0;
+    for (at::Tensor& parameter : model->parameters()) {
+      parameter.set_data(random(parameter.sizes(), seed++));
+    }
+    MetricLoss loss{MeanSquaredError()};
+    loss->forward(model->forward(inputs).reshape({-1}), target).backward();
+    sync::average_gradients(model->parameters());
+    std::vector<at::Tensor> flat;
+    for (const at::Tensor& parameter : model->parameters()) {
+      flat.push_back(parameter.grad().reshape({-1}));
+    }
+    return at::cat(flat);
+  };
+  const at::Tensor whole = gradients(x, y);
+  for (int ranks : {1, 2, 3, 5}) {
+    SCOPED_TRACE(ranks);
+    run_thread_ranks(ranks, [&](const auto& communicator) {
+      const auto match = match_gradient(
+          gradients(share_of(x, *communicator), share_of(y, *communicator)),
+          whole);
+      EXPECT_NEAR(match.scale, 1, 1e-12);
+      EXPECT_LT(match.residual, 1e-12);
+    });
+  }
+}
+
+TEST(MetricLossTest, AddsNothingToNeighboursOfInfinities) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    // Rank 0 has diverged, rank 1 is idle, rank 2 has ordinary data.
+    const std::int64_t rows = communicator->rank() == 1 ? 0 : 2;
+    const double value = communicator->rank() == 0 ? kInfinity : 0.5;
+    const at::Tensor weight = at::full({1}, value, at::kDouble);
+    weight.set_requires_grad(true);
+    const at::Tensor preds = weight.expand({rows});
+    MetricLoss loss{MeanSquaredError()};
+    const at::Tensor result =
+        loss->forward(preds, at::zeros({rows}, at::kDouble));
+    EXPECT_EQ(result.item<double>(), kInfinity);
+    result.backward();
+    // 3 ranks * d/dw of 2 w^2 / 4 rows.
+    const double expected[] = {kInfinity, 0, 1.5};
+    EXPECT_DOUBLE_EQ(weight.grad().item<double>(),
+                     expected[communicator->rank()]);
+  });
+}
+
+TEST(MetricLossTest, AccumulatesWhatItSees) {
+  const at::Tensor target = at::tensor({0.0, 0.0}, at::kDouble);
+  run_thread_ranks(2, [&](const auto& communicator) {
+    MetricLoss loss{MeanSquaredError()};
+    const double offset = communicator->rank();
+    loss->forward(target + offset, target);        // squares 0 and 1
+    loss->forward(target + (offset + 1), target);  // 1 and 4
+    EXPECT_EQ(loss->metric().update_count(), 2);
+    EXPECT_DOUBLE_EQ(
+        loss->metric().compute_results().begin()->second.item<double>(), 1.5);
+    loss->metric().reset();
+    EXPECT_EQ(loss->forward(target + 2, target).item<double>(), 4);
+    EXPECT_EQ(loss->metric().update_count(), 1);
+  });
+}
+
+TEST(MetricLossTest, AccumulatesNothingWhenToldSo) {
+  MetricLoss loss(MeanSquaredError(), MetricLossOptions().accumulate(false));
+  const at::Tensor target = at::tensor({0.0, 0.0}, at::kDouble);
+  EXPECT_EQ(loss->forward(target + 1, target).item<double>(), 1);
+  EXPECT_EQ(loss->forward(target + 2, target).item<double>(), 4);
+  EXPECT_EQ(loss->metric().update_count(), 0);
+  EXPECT_EQ(loss->metric().status(), MetricState::kEmpty);
+}
+
+TEST(MetricLossTest, ClonesShareNothing) {
+  const at::Tensor target = at::tensor({0.0, 0.0}, at::kDouble);
+  MetricLoss loss{MeanSquaredError()};
+  loss->forward(target + 1, target);
+  MetricLoss copy(std::dynamic_pointer_cast<MetricLossImpl>(loss->clone()));
+  EXPECT_EQ(copy->metric().update_count(), 1);
+  copy->forward(target + 3, target);
+  EXPECT_EQ(copy->metric().update_count(), 2);
+  EXPECT_EQ(loss->metric().update_count(), 1);
+  EXPECT_EQ(loss->metric().compute_results().begin()->second.item<double>(), 1);
+}
+
+TEST(MetricLossTest, PrintsItsMetric) {
+  std::ostringstream text;
+  text << MetricLoss(MeanSquaredError());
+  EXPECT_EQ(text.str(),
+            "tally::losses::MetricLoss(MeanSquaredError(squared=true, "
+            "num_outputs=1))");
+}
+
+TEST(MetricLossTest, UsesTheRanksThatItIsGiven) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    const at::Tensor target = at::zeros({2}, at::kDouble);
+    const double rank = communicator->rank();
+    const sync::CommunicatorGuard alone(sync::single_process_communicator());
+    MetricLoss of_all(MeanSquaredError(),
+                      MetricLossOptions().communicator(communicator));
+    MetricLoss of_metric(
+        MeanSquaredError({}, MetricOptions().communicator(communicator)));
+    MetricLoss own{MeanSquaredError()};
+    EXPECT_EQ(of_all->forward(target + rank, target).item<double>(), 0.5);
+    EXPECT_EQ(of_metric->forward(target + rank, target).item<double>(), 0.5);
+    EXPECT_EQ(own->forward(target + rank, target).item<double>(), rank);
+  });
+}
+
+struct Count {
+  struct State {
+    std::int64_t count = 0;
+    void fields(Fields& f) { f("count", count); }
+  };
+  State observe(const at::Tensor& values) const { return {values.numel()}; }
+};
+
+struct NumberOfValues final : MetricOf<NumberOfValues, Count, at::Tensor> {
+  static constexpr const char* kName = "NumberOfValues";
+  at::Tensor evaluate(const State& state) const { return Number(state.count); }
+};
+
+struct Halves {
+  at::Tensor low, high;
+  void visit(ResultParts& parts) { parts("low", low)("high", high); }
+};
+
+struct HalvesOfValues final : MetricOf<HalvesOfValues, Count, Halves> {
+  static constexpr const char* kName = "HalvesOfValues";
+  static constexpr bool kIsDifferentiable = true;
+  Halves evaluate(const State& state) const {
+    return {Number(state.count), Number(state.count)};
+  }
+};
+
+template <class Call>
+std::string refusal_of(const Call& call) {
+  try {
+    call();
+  } catch (const c10::ValueError& error) {
+    return sync::describe(error);
+  }
+  return "no c10::ValueError";
+}
+
+TEST(MetricLossTest, RefusesWhatCannotBeALoss) {
+  EXPECT_EQ(refusal_of([] { MetricLoss loss{NumberOfValues()}; }),
+            "MetricLoss expected a differentiable metric, got "
+            "NumberOfValues()");
+  EXPECT_EQ(
+      refusal_of(
+          [] { MetricLoss loss{MeanSquaredError() + NumberOfValues()}; }),
+      "MetricLoss expected a differentiable metric, got "
+      "(MeanSquaredError(squared=true, num_outputs=1) + NumberOfValues())");
+  EXPECT_EQ(refusal_of([] { MetricLoss loss{std::unique_ptr<Metric>()}; }),
+            "MetricLoss expected a metric, got null");
+  const auto results = refusal_of([] {
+    MetricLoss(HalvesOfValues())->forward(at::zeros({2}, at::kDouble));
+  });
+  EXPECT_EQ(results,
+            "MetricLoss expected HalvesOfValues() to give one tensor, got 2");
+}
+
+TEST(MetricLossTest, RefusesMetricsThatHaveAccumulated) {
+  MeanSquaredError metric;
+  metric.update(at::zeros({2}), at::zeros({2}));
+  EXPECT_EQ(refusal_of([&] { MetricLoss loss(std::move(metric)); }),
+            "MetricLoss expected a metric that has accumulated nothing, got "
+            "MeanSquaredError(squared=true, num_outputs=1) with 1 updates");
+}
+
+TEST(MetricLossTest, TellsOtherRanksWhenOneCannotTakePart) {
+  const auto errors =
+      testing::collect_thread_ranks(3, [](const auto& communicator) {
+        MetricLoss loss{MeanSquaredError()};
+        const at::Tensor target = at::zeros({2}, at::kDouble);
+        const bool fails = communicator->rank() == 1;
+        const at::Tensor preds =
+            at::full({fails ? 3 : 2}, 2.0, at::kDouble).set_requires_grad(true);
+        try {
+          loss->forward(preds, target);
+          ADD_FAILURE() << "rank " << communicator->rank() << " did not throw";
+        } catch (const SyncError& error) {
+          EXPECT_FALSE(fails);
+          EXPECT_EQ(error.code(), SyncErrorCode::kPeerFailed);
+          EXPECT_EQ(error.details().peers, std::vector<int>{1});
+          EXPECT_THAT(error.message(), HasSubstr("MeanSquaredError"));
+        } catch (const c10::ValueError&) {
+          EXPECT_TRUE(fails);
+        }
+        EXPECT_EQ(loss->metric().update_count(), 0);
+        // Nobody is out of step.
+        EXPECT_EQ(loss->forward(target + 3, target).template item<double>(), 9);
+      });
+  for (const auto& error : errors) EXPECT_FALSE(error);
+}
+
+}  // namespace
+}  // namespace tally::losses
