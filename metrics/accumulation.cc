@@ -47,8 +47,9 @@ Accumulation& Accumulation::operator=(Accumulation&& other) noexcept {
 }
 
 void Accumulation::add_group(std::string label, std::string key,
-                             AnyState identity) {
+                             AnyState identity, bool on_cpu) {
   Group group;
+  group.on_cpu = on_cpu;
   group.label = std::move(label);
   group.key = std::move(key);
   group.identity = std::move(identity);
@@ -57,9 +58,14 @@ void Accumulation::add_group(std::string label, std::string key,
 }
 
 void Accumulation::set_options(MetricOptions options) {
-  TORCH_CHECK(state() == MetricState::kEmpty, label(),
-              ": options can be changed only before the first update");
+  require_unsynced("set_metric_options");
+  TORCH_CHECK(state() == MetricState::kEmpty ||
+                  options_state_key(options) == options_state_key(options_),
+              label(),
+              ": validate_args, nan_policy and compute_on_cpu can be "
+              "changed only before the first update");
   options_ = std::move(options);
+  invalidate_value();
 }
 
 std::shared_ptr<sync::Communicator> Accumulation::communicator() const {
@@ -105,7 +111,7 @@ void Accumulation::absorb(c10::ArrayRef<void*> batches) {
     Fields fields;
     group.local.ops().fields(batches[i], fields);
     detach(fields);
-    if (options_.compute_on_cpu()) move_to(fields, at::kCPU);
+    if (group.on_cpu) move_to(fields, at::kCPU);
     // The other merges never keep a tensor that somebody else holds.
     if (group.local.ops().merge_from) unshare(fields);
     merges.emplace_back(group.local.ops(), group.local.data(), batches[i],

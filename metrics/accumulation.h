@@ -39,6 +39,7 @@ class Accumulation {
     AnyState identity;
     AnyState local;   // accumulated by this rank
     AnyState synced;  // of all ranks, between sync() and unsync()
+    bool on_cpu = false;
     std::int64_t update_count = 0;
     std::int64_t synced_update_count = 0;
   };
@@ -49,14 +50,17 @@ class Accumulation {
   Accumulation& operator=(const Accumulation&) = delete;
   Accumulation& operator=(Accumulation&& other) noexcept;
 
-  void add_group(std::string label, std::string key, AnyState identity);
+  /// `on_cpu`: keep the state there, wherever inputs are.
+  void add_group(std::string label, std::string key, AnyState identity,
+                 bool on_cpu);
   std::vector<Group>& groups() { return groups_; }
   const std::vector<Group>& groups() const { return groups_; }
   Group& group() { return groups_.front(); }
   const Group& group() const { return groups_.front(); }
 
   const MetricOptions& options() const { return options_; }
-  /// Throws unless nothing was accumulated yet.
+  /// Throws while synced, and if something was accumulated that other options
+  /// would have made different.
   void set_options(MetricOptions options);
   /// The communicator to use now; never null.
   std::shared_ptr<sync::Communicator> communicator() const;

@@ -1,8 +1,9 @@
+#include "tally/metrics/collection.h"
+
 #include <algorithm>
 #include <ostream>
 
 #include "tally/metrics/checkpoint.h"
-#include "tally/metrics/collection.h"
 #include "tally/metrics/sync_options.h"
 
 namespace tally {
@@ -63,7 +64,8 @@ void MetricCollection::add(std::string name, std::unique_ptr<Metric> metric) {
       [&](const auto& group) { return group.key == metric->state_key(); });
   const auto index = static_cast<std::size_t>(same - groups.begin());
   if (same == groups.end()) {
-    accumulation_.add_group(name, metric->state_key(), metric->make_state());
+    accumulation_.add_group(name, metric->state_key(), metric->make_state(),
+                            metric->metric_options().compute_on_cpu());
   } else {
     same->label += "+" + name;
   }
@@ -227,6 +229,11 @@ void MetricCollection::merge_state(const MetricCollection& other) {
                     "merge_state expected another collection, got itself");
   const Use use(accumulation_);
   accumulation_.merge_state(other.accumulation_);
+}
+
+void MetricCollection::set_metric_options(MetricOptions options) {
+  const Use use(accumulation_);
+  accumulation_.set_options(std::move(options));
 }
 
 void MetricCollection::to(c10::Device device) {

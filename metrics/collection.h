@@ -84,6 +84,8 @@ class MetricCollection {
   void unsync();
   void reset();
   void merge_state(const MetricCollection& other);
+  /// As in Metric.
+  void set_metric_options(MetricOptions options);
   void to(c10::Device device);
   void set_dtype(at::ScalarType dtype);
   std::string serialize() const { return accumulation_.serialize(); }

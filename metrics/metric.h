@@ -182,7 +182,9 @@ class Metric {
   const MetricOptions& metric_options() const {
     return accumulation_.options();
   }
-  /// REQUIRES: nothing accumulated yet, else c10::Error.
+  /// How to sync can be changed at any time but while synced; what shapes the
+  /// state (validate_args, nan_policy, compute_on_cpu) before the first update.
+  /// Throws c10::Error otherwise.
   virtual void set_metric_options(MetricOptions options) = 0;
 
   // The two pure functions that everything above is made of.

@@ -128,9 +128,9 @@ class MetricOf : public Metric {
       : Metric(std::move(metric_options)),
         options_(checked(std::move(options))),
         accumulator_(make_accumulator(options_, this->metric_options())) {
-    accumulation_.add_group(Derived::kName,
-                            key_of(options_, this->metric_options()),
-                            identity_of(accumulator_));
+    accumulation_.add_group(
+        Derived::kName, key_of(options_, this->metric_options()),
+        identity_of(accumulator_), this->metric_options().compute_on_cpu());
   }
 
   const Options& options() const { return options_; }
@@ -256,6 +256,7 @@ class MetricOf : public Metric {
     accumulation_.set_options(std::move(options));
     accumulator_ = std::move(accumulator);
     accumulation_.group().key = key_of(options_, metric_options());
+    accumulation_.group().on_cpu = metric_options().compute_on_cpu();
   }
   void observe_into(AnyState& fresh, Inputs inputs) const override {
     if constexpr (internal::TakesAnyInputs<Accumulator>::value) {

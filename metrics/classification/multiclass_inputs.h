@@ -74,9 +74,11 @@ bool is_in_top_k(const T* scores, std::int64_t stride, std::int64_t classes,
                  std::int64_t target, std::int64_t k) {
   const T own = scores[target * stride];
   std::int64_t larger = 0;
-  for (std::int64_t c = 0; c < classes; ++c) {
-    const T score = scores[c * stride];
-    larger += score > own || (score == own && c < target);
+  for (std::int64_t c = 0; c < target; ++c) {
+    larger += scores[c * stride] >= own;
+  }
+  for (std::int64_t c = target + 1; c < classes; ++c) {
+    larger += scores[c * stride] > own;
   }
   return larger < k;
 }

@@ -278,7 +278,7 @@ TEST(MetricTest, ClonesAndMovedObjectsGoOnAlone) {
   EXPECT_EQ(moved.compute().numel(), 4);
 }
 
-TEST(MetricTest, OptionsChangeOnlyBeforeTheFirstUpdate) {
+TEST(MetricTest, OptionsOfTheStateChangeOnlyBeforeTheFirstUpdate) {
   SampleTensorSum metric;
   const std::string key = metric.state_key();
   const auto other = MetricOptions().nan_policy(NanPolicy::kError);
@@ -287,9 +287,17 @@ TEST(MetricTest, OptionsChangeOnlyBeforeTheFirstUpdate) {
   metric.update(row(1, 2));
   const std::string before = metric.serialize();
   EXPECT_THAT(message_of([&] { metric.set_metric_options(MetricOptions()); }),
-              HasSubstr("options can be changed only before the first update"));
+              HasSubstr("can be changed only before the first update"));
   EXPECT_EQ(metric.metric_options().nan_policy(), NanPolicy::kError);
   EXPECT_EQ(metric.serialize(), before);
+
+  auto sync_options = other;
+  metric.set_metric_options(sync_options.sync_on_compute(false));
+  EXPECT_FALSE(metric.metric_options().sync_on_compute());
+  EXPECT_EQ(metric.serialize(), before);
+  metric.sync();
+  EXPECT_THAT(message_of([&] { metric.set_metric_options(other); }),
+              HasSubstr("not possible while synced"));
 }
 
 // Adds what its options say.
