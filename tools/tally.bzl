@@ -49,9 +49,22 @@ def tally_cc_library(
       **kwargs: visibility, testonly, alwayslink, tags and so on, as in
         cc_library.
     """
+
+    # Bazel gives the prefix to hdrs alone.
+    private_hdrs = [src for src in srcs if src.endswith(".h")]
+    if private_hdrs:
+        cc_library(
+            name = name + "_private_hdrs",
+            hdrs = private_hdrs,
+            include_prefix = _include_prefix(),
+            testonly = kwargs.get("testonly"),
+            deps = deps,
+            visibility = ["//visibility:private"],
+        )
+        deps = deps + [":" + name + "_private_hdrs"]
     cc_library(
         name = name,
-        srcs = srcs,
+        srcs = [src for src in srcs if src not in private_hdrs],
         hdrs = hdrs,
         copts = _COPTS + (_OPENMP if openmp else []) + copts,
         include_prefix = _include_prefix(),
