@@ -188,12 +188,17 @@ namespace internal {
 
 std::optional<ScoreCounts> score_counts(const BinaryCurve::State& state) {
   if (state.histogram.defined()) {
+    check_state(state.histogram.dim() == 2 && state.histogram.size(0) == 2 &&
+                state.histogram.size(1) > 0 &&
+                state.histogram.scalar_type() == at::kLong);
     return BucketedScores::of(
         state.histogram.is_cpu() ? state.histogram : state.histogram.cpu(), 0);
   }
+  check_state(state.preds.size() == state.target.size());
   if (!state.preds.defined()) return std::nullopt;
   const at::Tensor preds = state.preds.tensor().contiguous();
   const at::Tensor target = state.target.tensor().contiguous();
+  check_state(preds.dim() == 1 && target.dim() == 1);
   const auto rank = [&](auto key, const auto* scores) {
     return visit_labels(
         target, [&](const auto* labels) -> std::optional<ScoreCounts> {

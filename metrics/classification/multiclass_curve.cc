@@ -283,14 +283,20 @@ bool visit_class_scores(const MulticlassCurve::State& state,
                         const ClassVisit& visit) {
   if (state.histogram.defined()) {
     const at::Tensor histogram = state.histogram.cpu();
+    check_state(histogram.dim() == 3 && histogram.size(0) == num_classes &&
+                histogram.size(1) == 2 && histogram.size(2) > 0 &&
+                histogram.scalar_type() == at::kLong);
     for (std::int64_t c = 0; c < num_classes; ++c) {
       visit(c, BucketedScores::of(histogram, c));
     }
     return true;
   }
+  check_state(state.preds.size() == state.target.size());
   if (!state.preds.defined()) return false;
   const at::Tensor rows = state.preds.tensor().contiguous();
   const at::Tensor target = state.target.tensor().contiguous();
+  check_state(rows.dim() == 2 && rows.size(1) == num_classes &&
+              target.dim() == 1);
   if (rows.is_cpu() && rows.scalar_type() == at::kFloat) {
     visit_plain<std::uint32_t, float>(rows, target, input, visit);
   } else if (rows.is_cpu() && rows.scalar_type() == at::kDouble) {

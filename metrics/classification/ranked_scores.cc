@@ -90,6 +90,10 @@ std::optional<BucketedScores> BucketedScores::of(at::Tensor histogram,
   return bucketed;
 }
 
+void check_state(bool fits) {
+  TORCH_CHECK_VALUE(fits, "the state's fields do not fit together");
+}
+
 at::Tensor zero_counts(at::IntArrayRef sizes) {
   at::Tensor counts(at::detail::empty_cpu(sizes, at::kLong));
   std::memset(counts.mutable_data_ptr(), 0, counts.nbytes());

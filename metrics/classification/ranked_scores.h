@@ -164,6 +164,10 @@ class BucketedScores {
   std::int64_t positives_ = 0;
 };
 
+/// c10::ValueError for a state that no update() makes: one loaded from bytes
+/// that somebody changed.
+void check_state(bool fits);
+
 /// An int64 tensor of zeros on the CPU, past the dispatcher.
 at::Tensor zero_counts(at::IntArrayRef sizes);
 

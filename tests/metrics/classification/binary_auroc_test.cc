@@ -6,6 +6,7 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -218,6 +219,24 @@ TEST(BinaryAUROCTest, ScoresOnThresholdsReachThem) {
   const auto given = options().thresholds({0.25, 0.5, 0.75});
   EXPECT_EQ(area_of(given, at::tensor({0.75f, 0.5f}), at::tensor({1, 0})), 1);
   EXPECT_EQ(area_of(given, at::tensor({0.7f, 0.6f}), at::tensor({1, 0})), 0.5);
+}
+
+TEST(BinaryAUROCTest, RefusesStatesThatNoUpdateMakes) {
+  const BinaryAUROC auroc;
+  BinaryAUROC::State uneven =
+      auroc.observe(at::rand({3}), at::tensor({0, 1, 1}));
+  uneven.target = Rows(at::tensor({0, 1}));
+  EXPECT_THROW(auroc.evaluate(uneven), c10::ValueError);
+  BinaryAUROC::State wide;
+  wide.preds = wide.target = Rows(at::rand({3, 2}));
+  EXPECT_THROW(auroc.evaluate(wide), c10::ValueError);
+  for (const at::Tensor& histogram :
+       {at::tensor({1, 2}, at::kLong), at::zeros({1, 5}, at::kLong),
+        at::zeros({2, 0}, at::kLong), at::zeros({2, 5})}) {
+    BinaryAUROC::State state;
+    state.histogram = histogram;
+    EXPECT_THROW(auroc.evaluate(state), c10::ValueError);
+  }
 }
 
 TEST(BinaryAUROCTest, SharesItsStateWhateverThePartOfTheCurve) {

@@ -7,6 +7,7 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -97,9 +98,13 @@ TEST(MulticlassAUROCTest, IsNanWithoutData) {
 
 TEST(MulticlassAUROCTest, TakesEveryDtypeAndStride) {
   const at::Tensor target = at::randint(0, 4, {60, 2}, at::kLong);
-  // Exact in every floating-point dtype.
-  const at::Tensor preds = at::randint(0, 33, {60, 4, 2}).div(32);
+  // Exact in every floating-point dtype. No two rows have the same softmax, for
+  // rounding would decide which is the larger.
+  const at::Tensor probabilities =
+      at::rand({60, 4, 2}).clamp_min_(0.01).to(at::kBFloat16).to(at::kFloat);
   for (const auto input : {ScoreKind::kProbabilities, ScoreKind::kLogits}) {
+    const at::Tensor preds =
+        input == ScoreKind::kLogits ? probabilities.mul(8) : probabilities;
     for (const auto& thresholds :
          {Thresholds(), Thresholds(10), Thresholds({0.22, 0.31, 0.43})}) {
       const auto given = classes(4).thresholds(thresholds).input(input);
@@ -247,6 +252,23 @@ TEST(MulticlassAUROCTest, LogitsWithoutASoftmaxCountAsNan) {
       EXPECT_THAT(refusal<c10::ValueError>(strict, preds, target),
                   HasSubstr("got NaN at position 2"));
     }
+  }
+}
+
+TEST(MulticlassAUROCTest, RefusesStatesThatNoUpdateMakes) {
+  const MulticlassAUROC auroc(3);
+  MulticlassAUROC::State state;
+  state.preds = Rows(at::rand({2, 4}));
+  state.target = Rows(at::tensor({0, 1}));
+  EXPECT_THROW(auroc.evaluate(state), c10::ValueError);
+  state.preds = Rows(at::rand({3, 3}));
+  EXPECT_THROW(auroc.evaluate(state), c10::ValueError);
+  for (const at::Tensor& histogram :
+       {at::zeros({3, 2}, at::kLong), at::zeros({2, 2, 5}, at::kLong),
+        at::zeros({3, 1, 5}, at::kLong), at::zeros({3, 2, 0}, at::kLong),
+        at::zeros({3, 2, 5})}) {
+    state.histogram = histogram;
+    EXPECT_THROW(auroc.evaluate(state), c10::ValueError);
   }
 }
 
