@@ -16,7 +16,7 @@ namespace tally::internal {
 struct MulticlassRules {
   std::int64_t num_classes;
   std::int64_t top_k = 1;
-  std::optional<std::int64_t> ignore_index;
+  std::optional<std::int64_t> ignore_index = std::nullopt;
   NanPolicy nan_policy = NanPolicy::kPropagate;
   bool validate_args = true;
 };
