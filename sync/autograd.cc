@@ -1,13 +1,10 @@
 #include "tally/sync/autograd.h"
 
-#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <utility>
-
-#include "tally/sync/agreed_sum.h"
 
 namespace tally::sync::internal {
 namespace {
@@ -24,7 +21,8 @@ struct ScaleGradient : Function<ScaleGradient> {
   }
   static variable_list backward(AutogradContext* context,
                                 variable_list gradients) {
-    return {gradients[0].mul(context->saved_data["factor"].toDouble()),
+    const double factor = context->saved_data["factor"].toDouble();
+    return {factor == 0 ? at::Tensor() : gradients[0].mul(factor),
             at::Tensor()};
   }
 };
@@ -39,80 +37,49 @@ struct ReplaceValues : Function<ReplaceValues> {
   }
 };
 
-using Slots = std::vector<std::vector<at::Tensor>>;
+struct Tie : Function<Tie> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& loss,
+                            const at::Tensor& output) {
+    context->saved_data["zero"] = at::zeros({}, output.options());
+    context->saved_data["sizes"] = output.sizes().vec();
+    return loss.view_as(loss);
+  }
+  static variable_list backward(AutogradContext* context,
+                                variable_list gradients) {
+    return {gradients[0], context->saved_data["zero"].toTensor().expand(
+                              context->saved_data["sizes"].toIntVector())};
+  }
+};
 
-// Gradients are summed as float64, whatever the slots' types.
-struct AllRanks : Function<AllRanks> {
-  // A TensorList: tensors in a vector would not count as inputs.
-  static variable_list forward(AutogradContext* context, at::TensorList /*own*/,
-                               const Slots& slots,
-                               std::shared_ptr<Communicator> communicator) {
-    variable_list values;
-    for (const auto& slot : slots) {
-      for (const at::Tensor& value : slot) values.push_back(value.clone());
-    }
-    context->saved_data["sizes"] = shapes(values);
+struct Attached : Function<Attached> {
+  struct Holder : torch::CustomClassHolder {
+    explicit Holder(Adjoint a) : adjoint(std::move(a)) {}
+    Adjoint adjoint;
+  };
+
+  // A TensorList: tensors in a vector do not count as inputs, and `outputs`
+  // shall not.
+  static variable_list forward(AutogradContext* context,
+                               at::TensorList inputs_and_anchor,
+                               const variable_list& outputs,
+                               c10::intrusive_ptr<Holder> holder) {
     context->saved_data["count"] =
-        static_cast<std::int64_t>(slots.front().size());
-    context->saved_data["communicator"] = at::IValue::make_capsule(
-        c10::make_intrusive<Holder>(std::move(communicator)));
-    return values;
+        static_cast<std::int64_t>(inputs_and_anchor.size() - 1);
+    context->saved_data["adjoint"] =
+        at::IValue::make_capsule(std::move(holder));
+    return outputs;
   }
 
   static variable_list backward(AutogradContext* context,
                                 variable_list gradients) {
-    for (const at::Tensor& gradient : gradients) {
-      TORCH_CHECK(!(at::GradMode::is_enabled() && gradient.defined() &&
-                    gradient.requires_grad()),
-                  "the gradient of a gradient does not flow through "
-                  "GradientFlow::kAllRanks; expected backward() without "
-                  "create_graph");
-    }
-    const auto capsule = context->saved_data["communicator"].toCapsule();
-    const auto communicator = static_cast<Holder*>(capsule.get())->communicator;
-    const auto count =
-        static_cast<size_t>(context->saved_data["count"].toInt());
-    const auto sizes = context->saved_data["sizes"].toIntVector();
-
-    std::int64_t total = 0;
-    for (std::int64_t size : sizes) total += size;
-    at::Tensor flat = at::zeros({total}, at::kDouble);
-    std::int64_t offset = 0;
-    std::vector<std::int64_t> offsets;
-    for (size_t i = 0; i < gradients.size(); ++i) {
-      offsets.push_back(offset);
-      if (gradients[i].defined()) {
-        flat.narrow(0, offset, sizes[i])
-            .copy_(gradients[i].detach().reshape({-1}));
-      }
-      offset += sizes[i];
-    }
-    agreed_sum(*communicator, ExchangeKind::kBackward, "backward", flat);
-
-    variable_list result;
-    const size_t first = count * static_cast<size_t>(communicator->rank());
-    for (size_t i = 0; i < count; ++i) {
-      const at::Tensor& like = gradients[first + i];
-      result.push_back(flat.narrow(0, offsets[first + i], sizes[first + i])
-                           .reshape(like.sizes())
-                           .to(like.options()));
-    }
-    // The anchor, the slots and the communicator have no gradient.
-    result.resize(count + 3);
+    const auto capsule = context->saved_data["adjoint"].toCapsule();
+    variable_list result =
+        static_cast<Holder*>(capsule.get())->adjoint(gradients);
+    result.resize(
+        static_cast<std::size_t>(context->saved_data["count"].toInt()));
+    // The anchor, the outputs and the holder have no gradient.
+    result.resize(result.size() + 3);
     return result;
-  }
-
- private:
-  struct Holder : torch::CustomClassHolder {
-    explicit Holder(std::shared_ptr<Communicator> c)
-        : communicator(std::move(c)) {}
-    std::shared_ptr<Communicator> communicator;
-  };
-
-  static std::vector<std::int64_t> shapes(const variable_list& values) {
-    std::vector<std::int64_t> sizes;
-    for (const at::Tensor& value : values) sizes.push_back(value.numel());
-    return sizes;
   }
 };
 
@@ -126,23 +93,29 @@ at::Tensor replace_values(const at::Tensor& graph, const at::Tensor& values) {
   return ReplaceValues::apply(graph, values);
 }
 
-std::vector<std::vector<at::Tensor>> attach_all_ranks(
-    const std::vector<at::Tensor>& own,
-    const std::vector<std::vector<at::Tensor>>& slots,
-    std::shared_ptr<Communicator> communicator) {
-  // The anchor makes the node exist, and its backward run, on a rank whose own
-  // tensors carry no graph.
-  variable_list inputs = own;
-  inputs.push_back(at::empty({0}).requires_grad_());
-  const variable_list flat =
-      AllRanks::apply(at::TensorList(inputs), slots, std::move(communicator));
-  const size_t count = own.size();
-  std::vector<std::vector<at::Tensor>> result;
-  for (size_t r = 0; r < slots.size(); ++r) {
-    result.emplace_back(flat.begin() + r * count,
-                        flat.begin() + (r + 1) * count);
-  }
-  return result;
+at::Tensor tie(const at::Tensor& loss, const at::Tensor& output) {
+  return Tie::apply(loss, output);
+}
+
+std::vector<at::Tensor> attach(const std::vector<at::Tensor>& inputs,
+                               std::vector<at::Tensor> outputs,
+                               Adjoint adjoint) {
+  // Not as views, which could not be changed in place.
+  for (at::Tensor& output : outputs) output = output.detach();
+  variable_list with_anchor = inputs;
+  with_anchor.push_back(at::empty({0}).requires_grad_());
+  return Attached::apply(
+      at::TensorList(with_anchor), outputs,
+      c10::make_intrusive<Attached::Holder>(std::move(adjoint)));
+}
+
+at::Tensor attach(
+    const at::Tensor& input, const at::Tensor& output,
+    std::function<at::Tensor(const at::Tensor& gradient)> adjoint) {
+  return attach(std::vector<at::Tensor>{input}, {output},
+                [adjoint = std::move(adjoint)](const auto& gradients) {
+                  return std::vector<at::Tensor>{adjoint(gradients[0])};
+                })[0];
 }
 
 }  // namespace tally::sync::internal

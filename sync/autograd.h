@@ -2,31 +2,40 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <memory>
+#include <functional>
 #include <vector>
 
-#include "tally/sync/communicator.h"
-
-/// The autograd nodes under gather_all_tensors and the sync of metrics.
+/// The autograd nodes under everything that communicates.
 namespace tally::sync::internal {
 
-/// `tensor` with a gradient that arrives `factor` times as large. A node of its
-/// own, so that infinities and NaN in the values do not matter.
+/// `tensor` with a gradient that arrives `factor` times as large; with factor 0
+/// none arrives, where 0 times an infinity or NaN would. A node of its own, so
+/// that infinities and NaN in the values do not matter either.
 at::Tensor scale_gradient(const at::Tensor& tensor, double factor);
 
 /// The values of `values` with the graph of `graph`: where the same number was
 /// computed twice, once plainly and bit-equal on every rank, once with a graph.
 at::Tensor replace_values(const at::Tensor& graph, const at::Tensor& values);
 
-/// Gives gathered values their gradient: `slots[r][i]` is what rank r brought
-/// as its i-th tensor (without a graph), `own[i]` this rank's, perhaps with
-/// one. The result has slots' values; its backward sums each slot's gradient
-/// over the ranks and hands rank r's to rank r, in one exchange for all of
-/// them. Every rank calls it if one does, and every rank's backward takes part.
-/// Gradients of gradients are refused.
-std::vector<std::vector<at::Tensor>> attach_all_ranks(
-    const std::vector<at::Tensor>& own,
-    const std::vector<std::vector<at::Tensor>>& slots,
-    std::shared_ptr<Communicator> communicator);
+/// `loss`, whose backward pass reaches `output` with zeros.
+at::Tensor tie(const at::Tensor& loss, const at::Tensor& output);
+
+/// From the gradients of a collective's outputs (zeros where an output was not
+/// used) to those of its inputs.
+using Adjoint = std::function<std::vector<at::Tensor>(
+    const std::vector<at::Tensor>& gradients)>;
+
+/// Gives `outputs`, which own their memory and carry no graph, a node that
+/// leads to `inputs` by `adjoint`. It exists also where no input has a graph,
+/// because another rank's backward pass counts on this one's. Gradients of
+/// gradients flow if `adjoint` is made of differentiable calls.
+std::vector<at::Tensor> attach(const std::vector<at::Tensor>& inputs,
+                               std::vector<at::Tensor> outputs,
+                               Adjoint adjoint);
+
+/// The same for one input and one output.
+at::Tensor attach(
+    const at::Tensor& input, const at::Tensor& output,
+    std::function<at::Tensor(const at::Tensor& gradient)> adjoint);
 
 }  // namespace tally::sync::internal

@@ -29,12 +29,12 @@ static_assert(sizeof(Header) == Exchange::kHeaderBytes);
 
 const char* kind_name(std::uint16_t kind) {
   switch (static_cast<ExchangeKind>(kind)) {
-    case ExchangeKind::kTensor:
-      return "gather_all_tensors";
+    case ExchangeKind::kCollective:
+      return "a collective on tensors";
     case ExchangeKind::kStates:
       return "a sync of metrics";
     case ExchangeKind::kBackward:
-      return "the backward pass of a gather";
+      return "a backward pass";
     case ExchangeKind::kGradients:
       return "average_gradients";
   }

@@ -16,7 +16,7 @@ namespace tally::sync {
 
 /// Which call an exchange belongs to; ranks in different calls are a mismatch.
 enum class ExchangeKind : std::uint16_t {
-  kTensor = 1,
+  kCollective = 1,
   kStates = 2,
   kBackward = 3,
   kGradients = 4,
@@ -24,7 +24,7 @@ enum class ExchangeKind : std::uint16_t {
 
 /// What one rank brings to an exchange.
 struct Contribution {
-  ExchangeKind kind = ExchangeKind::kTensor;
+  ExchangeKind kind = ExchangeKind::kCollective;
   /// The name of what is synchronised, for errors.
   std::string_view label;
   /// What all ranks must have in common, and its hash. The text is asked for

@@ -25,6 +25,8 @@ class GatheredStates {
   GatheredStates(const std::vector<SyncItem>& items, const Contributions& all,
                  const Communicator& communicator);
 
+  /// Of the exchange that brought them.
+  std::int64_t sequence() const { return sequence_; }
   size_t ranks() const { return ranks_.size(); }
   const States& rank(size_t r) const { return ranks_[r]; }
   /// Sums over the ranks.

@@ -4,6 +4,7 @@
 
 #include "tally/sync/autograd.h"
 #include "tally/sync/gathered_states.h"
+#include "tally/sync/parts.h"
 
 namespace tally::sync::internal {
 namespace {
@@ -89,7 +90,7 @@ States fold_all_graphs(const GatheredStates& gathered, States own, size_t rank,
     const at::Tensor& plain = slots[rank][place++];
     mine.push_back(value.defined() ? value : plain);
   });
-  slots = attach_all_ranks(mine, slots, communicator);
+  slots = attach_all_ranks(mine, slots, communicator, gathered.sequence());
   States result = gathered.fold(0, 0);
   for (size_t r = 0; r < ranks.size(); ++r) {
     place = 0;

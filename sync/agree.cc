@@ -1,0 +1,208 @@
+#include "tally/sync/agree.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "tally/sync/fingerprint.h"
+
+namespace tally::sync::internal {
+namespace {
+
+constexpr std::uint32_t kHasGraph = 1;
+constexpr std::uint32_t kRecordsNothing = 2;
+
+void append(std::string& bytes, std::int64_t value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::int64_t take(std::string_view& bytes) {
+  std::int64_t value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  bytes.remove_prefix(sizeof value);
+  return value;
+}
+
+std::int64_t product(const std::vector<std::int64_t>& sizes) {
+  std::int64_t result = 1;
+  for (std::int64_t size : sizes) result *= size;
+  return result;
+}
+
+void check_grad_modes(const Call& call, Agreement& agreement) {
+  std::vector<int> recording, others;
+  for (int r = 0; r < call.size(); ++r) {
+    const std::uint32_t flags = agreement.all.flags[r];
+    if ((flags & kHasGraph) != 0) recording.push_back(r);
+    if ((flags & kRecordsNothing) != 0) others.push_back(r);
+  }
+  agreement.any_graph = !recording.empty();
+  if (recording.empty() || others.empty()) return;
+  const int rank = recording.front();
+  mismatch(call, agreement,
+           c10::str("the backward pass of rank ", rank,
+                    " would wait for ranks that record no gradients: ",
+                    c10::Join(", ", others)),
+           others);
+}
+
+}  // namespace
+
+Call Call::backward(std::int64_t sequence) const {
+  return {ExchangeKind::kBackward,
+          c10::str("backward of exchange ", sequence, ", ", name), communicator,
+          timeout};
+}
+
+Call collective(std::string name, std::shared_ptr<Communicator> communicator,
+                Timeout timeout) {
+  if (!communicator) communicator = default_communicator();
+  return {ExchangeKind::kCollective, std::move(name), std::move(communicator),
+          timeout};
+}
+
+Agreement agree(const Call& call, c10::function_ref<Offer()> prepare) {
+  Offer offer;
+  const auto schema = [&] {
+    return offer.schema.empty() ? call.name : call.name + ", " + offer.schema;
+  };
+  Contribution own{call.kind, call.name, 0, schema};
+  try {
+    offer = prepare();
+  } catch (const std::exception& error) {
+    const std::string failure = describe(error);
+    own.failure = failure;
+    try {
+      Exchange::run(*call.communicator, own, call.timeout);
+    } catch (const SyncError&) {
+      // What went wrong here first matters more.
+    }
+    throw;
+  }
+  own.fingerprint = fingerprint(schema());
+  own.payload = offer.payload;
+  own.flags = offer.flags | (offer.has_graph ? kHasGraph : 0) |
+              (at::GradMode::is_enabled() ? 0 : kRecordsNothing);
+  Agreement agreement;
+  agreement.all = Exchange::run(*call.communicator, own, call.timeout);
+  check_grad_modes(call, agreement);
+  return agreement;
+}
+
+void check_dense(const Call& call, const at::Tensor& tensor) {
+  TORCH_CHECK_VALUE(tensor.defined(), call.name,
+                    ": expected a tensor, got an undefined one");
+  TORCH_CHECK_VALUE(tensor.layout() == at::kStrided && !tensor.is_quantized(),
+                    call.name, ": expected a dense tensor, got ",
+                    tensor.toString());
+}
+
+bool has_graph(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.requires_grad() &&
+         at::GradMode::is_enabled();
+}
+
+at::Tensor plain(const at::Tensor& tensor) {
+  return tensor.detach().resolve_conj().resolve_neg().contiguous();
+}
+
+at::ScalarType wide(at::ScalarType dtype) {
+  if (dtype == at::kDouble || dtype == at::kComplexDouble ||
+      dtype == at::kComplexFloat) {
+    return dtype;
+  }
+  if (dtype == at::kComplexHalf) return at::kComplexFloat;
+  if (at::isFloatingType(dtype)) return at::kFloat;
+  if (dtype == at::kBool || at::isIntegralType(dtype, /*includeBool=*/false)) {
+    return dtype == at::kUInt64 ? at::ScalarType::Undefined : at::kLong;
+  }
+  return at::ScalarType::Undefined;
+}
+
+at::ScalarType sum_dtype(at::ScalarType dtype) {
+  return at::isIntegralType(dtype, /*includeBool=*/true) ? at::kLong : dtype;
+}
+
+void pack(const std::vector<at::Tensor>& tensors, std::string& payload) {
+  append(payload, tensors.empty()
+                      ? -1
+                      : static_cast<std::int64_t>(tensors[0].scalar_type()));
+  append(payload, static_cast<std::int64_t>(tensors.size()));
+  std::size_t bytes = 0;
+  for (const at::Tensor& tensor : tensors) {
+    append(payload, tensor.dim());
+    for (std::int64_t size : tensor.sizes()) append(payload, size);
+    bytes += tensor.nbytes();
+  }
+  if (payload.size() + bytes >
+      static_cast<std::size_t>(Exchange::kEagerBytes)) {
+    return;
+  }
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.numel() == 0) continue;
+    const at::Tensor here = plain(tensor).cpu();
+    payload.append(static_cast<const char*>(here.const_data_ptr()),
+                   here.nbytes());
+  }
+}
+
+Parcel::Parcel(std::string_view payload)
+    : dtype(static_cast<at::ScalarType>(take(payload))) {
+  sizes.resize(static_cast<std::size_t>(take(payload)));
+  std::int64_t elements = 0;
+  for (auto& of_tensor : sizes) {
+    of_tensor.resize(static_cast<std::size_t>(take(payload)));
+    for (std::int64_t& size : of_tensor) size = take(payload);
+    counts.push_back(product(of_tensor));
+    elements += counts.back();
+  }
+  bytes_ = payload;
+  complete = sizes.empty() ||
+             bytes_.size() ==
+                 static_cast<std::size_t>(elements) * c10::elementSize(dtype);
+}
+
+at::Tensor Parcel::tensor(std::size_t i) const {
+  const std::size_t element = c10::elementSize(dtype);
+  std::size_t offset = 0;
+  for (std::size_t k = 0; k < i; ++k) {
+    offset += static_cast<std::size_t>(counts[k]) * element;
+  }
+  const at::Tensor result = at::empty(sizes[i], dtype);
+  if (result.numel() > 0) {
+    std::memcpy(result.mutable_data_ptr(), bytes_.data() + offset,
+                result.nbytes());
+  }
+  return result;
+}
+
+std::vector<Parcel> parcels_of(const Agreement& agreement, std::size_t offset) {
+  std::vector<Parcel> parcels;
+  for (const std::string_view payload : agreement.all.payloads) {
+    parcels.emplace_back(payload.substr(offset));
+  }
+  return parcels;
+}
+
+bool all_complete(const std::vector<Parcel>& parcels) {
+  for (const Parcel& parcel : parcels) {
+    if (!parcel.complete) return false;
+  }
+  return true;
+}
+
+void mismatch(const Call& call, const Agreement& agreement,
+              const std::string& text, std::vector<int> peers) {
+  SyncErrorDetails details;
+  details.metric = call.name;
+  details.rank = call.rank();
+  details.peers = std::move(peers);
+  details.sequence = agreement.all.sequence;
+  details.phase = "payload";
+  throw SyncError(SyncErrorCode::kMismatch, text, std::move(details));
+}
+
+}  // namespace tally::sync::internal

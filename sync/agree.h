@@ -1,0 +1,102 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/FunctionRef.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tally/sync/exchange.h"
+
+/// How the ranks agree on tensors before they move them.
+namespace tally::sync::internal {
+
+/// The call that the ranks are in.
+struct Call {
+  ExchangeKind kind;
+  /// With its options: what all ranks must have in common.
+  std::string name;
+  std::shared_ptr<Communicator> communicator;
+  Timeout timeout;
+
+  int rank() const { return communicator->rank(); }
+  int size() const { return communicator->size(); }
+  /// What the backward pass of the exchange with this number is.
+  Call backward(std::int64_t sequence) const;
+};
+
+/// A Call with defaults filled in.
+Call collective(std::string name, std::shared_ptr<Communicator> communicator,
+                Timeout timeout);
+
+/// What this rank brings.
+struct Offer {
+  /// What else all ranks must have in common.
+  std::string schema;
+  std::string payload;
+  /// Seen by every rank; the lowest eight bits are taken.
+  std::uint32_t flags = 0;
+  /// Backward communicates if any rank's tensors have one.
+  bool has_graph = false;
+};
+
+/// What all ranks bring.
+struct Agreement {
+  Contributions all;
+  bool any_graph = false;
+};
+
+/// Exchanges the ranks' offers. If `prepare` throws here, the others throw
+/// kPeerFailed with its text. kMismatch if calls or schemas differ, or if some
+/// rank would wait in its backward pass for one that records no gradients.
+Agreement agree(const Call& call, c10::function_ref<Offer()> prepare);
+
+/// A c10::ValueError unless `tensor` is defined and dense.
+void check_dense(const Call& call, const at::Tensor& tensor);
+
+/// Whether backward leads to this tensor.
+bool has_graph(const at::Tensor& tensor);
+
+/// The values, contiguous and without a graph.
+at::Tensor plain(const at::Tensor& tensor);
+
+/// What sums of this dtype are kept in: float32 or wider, int64 for integers
+/// and bool. Undefined for what has no sums.
+at::ScalarType wide(at::ScalarType dtype);
+
+/// The dtype of a sum of tensors of this one: int64 for integers and bool.
+at::ScalarType sum_dtype(at::ScalarType dtype);
+
+/// Appends sizes and dtype of tensors of one dtype and, if that still fits in
+/// an exchange's first round, their bytes.
+void pack(const std::vector<at::Tensor>& tensors, std::string& payload);
+
+/// What pack() wrote.
+struct Parcel {
+  explicit Parcel(std::string_view payload);
+
+  /// Of its own memory, on the CPU. REQUIRES: complete
+  at::Tensor tensor(std::size_t i) const;
+
+  at::ScalarType dtype;
+  std::vector<std::vector<std::int64_t>> sizes;
+  std::vector<std::int64_t> counts;
+  bool complete;  ///< the bytes are there
+
+ private:
+  std::string_view bytes_;
+};
+
+/// The parcels of all ranks, at the end of their payloads.
+std::vector<Parcel> parcels_of(const Agreement& agreement,
+                               std::size_t offset = 0);
+bool all_complete(const std::vector<Parcel>& parcels);
+
+/// The ranks' tensors do not go together, as every rank has found out.
+[[noreturn]] void mismatch(const Call& call, const Agreement& agreement,
+                           const std::string& text, std::vector<int> peers);
+
+}  // namespace tally::sync::internal

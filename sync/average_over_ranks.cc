@@ -1,0 +1,111 @@
+#include "tally/sync/average_over_ranks.h"
+
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "tally/state/codec.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/average.h"
+#include "tally/sync/reduce.h"
+
+namespace tally::sync {
+namespace internal {
+namespace {
+
+struct Weights {
+  explicit Weights(const Agreement& agreement) {
+    double total = 0;
+    for (const std::string_view payload : agreement.all.payloads) {
+      of_rank.push_back(Decoder(payload).real());
+      total += of_rank.back();
+    }
+    none = total == 0;
+    for (double& weight : of_rank) weight = none ? 0 : weight / total;
+  }
+
+  std::vector<double> of_rank;
+  bool none;
+};
+
+at::Tensor term(const at::Tensor& mean, double weight) {
+  const at::Tensor value = mean.to(wide(mean.scalar_type()));
+  return weight == 0 ? at::zeros_like(value) : value.mul(weight);
+}
+
+at::Tensor value_of(const Call& call, const at::Tensor& own,
+                    const Agreement& agreement, const Weights& weights) {
+  if (weights.none) {
+    return at::full_like(own, std::numeric_limits<double>::quiet_NaN());
+  }
+  at::Tensor sum;
+  const auto parcels = parcels_of(agreement, sizeof(double));
+  if (all_complete(parcels)) {
+    for (std::size_t r = 0; r < parcels.size(); ++r) {
+      const at::Tensor part = term(parcels[r].tensor(0), weights.of_rank[r]);
+      sum = sum.defined() ? sum.add(part) : part;
+    }
+  } else {
+    sum =
+        term(own, weights.of_rank[call.rank()]).to(call.communicator->device());
+    call.communicator->all_reduce(sum, ReduceOp::kSum, call.timeout);
+  }
+  return sum.to(own.options());
+}
+
+}  // namespace
+
+at::Tensor average(const Call& call, double count, GradientFlow flow,
+                   c10::function_ref<at::Tensor()> prepare) {
+  at::Tensor mean, own;
+  const Agreement agreement = agree(call, [&] {
+    mean = prepare();
+    check_dense(call, mean);
+    TORCH_CHECK_VALUE(mean.is_floating_point(), call.name,
+                      ": expected a floating dtype, got ", mean.scalar_type());
+    TORCH_CHECK_VALUE(std::isfinite(count) && count >= 0, call.name,
+                      ": expected a count of at least 0, got ", count);
+    own = plain(mean);
+    Offer offer;
+    offer.schema = c10::str("gradient flow ", to_string(flow), ", ",
+                            own.scalar_type(), " ", own.sizes());
+    offer.has_graph = flow == GradientFlow::kAllRanks && has_graph(mean);
+    Encoder(offer.payload).real(count);
+    pack({own}, offer.payload);
+    return offer;
+  });
+  const Weights weights(agreement);
+  const double weight = weights.of_rank[call.rank()];
+  const at::Tensor value = value_of(call, own, agreement, weights);
+
+  if (agreement.any_graph) {
+    return attach(mean, value,
+                  [weight, backward = call.backward(agreement.all.sequence)](
+                      const at::Tensor& gradient) {
+                    const at::Tensor sum = reduce(backward, Reduction::kSum,
+                                                  [&] { return gradient; });
+                    return weight == 0 ? at::Tensor() : sum.mul(weight);
+                  });
+  }
+  if (flow == GradientFlow::kDetached || !has_graph(mean)) return value;
+  const double factor =
+      flow == GradientFlow::kReplicated ? call.size() * weight : weight;
+  return replace_values(scale_gradient(mean, factor), value);
+}
+
+}  // namespace internal
+
+at::Tensor average_over_ranks(const at::Tensor& mean, double count,
+                              GradientFlow flow,
+                              std::shared_ptr<Communicator> communicator,
+                              Timeout timeout) {
+  const internal::Call call = internal::collective(
+      "average_over_ranks", std::move(communicator), timeout);
+  return internal::average(call, count, flow, [&] { return mean; });
+}
+
+}  // namespace tally::sync

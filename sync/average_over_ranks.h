@@ -1,0 +1,36 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include "tally/sync/communicator.h"
+#include "tally/sync/gradient_flow.h"
+
+namespace tally::sync {
+
+/// The mean over the samples of all ranks, from each rank's mean over its own:
+///
+///     sum over ranks r of  n_r / M * mean_r,   M = sum over ranks of n_r
+///
+/// `mean` is this rank's, of one size and floating dtype on all ranks, and
+/// `count` its n_r: a number of samples or a sum of weights. The value is
+/// bit-equal on every rank, infinities included. A rank with count 0 adds
+/// nothing, whatever its mean is (0 / 0, say); if every count is 0, the result
+/// is NaN. Throws c10::ValueError if a count is negative or not finite, and
+/// SyncError as the collectives do.
+///
+/// Gradient, for a loss that is the same on every rank: the own mean's, times
+/// W * n_r / M (kReplicated: exact when gradients are averaged), times n_r / M
+/// (kLocal: exact when they are summed), both without communication in
+/// backward; kAllRanks is for losses that differ between ranks.
+///
+/// Example, the entropy of how often codes are used:
+///     at::Tensor p = sync::average_over_ranks(probs.mean(0), probs.size(0));
+///     at::Tensor loss = p.mul(p.log()).sum();
+at::Tensor average_over_ranks(
+    const at::Tensor& mean, double count,
+    GradientFlow flow = GradientFlow::kReplicated,
+    std::shared_ptr<Communicator> communicator = nullptr, Timeout timeout = {});
+
+}  // namespace tally::sync

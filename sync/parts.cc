@@ -1,0 +1,273 @@
+#include "tally/sync/parts.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+
+#include <utility>
+
+#include "tally/state/codec.h"
+#include "tally/sync/autograd.h"
+
+namespace tally::sync::internal {
+namespace {
+
+at::Tensor flat(const at::Tensor& tensor) { return tensor.reshape({-1}); }
+
+bool any_graph(const std::vector<at::Tensor>& tensors) {
+  for (const at::Tensor& tensor : tensors) {
+    if (has_graph(tensor)) return true;
+  }
+  return false;
+}
+
+Offer offer_of(const std::vector<at::Tensor>& tensors, std::string schema) {
+  Offer offer;
+  offer.schema = std::move(schema);
+  offer.has_graph = any_graph(tensors);
+  pack(tensors, offer.payload);
+  return offer;
+}
+
+void check_parts(const Call& call, const std::vector<at::Tensor>& parts) {
+  TORCH_CHECK_VALUE(parts.size() == static_cast<std::size_t>(call.size()),
+                    call.name, ": expected ", call.size(),
+                    " tensors, one for each rank, got ", parts.size());
+  for (const at::Tensor& part : parts) {
+    check_dense(call, part);
+    TORCH_CHECK_VALUE(part.scalar_type() == parts[0].scalar_type(), call.name,
+                      ": expected tensors of one dtype, got ",
+                      parts[0].scalar_type(), " and ", part.scalar_type());
+  }
+}
+
+// Every rank's part for this one, where the parts did not fit in the exchange.
+std::vector<at::Tensor> move_parts(const Call& call,
+                                   const std::vector<at::Tensor>& parts,
+                                   const std::vector<Parcel>& parcels) {
+  const auto rank = static_cast<std::size_t>(call.rank());
+  const c10::Device device = call.communicator->device();
+  std::vector<at::Tensor> rows;
+  for (const at::Tensor& part : parts) rows.push_back(flat(plain(part)));
+  const at::Tensor input = at::cat(rows).to(device);
+  std::vector<std::int64_t> counts;
+  std::int64_t total = 0;
+  for (const Parcel& parcel : parcels) {
+    counts.push_back(parcel.counts[rank]);
+    total += counts.back();
+  }
+  at::Tensor output = at::empty({total}, input.options());
+  call.communicator->all_to_all(input, parcels[rank].counts, output, counts,
+                                call.timeout);
+  std::vector<at::Tensor> received;
+  std::int64_t offset = 0;
+  for (std::size_t r = 0; r < parcels.size(); ++r) {
+    received.push_back(output.narrow(0, offset, counts[r])
+                           .view(parcels[r].sizes[rank])
+                           .to(parts[0].device()));
+    offset += counts[r];
+  }
+  return received;
+}
+
+std::vector<at::Tensor> received_parts(const Call& call,
+                                       const std::vector<at::Tensor>& parts,
+                                       const Agreement& agreement) {
+  const std::vector<Parcel> parcels = parcels_of(agreement);
+  if (!all_complete(parcels)) return move_parts(call, parts, parcels);
+  std::vector<at::Tensor> received;
+  for (const Parcel& parcel : parcels) {
+    received.push_back(parcel.tensor(static_cast<std::size_t>(call.rank()))
+                           .to(parts[0].device()));
+  }
+  return received;
+}
+
+std::string kind_of(const at::Tensor& tensor, Alike alike) {
+  if (!tensor.defined()) return "nothing";
+  if (alike == Alike::kDimensions || tensor.dim() == 0) {
+    return c10::str(tensor.scalar_type(), " with ", tensor.dim(), " dims");
+  }
+  return c10::str(tensor.scalar_type(), " rows of ", tensor.sizes().slice(1));
+}
+
+// Every rank sees the same tensors, so all of them throw or none does.
+void check_alike(const Call& call, const Agreement& agreement,
+                 const std::vector<at::Tensor>& slots, Alike alike) {
+  std::string first, text = "the ranks' tensors differ in kind: ";
+  std::vector<int> others;
+  for (std::size_t r = 0; r < slots.size(); ++r) {
+    const std::string kind = kind_of(slots[r], alike);
+    text += c10::str(r == 0 ? "rank " : ", rank ", r, ": ", kind);
+    if (!slots[r].defined()) continue;
+    if (first.empty()) first = kind;
+    if (kind != first) others.push_back(static_cast<int>(r));
+  }
+  if (!others.empty()) mismatch(call, agreement, text, std::move(others));
+}
+
+// Ranks that have nothing get an empty tensor like the first that has some.
+void fill_absent(std::vector<at::Tensor>& slots) {
+  at::Tensor like;
+  for (const at::Tensor& slot : slots) {
+    if (slot.defined() && !like.defined()) like = slot;
+  }
+  if (!like.defined()) return;
+  std::vector<std::int64_t> sizes = like.sizes().vec();
+  if (sizes.empty()) {
+    sizes.assign(1, 0);
+  } else {
+    sizes[0] = 0;
+  }
+  for (at::Tensor& slot : slots) {
+    if (!slot.defined()) slot = at::empty(sizes, like.options());
+  }
+}
+
+}  // namespace
+
+std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
+                               c10::function_ref<at::Tensor()> prepare) {
+  at::Tensor tensor;
+  const Agreement agreement = agree(call, [&] {
+    tensor = prepare();
+    Offer offer;
+    offer.schema = c10::str("gradient flow ", to_string(flow));
+    // Only with kAllRanks is a graph of any concern to the others.
+    offer.has_graph = flow == GradientFlow::kAllRanks && has_graph(tensor);
+    Encoder(offer.payload).tensor(tensor);
+    return offer;
+  });
+
+  std::vector<at::Tensor> slots;
+  for (const std::string_view payload : agreement.all.payloads) {
+    slots.push_back(Decoder(payload).tensor());
+  }
+  check_alike(call, agreement, slots, alike);
+  fill_absent(slots);
+  if (tensor.defined()) {
+    for (at::Tensor& slot : slots) slot = slot.to(tensor.device());
+  }
+
+  const auto rank = static_cast<std::size_t>(call.rank());
+  if (agreement.any_graph && slots[0].defined()) {
+    std::vector<at::Tensor> inputs;
+    if (tensor.defined()) inputs.push_back(tensor);
+    const Call backward = call.backward(agreement.all.sequence);
+    return attach(inputs, std::move(slots),
+                  [=](const std::vector<at::Tensor>& gradients) {
+                    return std::vector<at::Tensor>{
+                        sum_parts(backward, 1, [&] { return gradients; })};
+                  });
+  }
+  if (!tensor.defined()) return slots;
+  if (flow == GradientFlow::kReplicated && has_graph(tensor)) {
+    slots[rank] = scale_gradient(tensor, call.size());
+  } else {
+    slots[rank] = flow == GradientFlow::kDetached ? tensor.detach() : tensor;
+  }
+  return slots;
+}
+
+std::vector<at::Tensor> exchange_parts(const Call& call,
+                                       c10::function_ref<Parts()> prepare) {
+  std::vector<at::Tensor> parts;
+  const Agreement agreement = agree(call, [&] {
+    Parts prepared = prepare();
+    parts = std::move(prepared.tensors);
+    check_parts(call, parts);
+    return offer_of(
+        parts, c10::str(parts[0].scalar_type(),
+                        prepared.schema.empty() ? "" : ", ", prepared.schema));
+  });
+  std::vector<at::Tensor> received = received_parts(call, parts, agreement);
+  if (!agreement.any_graph) return received;
+  return attach(
+      parts, std::move(received),
+      [backward = call.backward(agreement.all.sequence)](
+          const std::vector<at::Tensor>& gradients) {
+        return exchange_parts(backward, [&] { return Parts{gradients, ""}; });
+      });
+}
+
+at::Tensor sum_parts(const Call& call, double divisor,
+                     c10::function_ref<std::vector<at::Tensor>()> prepare) {
+  std::vector<at::Tensor> parts;
+  const Agreement agreement = agree(call, [&] {
+    parts = prepare();
+    check_parts(call, parts);
+    std::string schema = c10::str(parts[0].scalar_type());
+    for (const at::Tensor& part : parts) schema += c10::str(" ", part.sizes());
+    return offer_of(parts, std::move(schema));
+  });
+  at::Tensor result;
+  for (const at::Tensor& part : received_parts(call, parts, agreement)) {
+    const at::Tensor term = part.to(wide(part.scalar_type()));
+    result = result.defined() ? result.add(term) : term;
+  }
+  if (divisor != 1) result = result.div(divisor);
+  result = result.to(sum_dtype(parts[0].scalar_type()));
+  if (!agreement.any_graph) return result;
+  std::vector<std::vector<std::int64_t>> sizes;
+  for (const at::Tensor& part : parts) sizes.push_back(part.sizes().vec());
+  const Call backward = call.backward(agreement.all.sequence);
+  return attach(parts, {result}, [=](const std::vector<at::Tensor>& gradients) {
+    std::vector<at::Tensor> result_parts =
+        gather(backward, GradientFlow::kAllRanks, Alike::kDimensions, [&] {
+          const at::Tensor row = flat(gradients[0]);
+          return divisor == 1 ? row : row.div(divisor);
+        });
+    for (std::size_t r = 0; r < sizes.size(); ++r) {
+      result_parts[r] = result_parts[r].view(sizes[r]);
+    }
+    return result_parts;
+  })[0];
+}
+
+std::vector<std::vector<at::Tensor>> attach_all_ranks(
+    const std::vector<at::Tensor>& own,
+    const std::vector<std::vector<at::Tensor>>& slots,
+    std::shared_ptr<Communicator> communicator, std::int64_t sequence) {
+  const std::size_t count = own.size();
+  std::vector<at::Tensor> outputs;
+  for (const auto& slot : slots) {
+    for (const at::Tensor& value : slot) outputs.push_back(value.clone());
+  }
+  const Call backward = Call{
+      ExchangeKind::kBackward,
+      "states",
+      std::move(communicator),
+      {}}.backward(sequence);
+  const auto adjoint = [backward,
+                        count](const std::vector<at::Tensor>& gradients) {
+    std::vector<at::Tensor> rows;
+    for (std::size_t i = 0; i < gradients.size(); i += count) {
+      std::vector<at::Tensor> row;
+      for (std::size_t k = i; k < i + count; ++k) {
+        row.push_back(flat(gradients[k]).to(at::kCPU, at::kDouble));
+      }
+      rows.push_back(at::cat(row));
+    }
+    const at::Tensor sum = sum_parts(backward, 1, [&] { return rows; });
+    std::vector<at::Tensor> result;
+    std::int64_t offset = 0;
+    const std::size_t first = count * static_cast<std::size_t>(backward.rank());
+    for (std::size_t k = first; k < first + count; ++k) {
+      const at::Tensor& like = gradients[k];
+      result.push_back(sum.narrow(0, offset, like.numel())
+                           .reshape(like.sizes())
+                           .to(like.options()));
+      offset += like.numel();
+    }
+    return result;
+  };
+  const std::vector<at::Tensor> flat_result =
+      attach(own, std::move(outputs), adjoint);
+  std::vector<std::vector<at::Tensor>> result;
+  for (std::size_t r = 0; r < slots.size(); ++r) {
+    result.emplace_back(flat_result.begin() + r * count,
+                        flat_result.begin() + (r + 1) * count);
+  }
+  return result;
+}
+
+}  // namespace tally::sync::internal

@@ -1,0 +1,175 @@
+#include "tally/sync/reduce.h"
+
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/view_as_complex.h>
+#include <ATen/ops/view_as_real.h>
+#include <ATen/ops/where.h>
+
+#include <limits>
+
+#include "tally/sync/autograd.h"
+
+namespace tally::sync::internal {
+namespace {
+
+constexpr std::uint32_t kHasNan = 1 << 8;
+
+// The ranks' tensors in rank order, in the dtype of sums; empty if they did not
+// fit in the exchange.
+std::vector<at::Tensor> tensors_at_hand(const Agreement& agreement,
+                                        c10::Device device) {
+  const std::vector<Parcel> parcels = parcels_of(agreement);
+  std::vector<at::Tensor> tensors;
+  if (!all_complete(parcels)) return tensors;
+  for (const Parcel& parcel : parcels) {
+    tensors.push_back(parcel.tensor(0).to(device, wide(parcel.dtype)));
+  }
+  return tensors;
+}
+
+template <class Merge>
+at::Tensor fold(const std::vector<at::Tensor>& tensors, const Merge& merge) {
+  at::Tensor result = tensors[0];
+  for (std::size_t i = 1; i < tensors.size(); ++i) {
+    result = merge(result, tensors[i]);
+  }
+  return result;
+}
+
+at::Tensor add(const at::Tensor& a, const at::Tensor& b) { return a.add(b); }
+
+// A copy that the communicator can reduce in place, where it can do so.
+at::Tensor reducible(const Call& call, const at::Tensor& tensor) {
+  const at::Tensor copy = tensor.to(at::TensorOptions()
+                                        .dtype(wide(tensor.scalar_type()))
+                                        .device(call.communicator->device()),
+                                    /*non_blocking=*/false, /*copy=*/true);
+  return copy.is_complex() ? at::view_as_real(copy) : copy;
+}
+
+// Of tensors that are not at hand.
+at::Tensor all_sum(const Call& call, const at::Tensor& own) {
+  at::Tensor moved = reducible(call, own);
+  call.communicator->all_reduce(moved, ReduceOp::kSum, call.timeout);
+  if (own.is_complex()) moved = at::view_as_complex(moved);
+  return moved.to(own.device());
+}
+
+// NaN wins, as in at::maximum; a transport would let that depend on the order.
+at::Tensor all_extreme(const Call& call, const at::Tensor& own, bool largest,
+                       const Agreement& agreement) {
+  bool any_nan = false;
+  for (std::uint32_t flags : agreement.all.flags) {
+    any_nan |= (flags & kHasNan) != 0;
+  }
+  at::Tensor moved = reducible(call, own);
+  const at::Tensor is_nan = any_nan ? moved.isnan() : at::Tensor();
+  if (any_nan) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    moved.masked_fill_(is_nan, largest ? -infinity : infinity);
+  }
+  call.communicator->all_reduce(
+      moved, largest ? ReduceOp::kMax : ReduceOp::kMin, call.timeout);
+  if (any_nan) {
+    at::Tensor somewhere = is_nan.to(at::kByte);
+    call.communicator->all_reduce(somewhere, ReduceOp::kMax, call.timeout);
+    moved.masked_fill_(somewhere.to(at::kBool),
+                       std::numeric_limits<double>::quiet_NaN());
+  }
+  return moved.to(own.device());
+}
+
+bool has_nan(const at::Tensor& tensor) {
+  return tensor.is_floating_point() && tensor.isnan().any().item<bool>();
+}
+
+at::Tensor equals(const at::Tensor& value, const at::Tensor& extreme) {
+  return value.eq(extreme).logical_or(
+      value.isnan().logical_and(extreme.isnan()));
+}
+
+}  // namespace
+
+void check_reducible(const Call& call, Reduction reduction,
+                     const at::Tensor& tensor) {
+  check_dense(call, tensor);
+  const at::ScalarType dtype = tensor.scalar_type();
+  TORCH_CHECK_VALUE(wide(dtype) != at::ScalarType::Undefined, call.name,
+                    ": cannot reduce dtype ", dtype);
+  TORCH_CHECK_VALUE(reduction != Reduction::kProduct, call.name,
+                    ": expected sum, mean, min or max, got product; its "
+                    "gradient needs every rank's tensor: multiply what "
+                    "gather_all_tensors gives with GradientFlow::kAllRanks");
+  if (reduction == Reduction::kMean) {
+    TORCH_CHECK_VALUE(at::isFloatingType(dtype) || at::isComplexType(dtype),
+                      call.name,
+                      ": expected a floating dtype, since a mean of integers "
+                      "is none; got ",
+                      dtype);
+  }
+  if (reduction == Reduction::kMin || reduction == Reduction::kMax) {
+    TORCH_CHECK_VALUE(!at::isComplexType(dtype), call.name,
+                      ": expected a real dtype, since complex numbers have no "
+                      "order; got ",
+                      dtype);
+  }
+}
+
+at::Tensor reduce(const Call& call, Reduction reduction,
+                  c10::function_ref<at::Tensor()> prepare) {
+  const bool extreme =
+      reduction == Reduction::kMin || reduction == Reduction::kMax;
+  at::Tensor tensor, own;
+  const Agreement agreement = agree(call, [&] {
+    tensor = prepare();
+    check_reducible(call, reduction, tensor);
+    own = plain(tensor);
+    Offer offer;
+    offer.schema = c10::str(to_string(reduction), " of ", own.scalar_type(),
+                            " ", own.sizes());
+    offer.has_graph = has_graph(tensor);
+    pack({own}, offer.payload);
+    if (extreme) own = own.to(wide(own.scalar_type()));
+    if (extreme && has_nan(own)) offer.flags = kHasNan;
+    return offer;
+  });
+  const at::ScalarType dtype = tensor.scalar_type();
+  const auto ranks = tensors_at_hand(agreement, tensor.device());
+  const Call backward = call.backward(agreement.all.sequence);
+
+  if (!extreme) {
+    at::Tensor result = ranks.empty() ? all_sum(call, own) : fold(ranks, add);
+    if (reduction == Reduction::kMean) result = result.div(call.size());
+    result = result.to(sum_dtype(dtype));
+    if (!agreement.any_graph) return result;
+    return attach(tensor, result, [=](const at::Tensor& gradient) {
+      return reduce(backward, reduction, [&] { return gradient; });
+    });
+  }
+
+  const bool largest = reduction == Reduction::kMax;
+  const at::Tensor result =
+      ranks.empty() ? all_extreme(call, own, largest, agreement)
+                    : fold(ranks, [=](const auto& a, const auto& b) {
+                        return largest ? at::maximum(a, b) : at::minimum(a, b);
+                      });
+  if (!agreement.any_graph) return result.to(dtype);
+  const at::Tensor mine = equals(own, result);
+  at::Tensor holders;
+  if (ranks.empty()) {
+    holders = all_sum(call, mine);
+  } else {
+    for (const at::Tensor& value : ranks) {
+      const at::Tensor one = equals(value, result).to(at::kLong);
+      holders = holders.defined() ? holders.add(one) : one;
+    }
+  }
+  return attach(tensor, result.to(dtype), [=](const at::Tensor& gradient) {
+    const at::Tensor sum =
+        reduce(backward, Reduction::kSum, [&] { return gradient; });
+    return at::where(mine, sum.div(holders.to(sum.scalar_type())), 0);
+  });
+}
+
+}  // namespace tally::sync::internal
