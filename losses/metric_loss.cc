@@ -1,5 +1,7 @@
 #include "tally/losses/metric_loss.h"
 
+#include "tally/sync/collectives.h"
+
 namespace tally::losses {
 namespace {
 
@@ -38,11 +40,9 @@ at::Tensor MetricLossImpl::forward_inputs(
   if (!options_.accumulate()) metric_->reset();
   at::Tensor loss = results.begin()->second;
   for (const at::Tensor& tensor : tensors) {
-    // A batch without rows leaves no trace in the loss; with this edge its
-    // backward() runs and gives zeros. Nothing is multiplied: infinities and
-    // NaN in the batch do not matter.
+    // A batch without rows leaves no trace in the loss.
     if (tensor.defined() && tensor.requires_grad()) {
-      loss = loss.add(tensor.reshape({-1}).narrow(0, 0, 0).sum());
+      loss = sync::tie(loss, tensor);
     }
   }
   return loss;
