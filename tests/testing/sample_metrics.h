@@ -164,8 +164,8 @@ struct SampleStrict {
     void fields(Fields& f) { f("sum", sum); }
   };
   State observe(const at::Tensor& values) const {
-    TORCH_CHECK_VALUE(values.max().item<double>() <= 100,
-                      "expected values up to 100, got ", values.max());
+    const double most = values.max().item<double>();
+    TORCH_CHECK_VALUE(most <= 100, "expected values up to 100, got ", most);
     return {Number(values.sum())};
   }
 };
