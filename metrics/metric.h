@@ -2,7 +2,6 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/scalar_tensor.h>
 #include <absl/status/status.h>
 
 #include <array>
@@ -51,9 +50,9 @@ namespace internal {
 template <class T>
 decltype(auto) as_input(const T& value) {
   if constexpr (std::is_floating_point_v<T>) {
-    return at::scalar_tensor(value, at::kDouble);
+    return scalar_tensor(static_cast<double>(value));
   } else if constexpr (std::is_arithmetic_v<T>) {
-    return at::scalar_tensor(static_cast<std::int64_t>(value), at::kLong);
+    return scalar_tensor(static_cast<std::int64_t>(value));
   } else {
     return (value);
   }

@@ -1,7 +1,7 @@
 #include "tally/state/number.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,9 +19,22 @@ std::pair<at::Tensor, at::Tensor> tensors(const Number& a, const Number& b) {
   return {left, right};
 }
 
+template <class T>
+at::Tensor zero_dim(T value) {
+  at::Tensor tensor =
+      at::detail::empty_cpu({}, c10::CppTypeToScalarType<T>::value);
+  *tensor.mutable_data_ptr<T>() = value;
+  return tensor;
+}
+
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
+
+at::Tensor internal::scalar_tensor(double value) { return zero_dim(value); }
+at::Tensor internal::scalar_tensor(std::int64_t value) {
+  return zero_dim(value);
+}
 
 Number::Number(const at::Tensor& tensor) {
   TORCH_CHECK_VALUE(tensor.defined() && tensor.numel() == 1,
@@ -44,7 +57,7 @@ double Number::read(const at::Tensor& tensor) {
 }
 
 at::Tensor Number::tensor() const {
-  return is_plain() ? at::scalar_tensor(value_, at::kDouble) : tensor_;
+  return is_plain() ? internal::scalar_tensor(value_) : tensor_;
 }
 
 Number Number::add(const Number& a, const Number& b) {

@@ -2,10 +2,18 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
 namespace tally {
+
+namespace internal {
+/// 0-dim tensors on the CPU, of kDouble and kLong: at::scalar_tensor, which
+/// goes through the dispatcher, takes half as long again.
+at::Tensor scalar_tensor(double value);
+at::Tensor scalar_tensor(std::int64_t value);
+}  // namespace internal
 
 /// A float64 scalar of a state: a plain double while it can be, a 0-dim
 /// float64 tensor when it carries a graph or lives on a GPU. Arithmetic on
