@@ -20,8 +20,9 @@ at::Tensor scalar_tensor(std::int64_t value);
 /// plain ones is arithmetic on doubles; as soon as one side is a tensor the
 /// result is one, and autograd follows.
 ///
-/// Example: `Number mean = state.sum / state.total; return mean;` where the
-/// function returns an at::Tensor.
+/// Example:
+///     Number sum(preds.sum());  // a double, unless preds carries a graph
+///     at::Tensor mean = sum / Number(preds.numel());
 class Number {
  public:
   Number() = default;

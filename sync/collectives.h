@@ -44,9 +44,9 @@ namespace tally::sync {
 ///
 /// Example:
 ///     at::Tensor logits = features.matmul(sync::all_gather(features).t());
-///     at::Tensor loss = row_loss(logits);  // each rank's own rows
-///     loss.backward();                     // reaches the other ranks'
-///     features sync::average_gradients(model->parameters());
+///     at::Tensor loss = logits.logsumexp(1).mean();  // of this rank's rows
+///     loss.backward();  // reaches the other ranks' features
+///     sync::average_gradients(model->parameters());
 at::Tensor all_gather(const at::Tensor& tensor,
                       std::shared_ptr<Communicator> communicator = nullptr,
                       Timeout timeout = {});

@@ -11,11 +11,15 @@ import sys
 
 
 def header_examples(text: str) -> list[str]:
-    """The indented code behind each "/// Example:"."""
+    """The code in backticks, or indented, behind each "/// Example:"."""
     examples = []
     lines = iter(text.splitlines())
     for line in lines:
         if not re.match(r"\s*/// Example:", line):
+            continue
+        inline = re.search(r"Example: `(.*)`", line)
+        if inline:
+            examples.append(inline.group(1))
             continue
         code = []
         for follower in lines:
@@ -37,16 +41,19 @@ def main() -> None:
         text = pathlib.Path(path).read_text(encoding="utf-8")
         find = markdown_examples if path.endswith(".md") else header_examples
         for number, example in enumerate(find(text), start=1):
-            name = re.sub(r"\W", "_", path.removeprefix("./"))
+            # Bazel's path of a header ends in the one that users include.
+            name = re.sub(r"\W", "_", re.sub(r".*/_virtual_includes/\w+/", "", path))
             body = "\n".join(
                 line
                 for line in example.splitlines()
                 if not line.lstrip().startswith("#include")
             )
-            print(f'#line 1 "{path} example {number}"')
+            print(f'#line 1 "{name} example {number}"')
             print(f"void example_{name}_{number}(Things& things) {{")
             print("  EXAMPLE_THINGS(things)")
+            print("  {")
             print(body)
+            print("  }")
             print("}\n")
 
 

@@ -1,0 +1,12 @@
+"""A rule that finds the headers of a library and of all it depends on."""
+
+def _public_headers_impl(ctx):
+    headers = ctx.attr.library[CcInfo].compilation_context.headers.to_list()
+    ours = [h for h in headers if "/_virtual_includes/" in h.path and "/tally/" in h.path]
+    return [DefaultInfo(files = depset(ours))]
+
+public_headers = rule(
+    implementation = _public_headers_impl,
+    doc = "The headers that users of `library` can include from this repository.",
+    attrs = {"library": attr.label(providers = [CcInfo], mandatory = True)},
+)
