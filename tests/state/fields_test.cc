@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tally/state/state.h"
 #include "tally/sync/errors.h"
@@ -284,6 +285,31 @@ TEST(AnyStateTest, CopiesAreApart) {
   expect_equal(copy.get<Sums>().rows.tensor(), pair(1, 2));
   EXPECT_EQ(copy.fields().size(), 4);
   EXPECT_FALSE(AnyState().defined());
+}
+
+// Collects, and sums up in its own time; from 9 on it refuses to.
+struct Pile {
+  std::int64_t summed = 0;
+  std::int64_t collected = 0;
+  void fields(Fields& f) { f("summed", summed)("collected", collected); }
+  void compact() {
+    TORCH_CHECK_VALUE(collected < 9, "expected less, got ", collected);
+    if (collected < 3) return;
+    summed += std::exchange(collected, 0);
+  }
+};
+
+TEST(AnyStateTest, CompactsBeforeAMerge) {
+  AnyState state = AnyState::of(Pile{0, 2});
+  merge(state, AnyState::of(Pile{0, 5}), "");
+  EXPECT_EQ(state.get<Pile>().summed, 0);
+  EXPECT_EQ(state.get<Pile>().collected, 7);
+  merge(state, AnyState::of(Pile{0, 9}), "");
+  EXPECT_EQ(state.get<Pile>().summed, 7);
+  EXPECT_EQ(state.get<Pile>().collected, 9);
+  EXPECT_THROW(merge(state, AnyState::of(Pile{0, 1}), ""), c10::ValueError);
+  EXPECT_EQ(state.get<Pile>().summed, 7);
+  EXPECT_EQ(state.get<Pile>().collected, 9);
 }
 
 TEST(AnyStateTest, NothingChangesBeforeTheCommit) {
