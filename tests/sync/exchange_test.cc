@@ -20,7 +20,7 @@ struct Part {
   std::string payload;
   std::string schema = "accuracy = StatScores(num_classes=5)\n";
   ExchangeKind kind = ExchangeKind::kStates;
-  std::string failure;
+  std::string failure = {};
   std::uint32_t flags = 0;
   std::uint32_t skip = 0;
 };

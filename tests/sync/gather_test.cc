@@ -94,7 +94,7 @@ void check_flow(const Shapes& shapes, GradientFlow flow, int ranks) {
                          (flow != GradientFlow::kDetached && r == rank);
       EXPECT_EQ(slots[r].requires_grad(), graph) << r;
     }
-    if (flow == GradientFlow::kLocal) EXPECT_TRUE(slots[rank].is_same(own));
+    EXPECT_EQ(slots[rank].is_same(own), flow == GradientFlow::kLocal);
     if (flow == GradientFlow::kDetached) return;
     // With kAllRanks each rank's loss is another; else all have the same.
     const bool all = flow == GradientFlow::kAllRanks;
