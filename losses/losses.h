@@ -1,4 +1,5 @@
 #pragma once
 
 /// Everything in tally::losses.
-#include "tally/losses/metric_loss.h"  // IWYU pragma: export
+#include "tally/losses/check_distributed_gradients.h"  // IWYU pragma: export
+#include "tally/losses/metric_loss.h"                  // IWYU pragma: export
