@@ -151,12 +151,13 @@ void MetricCollection::update_inputs(Inputs inputs) {
 
 Results MetricCollection::forward_inputs(Inputs inputs) {
   const Use use(accumulation_);
-  accumulation_.require_unsynced("forward");
   const auto ranks = accumulation_.ranks_to_sync_on_step();
+  if (!ranks) accumulation_.require_unsynced("forward");
   std::vector<AnyState> batch;
   Results results;
   if (ranks) {
     try {
+      accumulation_.require_unsynced("forward");
       batch = observe(inputs);
     } catch (const std::exception& error) {
       accumulation_.report_failure(error, ranks);

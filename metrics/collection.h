@@ -78,6 +78,12 @@ class MetricCollection {
 
   void update_inputs(Inputs inputs);
   Results forward_inputs(Inputs inputs);
+  void update_inputs(std::initializer_list<InputRef> inputs) {
+    update_inputs(Inputs(inputs));
+  }
+  Results forward_inputs(std::initializer_list<InputRef> inputs) {
+    return forward_inputs(Inputs(inputs));
+  }
 
   /// As in Metric, for all members at once.
   void sync();
@@ -128,13 +134,6 @@ class MetricCollection {
   void absorb(std::vector<AnyState>& batch);
   void check_addable(const std::string& name, const Metric& metric) const;
   const Member& first_of(std::size_t group) const;
-
-  void update_inputs(std::initializer_list<InputRef> inputs) {
-    update_inputs(Inputs(inputs));
-  }
-  Results forward_inputs(std::initializer_list<InputRef> inputs) {
-    return forward_inputs(Inputs(inputs));
-  }
 
   internal::Accumulation accumulation_;
   std::vector<Member> members_;

@@ -42,14 +42,15 @@ void Metric::update_inputs(Inputs inputs) {
 
 Results Metric::forward_inputs(Inputs inputs) {
   const Use use(accumulation_);
-  accumulation_.require_unsynced("forward");
   const at::AutoGradMode grad(is_differentiable() &&
                               at::GradMode::is_enabled());
   const auto ranks = accumulation_.ranks_to_sync_on_step();
+  if (!ranks) accumulation_.require_unsynced("forward");
   std::vector<AnyState> batch{make_state()};
   Results results;
   if (ranks) {
     try {
+      accumulation_.require_unsynced("forward");
       observe_into(batch.front(), inputs);
     } catch (const std::exception& error) {
       accumulation_.report_failure(error, ranks);

@@ -124,8 +124,15 @@ class Metric {
   /// sync_on_compute is off; each result a tensor of its own.
   virtual Results compute_results() = 0;
 
+  /// The same for a list of inputs.
   void update_inputs(Inputs inputs);
   Results forward_inputs(Inputs inputs);
+  void update_inputs(std::initializer_list<InputRef> inputs) {
+    update_inputs(Inputs(inputs));
+  }
+  Results forward_inputs(std::initializer_list<InputRef> inputs) {
+    return forward_inputs(Inputs(inputs));
+  }
 
   /// Replaces the local state by that of all ranks until unsync(). Collective.
   void sync() {
@@ -209,14 +216,6 @@ class Metric {
   friend class MetricCollection;
   internal::Accumulation accumulation_;
   std::optional<at::ScalarType> dtype_;
-
- private:
-  void update_inputs(std::initializer_list<InputRef> inputs) {
-    update_inputs(Inputs(inputs));
-  }
-  Results forward_inputs(std::initializer_list<InputRef> inputs) {
-    return forward_inputs(Inputs(inputs));
-  }
 };
 
 /// Syncs a metric or collection for as long as it lives, exceptions included:

@@ -149,10 +149,10 @@ class MetricOf : public Metric {
   template <class... Args>
   Result forward(const Args&... args) {
     const internal::Accumulation::Use use(accumulation_);
-    accumulation_.require_unsynced("forward");
     const at::AutoGradMode grad(Derived::kIsDifferentiable &&
                                 at::GradMode::is_enabled());
     const auto ranks = accumulation_.ranks_to_sync_on_step();
+    if (!ranks) accumulation_.require_unsynced("forward");
     State batch = ranks ? observe_or_report(ranks, internal::as_input(args)...)
                         : observe(internal::as_input(args)...);
     Result result = ranks ? evaluate_over(ranks, batch)
@@ -325,6 +325,7 @@ class MetricOf : public Metric {
   State observe_or_report(const std::shared_ptr<sync::Communicator>& ranks,
                           const Args&... args) {
     try {
+      accumulation_.require_unsynced("forward");
       return observe(args...);
     } catch (const std::exception& error) {
       accumulation_.report_failure(error, ranks);

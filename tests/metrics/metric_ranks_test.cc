@@ -153,6 +153,28 @@ TEST(MetricRanksTest, ARankWhoseForwardFailsStopsTheOthersAtOnce) {
   }
 }
 
+TEST(MetricRanksTest, ForwardWhileSyncedStopsTheOthersAtOnce) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    SampleTensorSum metric(NoOptions(),
+                           MetricOptions().dist_sync_on_step(true));
+    metric.sync();
+    if (communicator->rank() == 1) {
+      EXPECT_THROW(metric.forward(row(1, 2)), c10::Error);
+      metric.unsync();
+    } else {
+      metric.unsync();
+      try {
+        metric.forward(row(1, 2));
+        ADD_FAILURE() << "rank 1 failed unnoticed";
+      } catch (const sync::SyncError& error) {
+        EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerFailed);
+        EXPECT_THAT(error.message(), HasSubstr("not possible while synced"));
+      }
+    }
+    EXPECT_TRUE(metric.forward(row(1, 2)).equal(row(2, 4)));
+  });
+}
+
 TEST(MetricRanksTest, OtherShapesOnOtherRanksAreRefusedOnAll) {
   run_thread_ranks(3, [](const auto& communicator) {
     const bool odd = communicator->rank() == 2;
