@@ -5,15 +5,14 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/real.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <limits>
 #include <utility>
 
+#include "tally/losses/gradient_comparison.h"
 #include "tally/state/codec.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/fingerprint.h"
@@ -28,8 +27,7 @@ using Tensors = std::vector<at::Tensor>;
 using Loss = std::function<at::Tensor(const Tensors&)>;
 using Parameters = std::vector<std::pair<std::string, at::Tensor>>;
 using Options = CheckDistributedGradientsOptions;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using internal::norm;
 
 std::int64_t checked_rows(const Tensors& batch) {
   TORCH_CHECK_VALUE(!batch.empty(), "expected a batch of at least one tensor");
@@ -211,10 +209,6 @@ Run run(const Loss& loss, const Tensors& shard, const Parameters& parameters,
   return result;
 }
 
-double norm(const at::Tensor& tensor) {
-  return tensor.abs().square().sum().sqrt().item<double>();
-}
-
 // The inputs along which the loss does not change as `run` says.
 std::vector<std::string> cut_inputs(const Loss& loss, const Tensors& batch,
                                     const Run& run, const Options& options) {
@@ -270,83 +264,6 @@ Run decode(std::string_view bytes, const Run& like) {
   }
   return run;
 }
-
-struct Fit {
-  double factor;
-  double residual;
-};
-
-// `actual` as a multiple of `expected`.
-Fit fit(const at::Tensor& actual, const at::Tensor& expected) {
-  const double size = norm(expected);
-  const at::Tensor product = actual.mul(expected.conj()).sum();
-  const double factor = at::real(product).item<double>() / (size * size);
-  return {factor, norm(actual.sub(expected.mul(factor))) / size};
-}
-
-/// Compares with what one process found.
-class Comparison {
- public:
-  Comparison(const Run& whole, double tolerance) : tolerance_(tolerance) {
-    double largest = 0;
-    for (const auto* list : {&whole.parameters, &whole.inputs}) {
-      for (const at::Tensor& gradient : *list) {
-        if (gradient.defined()) largest = std::max(largest, norm(gradient));
-      }
-    }
-    negligible_ = largest * tolerance / 100;
-  }
-
-  GradientCheck compare(std::string name, const at::Tensor& actual,
-                        const at::Tensor& expected) const {
-    GradientCheck check{std::move(name), GradientVerdict::kExact, 1, 0, {}};
-    const double size = norm(expected);
-    if (size <= negligible_) {
-      const double found = norm(actual);
-      if (found <= negligible_) return check;
-      check.verdict = GradientVerdict::kResidual;
-      check.factor = kNan;
-      check.residual = std::numeric_limits<double>::infinity();
-      return check;
-    }
-    const Fit found = fit(actual, expected);
-    check.factor = found.factor;
-    check.residual = found.residual;
-    if (!(found.residual <= tolerance_)) {
-      check.verdict = GradientVerdict::kResidual;
-    } else if (std::abs(found.factor - 1) > tolerance_) {
-      check.verdict = GradientVerdict::kFactor;
-    }
-    return check;
-  }
-
-  // The same for an input, rank by rank where one factor does not do.
-  GradientCheck compare_rows(std::string name, const at::Tensor& actual,
-                             const at::Tensor& expected,
-                             const std::vector<std::int64_t>& rows) const {
-    GradientCheck check = compare(std::move(name), actual, expected);
-    if (check.verdict != GradientVerdict::kResidual) return check;
-    std::vector<double> factors;
-    std::int64_t first = 0;
-    for (std::int64_t count : rows) {
-      const at::Tensor here = expected.narrow(0, first, count);
-      factors.push_back(kNan);
-      if (count > 0 && norm(here) > negligible_) {
-        const Fit found = fit(actual.narrow(0, first, count), here);
-        if (!(found.residual <= tolerance_)) return check;
-        factors.back() = found.factor;
-      }
-      first += count;
-    }
-    check.verdict = GradientVerdict::kFactorPerRank;
-    check.rank_factors = std::move(factors);
-    return check;
-  }
-
- private:
-  double tolerance_;
-  double negligible_;
-};
 
 at::Tensor or_zeros(const at::Tensor& gradient, const at::Tensor& like) {
   if (gradient.defined()) return gradient;
@@ -428,7 +345,10 @@ DistributedGradientReport check_distributed_gradients(
   report.loss_exact = exact_loss(report);
   const double divisor =
       options.gradients() == GradientReduction::kMean ? call.size() : 1;
-  const Comparison comparison(whole, report.tolerance);
+  Tensors all_of_whole = whole.parameters;
+  all_of_whole.insert(all_of_whole.end(), whole.inputs.begin(),
+                      whole.inputs.end());
+  const internal::GradientComparison comparison(all_of_whole, report.tolerance);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto& [name, parameter] = parameters[i];
     const at::Tensor expected = or_zeros(whole.parameters[i], parameter);

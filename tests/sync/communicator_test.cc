@@ -1,6 +1,7 @@
 #include "tally/sync/communicator.h"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
@@ -14,11 +15,13 @@
 
 #include "tally/sync/transport_errors.h"
 #include "tally/tests/testing/faulty_communicator.h"
+#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {
 
 using ::tally::testing::FaultyCommunicator;
+using ::tally::testing::run_thread_ranks;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -81,6 +84,17 @@ TEST(SingleProcessCommunicatorTest, CollectivesAreCopies) {
   alone->broadcast(output, 0);
   EXPECT_TRUE(output.equal(at::arange(6, at::kInt)));
   EXPECT_EQ(alone->collectives(), 3);
+
+  at::Tensor copy = at::zeros({6}, at::kInt);
+  alone->all_to_all(input, {6}, copy, {6});
+  EXPECT_TRUE(copy.equal(output));
+  copy.zero_();
+  alone->start_all_gather(input, copy).wait();
+  EXPECT_TRUE(copy.equal(output));
+  copy.zero_();
+  alone->start_send_receive(output, 0, copy, 0).wait();
+  EXPECT_TRUE(copy.equal(output));
+  EXPECT_EQ(alone->collectives(), 6);
 }
 
 TEST(CommunicatorTest, BadArgumentsAreValueErrorsAndHarmless) {
@@ -104,6 +118,17 @@ TEST(CommunicatorTest, BadArgumentsAreValueErrorsAndHarmless) {
   EXPECT_THROW(alone->all_gather(good, elsewhere), c10::ValueError);
   EXPECT_THROW(alone->broadcast(good, 1), c10::ValueError);
   EXPECT_THROW(alone->broadcast(good, -1), c10::ValueError);
+  EXPECT_THROW(alone->all_to_all(good, {5}, output, {6}), c10::ValueError);
+  EXPECT_THROW(alone->all_to_all(good, {6}, output, {3, 3}), c10::ValueError);
+  EXPECT_THROW(alone->all_to_all(good, {6}, output, {}), c10::ValueError);
+  EXPECT_THROW(alone->all_to_all(good, {6}, other_dtype, {6}), c10::ValueError);
+  EXPECT_THROW(alone->all_to_all(transposed, {6}, output, {6}),
+               c10::ValueError);
+  EXPECT_THROW(alone->start_all_gather(good, too_small), c10::ValueError);
+  EXPECT_THROW(alone->start_send_receive(good, 1, output, 0), c10::ValueError);
+  EXPECT_THROW(alone->start_send_receive(good, 0, output, -1), c10::ValueError);
+  EXPECT_THROW(alone->start_send_receive(with_graph, 0, output, 0),
+               c10::ValueError);
   EXPECT_THROW(alone->set_timeout(std::chrono::milliseconds(0)),
                c10::ValueError);
   EXPECT_THROW(alone->all_gather(good, output, std::chrono::milliseconds(-1)),
@@ -181,6 +206,153 @@ TEST(CommunicatorTest, SecondThreadIsRefusedAndFirstGoesOn) {
   first.join();
   EXPECT_EQ(shared->collectives(), 1);
   EXPECT_EQ(shared->broken_reason(), "");
+}
+
+class TransfersTest
+    : public ::testing::TestWithParam<testing::ThreadTransport> {
+ protected:
+  void on_ranks(int ranks, const testing::RankFunction& function) const {
+    testing::ThreadRanksOptions options;
+    options.transport = GetParam();
+    run_thread_ranks(ranks, function, options);
+  }
+};
+
+/// What rank r gives to rank q: no element at all for some.
+at::Tensor part(int r, int q, at::ScalarType dtype) {
+  return at::full({(r + 2 * q) % 4}, 10 * r + q, at::kDouble).to(dtype);
+}
+
+TEST_P(TransfersTest, AllToAllGivesEachRankItsParts) {
+  for (int size : {1, 2, 3}) {
+    on_ranks(size, [&](std::shared_ptr<Communicator> group) {
+      for (at::ScalarType dtype :
+           {at::kFloat, at::kDouble, at::kBFloat16, at::kLong, at::kShort,
+            at::kBool, at::kComplexDouble, at::kFloat8_e4m3fn}) {
+        std::vector<at::Tensor> sent, received;
+        std::vector<std::int64_t> sent_counts, received_counts;
+        for (int r = 0; r < size; ++r) {
+          sent.push_back(part(group->rank(), r, dtype));
+          received.push_back(part(r, group->rank(), dtype));
+          sent_counts.push_back(sent.back().numel());
+          received_counts.push_back(received.back().numel());
+        }
+        const at::Tensor expected = at::cat(received);
+        at::Tensor output = at::zeros(expected.sizes(), dtype);
+        const auto counts = sent_counts;
+        group->all_to_all(at::cat(sent), sent_counts, output, received_counts);
+        EXPECT_TRUE(output.to(at::kComplexDouble)
+                        .equal(expected.to(at::kComplexDouble)))
+            << dtype;
+        EXPECT_EQ(sent_counts, counts);
+      }
+    });
+  }
+}
+
+TEST_P(TransfersTest, GathersGoOnBehindOtherCollectives) {
+  on_ranks(3, [](std::shared_ptr<Communicator> group) {
+    const at::Tensor input = at::full({1000}, group->rank());
+    at::Tensor output = at::zeros({3000}, input.options());
+    const auto before = group->collectives();
+    Transfer transfer = group->start_all_gather(input, output);
+    EXPECT_TRUE(transfer.pending());
+    at::Tensor sum = at::ones({2});
+    group->all_reduce(sum, ReduceOp::kSum);
+    EXPECT_TRUE(sum.equal(at::full({2}, 3.0f)));
+    transfer.wait();
+    EXPECT_FALSE(transfer.pending());
+    EXPECT_TRUE(output.equal(
+        at::arange(3).to(input.options()).repeat_interleave(1000)));
+    transfer.wait();
+    EXPECT_EQ(group->collectives(), before + 2);
+  });
+}
+
+TEST_P(TransfersTest, TensorsOfAnySizePassAroundTheRing) {
+  for (int size : {1, 2, 3}) {
+    on_ranks(size, [&](std::shared_ptr<Communicator> group) {
+      const auto of = [](int rank) {
+        return at::full({rank * 700}, rank, at::kShort);
+      };
+      const int rank = group->rank();
+      const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
+      at::Tensor received = at::empty({previous * 700}, at::kShort);
+      for (int i = 0; i < 3; ++i) {
+        received.fill_(-1);
+        Transfer transfer =
+            group->start_send_receive(of(rank), next, received, previous);
+        transfer.wait();
+        EXPECT_TRUE(received.equal(of(previous)));
+      }
+    });
+  }
+}
+
+TEST_P(TransfersTest, TransfersAreFinishedWhenDropped) {
+  on_ranks(2, [](std::shared_ptr<Communicator> group) {
+    const at::Tensor input = at::full({4}, group->rank() + 1);
+    at::Tensor output = at::zeros({8}, input.options());
+    {
+      Transfer first = group->start_all_gather(input, output);
+      const Transfer second = std::move(first);
+      EXPECT_FALSE(first.pending());  // NOLINT(bugprone-use-after-move)
+      EXPECT_TRUE(second.pending());
+    }
+    EXPECT_EQ(output.sum().item<double>(), 12);
+    at::Tensor other = at::zeros({4}, input.options());
+    const int peer = 1 - group->rank();
+    group->start_send_receive(input, peer, other, peer);
+    EXPECT_EQ(other[0].item<double>(), peer + 1);
+  });
+}
+
+TEST_P(TransfersTest, LostPeersAreSeenByThoseWhoWait) {
+  testing::ThreadRanksOptions options;
+  options.transport = GetParam();
+  const auto errors = testing::collect_thread_ranks(
+      2,
+      [](std::shared_ptr<Communicator> group) {
+        if (group->rank() == 1) return;
+        at::Tensor output = at::zeros({4});
+        Transfer transfer;
+        try {
+          transfer = group->start_send_receive(at::ones({4}), 1, output, 1);
+          transfer.wait();
+          ADD_FAILURE() << "nobody was there";
+        } catch (const SyncError& error) {
+          EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
+        }
+        try {
+          group->all_reduce(output, ReduceOp::kSum);
+          ADD_FAILURE() << "the group goes on";
+        } catch (const SyncError& error) {
+          EXPECT_EQ(error.code(), SyncErrorCode::kGroupBroken);
+        }
+      },
+      options);
+  for (const auto& error : errors) EXPECT_FALSE(error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, TransfersTest,
+                         ::testing::Values(testing::ThreadTransport::kMemory,
+                                           testing::ThreadTransport::kGloo),
+                         [](const auto& parameters) {
+                           return parameters.param ==
+                                          testing::ThreadTransport::kMemory
+                                      ? "Memory"
+                                      : "Gloo";
+                         });
+
+TEST(CommunicatorTest, TransfersThatFailBreakTheGroup) {
+  auto broken = faulty(throwing("Broken pipe"));
+  at::Tensor output = at::empty({2});
+  EXPECT_THROW(broken->start_all_gather(at::ones({2}), output), SyncError);
+  EXPECT_EQ(error_of_gather(*broken).code(), SyncErrorCode::kGroupBroken);
+  auto other = faulty(throwing("Broken pipe"));
+  EXPECT_THROW(other->start_send_receive(at::ones({2}), 0, output, 0),
+               SyncError);
+  EXPECT_THROW(other->all_to_all(at::ones({2}), {2}, output, {2}), SyncError);
 }
 
 TEST(DefaultCommunicatorTest, GuardThenProcessThenAlone) {
