@@ -183,7 +183,15 @@ void GatheredStates::reduce_large(States& states, Communicator& communicator,
                                    : at::zeros(large.sizes, large.dtype);
     const c10::Device device = sum.device();
     sum = sum.to(communicator.device());
-    communicator.all_reduce(sum, ReduceOp::kSum, timeout);
+    try {
+      communicator.all_reduce(sum, ReduceOp::kSum, timeout);
+    } catch (const SyncError& error) {
+      SyncErrorDetails details = error.details();
+      details.metric = item.label;
+      details.state = item.state.fields()[large.field].name;
+      details.sequence = sequence_;
+      throw SyncError(error.code(), error.message(), std::move(details));
+    }
     // A fold may have summed up something there as well (State::compact).
     const Fields fields = states[large.item].fields();
     at::Tensor& place = fields[large.field].as_tensor();
