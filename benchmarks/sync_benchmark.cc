@@ -1,9 +1,9 @@
-// What it costs to compute a collection over local ranks: see README.md.
+// What it costs to compute metrics over local ranks: see README.md.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/randint.h>
-#include <ATen/ops/randn.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <tally/metrics/metrics.h>
 #include <tally/sync/exchange.h>
@@ -11,96 +11,144 @@
 #include <tally/sync/launch.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <string_view>
 #include <vector>
+
+#include "benchmarks/measure.h"
+#include "benchmarks/scenarios.h"
 
 namespace {
 
-constexpr std::int64_t kClasses = 10;
-constexpr int kWarmUp = 200;
+using tally::benchmarks::microseconds;
+using tally::benchmarks::quantile;
+using tally::sync::Communicator;
 
-tally::MetricCollection seven_metrics() {
-  // Without the cache: every compute() syncs.
-  tally::MetricCollection metrics(
-      tally::MetricOptions().compute_with_cache(false));
-  metrics.add("accuracy", tally::MulticlassAccuracy(kClasses));
-  metrics.add("micro_accuracy",
-              tally::MulticlassAccuracy(
-                  tally::MulticlassAccuracyOptions(kClasses).average(
-                      tally::Average::kMicro)));
-  metrics.add("precision", tally::MulticlassPrecision(kClasses));
-  metrics.add("recall", tally::MulticlassRecall(kClasses));
-  metrics.add("f1", tally::MulticlassF1Score(kClasses));
-  metrics.add("confusion", tally::MulticlassConfusionMatrix(kClasses));
-  metrics.add("log_loss", tally::MulticlassLogLoss(kClasses));
-  return metrics;
-}
+struct Report {
+  bool json = false;
+  bool silent = false;
 
-template <class Function>
-double microseconds(const Function& function) {
-  const auto start = std::chrono::steady_clock::now();
-  function();
-  return std::chrono::duration<double, std::micro>(
-             std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-double quantile(std::vector<double> values, double q) {
-  const auto place = values.begin() +
-                     static_cast<std::ptrdiff_t>(q * double(values.size() - 1));
-  std::nth_element(values.begin(), place, values.end());
-  return *place;
-}
-
-void run(tally::sync::Communicator& ranks, int rounds) {
-  tally::MetricCollection metrics = seven_metrics();
-  for (int i = 0; i < 10; ++i) {
-    metrics.update(at::randn({32, kClasses}).softmax(1),
-                   at::randint(kClasses, {32}, at::kLong));
+  void header() const {
+    if (silent || json) return;
+    std::printf("%-10s %5s %11s %9s %10s %10s %11s %11s %6s\n", "scenario",
+                "ranks", "collectives", "bytes", "gather p10", "gather p50",
+                "compute p10", "compute p50", "ratio");
   }
-  const std::int64_t bytes = tally::sync::Exchange::kSlotBytes;
+  void row(const char* scenario, int ranks, std::int64_t collectives,
+           std::int64_t bytes, const std::vector<double>& gathers,
+           const std::vector<double>& computes) const {
+    if (silent) return;
+    const double g10 = quantile(gathers, 0.1);
+    const double g50 = quantile(gathers, 0.5);
+    const double c10 = quantile(computes, 0.1);
+    const double c50 = quantile(computes, 0.5);
+    if (json) {
+      std::printf(
+          "{\"scenario\": \"%s\", \"ranks\": %d, \"collectives\": %lld, "
+          "\"bytes\": %lld, \"gather_p10_us\": %.1f, \"gather_p50_us\": %.1f, "
+          "\"p10_us\": %.1f, \"p50_us\": %.1f}\n",
+          scenario, ranks, static_cast<long long>(collectives),
+          static_cast<long long>(bytes), g10, g50, c10, c50);
+    } else {
+      std::printf("%-10s %5d %11lld %9lld %10.1f %10.1f %11.1f %11.1f %6.2f\n",
+                  scenario, ranks, static_cast<long long>(collectives),
+                  static_cast<long long>(bytes), g10, g50, c10, c50, c50 / g50);
+    }
+    std::fflush(stdout);
+  }
+};
+
+// Each round: one bare gather of as many bytes, then compute().
+template <class Metric>
+void measure(const char* scenario, Metric metric, Communicator& ranks,
+             int rounds, const Report& report) {
+  const auto state = static_cast<std::int64_t>(metric.serialize().size());
+  const std::int64_t bytes = std::max(state, tally::sync::Exchange::kSlotBytes);
   const at::Tensor own = at::zeros({bytes}, at::kByte);
   at::Tensor all = at::empty({bytes * ranks.size()}, at::kByte);
   std::vector<double> gathers;
   std::vector<double> computes;
   std::int64_t collectives = 0;
-  for (int round = -kWarmUp; round < rounds; ++round) {
+  for (int round = -rounds / 10; round < rounds; ++round) {
     const double gather = microseconds([&] { ranks.all_gather(own, all); });
     const std::int64_t before = ranks.collectives();
-    const double compute = microseconds([&] { metrics.compute(); });
+    const double compute = microseconds([&] { metric.compute(); });
     collectives = ranks.collectives() - before;
     if (round < 0) continue;
     gathers.push_back(gather);
     computes.push_back(compute);
   }
-  if (ranks.rank() != 0) return;
-  std::printf("%5s %12s %16s %16s %16s %16s %7s\n", "ranks", "collectives",
-              "gather p10 (us)", "gather p50 (us)", "compute p10 (us)",
-              "compute p50 (us)", "ratio");
-  std::printf("%5d %12lld %16.1f %16.1f %16.1f %16.1f %7.2f\n", ranks.size(),
-              static_cast<long long>(collectives), quantile(gathers, 0.1),
-              quantile(gathers, 0.5), quantile(computes, 0.1),
-              quantile(computes, 0.5),
-              quantile(computes, 0.5) / quantile(gathers, 0.5));
+  report.row(scenario, ranks.size(), collectives, bytes, gathers, computes);
+}
+
+// Which part of the time of a sync disappears behind steps that compute and
+// reduce a small tensor, as those of training do.
+void measure_overlap(Communicator& ranks, int rounds, const Report& report) {
+  constexpr int kSteps = 4;
+  tally::CatMetric metric = tally::benchmarks::rows(1, 1'000'000);
+  const at::Tensor matrix = at::ones({384, 384});
+  at::Tensor product = at::empty({384, 384});
+  at::Tensor gradient = at::zeros({16});
+  const auto steps = [&] {
+    for (int i = 0; i < kSteps; ++i) {
+      ranks.all_reduce(gradient, tally::sync::ReduceOp::kSum);
+      at::mm_out(product, matrix, matrix);
+    }
+  };
+  std::vector<double> syncs, works, both;
+  for (int round = -rounds / 10; round < rounds; ++round) {
+    const double sync = microseconds([&] { metric.sync_async().wait(); });
+    const double work = microseconds(steps);
+    const double overlapped = microseconds([&] {
+      auto pending = metric.sync_async();
+      steps();
+      pending.wait();
+    });
+    if (round < 0) continue;
+    syncs.push_back(sync);
+    works.push_back(work);
+    both.push_back(overlapped);
+  }
+  if (report.silent || report.json) return;
+  const double sync = quantile(syncs, 0.5);
+  const double work = quantile(works, 0.5);
+  const double overlapped = quantile(both, 0.5);
+  std::printf(
+      "\noverlap: sync %.0f us, steps %.0f us, together %.0f us: %.0f%% of the "
+      "sync hidden\n",
+      sync, work, overlapped, 100 * (sync + work - overlapped) / sync);
+}
+
+void run(Communicator& ranks, int rounds, Report report) {
+  report.silent = ranks.rank() != 0;
+  report.header();
+  namespace b = tally::benchmarks;
+  const int few = std::max(rounds / 20, 10);
+  measure("small", b::small_collection(), ranks, rounds, report);
+  measure("collection", b::large_collection(), ranks, rounds, report);
+  measure("rows", b::rows(1, 1'000'000), ranks, few, report);
+  measure("batches", b::rows(100, 32), ranks, rounds, report);
+  measure_overlap(ranks, few, report);
 }
 
 }  // namespace
 
-// sync_benchmark [ranks = 2] [rounds = 2000]
+// sync_benchmark [ranks = 2] [rounds = 1000] [--json]
 int main(int argc, char** argv) {
   const int ranks = argc > 1 ? std::atoi(argv[1]) : 2;
-  const int rounds = argc > 2 ? std::atoi(argv[2]) : 2000;
-  if (ranks < 2 || rounds < 1) {
-    std::fprintf(stderr, "usage: %s [ranks >= 2] [rounds >= 1]\n", argv[0]);
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 1000;
+  Report report;
+  report.json = argc > 3 && std::string_view(argv[3]) == "--json";
+  if (ranks < 2 || rounds < 10) {
+    std::fprintf(stderr, "usage: %s [ranks >= 2] [rounds >= 10] [--json]\n",
+                 argv[0]);
     return 2;
   }
   if (const auto status = tally::sync::launch_local(ranks, argc, argv)) {
     return *status;
   }
-  run(*tally::sync::init_from_env(), rounds);
+  run(*tally::sync::init_from_env(), rounds, report);
   return 0;
 }
