@@ -107,14 +107,16 @@ std::ostream& operator<<(std::ostream& out,
 ///
 /// Collective: every rank passes the same batch and parameters, of equal
 /// values, or all throw sync::SyncError kMismatch. What `loss` throws on one
-/// rank is thrown there, and kPeerFailed with its text on the others.
+/// rank is thrown there, and kPeerFailed with its text on the others. A module
+/// gives its parameters as `named_parameters().pairs()`.
 ///
 /// Example:
+///     losses::MetricLoss mse{MeanSquaredError()};
 ///     const auto report = losses::check_distributed_gradients(
-///         [&](const std::vector<at::Tensor>& batch) {
-///           return loss->forward(model->forward(batch[0]), batch[1]);
+///         [&](const std::vector<at::Tensor>& rows) {
+///           return mse->forward(model->forward(rows[0]), rows[1]);
 ///         },
-///         {x, y}, model->named_parameters().pairs());
+///         {x, y}, {{"weight", model->linear->weight}});
 ///     EXPECT_TRUE(report.exact()) << report;
 DistributedGradientReport check_distributed_gradients(
     const std::function<at::Tensor(const std::vector<at::Tensor>& batch)>& loss,

@@ -25,9 +25,10 @@ namespace tally::sync {
 /// (kLocal: exact when they are summed), both without communication in
 /// backward; kAllRanks is for losses that differ between ranks.
 ///
-/// Example, the entropy of how often codes are used:
-///     at::Tensor p = sync::average_over_ranks(probs.mean(0), probs.size(0));
-///     at::Tensor loss = p.mul(p.log()).sum();
+/// Example:
+///     at::Tensor use = scores.softmax(1);  // of codes, by this rank's samples
+///     at::Tensor mean = sync::average_over_ranks(use.mean(0), use.size(0));
+///     mean.mul(mean.log()).sum().backward();
 at::Tensor average_over_ranks(
     const at::Tensor& mean, double count,
     GradientFlow flow = GradientFlow::kReplicated,
