@@ -1,100 +1,27 @@
 #pragma once
 
-#include <tuple>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tally/metrics/metric.h"
+#include "tally/metrics/metric_traits.h"
 
 namespace tally {
-
-/// Options of a metric that has none.
-struct NoOptions {
-  void visit(OptionVisitor&) {}
-};
-
-namespace internal {
-
-template <class Accumulator, class = void>
-struct OptionsOf {
-  using type = NoOptions;
-};
-template <class Accumulator>
-struct OptionsOf<Accumulator, std::void_t<typename Accumulator::Options>> {
-  using type = typename Accumulator::Options;
-};
-
-template <class Function>
-struct ObserveInputs;
-template <class State, class Accumulator, class... Args>
-struct ObserveInputs<State (Accumulator::*)(Args...) const> {
-  using type = std::tuple<std::decay_t<Args>...>;
-};
-
-// An accumulator of inputs whose types it does not know has
-// observe_inputs(Inputs) instead of observe(...).
-template <class Accumulator, class = void>
-struct TakesAnyInputs : std::false_type {
-  using Tuple = typename ObserveInputs<decltype(&Accumulator::observe)>::type;
-};
-template <class Accumulator>
-struct TakesAnyInputs<
-    Accumulator,
-    std::void_t<decltype(std::declval<const Accumulator&>().observe_inputs(
-        std::declval<Inputs>()))>> : std::true_type {
-  using Tuple = std::tuple<>;
-};
-
-// An accumulator whose empty state depends on its options has identity().
-template <class Accumulator, class = void>
-struct HasIdentity : std::false_type {};
-template <class Accumulator>
-struct HasIdentity<
-    Accumulator,
-    std::void_t<decltype(std::declval<const Accumulator&>().identity())>>
-    : std::true_type {};
-
-template <class Options, class = void>
-struct HasValidate : std::false_type {};
-template <class Options>
-struct HasValidate<
-    Options, std::void_t<decltype(std::declval<const Options&>().validate(""))>>
-    : std::true_type {};
-
-template <class Accumulator, class = void>
-struct HasName : std::false_type {};
-template <class Accumulator>
-struct HasName<Accumulator, std::void_t<decltype(Accumulator::kName)>>
-    : std::true_type {};
-
-template <class Void, class Accumulator, class... Args>
-struct IsObservableImpl : std::false_type {};
-template <class Accumulator, class... Args>
-struct IsObservableImpl<
-    std::void_t<decltype(std::declval<const Accumulator&>().observe(
-        std::declval<const Args&>()...))>,
-    Accumulator, Args...> : std::true_type {};
-template <class Accumulator, class... Args>
-using IsObservable = IsObservableImpl<void, Accumulator, Args...>;
-
-[[noreturn]] void refuse_input_count(const char* metric, std::size_t least,
-                                     std::size_t most, std::size_t got);
-[[noreturn]] void refuse_input_type(const char* metric, std::size_t index,
-                                    const std::type_info& expected,
-                                    const std::type_info& got);
-std::string type_name(const std::type_info& type);
-
-}  // namespace internal
 
 /// A metric with its types: the class that metrics derive from.
 ///
 /// `Accumulator` turns a batch into a state and is shared by every metric that
 /// evaluates the same state:
 ///     struct AbsoluteError {
-///       struct State { Number sum; std::int64_t total = 0;
-///                      void fields(Fields& f) { f("sum", sum)("total", total);
-///                      } };
-///       State observe(const at::Tensor& preds, const at::Tensor& target)
-///       const;
+///       struct State {
+///         Number sum;
+///         std::int64_t total = 0;
+///         void fields(Fields& f) { f("sum", sum)("total", total); }
+///       };
+///       State observe(const at::Tensor& preds,
+///                     const at::Tensor& target) const;
 ///     };
 /// It is made from the metric's options and MetricOptions, from the options
 /// alone, or from nothing, whichever it takes; `kName`, if it has one, stands
@@ -127,10 +54,13 @@ class MetricOf : public Metric {
                     MetricOptions metric_options = MetricOptions())
       : Metric(std::move(metric_options)),
         options_(checked(std::move(options))),
-        accumulator_(make_accumulator(options_, this->metric_options())) {
+        accumulator_(internal::make_accumulator<Accumulator>(
+            options_, this->metric_options())) {
     accumulation_.add_group(
-        Derived::kName, key_of(options_, this->metric_options()),
-        identity_of(accumulator_), this->metric_options().compute_on_cpu());
+        Derived::kName,
+        internal::state_key_of<Accumulator>(options_, this->metric_options()),
+        internal::identity_of(accumulator_),
+        this->metric_options().compute_on_cpu());
   }
 
   const Options& options() const { return options_; }
@@ -252,17 +182,21 @@ class MetricOf : public Metric {
   }
   void set_metric_options(MetricOptions options) override {
     const internal::Accumulation::Use use(accumulation_);
-    Accumulator accumulator = make_accumulator(options_, options);
+    Accumulator accumulator =
+        internal::make_accumulator<Accumulator>(options_, options);
     accumulation_.set_options(std::move(options));
     accumulator_ = std::move(accumulator);
-    accumulation_.group().key = key_of(options_, metric_options());
+    accumulation_.group().key =
+        internal::state_key_of<Accumulator>(options_, metric_options());
     accumulation_.group().on_cpu = metric_options().compute_on_cpu();
   }
   void observe_into(AnyState& fresh, Inputs inputs) const override {
     if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
       fresh.get<State>() = accumulator_.observe_inputs(inputs);
     } else {
-      observe_some<std::tuple_size_v<Tuple>>(fresh, inputs);
+      fresh.get<State>() = internal::ObserveCall<Accumulator>::call(
+          Derived::kName, inputs,
+          [this](const auto&... args) { return observe(args...); });
     }
   }
   void evaluate_into(const AnyState& state, const std::string& name,
@@ -277,8 +211,6 @@ class MetricOf : public Metric {
   MetricOf& operator=(MetricOf&&) noexcept = default;
 
  private:
-  using Tuple = typename internal::TakesAnyInputs<Accumulator>::Tuple;
-
   const Derived& derived() const { return static_cast<const Derived&>(*this); }
 
   static Options checked(Options options) {
@@ -286,39 +218,6 @@ class MetricOf : public Metric {
       options.validate(Derived::kName);
     }
     return options;
-  }
-
-  static Accumulator make_accumulator(const Options& options,
-                                      const MetricOptions& metric_options) {
-    if constexpr (std::is_constructible_v<Accumulator, const Options&,
-                                          const MetricOptions&>) {
-      return Accumulator(options, metric_options);
-    } else if constexpr (std::is_constructible_v<Accumulator, const Options&>) {
-      return Accumulator(options);
-    } else {
-      return Accumulator();
-    }
-  }
-
-  static AnyState identity_of(const Accumulator& accumulator) {
-    if constexpr (internal::HasIdentity<Accumulator>::value) {
-      return AnyState::of(accumulator.identity());
-    } else {
-      (void)accumulator;
-      return AnyState(state_ops<State>());
-    }
-  }
-
-  static std::string key_of(const Options& options,
-                            const MetricOptions& metric_options) {
-    std::string name;
-    if constexpr (internal::HasName<Accumulator>::value) {
-      name = Accumulator::kName;
-    } else {
-      name = internal::type_name(typeid(Accumulator));
-    }
-    return name + "(" + options_state_key(options) + "; " +
-           options_state_key(metric_options) + ")";
   }
 
   template <class... Args>
@@ -366,55 +265,6 @@ class MetricOf : public Metric {
       const char* dot = name.empty() || part.empty() ? "" : ".";
       results.add(name + dot + part, *value);
     }
-  }
-
-  // Calls observe() with as many inputs as there are, if it takes so many.
-  template <std::size_t kCount>
-  void observe_some(AnyState& fresh, Inputs inputs) const {
-    if constexpr (callable(std::make_index_sequence<kCount>())) {
-      if (inputs.size() == kCount) {
-        call(fresh, inputs, std::make_index_sequence<kCount>());
-        return;
-      }
-    }
-    if constexpr (kCount > 0) {
-      observe_some<kCount - 1>(fresh, inputs);
-    } else {
-      internal::refuse_input_count(Derived::kName, least_inputs<0>(),
-                                   std::tuple_size_v<Tuple>, inputs.size());
-    }
-  }
-
-  template <std::size_t kCount>
-  static constexpr std::size_t least_inputs() {
-    if constexpr (callable(std::make_index_sequence<kCount>())) {
-      return kCount;
-    } else {
-      return least_inputs<kCount + 1>();
-    }
-  }
-
-  template <std::size_t... kIndex>
-  static constexpr bool callable(std::index_sequence<kIndex...>) {
-    return internal::IsObservable<
-        Accumulator, std::tuple_element_t<kIndex, Tuple>...>::value;
-  }
-
-  template <std::size_t... kIndex>
-  void call(AnyState& fresh, Inputs inputs,
-            std::index_sequence<kIndex...>) const {
-    fresh.get<State>() =
-        observe(input<std::tuple_element_t<kIndex, Tuple>>(inputs, kIndex)...);
-  }
-
-  template <class T>
-  static const T& input(Inputs inputs, std::size_t index) {
-    const T* value = inputs[index].template as<T>();
-    if (!value) {
-      internal::refuse_input_type(Derived::kName, index, typeid(T),
-                                  inputs[index].type());
-    }
-    return *value;
   }
 
   Options options_;

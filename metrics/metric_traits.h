@@ -1,0 +1,197 @@
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+#include "tally/metrics/metric.h"
+
+/// What MetricOf finds out about an accumulator and its options.
+namespace tally {
+
+/// Options of a metric that has none.
+struct NoOptions {
+  void visit(OptionVisitor&) {}
+};
+
+namespace internal {
+
+template <class Accumulator, class = void>
+struct OptionsOf {
+  using type = NoOptions;
+};
+template <class Accumulator>
+struct OptionsOf<Accumulator, std::void_t<typename Accumulator::Options>> {
+  using type = typename Accumulator::Options;
+};
+
+template <class Function>
+struct ObserveInputs;
+template <class State, class Accumulator, class... Args>
+struct ObserveInputs<State (Accumulator::*)(Args...) const> {
+  using type = std::tuple<std::decay_t<Args>...>;
+};
+
+// An accumulator of inputs whose types it does not know has
+// observe_inputs(Inputs) instead of observe(...).
+template <class Accumulator, class = void>
+struct TakesAnyInputs : std::false_type {
+  using Tuple = typename ObserveInputs<decltype(&Accumulator::observe)>::type;
+};
+template <class Accumulator>
+struct TakesAnyInputs<
+    Accumulator,
+    std::void_t<decltype(std::declval<const Accumulator&>().observe_inputs(
+        std::declval<Inputs>()))>> : std::true_type {
+  using Tuple = std::tuple<>;
+};
+
+// An accumulator whose empty state depends on its options has identity().
+template <class Accumulator, class = void>
+struct HasIdentity : std::false_type {};
+template <class Accumulator>
+struct HasIdentity<
+    Accumulator,
+    std::void_t<decltype(std::declval<const Accumulator&>().identity())>>
+    : std::true_type {};
+
+template <class Options, class = void>
+struct HasValidate : std::false_type {};
+template <class Options>
+struct HasValidate<
+    Options, std::void_t<decltype(std::declval<const Options&>().validate(""))>>
+    : std::true_type {};
+
+template <class Accumulator, class = void>
+struct HasName : std::false_type {};
+template <class Accumulator>
+struct HasName<Accumulator, std::void_t<decltype(Accumulator::kName)>>
+    : std::true_type {};
+
+template <class Void, class Accumulator, class... Args>
+struct IsObservableImpl : std::false_type {};
+template <class Accumulator, class... Args>
+struct IsObservableImpl<
+    std::void_t<decltype(std::declval<const Accumulator&>().observe(
+        std::declval<const Args&>()...))>,
+    Accumulator, Args...> : std::true_type {};
+template <class Accumulator, class... Args>
+using IsObservable = IsObservableImpl<void, Accumulator, Args...>;
+
+[[noreturn]] void refuse_input_count(const char* metric, std::size_t least,
+                                     std::size_t most, std::size_t got);
+[[noreturn]] void refuse_input_type(const char* metric, std::size_t index,
+                                    const std::type_info& expected,
+                                    const std::type_info& got);
+std::string type_name(const std::type_info& type);
+
+/// From options and MetricOptions, from options, or from nothing, whichever it
+/// takes.
+template <class Accumulator, class Options>
+Accumulator make_accumulator(const Options& options,
+                             const MetricOptions& metric_options) {
+  if constexpr (std::is_constructible_v<Accumulator, const Options&,
+                                        const MetricOptions&>) {
+    return Accumulator(options, metric_options);
+  } else if constexpr (std::is_constructible_v<Accumulator, const Options&>) {
+    return Accumulator(options);
+  } else {
+    return Accumulator();
+  }
+}
+
+template <class Accumulator>
+AnyState identity_of(const Accumulator& accumulator) {
+  if constexpr (HasIdentity<Accumulator>::value) {
+    return AnyState::of(accumulator.identity());
+  } else {
+    (void)accumulator;
+    return AnyState(state_ops<typename Accumulator::State>());
+  }
+}
+
+/// Equal for metrics that accumulate the same state from the same inputs.
+template <class Accumulator, class Options>
+std::string state_key_of(const Options& options,
+                         const MetricOptions& metric_options) {
+  std::string name;
+  if constexpr (HasName<Accumulator>::value) {
+    name = Accumulator::kName;
+  } else {
+    name = type_name(typeid(Accumulator));
+  }
+  return name + "(" + options_state_key(options) + "; " +
+         options_state_key(metric_options) + ")";
+}
+
+/// Calls observe() with inputs whose types are known at run time only.
+template <class Accumulator>
+class ObserveCall {
+ public:
+  /// `observe(inputs...)` with as many inputs as there are. Throws
+  /// c10::ValueError if it does not take so many, c10::TypeError for an input
+  /// of another type.
+  template <class Observe>
+  static typename Accumulator::State call(const char* metric, Inputs inputs,
+                                          const Observe& observe) {
+    return call_with<std::tuple_size_v<Tuple>>(metric, inputs, observe);
+  }
+
+ private:
+  using Tuple = typename TakesAnyInputs<Accumulator>::Tuple;
+
+  template <std::size_t kCount, class Observe>
+  static typename Accumulator::State call_with(const char* metric,
+                                               Inputs inputs,
+                                               const Observe& observe) {
+    constexpr auto indexes = std::make_index_sequence<kCount>();
+    if constexpr (callable(indexes)) {
+      if (inputs.size() == kCount) {
+        return unpack(metric, inputs, observe, indexes);
+      }
+    }
+    if constexpr (kCount > 0) {
+      return call_with<kCount - 1>(metric, inputs, observe);
+    } else {
+      refuse_input_count(metric, least_inputs<0>(), std::tuple_size_v<Tuple>,
+                         inputs.size());
+    }
+  }
+
+  template <std::size_t kCount>
+  static constexpr std::size_t least_inputs() {
+    if constexpr (callable(std::make_index_sequence<kCount>())) {
+      return kCount;
+    } else {
+      return least_inputs<kCount + 1>();
+    }
+  }
+
+  template <std::size_t... kIndex>
+  static constexpr bool callable(std::index_sequence<kIndex...>) {
+    return IsObservable<Accumulator,
+                        std::tuple_element_t<kIndex, Tuple>...>::value;
+  }
+
+  template <class Observe, std::size_t... kIndex>
+  static typename Accumulator::State unpack(const char* metric, Inputs inputs,
+                                            const Observe& observe,
+                                            std::index_sequence<kIndex...>) {
+    return observe(
+        input<std::tuple_element_t<kIndex, Tuple>>(metric, inputs, kIndex)...);
+  }
+
+  template <class T>
+  static const T& input(const char* metric, Inputs inputs, std::size_t index) {
+    const T* value = inputs[index].template as<T>();
+    if (!value) {
+      refuse_input_type(metric, index, typeid(T), inputs[index].type());
+    }
+    return *value;
+  }
+};
+
+}  // namespace internal
+}  // namespace tally

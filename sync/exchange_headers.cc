@@ -1,0 +1,174 @@
+#include "tally/sync/exchange_headers.h"
+
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+namespace tally::sync::internal {
+namespace {
+
+const char* kind_name(std::uint16_t kind) {
+  switch (static_cast<ExchangeKind>(kind)) {
+    case ExchangeKind::kCollective:
+      return "a collective on tensors";
+    case ExchangeKind::kStates:
+      return "a sync of metrics";
+    case ExchangeKind::kBackward:
+      return "a backward pass";
+    case ExchangeKind::kGradients:
+      return "average_gradients";
+  }
+  return "an unknown call";
+}
+
+// Every rank's block of `block` bytes, one after the other, on the CPU.
+at::Tensor gather_blocks(Communicator& communicator, std::string_view own,
+                         std::int64_t block, Timeout timeout) {
+  at::Tensor output =
+      bytes_on(communicator.device(), communicator.size() * block);
+  communicator.all_gather(padded(own, block).to(communicator.device()), output,
+                          timeout);
+  return output.cpu();
+}
+
+}  // namespace
+
+at::Tensor padded(std::string_view bytes, std::int64_t size) {
+  at::Tensor block = bytes_on(at::kCPU, size);
+  std::memcpy(chars(block), bytes.data(), bytes.size());
+  std::memset(chars(block) + bytes.size(), 0, size - bytes.size());
+  return block;
+}
+
+Headers::Headers(Communicator& communicator, const Contribution& own,
+                 const at::Tensor& slots, Timeout timeout)
+    : communicator_(communicator),
+      own_(own),
+      slots_(slots),
+      timeout_(timeout),
+      headers_(communicator.size()) {
+  for (int r = 0; r < ranks(); ++r) {
+    std::memcpy(&headers_[r], slot(r), sizeof(Header));
+  }
+}
+
+std::int64_t Headers::longest_payload() const {
+  std::int64_t most = 0;
+  for (const Header& h : headers_) most = std::max(most, h.payload_bytes);
+  return most;
+}
+
+void Headers::check() const {
+  const Header& first = headers_.front();
+  const bool alike = all([&](const Header& h) {
+    return h.magic == kMagic && h.protocol == first.protocol &&
+           h.sequence == first.sequence && h.kind == first.kind &&
+           h.fingerprint == first.fingerprint && !h.failed;
+  });
+  if (alike) return;
+  require_equal("speak different protocols", [](const Header& h) {
+    return h.magic == kMagic ? std::to_string(h.protocol) : "not Tally's";
+  });
+  if (!differing([](const Header& h) {
+         return std::to_string(h.sequence);
+       }).empty()) {
+    // All go on from the same number, so that the group stays usable.
+    std::int64_t latest = 0;
+    for (const Header& h : headers_) latest = std::max(latest, h.sequence);
+    next_sequence_ = latest + 1;
+    require_equal("are at different syncs (one has synchronised more often)",
+                  [](const Header& h) { return std::to_string(h.sequence); });
+  }
+  std::vector<int> failed;
+  for (int r = 0; r < ranks(); ++r) {
+    if (headers_[r].failed) failed.push_back(r);
+  }
+  if (!failed.empty()) {
+    if (headers_[communicator_.rank()].failed) return;
+    std::ostringstream text;
+    for (int r : failed) {
+      text << (r == failed.front() ? "" : "; ") << "rank " << r
+           << " failed: " << eager_payload(r);
+    }
+    fail(SyncErrorCode::kPeerFailed, text.str(), failed);
+  }
+  require_equal("are in different calls",
+                [](const Header& h) { return kind_name(h.kind); });
+  const std::vector<int> others =
+      differing([](const Header& h) { return std::to_string(h.fingerprint); });
+  if (!others.empty()) explain_schemas(others);
+}
+
+std::vector<int> Headers::differing(Text text) const {
+  std::vector<int> others;
+  for (int r = 1; r < ranks(); ++r) {
+    if (text(headers_[r]) != text(headers_[0])) others.push_back(r);
+  }
+  return others;
+}
+
+void Headers::require_equal(const char* complaint, Text text) const {
+  std::vector<int> others = differing(text);
+  if (others.empty()) return;
+  fail(SyncErrorCode::kMismatch,
+       std::string("the ranks ") + complaint + ": " +
+           by_rank([&](int r) { return text(headers_[r]); }),
+       std::move(others));
+}
+
+std::string Headers::by_rank(c10::function_ref<std::string(int)> text) const {
+  std::ostringstream out;
+  for (int r = 0; r < ranks(); ++r) {
+    out << (r == 0 ? "rank " : ", rank ") << r << ": " << text(r);
+  }
+  return out.str();
+}
+
+// The fingerprints differ: the ranks show each other their schemas, first
+// how long they are, to say which item it is.
+void Headers::explain_schemas(std::vector<int> others) const {
+  const std::string own = own_.schema();
+  const auto length = static_cast<std::int64_t>(own.size());
+  const at::Tensor lengths = gather_blocks(
+      communicator_, {reinterpret_cast<const char*>(&length), sizeof(length)},
+      sizeof(length), timeout_);
+  const auto* length_of = reinterpret_cast<const std::int64_t*>(chars(lengths));
+  const std::int64_t block = *std::max_element(length_of, length_of + ranks());
+  const at::Tensor texts = gather_blocks(communicator_, own, block, timeout_);
+  std::vector<std::vector<std::string>> items(ranks());
+  size_t count = 0;
+  for (int r = 0; r < ranks(); ++r) {
+    std::istringstream text(
+        std::string(chars(texts) + r * block, length_of[r]));
+    for (std::string line; std::getline(text, line);) {
+      items[r].push_back(line);
+    }
+    count = std::max(count, items[r].size());
+  }
+  for (auto& list : items) list.resize(count, "nothing");
+  size_t item = 0;
+  while (item + 1 < count &&
+         std::all_of(items.begin(), items.end(), [&](const auto& list) {
+           return list[item] == items[0][item];
+         })) {
+    ++item;
+  }
+  const auto text = [&](int r) { return items[r][item]; };
+  fail(SyncErrorCode::kMismatch,
+       "the ranks synchronise different things: " + by_rank(text),
+       std::move(others), text(communicator_.rank()));
+}
+
+void Headers::fail(SyncErrorCode code, const std::string& message,
+                   std::vector<int> peers, std::string state) const {
+  SyncErrorDetails details;
+  details.metric = std::string(own_.label);
+  details.state = std::move(state);
+  details.rank = communicator_.rank();
+  details.peers = std::move(peers);
+  details.sequence = headers_[communicator_.rank()].sequence;
+  details.phase = "header";
+  throw SyncError(code, message, std::move(details));
+}
+
+}  // namespace tally::sync::internal
