@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "tally/tests/testing/process_ranks.h"
@@ -152,6 +154,28 @@ TEST(InitTest, DuplicateRankIsAMismatch) {
     EXPECT_EQ(result.exit_code, ProcessRanks::kSyncError);
     EXPECT_THAT(result.output, HasSubstr("two processes have rank 0"));
   }
+}
+
+TEST(InitTest, AStoreOfAnEarlierGroupIsAMismatch) {
+  const std::string path = ::testing::TempDir() + "/tally_stale_store";
+  ProcessRanksOptions options;
+  options.environment = [&](int rank) -> std::vector<std::string> {
+    if (rank == 0) {
+      // What a group leaves that was killed.
+      std::remove(path.c_str());
+      c10d::FileStore(path, 3).add("tally/claimed/0", 1);
+    }
+    return {"TALLY_STORE=" + path};
+  };
+  ProcessRanks ranks(
+      2, [](const ProcessRank&) { init_from_env(within(seconds(15))); },
+      options);
+  for (const auto& result : ranks.join()) {
+    EXPECT_EQ(result.exit_code, ProcessRanks::kSyncError);
+    EXPECT_THAT(result.output, HasSubstr("kMismatch"));
+    EXPECT_THAT(result.output, HasSubstr("an earlier group used this store"));
+  }
+  std::remove(path.c_str());
 }
 
 TEST(InitTest, NonsenseIsAValueErrorBeforeTheNetwork) {
