@@ -155,6 +155,7 @@ TEST_P(AverageGradientsTest, DifferentParametersAreAMismatchEverywhere) {
           } catch (const SyncError& error) {
             EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
             EXPECT_EQ(error.details().peers, std::vector<int>{1});
+            EXPECT_THAT(error.message(), HasSubstr("rank 1: parameter 1: "));
           }
           EXPECT_TRUE(p.grad().equal(at::full({2}, 5.0)));
           average_gradients({p}, group);  // the group is still good
