@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -11,12 +12,13 @@
 namespace tally::sync::internal {
 namespace {
 
-// From here on a sum is reduced instead of gathered.
-constexpr std::int64_t kReducedBytes = std::int64_t{1} << 20;
+// A sum that gathered would take so much of a rank's memory is reduced, unless
+// it is so small that a collective of its own costs more.
+constexpr std::int64_t kMostGatheredBytes = std::int64_t{2} << 20;
+constexpr std::int64_t kLeastReducedBytes = std::int64_t{64} << 10;
 
-// A sum so large that W copies of it cost more than reducing it: it is left
-// out of the payload.
-bool is_large_sum(const AnyState& state, const Field& field) {
+bool is_large_sum(const AnyState& state, const Field& field,
+                  std::int64_t reduced_bytes) {
   if (state.ops().merge_from || field.kind != Field::Kind::kTensor ||
       field.merge != Merge::kSum || !field.as_tensor().defined()) {
     return false;
@@ -24,7 +26,7 @@ bool is_large_sum(const AnyState& state, const Field& field) {
   const at::Tensor& tensor = field.as_tensor();
   const at::ScalarType dtype = tensor.scalar_type();
   return tensor.layout() == at::kStrided &&
-         static_cast<std::int64_t>(tensor.nbytes()) >= kReducedBytes &&
+         static_cast<std::int64_t>(tensor.nbytes()) >= reduced_bytes &&
          (dtype == at::kLong || dtype == at::kDouble || dtype == at::kFloat);
 }
 
@@ -50,11 +52,15 @@ c10::Device device_of(const SyncItem& item) {
 
 }  // namespace
 
+std::int64_t reduced_bytes(int ranks) {
+  return std::max(kLeastReducedBytes, kMostGatheredBytes / ranks);
+}
+
 // The payload: for each state its update count, which fields were left out,
 // and its fields. One that was left out is an empty tensor that tells dtype and
 // sizes, behind an additional dimension of size 0.
 std::string encode_states(const std::vector<SyncItem>& items,
-                          bool reduce_large) {
+                          std::optional<std::int64_t> reduced_bytes) {
   std::string bytes;
   Encoder encoder(bytes);
   for (const SyncItem& item : items) {
@@ -62,8 +68,8 @@ std::string encode_states(const std::vector<SyncItem>& items,
     AnyState state = item.state;
     const Fields fields = state.fields();
     std::int64_t left_out = 0;
-    for (size_t f = 0; reduce_large && f < fields.size(); ++f) {
-      if (!is_large_sum(state, fields[f])) continue;
+    for (size_t f = 0; reduced_bytes && f < fields.size(); ++f) {
+      if (!is_large_sum(state, fields[f], *reduced_bytes)) continue;
       TORCH_CHECK_VALUE(f < 63, item.label, ": expected large sums among the ",
                         "first 63 fields, got field ", f);
       left_out |= std::int64_t{1} << f;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,12 @@ namespace tally::sync::internal {
 
 using States = std::vector<AnyState>;
 
-/// This rank's payload. With `reduce_large`, sums from 1 MB on are left out,
-/// for GatheredStates::reduce_large.
+/// The bytes from which on a sum is reduced instead of gathered.
+std::int64_t reduced_bytes(int ranks);
+/// This rank's payload. Sums of `reduced_bytes` or more are left out, for
+/// GatheredStates::reduce_large; none is if that is empty.
 std::string encode_states(const std::vector<SyncItem>& items,
-                          bool reduce_large);
+                          std::optional<std::int64_t> reduced_bytes);
 
 /// The states of every rank. Refers to the items and the communicator.
 class GatheredStates {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "tally/sync/exchange.h"
@@ -40,13 +41,14 @@ class Prepared {
   // Throws, after it has told the other ranks, if the states cannot be encoded.
   Prepared(const std::vector<SyncItem>& items,
            const std::shared_ptr<Communicator>& communicator,
-           const SyncOptions& options, bool graph, bool reduce_large)
+           const SyncOptions& options, bool graph,
+           std::optional<std::int64_t> reduced_bytes)
       : schema_(schema_of(items)) {
     for (const SyncItem& item : items) {
       label_ += (label_.empty() ? "" : ", ") + item.label;
     }
     try {
-      payload_ = internal::encode_states(items, reduce_large);
+      payload_ = internal::encode_states(items, reduced_bytes);
     } catch (const std::exception& error) {
       report_failure(label_, describe(error), communicator, options.timeout);
       throw;
@@ -95,8 +97,11 @@ SyncResult sync_states(const std::vector<SyncItem>& items,
                        const SyncOptions& options) {
   const bool graph = options.flow != GradientFlow::kDetached &&
                      at::GradMode::is_enabled() && any_graph(items);
-  const Prepared own(items, communicator, options, graph,
-                     /*reduce_large=*/options.flow == GradientFlow::kDetached);
+  std::optional<std::int64_t> reduced_bytes;
+  if (options.flow == GradientFlow::kDetached) {
+    reduced_bytes = internal::reduced_bytes(communicator->size());
+  }
+  const Prepared own(items, communicator, options, graph, reduced_bytes);
   const Contributions all =
       Exchange::run(*communicator, own.contribution(), options.timeout);
   if (all.payloads_skipped) return all_cached();
@@ -131,7 +136,7 @@ struct PendingSync::Parts {
       : items(std::move(list)),
         communicator(std::move(ranks)),
         prepared(items, communicator, options, /*graph=*/false,
-                 /*reduce_large=*/false),
+                 /*reduced_bytes=*/std::nullopt),
         exchange(Exchange::start(*communicator, prepared.contribution(),
                                  options.timeout)) {}
 

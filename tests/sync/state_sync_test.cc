@@ -155,6 +155,23 @@ TEST(StateSyncTest, LargeSumsAreBitEqualOnAllRanks) {
   });
 }
 
+TEST(StateSyncTest, SumsAreReducedFromFewerBytesOnMoreRanks) {
+  for (const int ranks : {2, 4}) {
+    run_thread_ranks(ranks, [](const auto& communicator) {
+      State state;
+      state.totals = at::ones({65536}, at::kDouble);
+      state.rows = Rows(at::zeros({1000}, at::kDouble));
+      const auto before = communicator->collectives();
+      const SyncResult result = sync({item(state)}, communicator);
+      EXPECT_EQ(communicator->collectives() - before,
+                communicator->size() == 2 ? 2 : 3);
+      const at::Tensor& totals = result.states.front().get<State>().totals;
+      EXPECT_TRUE(
+          totals.equal(at::full({65536}, communicator->size(), at::kDouble)));
+    });
+  }
+}
+
 TEST(StateSyncTest, NothingIsMergedIfAllRanksHaveAValue) {
   run_thread_ranks(2, [](const auto& communicator) {
     SyncOptions options;
