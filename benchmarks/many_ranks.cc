@@ -94,16 +94,20 @@ double memory(const std::string& what) {
   return 0;
 }
 
-template <class Metric>
-void measure(const char* name, const Metric& original, int ranks) {
+void measure(const char* name, const tally::MetricCollection& original,
+             int ranks, bool in_background = false) {
   auto replay = std::make_shared<Replay>(ranks);
-  Metric metric = original.clone();
+  tally::MetricCollection metrics = original.clone();
   const tally::sync::CommunicatorGuard guard(replay);
   malloc_trim(0);
   reset_peak();
   const double before = memory("VmRSS:");
   const double start = cpu_seconds();
-  metric.compute();
+  if (in_background) {
+    metrics.sync_async().wait();
+  } else {
+    metrics.compute();
+  }
   const double cpu = cpu_seconds() - start;
   std::printf("%-22s %5d %11lld %12.3f %9.1f %9.2f\n", name, ranks,
               static_cast<long long>(replay->collectives()),
@@ -126,14 +130,16 @@ int main() {
   // What is freed goes back to the system, so that peaks count from there.
   mallopt(M_MMAP_THRESHOLD, 64 << 10);
   const auto collection = tally::benchmarks::large_collection();
-  const auto gathered = confusion(256);
-  const auto reduced = confusion(1000);
+  const auto half_megabyte = confusion(256);
+  const auto large = confusion(1000);
   std::printf("%-22s %5s %11s %12s %9s %9s\n", "scenario", "ranks",
               "collectives", "sent (MB)", "peak (MB)", "CPU (ms)");
   for (const int ranks : {8, 64, 1024}) {
     measure("collection", collection, ranks);
-    measure("confusion, 256", gathered, ranks);
-    measure("confusion, 1000", reduced, ranks);
+    // In the background everything is gathered.
+    measure("256 classes, gathered", half_megabyte, ranks, true);
+    measure("256 classes", half_megabyte, ranks);
+    measure("1000 classes", large, ranks);
   }
   return 0;
 }
