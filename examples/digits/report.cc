@@ -19,8 +19,8 @@ std::string format(const char* pattern, Args... args) {
 }
 
 Json to_json(double number) {
-  if (std::isnan(number)) return "nan";
-  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
   return number;
 }
 

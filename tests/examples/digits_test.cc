@@ -176,8 +176,8 @@ TEST(DigitsTest, EndsWhenARankIsKilled) {
 
 TEST(DigitsTest, WritesWhatIsNotANumber) {
   const Json json = train({"--epochs=1", "--lr=1e300"});
-  EXPECT_EQ(json["loss"].back(), "nan");
-  EXPECT_EQ(json["metrics"]["log_loss"], "nan");
+  EXPECT_EQ(json["loss"].back(), "NaN");
+  EXPECT_EQ(json["metrics"]["log_loss"], "NaN");
 }
 
 struct BadCall {
