@@ -117,7 +117,8 @@ int main(int argc, char** argv) {
     run_rank(images, options);
     return 0;
   } catch (const std::exception& error) {
-    std::cerr << who() << ": " << tally::sync::describe(error) << std::endl;
+    // In one piece: other ranks write to the same terminal.
+    std::cerr << who() + ": " + tally::sync::describe(error) + "\n";
     return kFailed;
   }
 }

@@ -161,9 +161,11 @@ TEST(InitTest, AStoreOfAnEarlierGroupIsAMismatch) {
   ProcessRanksOptions options;
   options.environment = [&](int rank) -> std::vector<std::string> {
     if (rank == 0) {
-      // What a group leaves that was killed.
+      // What a group leaves that was killed: never destroyed, the store counts
+      // nobody as finished.
       std::remove(path.c_str());
-      c10d::FileStore(path, 3).add("tally/claimed/0", 1);
+      static auto* const killed = new c10d::FileStore(path, 2);
+      killed->add("tally/claimed/0", 1);
     }
     return {"TALLY_STORE=" + path};
   };
