@@ -20,6 +20,42 @@ void check_class_scores(const at::Tensor& preds, const at::Tensor& target,
                     " and ", target.sizes());
 }
 
+bool is_label_type(at::ScalarType type) {
+  return type == at::kBool || type == at::kByte || type == at::kChar ||
+         type == at::kShort || type == at::kInt || type == at::kLong;
+}
+
+bool is_score_type(at::ScalarType type) {
+  return type == at::kFloat || type == at::kDouble || type == at::kHalf ||
+         type == at::kBFloat16;
+}
+
+void check_label_type(const char* input, const at::Tensor& labels,
+                      std::int64_t num_classes) {
+  TORCH_CHECK_TYPE(is_label_type(labels.scalar_type()), "expected labels of ",
+                   "dtype bool, uint8, int8, int16, int32 or int64 in ", input,
+                   ", got ", labels.scalar_type());
+  TORCH_CHECK_TYPE(labels.scalar_type() != at::kBool || num_classes == 2,
+                   "expected labels of an integer dtype in ", input, " for ",
+                   num_classes, " classes, got bool, which is for 2");
+}
+
+void check_dense(const char* input, const at::Tensor& tensor) {
+  TORCH_CHECK_TYPE(tensor.layout() == at::kStrided, "expected a dense tensor ",
+                   "as ", input, ", got layout ", tensor.layout());
+}
+
+at::Tensor dense(const at::Tensor& tensor) {
+  return tensor.is_neg() ? tensor.resolve_neg().contiguous()
+                         : tensor.contiguous();
+}
+
+void refuse_predicted_label(std::int64_t value, std::int64_t position,
+                            std::int64_t num_classes) {
+  TORCH_CHECK_INDEX(false, "expected preds in [0, ", num_classes, "), got ",
+                    value, " at position ", position);
+}
+
 void refuse_label(std::int64_t value, std::int64_t position,
                   std::int64_t num_classes,
                   std::optional<std::int64_t> ignore_index) {

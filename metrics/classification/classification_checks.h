@@ -14,6 +14,23 @@ namespace tally::internal {
 void check_class_scores(const at::Tensor& preds, const at::Tensor& target,
                         std::int64_t num_classes);
 
+/// Labels are bool or integers of up to 64 bits with a sign, or uint8.
+bool is_label_type(at::ScalarType type);
+/// Scores are float, double, half or bfloat16.
+bool is_score_type(at::ScalarType type);
+/// c10::TypeError unless labels; bool is for 2 classes.
+void check_label_type(const char* input, const at::Tensor& labels,
+                      std::int64_t num_classes);
+/// c10::TypeError unless the tensor is dense.
+void check_dense(const char* input, const at::Tensor& tensor);
+/// In memory of its own order, every bit of which means what it says.
+at::Tensor dense(const at::Tensor& tensor);
+
+/// c10::IndexError: `value` is no class in [0, num_classes), as preds.
+[[noreturn]] void refuse_predicted_label(std::int64_t value,
+                                         std::int64_t position,
+                                         std::int64_t num_classes);
+
 /// c10::IndexError: `value` is neither in [0, num_classes) nor ignored.
 [[noreturn]] void refuse_label(std::int64_t value, std::int64_t position,
                                std::int64_t num_classes,

@@ -10,40 +10,9 @@
 namespace tally::internal {
 namespace {
 
-bool is_label_type(at::ScalarType type) {
-  return type == at::kBool || type == at::kByte || type == at::kChar ||
-         type == at::kShort || type == at::kInt || type == at::kLong;
-}
-
-bool is_score_type(at::ScalarType type) {
-  return type == at::kFloat || type == at::kDouble || type == at::kHalf ||
-         type == at::kBFloat16;
-}
-
-void check_labels(const char* input, const at::Tensor& labels,
-                  std::int64_t num_classes) {
-  TORCH_CHECK_TYPE(is_label_type(labels.scalar_type()), "expected labels of ",
-                   "dtype bool, uint8, int8, int16, int32 or int64 in ", input,
-                   ", got ", labels.scalar_type());
-  TORCH_CHECK_TYPE(labels.scalar_type() != at::kBool || num_classes == 2,
-                   "expected labels of an integer dtype in ", input, " for ",
-                   num_classes, " classes, got bool, which is for 2");
-}
-
-// In memory of its own order, every bit of which means what it says.
-at::Tensor dense(const at::Tensor& tensor) {
-  return tensor.is_neg() ? tensor.resolve_neg().contiguous()
-                         : tensor.contiguous();
-}
-
 at::Tensor as_int64(const at::Tensor& labels) {
   return labels.scalar_type() == at::kLong ? dense(labels)
                                            : dense(labels.to(at::kLong));
-}
-
-void check_dense(const char* input, const at::Tensor& tensor) {
-  TORCH_CHECK_TYPE(tensor.layout() == at::kStrided, "expected a dense tensor ",
-                   "as ", input, ", got layout ", tensor.layout());
 }
 
 std::int64_t label_at(const at::Tensor& labels, std::int64_t index) {
@@ -59,7 +28,7 @@ MulticlassBatch::MulticlassBatch(const MulticlassRules& rules,
   check_same_device("preds", preds, "target", target);
   check_dense("preds", preds);
   check_dense("target", target);
-  check_labels("target", target, rules.num_classes);
+  check_label_type("target", target, rules.num_classes);
   const at::IntArrayRef sizes = target.sizes();
   TORCH_CHECK_VALUE(!sizes.empty(),
                     "expected target of shape [N, ...], got a 0-dim tensor");
@@ -73,7 +42,7 @@ MulticlassBatch::MulticlassBatch(const MulticlassRules& rules,
         "for target of shape [N, ...] (or labels of an integer dtype), got ",
         given, " for ", sizes);
   } else {
-    check_labels("preds", preds, rules.num_classes);
+    check_label_type("preds", preds, rules.num_classes);
     TORCH_CHECK_VALUE(preds.sizes() == sizes, "expected labels in preds of ",
                       "target's shape (or scores of a floating-point dtype), ",
                       "got ", preds.sizes(), " for ", sizes);
@@ -99,8 +68,7 @@ void MulticlassBatch::refuse_target(std::int64_t label,
 
 void MulticlassBatch::refuse_preds(std::int64_t label,
                                    std::int64_t index) const {
-  TORCH_CHECK_INDEX(false, "expected preds in [0, ", rules_.num_classes,
-                    "), got ", label, " at position ", index);
+  refuse_predicted_label(label, index, rules_.num_classes);
 }
 
 void MulticlassBatch::refuse_nan_at(std::int64_t index) const {

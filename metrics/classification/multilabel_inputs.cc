@@ -1,0 +1,15 @@
+#include "tally/metrics/classification/multilabel_inputs.h"
+
+#include <c10/util/Exception.h>
+
+namespace tally::internal {
+
+void check_multilabel_scores(const at::Tensor& preds, const at::Tensor& target,
+                             std::int64_t num_labels) {
+  check_binary_scores(preds, target);
+  TORCH_CHECK_VALUE(preds.dim() >= 2 && preds.size(1) == num_labels,
+                    "expected preds and target of shape [N, ", num_labels,
+                    ", ...], got ", preds.sizes());
+}
+
+}  // namespace tally::internal
