@@ -1,7 +1,9 @@
 #include "tally/state/codec.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -12,15 +14,117 @@ namespace {
 constexpr std::int64_t kUndefined = -1;
 constexpr std::int64_t kMaxDimensions = 64;
 
-// A tensor header is one integer: dtype in the low half, dimensions above.
-std::int64_t pack_header(std::int64_t dtype, std::int64_t dimensions) {
-  return dimensions << 32 | (dtype & 0xffffffff);
+// How the elements of a tensor are laid out.
+enum Layout : std::int64_t {
+  kPlain = 0,
+  kNarrow = 1,   // blocks of integers, see Encoder::narrow
+  kAligned = 2,  // behind an integer that counts the bytes to leave out
+};
+constexpr std::int64_t kNarrowed = 16;                  // elements, or more
+constexpr std::int64_t kBlock = 64;                     // elements
+constexpr std::size_t kViewed = std::size_t{64} << 10;  // bytes, or more
+
+// A tensor header is one integer: dtype in the low half, dimensions above, the
+// layout at the top.
+std::int64_t pack_header(std::int64_t dtype, std::int64_t dimensions,
+                         Layout layout) {
+  return layout << 48 | dimensions << 32 | (dtype & 0xffffffff);
+}
+
+std::int64_t blocks_of(std::int64_t elements) {
+  return (elements + kBlock - 1) / kBlock;
+}
+
+std::size_t width_of(std::uint64_t bits) {
+  if (bits == 0) return 0;
+  if (bits < std::uint64_t{1} << 8) return 1;
+  if (bits < std::uint64_t{1} << 16) return 2;
+  return bits < std::uint64_t{1} << 32 ? 4 : 8;
+}
+
+template <class Narrow>
+char* write_as(const std::int64_t* from, std::int64_t size, char* to) {
+  for (std::int64_t i = 0; i < size; ++i) {
+    const auto value = static_cast<Narrow>(from[i]);
+    std::memcpy(to + i * sizeof(Narrow), &value, sizeof(Narrow));
+  }
+  return to + size * sizeof(Narrow);
+}
+
+char* write_block(const std::int64_t* from, std::int64_t size, char width,
+                  char* to) {
+  switch (width) {
+    case 0:
+      return to;
+    case 1:
+      return write_as<std::uint8_t>(from, size, to);
+    case 2:
+      return write_as<std::uint16_t>(from, size, to);
+    case 4:
+      return write_as<std::uint32_t>(from, size, to);
+    default:
+      return write_as<std::int64_t>(from, size, to);
+  }
+}
+
+template <class Narrow>
+void read_as(const char* from, std::int64_t size, std::int64_t* to) {
+  for (std::int64_t i = 0; i < size; ++i) {
+    Narrow value;
+    std::memcpy(&value, from + i * sizeof(Narrow), sizeof(Narrow));
+    to[i] = static_cast<std::int64_t>(value);
+  }
+}
+
+void read_block(const char* from, std::int64_t size, std::size_t width,
+                std::int64_t* to) {
+  switch (width) {
+    case 0:
+      std::fill_n(to, size, 0);
+      break;
+    case 1:
+      read_as<std::uint8_t>(from, size, to);
+      break;
+    case 2:
+      read_as<std::uint16_t>(from, size, to);
+      break;
+    case 4:
+      read_as<std::uint32_t>(from, size, to);
+      break;
+    default:
+      read_as<std::int64_t>(from, size, to);
+  }
 }
 
 }  // namespace
 
 void Encoder::raw(const void* data, std::size_t size) {
   bytes_->append(static_cast<const char*>(data), size);
+}
+
+// Blocks of kBlock integers, each with elements of 0, 1, 2, 4 or 8 bytes, the
+// fewest that hold them: first a byte with that width for each block, then the
+// blocks. Negative ones take 8.
+void Encoder::narrow(const std::int64_t* data, std::int64_t size) {
+  const std::size_t start = bytes_->size();
+  std::size_t total = 0;
+  for (std::int64_t i = 0; i < size; i += kBlock) {
+    const std::int64_t count = std::min(kBlock, size - i);
+    std::uint64_t bits = 0;
+    for (std::int64_t k = i; k < i + count; ++k) {
+      bits |= static_cast<std::uint64_t>(data[k]);
+    }
+    const std::size_t width = width_of(bits);
+    bytes_->push_back(static_cast<char>(width));
+    total += width * static_cast<std::size_t>(count);
+  }
+  const std::size_t blocks = bytes_->size() - start;
+  bytes_->resize(bytes_->size() + total);
+  const char* const widths = bytes_->data() + start;
+  char* to = bytes_->data() + start + blocks;
+  for (std::size_t b = 0; b < blocks; ++b, data += kBlock, size -= kBlock) {
+    to = write_block(data, std::min(kBlock, size), widths[b], to);
+  }
 }
 
 void Encoder::text(std::string_view value) {
@@ -30,7 +134,7 @@ void Encoder::text(std::string_view value) {
 
 void Encoder::tensor(const at::Tensor& value) {
   if (!value.defined()) {
-    integer(pack_header(kUndefined, 0));
+    integer(pack_header(kUndefined, 0, kPlain));
     return;
   }
   TORCH_CHECK_VALUE(value.layout() == at::kStrided && !value.is_quantized(),
@@ -40,9 +144,26 @@ void Encoder::tensor(const at::Tensor& value) {
   if (dense.is_conj()) dense = dense.resolve_conj();
   if (dense.is_neg()) dense = dense.resolve_neg();
   dense = dense.contiguous();
-  integer(
-      pack_header(static_cast<std::int64_t>(dense.scalar_type()), dense.dim()));
+  const bool counts =
+      dense.scalar_type() == at::kLong && dense.numel() >= kNarrowed;
+  const Layout layout = counts                      ? kNarrow
+                        : dense.nbytes() >= kViewed ? kAligned
+                                                    : kPlain;
+  integer(pack_header(static_cast<std::int64_t>(dense.scalar_type()),
+                      dense.dim(), layout));
   for (std::int64_t size : dense.sizes()) integer(size);
+  if (layout == kNarrow) {
+    narrow(static_cast<const std::int64_t*>(dense.const_data_ptr()),
+           dense.numel());
+    return;
+  }
+  if (layout == kAligned) {
+    bytes_->reserve(bytes_->size() + dense.nbytes() + 2 * kAlignment);
+    const std::size_t behind = bytes_->size() + sizeof(std::int64_t);
+    const std::size_t gap = (kAlignment - behind % kAlignment) % kAlignment;
+    integer(static_cast<std::int64_t>(gap));
+    bytes_->append(gap, '\0');
+  }
   if (dense.numel() > 0) raw(dense.const_data_ptr(), dense.nbytes());
 }
 
@@ -95,12 +216,16 @@ std::string Decoder::text() {
 at::Tensor Decoder::tensor() {
   const std::int64_t header = integer();
   const std::int64_t dtype = static_cast<std::int32_t>(header & 0xffffffff);
-  const std::int64_t dimensions = header >> 32;
+  const std::int64_t dimensions = header >> 32 & 0xffff;
+  const std::int64_t layout = header >> 48;
   if (dtype == kUndefined) return {};
   TORCH_CHECK_VALUE(
       dtype >= 0 &&
           dtype < static_cast<std::int64_t>(c10::ScalarType::NumOptions) &&
-          dimensions >= 0 && dimensions <= kMaxDimensions,
+          dimensions <= kMaxDimensions && layout >= kPlain &&
+          layout <= kAligned &&
+          (layout != kNarrow ||
+           dtype == static_cast<std::int64_t>(c10::ScalarType::Long)),
       "expected a tensor of state, got header ", header);
   const auto type = static_cast<c10::ScalarType>(dtype);
   TORCH_CHECK_VALUE(type != c10::ScalarType::Undefined &&
@@ -115,10 +240,12 @@ at::Tensor Decoder::tensor() {
   }
   // The element count is bounded by the bytes at hand before it can overflow;
   // strides of empty tensors must not overflow either.
+  // A block of kBlock integers takes a byte at least.
   const auto width = static_cast<std::int64_t>(c10::elementSize(type));
-  const auto limit = (empty ? std::numeric_limits<std::int64_t>::max()
-                            : static_cast<std::int64_t>(rest_.size())) /
-                     width;
+  const auto rest = static_cast<std::int64_t>(rest_.size());
+  const std::int64_t limit =
+      empty ? std::numeric_limits<std::int64_t>::max() / width
+            : (layout == kNarrow ? rest * kBlock : rest / width);
   std::int64_t elements = 1;
   for (std::int64_t size : sizes) {
     if (size == 0) continue;
@@ -128,9 +255,36 @@ at::Tensor Decoder::tensor() {
     elements *= size;
   }
   if (empty) elements = 0;
+  if (layout == kNarrow) return narrow(sizes, elements);
+  if (layout == kAligned) {
+    const std::int64_t gap = integer();
+    TORCH_CHECK_VALUE(gap >= 0, "expected a gap in the state, got ", gap);
+    take(static_cast<std::size_t>(gap));
+  }
   const char* data = take(static_cast<std::size_t>(elements * width));
+  if (storage_.defined() && layout == kAligned &&
+      reinterpret_cast<std::uintptr_t>(data) % kAlignment == 0) {
+    return at::from_blob(
+        const_cast<char*>(data), sizes, [storage = storage_](void*) {}, type);
+  }
   at::Tensor value = at::empty(sizes, type);
   if (elements > 0) std::memcpy(value.mutable_data_ptr(), data, value.nbytes());
+  return value;
+}
+
+at::Tensor Decoder::narrow(c10::IntArrayRef sizes, std::int64_t elements) {
+  const std::int64_t blocks = blocks_of(elements);
+  const char* const widths = take(static_cast<std::size_t>(blocks));
+  at::Tensor value = at::empty(sizes, at::kLong);
+  auto* to = static_cast<std::int64_t*>(value.mutable_data_ptr());
+  for (std::int64_t b = 0; b < blocks; ++b, to += kBlock) {
+    const std::int64_t count = std::min(kBlock, elements - b * kBlock);
+    const auto width = static_cast<std::size_t>(widths[b]);
+    TORCH_CHECK_VALUE(width <= 8 && (width & (width - 1)) == 0,
+                      "expected integers of 0, 1, 2, 4 or 8 bytes, got ",
+                      width);
+    read_block(take(width * static_cast<std::size_t>(count)), count, width, to);
+  }
   return value;
 }
 

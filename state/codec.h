@@ -6,13 +6,18 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tally/state/fields.h"
 
 namespace tally {
 
+/// Where the data of large tensors begins in an encoding, in bytes.
+inline constexpr std::size_t kAlignment = 64;
+
 /// Writes values as self-describing bytes: what travels between ranks and what
 /// lies in checkpoints. Little-endian, as every machine LibTorch runs on.
+/// Counts (tensors of int64) take as many bytes as their size asks for.
 class Encoder {
  public:
   /// Appends to `bytes`.
@@ -29,6 +34,7 @@ class Encoder {
 
  private:
   void raw(const void* data, std::size_t size);
+  void narrow(const std::int64_t* data, std::int64_t size);
 
   std::string* bytes_;
 };
@@ -38,11 +44,16 @@ class Encoder {
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : rest_(bytes) {}
+  /// Large tensors become views into the bytes, which `storage` keeps alive,
+  /// if they begin at an address that suits them: an encoding does that begins
+  /// at a multiple of kAlignment.
+  Decoder(std::string_view bytes, at::Tensor storage)
+      : rest_(bytes), storage_(std::move(storage)) {}
 
   std::int64_t integer();
   double real();
   std::string text();
-  /// On the CPU, in memory of its own.
+  /// On the CPU; in memory of its own, but for views into a storage.
   at::Tensor tensor();
   /// Fills all fields, in order.
   void fields(const Fields& fields);
@@ -50,8 +61,10 @@ class Decoder {
 
  private:
   const char* take(std::size_t size);
+  at::Tensor narrow(c10::IntArrayRef sizes, std::int64_t elements);
 
   std::string_view rest_;
+  at::Tensor storage_;
 };
 
 }  // namespace tally

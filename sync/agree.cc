@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <utility>
 
 #include "tally/sync/fingerprint.h"
@@ -14,6 +15,9 @@ namespace {
 
 constexpr std::uint32_t kHasGraph = 1;
 constexpr std::uint32_t kRecordsNothing = 2;
+// Of tensors that travel in the slot, whatever the number of ranks.
+constexpr std::size_t kPackedBytes =
+    Exchange::eager_bytes(std::numeric_limits<int>::max());
 
 void append(std::string& bytes, std::int64_t value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -137,10 +141,7 @@ void pack(const std::vector<at::Tensor>& tensors, std::string& payload) {
     for (std::int64_t size : tensor.sizes()) append(payload, size);
     bytes += tensor.nbytes();
   }
-  if (payload.size() + bytes >
-      static_cast<std::size_t>(Exchange::kEagerBytes)) {
-    return;
-  }
+  if (payload.size() + bytes > kPackedBytes) return;
   for (const at::Tensor& tensor : tensors) {
     if (tensor.numel() == 0) continue;
     const at::Tensor here = plain(tensor).cpu();

@@ -93,7 +93,7 @@ void Exchange::send_slot() {
   const c10::Device device = communicator_.device();
   const bool failed = !own_.failure.empty();
   const std::string_view payload =
-      failed ? own_.failure.substr(0, kEagerBytes) : own_.payload;
+      failed ? own_.failure.substr(0, eager_bytes()) : own_.payload;
   sequence_ = communicator_.sequence_++;
 
   Header header{};
@@ -107,13 +107,13 @@ void Exchange::send_slot() {
   header.failed = failed ? 1 : 0;
 
   slot_ = std::exchange(communicator_.slot_, at::Tensor());
-  if (!slot_.defined()) slot_ = bytes_on(at::kCPU, kSlotBytes).zero_();
+  if (!slot_.defined()) slot_ = bytes_on(at::kCPU, slot_bytes()).zero_();
   slots_ = std::exchange(communicator_.slots_, at::Tensor());
   if (!slots_.defined() || slots_.use_count() > 1) {
-    slots_ = bytes_on(device, communicator_.size() * kSlotBytes);
+    slots_ = bytes_on(device, communicator_.size() * slot_bytes());
   }
   std::memcpy(chars(slot_), &header, sizeof(header));
-  if (header.payload_bytes <= kEagerBytes) {
+  if (header.payload_bytes <= eager_bytes()) {
     std::memcpy(chars(slot_) + sizeof(header), payload.data(), payload.size());
   }
   named("header", [&] {
@@ -150,8 +150,8 @@ void Exchange::receive_slots() {
       });
   if (result_.payloads_skipped) return;
   const std::int64_t longest = headers.longest_payload();
-  if (longest > kEagerBytes) {
-    block_ = longest;
+  if (longest > eager_bytes()) {
+    block_ = internal::block_bytes(longest);
     return;
   }
   for (int r = 0; r < ranks; ++r) {

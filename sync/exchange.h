@@ -43,7 +43,7 @@ struct Contribution {
 };
 
 /// What every rank brought. Payloads are views into memory that `storage`
-/// keeps alive.
+/// keeps alive; if they were long, they begin at multiples of 64 bytes.
 struct Contributions {
   std::vector<std::string_view> payloads;
   std::vector<std::uint32_t> flags;
@@ -55,22 +55,27 @@ struct Contributions {
 /// The one way in which Tally gathers what differs between ranks.
 ///
 /// Round 1 gathers a slot of constant size: a header (protocol, sequence,
-/// fingerprint, status, sizes) and the payload where it fits. Because the slot
-/// never changes size, ranks that disagree on anything still understand each
-/// other: every rank sees all headers, finds the same fault and throws the same
-/// SyncError, and the group stays usable. Round 2 gathers the payloads, padded
-/// to the longest, if any did not fit. docs/sync_protocol.md has the details.
+/// fingerprint, status, sizes) and the payload where it fits. Because nothing
+/// but the number of ranks decides on the slot's size, ranks that disagree on
+/// anything still understand each other: every rank sees all headers, finds the
+/// same fault and throws the same SyncError, and the group stays usable. Round
+/// 2 gathers the payloads, padded to the longest, if any did not fit.
+/// docs/sync_protocol.md has the details.
 ///
 /// Collective. On the rank that passed a `failure` it gives no payloads and
 /// does not throw for it. Errors name the contribution's label, sequence and
 /// phase.
 class Exchange final : private Communicator::Background {
  public:
-  /// Bytes that a rank sends in round 1.
-  static constexpr std::int64_t kSlotBytes = 4096;
   static constexpr std::int64_t kHeaderBytes = 64;
+  /// Bytes that each of so many ranks sends in round 1.
+  static constexpr std::int64_t slot_bytes(int ranks) {
+    return ranks <= 64 ? 16384 : 4096;
+  }
   /// The longest payload that needs no second round.
-  static constexpr std::int64_t kEagerBytes = kSlotBytes - kHeaderBytes;
+  static constexpr std::int64_t eager_bytes(int ranks) {
+    return slot_bytes(ranks) - kHeaderBytes;
+  }
 
   static Contributions run(Communicator& communicator, const Contribution& own,
                            Timeout timeout = {});
@@ -96,6 +101,8 @@ class Exchange final : private Communicator::Background {
 
   Exchange(Communicator& communicator, const Contribution& own,
            Timeout timeout);
+  std::int64_t slot_bytes() const { return slot_bytes(communicator_.size()); }
+  std::int64_t eager_bytes() const { return eager_bytes(communicator_.size()); }
   void send_slot();
   void advance() noexcept override;
   Contributions finish_in_use();

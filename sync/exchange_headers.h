@@ -43,7 +43,13 @@ inline const char* chars(const at::Tensor& bytes) {
   return static_cast<const char*>(bytes.const_data_ptr());
 }
 
-/// On the CPU, with zeros behind.
+/// The length to which payloads are padded.
+inline std::int64_t block_bytes(std::int64_t longest) {
+  return (longest + 63) / 64 * 64;
+}
+
+/// On the CPU, with zeros behind. Where nothing has to be added it refers to
+/// `bytes`.
 at::Tensor padded(std::string_view bytes, std::int64_t size);
 
 /// The headers of all ranks, read the same way by each of them: what one finds
@@ -78,7 +84,7 @@ class Headers {
 
   int ranks() const { return communicator_.size(); }
   const char* slot(int rank) const {
-    return chars(slots_) + rank * Exchange::kSlotBytes;
+    return chars(slots_) + rank * Exchange::slot_bytes(ranks());
   }
   std::vector<int> differing(Text text) const;
   void require_equal(const char* complaint, Text text) const;

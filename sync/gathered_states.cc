@@ -35,6 +35,7 @@ States identities(const std::vector<SyncItem>& items) {
   for (const SyncItem& item : items) states.push_back(item.identity);
   return states;
 }
+
 c10::Device device_of(const SyncItem& item) {
   for (const Field& field : item.state.fields()) {
     if (field.kind == Field::Kind::kTensor && field.as_tensor().defined()) {
@@ -81,6 +82,8 @@ std::string encode_states(const std::vector<SyncItem>& items,
     encoder.integer(left_out);
     encoder.fields(fields);
   }
+  // The longest payload then needs no copy to be padded.
+  bytes.resize((bytes.size() + kAlignment - 1) / kAlignment * kAlignment);
   return bytes;
 }
 
@@ -88,12 +91,15 @@ GatheredStates::GatheredStates(const std::vector<SyncItem>& items,
                                const Contributions& all,
                                const Communicator& communicator)
     : items_(items), communicator_(communicator), sequence_(all.sequence) {
-  for (const std::string_view payload : all.payloads) decode(payload);
+  for (const std::string_view payload : all.payloads) {
+    decode(payload, all.storage);
+  }
   check_large();
 }
 
-void GatheredStates::decode(std::string_view payload) {
-  Decoder decoder(payload);
+void GatheredStates::decode(std::string_view payload,
+                            const at::Tensor& storage) {
+  Decoder decoder(payload, storage);
   ranks_.push_back(identities(items_));
   for (size_t i = 0; i < items_.size(); ++i) {
     counts_.push_back(decoder.integer());

@@ -52,7 +52,7 @@ class GatheredStates {
     at::ScalarType dtype;
   };
 
-  void decode(std::string_view payload);
+  void decode(std::string_view payload, const at::Tensor& storage);
   void note_large(size_t rank, size_t item, size_t field,
                   const at::Tensor& shape);
   void check_large() const;

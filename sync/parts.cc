@@ -140,7 +140,7 @@ std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
 
   std::vector<at::Tensor> slots;
   for (const std::string_view payload : agreement.all.payloads) {
-    slots.push_back(Decoder(payload).tensor());
+    slots.push_back(Decoder(payload, agreement.all.storage).tensor());
   }
   check_alike(call, agreement, slots, alike);
   fill_absent(slots);

@@ -28,6 +28,7 @@ std::string schema_of(const std::vector<SyncItem>& items) {
   }
   return text;
 }
+
 bool any_graph(const std::vector<SyncItem>& items) {
   for (const SyncItem& item : items) {
     if (requires_grad(item.state.fields())) return true;

@@ -2,9 +2,11 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/imag.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/quantize_per_tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -99,6 +101,66 @@ TEST(CodecTest, KeepsEveryLayout) {
   EXPECT_TRUE(round_trip(negated).equal(negated.resolve_neg()));
 }
 
+TEST(CodecTest, KeepsIntegersOfEverySize) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const std::vector<std::int64_t> values = {
+      0,       1,          255,        256,           65535,         65536,
+      1 << 30, 4294967295, 4294967296, Limits::max(), Limits::min(), -1};
+  for (const std::int64_t size : {15, 16, 63, 64, 65, 200}) {
+    for (const std::int64_t value : values) {
+      at::Tensor tensor = at::zeros({size}, at::kLong);
+      expect_same(round_trip(tensor), tensor);
+      tensor.select(0, size / 2).fill_(value);
+      expect_same(round_trip(tensor), tensor);
+      expect_same(round_trip(tensor.fill_(value)), tensor);
+    }
+  }
+}
+
+TEST(CodecTest, CountsTakeFewBytes) {
+  // Zeros a byte for 64, small counts a byte each, and 16 bytes of header.
+  EXPECT_EQ(encode(at::zeros({640}, at::kLong)).size(), 16 + 10);
+  EXPECT_EQ(encode(at::full({640}, 255, at::kLong)).size(), 16 + 10 + 640);
+  EXPECT_EQ(encode(at::full({640}, 256, at::kLong)).size(), 16 + 10 + 1280);
+}
+
+// A string's bytes at a multiple of kAlignment, `shift` bytes behind it.
+at::Tensor aligned(const std::string& bytes, std::int64_t shift = 0) {
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  const at::Tensor storage = at::empty({size + shift}, at::kByte);
+  std::memcpy(static_cast<char*>(storage.mutable_data_ptr()) + shift,
+              bytes.data(), bytes.size());
+  return storage;
+}
+
+TEST(CodecTest, LargeTensorsAreViewsIntoAStorage) {
+  const at::Tensor small = at::arange(8, at::kFloat);
+  const at::Tensor large = at::arange(20000, at::kFloat).reshape({200, 100});
+  std::string bytes;
+  Encoder encoder(bytes);
+  encoder.text("seven b");
+  encoder.tensor(small);
+  encoder.tensor(large);
+  for (const std::int64_t shift : {0, 1, 8}) {
+    at::Tensor storage = aligned(bytes, shift);
+    const char* const data = static_cast<const char*>(storage.data_ptr());
+    Decoder decoder({data + shift, bytes.size()}, storage);
+    EXPECT_EQ(decoder.text(), "seven b");
+    const at::Tensor first = decoder.tensor();
+    const at::Tensor second = decoder.tensor();
+    EXPECT_EQ(decoder.remaining(), 0);
+    const auto is_inside = [&](const at::Tensor& tensor) {
+      const auto* at = static_cast<const char*>(tensor.const_data_ptr());
+      return at >= data && at < data + storage.numel();
+    };
+    EXPECT_FALSE(is_inside(first));
+    EXPECT_EQ(is_inside(second), shift == 0);
+    storage.reset();
+    expect_same(first, small);
+    expect_same(second, large);
+  }
+}
+
 TEST(CodecTest, KeepsUndefinedTensors) {
   EXPECT_FALSE(round_trip(at::Tensor()).defined());
 }
@@ -174,19 +236,22 @@ TEST(CodecTest, RefusesWhatIsNoTensor) {
 }
 
 TEST(CodecTest, RefusesEveryTruncation) {
-  for (const at::Tensor& tensor : {at::arange(6, at::kDouble).reshape({2, 3}),
-                                   at::ones({}), at::empty({0, 3})}) {
+  for (const at::Tensor& tensor :
+       {at::arange(6, at::kDouble).reshape({2, 3}), at::ones({}),
+        at::empty({0, 3}), at::arange(100, at::kLong),
+        at::ones({9000}, at::kDouble)}) {
     const std::string bytes = encode(tensor);
+    // Of long ones the header and the end.
     for (size_t size = 0; size < bytes.size(); ++size) {
+      if (size == 500 && bytes.size() > 1000) size = bytes.size() - 500;
       const std::string_view part = std::string_view(bytes).substr(0, size);
       EXPECT_THROW(Decoder(part).tensor(), c10::ValueError) << size;
     }
   }
 }
 
-TEST(CodecTest, NeverReadsBeyondMutatedBytes) {
-  const std::string bytes =
-      encode(at::arange(60, at::kFloat).reshape({3, 4, 5}));
+// `expansion` is how many bytes one may become.
+void expect_mutations_are_safe(const std::string& bytes, size_t expansion) {
   std::mt19937 random(20240611);
   int decoded = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -200,12 +265,20 @@ TEST(CodecTest, NeverReadsBeyondMutatedBytes) {
     }
     try {
       const at::Tensor tensor = Decoder(mutated).tensor();
-      ASSERT_LE(tensor.defined() ? tensor.nbytes() : 0, bytes.size());
+      ASSERT_LE(tensor.defined() ? tensor.nbytes() : 0,
+                bytes.size() * expansion);
       ++decoded;
     } catch (const c10::ValueError&) {
     }
   }
   EXPECT_GT(decoded, 0);
+}
+
+TEST(CodecTest, NeverReadsBeyondMutatedBytes) {
+  expect_mutations_are_safe(
+      encode(at::arange(60, at::kFloat).reshape({3, 4, 5})), 1);
+  expect_mutations_are_safe(
+      encode(at::arange(240, at::kLong).reshape({3, 16, 5})), 512);
 }
 
 struct State {

@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::run_thread_ranks;
 
-constexpr auto kEager = static_cast<std::size_t>(Exchange::kEagerBytes);
+constexpr auto kEager = static_cast<std::size_t>(Exchange::eager_bytes(2));
 
 // What a rank brings, and how the exchange ends for it.
 struct Part {

@@ -293,8 +293,8 @@ TEST(GatherTest, CollectivesAreFew) {
       return communicator->collectives() - before;
     };
     EXPECT_EQ(count(1), 1);
-    EXPECT_EQ(count(900), 1);
-    EXPECT_EQ(count(1100), 2);
+    EXPECT_EQ(count(4000), 1);
+    EXPECT_EQ(count(4100), 2);
     EXPECT_EQ(count(100000), 2);
   });
 }

@@ -160,7 +160,7 @@ TEST(StateSyncTest, SumsAreReducedFromFewerBytesOnMoreRanks) {
     run_thread_ranks(ranks, [](const auto& communicator) {
       State state;
       state.totals = at::ones({65536}, at::kDouble);
-      state.rows = Rows(at::zeros({1000}, at::kDouble));
+      state.rows = Rows(at::zeros({5000}, at::kDouble));
       const auto before = communicator->collectives();
       const SyncResult result = sync({item(state)}, communicator);
       EXPECT_EQ(communicator->collectives() - before,
