@@ -4,12 +4,31 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <set>
 #include <sstream>
 
+#include "tally/metrics/nearest.h"
+
 namespace tally::internal {
 namespace {
+
+constexpr const char* kBool = "true or false";
+constexpr const char* kInteger = "an integer";
+constexpr const char* kReal = "a number";
+constexpr const char* kText = "text";
+constexpr const char* kOptionalInteger = "none or an integer";
+constexpr const char* kOptionalReal = "none or a number";
+constexpr const char* kList = "a list such as [0.1, 0.9]";
+constexpr const char* kCountOrList =
+    "none, an integer, or a list such as [0.1, 0.9]";
+
+std::string one_of(const char* const* names, std::size_t count) {
+  std::string all;
+  for (std::size_t i = 0; i < count; ++i) {
+    all += (i == 0 ? "one of " : ", ") + std::string(names[i]);
+  }
+  return all;
+}
 
 // The shortest text that reads back as the same double.
 std::string to_text(double value) {
@@ -28,6 +47,39 @@ std::string to_text(const std::vector<double>& values) {
   return text + "]";
 }
 
+// Whether a reader of "name=text, ..." would find another end of the text.
+bool needs_quotes(const std::string& text) {
+  if (text.empty() || text.front() == '"') return true;
+  std::string closers;
+  bool inside_quotes = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') inside_quotes = !inside_quotes;
+    if (inside_quotes) {
+      i += c == '\\';
+      continue;
+    }
+    if (closers.empty() && (c == ',' || c == ';')) return true;
+    if (c == '(' || c == '[' || c == '{') {
+      closers.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');
+    } else if (c == ')' || c == ']' || c == '}') {
+      if (closers.empty() || closers.back() != c) return true;
+      closers.pop_back();
+    }
+  }
+  return inside_quotes || !closers.empty() || text.front() == ' ' ||
+         text.back() == ' ';
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
 class Printer final : public OptionVisitor {
  public:
   explicit Printer(bool state_only) : state_only_(state_only) {}
@@ -44,7 +96,7 @@ class Printer final : public OptionVisitor {
     add(name, to_text(value), role);
   }
   void option(const char* name, std::string& value, OptionRole role) override {
-    add(name, value, role);
+    add(name, needs_quotes(value) ? quoted(value) : value, role);
   }
   void option(const char* name, std::optional<std::int64_t>& value,
               OptionRole role) override {
@@ -82,21 +134,40 @@ class Printer final : public OptionVisitor {
   OptionTexts texts_;
 };
 
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1,
-                         diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
+/// What texts each option takes.
+class Describer final : public OptionVisitor {
+ public:
+  std::vector<std::string> take() { return std::move(expected_); }
+
+ protected:
+  void option(const char*, bool&, OptionRole) override { add(kBool); }
+  void option(const char*, std::int64_t&, OptionRole) override {
+    add(kInteger);
   }
-  return row[b.size()];
-}
+  void option(const char*, double&, OptionRole) override { add(kReal); }
+  void option(const char*, std::string&, OptionRole) override { add(kText); }
+  void option(const char*, std::optional<std::int64_t>&, OptionRole) override {
+    add(kOptionalInteger);
+  }
+  void option(const char*, std::optional<double>&, OptionRole) override {
+    add(kOptionalReal);
+  }
+  void option(const char*, std::vector<double>&, OptionRole) override {
+    add(kList);
+  }
+  void option(const char*, CountOrList&, OptionRole) override {
+    add(kCountOrList);
+  }
+  void choice(const char*, std::size_t&, const char* const* names,
+              std::size_t count, OptionRole) override {
+    add(one_of(names, count));
+  }
+
+ private:
+  void add(std::string expected) { expected_.push_back(std::move(expected)); }
+
+  std::vector<std::string> expected_;
+};
 
 class Parser final : public OptionVisitor {
  public:
@@ -107,18 +178,8 @@ class Parser final : public OptionVisitor {
   void check_all_used() const {
     for (const auto& [name, text] : texts_) {
       if (known_.count(name) != 0) continue;
-      std::string nearest;
-      std::size_t best = std::numeric_limits<std::size_t>::max();
-      for (const std::string& candidate : known_) {
-        const std::size_t distance = edit_distance(name, candidate);
-        if (distance < best) {
-          best = distance;
-          nearest = candidate;
-        }
-      }
-      TORCH_CHECK_VALUE(
-          false, owner_, ": there is no option '", name, "'",
-          nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
+      TORCH_CHECK_VALUE(false, owner_, ": there is no option '", name, "'",
+                        did_you_mean(name, {known_.begin(), known_.end()}));
     }
   }
 
@@ -127,7 +188,7 @@ class Parser final : public OptionVisitor {
     const std::string* text = find(name);
     if (!text) return;
     if (*text != "true" && *text != "false") {
-      refuse(name, *text, "true or false");
+      refuse(name, *text, kBool);
     }
     value = *text == "true";
   }
@@ -158,7 +219,7 @@ class Parser final : public OptionVisitor {
               OptionRole) override {
     const std::string* text = find(name);
     if (!text) return;
-    if (!is_list(*text)) refuse(name, *text, "a list such as [0.1, 0.9]");
+    if (!is_list(*text)) refuse(name, *text, kList);
     value = list(name, *text);
   }
   void option(const char* name, CountOrList& value, OptionRole) override {
@@ -171,7 +232,7 @@ class Parser final : public OptionVisitor {
     } else if (const auto count = to_integer(*text)) {
       value = *count;
     } else {
-      refuse(name, *text, "none, an integer, or a list such as [0.1, 0.9]");
+      refuse(name, *text, kCountOrList);
     }
   }
   void choice(const char* name, std::size_t& index, const char* const* names,
@@ -181,11 +242,7 @@ class Parser final : public OptionVisitor {
     const char* const* end = names + count;
     const char* const* found = std::find(names, end, *text);
     if (found == end) {
-      std::string all;
-      for (const char* const* it = names; it != end; ++it) {
-        all += (it == names ? "" : ", ") + std::string(*it);
-      }
-      refuse(name, *text, "one of " + all);
+      refuse(name, *text, one_of(names, count));
     }
     index = static_cast<std::size_t>(found - names);
   }
@@ -205,7 +262,7 @@ class Parser final : public OptionVisitor {
 
   std::int64_t integer(const char* name, const std::string& text) const {
     const std::optional<std::int64_t> value = to_integer(text);
-    if (!value) refuse(name, text, "an integer");
+    if (!value) refuse(name, text, kInteger);
     return *value;
   }
 
@@ -236,7 +293,7 @@ class Parser final : public OptionVisitor {
     const char* end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data(), end, value);
     if (parsed.ec != std::errc() || parsed.ptr != end) {
-      refuse(name, text, "a number");
+      refuse(name, text, kReal);
     }
     return value;
   }
@@ -262,6 +319,18 @@ std::string join_options(const OptionTexts& texts) {
     joined += (joined.empty() ? "" : ", ") + name + "=" + text;
   }
   return joined;
+}
+
+std::vector<OptionInfo> option_infos(void* options, Visit visit) {
+  Describer describer;
+  visit(options, describer);
+  std::vector<std::string> expected = describer.take();
+  std::vector<OptionInfo> infos;
+  for (auto& [name, text] : option_texts(options, visit, false)) {
+    infos.push_back(
+        {std::move(name), std::move(text), std::move(expected[infos.size()])});
+  }
+  return infos;
 }
 
 void assign_options(void* options, Visit visit, const std::string& owner,

@@ -73,6 +73,15 @@ class OptionVisitor {
                       OptionRole role) = 0;
 };
 
+/// An option as described to a user.
+struct OptionInfo {
+  std::string name;
+  /// The value that it has.
+  std::string text;
+  /// "an integer", "one of micro, macro".
+  std::string expected;
+};
+
 namespace internal {
 
 using OptionTexts = std::vector<std::pair<std::string, std::string>>;
@@ -80,6 +89,7 @@ using Visit = void (*)(void* options, OptionVisitor& visitor);
 
 OptionTexts option_texts(void* options, Visit visit, bool state_only);
 std::string join_options(const OptionTexts& texts);
+std::vector<OptionInfo> option_infos(void* options, Visit visit);
 void assign_options(void* options, Visit visit, const std::string& owner,
                     const std::map<std::string, std::string>& texts);
 
@@ -106,10 +116,16 @@ std::string options_state_key(Options options) {
       &options, internal::visit_of<Options>(), /*state_only=*/true));
 }
 
+/// Every option with its value in `options` and the values it can take.
+template <class Options>
+std::vector<OptionInfo> describe_options(Options options) {
+  return internal::option_infos(&options, internal::visit_of<Options>());
+}
+
 /// Sets options by name from text ("macro", "0.5", "none", "[0.1, 0.9]").
 /// Throws c10::ValueError that begins with `owner` for an unknown name (with
-/// the nearest one) or a text that is no value of that option; then nothing
-/// has changed.
+/// the nearest one, if one is near) or a text that is no value of that option;
+/// then nothing has changed.
 template <class Options>
 void parse_options(Options& options, const std::string& owner,
                    const std::map<std::string, std::string>& texts) {

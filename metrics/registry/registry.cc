@@ -1,0 +1,157 @@
+#include "tally/metrics/registry/registry.h"
+
+#include <c10/util/Exception.h>
+
+#include <sstream>
+
+#include "tally/metrics/nearest.h"
+#include "tally/metrics/registry/domains.h"
+
+namespace tally {
+namespace {
+
+// Far more than anyone needs, and far less than the stack holds.
+constexpr int kDeepest = 16;
+
+void check_depth(int depth) {
+  TORCH_CHECK_VALUE(depth <= kDeepest, "expected metrics nested at most ",
+                    kDeepest, " times");
+}
+
+std::vector<MetricInput> parse_inputs(const std::string& text) {
+  std::vector<MetricInput> inputs;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ';');) {
+    part.erase(0, part.find_first_not_of(' '));
+    MetricInput input;
+    const std::size_t colon = part.find(':');
+    TORCH_CHECK(colon != std::string::npos, "expected 'name: words' in '", text,
+                "'");
+    input.name = part.substr(0, colon);
+    input.words = part.substr(part.find_first_not_of(' ', colon + 1));
+    if (input.name.back() == '?') {
+      input.name.pop_back();
+      input.is_optional = true;
+    }
+    std::istringstream words(input.words);
+    for (std::string word; words >> word;) {
+      input.takes_int |= word == "int" || word == "real";
+      input.takes_float |= word == "float" || word == "real";
+    }
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+}  // namespace
+
+MetricRequest::MetricRequest(const Registry& registry, MetricSpec spec,
+                             const MetricOptions& metric_options, int depth)
+    : registry_(registry),
+      spec_(std::move(spec)),
+      metric_options_(metric_options),
+      depth_(depth) {}
+
+std::string MetricRequest::take(const std::string& option) {
+  const auto found = spec_.options.find(option);
+  TORCH_CHECK_VALUE(found != spec_.options.end(), spec_.name, ": option '",
+                    option, "' is required");
+  std::string text = std::move(found->second);
+  spec_.options.erase(found);
+  return text;
+}
+
+std::unique_ptr<Metric> MetricRequest::make(std::string_view text) const {
+  // How to sync is the business of the metric outside.
+  const MetricOptions inner =
+      MetricOptions()
+          .validate_args(metric_options_.validate_args())
+          .nan_policy(metric_options_.nan_policy())
+          .compute_on_cpu(metric_options_.compute_on_cpu());
+  return registry_.make(text, inner, depth_ + 1);
+}
+
+std::unique_ptr<Metric> MetricRequest::metric(const std::string& option) {
+  return make(take(option));
+}
+
+std::vector<std::pair<std::string, std::unique_ptr<Metric>>>
+MetricRequest::metrics(const std::string& option) {
+  std::vector<std::pair<std::string, std::unique_ptr<Metric>>> made;
+  for (const auto& [name, text] : parse_items(take(option))) {
+    auto metric = make(text);
+    made.emplace_back(name.empty() ? metric->name() : name, std::move(metric));
+  }
+  return made;
+}
+
+void Registry::add(MetricEntry entry) {
+  std::string name = entry.name;
+  const bool added = entries_.emplace(name, std::move(entry)).second;
+  TORCH_CHECK_VALUE(added, "expected one metric of each name, got '", name,
+                    "' twice");
+}
+
+const MetricEntry& Registry::at(const std::string& name) const {
+  const auto found = entries_.find(name);
+  if (found != entries_.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, entry] : entries_) names.push_back(known);
+  TORCH_CHECK_VALUE(false, "there is no metric '", name, "'",
+                    internal::did_you_mean(name, names));
+}
+
+std::unique_ptr<Metric> Registry::make(
+    std::string_view text, const MetricOptions& metric_options) const {
+  return make(text, metric_options, 0);
+}
+
+std::unique_ptr<Metric> Registry::make(std::string_view text,
+                                       const MetricOptions& metric_options,
+                                       int depth) const {
+  check_depth(depth);
+  MetricSpec spec = parse_metric_spec(text);
+  const MetricEntry& entry = at(spec.name);
+  const std::string example =
+      entry.name + "(" + std::string(entry.summary.required) + ")";
+  for (const auto& [option, value] : parse_metric_spec(example).options) {
+    TORCH_CHECK_VALUE(spec.options.count(option) != 0, entry.name, ": option '",
+                      option, "' is required; for example ", example);
+  }
+  MetricRequest request(*this, std::move(spec), metric_options, depth);
+  return entry.make(request);
+}
+
+std::vector<MetricInput> Registry::inputs(std::string_view text) const {
+  return inputs(text, 0);
+}
+
+std::vector<MetricInput> Registry::inputs(std::string_view text,
+                                          int depth) const {
+  check_depth(depth);
+  const MetricSpec spec = parse_metric_spec(text);
+  const std::string words = at(spec.name).summary.inputs;
+  if (words.rfind("as ", 0) != 0) return parse_inputs(words);
+  const auto wrapped = spec.options.find(words.substr(3));
+  TORCH_CHECK_VALUE(wrapped != spec.options.end(), spec.name, ": option '",
+                    words.substr(3), "' is required");
+  return inputs(parse_items(wrapped->second).front().second, depth + 1);
+}
+
+const Registry& builtin_registry() {
+  static const Registry registry = [] {
+    Registry r;
+    internal::add_aggregation(r);
+    internal::add_classification(r);
+    internal::add_regression(r);
+    return r;
+  }();
+  return registry;
+}
+
+std::unique_ptr<Metric> make_metric(std::string_view text,
+                                    const MetricOptions& metric_options) {
+  return builtin_registry().make(text, metric_options);
+}
+
+}  // namespace tally

@@ -1,0 +1,182 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/metric.h"
+#include "tally/metrics/options.h"
+#include "tally/metrics/registry/spec.h"
+
+namespace tally {
+
+class Registry;
+
+/// What a metric's class does not say of itself.
+struct MetricSummary {
+  /// One line.
+  const char* what;
+  /// The inputs of update() in their order, separated by ";": a name ("?"
+  /// behind it if it may be left out), a colon, and words for a reader:
+  ///
+  ///     preds: int labels [N, ...] or float scores [N, C, ...];
+  ///     target: int labels [N, ...]; weight?: float [N]
+  ///
+  /// Of these words `int` (integers and bool), `float` and `real` (both) tell
+  /// programs which dtypes to accept. "as metric" stands for the inputs of the
+  /// metric that the option `metric` describes.
+  const char* inputs;
+  /// "[0, 1]", "[0, inf)", "any".
+  const char* range;
+  /// Options without a default, with a value as an example: "num_classes=5".
+  const char* required = "";
+};
+
+/// A metric to be made from text, in the hands of its factory.
+class MetricRequest {
+ public:
+  MetricRequest(const Registry& registry, MetricSpec spec,
+                const MetricOptions& metric_options, int depth);
+
+  /// For the metric itself.
+  const MetricOptions& metric_options() const { return metric_options_; }
+  /// The metric that an option describes: "metric=MeanSquaredError()". Takes
+  /// the option away. Throws c10::ValueError if it is not there.
+  std::unique_ptr<Metric> metric(const std::string& option);
+  /// The same for "metrics=[A(), B()]" and "metrics={a: A(), b: B()}"; names
+  /// are those given, else the metrics' own.
+  std::vector<std::pair<std::string, std::unique_ptr<Metric>>> metrics(
+      const std::string& option);
+  /// `options` with those that are left in the text set.
+  template <class Options>
+  Options rest(Options options = Options()) const {
+    parse_options(options, spec_.name, spec_.options);
+    return options;
+  }
+
+ private:
+  std::string take(const std::string& option);
+  std::unique_ptr<Metric> make(std::string_view text) const;
+
+  const Registry& registry_;
+  MetricSpec spec_;
+  MetricOptions metric_options_;
+  int depth_;
+};
+
+using MetricFactory =
+    std::function<std::unique_ptr<Metric>(MetricRequest& request)>;
+
+/// All that is known of a metric by name.
+struct MetricEntry {
+  std::string name;
+  MetricSummary summary;
+  std::vector<OptionInfo> options;
+  /// Empty if it depends on the metrics that this one wraps.
+  std::optional<bool> is_differentiable;
+  std::optional<bool> higher_is_better;
+  bool is_wrapper = false;
+  MetricFactory make;
+};
+
+/// One of a metric's inputs, taken from MetricSummary::inputs.
+struct MetricInput {
+  std::string name;
+  bool is_optional = false;
+  bool takes_int = false;
+  bool takes_float = false;
+  std::string words;
+};
+
+/// Metrics by name. A program's own are added to a copy of builtin_registry():
+///
+///     Registry registry = builtin_registry();
+///     registry.add<MyMetric>({"what", "preds: float [N]", "[0, 1]"});
+///     auto metric = registry.make("MyMetric(beta=2)");
+class Registry {
+ public:
+  /// Adds a metric with all that its class says: name, options, whether it is
+  /// differentiable, and whether higher is better.
+  template <class M>
+  void add(const MetricSummary& summary) {
+    add(entry<M>(summary, [](MetricRequest& request) {
+      auto options = request.rest<typename M::Options>();
+      return std::make_unique<M>(std::move(options), request.metric_options());
+    }));
+  }
+  /// Adds one that wraps another, made from M::Options(unique_ptr<Metric>) with
+  /// what the option `metric` describes.
+  template <class M>
+  void add_wrapper(const MetricSummary& summary) {
+    add_wrapper<M>(summary, [](MetricRequest& request) {
+      typename M::Options wrapped(request.metric("metric"));
+      auto options = request.rest(std::move(wrapped));
+      return std::make_unique<M>(std::move(options), request.metric_options());
+    });
+  }
+  /// The same with a factory. M::Options() must be able to visit(), for the
+  /// options' names and defaults.
+  template <class M>
+  void add_wrapper(const MetricSummary& summary, MetricFactory make) {
+    MetricEntry added = entry<M>(summary, std::move(make));
+    added.is_differentiable = std::nullopt;
+    added.is_wrapper = true;
+    add(std::move(added));
+  }
+  /// Throws c10::ValueError if the name is taken.
+  void add(MetricEntry entry);
+
+  /// In alphabetical order.
+  const std::map<std::string, MetricEntry>& entries() const { return entries_; }
+  /// Throws c10::ValueError for an unknown name, with the nearest one.
+  const MetricEntry& at(const std::string& name) const;
+
+  /// The metric that `text` describes (see MetricSpec). Throws c10::ValueError
+  /// that says what is wrong with it; unknown names and options get the nearest
+  /// there is.
+  std::unique_ptr<Metric> make(
+      std::string_view text,
+      const MetricOptions& metric_options = MetricOptions()) const;
+  /// The inputs that update() of that metric takes.
+  std::vector<MetricInput> inputs(std::string_view text) const;
+
+ private:
+  friend class MetricRequest;
+
+  template <class M>
+  static MetricEntry entry(const MetricSummary& summary, MetricFactory make) {
+    return {M::kName,
+            summary,
+            describe_options(typename M::Options()),
+            M::kIsDifferentiable,
+            M::kHigherIsBetter,
+            false,
+            std::move(make)};
+  }
+  std::unique_ptr<Metric> make(std::string_view text,
+                               const MetricOptions& metric_options,
+                               int depth) const;
+  std::vector<MetricInput> inputs(std::string_view text, int depth) const;
+
+  std::map<std::string, MetricEntry> entries_;
+};
+
+/// Every metric of this library. Thread-safe.
+const Registry& builtin_registry();
+
+/// builtin_registry().make(...).
+///
+/// Example:
+///     auto metric = make_metric("MulticlassAccuracy(num_classes=10)");
+///     metric->update(preds, target);
+///     std::cout << metric->repr() << metric->compute_results();
+std::unique_ptr<Metric> make_metric(
+    std::string_view text,
+    const MetricOptions& metric_options = MetricOptions());
+
+}  // namespace tally

@@ -1,0 +1,185 @@
+#include "tally/metrics/registry/spec.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace tally {
+namespace {
+
+constexpr std::size_t kMostShown = 60;
+
+std::string shown(std::string_view text) {
+  const std::string begin(text.substr(0, kMostShown));
+  return "'" + begin + (text.size() > kMostShown ? "..." : "") + "'";
+}
+
+std::string_view trimmed(std::string_view text) {
+  const char* blanks = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(blanks);
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+}
+
+bool is_name(std::string_view text) {
+  const auto is_part = [](unsigned char c) {
+    return std::isalnum(c) || c == '_';
+  };
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), is_part);
+}
+
+/// Behind the quoted text that begins at `begin`.
+std::size_t skip_quoted(std::string_view text, std::size_t begin) {
+  for (std::size_t i = begin + 1; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      return i + 1;
+    }
+  }
+  TORCH_CHECK_VALUE(false, "expected a closing \" in ", shown(text));
+}
+
+/// The first of `ends` that is outside brackets and quotes, from `begin`; the
+/// end of the text if there is none.
+std::size_t find_outside(std::string_view text, std::string_view ends,
+                         std::size_t begin = 0) {
+  std::string closers;
+  for (std::size_t i = begin; i < text.size();) {
+    const char c = text[i];
+    if (closers.empty() && ends.find(c) != ends.npos) return i;
+    if (c == '"') {
+      i = skip_quoted(text, i);
+      continue;
+    }
+    if (c == '(' || c == '[' || c == '{') {
+      closers.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');
+    } else if (c == ')' || c == ']' || c == '}') {
+      TORCH_CHECK_VALUE(!closers.empty() && closers.back() == c, "expected ",
+                        closers.empty() ? std::string("nothing to close")
+                                        : std::string(1, closers.back()),
+                        ", got ", c, " in ", shown(text));
+      closers.pop_back();
+    }
+    ++i;
+  }
+  TORCH_CHECK_VALUE(closers.empty(), "expected a closing ", closers.back(),
+                    " in ", shown(text));
+  return text.size();
+}
+
+/// What stands between separators. Nothing at all has no parts, and the last
+/// may be followed by a separator.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end =
+        find_outside(text, std::string_view(&separator, 1), begin);
+    const std::string_view part = trimmed(text.substr(begin, end - begin));
+    if (!part.empty() || end < text.size()) {
+      TORCH_CHECK_VALUE(!part.empty(), "expected something before '", separator,
+                        "' in ", shown(text));
+      parts.push_back(part);
+    }
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::string unquoted(std::string_view text) {
+  if (text.empty() || text[0] != '"' || skip_quoted(text, 0) != text.size()) {
+    return std::string(text);
+  }
+  std::string value;
+  for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+    if (text[i] == '\\') ++i;
+    value += text[i];
+  }
+  return value;
+}
+
+/// "name=value" in two, or nothing and the text.
+std::pair<std::string_view, std::string_view> split_name(std::string_view text,
+                                                         char between) {
+  const std::size_t at = find_outside(text, std::string_view(&between, 1));
+  if (at == text.size()) return {{}, text};
+  return {trimmed(text.substr(0, at)), trimmed(text.substr(at + 1))};
+}
+
+}  // namespace
+
+MetricSpec parse_metric_spec(std::string_view text) {
+  const std::string_view whole = trimmed(text);
+  const std::size_t open = std::min(whole.find('('), whole.size());
+  const std::string_view name = trimmed(whole.substr(0, open));
+  TORCH_CHECK_VALUE(is_name(name), "expected a metric such as ",
+                    "MulticlassAccuracy(num_classes=5), got ", shown(text));
+  MetricSpec spec;
+  spec.name = std::string(name);
+  if (open == whole.size()) return spec;
+  find_outside(whole, "", open);
+  TORCH_CHECK_VALUE(whole.back() == ')', "expected ", name,
+                    "(...) to end with ')', got ", shown(text));
+  const std::string_view inside =
+      whole.substr(open + 1, whole.size() - open - 2);
+  for (const std::string_view part : split(inside, ',')) {
+    const auto [option, value] = split_name(part, '=');
+    TORCH_CHECK_VALUE(!option.empty(), name, ": expected option=value, got ",
+                      shown(part));
+    const bool is_new =
+        spec.options.emplace(std::string(option), unquoted(value)).second;
+    TORCH_CHECK_VALUE(is_new, name, ": option ", shown(option),
+                      " is given twice");
+  }
+  return spec;
+}
+
+std::vector<std::pair<std::string, std::string>> parse_metric_list(
+    std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> metrics;
+  for (const std::string_view part : split(text, ';')) {
+    auto [name, spec] = split_name(part, '=');
+    std::string key(name);
+    if (key.empty()) key = parse_metric_spec(spec).name;
+    for (const auto& [other, unused] : metrics) {
+      TORCH_CHECK_VALUE(other != key, "expected one metric of each name, got ",
+                        shown(key), " twice; write name=", key, "(...)");
+    }
+    metrics.emplace_back(std::move(key), std::string(spec));
+  }
+  TORCH_CHECK_VALUE(!metrics.empty(), "expected a metric such as ",
+                    "MulticlassAccuracy(num_classes=5), got none");
+  return metrics;
+}
+
+std::vector<std::pair<std::string, std::string>> parse_items(
+    std::string_view text) {
+  const std::string_view whole = trimmed(text);
+  std::vector<std::pair<std::string, std::string>> items;
+  if (whole.empty() || (whole[0] != '[' && whole[0] != '{')) {
+    items.emplace_back("", std::string(whole));
+    return items;
+  }
+  const bool has_names = whole[0] == '{';
+  TORCH_CHECK_VALUE(find_outside(whole, "") == whole.size() &&
+                        whole.back() == (has_names ? '}' : ']'),
+                    "expected ",
+                    has_names ? "{name: item, ...}" : "[item, ...]", ", got ",
+                    shown(text));
+  for (const std::string_view part :
+       split(whole.substr(1, whole.size() - 2), ',')) {
+    const auto [name, item] =
+        has_names ? split_name(part, ':')
+                  : std::pair<std::string_view, std::string_view>({}, part);
+    TORCH_CHECK_VALUE(!has_names || !name.empty(), "expected name: item, got ",
+                      shown(part));
+    items.emplace_back(unquoted(name), unquoted(item));
+  }
+  TORCH_CHECK_VALUE(!items.empty(), "expected at least one item, got ",
+                    shown(text));
+  return items;
+}
+
+}  // namespace tally
