@@ -93,19 +93,19 @@ def encode_fixture(fixture: Fixture) -> dict[str, Any]:
 
 def to_text(fixture: Fixture) -> str:
     """The file's text: a line for each tensor and for each short value."""
-    return _layout(encode_fixture(fixture), 0) + "\n"
+    return layout(encode_fixture(fixture)) + "\n"
 
 
-def _layout(value: Any, depth: int) -> str:
+def layout(value: Any, depth: int = 0) -> str:
     """JSON that breaks lines around everything but tensors and options."""
     pad = "  " * (depth + 1)
     end = "\n" + "  " * depth
     if _is_nested(value, dict):
-        rows = [f"{json.dumps(k)}: {_layout(v, depth + 1)}"
+        rows = [f"{json.dumps(k)}: {layout(v, depth + 1)}"
                 for k, v in value.items()]
         return "{\n" + ",\n".join(pad + row for row in rows) + end + "}"
     if _is_nested(value, list):
-        rows = [pad + _layout(v, depth + 1) for v in value]
+        rows = [pad + layout(v, depth + 1) for v in value]
         return "[\n" + ",\n".join(rows) + end + "]"
     return json.dumps(value, allow_nan=False)
 

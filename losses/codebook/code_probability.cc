@@ -1,0 +1,149 @@
+#include "tally/losses/codebook/code_probability.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/softplus.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace tally::losses::internal {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+// Numbers in the larger of the two tables of one piece of the tokens: 2 MB.
+constexpr std::int64_t kTableNumbers = std::int64_t{1} << 19;
+
+/// The probabilities of the codes of some bits, [c, n, 2^bits].
+struct Table {
+  /// `set` and `unset` are [c, n, bits].
+  Table(const at::Tensor& set, const at::Tensor& unset) {
+    const std::int64_t bits = set.size(2);
+    levels.push_back(at::ones({set.size(0), set.size(1), 1}, set.options()));
+    for (std::int64_t k = 0; k < bits; ++k) {
+      const at::Tensor& above = levels.back();
+      levels.push_back(at::stack({above.mul(unset.narrow(2, k, 1)),
+                                  above.mul(set.narrow(2, k, 1))},
+                                 -1)
+                           .flatten(-2));
+    }
+  }
+
+  const at::Tensor& last() const { return levels.back(); }
+
+  /// From the gradient of last() to that of `set`, were `unset` 1 - set.
+  at::Tensor gradient(at::Tensor of_last, const at::Tensor& set) const {
+    const std::int64_t bits = set.size(2);
+    std::vector<at::Tensor> of_bits(static_cast<std::size_t>(bits));
+    for (std::int64_t k = bits - 1; k >= 0; --k) {
+      const at::Tensor pairs = of_last.unflatten(-1, {-1, 2});
+      const at::Tensor difference =
+          pairs.select(-1, 1).sub(pairs.select(-1, 0));
+      of_bits[k] = levels[k].mul(difference).sum(-1);
+      of_last = pairs.select(-1, 0).add(difference.mul(set.narrow(2, k, 1)));
+    }
+    return bits == 0 ? at::zeros_like(set) : at::stack(of_bits, -1);
+  }
+
+  /// levels[k] is of the first k bits.
+  std::vector<at::Tensor> levels;
+};
+
+/// Some tokens' bits, in two halves.
+struct Halves {
+  explicit Halves(const at::Tensor& logits)  // [n, c, d]
+      : set(at::sigmoid(logits.transpose(0, 1))),
+        unset(at::sigmoid(logits.transpose(0, 1).neg())),
+        cut(set.size(2) / 2),
+        high(first(set), first(unset)),
+        low(second(set), second(unset)) {}
+
+  at::Tensor first(const at::Tensor& bits) const {
+    return bits.narrow(2, 0, cut);
+  }
+  at::Tensor second(const at::Tensor& bits) const {
+    return bits.narrow(2, cut, bits.size(2) - cut);
+  }
+
+  at::Tensor set, unset;
+  std::int64_t cut;
+  Table high, low;
+};
+
+/// How many tokens to take at once.
+std::int64_t piece_of(const at::Tensor& logits) {
+  const std::int64_t bits = logits.size(2) - logits.size(2) / 2;
+  return std::max<std::int64_t>(
+      1, (kTableNumbers / std::max<std::int64_t>(1, logits.size(1))) >> bits);
+}
+
+struct SumOfCodeProbabilities : Function<SumOfCodeProbabilities> {
+  static at::Tensor forward(AutogradContext* context,
+                            const at::Tensor& logits) {
+    context->save_for_backward({logits});
+    const std::int64_t bits = logits.size(2);
+    at::Tensor sum = at::zeros({logits.size(1), std::int64_t{1} << (bits / 2),
+                                std::int64_t{1} << (bits - bits / 2)},
+                               logits.options());
+    if (logits.numel() > 0) {
+      for (const at::Tensor& piece : logits.split(piece_of(logits))) {
+        const Halves halves(piece);
+        sum.baddbmm_(halves.high.last().transpose(1, 2), halves.low.last());
+      }
+    }
+    return sum.flatten(1);
+  }
+
+  static variable_list backward(AutogradContext* context,
+                                variable_list gradients) {
+    const at::Tensor logits = context->get_saved_variables()[0];
+    if (logits.numel() == 0) return {at::zeros_like(logits)};
+    const std::int64_t bits = logits.size(2);
+    const at::Tensor of_sum =
+        gradients[0].unflatten(1, {std::int64_t{1} << (bits / 2), -1});
+    std::vector<at::Tensor> pieces;
+    for (const at::Tensor& piece : logits.split(piece_of(logits))) {
+      const Halves halves(piece);
+      const at::Tensor of_set = at::cat(
+          {halves.high.gradient(halves.low.last().bmm(of_sum.transpose(1, 2)),
+                                halves.first(halves.set)),
+           halves.low.gradient(halves.high.last().bmm(of_sum),
+                               halves.second(halves.set))},
+          2);
+      pieces.push_back(
+          of_set.mul(halves.set).mul(halves.unset).transpose(0, 1));
+    }
+    return {at::cat(pieces)};
+  }
+};
+
+}  // namespace
+
+at::Tensor bit_entropy(const at::Tensor& logits) {
+  // Terms that are not negative: nothing cancels where a bit is certain.
+  const at::Tensor size = logits.abs();
+  return at::softplus(size.neg()).add(size.mul(at::sigmoid(size.neg())));
+}
+
+at::Tensor sum_of_code_probabilities(const at::Tensor& logits) {
+  return SumOfCodeProbabilities::apply(logits);
+}
+
+at::Tensor entropy(const at::Tensor& probabilities) {
+  const double least = probabilities.scalar_type() == at::kDouble
+                           ? std::numeric_limits<double>::min()
+                           : std::numeric_limits<float>::min();
+  return probabilities.mul(probabilities.clamp_min(least).log()).sum(-1).neg();
+}
+
+}  // namespace tally::losses::internal

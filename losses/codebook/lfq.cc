@@ -1,0 +1,342 @@
+#include "tally/losses/codebook/lfq.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/randperm.h>
+#include <ATen/ops/softplus.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/FunctionRef.h>
+#include <torch/nn/init.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tally/losses/codebook/code_probability.h"
+#include "tally/losses/codebook/tokens.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/reduce.h"
+
+namespace tally::losses {
+namespace {
+
+using sync::internal::Call;
+
+constexpr std::int64_t kMostBits = 30;
+
+std::int64_t bits_of(const LFQOptions& options) {
+  std::int64_t bits = 0;
+  while ((std::int64_t{1} << bits) < options.codebook_size()) ++bits;
+  return bits;
+}
+
+std::int64_t all_bits(const LFQOptions& options) {
+  return bits_of(options) * options.num_codebooks();
+}
+
+void check_between(const char* name, double value, double least,
+                   const char* expected) {
+  TORCH_CHECK_VALUE(std::isfinite(value) && value >= least, "LFQ: option '",
+                    name, "': expected ", expected, ", got ", value);
+}
+
+/// The options with defaults filled in.
+LFQOptions completed(LFQOptions o) {
+  TORCH_CHECK_VALUE(o.dim() > 0 || o.codebook_size() > 0,
+                    "LFQ: expected option 'dim' or 'codebook_size' to be "
+                    "above 0, got ",
+                    o.dim(), " and ", o.codebook_size());
+  TORCH_CHECK_VALUE(o.dim() >= 0,
+                    "LFQ: option 'dim': expected at least 0, got ", o.dim());
+  TORCH_CHECK_VALUE(o.num_codebooks() >= 1,
+                    "LFQ: option 'num_codebooks': expected at least 1, got ",
+                    o.num_codebooks());
+  if (o.codebook_size() == 0) {
+    TORCH_CHECK_VALUE(o.dim() <= kMostBits,
+                      "LFQ: option 'dim': expected at most ", kMostBits,
+                      " without a codebook_size, got ", o.dim());
+    o.codebook_size(std::int64_t{1} << o.dim());
+  }
+  const std::int64_t size = o.codebook_size();
+  TORCH_CHECK_VALUE(
+      size >= 2 && size <= std::int64_t{1} << kMostBits &&
+          (size & (size - 1)) == 0,
+      "LFQ: option 'codebook_size': expected a power of 2 from 2 to 2^",
+      kMostBits, ", got ", size);
+  if (o.dim() == 0) o.dim(all_bits(o));
+  if (!o.has_projections()) o.has_projections(o.dim() != all_bits(o));
+  TORCH_CHECK_VALUE(*o.has_projections() || o.dim() == all_bits(o),
+                    "LFQ: option 'dim': expected ", all_bits(o),
+                    ", the number of bits, without projections, got ", o.dim());
+  if (!o.keep_num_codebooks_dim()) {
+    o.keep_num_codebooks_dim(o.num_codebooks() > 1);
+  }
+  TORCH_CHECK_VALUE(*o.keep_num_codebooks_dim() || o.num_codebooks() == 1,
+                    "LFQ: option 'keep_num_codebooks_dim': expected true with ",
+                    o.num_codebooks(), " codebooks, got false");
+  TORCH_CHECK_VALUE(std::isfinite(o.codebook_scale()) && o.codebook_scale() > 0,
+                    "LFQ: option 'codebook_scale': expected a positive number, "
+                    "got ",
+                    o.codebook_scale());
+  if (const auto clamp = o.soft_clamp_input_value()) {
+    TORCH_CHECK_VALUE(std::isfinite(*clamp) && *clamp >= o.codebook_scale(),
+                      "LFQ: option 'soft_clamp_input_value': expected at least "
+                      "the codebook_scale, ",
+                      o.codebook_scale(), ", got ", *clamp);
+  }
+  const double fraction = o.frac_per_sample_entropy();
+  TORCH_CHECK_VALUE(fraction > 0 && fraction <= 1,
+                    "LFQ: option 'frac_per_sample_entropy': expected above 0 "
+                    "and at most 1, got ",
+                    fraction);
+  check_between("inverse_temperature", o.inverse_temperature(), 0,
+                "at least 0");
+  check_between("entropy_loss_weight", o.entropy_loss_weight(), 0,
+                "at least 0");
+  check_between("commitment_loss_weight", o.commitment_loss_weight(), 0,
+                "at least 0");
+  check_between("diversity_gamma", o.diversity_gamma(), 0, "at least 0");
+  return o;
+}
+
+/// What codes are made of after the projection to a sphere.
+double component(const LFQOptions& o) {
+  return o.spherical()
+             ? o.codebook_scale() / std::sqrt(static_cast<double>(bits_of(o)))
+             : o.codebook_scale();
+}
+
+/// Latents, one row a token.
+struct Latents {
+  at::Tensor x;       ///< [n, c, bits], float32 or wider
+  at::Tensor codes;   ///< of the same size, without a graph
+  at::Tensor counts;  ///< [n] bool, or undefined: all
+};
+
+Latents latents_of(const at::Tensor& tokens, const LFQOptions& o,
+                   const at::Tensor& rotation, const at::Tensor& counts) {
+  at::Tensor x = tokens.to(sync::internal::wide(tokens.scalar_type()));
+  if (const auto clamp = o.soft_clamp_input_value()) {
+    x = x.div(*clamp).tanh().mul(*clamp);
+  }
+  x = x.unflatten(1, {o.num_codebooks(), bits_of(o)});
+  if (rotation.defined()) x = x.matmul(rotation.to(x.scalar_type()));
+  if (o.spherical()) {
+    x = x.div(x.norm(2, {-1}, /*keepdim=*/true).clamp_min(1e-12))
+            .mul(o.codebook_scale());
+  }
+  const at::Tensor codes =
+      x.detach().gt(0).to(x.scalar_type()).mul(2).sub(1).mul(component(o));
+  return {x, codes, counts};
+}
+
+at::Tensor powers(std::int64_t bits, const at::Tensor& like) {
+  return at::full({}, 2, like.options().dtype(at::kLong))
+      .pow(at::arange(bits - 1, -1, -1, like.options().dtype(at::kLong)));
+}
+
+at::Tensor indices_of(const at::Tensor& codes) {
+  return codes.gt(0).to(at::kLong).mul(powers(codes.size(-1), codes)).sum(-1);
+}
+
+/// The sums over a rank's tokens that the losses of all ranks are made of.
+struct Sums {
+  at::Tensor per_sample;     ///< of entropies, mean over codebooks
+  at::Tensor probabilities;  ///< [c, codes]
+  at::Tensor commitment;     ///< of mean squares
+  double count;              ///< tokens
+
+  at::Tensor flat() const {
+    return at::cat({probabilities.flatten(),
+                    at::stack({per_sample, commitment,
+                               at::full({}, count, probabilities.options())})});
+  }
+};
+
+Sums sums_of(const Latents& latents, const LFQOptions& o) {
+  at::Tensor x = latents.x, codes = latents.codes;
+  if (latents.counts.defined()) {
+    const at::Tensor rows = latents.counts.nonzero().squeeze(1);
+    x = x.index_select(0, rows);
+    codes = codes.index_select(0, rows);
+  }
+  const std::int64_t count = x.size(0);
+  const at::Tensor logits = x.mul(4 * o.inverse_temperature() * component(o));
+  at::Tensor sampled = logits;
+  if (o.frac_per_sample_entropy() < 1 && count > 0) {
+    const auto size = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(static_cast<double>(count) *
+                                     o.frac_per_sample_entropy()));
+    sampled = logits.index_select(
+        0, at::randperm(count, at::kLong).narrow(0, 0, size).to(x.device()));
+  }
+  // As if every token had the sample's mean.
+  const double each =
+      sampled.size(0) == 0
+          ? 0
+          : static_cast<double>(count) /
+                static_cast<double>(sampled.size(0) * o.num_codebooks());
+  return {internal::bit_entropy(sampled).sum().mul(each),
+          internal::sum_of_code_probabilities(logits),
+          x.sub(codes).square().mean({1, 2}).sum(), static_cast<double>(count)};
+}
+
+void set_losses(const at::Tensor& sums, const LFQOptions& o,
+                LFQOutput& output) {
+  const std::int64_t parts = sums.size(0) - 3;
+  // Without tokens all sums are 0.
+  const at::Tensor means = sums.div(sums[parts + 2].detach().clamp_min(1));
+  output.per_sample_entropy = means[parts];
+  output.commitment = means[parts + 1];
+  output.batch_entropy =
+      internal::entropy(
+          means.narrow(0, 0, parts).unflatten(0, {o.num_codebooks(), -1}))
+          .mean();
+  at::Tensor entropy = output.per_sample_entropy.sub(
+      output.batch_entropy.mul(o.diversity_gamma()));
+  if (o.softplus_entropy_loss()) {
+    entropy = at::softplus(entropy.add(o.entropy_loss_offset()));
+  }
+  output.aux_loss = entropy.mul(o.entropy_loss_weight())
+                        .add(output.commitment.mul(o.commitment_loss_weight()));
+}
+
+/// `prepare` gives the latents; what it throws reaches all ranks.
+LFQOutput quantize(const LFQOptions& o, bool training,
+                   c10::function_ref<Latents()> prepare) {
+  LFQOutput output;
+  Latents latents;
+  if (training) {
+    const Call call = sync::internal::collective("LFQ", o.communicator(), {});
+    at::Tensor own;
+    const at::Tensor all =
+        sync::internal::reduce(call, sync::Reduction::kSum, [&] {
+          latents = prepare();
+          own = sums_of(latents, o).flat();
+          return own.detach();
+        });
+    // The loss is the same on every rank: its derivative by this rank's sums
+    // is that by the sum of all.
+    set_losses(sync::internal::replace_values(
+                   sync::internal::scale_gradient(own, call.size()), all),
+               o, output);
+  } else {
+    latents = prepare();
+    const at::Tensor zero = at::zeros({}, latents.x.options());
+    output.aux_loss = output.per_sample_entropy = output.batch_entropy =
+        output.commitment = zero;
+  }
+  output.quantized = training ? internal::pass_through(latents.x, latents.codes,
+                                                       o.code_gradient())
+                              : latents.codes;
+  output.indices = indices_of(latents.codes);
+  return output;
+}
+
+}  // namespace
+
+namespace functional {
+
+LFQOutput lfq(const at::Tensor& x, const LFQOptions& options,
+              const at::Tensor& mask, bool training) {
+  LFQOptions o = options;
+  internal::TokenView view;
+  LFQOutput output = quantize(o, training, [&] {
+    o = completed(options);
+    view = internal::TokenView("LFQ", x, all_bits(o), /*channel_first=*/false,
+                               mask);
+    return latents_of(view.tokens(), o, {}, view.counts());
+  });
+  output.quantized = view.restored(output.quantized.flatten(1));
+  output.indices =
+      view.restored_indices(output.indices, *o.keep_num_codebooks_dim());
+  return output;
+}
+
+}  // namespace functional
+
+LFQImpl::LFQImpl(LFQOptions o) : options(completed(std::move(o))) { reset(); }
+
+void LFQImpl::reset() {
+  if (*options.has_projections()) {
+    const auto layer = [&](std::int64_t in, std::int64_t out) {
+      return torch::nn::Linear(torch::nn::LinearOptions(in, out).bias(
+          options.projection_has_bias()));
+    };
+    project_in =
+        register_module("project_in", layer(options.dim(), all_bits(options)));
+    project_out =
+        register_module("project_out", layer(all_bits(options), options.dim()));
+  }
+  if (options.orthogonal_rotation()) {
+    const std::int64_t bits = bits_of(options);
+    rotation = register_buffer(
+        "rotation", torch::nn::init::orthogonal_(at::empty({bits, bits})));
+  }
+}
+
+LFQOutput LFQImpl::forward(const at::Tensor& x, const at::Tensor& mask,
+                           std::optional<double> inverse_temperature) {
+  LFQOptions o = options;
+  if (inverse_temperature) o.inverse_temperature(*inverse_temperature);
+  internal::TokenView view;
+  LFQOutput output = quantize(o, is_training(), [&] {
+    check_between("inverse_temperature", o.inverse_temperature(), 0,
+                  "at least 0");
+    view = internal::TokenView("LFQ", x, o.dim(), o.channel_first(), mask);
+    at::Tensor tokens = view.tokens();
+    if (project_in) tokens = project_in->forward(tokens);
+    return latents_of(tokens, o, rotation, view.counts());
+  });
+  at::Tensor codes = output.quantized;
+  if (rotation.defined()) {
+    codes = codes.matmul(rotation.to(codes.scalar_type()).t());
+  }
+  codes = codes.flatten(1).to(x.scalar_type());
+  if (project_out) codes = project_out->forward(codes);
+  output.quantized = view.restored(codes);
+  output.indices =
+      view.restored_indices(output.indices, *o.keep_num_codebooks_dim());
+  return output;
+}
+
+at::Tensor LFQImpl::indices_to_codes(const at::Tensor& indices, bool project) {
+  const std::int64_t bits = bits_of(options);
+  const std::int64_t codebooks = *options.keep_num_codebooks_dim() ? 1 : 0;
+  TORCH_CHECK_VALUE(
+      indices.defined() && indices.scalar_type() == at::kLong &&
+          indices.dim() >= 1 + codebooks &&
+          (codebooks == 0 || indices.size(-1) == options.num_codebooks()),
+      "LFQ: indices: expected int64 as forward() gives them, got ",
+      indices.defined() ? c10::str(indices.scalar_type(), " ", indices.sizes())
+                        : "an undefined tensor");
+  const at::Tensor numbers = codebooks == 1 ? indices : indices.unsqueeze(-1);
+  at::Tensor codes = numbers.unsqueeze(-1)
+                         .bitwise_and(powers(bits, indices))
+                         .ne(0)
+                         .to(at::kDouble)
+                         .mul(2)
+                         .sub(1)
+                         .mul(component(options));
+  if (rotation.defined()) codes = codes.matmul(rotation.to(at::kDouble).t());
+  codes = codes.flatten(-2);
+  if (project_out) codes = codes.to(project_out->weight.scalar_type());
+  if (!project_out) codes = codes.to(at::kFloat);
+  if (project && project_out) codes = project_out->forward(codes);
+  // Images have two dimensions between batch and channels.
+  const bool channel_first =
+      options.channel_first().value_or(numbers.dim() >= 4);
+  return channel_first ? codes.movedim(-1, 1) : codes;
+}
+
+void LFQImpl::pretty_print(std::ostream& stream) const {
+  stream << "tally::losses::LFQ(dim=" << options.dim()
+         << ", codebook_size=" << options.codebook_size()
+         << ", num_codebooks=" << options.num_codebooks() << ')';
+}
+
+}  // namespace tally::losses
