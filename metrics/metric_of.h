@@ -98,10 +98,20 @@ class MetricOf : public Metric {
     const auto ranks = accumulation_.ranks_to_sync();
     const bool cached = accumulation_.value_is_current(ranks);
     if (ranks) {
-      const sync::SyncResult merged = accumulation_.merge_ranks(ranks, cached);
-      if (!merged.all_cached) keep(merged.states.front(), ranks);
+      sync::SyncResult merged = accumulation_.merge_ranks(ranks, cached);
+      if (!merged.all_cached) {
+        accumulation_.invalidate_value();
+        value_ = derived().evaluate(
+            std::as_const(merged.states.front().template get<State>()));
+        // What the value alone holds need not be copied.
+        merged.states.clear();
+        finish_value(ranks);
+      }
     } else if (!cached) {
-      keep(accumulation_.current(0), nullptr);
+      accumulation_.invalidate_value();
+      value_ = derived().evaluate(
+          std::as_const(accumulation_.current(0).template get<State>()));
+      finish_value(nullptr);
     }
     if (!metric_options().compute_with_cache()) return std::move(value_);
     Result copy = value_;
@@ -239,10 +249,7 @@ class MetricOf : public Metric {
     return derived().evaluate(merged.front().template get<State>());
   }
 
-  void keep(const AnyState& state,
-            const std::shared_ptr<sync::Communicator>& ranks) {
-    accumulation_.invalidate_value();
-    value_ = derived().evaluate(state.get<State>());
+  void finish_value(const std::shared_ptr<sync::Communicator>& ranks) {
     finish_result(value_);
     accumulation_.set_value_current(ranks);
   }
