@@ -53,6 +53,7 @@ void Accumulation::add_group(std::string label, std::string key,
   group.label = std::move(label);
   group.key = std::move(key);
   group.identity = std::move(identity);
+  group.outlasts_reset = tally::outlasts_reset(group.identity);
   group.local = group.identity;
   groups_.push_back(std::move(group));
 }
@@ -104,7 +105,13 @@ void Accumulation::refuse_concurrent() const {
               " is used by two threads at once; expected one thread at a time");
 }
 
-void Accumulation::absorb(c10::ArrayRef<void*> batches) {
+void Accumulation::absorb(std::vector<AnyState>& batch) {
+  c10::SmallVector<void*, 8> states;
+  for (AnyState& state : batch) states.push_back(state.data());
+  absorb_states(states);
+}
+
+void Accumulation::absorb_states(c10::ArrayRef<void*> batches) {
   c10::SmallVector<PendingMerge, 1> merges;
   for (std::size_t i = 0; i < batches.size(); ++i) {
     Group& group = groups_[i];
@@ -112,8 +119,7 @@ void Accumulation::absorb(c10::ArrayRef<void*> batches) {
     group.local.ops().fields(batches[i], fields);
     detach(fields);
     if (group.on_cpu) move_to(fields, at::kCPU);
-    // The other merges never keep a tensor that somebody else holds.
-    if (group.local.ops().merge_from) unshare(fields);
+    own_tensors(group.local.ops(), batches[i]);
     merges.emplace_back(group.local.ops(), group.local.data(), batches[i],
                         group.label.c_str());
   }
@@ -141,10 +147,10 @@ sync::SyncResult Accumulation::merge_ranks(
 }
 
 std::vector<AnyState> Accumulation::merge_ranks(
-    const std::vector<AnyState>& batches,
+    const std::vector<AnyState>& batch,
     const std::shared_ptr<sync::Communicator>& communicator) {
   std::vector<sync::SyncItem> list = items(true);
-  for (std::size_t i = 0; i < list.size(); ++i) list[i].state = batches[i];
+  for (std::size_t i = 0; i < list.size(); ++i) list[i].state = batch[i];
   sync::SyncOptions options;
   options.timeout = options_.sync_timeout();
   options.flow = options_.gradient_flow();
@@ -193,9 +199,26 @@ void Accumulation::unsync() {
   invalidate_value();
 }
 
+void Accumulation::copy_what_outlasts(States& states) const {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    states.push_back(groups_[i].outlasts_reset ? current(i) : AnyState());
+  }
+}
+
+void Accumulation::keep_what_outlasts(const States& states) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Group& group = groups_[i];
+    if (!group.outlasts_reset) continue;
+    AnyState notes = states[i];
+    tally::reset(notes, group.identity);
+    if (synced_) merge(group.synced, notes, group.label.c_str());
+    merge(group.local, std::move(notes), group.label.c_str());
+  }
+}
+
 void Accumulation::reset() {
   for (Group& group : groups_) {
-    group.local = group.identity;
+    tally::reset(group.local, group.identity);
     group.synced = AnyState();
     group.update_count = 0;
   }

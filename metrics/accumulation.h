@@ -4,9 +4,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tally/metrics/metric_options.h"
@@ -40,6 +43,7 @@ class Accumulation {
     AnyState local;   // accumulated by this rank
     AnyState synced;  // of all ranks, between sync() and unsync()
     bool on_cpu = false;
+    bool outlasts_reset = false;  // something of the state does
     std::int64_t update_count = 0;
     std::int64_t synced_update_count = 0;
   };
@@ -65,15 +69,6 @@ class Accumulation {
   /// The communicator to use now; never null.
   std::shared_ptr<sync::Communicator> communicator() const;
 
-  /// The ranks that compute() must sync with; null if with none.
-  std::shared_ptr<sync::Communicator> ranks_to_sync() const {
-    return synced_ || !options_.sync_on_compute() ? nullptr : other_ranks();
-  }
-  /// The same for forward().
-  std::shared_ptr<sync::Communicator> ranks_to_sync_on_step() const {
-    return options_.dist_sync_on_step() ? other_ranks() : nullptr;
-  }
-
   MetricState state() const;
   bool is_synced() const { return synced_; }
   /// Throws unless `verb` is possible now.
@@ -81,30 +76,71 @@ class Accumulation {
     if (synced_) refuse_synced(verb);
   }
 
-  /// Merges one batch's states, one per group and without their graphs, into
-  /// the local ones and counts an update: all of them or none. The batches are
-  /// used up.
-  void absorb(c10::ArrayRef<void*> batches);
-  void absorb(void* batch) { absorb(c10::ArrayRef<void*>(batch)); }
+  /// Merges one batch into the local state and counts an update, or throws and
+  /// changes nothing. The batch is a state of the one group, as itself or as an
+  /// AnyState, or one AnyState per group; without its graph, and used up.
+  template <class Batch>
+  void absorb(Batch& batch) {
+    absorb_states(static_cast<void*>(&batch));
+  }
+  void absorb(AnyState& batch) { absorb_states(batch.data()); }
+  void absorb(std::vector<AnyState>& batch);
+
+  /// What Metric::forward does with a batch as above, which `observe()` makes;
+  /// `evaluate(batch)` gives the value of one.
+  template <class Observe, class Evaluate>
+  auto forward(const Observe& observe, const Evaluate& evaluate) {
+    const auto ranks = ranks_to_sync_on_step();
+    if (!ranks) require_unsynced("forward");
+    auto batch = ranks ? observe_or_report(observe, ranks) : observe();
+    auto value = ranks ? evaluate(merge_ranks(batch, ranks)) : evaluate(batch);
+    absorb(batch);
+    return value;
+  }
+
+  /// What Metric::compute_results does: `evaluate(state_of)` gives the value,
+  /// where `state_of(group)` is an AnyState&, and `finish(value)` is called
+  /// when a synced state is gone and holds nothing of the value any more.
+  /// `kept` holds the value from one call to the next.
+  template <class Value, class Evaluate, class Finish>
+  Value compute(Value& kept, const Evaluate& evaluate, const Finish& finish) {
+    const auto ranks = ranks_to_sync();
+    bool current = value_is_current(ranks);
+    States states;
+    if (ranks) {
+      sync::SyncResult merged = merge_ranks(ranks, current);
+      current = merged.all_cached;
+      states.assign(std::make_move_iterator(merged.states.begin()),
+                    std::make_move_iterator(merged.states.end()));
+    } else if (!current) {
+      copy_what_outlasts(states);
+    }
+    if (!current) {
+      invalidate_value();
+      kept = evaluate([&](std::size_t group) -> AnyState& {
+        return states[group].defined() ? states[group] : this->current(group);
+      });
+      keep_what_outlasts(states);
+      states.clear();
+      finish(kept);
+      set_value_current(ranks);
+    }
+    return options_.compute_with_cache() ? copy_of(kept) : std::move(kept);
+  }
 
   /// What compute() reads: the synced state, or the local one.
   const AnyState& current(std::size_t group) const {
     return synced_ ? groups_[group].synced : groups_[group].local;
   }
+  AnyState& current(std::size_t group) {
+    return synced_ ? groups_[group].synced : groups_[group].local;
+  }
   /// The merge of all ranks' local states; collective.
   sync::SyncResult merge_ranks(
       const std::shared_ptr<sync::Communicator>& communicator, bool cached);
-  /// The merge of all ranks' batch states, graph and all; collective.
-  std::vector<AnyState> merge_ranks(
-      const std::vector<AnyState>& batches,
-      const std::shared_ptr<sync::Communicator>& communicator);
   /// Starts the merge of all ranks' local states as they are now; collective.
   /// Null if there are no others.
   std::shared_ptr<sync::PendingSync> start_merge_ranks() const;
-  /// For the other ranks, when this one fails before merge_ranks(batches).
-  void report_failure(
-      const std::exception& error,
-      const std::shared_ptr<sync::Communicator>& communicator) const;
 
   void sync();
   void unsync();
@@ -117,19 +153,6 @@ class Accumulation {
   std::string serialize() const;
   absl::Status deserialize(std::string_view bytes);
 
-  /// Whether the last computed value is still that of the state, as computed
-  /// for these ranks.
-  bool value_is_current(
-      const std::shared_ptr<sync::Communicator>& communicator) const {
-    return current_value_ && options_.compute_with_cache() &&
-           !value_communicator_.owner_before(communicator) &&
-           !communicator.owner_before(value_communicator_);
-  }
-  void set_value_current(
-      const std::shared_ptr<sync::Communicator>& communicator) {
-    current_value_ = true;
-    value_communicator_ = communicator;
-  }
   void invalidate_value() { current_value_ = false; }
 
   std::string label() const;
@@ -151,6 +174,70 @@ class Accumulation {
   [[noreturn]] void refuse_concurrent() const;
   std::shared_ptr<sync::Communicator> other_ranks() const;
   std::vector<sync::SyncItem> items(bool with_identity_only) const;
+
+  // The ranks that compute() must sync with; null if with none.
+  std::shared_ptr<sync::Communicator> ranks_to_sync() const {
+    return synced_ || !options_.sync_on_compute() ? nullptr : other_ranks();
+  }
+  // The same for forward().
+  std::shared_ptr<sync::Communicator> ranks_to_sync_on_step() const {
+    return options_.dist_sync_on_step() ? other_ranks() : nullptr;
+  }
+
+  // For the other ranks, when this one fails before it merges a batch.
+  template <class Observe>
+  auto observe_or_report(
+      const Observe& observe,
+      const std::shared_ptr<sync::Communicator>& communicator) {
+    try {
+      require_unsynced("forward");
+      return observe();
+    } catch (const std::exception& error) {
+      report_failure(error, communicator);
+      throw;
+    }
+  }
+  void report_failure(
+      const std::exception& error,
+      const std::shared_ptr<sync::Communicator>& communicator) const;
+
+  // The merge of all ranks' batches, graph and all; collective.
+  std::vector<AnyState> merge_ranks(
+      const std::vector<AnyState>& batch,
+      const std::shared_ptr<sync::Communicator>& communicator);
+  AnyState merge_ranks(
+      const AnyState& batch,
+      const std::shared_ptr<sync::Communicator>& communicator) {
+    return std::move(
+        merge_ranks(std::vector<AnyState>{batch}, communicator)[0]);
+  }
+  template <class State>
+  State merge_ranks(const State& batch,
+                    const std::shared_ptr<sync::Communicator>& communicator) {
+    AnyState merged = merge_ranks(AnyState::of(batch), communicator);
+    return std::move(merged.get<State>());
+  }
+  void absorb_states(c10::ArrayRef<void*> batches);
+
+  // Whether the last computed value is still that of the state, as computed
+  // for these ranks.
+  bool value_is_current(
+      const std::shared_ptr<sync::Communicator>& communicator) const {
+    return current_value_ && options_.compute_with_cache() &&
+           !value_communicator_.owner_before(communicator) &&
+           !communicator.owner_before(value_communicator_);
+  }
+  void set_value_current(
+      const std::shared_ptr<sync::Communicator>& communicator) {
+    current_value_ = true;
+    value_communicator_ = communicator;
+  }
+
+  // Evaluation may note in a state what is to outlast a reset: in a copy, whose
+  // notes are kept once there is a value.
+  using States = c10::SmallVector<AnyState, 1>;
+  void copy_what_outlasts(States& states) const;
+  void keep_what_outlasts(const States& states);
 
   MetricOptions options_;
   std::vector<Group> groups_;

@@ -109,7 +109,8 @@ std::vector<AnyState> MetricCollection::observe(Inputs inputs) const {
     const Member& member = first_of(g);
     batch.push_back(member.metric->make_state());
     try {
-      member.metric->observe_into(batch.back(), inputs);
+      member.metric->observe_into(batch.back(), inputs,
+                                  BatchOrigin(accumulation_));
     } catch (c10::Error& error) {
       error.add_context("as '" + member.name + "' of a collection");
       throw;
@@ -127,76 +128,35 @@ Results MetricCollection::evaluate(const std::vector<AnyState>& states) const {
   return results;
 }
 
-void MetricCollection::absorb(std::vector<AnyState>& batch) {
-  c10::SmallVector<void*, 8> states;
-  for (AnyState& state : batch) states.push_back(state.data());
-  accumulation_.absorb(states);
-}
-
-std::vector<AnyState> MetricCollection::current() const {
-  std::vector<AnyState> states;
-  for (std::size_t g = 0; g < accumulation_.groups().size(); ++g) {
-    states.push_back(accumulation_.current(g));
-  }
-  return states;
-}
-
 void MetricCollection::update_inputs(Inputs inputs) {
   const Use use(accumulation_);
   accumulation_.require_unsynced("update");
   const at::NoGradGuard no_grad;
   std::vector<AnyState> batch = observe(inputs);
-  absorb(batch);
+  accumulation_.absorb(batch);
 }
 
 Results MetricCollection::forward_inputs(Inputs inputs) {
   const Use use(accumulation_);
-  const auto ranks = accumulation_.ranks_to_sync_on_step();
-  if (!ranks) accumulation_.require_unsynced("forward");
-  std::vector<AnyState> batch;
-  Results results;
-  if (ranks) {
-    try {
-      accumulation_.require_unsynced("forward");
-      batch = observe(inputs);
-    } catch (const std::exception& error) {
-      accumulation_.report_failure(error, ranks);
-      throw;
-    }
-    results = evaluate(accumulation_.merge_ranks(batch, ranks));
-  } else {
-    batch = observe(inputs);
-    results = evaluate(batch);
-  }
-  absorb(batch);
-  return results;
+  return accumulation_.forward(
+      [&] { return observe(inputs); },
+      [&](const std::vector<AnyState>& batch) { return evaluate(batch); });
 }
 
 Results MetricCollection::compute() {
   const Use use(accumulation_);
-  const auto ranks = accumulation_.ranks_to_sync();
-  bool cached = accumulation_.value_is_current(ranks);
-  std::vector<AnyState> states;
-  if (ranks) {
-    sync::SyncResult merged = accumulation_.merge_ranks(ranks, cached);
-    cached = merged.all_cached;
-    states = std::move(merged.states);
-  } else if (!cached) {
-    states = current();
-  }
-  if (!cached) {
-    accumulation_.invalidate_value();
-    value_ = evaluate(states);
-    accumulation_.set_value_current(ranks);
-  }
-  if (!metric_options().compute_with_cache()) return std::move(value_);
-  Results copy = value_;
-  ResultParts parts;
-  copy.visit(parts);
-  for (const auto& [name, part] : parts) {
-    if (part->defined()) *part = part->clone();
-  }
-  return copy;
+  return accumulation_.compute(
+      value_,
+      [&](const auto& state_of) {
+        Results results;
+        for (const Member& member : members_) {
+          member.metric->compute_into(state_of(member.group),
+                                      prefix_ + member.name + postfix_,
+                                      results);
+        }
+        return results;
+      },
+      [](Results&) {});
 }
 
 PendingValue<Results> MetricCollection::sync_async() {
@@ -205,8 +165,12 @@ PendingValue<Results> MetricCollection::sync_async() {
   const auto merge = accumulation_.start_merge_ranks();
   const auto snapshot = std::make_shared<const MetricCollection>(clone());
   return PendingValue<Results>([merge, snapshot] {
-    return snapshot->evaluate(merge ? merge->wait().states
-                                    : snapshot->current());
+    if (merge) return snapshot->evaluate(merge->wait().states);
+    std::vector<AnyState> states;
+    for (const auto& group : snapshot->accumulation_.groups()) {
+      states.push_back(group.local);
+    }
+    return snapshot->evaluate(states);
   });
 }
 

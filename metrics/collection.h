@@ -130,8 +130,6 @@ class MetricCollection {
 
   std::vector<AnyState> observe(Inputs inputs) const;
   Results evaluate(const std::vector<AnyState>& states) const;
-  std::vector<AnyState> current() const;
-  void absorb(std::vector<AnyState>& batch);
   void check_addable(const std::string& name, const Metric& metric) const;
   const Member& first_of(std::size_t group) const;
 

@@ -145,41 +145,20 @@ Expression expression_of(const CompositionalMetric& metric) {
   return metric.options();
 }
 
-void ExpressionState::fields(Fields& f) {
-  std::size_t next = 0;
-  for (AnyState& part : parts) {
-    for (Field field : part.fields()) {
-      field.name = (*names)[next++].c_str();
-      f.add(field);
-    }
-  }
-}
-
-ExpressionState ExpressionState::merge(const ExpressionState& a,
-                                       const ExpressionState& b) {
-  ExpressionState result = a;
-  for (std::size_t i = 0; i < result.parts.size(); ++i) {
-    tally::merge(result.parts[i], b.parts[i], "arithmetic on metrics");
-  }
-  return result;
-}
-
 ExpressionAccumulator::ExpressionAccumulator(const Expression& expression)
     : metrics_(expression.states()) {
-  auto names = std::make_shared<std::vector<std::string>>();
+  std::vector<std::pair<std::string, AnyState>> parts;
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
-    identity_.parts.push_back(metrics_[i]->make_state());
-    for (const Field& field : identity_.parts.back().fields()) {
-      names->push_back(std::to_string(i) + "." + field.name);
-    }
+    parts.emplace_back(std::to_string(i), metrics_[i]->make_state());
   }
-  identity_.names = std::move(names);
+  identity_ = StateParts(std::move(parts));
 }
 
-ExpressionState ExpressionAccumulator::observe_inputs(Inputs inputs) const {
-  State state = identity_;
+StateParts ExpressionAccumulator::observe_inputs(
+    Inputs inputs, const BatchOrigin& origin) const {
+  StateParts state = identity_;
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
-    metrics_[i]->observe_into(state.parts[i], inputs);
+    metrics_[i]->observe_into(state.parts()[i], inputs, origin);
   }
   return state;
 }
@@ -210,7 +189,7 @@ namespace tally {
 
 at::Tensor CompositionalMetric::evaluate(const State& state) const {
   const auto metrics = options().states();
-  return internal::Evaluation(metrics, state.parts)(*options().root());
+  return internal::Evaluation(metrics, state.parts())(*options().root());
 }
 
 }  // namespace tally

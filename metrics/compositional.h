@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tally/metrics/metric_of.h"
+#include "tally/state/state_parts.h"
 
 namespace tally {
 
@@ -45,24 +46,14 @@ class Expression {
   std::shared_ptr<const ExpressionNode> root_;
 };
 
-/// The states of an expression's metrics, side by side.
-struct ExpressionState {
-  void fields(Fields& f);
-  static ExpressionState merge(const ExpressionState& a,
-                               const ExpressionState& b);
-
-  std::vector<AnyState> parts;
-  std::shared_ptr<const std::vector<std::string>> names;
-};
-
 class ExpressionAccumulator {
  public:
   static constexpr const char* kName = "Expression";
-  using State = ExpressionState;
+  using State = StateParts;
 
   explicit ExpressionAccumulator(const Expression& expression);
   State identity() const { return identity_; }
-  State observe_inputs(Inputs inputs) const;
+  State observe_inputs(Inputs inputs, const BatchOrigin& origin) const;
 
  private:
   std::vector<const Metric*> metrics_;  // owned by the options

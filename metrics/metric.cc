@@ -31,38 +31,38 @@ void refuse_input_type(const char* metric, std::size_t index,
 
 using Use = internal::Accumulation::Use;
 
+int BatchOrigin::rank() const {
+  return accumulation_ ? accumulation_->communicator()->rank() : 0;
+}
+
+std::int64_t BatchOrigin::index() const {
+  return accumulation_ ? accumulation_->group().update_count : 0;
+}
+
 void Metric::update_inputs(Inputs inputs) {
   const Use use(accumulation_);
   accumulation_.require_unsynced("update");
   const at::NoGradGuard no_grad;
   AnyState batch = make_state();
-  observe_into(batch, inputs);
-  accumulation_.absorb(batch.data());
+  observe_into(batch, inputs, BatchOrigin(accumulation_));
+  accumulation_.absorb(batch);
 }
 
 Results Metric::forward_inputs(Inputs inputs) {
   const Use use(accumulation_);
   const at::AutoGradMode grad(is_differentiable() &&
                               at::GradMode::is_enabled());
-  const auto ranks = accumulation_.ranks_to_sync_on_step();
-  if (!ranks) accumulation_.require_unsynced("forward");
-  std::vector<AnyState> batch{make_state()};
-  Results results;
-  if (ranks) {
-    try {
-      accumulation_.require_unsynced("forward");
-      observe_into(batch.front(), inputs);
-    } catch (const std::exception& error) {
-      accumulation_.report_failure(error, ranks);
-      throw;
-    }
-    evaluate_into(accumulation_.merge_ranks(batch, ranks).front(), "", results);
-  } else {
-    observe_into(batch.front(), inputs);
-    evaluate_into(batch.front(), "", results);
-  }
-  accumulation_.absorb(batch.front().data());
-  return results;
+  return accumulation_.forward(
+      [&] {
+        AnyState batch = make_state();
+        observe_into(batch, inputs, BatchOrigin(accumulation_));
+        return batch;
+      },
+      [&](const AnyState& batch) {
+        Results results;
+        evaluate_into(batch, "", results);
+        return results;
+      });
 }
 
 void Metric::merge_state(const Metric& other) {

@@ -44,6 +44,24 @@ class InputRef {
 };
 using Inputs = c10::ArrayRef<InputRef>;
 
+/// Where a batch comes from, for metrics to which that makes a difference: one
+/// that draws random numbers, or keeps the last few batches.
+class BatchOrigin {
+ public:
+  /// The first batch of rank 0.
+  BatchOrigin() = default;
+  /// The next one of this rank.
+  explicit BatchOrigin(const internal::Accumulation& accumulation)
+      : accumulation_(&accumulation) {}
+
+  int rank() const;
+  /// How many batches the rank has accumulated before it.
+  std::int64_t index() const;
+
+ private:
+  const internal::Accumulation* accumulation_ = nullptr;
+};
+
 namespace internal {
 /// Tensors as they are; plain numbers as 0-dim tensors, so that
 /// `mean.update(0.25)` works.
@@ -199,10 +217,17 @@ class Metric {
   AnyState make_state() const { return accumulation_.group().identity; }
   /// The state of one batch, into a fresh state. With a graph where inputs
   /// have one and gradients are enabled.
-  virtual void observe_into(AnyState& fresh, Inputs inputs) const = 0;
+  virtual void observe_into(AnyState& fresh, Inputs inputs,
+                            const BatchOrigin& origin) const = 0;
   /// The value of a state, added to `results` under `name` or `name.part`.
   virtual void evaluate_into(const AnyState& state, const std::string& name,
                              Results& results) const = 0;
+  /// The same for compute(): may note the value in the part of the state that
+  /// outlasts a reset.
+  virtual void compute_into(AnyState& state, const std::string& name,
+                            Results& results) const {
+    evaluate_into(state, name, results);
+  }
 
  protected:
   explicit Metric(MetricOptions options) : accumulation_(std::move(options)) {}
@@ -214,6 +239,7 @@ class Metric {
   void finish(at::Tensor& value) const;
 
   friend class MetricCollection;
+  friend class MetricTracker;
   internal::Accumulation accumulation_;
   std::optional<at::ScalarType> dtype_;
 };

@@ -71,8 +71,8 @@ class MetricOf : public Metric {
     const internal::Accumulation::Use use(accumulation_);
     accumulation_.require_unsynced("update");
     const at::NoGradGuard no_grad;
-    State batch = observe(internal::as_input(args)...);
-    accumulation_.absorb(&batch);
+    State batch = observe_here(internal::as_input(args)...);
+    accumulation_.absorb(batch);
   }
 
   /// See Metric::forward_results.
@@ -81,46 +81,23 @@ class MetricOf : public Metric {
     const internal::Accumulation::Use use(accumulation_);
     const at::AutoGradMode grad(Derived::kIsDifferentiable &&
                                 at::GradMode::is_enabled());
-    const auto ranks = accumulation_.ranks_to_sync_on_step();
-    if (!ranks) accumulation_.require_unsynced("forward");
-    State batch = ranks ? observe_or_report(ranks, internal::as_input(args)...)
-                        : observe(internal::as_input(args)...);
-    Result result = ranks ? evaluate_over(ranks, batch)
-                          : derived().evaluate(std::as_const(batch));
-    finish_result(result);
-    accumulation_.absorb(&batch);
-    return result;
+    return accumulation_.forward(
+        [&] { return observe_here(internal::as_input(args)...); },
+        [&](const State& batch) {
+          return finished(derived().evaluate(batch));
+        });
   }
 
   /// See Metric::compute_results.
   Result compute() {
     const internal::Accumulation::Use use(accumulation_);
-    const auto ranks = accumulation_.ranks_to_sync();
-    const bool cached = accumulation_.value_is_current(ranks);
-    if (ranks) {
-      sync::SyncResult merged = accumulation_.merge_ranks(ranks, cached);
-      if (!merged.all_cached) {
-        accumulation_.invalidate_value();
-        value_ = derived().evaluate(
-            std::as_const(merged.states.front().template get<State>()));
-        // What the value alone holds need not be copied.
-        merged.states.clear();
-        finish_value(ranks);
-      }
-    } else if (!cached) {
-      accumulation_.invalidate_value();
-      value_ = derived().evaluate(
-          std::as_const(accumulation_.current(0).template get<State>()));
-      finish_value(nullptr);
-    }
-    if (!metric_options().compute_with_cache()) return std::move(value_);
-    Result copy = value_;
-    ResultParts parts;
-    result_parts(copy, parts);
-    for (const auto& [name, part] : parts) {
-      if (part->defined()) *part = part->clone();
-    }
-    return copy;
+    return accumulation_.compute(
+        value_,
+        [&](const auto& state_of) {
+          return derived().evaluate(
+              std::as_const(state_of(0)).template get<State>());
+        },
+        [&](Result& value) { finish_result(value); });
   }
 
   /// Starts a sync of what is accumulated now and returns at once: the states
@@ -140,9 +117,7 @@ class MetricOf : public Metric {
       const auto& metric = static_cast<const Derived&>(*snapshot);
       const AnyState state = merge ? std::move(merge->wait().states.front())
                                    : metric.accumulation_.current(0);
-      Result result = metric.evaluate(state.get<State>());
-      metric.finish_result(result);
-      return result;
+      return metric.finished(metric.evaluate(state.get<State>()));
     });
   }
 
@@ -152,7 +127,7 @@ class MetricOf : public Metric {
   State observe(const Args&... args) const {
     try {
       if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
-        return accumulator_.observe_inputs({InputRef::of(args)...});
+        return accumulator_.observe_inputs({InputRef::of(args)...}, {});
       } else {
         return accumulator_.observe(args...);
       }
@@ -200,9 +175,10 @@ class MetricOf : public Metric {
         internal::state_key_of<Accumulator>(options_, metric_options());
     accumulation_.group().on_cpu = metric_options().compute_on_cpu();
   }
-  void observe_into(AnyState& fresh, Inputs inputs) const override {
+  void observe_into(AnyState& fresh, Inputs inputs,
+                    const BatchOrigin& origin) const override {
     if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
-      fresh.get<State>() = accumulator_.observe_inputs(inputs);
+      fresh.get<State>() = accumulator_.observe_inputs(inputs, origin);
     } else {
       fresh.get<State>() = internal::ObserveCall<Accumulator>::call(
           Derived::kName, inputs,
@@ -211,9 +187,7 @@ class MetricOf : public Metric {
   }
   void evaluate_into(const AnyState& state, const std::string& name,
                      Results& results) const override {
-    Result result = derived().evaluate(state.get<State>());
-    finish_result(result);
-    add_result(std::move(result), name, results);
+    add_result(finished(derived().evaluate(state.get<State>())), name, results);
   }
 
  protected:
@@ -230,28 +204,16 @@ class MetricOf : public Metric {
     return options;
   }
 
+  // observe() of this rank's next batch.
   template <class... Args>
-  State observe_or_report(const std::shared_ptr<sync::Communicator>& ranks,
-                          const Args&... args) {
-    try {
-      accumulation_.require_unsynced("forward");
+  State observe_here(const Args&... args) const {
+    if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
+      AnyState batch = this->make_state();
+      observe_into(batch, {InputRef::of(args)...}, BatchOrigin(accumulation_));
+      return std::move(batch.get<State>());
+    } else {
       return observe(args...);
-    } catch (const std::exception& error) {
-      accumulation_.report_failure(error, ranks);
-      throw;
     }
-  }
-
-  Result evaluate_over(const std::shared_ptr<sync::Communicator>& ranks,
-                       const State& batch) {
-    const std::vector<AnyState> merged =
-        accumulation_.merge_ranks({AnyState::of(batch)}, ranks);
-    return derived().evaluate(merged.front().template get<State>());
-  }
-
-  void finish_value(const std::shared_ptr<sync::Communicator>& ranks) {
-    finish_result(value_);
-    accumulation_.set_value_current(ranks);
   }
 
   void finish_result(Result& result) const {
@@ -262,6 +224,10 @@ class MetricOf : public Metric {
       result_parts(result, parts);
       for (const auto& [name, part] : parts) finish(*part);
     }
+  }
+  Result finished(Result result) const {
+    finish_result(result);
+    return result;
   }
 
   static void add_result(Result result, const std::string& name,

@@ -35,7 +35,7 @@ struct ObserveInputs<State (Accumulator::*)(Args...) const> {
 };
 
 // An accumulator of inputs whose types it does not know has
-// observe_inputs(Inputs) instead of observe(...).
+// observe_inputs(Inputs, const BatchOrigin&) instead of observe(...).
 template <class Accumulator, class = void>
 struct TakesAnyInputs : std::false_type {
   using Tuple = typename ObserveInputs<decltype(&Accumulator::observe)>::type;
@@ -44,7 +44,8 @@ template <class Accumulator>
 struct TakesAnyInputs<
     Accumulator,
     std::void_t<decltype(std::declval<const Accumulator&>().observe_inputs(
-        std::declval<Inputs>()))>> : std::true_type {
+        std::declval<Inputs>(), std::declval<const BatchOrigin&>()))>>
+    : std::true_type {
   using Tuple = std::tuple<>;
 };
 

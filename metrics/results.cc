@@ -42,6 +42,14 @@ std::string text(const at::Tensor& value) {
   return out.str();
 }
 
+std::string joined_names(const Results& results) {
+  std::string names;
+  for (const auto& [name, value] : results) {
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return names.empty() ? "none" : names;
+}
+
 }  // namespace
 
 void Results::add(std::string name, at::Tensor value) {
@@ -59,12 +67,14 @@ const at::Tensor& Results::at(const std::string& name) const {
   for (const auto& [key, value] : values_) {
     if (key == name) return value;
   }
-  std::string names;
-  for (const auto& [key, value] : values_) {
-    names += (names.empty() ? "" : ", ") + key;
-  }
   TORCH_CHECK_INDEX(false, "there is no result '", name,
-                    "'; there are: ", names.empty() ? "none" : names);
+                    "'; there are: ", joined_names(*this));
+}
+
+const at::Tensor& Results::value() const {
+  TORCH_CHECK_INDEX(size() == 1, "expected one result, got ", size(), ": ",
+                    joined_names(*this));
+  return values_.front().second;
 }
 
 std::ostream& operator<<(std::ostream& out, const Results& results) {

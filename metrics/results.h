@@ -43,6 +43,8 @@ class Results {
     return at(name);
   }
   bool contains(const std::string& name) const;
+  /// The one tensor there is. Throws c10::IndexError for none or several.
+  const at::Tensor& value() const;
 
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }
@@ -65,6 +67,17 @@ inline void result_parts(at::Tensor& result, ResultParts& parts) {
 template <class Result>
 void result_parts(Result& result, ResultParts& parts) {
   result.visit(parts);
+}
+
+/// With tensors of its own.
+template <class Result>
+Result copy_of(Result result) {
+  ResultParts parts;
+  result_parts(result, parts);
+  for (const auto& [name, part] : parts) {
+    if (part->defined()) *part = part->clone();
+  }
+  return result;
 }
 
 }  // namespace tally

@@ -16,4 +16,12 @@ inline bool has_sync_options(const MetricOptions& options) {
          options.sync_timeout() != defaults.sync_timeout();
 }
 
+/// The other options: what a metric does with its inputs.
+inline MetricOptions without_sync_options(const MetricOptions& options) {
+  return MetricOptions()
+      .validate_args(options.validate_args())
+      .nan_policy(options.nan_policy())
+      .compute_on_cpu(options.compute_on_cpu());
+}
+
 }  // namespace tally::internal

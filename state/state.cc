@@ -1,10 +1,42 @@
 #include "tally/state/state.h"
 
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+
 namespace tally {
+namespace {
+
+const std::vector<AnyState>& parts_of(const AnyState& state) {
+  return state.ops().parts(const_cast<void*>(state.data()));
+}
+
+// Whether `holds(ops)` for the state or, if it has parts, for any of them.
+template <class Predicate>
+bool any_of_parts(const AnyState& state, const Predicate& holds) {
+  if (!state.ops().parts) return holds(state.ops());
+  const auto& parts = parts_of(state);
+  return std::any_of(parts.begin(), parts.end(), [&](const AnyState& part) {
+    return any_of_parts(part, holds);
+  });
+}
+
+}  // namespace
 
 PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
                            const char* owner)
     : ops_(&ops), into_(into), from_(from) {
+  if (ops.parts) {
+    std::vector<AnyState>& into_parts = ops.parts(into);
+    std::vector<AnyState>& from_parts = ops.parts(from);
+    TORCH_INTERNAL_ASSERT(into_parts.size() == from_parts.size());
+    parts_.reserve(into_parts.size());
+    for (std::size_t i = 0; i < into_parts.size(); ++i) {
+      parts_.emplace_back(into_parts[i].ops(), into_parts[i].data(),
+                          from_parts[i].data(), owner);
+    }
+    return;
+  }
   if (ops.compact) ops.compact(into);
   if (ops.merge_from) {
     ops.merge_from(into, from);
@@ -16,7 +48,9 @@ PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
 }
 
 void PendingMerge::commit() {
-  if (ops_->merge_from) {
+  if (ops_->parts) {
+    for (PendingMerge& part : parts_) part.commit();
+  } else if (ops_->merge_from) {
     ops_->swap(into_, from_);
   } else {
     commit_merge(into_fields_, from_fields_);
@@ -25,6 +59,46 @@ void PendingMerge::commit() {
 
 void merge(AnyState& into, AnyState from, const char* owner) {
   PendingMerge(into.ops(), into.data(), from.data(), owner).commit();
+}
+
+bool merges_by_field(const AnyState& state) {
+  return !any_of_parts(
+      state, [](const StateOps& ops) { return ops.merge_from != nullptr; });
+}
+
+bool compacts(const AnyState& state) {
+  return any_of_parts(
+      state, [](const StateOps& ops) { return ops.compact != nullptr; });
+}
+
+void own_tensors(const StateOps& ops, void* state) {
+  if (ops.parts) {
+    for (AnyState& part : ops.parts(state)) {
+      own_tensors(part.ops(), part.data());
+    }
+  } else if (ops.merge_from) {
+    Fields fields;
+    ops.fields(state, fields);
+    unshare(fields);
+  }
+}
+
+bool outlasts_reset(const AnyState& state) {
+  return any_of_parts(
+      state, [](const StateOps& ops) { return ops.forget != nullptr; });
+}
+
+void reset(AnyState& state, const AnyState& identity) {
+  if (state.ops().parts) {
+    auto& parts = state.ops().parts(state.data());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      reset(parts[i], parts_of(identity)[i]);
+    }
+  } else if (state.ops().forget) {
+    state.ops().forget(state.data());
+  } else {
+    state = identity;
+  }
 }
 
 }  // namespace tally

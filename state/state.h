@@ -5,10 +5,13 @@
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "tally/state/fields.h"
 
 namespace tally {
+
+class AnyState;
 
 namespace internal {
 template <class State, class = void>
@@ -24,6 +27,19 @@ struct HasCompact : std::false_type {};
 template <class State>
 struct HasCompact<State,
                   std::void_t<decltype(std::declval<State&>().compact())>>
+    : std::true_type {};
+
+template <class State, class = void>
+struct HasParts : std::false_type {};
+template <class State>
+struct HasParts<State, std::void_t<decltype(std::declval<State&>().parts())>>
+    : std::is_same<decltype(std::declval<State&>().parts()),
+                   std::vector<AnyState>&> {};
+
+template <class State, class = void>
+struct HasForget : std::false_type {};
+template <class State>
+struct HasForget<State, std::void_t<decltype(std::declval<State&>().forget())>>
     : std::true_type {};
 }  // namespace internal
 
@@ -49,6 +65,10 @@ struct StateOps {
   void (*merge_from)(const void* into, void* from);
   /// Null: nothing to do.
   void (*compact)(void*);
+  /// Null: it is not made of other states.
+  std::vector<AnyState>& (*parts)(void*);
+  /// Null: nothing outlasts a reset.
+  void (*forget)(void*);
   void (*swap)(void*, void*);
 };
 
@@ -71,6 +91,14 @@ const StateOps& state_ops() {
     }
     if constexpr (internal::HasCompact<State>::value) {
       o.compact = [](void* s) { static_cast<State*>(s)->compact(); };
+    }
+    if constexpr (internal::HasParts<State>::value) {
+      o.parts = [](void* s) -> std::vector<AnyState>& {
+        return static_cast<State*>(s)->parts();
+      };
+    }
+    if constexpr (internal::HasForget<State>::value) {
+      o.forget = [](void* s) { static_cast<State*>(s)->forget(); };
     }
     o.swap = [](void* a, void* b) {
       std::swap(*static_cast<State*>(a), *static_cast<State*>(b));
@@ -148,9 +176,23 @@ class PendingMerge {
   void* from_;
   Fields into_fields_;
   Fields from_fields_;
+  std::vector<PendingMerge> parts_;
 };
 
 /// `into` becomes merge(into, from), or nothing changes and it throws.
 void merge(AnyState& into, AnyState from, const char* owner);
+
+/// Whether it merges field by field: neither it nor a part has its own merge.
+bool merges_by_field(const AnyState& state);
+/// Whether it or a part has a compact of its own.
+bool compacts(const AnyState& state);
+/// Copies every tensor that somebody else holds, where a merge of the state's
+/// own would keep it.
+void own_tensors(const StateOps& ops, void* state);
+
+/// Whether anything of such a state is to outlast a reset.
+bool outlasts_reset(const AnyState& state);
+/// `state` becomes `identity`, but for what is to outlast that.
+void reset(AnyState& state, const AnyState& identity);
 
 }  // namespace tally

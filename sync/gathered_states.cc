@@ -19,7 +19,7 @@ constexpr std::int64_t kLeastReducedBytes = std::int64_t{64} << 10;
 
 bool is_large_sum(const AnyState& state, const Field& field,
                   std::int64_t reduced_bytes) {
-  if (state.ops().merge_from || field.kind != Field::Kind::kTensor ||
+  if (!merges_by_field(state) || field.kind != Field::Kind::kTensor ||
       field.merge != Merge::kSum || !field.as_tensor().defined()) {
     return false;
   }
