@@ -1,0 +1,36 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/FunctionRef.h>
+
+#include <cstdint>
+
+namespace tally::losses::internal {
+
+/// The number of the code nearest to each token: [n] int64, from [n, d] and
+/// [codes, d]; the lowest of several. `cosine`: of the largest product, else of
+/// the least distance. Of the products that it compares, 16 MB at a time.
+at::Tensor nearest(const at::Tensor& tokens, const at::Tensor& codes,
+                   bool cosine);
+
+/// [codes, d + 1] float64: the sum of each code's tokens, and their number.
+at::Tensor sums_of_codes(const at::Tensor& tokens, const at::Tensor& indices,
+                         std::int64_t codes);
+
+/// Adds a float64 tensor up over ranks.
+using SumOverRanks = c10::function_ref<at::Tensor(const at::Tensor& own)>;
+
+struct Clusters {
+  at::Tensor means;   ///< [codes, d] float64; of length 1 with `cosine`
+  at::Tensor counts;  ///< [codes] float64, tokens that are nearest to them
+};
+
+/// Lloyd's iterations over the tokens of all ranks, from `means` on. A cluster
+/// without tokens keeps its mean.
+Clusters kmeans(const at::Tensor& tokens, const at::Tensor& means,
+                std::int64_t iterations, bool cosine, SumOverRanks sum);
+
+/// Vectors of length 1 along the last dimension.
+at::Tensor unit_vectors(const at::Tensor& vectors);
+
+}  // namespace tally::losses::internal

@@ -1,0 +1,405 @@
+#include "tally/losses/codebook/vector_quantize.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randperm.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/FunctionRef.h>
+#include <torch/nn/init.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "tally/losses/codebook/kmeans.h"
+#include "tally/losses/codebook/tokens.h"
+#include "tally/state/codec.h"
+#include "tally/sync/agree.h"
+#include "tally/sync/autograd.h"
+
+namespace tally::losses {
+namespace {
+
+using sync::internal::Agreement;
+using sync::internal::Call;
+using sync::internal::Offer;
+using Options = VectorQuantizeOptions;
+
+void check_number(const char* name, double value, double least, double most) {
+  TORCH_CHECK_VALUE(value >= least && value <= most, "VectorQuantize: option '",
+                    name, "': expected ", least, " to ", most, ", got ", value);
+}
+
+/// The options with defaults filled in.
+Options completed(Options o) {
+  const auto check_size = [](const char* name, std::int64_t value,
+                             std::int64_t least) {
+    TORCH_CHECK_VALUE(value >= least, "VectorQuantize: option '", name,
+                      "': expected at least ", least, ", got ", value);
+  };
+  check_size("dim", o.dim(), 1);
+  check_size("codebook_size", o.codebook_size(), 1);
+  check_size("codebook_dim", o.codebook_dim(), 0);
+  check_size("kmeans_iters", o.kmeans_iters(), 1);
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  check_number("decay", o.decay(), 0, 1);
+  check_number("eps", o.eps(), 0, kLargest);
+  check_number("threshold_ema_dead_code", o.threshold_ema_dead_code(), 0,
+               kLargest);
+  check_number("commitment_weight", o.commitment_weight(), 0, kLargest);
+  if (o.codebook_dim() == 0) o.codebook_dim(o.dim());
+  return o;
+}
+
+Call call_of(const Options& o) {
+  return sync::internal::collective("VectorQuantize", o.communicator(), {});
+}
+
+/// This rank's tokens that count, and those of the others.
+struct Batch {
+  at::Tensor x;       ///< [n, d] with a graph, float32 or wider; all tokens
+  at::Tensor rows;    ///< those that count; undefined for all
+  at::Tensor tokens;  ///< those, without a graph
+  std::vector<std::int64_t> counts;  ///< of every rank
+  std::int64_t first = 0;            ///< of this rank's, among all
+  std::int64_t total = 0;
+
+  at::Tensor counting(const at::Tensor& of_all) const {
+    return rows.defined() ? of_all.index_select(0, rows) : of_all;
+  }
+};
+
+at::Tensor compared(const at::Tensor& tokens, const Options& o) {
+  const at::Tensor wide = tokens.to(sync::internal::wide(tokens.scalar_type()));
+  return o.use_cosine_sim() ? internal::unit_vectors(wide) : wide;
+}
+
+/// Agrees with the other ranks on who has how many tokens.
+Batch agreed_batch(
+    const Call& call, const Options& o, const char* state,
+    c10::function_ref<std::pair<at::Tensor, at::Tensor>()> tokens_and_counts) {
+  Batch batch;
+  const Agreement agreement = sync::internal::agree(call, [&] {
+    const auto [x, counts] = tokens_and_counts();
+    batch.x = compared(x, o);
+    if (counts.defined()) batch.rows = counts.nonzero().squeeze(1);
+    batch.tokens = batch.counting(batch.x.detach());
+    Offer offer;
+    offer.schema = c10::str(o.codebook_size(), " codes of size ",
+                            o.codebook_dim(), ", ", state);
+    Encoder(offer.payload).integer(batch.tokens.size(0));
+    return offer;
+  });
+  for (int rank = 0; rank < call.size(); ++rank) {
+    batch.counts.push_back(
+        Decoder(agreement.all.payloads[static_cast<std::size_t>(rank)])
+            .integer());
+    if (rank < call.rank()) batch.first += batch.counts.back();
+    batch.total += batch.counts.back();
+  }
+  return batch;
+}
+
+at::Tensor sum_over_ranks(const Call& call, const at::Tensor& own) {
+  if (call.size() == 1) return own;
+  at::Tensor sum = own.to(call.communicator->device()).contiguous();
+  call.communicator->all_reduce(sum, sync::ReduceOp::kSum, call.timeout);
+  return sum.to(own.device());
+}
+
+/// The tokens with these numbers, counted over all ranks, on every rank.
+at::Tensor tokens_at(const Call& call, const Batch& batch,
+                     const at::Tensor& numbers) {
+  at::Tensor chosen = at::zeros({numbers.size(0), batch.tokens.size(1)},
+                                batch.tokens.options().dtype(at::kDouble));
+  const at::Tensor own = numbers.sub(batch.first);
+  const at::Tensor places =
+      own.ge(0).logical_and(own.lt(batch.tokens.size(0))).nonzero().squeeze(1);
+  const at::Device device = batch.tokens.device();
+  chosen.index_copy_(
+      0, places.to(device),
+      batch.tokens.index_select(0, own.index_select(0, places).to(device))
+          .to(at::kDouble));
+  return sum_over_ranks(call, chosen);
+}
+
+struct Quantized {
+  at::Tensor indices;     ///< [n]
+  at::Tensor codes;       ///< [n, d], with the gradient for x
+  at::Tensor own_errors;  ///< the sum of mean squares, of tokens that count
+};
+
+Quantized quantize(const Batch& batch, const at::Tensor& codebook,
+                   const Options& o, bool training) {
+  const at::Tensor plain = batch.x.detach();
+  const at::Tensor codes = codebook.detach().to(plain.scalar_type());
+  Quantized result;
+  result.indices = internal::nearest(plain, codes, o.use_cosine_sim());
+  const at::Tensor chosen = codes.index_select(0, result.indices);
+  if (training) {
+    result.own_errors = batch.counting(batch.x)
+                            .sub(batch.counting(chosen))
+                            .square()
+                            .mean(1)
+                            .sum();
+  }
+  result.codes =
+      training ? internal::pass_through(batch.x, chosen, o.code_gradient())
+               : chosen;
+  return result;
+}
+
+/// The loss is the same on every rank: its derivative by this rank's sum is
+/// that by the sum of all.
+void set_loss(const Call& call, const Batch& batch, const Options& o,
+              const at::Tensor& own_errors, const at::Tensor& all_errors,
+              VectorQuantizeOutput& output) {
+  output.commitment =
+      sync::internal::replace_values(
+          sync::internal::scale_gradient(own_errors, call.size()),
+          all_errors.to(own_errors.scalar_type()))
+          .div(static_cast<double>(std::max<std::int64_t>(1, batch.total)));
+  output.loss = output.commitment.mul(o.commitment_weight());
+}
+
+void set_shapes(const internal::TokenView& view, const Quantized& quantized,
+                const at::Tensor& codes, VectorQuantizeOutput& output) {
+  at::Tensor vectors = codes, indices = quantized.indices;
+  if (view.counts().defined()) {
+    const at::Tensor without = view.counts().logical_not();
+    vectors = vectors.masked_fill(without.unsqueeze(1), 0);
+    indices = indices.masked_fill(without, -1);
+  }
+  output.quantized = view.restored(vectors);
+  output.indices = view.restored_indices(indices.unsqueeze(1), false);
+}
+
+void set_no_loss(const at::Tensor& like, VectorQuantizeOutput& output) {
+  output.loss = output.commitment = at::zeros({}, like.options());
+}
+
+}  // namespace
+
+namespace functional {
+
+VectorQuantizeOutput vector_quantize(const at::Tensor& x,
+                                     const at::Tensor& codebook,
+                                     const VectorQuantizeOptions& options,
+                                     const at::Tensor& mask, bool training) {
+  const Call call = call_of(options);
+  internal::TokenView view;
+  const auto tokens = [&] {
+    TORCH_CHECK_VALUE(codebook.defined() && codebook.dim() == 2 &&
+                          codebook.size(0) == options.codebook_size(),
+                      "VectorQuantize: codebook: expected ",
+                      options.codebook_size(), " rows, got ",
+                      codebook.defined() ? c10::str("sizes ", codebook.sizes())
+                                         : "an undefined tensor");
+    view = internal::TokenView("VectorQuantize", x, codebook.size(1),
+                               options.channel_first().value_or(false), mask);
+    return std::pair(view.tokens(), view.counts());
+  };
+  VectorQuantizeOutput output;
+  if (!training) {
+    const auto [rows, counts] = tokens();
+    Batch batch;
+    batch.x = compared(rows, options);
+    const Quantized quantized = quantize(batch, codebook, options, false);
+    set_no_loss(rows, output);
+    set_shapes(view, quantized, quantized.codes, output);
+    return output;
+  }
+  const Batch batch = agreed_batch(call, options, "given", tokens);
+  const Quantized quantized = quantize(batch, codebook, options, true);
+  set_loss(call, batch, options, quantized.own_errors,
+           sum_over_ranks(call, quantized.own_errors.detach()), output);
+  set_shapes(view, quantized, quantized.codes, output);
+  return output;
+}
+
+}  // namespace functional
+
+struct VectorQuantizeImpl::Step {
+  Call call;
+  Batch batch;
+};
+
+VectorQuantizeImpl::VectorQuantizeImpl(VectorQuantizeOptions o)
+    : options(completed(std::move(o))) {
+  reset();
+}
+
+void VectorQuantizeImpl::reset() {
+  const std::int64_t dim = options.dim(), code_dim = options.codebook_dim();
+  if (dim != code_dim) {
+    project_in =
+        register_module("project_in", torch::nn::Linear(dim, code_dim));
+    project_out =
+        register_module("project_out", torch::nn::Linear(code_dim, dim));
+  }
+  const std::int64_t codes = options.codebook_size();
+  at::Tensor start = at::zeros({codes, code_dim});
+  if (!options.kmeans_init()) {
+    start = torch::nn::init::kaiming_uniform_(at::empty({1, codes, code_dim}))
+                .squeeze(0);
+    if (options.use_cosine_sim()) start = internal::unit_vectors(start);
+  }
+  codebook = register_buffer("codebook", start);
+  code_sums = register_buffer("code_sums", start.clone());
+  code_counts = register_buffer("code_counts", at::ones({codes}));
+  initialised = register_buffer(
+      "initialised", at::full({}, !options.kmeans_init(), at::kBool));
+  steps = register_buffer("steps", at::zeros({}, at::kLong));
+}
+
+void VectorQuantizeImpl::set_codebook() {
+  // In float64, as the tokens' sums.
+  const at::Tensor counts = code_counts.to(at::kDouble);
+  const at::Tensor total = counts.sum();
+  const double eps = options.eps();
+  const auto codes = static_cast<double>(options.codebook_size());
+  const at::Tensor smooth =
+      counts.add(eps).div(total.add(codes * eps)).mul(total);
+  at::Tensor fresh = code_sums.to(at::kDouble).div(smooth.unsqueeze(1));
+  if (options.use_cosine_sim()) fresh = internal::unit_vectors(fresh);
+  codebook.copy_(fresh);
+}
+
+void VectorQuantizeImpl::begin(const Step& step) {
+  if (initialised.item<bool>() || step.batch.total == 0) return;
+  // Each token once, before any comes again.
+  const at::Tensor order =
+      at::randperm(step.batch.total,
+                   at::detail::createCPUGenerator(options.seed()), at::kLong);
+  const at::Tensor numbers = order.index_select(
+      0, at::arange(options.codebook_size()).remainder(step.batch.total));
+  const internal::Clusters clusters = internal::kmeans(
+      step.batch.tokens, tokens_at(step.call, step.batch, numbers),
+      options.kmeans_iters(), options.use_cosine_sim(),
+      [&](const at::Tensor& own) { return sum_over_ranks(step.call, own); });
+  code_counts.copy_(clusters.counts);
+  code_sums.copy_(clusters.means.mul(clusters.counts.unsqueeze(1)));
+  set_codebook();
+  initialised.fill_(true);
+}
+
+void VectorQuantizeImpl::learn(const Step& step, const at::Tensor& sums) {
+  const std::int64_t dims = options.codebook_dim();
+  const double share = 1 - options.decay();
+  code_counts.copy_(
+      code_counts.to(at::kDouble).lerp(sums.select(1, dims), share));
+  code_sums.copy_(
+      code_sums.to(at::kDouble).lerp(sums.narrow(1, 0, dims), share));
+  set_codebook();
+  if (options.threshold_ema_dead_code() > 0) replace_dead_codes(step);
+}
+
+void VectorQuantizeImpl::replace_dead_codes(const Step& step) {
+  const double threshold = options.threshold_ema_dead_code();
+  at::Tensor dead = code_counts.lt(threshold).nonzero().squeeze(1);
+  const std::int64_t count = std::min(dead.size(0), step.batch.total);
+  if (count == 0) return;
+  at::Generator generator = at::detail::createCPUGenerator(
+      options.seed() + static_cast<std::uint64_t>(steps.item<std::int64_t>()));
+  const auto some_of = [&](std::int64_t all) {
+    return at::randperm(all, generator, at::kLong).narrow(0, 0, count);
+  };
+  const at::Tensor numbers = some_of(step.batch.total);
+  dead = dead.index_select(0, some_of(dead.size(0)).to(dead.device()));
+  const at::Tensor fresh =
+      tokens_at(step.call, step.batch, numbers).to(codebook.scalar_type());
+  codebook.index_copy_(0, dead, fresh);
+  code_sums.index_copy_(0, dead, fresh.mul(threshold));
+  code_counts.index_fill_(0, dead, threshold);
+}
+
+VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
+                                                 const at::Tensor& mask) {
+  internal::TokenView view;
+  const auto tokens = [&] {
+    view = internal::TokenView("VectorQuantize", x, options.dim(),
+                               options.channel_first(), mask);
+    return std::pair(
+        project_in ? project_in->forward(view.tokens()) : view.tokens(),
+        view.counts());
+  };
+  VectorQuantizeOutput output;
+  Quantized quantized;
+  if (is_training()) {
+    Step step{call_of(options), {}};
+    step.batch = agreed_batch(
+        step.call, options,
+        initialised.item<bool>() ? "with codes" : "before k-means", tokens);
+    {
+      const at::NoGradGuard no_grad;
+      begin(step);
+    }
+    quantized = quantize(step.batch, codebook, options, /*training=*/true);
+    const at::Tensor own_errors =
+        quantized.own_errors.detach().to(at::kDouble).reshape({1});
+    at::Tensor all_errors;
+    if (options.freeze_codebook()) {
+      all_errors = sum_over_ranks(step.call, own_errors);
+    } else {
+      const at::NoGradGuard no_grad;
+      const at::Tensor sums = internal::sums_of_codes(
+          step.batch.tokens, step.batch.counting(quantized.indices),
+          options.codebook_size());
+      const at::Tensor all =
+          sum_over_ranks(step.call, at::cat({sums.flatten(), own_errors}));
+      all_errors = all.narrow(0, sums.numel(), 1);
+      steps.add_(1);
+      if (step.batch.total > 0) {
+        learn(step, all.narrow(0, 0, sums.numel()).view(sums.sizes()));
+      }
+    }
+    set_loss(step.call, step.batch, options, quantized.own_errors,
+             all_errors.squeeze(0), output);
+  } else {
+    TORCH_CHECK_VALUE(initialised.item<bool>(),
+                      "VectorQuantize: expected a training step, of which "
+                      "k-means takes the codes, before eval()");
+    const auto [rows, counts] = tokens();
+    Batch batch;
+    batch.x = compared(rows, options);
+    quantized = quantize(batch, codebook, options, /*training=*/false);
+    set_no_loss(rows, output);
+  }
+  at::Tensor codes = quantized.codes;
+  if (project_out) {
+    codes = project_out->forward(codes.to(project_out->weight.scalar_type()));
+  }
+  set_shapes(view, quantized, codes, output);
+  return output;
+}
+
+at::Tensor VectorQuantizeImpl::indices_to_codes(const at::Tensor& indices) {
+  TORCH_CHECK_VALUE(
+      indices.defined() && indices.scalar_type() == at::kLong &&
+          indices.dim() >= 1,
+      "VectorQuantize: indices: expected int64 as forward() gives them, got ",
+      indices.defined() ? c10::str(indices.scalar_type(), " ", indices.sizes())
+                        : "an undefined tensor");
+  at::Tensor codes = codebook.index_select(0, indices.reshape({-1}));
+  if (project_out) codes = project_out->forward(codes);
+  std::vector<std::int64_t> sizes = indices.sizes().vec();
+  sizes.push_back(codes.size(1));
+  codes = codes.reshape(sizes);
+  // Images have two dimensions between batch and channels.
+  return options.channel_first().value_or(indices.dim() >= 3)
+             ? codes.movedim(-1, 1)
+             : codes;
+}
+
+void VectorQuantizeImpl::pretty_print(std::ostream& stream) const {
+  stream << "tally::losses::VectorQuantize(dim=" << options.dim()
+         << ", codebook_size=" << options.codebook_size() << ')';
+}
+
+}  // namespace tally::losses
