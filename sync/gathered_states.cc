@@ -1,5 +1,6 @@
 #include "tally/sync/gathered_states.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
@@ -16,6 +17,8 @@ namespace {
 // it is so small that a collective of its own costs more.
 constexpr std::int64_t kMostGatheredBytes = std::int64_t{2} << 20;
 constexpr std::int64_t kLeastReducedBytes = std::int64_t{64} << 10;
+// Rows that take longer to copy than a collective of their own takes.
+constexpr std::int64_t kMovedBytes = std::int64_t{1} << 20;
 
 bool is_large_sum(const AnyState& state, const Field& field,
                   std::int64_t reduced_bytes) {
@@ -28,6 +31,24 @@ bool is_large_sum(const AnyState& state, const Field& field,
   return tensor.layout() == at::kStrided &&
          static_cast<std::int64_t>(tensor.nbytes()) >= reduced_bytes &&
          (dtype == at::kLong || dtype == at::kDouble || dtype == at::kFloat);
+}
+
+bool are_large_rows(const AnyState& state, const Field& field) {
+  if (!merges_by_field(state) || compacts(state) ||
+      field.kind != Field::Kind::kRows || !field.as_rows().defined()) {
+    return false;
+  }
+  const at::Tensor rows = field.as_rows().tensor();
+  return rows.layout() == at::kStrided && !rows.is_quantized() &&
+         static_cast<std::int64_t>(rows.nbytes()) >= kMovedBytes;
+}
+
+// An empty tensor that tells dtype and sizes of another, behind an additional
+// dimension of size 0.
+at::Tensor shape_of(const at::Tensor& tensor) {
+  std::vector<std::int64_t> sizes = tensor.sizes().vec();
+  sizes.insert(sizes.begin(), 0);
+  return at::empty(sizes, tensor.scalar_type());
 }
 
 States identities(const std::vector<SyncItem>& items) {
@@ -58,8 +79,7 @@ std::int64_t reduced_bytes(int ranks) {
 }
 
 // The payload: for each state its update count, which fields were left out,
-// and its fields. One that was left out is an empty tensor that tells dtype and
-// sizes, behind an additional dimension of size 0.
+// and its fields. In the place of one that was left out is its shape_of().
 std::string encode_states(const std::vector<SyncItem>& items,
                           std::optional<std::int64_t> reduced_bytes) {
   std::string bytes;
@@ -70,14 +90,16 @@ std::string encode_states(const std::vector<SyncItem>& items,
     const Fields fields = state.fields();
     std::int64_t left_out = 0;
     for (size_t f = 0; reduced_bytes && f < fields.size(); ++f) {
-      if (!is_large_sum(state, fields[f], *reduced_bytes)) continue;
-      TORCH_CHECK_VALUE(f < 63, item.label, ": expected large sums among the ",
-                        "first 63 fields, got field ", f);
+      const bool sum = is_large_sum(state, fields[f], *reduced_bytes);
+      if (!sum && !are_large_rows(state, fields[f])) continue;
+      TORCH_CHECK_VALUE(f < 63, item.label, ": expected large fields among ",
+                        "the first 63, got field ", f);
       left_out |= std::int64_t{1} << f;
-      at::Tensor& tensor = fields[f].as_tensor();
-      std::vector<std::int64_t> sizes = tensor.sizes().vec();
-      sizes.insert(sizes.begin(), 0);
-      tensor = at::empty(sizes, tensor.scalar_type());
+      if (sum) {
+        fields[f].as_tensor() = shape_of(fields[f].as_tensor());
+      } else {
+        fields[f].as_rows() = Rows(shape_of(fields[f].as_rows().tensor()));
+      }
     }
     encoder.integer(left_out);
     encoder.fields(fields);
@@ -108,8 +130,11 @@ void GatheredStates::decode(std::string_view payload,
     decoder.fields(fields);
     for (size_t f = 0; f < fields.size(); ++f) {
       if ((left_out >> f & 1) == 0) continue;
+      const Field& field = fields[f];
       note_large(ranks_.size() - 1, i, f,
-                 std::exchange(fields[f].as_tensor(), at::Tensor()));
+                 field.kind == Field::Kind::kRows
+                     ? std::exchange(field.as_rows(), Rows()).tensor()
+                     : std::exchange(field.as_tensor(), at::Tensor()));
     }
     // The payload does not say where states live: as here.
     const c10::Device device = device_of(items_[i]);
@@ -119,31 +144,65 @@ void GatheredStates::decode(std::string_view payload,
 
 void GatheredStates::note_large(size_t rank, size_t item, size_t field,
                                 const at::Tensor& shape) {
-  const std::vector<std::int64_t> sizes = shape.sizes().slice(1).vec();
-  for (const Large& large : large_) {
-    if (large.item != item || large.field != field) continue;
-    if (large.sizes == sizes && large.dtype == shape.scalar_type()) return;
-    fail(item, rank,
-         c10::str("state '", items_[item].identity.fields()[field].name,
-                  "' is ", shape.scalar_type(), " ", c10::IntArrayRef(sizes),
-                  ", expected ", large.dtype, " ",
-                  c10::IntArrayRef(large.sizes)));
+  const bool rows =
+      items_[item].identity.fields()[field].kind == Field::Kind::kRows;
+  const auto sizes = shape.sizes().slice(rows ? 2 : 1);
+  auto large =
+      std::find_if(large_.begin(), large_.end(), [&](const Large& other) {
+        return other.item == item && other.field == field;
+      });
+  if (large == large_.end()) {
+    large_.push_back({item, field, sizes.vec(), shape.scalar_type(), {}});
+    large = large_.end() - 1;
   }
-  large_.push_back({item, field, sizes, shape.scalar_type()});
+  require_like(*large, rank, sizes, shape.scalar_type());
+  if (!rows) return;
+  large->rows.resize(static_cast<size_t>(communicator_.size()));
+  large->rows[rank] = shape.size(1);
 }
 
 void GatheredStates::check_large() const {
   for (const Large& large : large_) {
     for (size_t r = 0; r < ranks_.size(); ++r) {
-      const Field& field = ranks_[r][large.item].fields()[large.field];
-      if (!field.as_tensor().defined()) continue;
-      fail(large.item, r,
-           c10::str("state '", field.name, "' is ",
-                    field.as_tensor().scalar_type(), " ",
-                    field.as_tensor().sizes(), ", expected ", large.dtype, " ",
-                    c10::IntArrayRef(large.sizes)));
+      const Field field = ranks_[r][large.item].fields()[large.field];
+      if (field.kind == Field::Kind::kTensor && field.as_tensor().defined()) {
+        const at::Tensor& tensor = field.as_tensor();
+        require_like(large, r, tensor.sizes(), tensor.scalar_type());
+        // It is like the others' but was not left out: they count otherwise.
+        fail(large.item, r, "it was not left out of the payload");
+      }
+      if (field.kind == Field::Kind::kRows && field.as_rows().defined()) {
+        const at::Tensor rows = field.as_rows().tensor();
+        const auto first = static_cast<size_t>(
+            std::find_if(large.rows.begin(), large.rows.end(),
+                         [](std::int64_t n) { return n > 0; }) -
+            large.rows.begin());
+        const Large few{large.item,
+                        large.field,
+                        rows.sizes().slice(1).vec(),
+                        rows.scalar_type(),
+                        {}};
+        // The lowest rank sets what the others have to be like.
+        if (r < first) {
+          require_like(few, first, large.sizes, large.dtype);
+        } else {
+          require_like(large, r, few.sizes, few.dtype);
+        }
+      }
     }
   }
+}
+
+void GatheredStates::require_like(const Large& large, size_t rank,
+                                  c10::IntArrayRef sizes,
+                                  at::ScalarType dtype) const {
+  if (sizes == large.sizes && dtype == large.dtype) return;
+  const Field field = items_[large.item].identity.fields()[large.field];
+  fail(large.item, rank,
+       c10::str("state '", field.name, "' ",
+                field.kind == Field::Kind::kRows ? "has rows of " : "is ",
+                dtype, " ", sizes, ", expected ", large.dtype, " ",
+                c10::IntArrayRef(large.sizes)));
 }
 
 void GatheredStates::fail(size_t item, size_t rank,
@@ -186,29 +245,90 @@ void GatheredStates::merge_rank(States& into, const States& from,
   }
 }
 
-void GatheredStates::reduce_large(States& states, Communicator& communicator,
-                                  Timeout timeout) const {
+at::Tensor GatheredStates::reduced(const Large& large,
+                                   Communicator& communicator,
+                                   Timeout timeout) const {
+  const at::Tensor own =
+      items_[large.item].state.fields()[large.field].as_tensor();
+  at::Tensor sum = own.defined() ? own.contiguous().clone()
+                                 : at::zeros(large.sizes, large.dtype);
+  sum = sum.to(communicator.device());
+  communicator.all_reduce(sum, ReduceOp::kSum, timeout);
+  return sum;
+}
+
+at::Tensor GatheredStates::gathered(const Large& large,
+                                    Communicator& communicator,
+                                    Timeout timeout) const {
+  const std::int64_t most =
+      *std::max_element(large.rows.begin(), large.rows.end());
+  std::vector<std::int64_t> sizes = large.sizes;
+  sizes.insert(sizes.begin(), most);
+  const at::TensorOptions options =
+      at::TensorOptions().dtype(large.dtype).device(communicator.device());
+  const std::int64_t rows =
+      large.rows[static_cast<size_t>(communicator.rank())];
+  at::Tensor input;
+  if (rows > 0) {
+    input = items_[large.item]
+                .state.fields()[large.field]
+                .as_rows()
+                .tensor()
+                .detach()
+                .resolve_conj()
+                .resolve_neg()
+                .to(communicator.device())
+                .contiguous();
+  }
+  if (rows < most) {
+    const at::Tensor padded = at::zeros(sizes, options);
+    if (rows > 0) padded.narrow(0, 0, rows).copy_(input);
+    input = padded;
+  }
+  sizes[0] = most * communicator.size();
+  at::Tensor output = at::empty(sizes, options);
+  communicator.all_gather(input, output, timeout);
+  if (std::all_of(large.rows.begin(), large.rows.end(),
+                  [&](std::int64_t n) { return n == most; })) {
+    return output;
+  }
+  std::vector<at::Tensor> parts;
+  for (size_t r = 0; r < ranks_.size(); ++r) {
+    const Rows& few = ranks_[r][large.item].fields()[large.field].as_rows();
+    if (few.defined()) parts.push_back(few.tensor().to(output.device()));
+    if (large.rows[r] == 0) continue;
+    parts.push_back(
+        output.narrow(0, static_cast<std::int64_t>(r) * most, large.rows[r]));
+  }
+  return at::cat(parts);
+}
+
+void GatheredStates::complete(States& states, Communicator& communicator,
+                              Timeout timeout) const {
   for (const Large& large : large_) {
     const SyncItem& item = items_[large.item];
-    const at::Tensor own = item.state.fields()[large.field].as_tensor();
-    at::Tensor sum = own.defined() ? own.contiguous().clone()
-                                   : at::zeros(large.sizes, large.dtype);
-    const c10::Device device = sum.device();
-    sum = sum.to(communicator.device());
+    const Fields fields = states[large.item].fields();
+    const Field& field = fields[large.field];
+    const bool rows = field.kind == Field::Kind::kRows;
+    at::Tensor whole;
     try {
-      communicator.all_reduce(sum, ReduceOp::kSum, timeout);
+      whole = rows ? gathered(large, communicator, timeout)
+                   : reduced(large, communicator, timeout);
     } catch (const SyncError& error) {
       SyncErrorDetails details = error.details();
       details.metric = item.label;
-      details.state = item.state.fields()[large.field].name;
+      details.state = field.name;
       details.sequence = sequence_;
       throw SyncError(error.code(), error.message(), std::move(details));
     }
+    whole = whole.to(device_of(item));
+    if (rows) {
+      field.as_rows() = Rows(whole);
+      continue;
+    }
     // A fold may have summed up something there as well (State::compact).
-    const Fields fields = states[large.item].fields();
-    at::Tensor& place = fields[large.field].as_tensor();
-    sum = sum.to(device);
-    place = place.defined() ? place.add(sum) : sum;
+    at::Tensor& place = field.as_tensor();
+    place = place.defined() ? place.add(whole) : whole;
   }
 }
 

@@ -16,8 +16,8 @@ using States = std::vector<AnyState>;
 
 /// The bytes from which on a sum is reduced instead of gathered.
 std::int64_t reduced_bytes(int ranks);
-/// This rank's payload. Sums of `reduced_bytes` or more are left out, for
-/// GatheredStates::reduce_large; none is if that is empty.
+/// This rank's payload. Sums of `reduced_bytes` or more are left out, and rows
+/// of about as many, for GatheredStates::complete; none is if that is empty.
 std::string encode_states(const std::vector<SyncItem>& items,
                           std::optional<std::int64_t> reduced_bytes);
 
@@ -38,24 +38,32 @@ class GatheredStates {
   /// The merge of the ranks from `first` to before `last`.
   States fold(size_t first, size_t last) const;
   void merge_rank(States& into, const States& from, size_t rank) const;
-  /// Reduces what was left out of the payloads into its place in `states`, by
-  /// one collective each.
-  void reduce_large(States& states, Communicator& communicator,
-                    Timeout timeout) const;
+  /// Brings what was left out of the payloads into its place in `states`, by
+  /// one collective each: sums reduced, rows gathered from where they are.
+  void complete(States& states, Communicator& communicator,
+                Timeout timeout) const;
 
  private:
-  // A sum that some ranks have left out; the others have none.
+  // What some ranks have left out: a sum, of which the others have nothing, or
+  // rows, of which they may have few.
   struct Large {
     size_t item;
     size_t field;
-    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> sizes;  // of rows: of each of them
     at::ScalarType dtype;
+    std::vector<std::int64_t> rows;  // by rank; of those that left them out
   };
 
   void decode(std::string_view payload, const at::Tensor& storage);
   void note_large(size_t rank, size_t item, size_t field,
                   const at::Tensor& shape);
   void check_large() const;
+  void require_like(const Large& large, size_t rank, c10::IntArrayRef sizes,
+                    at::ScalarType dtype) const;
+  at::Tensor reduced(const Large& large, Communicator& communicator,
+                     Timeout timeout) const;
+  at::Tensor gathered(const Large& large, Communicator& communicator,
+                      Timeout timeout) const;
   [[noreturn]] void fail(size_t item, size_t rank,
                          const std::string& why) const;
 

@@ -108,7 +108,7 @@ SyncResult sync_states(const std::vector<SyncItem>& items,
   if (all.payloads_skipped) return all_cached();
   const GatheredStates gathered(items, all, *communicator);
   SyncResult result = plain_result(gathered);
-  gathered.reduce_large(result.states, *communicator, options.timeout);
+  gathered.complete(result.states, *communicator, options.timeout);
 
   const bool graph_somewhere =
       std::any_of(all.flags.begin(), all.flags.end(),
