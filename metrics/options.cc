@@ -71,15 +71,6 @@ bool needs_quotes(const std::string& text) {
          text.back() == ' ';
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
 class Printer final : public OptionVisitor {
  public:
   explicit Printer(bool state_only) : state_only_(state_only) {}
@@ -96,7 +87,7 @@ class Printer final : public OptionVisitor {
     add(name, to_text(value), role);
   }
   void option(const char* name, std::string& value, OptionRole role) override {
-    add(name, needs_quotes(value) ? quoted(value) : value, role);
+    add(name, quote_text(value), role);
   }
   void option(const char* name, std::optional<std::int64_t>& value,
               OptionRole role) override {
@@ -304,6 +295,16 @@ class Parser final : public OptionVisitor {
 };
 
 }  // namespace
+
+std::string quote_text(const std::string& text) {
+  if (!needs_quotes(text)) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
 
 OptionTexts option_texts(void* options, Visit visit, bool state_only) {
   Printer printer(state_only);

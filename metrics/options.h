@@ -89,6 +89,8 @@ using Visit = void (*)(void* options, OptionVisitor& visitor);
 
 OptionTexts option_texts(void* options, Visit visit, bool state_only);
 std::string join_options(const OptionTexts& texts);
+/// The text in quotes, if a reader of "name=text, ..." needs them.
+std::string quote_text(const std::string& text);
 std::vector<OptionInfo> option_infos(void* options, Visit visit);
 void assign_options(void* options, Visit visit, const std::string& owner,
                     const std::map<std::string, std::string>& texts);
