@@ -13,7 +13,7 @@
 #include <iostream>
 
 #include "tally/metrics/classification/multiclass_accuracy.h"
-#include "tally/metrics/classification/multiclass_auroc.h"
+#include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/multiclass_f1_score.h"
 #include "tally/metrics/collection.h"
 #include "tally/sync/init.h"

@@ -12,7 +12,7 @@
 
 #include "tally/losses/metric_loss.h"
 #include "tally/metrics/classification/multiclass_accuracy.h"
-#include "tally/metrics/classification/multiclass_auroc.h"
+#include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/multiclass_confusion_matrix.h"
 #include "tally/metrics/classification/multiclass_f1_score.h"
 #include "tally/metrics/classification/multiclass_log_loss.h"

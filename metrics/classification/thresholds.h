@@ -52,6 +52,7 @@ class ThresholdGrid {
 
   /// 0 means exact curves, which need no buckets.
   std::int64_t size() const { return size_; }
+  double threshold(std::int64_t i) const { return edges_[i]; }
 
   /// REQUIRES: score is not NaN; it is in [0, 1] or on either side of it.
   std::int64_t bucket(double score) const {

@@ -1,5 +1,3 @@
-#include "tally/metrics/classification/binary_auroc.h"
-
 #include <ATen/ops/empty.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
@@ -13,6 +11,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tally/metrics/classification/auroc.h"
 #include "tally/tests/testing/metric_harness.h"
 
 namespace tally {
@@ -223,16 +222,22 @@ TEST(BinaryAUROCTest, ScoresOnThresholdsReachThem) {
 
 TEST(BinaryAUROCTest, RefusesStatesThatNoUpdateMakes) {
   const BinaryAUROC auroc;
-  BinaryAUROC::State uneven =
-      auroc.observe(at::rand({3}), at::tensor({0, 1, 1}));
-  uneven.target = Rows(at::tensor({0, 1}));
-  EXPECT_THROW(auroc.evaluate(uneven), c10::ValueError);
+  const auto made = auroc.observe(at::rand({3}), at::tensor({0, 1, 1}));
+  for (const Rows& target :
+       {Rows(at::tensor({0, 1}, at::kByte)), Rows(at::tensor({0, 1, 1})),
+        Rows(), Rows(at::tensor({0, 1, 1}, at::kByte).view({3, 1}))}) {
+    BinaryAUROC::State state = made;
+    state.target = target;
+    EXPECT_THROW(auroc.evaluate(state), c10::ValueError);
+  }
   BinaryAUROC::State wide;
-  wide.preds = wide.target = Rows(at::rand({3, 2}));
+  wide.preds = Rows(at::rand({3, 2}));
+  wide.target = Rows(at::zeros({3, 2}, at::kByte));
   EXPECT_THROW(auroc.evaluate(wide), c10::ValueError);
   for (const at::Tensor& histogram :
        {at::tensor({1, 2}, at::kLong), at::zeros({1, 5}, at::kLong),
-        at::zeros({2, 0}, at::kLong), at::zeros({2, 5})}) {
+        at::zeros({2, 5}, at::kLong), at::zeros({2, 2, 5}, at::kLong),
+        at::zeros({1, 2, 0}, at::kLong), at::zeros({1, 2, 5})}) {
     BinaryAUROC::State state;
     state.histogram = histogram;
     EXPECT_THROW(auroc.evaluate(state), c10::ValueError);
@@ -261,8 +266,8 @@ TEST(BinaryAUROCTest, ValidatesItsOptions) {
 
 TEST(BinaryAUROCTest, PrintsItsOptions) {
   EXPECT_EQ(BinaryAUROC(options().thresholds({0.1, 0.5}).max_fpr(0.2)).repr(),
-            "BinaryAUROC(thresholds=[0.1, 0.5], max_fpr=0.2, "
-            "input=probabilities, ignore_index=none)");
+            "BinaryAUROC(thresholds=[0.1, 0.5], input=probabilities, "
+            "ignore_index=none, max_fpr=0.2)");
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
-#include "tally/metrics/classification/ranked_scores.h"
+#include "tally/metrics/classification/score_counts.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/ones.h>
+#include <c10/util/Exception.h>
 
 #include <array>
 #include <utility>
@@ -51,9 +52,12 @@ template void sort_keys(std::uint32_t*, std::int64_t, std::uint32_t*);
 template void sort_keys(std::uint64_t*, std::int64_t, std::uint64_t*);
 
 std::optional<DeviceRankedScores> DeviceRankedScores::of(
-    const at::Tensor& scores, const at::Tensor& positive) {
-  const auto [sorted, order] = scores.sort(/*dim=*/0, /*descending=*/true);
+    const at::Tensor& scores, const at::Tensor& codes) {
+  const at::Tensor kept = codes.ne(2);
+  const at::Tensor positive = codes.masked_select(kept);
   // NaN sorts as the highest.
+  const auto [sorted, order] =
+      scores.masked_select(kept).sort(/*dim=*/0, /*descending=*/true);
   const std::int64_t count = sorted.numel();
   if (count > 0 && sorted.select(0, 0).isnan().item().toBool()) {
     return std::nullopt;
@@ -65,27 +69,27 @@ std::optional<DeviceRankedScores> DeviceRankedScores::of(
             sorted.narrow(0, 1, count - 1).ne(sorted.narrow(0, 0, count - 1)));
   }
   DeviceRankedScores ranked;
-  ranked.codes_ = positive.index_select(0, order)
-                      .to(at::kByte)
-                      .add_(last.to(at::kByte), 2)
-                      .to(at::kCPU);
+  ranked.scores_ = sorted.to(at::kDouble).to(at::kCPU);
+  ranked.marks_ = positive.index_select(0, order).add_(last, 2).to(at::kCPU);
   ranked.positives_ = positive.sum().item().toLong();
   return ranked;
 }
 
 std::optional<BucketedScores> BucketedScores::of(at::Tensor histogram,
-                                                 std::int64_t class_index) {
+                                                 std::int64_t curve) {
   const std::int64_t columns = histogram.size(-1);
   BucketedScores bucketed;
-  bucketed.offset_ = class_index * 2 * columns;
+  bucketed.offset_ = curve * 2 * columns;
   bucketed.buckets_ = columns - 1;
   bucketed.histogram_ = std::move(histogram);
-  const std::int64_t* const counts =
-      bucketed.histogram_.const_data_ptr<std::int64_t>() + bucketed.offset_;
-  if (counts[columns - 1] != 0) return std::nullopt;
+  const std::int64_t* const negatives = bucketed.counts();
+  const std::int64_t* const positives = negatives + columns;
+  if (negatives[columns - 1] != 0 || positives[columns - 1] != 0) {
+    return std::nullopt;
+  }
   for (std::int64_t i = 0; i < bucketed.buckets_; ++i) {
-    bucketed.all_ += counts[i];
-    bucketed.positives_ += counts[columns + i];
+    bucketed.negatives_ += negatives[i];
+    bucketed.positives_ += positives[i];
   }
   return bucketed;
 }

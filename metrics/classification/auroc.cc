@@ -1,0 +1,37 @@
+#include "tally/metrics/classification/auroc.h"
+
+#include "tally/metrics/classification/curve_counts.h"
+#include "tally/metrics/classification/curve_values.h"
+
+namespace tally {
+namespace {
+
+at::Tensor average_area(const internal::CurveView& view, Average average,
+                        std::optional<double> max_fpr = std::nullopt) {
+  return internal::average_values(view, average,
+                                  [=](const internal::ScoreCounts& counts) {
+                                    return internal::roc_area(counts, max_fpr);
+                                  });
+}
+
+}  // namespace
+
+void BinaryAUROCOptions::validate(const char* metric) const {
+  BinaryCurveOptions::validate(metric);
+  TORCH_CHECK_VALUE(!max_fpr_ || (*max_fpr_ > 0 && *max_fpr_ <= 1), metric,
+                    ": expected max_fpr in (0, 1], got ", *max_fpr_);
+}
+
+at::Tensor BinaryAUROC::evaluate(const State& state) const {
+  return average_area({state, options()}, Average::kNone, options().max_fpr());
+}
+
+at::Tensor MulticlassAUROC::evaluate(const State& state) const {
+  return average_area({state, options()}, options().average());
+}
+
+at::Tensor MultilabelAUROC::evaluate(const State& state) const {
+  return average_area({state, options()}, options().average());
+}
+
+}  // namespace tally

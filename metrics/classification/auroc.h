@@ -1,0 +1,132 @@
+#pragma once
+
+#include "tally/metrics/classification/curve.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Options of BinaryAUROC.
+///
+/// Example:
+///     BinaryAUROC auroc(BinaryAUROCOptions().thresholds(200));
+struct BinaryAUROCOptions : BinaryCurveOptions<BinaryAUROCOptions> {
+  /// In (0, 1]: only the area up to this false positive rate, standardised to
+  /// 0.5 for chance and 1 for the best (McClish). Default: none.
+  TORCH_ARG(std::optional<double>, max_fpr) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    BinaryCurveOptions::visit(v);
+    v("max_fpr", max_fpr_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const;
+};
+
+/// Options of MulticlassAUROC.
+///
+/// Example:
+///     MulticlassAUROC auroc(MulticlassAUROCOptions(10).thresholds(200));
+struct MulticlassAUROCOptions
+    : AveragedCurveOptions<MulticlassCurveOptions, MulticlassAUROCOptions,
+                           Average::kMacro> {
+  using AveragedCurveOptions::AveragedCurveOptions;
+};
+
+/// Options of MultilabelAUROC.
+struct MultilabelAUROCOptions
+    : AveragedCurveOptions<MultilabelCurveOptions, MultilabelAUROCOptions,
+                           Average::kMacro> {
+  using AveragedCurveOptions::AveragedCurveOptions;
+};
+
+/// The area under the ROC curve: how often a positive has a higher score than a
+/// negative, ties counting half.
+///
+///     AUROC = (#{s_p > s_n} + #{s_p = s_n} / 2) / (#p * #n)
+///
+/// update(preds, target): scores, floating point, and 0 or 1 of an integer
+/// dtype or bool, of the same shape [N, ...]. Result: 0-dim, in [0, 1].
+///
+/// State: all scores and targets, concatenated; with thresholds a histogram,
+/// summed, whose size does not depend on the data. The area is then that of the
+/// scores' buckets, from (0, 0) to (1, 1) whatever the thresholds.
+///
+/// NaN before any update and unless both classes occur. A NaN in preds makes
+/// the result NaN; with kIgnore that sample does not count. With thresholds,
+/// probabilities outside [0, 1] are a c10::ValueError; exact areas take any
+/// score. Not differentiable.
+///
+/// Source: Hanley and McNeil 1982; max_fpr: McClish 1989, as in scikit-learn.
+///
+/// Example:
+///     BinaryAUROC auroc;
+///     auroc.update(model->forward(batch.data).sigmoid(), batch.target);
+///     double area = auroc.compute().item<double>();
+class BinaryAUROC final : public MetricOf<BinaryAUROC, BinaryCurve, at::Tensor,
+                                          BinaryAUROCOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "BinaryAUROC";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The area under the ROC curve of each class against the rest, averaged.
+///
+///     AUROC_c = (#{s_p > s_n} + #{s_p = s_n} / 2) / (#p * #n)
+///
+/// over samples p of class c and n of the others, s being their scores for c.
+///
+/// update(preds, target): scores [N, C, ...], floating point, and classes
+/// [N, ...] of an integer dtype. Result: 0-dim, with kNone [C]; in [0, 1].
+///
+/// State: all scores and targets, concatenated; with thresholds a histogram,
+/// summed, whose size does not depend on the data (see BinaryAUROC).
+///
+/// A class is NaN in kNone unless it has both samples and others, and does not
+/// count in averages; they are NaN if no class is left. A NaN in preds makes
+/// its class and averages NaN; with kIgnore that sample does not count. A row
+/// of logits has no softmax, and counts as NaN, with a NaN or +infinity in it.
+/// With thresholds, probabilities outside [0, 1] are a c10::ValueError.
+/// Not differentiable.
+///
+/// Source: Hanley and McNeil 1982; roc_auc_score of scikit-learn, "ovr".
+///
+/// Example:
+///     MulticlassAUROC auroc(10);
+///     auroc.update(model->forward(batch.data).softmax(1), batch.target);
+///     double area = auroc.compute().item<double>();
+class MulticlassAUROC final
+    : public MetricOf<MulticlassAUROC, MulticlassCurve, at::Tensor,
+                      MulticlassAUROCOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MulticlassAUROC";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// BinaryAUROC of each label, averaged.
+///
+/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
+/// same shape. Result: 0-dim, with kNone [L]; in [0, 1]. State, errors and NaN
+/// as in BinaryAUROC; a label without both classes leaves averages, a NaN makes
+/// its label and averages NaN.
+///
+/// Example:
+///     MultilabelAUROC auroc(
+///         MultilabelAUROCOptions(5).average(Average::kMicro));
+class MultilabelAUROC final
+    : public MetricOf<MultilabelAUROC, MultilabelCurve, at::Tensor,
+                      MultilabelAUROCOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelAUROC";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "tally/metrics/classification/curve.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Options of BinaryAveragePrecision.
+struct BinaryAveragePrecisionOptions
+    : BinaryCurveOptions<BinaryAveragePrecisionOptions> {};
+
+/// Options of MulticlassAveragePrecision.
+struct MulticlassAveragePrecisionOptions
+    : AveragedCurveOptions<MulticlassCurveOptions,
+                           MulticlassAveragePrecisionOptions, Average::kMacro> {
+  using AveragedCurveOptions::AveragedCurveOptions;
+};
+
+/// Options of MultilabelAveragePrecision.
+struct MultilabelAveragePrecisionOptions
+    : AveragedCurveOptions<MultilabelCurveOptions,
+                           MultilabelAveragePrecisionOptions, Average::kMacro> {
+  using AveragedCurveOptions::AveragedCurveOptions;
+};
+
+/// The mean of the precision at the score of each positive: the area under the
+/// precision-recall curve, as steps.
+///
+///     AP = sum over thresholds t, descending, of (R_t - R_t') * P_t
+///
+/// update(preds, target): scores, floating point, and 0 or 1 of an integer
+/// dtype or bool, of the same shape [N, ...]. Result: 0-dim, in [0, 1].
+///
+/// State: all scores and targets, concatenated; with thresholds a histogram,
+/// summed. The value is then that of the scores' buckets, down to recall 1
+/// whatever the thresholds.
+///
+/// NaN before any update and without positives. A NaN in preds makes the result
+/// NaN; with kIgnore that sample does not count. With thresholds,
+/// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
+///
+/// Source: average_precision_score of scikit-learn.
+///
+/// Example:
+///     BinaryAveragePrecision precision;
+///     precision.update(model->forward(batch.data).sigmoid(), batch.target);
+///     double mean = precision.compute().item<double>();
+class BinaryAveragePrecision final
+    : public MetricOf<BinaryAveragePrecision, BinaryCurve, at::Tensor,
+                      BinaryAveragePrecisionOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "BinaryAveragePrecision";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// BinaryAveragePrecision of each class against the rest, averaged.
+///
+/// update(preds, target): scores [N, C, ...], floating point, and classes
+/// [N, ...] of an integer dtype. Result: 0-dim, with kNone [C]; in [0, 1].
+/// Classes that do not occur are NaN and leave averages, which are NaN if none
+/// is left; NaN among the scores as in MulticlassAUROC.
+///
+/// Example:
+///     MulticlassAveragePrecision precision(10);
+///     precision.update(preds.softmax(1), target);
+class MulticlassAveragePrecision final
+    : public MetricOf<MulticlassAveragePrecision, MulticlassCurve, at::Tensor,
+                      MulticlassAveragePrecisionOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MulticlassAveragePrecision";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// BinaryAveragePrecision of each label, averaged.
+///
+/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
+/// same shape. Result: 0-dim, with kNone [L]; in [0, 1]. Labels without
+/// positives are NaN and leave averages.
+///
+/// Example:
+///     MultilabelAveragePrecision precision(5);
+class MultilabelAveragePrecision final
+    : public MetricOf<MultilabelAveragePrecision, MultilabelCurve, at::Tensor,
+                      MultilabelAveragePrecisionOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelAveragePrecision";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

@@ -1,0 +1,182 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "tally/metrics/classification/curve_options.h"
+#include "tally/metrics/metric_options.h"
+#include "tally/state/fields.h"
+
+namespace tally {
+
+/// What all metrics on the curves of a classifier accumulate (ROC,
+/// precision-recall, and what is computed from them): without thresholds every
+/// score and target, with T of them a histogram of the scores.
+struct CurveState {
+  /// float32 or float64, [N] or [N, curves].
+  Rows preds;
+  /// Binary [N] and multilabel [N, curves]: uint8, 0, 1, or 2 for positions
+  /// that do not count. Multiclass [N]: int64 classes.
+  Rows target;
+  /// int64 [curves, 2, T + 2]: for each curve the negatives and the positives,
+  /// by the number of thresholds that the score reaches (score >= threshold,
+  /// compared in float64), and NaN at the end.
+  at::Tensor histogram;
+  /// int32, places in the histogram that are not counted there yet: a small
+  /// batch does not cost a large histogram.
+  Rows places;
+  std::int64_t curves = 0;   // sizes of the histogram
+  std::int64_t columns = 0;  // T + 2
+
+  void fields(Fields& f) {
+    f("preds", preds)("target", target);
+    f("histogram", histogram)("places", places);
+    f("curves", curves, Merge::kMax)("columns", columns, Merge::kMax);
+  }
+  void compact();
+  /// histogram with the places counted, undefined if there are neither. It may
+  /// be histogram itself, and is with `in_place`.
+  at::Tensor counted(bool in_place = false) const;
+};
+
+namespace internal {
+
+/// How batches become a CurveState.
+class CurveRules {
+ public:
+  CurveRules(const CurveShape& shape, const Thresholds& thresholds,
+             ScoreKind input, std::optional<std::int64_t> ignore_index,
+             const MetricOptions& metric_options)
+      : shape_(shape),
+        grid_(thresholds),
+        input_(input),
+        ignore_index_(ignore_index),
+        nan_policy_(metric_options.nan_policy()),
+        validate_args_(metric_options.validate_args()) {}
+
+ protected:
+  /// The batch's state, to be filled: with room for `count` places, or a
+  /// histogram of zeros where that is smaller.
+  CurveState binned_state(std::int64_t count) const;
+  /// The bucket of a score that is not in [0, 1].
+  std::int64_t bucket_outside(double score, std::int64_t position) const;
+  std::int64_t bucket(double score, std::int64_t position) const {
+    return score >= 0 && score <= 1 ? grid_.bucket(score)
+                                    : bucket_outside(score, position);
+  }
+  /// Any device: the histogram of probabilities [N, curves], given which of
+  /// them are positive and which count (all if undefined), both of that shape.
+  CurveState histogram_of(const at::Tensor& probabilities,
+                          const at::Tensor& positive, const at::Tensor& kept,
+                          std::int64_t per_position) const;
+
+  CurveShape shape_;
+  ThresholdGrid grid_;
+  ScoreKind input_;
+  std::optional<std::int64_t> ignore_index_;
+  NanPolicy nan_policy_;
+  bool validate_args_;
+};
+
+/// Where every score has a target of its own: binary and multilabel.
+class LabelCurve : public CurveRules {
+ public:
+  using CurveRules::CurveRules;
+  CurveState observe(const at::Tensor& preds, const at::Tensor& target) const;
+
+ private:
+  CurveState observe_flat(const at::Tensor& preds,
+                          const at::Tensor& target) const;
+  CurveState observe_tensors(const at::Tensor& preds,
+                             const at::Tensor& target) const;
+  template <class Score, class Label>
+  CurveState observe_plain(const at::Tensor& preds, const at::Tensor& target,
+                           const Score* scores, const Label* labels) const;
+  template <class Score, class Label>
+  std::uint8_t code(Score score, Label label, std::int64_t position) const;
+  template <class Score, class Label>
+  std::int64_t write_codes(const Score* scores, const Label* labels,
+                           std::int64_t begin, std::int64_t end,
+                           std::uint8_t* codes) const;
+  template <class Score, class Label, class Count>
+  void for_each_place(const Score* scores, const Label* labels,
+                      std::int64_t size, const Count& count) const;
+};
+
+/// Where a row of scores has one target: multiclass.
+class ClassCurve : public CurveRules {
+ public:
+  using CurveRules::CurveRules;
+  CurveState observe(const at::Tensor& preds, const at::Tensor& target) const;
+
+ private:
+  CurveState observe_rows(const at::Tensor& rows,
+                          const at::Tensor& target) const;
+  CurveState observe_tensors(const at::Tensor& rows,
+                             const at::Tensor& target) const;
+  template <class Score, class Label>
+  CurveState observe_plain(const at::Tensor& rows, const at::Tensor& target,
+                           const Score* scores, const Label* labels) const;
+  template <class Score, class Label>
+  bool counts(const Score* row, Label label, std::int64_t position) const;
+  template <class Score, class Label, class Count>
+  void for_each_place(const Score* scores, const Label* labels,
+                      std::int64_t rows, const Count& count) const;
+};
+
+/// `Rules` made from a metric's options.
+template <class Rules>
+class CurveAccumulator {
+ public:
+  using State = CurveState;
+
+  template <class Options>
+  CurveAccumulator(const Options& options, const MetricOptions& metric_options)
+      : rules_(options.shape(), options.thresholds(), options.input(),
+               options.ignore_index(), metric_options) {}
+
+  State observe(const at::Tensor& preds, const at::Tensor& target) const {
+    return rules_.observe(preds, target);
+  }
+
+ private:
+  Rules rules_;
+};
+
+}  // namespace internal
+
+/// update(preds, target): scores of a floating-point dtype and targets 0 or 1
+/// of an integer dtype or bool, both of the same shape.
+///
+/// With thresholds, logits go through a sigmoid; exact curves rank them as they
+/// are, since a sigmoid changes no order but would make ties. Scores outside
+/// [0, 1] are then a c10::ValueError for probabilities, unless validate_args is
+/// off: they lie beyond the outermost thresholds. Other targets are a
+/// c10::IndexError.
+class BinaryCurve : public internal::CurveAccumulator<internal::LabelCurve> {
+ public:
+  static constexpr const char* kName = "BinaryCurve";
+  using CurveAccumulator::CurveAccumulator;
+};
+
+/// The same with preds and target [N, L, ...], for each of L labels.
+class MultilabelCurve
+    : public internal::CurveAccumulator<internal::LabelCurve> {
+ public:
+  static constexpr const char* kName = "MultilabelCurve";
+  using CurveAccumulator::CurveAccumulator;
+};
+
+/// The same with preds [N, C, ...] and classes [N, ...] as target, for each of
+/// C classes against the rest. Logits go through a softmax, exact curves or
+/// not: within a class their order is another than that of probabilities.
+class MulticlassCurve
+    : public internal::CurveAccumulator<internal::ClassCurve> {
+ public:
+  static constexpr const char* kName = "MulticlassCurve";
+  using CurveAccumulator::CurveAccumulator;
+};
+
+}  // namespace tally

@@ -1,0 +1,116 @@
+#include "tally/metrics/classification/curve_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tally::internal {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+double positives_of(const ScoreCounts& counts) {
+  return static_cast<double>(std::visit(
+      [](const auto& scores) { return scores.positives(); }, counts));
+}
+
+double negatives_of(const ScoreCounts& counts) {
+  return static_cast<double>(std::visit(
+      [](const auto& scores) { return scores.negatives(); }, counts));
+}
+
+// Calls step(positives, negatives) for each distinct score, highest first.
+template <class Step>
+void for_each_step(const ScoreCounts& counts, const Step& step) {
+  std::visit(
+      [&](const auto& scores) {
+        scores.for_each([&](double, std::int64_t positives,
+                            std::int64_t negatives) {
+          step(static_cast<double>(positives), static_cast<double>(negatives));
+        });
+      },
+      counts);
+}
+
+}  // namespace
+
+double roc_area(const ScoreCounts& counts, std::optional<double> max_fpr) {
+  const double positives = positives_of(counts);
+  const double negatives = negatives_of(counts);
+  if (positives == 0 || negatives == 0) return kNaN;
+  const double limit = max_fpr.value_or(1) * negatives;
+  double tp = 0;
+  double fp = 0;
+  double area = 0;
+  for_each_step(counts, [&](double rise, double width) {
+    const double inside = std::min(width, limit - fp);
+    if (inside > 0) area += inside * (tp + 0.5 * rise * (inside / width));
+    tp += rise;
+    fp += width;
+  });
+  area /= positives * negatives;
+  if (!max_fpr || *max_fpr == 1) return area;
+  const double chance = 0.5 * *max_fpr * *max_fpr;
+  return 0.5 * (1 + (area - chance) / (*max_fpr - chance));
+}
+
+double log_roc_area(const ScoreCounts& counts, double low_fpr,
+                    double high_fpr) {
+  const double positives = positives_of(counts);
+  const double negatives = negatives_of(counts);
+  if (positives == 0 || negatives == 0) return kNaN;
+  double tpr = 0;
+  double fpr = 0;
+  double fp = 0;
+  double area = 0;
+  for_each_step(counts, [&](double rise, double width) {
+    fp += width;
+    const double right = fp / negatives;
+    const double higher = tpr + rise / positives;
+    const double from = std::max(fpr, low_fpr);
+    const double to = std::min(right, high_fpr);
+    if (from < to) {
+      const double slope = (higher - tpr) / (right - fpr);
+      area += (tpr - slope * fpr) * std::log(to / from) + slope * (to - from);
+    }
+    tpr = higher;
+    fpr = right;
+  });
+  return area / std::log(high_fpr / low_fpr);
+}
+
+double equal_error_rate(const ScoreCounts& counts) {
+  const double positives = positives_of(counts);
+  const double negatives = negatives_of(counts);
+  if (positives == 0 || negatives == 0) return kNaN;
+  double tp = 0;
+  double fp = 0;
+  double rate = kNaN;
+  for_each_step(counts, [&](double rise, double width) {
+    // How far false positives are ahead of false negatives, times both counts.
+    const double before = fp * positives - (positives - tp) * negatives;
+    const double gain = width * positives + rise * negatives;
+    if (before < 0 && before + gain >= 0) {
+      rate = (fp + width * (-before / gain)) / negatives;
+    }
+    tp += rise;
+    fp += width;
+  });
+  return rate;
+}
+
+double average_precision(const ScoreCounts& counts) {
+  const double positives = positives_of(counts);
+  if (positives == 0) return kNaN;
+  double tp = 0;
+  double fp = 0;
+  double sum = 0;
+  for_each_step(counts, [&](double rise, double width) {
+    tp += rise;
+    fp += width;
+    sum += rise * (tp / (tp + fp));
+  });
+  return sum / positives;
+}
+
+}  // namespace tally::internal

@@ -1,0 +1,23 @@
+#include "tally/metrics/classification/equal_error_rate.h"
+
+#include "tally/metrics/classification/curve_counts.h"
+#include "tally/metrics/classification/curve_values.h"
+
+namespace tally {
+
+at::Tensor BinaryEER::evaluate(const State& state) const {
+  return internal::average_values({state, options()}, Average::kNone,
+                                  internal::equal_error_rate);
+}
+
+at::Tensor MulticlassEER::evaluate(const State& state) const {
+  return internal::average_values({state, options()}, options().average(),
+                                  internal::equal_error_rate);
+}
+
+at::Tensor MultilabelEER::evaluate(const State& state) const {
+  return internal::average_values({state, options()}, options().average(),
+                                  internal::equal_error_rate);
+}
+
+}  // namespace tally

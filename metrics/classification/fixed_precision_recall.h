@@ -1,0 +1,264 @@
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <type_traits>
+
+#include "tally/metrics/classification/curve.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// A recall, and the threshold that has it.
+struct RecallAtPrecision {
+  at::Tensor recall;
+  at::Tensor threshold;
+
+  void visit(ResultParts& parts) {
+    parts("recall", recall)("threshold", threshold);
+  }
+};
+
+/// Options of RecallAtFixedPrecision: those of `Curve`, and the least
+/// precision.
+template <template <class> class Curve>
+class RecallAtFixedPrecisionOptions
+    : public Curve<RecallAtFixedPrecisionOptions<Curve>> {
+  using Base = Curve<RecallAtFixedPrecisionOptions<Curve>>;
+
+ public:
+  RecallAtFixedPrecisionOptions() = default;
+  /// Binary.
+  template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
+  RecallAtFixedPrecisionOptions(T min_precision)
+      : min_precision_(min_precision) {}
+  /// Multiclass and multilabel: the number of classes or labels comes first.
+  RecallAtFixedPrecisionOptions(std::int64_t curves, double min_precision = -1)
+      : Base(curves), min_precision_(min_precision) {}
+
+  /// In [0, 1]; there is no default.
+  RecallAtFixedPrecisionOptions& min_precision(double min_precision) {
+    min_precision_ = min_precision;
+    return *this;
+  }
+  double min_precision() const { return min_precision_; }
+
+  void visit(OptionVisitor& v) {
+    Base::visit(v);
+    v("min_precision", min_precision_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    Base::validate(metric);
+    TORCH_CHECK_VALUE(min_precision_ >= 0 && min_precision_ <= 1, metric,
+                      ": expected min_precision in [0, 1], got ",
+                      min_precision_);
+  }
+
+ private:
+  double min_precision_ = -1;
+};
+
+using BinaryRecallAtFixedPrecisionOptions =
+    RecallAtFixedPrecisionOptions<BinaryCurveOptions>;
+using MulticlassRecallAtFixedPrecisionOptions =
+    RecallAtFixedPrecisionOptions<MulticlassCurveOptions>;
+using MultilabelRecallAtFixedPrecisionOptions =
+    RecallAtFixedPrecisionOptions<MultilabelCurveOptions>;
+
+/// The best recall among the thresholds whose precision is high enough.
+///
+///     max R(t) over t with P(t) >= min_precision
+///
+/// update(preds, target): scores, floating point, and 0 or 1 of an integer
+/// dtype or bool, of the same shape [N, ...].
+///
+/// Result: recall and threshold, 0-dim. The threshold is a probability, one of
+/// those given or a score; of equal ones
+/// that with the highest precision. If none is precise enough, recall is 0 and
+/// the threshold +infinity: nothing is taken as positive.
+///
+/// State: all scores and targets, concatenated; with thresholds a histogram,
+/// summed.
+///
+/// Both are NaN before any update and without positives. A NaN in preds makes
+/// them NaN; with kIgnore that sample does not count. With thresholds,
+/// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
+///
+/// Source: own definition, on the points of precision_recall_curve.
+///
+/// Example:
+///     BinaryRecallAtFixedPrecision metric(0.9);
+///     metric.update(at::rand({8}), at::randint(2, {8}, at::kLong));
+///     auto [recall, threshold] = metric.compute();
+class BinaryRecallAtFixedPrecision final
+    : public MetricOf<BinaryRecallAtFixedPrecision, BinaryCurve,
+                      RecallAtPrecision, BinaryRecallAtFixedPrecisionOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "BinaryRecallAtFixedPrecision";
+
+  RecallAtPrecision evaluate(const State& state) const;
+};
+
+/// BinaryRecallAtFixedPrecision of each class against the rest.
+///
+/// update(preds, target): scores [N, C, ...], floating point, and classes
+/// [N, ...] of an integer dtype. Result: recall and threshold, [C]. NaN among
+/// the scores as in MulticlassAUROC.
+///
+/// Example:
+///     MulticlassRecallAtFixedPrecision metric({3, 0.9});
+class MulticlassRecallAtFixedPrecision final
+    : public MetricOf<MulticlassRecallAtFixedPrecision, MulticlassCurve,
+                      RecallAtPrecision,
+                      MulticlassRecallAtFixedPrecisionOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MulticlassRecallAtFixedPrecision";
+
+  RecallAtPrecision evaluate(const State& state) const;
+};
+
+/// BinaryRecallAtFixedPrecision of each label.
+///
+/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
+/// same shape. Result: recall and threshold, [L].
+///
+/// Example:
+///     MultilabelRecallAtFixedPrecision metric({5, 0.9});
+class MultilabelRecallAtFixedPrecision final
+    : public MetricOf<MultilabelRecallAtFixedPrecision, MultilabelCurve,
+                      RecallAtPrecision,
+                      MultilabelRecallAtFixedPrecisionOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelRecallAtFixedPrecision";
+
+  RecallAtPrecision evaluate(const State& state) const;
+};
+
+/// A precision, and the threshold that has it.
+struct PrecisionAtRecall {
+  at::Tensor precision;
+  at::Tensor threshold;
+
+  void visit(ResultParts& parts) {
+    parts("precision", precision)("threshold", threshold);
+  }
+};
+
+/// Options of PrecisionAtFixedRecall: those of `Curve`, and the least recall.
+template <template <class> class Curve>
+class PrecisionAtFixedRecallOptions
+    : public Curve<PrecisionAtFixedRecallOptions<Curve>> {
+  using Base = Curve<PrecisionAtFixedRecallOptions<Curve>>;
+
+ public:
+  PrecisionAtFixedRecallOptions() = default;
+  /// Binary.
+  template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
+  PrecisionAtFixedRecallOptions(T min_recall) : min_recall_(min_recall) {}
+  /// Multiclass and multilabel: the number of classes or labels comes first.
+  PrecisionAtFixedRecallOptions(std::int64_t curves, double min_recall = -1)
+      : Base(curves), min_recall_(min_recall) {}
+
+  /// In [0, 1]; there is no default.
+  PrecisionAtFixedRecallOptions& min_recall(double min_recall) {
+    min_recall_ = min_recall;
+    return *this;
+  }
+  double min_recall() const { return min_recall_; }
+
+  void visit(OptionVisitor& v) {
+    Base::visit(v);
+    v("min_recall", min_recall_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    Base::validate(metric);
+    TORCH_CHECK_VALUE(min_recall_ >= 0 && min_recall_ <= 1, metric,
+                      ": expected min_recall in [0, 1], got ", min_recall_);
+  }
+
+ private:
+  double min_recall_ = -1;
+};
+
+using BinaryPrecisionAtFixedRecallOptions =
+    PrecisionAtFixedRecallOptions<BinaryCurveOptions>;
+using MulticlassPrecisionAtFixedRecallOptions =
+    PrecisionAtFixedRecallOptions<MulticlassCurveOptions>;
+using MultilabelPrecisionAtFixedRecallOptions =
+    PrecisionAtFixedRecallOptions<MultilabelCurveOptions>;
+
+/// The best precision among the thresholds whose recall is high enough.
+///
+///     max P(t) over t with R(t) >= min_recall
+///
+/// update(preds, target): scores, floating point, and 0 or 1 of an integer
+/// dtype or bool, of the same shape [N, ...].
+///
+/// Result: precision and threshold, 0-dim. The threshold is a probability, one
+/// of those given or a score; of equal ones that with the highest recall.
+///
+/// State: all scores and targets, concatenated; with thresholds a histogram,
+/// summed.
+///
+/// Both are NaN before any update, without positives, and if no threshold given
+/// has the recall. A NaN in preds makes them NaN; with kIgnore that sample does
+/// not count. With thresholds, probabilities outside [0, 1] are a
+/// c10::ValueError. Not differentiable.
+///
+/// Source: own definition, on the points of precision_recall_curve.
+///
+/// Example:
+///     BinaryPrecisionAtFixedRecall metric(0.9);
+///     metric.update(at::rand({8}), at::randint(2, {8}, at::kLong));
+///     auto [precision, threshold] = metric.compute();
+class BinaryPrecisionAtFixedRecall final
+    : public MetricOf<BinaryPrecisionAtFixedRecall, BinaryCurve,
+                      PrecisionAtRecall, BinaryPrecisionAtFixedRecallOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "BinaryPrecisionAtFixedRecall";
+
+  PrecisionAtRecall evaluate(const State& state) const;
+};
+
+/// BinaryPrecisionAtFixedRecall of each class against the rest.
+///
+/// update(preds, target): scores [N, C, ...], floating point, and classes
+/// [N, ...] of an integer dtype. Result: precision and threshold, [C]. NaN
+/// among the scores as in MulticlassAUROC.
+///
+/// Example:
+///     MulticlassPrecisionAtFixedRecall metric({3, 0.9});
+class MulticlassPrecisionAtFixedRecall final
+    : public MetricOf<MulticlassPrecisionAtFixedRecall, MulticlassCurve,
+                      PrecisionAtRecall,
+                      MulticlassPrecisionAtFixedRecallOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MulticlassPrecisionAtFixedRecall";
+
+  PrecisionAtRecall evaluate(const State& state) const;
+};
+
+/// BinaryPrecisionAtFixedRecall of each label.
+///
+/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
+/// same shape. Result: precision and threshold, [L].
+///
+/// Example:
+///     MultilabelPrecisionAtFixedRecall metric({5, 0.9});
+class MultilabelPrecisionAtFixedRecall final
+    : public MetricOf<MultilabelPrecisionAtFixedRecall, MultilabelCurve,
+                      PrecisionAtRecall,
+                      MultilabelPrecisionAtFixedRecallOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelPrecisionAtFixedRecall";
+
+  PrecisionAtRecall evaluate(const State& state) const;
+};
+
+}  // namespace tally

@@ -1,0 +1,274 @@
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <type_traits>
+
+#include "tally/metrics/classification/curve.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// A sensitivity, and the threshold that has it.
+struct SensitivityAtThreshold {
+  at::Tensor sensitivity;
+  at::Tensor threshold;
+
+  void visit(ResultParts& parts) {
+    parts("sensitivity", sensitivity)("threshold", threshold);
+  }
+};
+
+/// Options of SensitivityAtSpecificity: those of `Curve`, and the least
+/// specificity.
+template <template <class> class Curve>
+class SensitivityAtSpecificityOptions
+    : public Curve<SensitivityAtSpecificityOptions<Curve>> {
+  using Base = Curve<SensitivityAtSpecificityOptions<Curve>>;
+
+ public:
+  SensitivityAtSpecificityOptions() = default;
+  /// Binary.
+  template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
+  SensitivityAtSpecificityOptions(T min_specificity)
+      : min_specificity_(min_specificity) {}
+  /// Multiclass and multilabel: the number of classes or labels comes first.
+  SensitivityAtSpecificityOptions(std::int64_t curves,
+                                  double min_specificity = -1)
+      : Base(curves), min_specificity_(min_specificity) {}
+
+  /// In [0, 1]; there is no default.
+  SensitivityAtSpecificityOptions& min_specificity(double min_specificity) {
+    min_specificity_ = min_specificity;
+    return *this;
+  }
+  double min_specificity() const { return min_specificity_; }
+
+  void visit(OptionVisitor& v) {
+    Base::visit(v);
+    v("min_specificity", min_specificity_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    Base::validate(metric);
+    TORCH_CHECK_VALUE(min_specificity_ >= 0 && min_specificity_ <= 1, metric,
+                      ": expected min_specificity in [0, 1], got ",
+                      min_specificity_);
+  }
+
+ private:
+  double min_specificity_ = -1;
+};
+
+using BinarySensitivityAtSpecificityOptions =
+    SensitivityAtSpecificityOptions<BinaryCurveOptions>;
+using MulticlassSensitivityAtSpecificityOptions =
+    SensitivityAtSpecificityOptions<MulticlassCurveOptions>;
+using MultilabelSensitivityAtSpecificityOptions =
+    SensitivityAtSpecificityOptions<MultilabelCurveOptions>;
+
+/// The best sensitivity (recall of the positives) among the thresholds whose
+/// specificity (recall of the negatives) is high enough.
+///
+///     max TPR(t) over t with 1 - FPR(t) >= min_specificity
+///
+/// update(preds, target): scores, floating point, and 0 or 1 of an integer
+/// dtype or bool, of the same shape [N, ...].
+///
+/// Result: sensitivity and threshold, 0-dim. The threshold is a probability,
+/// one of those given or a score; of equal ones that with the highest
+/// specificity. If none is specific enough, sensitivity is 0 and the threshold
+/// +infinity: nothing is taken as positive.
+///
+/// State: all scores and targets, concatenated; with thresholds a histogram,
+/// summed.
+///
+/// Both are NaN before any update and unless both classes occur. A NaN in preds
+/// makes them NaN; with kIgnore that sample does not count. With thresholds,
+/// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
+///
+/// Source: own definition, on the points of roc_curve.
+///
+/// Example:
+///     BinarySensitivityAtSpecificity metric(0.9);
+///     metric.update(at::rand({8}), at::randint(2, {8}, at::kLong));
+///     auto [sensitivity, threshold] = metric.compute();
+class BinarySensitivityAtSpecificity final
+    : public MetricOf<BinarySensitivityAtSpecificity, BinaryCurve,
+                      SensitivityAtThreshold,
+                      BinarySensitivityAtSpecificityOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "BinarySensitivityAtSpecificity";
+
+  SensitivityAtThreshold evaluate(const State& state) const;
+};
+
+/// BinarySensitivityAtSpecificity of each class against the rest.
+///
+/// update(preds, target): scores [N, C, ...], floating point, and classes
+/// [N, ...] of an integer dtype. Result: sensitivity and threshold, [C]. NaN
+/// among the scores as in MulticlassAUROC.
+///
+/// Example:
+///     MulticlassSensitivityAtSpecificity metric({3, 0.9});
+class MulticlassSensitivityAtSpecificity final
+    : public MetricOf<MulticlassSensitivityAtSpecificity, MulticlassCurve,
+                      SensitivityAtThreshold,
+                      MulticlassSensitivityAtSpecificityOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MulticlassSensitivityAtSpecificity";
+
+  SensitivityAtThreshold evaluate(const State& state) const;
+};
+
+/// BinarySensitivityAtSpecificity of each label.
+///
+/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
+/// same shape. Result: sensitivity and threshold, [L].
+///
+/// Example:
+///     MultilabelSensitivityAtSpecificity metric({5, 0.9});
+class MultilabelSensitivityAtSpecificity final
+    : public MetricOf<MultilabelSensitivityAtSpecificity, MultilabelCurve,
+                      SensitivityAtThreshold,
+                      MultilabelSensitivityAtSpecificityOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelSensitivityAtSpecificity";
+
+  SensitivityAtThreshold evaluate(const State& state) const;
+};
+
+/// A specificity, and the threshold that has it.
+struct SpecificityAtThreshold {
+  at::Tensor specificity;
+  at::Tensor threshold;
+
+  void visit(ResultParts& parts) {
+    parts("specificity", specificity)("threshold", threshold);
+  }
+};
+
+/// Options of SpecificityAtSensitivity: those of `Curve`, and the least
+/// sensitivity.
+template <template <class> class Curve>
+class SpecificityAtSensitivityOptions
+    : public Curve<SpecificityAtSensitivityOptions<Curve>> {
+  using Base = Curve<SpecificityAtSensitivityOptions<Curve>>;
+
+ public:
+  SpecificityAtSensitivityOptions() = default;
+  /// Binary.
+  template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
+  SpecificityAtSensitivityOptions(T min_sensitivity)
+      : min_sensitivity_(min_sensitivity) {}
+  /// Multiclass and multilabel: the number of classes or labels comes first.
+  SpecificityAtSensitivityOptions(std::int64_t curves,
+                                  double min_sensitivity = -1)
+      : Base(curves), min_sensitivity_(min_sensitivity) {}
+
+  /// In [0, 1]; there is no default.
+  SpecificityAtSensitivityOptions& min_sensitivity(double min_sensitivity) {
+    min_sensitivity_ = min_sensitivity;
+    return *this;
+  }
+  double min_sensitivity() const { return min_sensitivity_; }
+
+  void visit(OptionVisitor& v) {
+    Base::visit(v);
+    v("min_sensitivity", min_sensitivity_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    Base::validate(metric);
+    TORCH_CHECK_VALUE(min_sensitivity_ >= 0 && min_sensitivity_ <= 1, metric,
+                      ": expected min_sensitivity in [0, 1], got ",
+                      min_sensitivity_);
+  }
+
+ private:
+  double min_sensitivity_ = -1;
+};
+
+using BinarySpecificityAtSensitivityOptions =
+    SpecificityAtSensitivityOptions<BinaryCurveOptions>;
+using MulticlassSpecificityAtSensitivityOptions =
+    SpecificityAtSensitivityOptions<MulticlassCurveOptions>;
+using MultilabelSpecificityAtSensitivityOptions =
+    SpecificityAtSensitivityOptions<MultilabelCurveOptions>;
+
+/// The best specificity (recall of the negatives) among the thresholds whose
+/// sensitivity (recall of the positives) is high enough.
+///
+///     max (1 - FPR(t)) over t with TPR(t) >= min_sensitivity
+///
+/// update(preds, target): scores, floating point, and 0 or 1 of an integer
+/// dtype or bool, of the same shape [N, ...].
+///
+/// Result: specificity and threshold, 0-dim. The threshold is a probability,
+/// one of those given or a score; of equal ones that with the highest
+/// sensitivity.
+///
+/// State: all scores and targets, concatenated; with thresholds a histogram,
+/// summed.
+///
+/// Both are NaN before any update, unless both classes occur, and if no
+/// threshold given has the sensitivity. A NaN in preds makes them NaN; with
+/// kIgnore that sample does not count. With thresholds, probabilities outside
+/// [0, 1] are a c10::ValueError. Not differentiable.
+///
+/// Source: own definition, on the points of roc_curve.
+///
+/// Example:
+///     BinarySpecificityAtSensitivity metric(0.9);
+///     metric.update(at::rand({8}), at::randint(2, {8}, at::kLong));
+///     auto [specificity, threshold] = metric.compute();
+class BinarySpecificityAtSensitivity final
+    : public MetricOf<BinarySpecificityAtSensitivity, BinaryCurve,
+                      SpecificityAtThreshold,
+                      BinarySpecificityAtSensitivityOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "BinarySpecificityAtSensitivity";
+
+  SpecificityAtThreshold evaluate(const State& state) const;
+};
+
+/// BinarySpecificityAtSensitivity of each class against the rest.
+///
+/// update(preds, target): scores [N, C, ...], floating point, and classes
+/// [N, ...] of an integer dtype. Result: specificity and threshold, [C]. NaN
+/// among the scores as in MulticlassAUROC.
+///
+/// Example:
+///     MulticlassSpecificityAtSensitivity metric({3, 0.9});
+class MulticlassSpecificityAtSensitivity final
+    : public MetricOf<MulticlassSpecificityAtSensitivity, MulticlassCurve,
+                      SpecificityAtThreshold,
+                      MulticlassSpecificityAtSensitivityOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MulticlassSpecificityAtSensitivity";
+
+  SpecificityAtThreshold evaluate(const State& state) const;
+};
+
+/// BinarySpecificityAtSensitivity of each label.
+///
+/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
+/// same shape. Result: specificity and threshold, [L].
+///
+/// Example:
+///     MultilabelSpecificityAtSensitivity metric({5, 0.9});
+class MultilabelSpecificityAtSensitivity final
+    : public MetricOf<MultilabelSpecificityAtSensitivity, MultilabelCurve,
+                      SpecificityAtThreshold,
+                      MultilabelSpecificityAtSensitivityOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelSpecificityAtSensitivity";
+
+  SpecificityAtThreshold evaluate(const State& state) const;
+};
+
+}  // namespace tally

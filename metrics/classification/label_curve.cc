@@ -1,0 +1,198 @@
+#include <ATen/EmptyTensor.h>
+
+#include <array>
+#include <cmath>
+
+#include "tally/metrics/checks.h"
+#include "tally/metrics/classification/classification_checks.h"
+#include "tally/metrics/classification/curve.h"
+
+namespace tally::internal {
+namespace {
+
+constexpr std::uint8_t kDoesNotCount = 2;
+// So many positions are looked at together: their codes stay in the cache.
+constexpr std::int64_t kBlock = 2048;
+
+}  // namespace
+
+CurveState LabelCurve::observe(const at::Tensor& preds,
+                               const at::Tensor& target) const {
+  check_floating("preds", preds);
+  check_integral("target", target);
+  check_dense("preds", preds);
+  check_dense("target", target);
+  check_same_shape("preds", preds, "target", target);
+  // No curve has a gradient.
+  if (preds.requires_grad()) return observe(preds.detach(), target);
+  if (shape_.task == CurveShape::Task::kBinary) {
+    if (preds.dim() == 1) return observe_flat(preds, target);
+    return observe_flat(preds.reshape(-1), target.reshape(-1));
+  }
+  const std::int64_t labels = shape_.curves;
+  TORCH_CHECK_VALUE(preds.dim() >= 2 && preds.size(1) == labels,
+                    "expected preds and target [N, ", labels,
+                    ", ...], got sizes ", preds.sizes());
+  if (preds.dim() == 2) return observe_flat(preds, target);
+  return observe_flat(preds.movedim(1, -1).reshape({-1, labels}),
+                      target.movedim(1, -1).reshape({-1, labels}));
+}
+
+CurveState LabelCurve::observe_flat(const at::Tensor& preds,
+                                    const at::Tensor& target) const {
+  if (!is_plain(preds) || !is_plain(target)) {
+    return observe_tensors(preds, target);
+  }
+  return visit_labels(target, [&](const auto* labels) {
+    switch (preds.scalar_type()) {
+      case at::kFloat:
+        return observe_plain(preds, target, preds.const_data_ptr<float>(),
+                             labels);
+      case at::kDouble:
+        return observe_plain(preds, target, preds.const_data_ptr<double>(),
+                             labels);
+      default:
+        return observe_tensors(preds, target);
+    }
+  });
+}
+
+template <class Score, class Label>
+std::uint8_t LabelCurve::code(Score score, Label label,
+                              std::int64_t position) const {
+  if (ignore_index_ && label == *ignore_index_) return kDoesNotCount;
+  if (label != 0 && label != 1) {
+    refuse_label(label, position, 2, ignore_index_);
+  }
+  if (nan_policy_ != NanPolicy::kPropagate && std::isnan(score)) {
+    if (nan_policy_ == NanPolicy::kIgnore) return kDoesNotCount;
+    refuse_nan("preds", position);
+  }
+  return static_cast<std::uint8_t>(label);
+}
+
+// Returns how many positions do not count.
+template <class Score, class Label>
+std::int64_t LabelCurve::write_codes(const Score* scores, const Label* labels,
+                                     std::int64_t begin, std::int64_t end,
+                                     std::uint8_t* codes) const {
+  if (nan_policy_ == NanPolicy::kPropagate &&
+      (!ignore_index_ || (*ignore_index_ != 0 && *ignore_index_ != 1))) {
+    Label bits = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      bits |= labels[i];
+      codes[i - begin] = static_cast<std::uint8_t>(labels[i]);
+    }
+    if (bits == (bits & 1)) return 0;
+  }
+  std::int64_t out = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    codes[i - begin] = code(scores[i], labels[i], i);
+    out += codes[i - begin] == kDoesNotCount;
+  }
+  return out;
+}
+
+template <class Score, class Label, class Count>
+void LabelCurve::for_each_place(const Score* scores, const Label* labels,
+                                std::int64_t size, const Count& count) const {
+  const std::int64_t columns = grid_.size() + 2;
+  std::array<std::uint8_t, kBlock> codes;
+  std::int64_t curve = 0;
+  for (std::int64_t begin = 0; begin < size; begin += kBlock) {
+    const std::int64_t end = std::min(begin + kBlock, size);
+    write_codes(scores, labels, begin, end, codes.data());
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::uint8_t label = codes[i - begin];
+      if (label != kDoesNotCount) {
+        double score = scores[i];
+        if (input_ == ScoreKind::kLogits) score = 1 / (1 + std::exp(-score));
+        count((2 * curve + label) * columns + bucket(score, i));
+      }
+      if (++curve == shape_.curves) curve = 0;
+    }
+  }
+}
+
+template <class Score, class Label>
+CurveState LabelCurve::observe_plain(const at::Tensor& preds,
+                                     const at::Tensor& target,
+                                     const Score* scores,
+                                     const Label* labels) const {
+  const std::int64_t size = preds.numel();
+  if (grid_.size() > 0) {
+    CurveState state = binned_state(size);
+    if (state.histogram.defined()) {
+      auto* const counts = state.histogram.mutable_data_ptr<std::int64_t>();
+      for_each_place(scores, labels, size,
+                     [=](std::int64_t place) { ++counts[place]; });
+    } else {
+      const at::Tensor places = state.places.tensor();
+      auto* next = places.mutable_data_ptr<std::int32_t>();
+      const auto* const begin = next;
+      for_each_place(scores, labels, size, [&](std::int64_t place) {
+        *next++ = static_cast<std::int32_t>(place);
+      });
+      state.places = Rows(places.narrow(0, 0, next - begin));
+    }
+    return state;
+  }
+  CurveState state;
+  at::Tensor codes(at::detail::empty_cpu(target.sizes(), at::kByte));
+  auto* const data = codes.mutable_data_ptr<std::uint8_t>();
+  const std::int64_t out = write_codes(scores, labels, 0, size, data);
+  // Of several labels one that counts keeps the row.
+  if (out == 0 || shape_.task == CurveShape::Task::kMultilabel) {
+    state.preds = Rows(preds);
+    state.target = Rows(codes);
+    return state;
+  }
+  const at::Tensor kept = codes.ne(kDoesNotCount);
+  state.preds = Rows(preds.masked_select(kept));
+  state.target = Rows(codes.masked_select(kept));
+  return state;
+}
+
+CurveState LabelCurve::observe_tensors(const at::Tensor& preds,
+                                       const at::Tensor& target) const {
+  if (validate_args_) check_labels(target, 2, ignore_index_);
+  at::Tensor kept;
+  if (ignore_index_) kept = target.ne(*ignore_index_);
+  if (nan_policy_ != NanPolicy::kPropagate) {
+    at::Tensor nan = preds.isnan();
+    if (kept.defined()) nan.logical_and_(kept);
+    if (nan_policy_ == NanPolicy::kError) {
+      if (const auto i = first_true(nan)) refuse_nan("preds", *i);
+    } else {
+      nan.logical_not_();
+      kept = kept.defined() ? kept.logical_and_(nan) : nan;
+    }
+  }
+  const at::Tensor positive = target.eq(1);
+  if (grid_.size() > 0) {
+    at::Tensor scores = preds.to(at::kDouble);
+    if (input_ == ScoreKind::kLogits) scores = scores.sigmoid();
+    const auto matrix = [&](const at::Tensor& flat) {
+      return flat.defined() ? flat.reshape({-1, shape_.curves}) : flat;
+    };
+    return histogram_of(matrix(scores), matrix(positive), matrix(kept),
+                        /*per_position=*/1);
+  }
+  const bool wide = preds.scalar_type() == at::kDouble;
+  const at::Tensor scores = preds.to(wide ? at::kDouble : at::kFloat);
+  at::Tensor codes = positive.to(at::kByte);
+  CurveState state;
+  if (!kept.defined()) {
+    state.preds = Rows(scores);
+    state.target = Rows(codes);
+  } else if (shape_.task == CurveShape::Task::kBinary) {
+    state.preds = Rows(scores.masked_select(kept));
+    state.target = Rows(codes.masked_select(kept));
+  } else {
+    state.preds = Rows(scores);
+    state.target = Rows(codes.masked_fill_(kept.logical_not(), kDoesNotCount));
+  }
+  return state;
+}
+
+}  // namespace tally::internal

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <vector>
+
+#include "tally/metrics/classification/curve.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// `Base` and the range of the false positive rate.
+template <class Base, class Derived>
+class FprRangeOptions : public Base {
+ public:
+  using Base::Base;
+
+  /// Two numbers, 0 < low < high <= 1. Default: 0.001 and 0.1.
+  Derived& fpr_range(std::vector<double> fpr_range) {
+    fpr_range_ = std::move(fpr_range);
+    return static_cast<Derived&>(*this);
+  }
+  const std::vector<double>& fpr_range() const { return fpr_range_; }
+
+  void visit(OptionVisitor& v) {
+    Base::visit(v);
+    v("fpr_range", fpr_range_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    Base::validate(metric);
+    TORCH_CHECK_VALUE(fpr_range_.size() == 2 && fpr_range_[0] > 0 &&
+                          fpr_range_[0] < fpr_range_[1] && fpr_range_[1] <= 1,
+                      metric,
+                      ": expected fpr_range of two ascending numbers in "
+                      "(0, 1], got ",
+                      c10::ArrayRef<double>(fpr_range_));
+  }
+
+ private:
+  std::vector<double> fpr_range_ = {0.001, 0.1};
+};
+
+/// Options of BinaryLogAUC.
+struct BinaryLogAUCOptions
+    : FprRangeOptions<BinaryCurveOptions<BinaryLogAUCOptions>,
+                      BinaryLogAUCOptions> {};
+
+/// Options of MulticlassLogAUC.
+struct MulticlassLogAUCOptions
+    : FprRangeOptions<
+          AveragedCurveOptions<MulticlassCurveOptions, MulticlassLogAUCOptions,
+                               Average::kMacro>,
+          MulticlassLogAUCOptions> {
+  using FprRangeOptions::FprRangeOptions;
+};
+
+/// Options of MultilabelLogAUC.
+struct MultilabelLogAUCOptions
+    : FprRangeOptions<
+          AveragedCurveOptions<MultilabelCurveOptions, MultilabelLogAUCOptions,
+                               Average::kMacro>,
+          MultilabelLogAUCOptions> {
+  using FprRangeOptions::FprRangeOptions;
+};
+
+/// The area under the ROC curve over the logarithm of the false positive rate,
+/// within a range of it: how many positives come among the first few.
+///
+///     LogAUC = integral from low to high of TPR d(log FPR) / log(high / low)
+///
+/// with straight lines (over FPR) between the points of the curve. Chance has
+/// (high - low) / ln(high / low), 0.0215 in the range of the default.
+///
+/// update(preds, target): scores, floating point, and 0 or 1 of an integer
+/// dtype or bool, of the same shape [N, ...]. Result: 0-dim, in [0, 1].
+///
+/// State: all scores and targets, concatenated; with thresholds a histogram,
+/// summed, of whose buckets the curve then is.
+///
+/// NaN before any update and unless both classes occur. A NaN in preds makes
+/// the result NaN; with kIgnore that sample does not count. With thresholds,
+/// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
+///
+/// Source: Mysinger and Shoichet 2010.
+///
+/// Example:
+///     BinaryLogAUC area(BinaryLogAUCOptions().fpr_range({0.01, 0.5}));
+class BinaryLogAUC final : public MetricOf<BinaryLogAUC, BinaryCurve,
+                                           at::Tensor, BinaryLogAUCOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "BinaryLogAUC";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// BinaryLogAUC of each class against the rest, averaged.
+///
+/// update(preds, target): scores [N, C, ...], floating point, and classes
+/// [N, ...] of an integer dtype. Result: 0-dim, with kNone [C]. Classes without
+/// samples, or without others, are NaN and leave averages; NaN among the scores
+/// as in MulticlassAUROC.
+///
+/// Example:
+///     MulticlassLogAUC area(10);
+class MulticlassLogAUC final
+    : public MetricOf<MulticlassLogAUC, MulticlassCurve, at::Tensor,
+                      MulticlassLogAUCOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MulticlassLogAUC";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// BinaryLogAUC of each label, averaged.
+///
+/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
+/// same shape. Result: 0-dim, with kNone [L]. Labels without both classes are
+/// NaN and leave averages.
+///
+/// Example:
+///     MultilabelLogAUC area(5);
+class MultilabelLogAUC final
+    : public MetricOf<MultilabelLogAUC, MultilabelCurve, at::Tensor,
+                      MultilabelLogAUCOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelLogAUC";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

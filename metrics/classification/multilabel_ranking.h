@@ -1,0 +1,154 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Options of MultilabelCoverageError, MultilabelRankingAveragePrecision and
+/// MultilabelRankingLoss. With equal ones they share one state in a collection.
+struct MultilabelRankingOptions {
+  /// The number of labels, at least 1.
+  MultilabelRankingOptions(std::int64_t num_labels = 0)
+      : num_labels_(num_labels) {}
+
+  /// The size of dimension 1 of preds and target.
+  TORCH_ARG(std::int64_t, num_labels);
+  /// A sample does not have the labels with this target. Default: none.
+  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_labels", num_labels_);
+    v("ignore_index", ignore_index_);
+  }
+  /// c10::ValueError for values that are not as said above.
+  void validate(const char* metric) const;
+};
+
+/// Adds up, over samples, how well their labels are ranked.
+///
+/// update(preds, target, weight): scores [N, L, ...] of a floating-point dtype
+/// and targets 0 or 1 of the same shape, of an integer dtype or bool; each
+/// position behind the labels is a sample of its own. weight, if given, has the
+/// sizes [N, ...] and is neither negative nor NaN.
+class MultilabelRanking {
+ public:
+  static constexpr const char* kName = "MultilabelRanking";
+  using Options = MultilabelRankingOptions;
+
+  struct State {
+    Number coverage;
+    Number precision;
+    Number loss;
+    Number weight;
+    void fields(Fields& f) {
+      f("coverage", coverage)("precision", precision);
+      f("loss", loss)("weight", weight);
+    }
+  };
+
+  MultilabelRanking(const Options& options,
+                    const MetricOptions& metric_options);
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  struct Buffers;
+  template <class Score, class Label>
+  State add_rows(const Score* scores, const Label* labels,
+                 const double* weights, std::int64_t rows) const;
+  template <class Score, class Label>
+  bool split_row(const Score* scores, const Label* labels, std::int64_t row,
+                 Buffers& buffers) const;
+
+  std::int64_t num_labels_;
+  std::optional<std::int64_t> ignore_index_;
+  NanPolicy nan_policy_;
+};
+
+/// How far down the ranking one has to go to find all labels of a sample.
+///
+///     mean over samples of #{labels with s >= min over positives of s_p}
+///
+/// update(preds, target[, weight]): see MultilabelRanking. Result: 0-dim, from
+/// 0 to L; the best is the mean number of positives.
+///
+/// State: the sum over samples and their weight. A sample without positives has
+/// 0. NaN before any update, or if nothing has weight. A NaN in preds makes the
+/// result NaN; with kIgnore that sample does not count.
+///
+/// Throws c10::IndexError for targets other than 0, 1 and ignore_index,
+/// c10::TypeError and c10::ValueError for other inputs. Inputs on a GPU are
+/// copied to the CPU. Not differentiable.
+///
+/// Source: coverage_error of scikit-learn; Tsoumakas et al. 2010.
+///
+/// Example:
+///     MultilabelCoverageError coverage(5);
+///     coverage.update(at::rand({8, 5}), at::randint(2, {8, 5}, at::kLong));
+///     double depth = coverage.compute().item<double>();
+class MultilabelCoverageError final
+    : public MetricOf<MultilabelCoverageError, MultilabelRanking, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelCoverageError";
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The mean share of positives among the labels ranked at or above each
+/// positive.
+///
+///     mean over samples, over positives p, of
+///         #{positives with s >= s_p} / #{labels with s >= s_p}
+///
+/// update(preds, target[, weight]): see MultilabelRanking. Result: 0-dim, in
+/// (0, 1]. A sample whose labels are all positive, or none, has 1. State, NaN
+/// and errors as in MultilabelCoverageError.
+///
+/// Source: label_ranking_average_precision_score of scikit-learn.
+///
+/// Example:
+///     MultilabelRankingAveragePrecision precision(5);
+class MultilabelRankingAveragePrecision final
+    : public MetricOf<MultilabelRankingAveragePrecision, MultilabelRanking,
+                      at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelRankingAveragePrecision";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The share of pairs of a positive and a negative label that are ranked
+/// wrongly; ties are wrong.
+///
+///     mean over samples of #{s_n >= s_p} / (#p * #n)
+///
+/// update(preds, target[, weight]): see MultilabelRanking. Result: 0-dim, in
+/// [0, 1]. A sample whose labels are all positive, or none, has 0. State, NaN
+/// and errors as in MultilabelCoverageError.
+///
+/// Source: label_ranking_loss of scikit-learn.
+///
+/// Example:
+///     MultilabelRankingLoss loss(5);
+class MultilabelRankingLoss final
+    : public MetricOf<MultilabelRankingLoss, MultilabelRanking, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelRankingLoss";
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

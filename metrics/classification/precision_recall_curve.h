@@ -1,0 +1,159 @@
+#pragma once
+
+#include <limits>
+
+#include "tally/metrics/classification/curve.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Points of precision-recall curves, by ascending threshold, and at the end
+/// (1, 0), which has none.
+struct PrecisionRecall {
+  at::Tensor precision;
+  at::Tensor recall;
+  at::Tensor thresholds;
+
+  void visit(ResultParts& parts) {
+    parts("precision", precision)("recall", recall)("thresholds", thresholds);
+  }
+};
+
+/// `Base` and what precision is where nothing is predicted.
+template <class Base, class Derived>
+class ZeroDivisionOptions : public Base {
+ public:
+  using Base::Base;
+
+  /// The precision at thresholds that no score reaches: 0, 1 or NaN.
+  /// Default: NaN.
+  Derived& zero_division(double zero_division) {
+    zero_division_ = zero_division;
+    return static_cast<Derived&>(*this);
+  }
+  double zero_division() const { return zero_division_; }
+
+  void visit(OptionVisitor& v) {
+    Base::visit(v);
+    v("zero_division", zero_division_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    Base::validate(metric);
+    TORCH_CHECK_VALUE(!(zero_division_ < 0 || zero_division_ > 1), metric,
+                      ": expected zero_division in [0, 1] or NaN, got ",
+                      zero_division_);
+  }
+
+ private:
+  double zero_division_ = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// Options of BinaryPrecisionRecallCurve.
+struct BinaryPrecisionRecallCurveOptions
+    : ZeroDivisionOptions<BinaryCurveOptions<BinaryPrecisionRecallCurveOptions>,
+                          BinaryPrecisionRecallCurveOptions> {};
+
+/// Options of MulticlassPrecisionRecallCurve; the average is kNone, kMicro or
+/// kMacro.
+struct MulticlassPrecisionRecallCurveOptions
+    : ZeroDivisionOptions<
+          AveragedCurveOptions<MulticlassCurveOptions,
+                               MulticlassPrecisionRecallCurveOptions,
+                               Average::kNone>,
+          MulticlassPrecisionRecallCurveOptions> {
+  using ZeroDivisionOptions::ZeroDivisionOptions;
+  void validate(const char* metric) const;
+};
+
+/// Options of MultilabelPrecisionRecallCurve; the average is kNone, kMicro or
+/// kMacro.
+struct MultilabelPrecisionRecallCurveOptions
+    : ZeroDivisionOptions<
+          AveragedCurveOptions<MultilabelCurveOptions,
+                               MultilabelPrecisionRecallCurveOptions,
+                               Average::kNone>,
+          MultilabelPrecisionRecallCurveOptions> {
+  using ZeroDivisionOptions::ZeroDivisionOptions;
+  void validate(const char* metric) const;
+};
+
+/// Precision and recall if everything with at least a threshold's score is
+/// taken as positive.
+///
+///     P(t) = #{s_p >= t} / #{s >= t},  R(t) = #{s_p >= t} / #p
+///
+/// update(preds, target): scores, floating point, and 0 or 1 of an integer
+/// dtype or bool, of the same shape [N, ...].
+///
+/// Result: precision and recall [K + 1] and thresholds [K] for K distinct
+/// scores or, with thresholds, K of them; thresholds are probabilities.
+///
+/// State: all scores and targets, concatenated; with thresholds a histogram,
+/// summed, whose size does not depend on the data.
+///
+/// Recall is NaN without positives, so is all but the last point before any
+/// update or with a NaN in preds; with kIgnore that sample
+/// does not count. With thresholds, probabilities outside [0, 1] are a
+/// c10::ValueError. Not differentiable.
+///
+/// Source: precision_recall_curve of scikit-learn.
+///
+/// Example:
+///     BinaryPrecisionRecallCurve curve;
+///     curve.update(at::rand({8}), at::randint(2, {8}, at::kLong));
+///     auto [precision, recall, thresholds] = curve.compute();
+class BinaryPrecisionRecallCurve final
+    : public MetricOf<BinaryPrecisionRecallCurve, BinaryCurve, PrecisionRecall,
+                      BinaryPrecisionRecallCurveOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "BinaryPrecisionRecallCurve";
+
+  PrecisionRecall evaluate(const State& state) const;
+};
+
+/// The precision-recall curve of each class against the rest.
+///
+/// update(preds, target): scores [N, C, ...], floating point, and classes
+/// [N, ...] of an integer dtype.
+///
+/// Result: as BinaryPrecisionRecallCurve's, [C, K + 1] and [C, K]; K is that of
+/// the class with most distinct scores, and rows of other classes end with NaN,
+/// which thresholds otherwise have only where a score of the class is NaN. With
+/// kMicro one curve of all classes' samples. With kMacro the mean precision of
+/// the classes at each recall of a class, precision being that of the highest
+/// threshold that reaches it: the steps' area is the mean of the classes'
+/// average precision; there thresholds are NaN. Classes that do not occur leave
+/// it.
+///
+/// Example:
+///     MulticlassPrecisionRecallCurve curve(3);
+class MulticlassPrecisionRecallCurve final
+    : public MetricOf<MulticlassPrecisionRecallCurve, MulticlassCurve,
+                      PrecisionRecall, MulticlassPrecisionRecallCurveOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MulticlassPrecisionRecallCurve";
+
+  PrecisionRecall evaluate(const State& state) const;
+};
+
+/// The precision-recall curve of each label.
+///
+/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
+/// same shape. Result: [L, K + 1] and [L, K], or one curve, as in
+/// MulticlassPrecisionRecallCurve.
+///
+/// Example:
+///     MultilabelPrecisionRecallCurve curve(5);
+class MultilabelPrecisionRecallCurve final
+    : public MetricOf<MultilabelPrecisionRecallCurve, MultilabelCurve,
+                      PrecisionRecall, MultilabelPrecisionRecallCurveOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelPrecisionRecallCurve";
+
+  PrecisionRecall evaluate(const State& state) const;
+};
+
+}  // namespace tally

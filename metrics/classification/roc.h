@@ -1,0 +1,113 @@
+#pragma once
+
+#include "tally/metrics/classification/curve.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Points of ROC curves, by descending threshold, from (0, 0) at threshold
+/// +infinity on. All of the same shape.
+struct RocCurve {
+  at::Tensor fpr;
+  at::Tensor tpr;
+  at::Tensor thresholds;
+
+  void visit(ResultParts& parts) {
+    parts("fpr", fpr)("tpr", tpr)("thresholds", thresholds);
+  }
+};
+
+/// Options of BinaryROC.
+struct BinaryROCOptions : BinaryCurveOptions<BinaryROCOptions> {};
+
+/// Options of MulticlassROC; the average is kNone, kMicro or kMacro.
+struct MulticlassROCOptions
+    : AveragedCurveOptions<MulticlassCurveOptions, MulticlassROCOptions,
+                           Average::kNone> {
+  using AveragedCurveOptions::AveragedCurveOptions;
+  void validate(const char* metric) const;
+};
+
+/// Options of MultilabelROC; the average is kNone, kMicro or kMacro.
+struct MultilabelROCOptions
+    : AveragedCurveOptions<MultilabelCurveOptions, MultilabelROCOptions,
+                           Average::kNone> {
+  using AveragedCurveOptions::AveragedCurveOptions;
+  void validate(const char* metric) const;
+};
+
+/// The ROC curve: the rates of false and true positives if everything with at
+/// least a threshold's score is taken as positive.
+///
+///     FPR(t) = #{s_n >= t} / #n,  TPR(t) = #{s_p >= t} / #p
+///
+/// update(preds, target): scores, floating point, and 0 or 1 of an integer
+/// dtype or bool, of the same shape [N, ...].
+///
+/// Result: fpr, tpr and thresholds, each [K + 1] for K distinct scores or, with
+/// thresholds, K of them; thresholds are probabilities, +infinity first.
+///
+/// State: all scores and targets, concatenated; with thresholds a histogram,
+/// summed, whose size does not depend on the data.
+///
+/// A rate without samples is NaN, so is all before any update. With a NaN in
+/// preds all rates are NaN; with kIgnore that sample does not count. With
+/// thresholds, probabilities outside [0, 1] are a c10::ValueError. Not
+/// differentiable.
+///
+/// Source: roc_curve of scikit-learn, every score kept.
+///
+/// Example:
+///     BinaryROC roc(BinaryROCOptions().thresholds(100));
+///     roc.update(at::rand({8}), at::randint(2, {8}, at::kLong));
+///     at::Tensor tpr = roc.compute().tpr;
+class BinaryROC final
+    : public MetricOf<BinaryROC, BinaryCurve, RocCurve, BinaryROCOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "BinaryROC";
+
+  RocCurve evaluate(const State& state) const;
+};
+
+/// The ROC curve of each class against the rest.
+///
+/// update(preds, target): scores [N, C, ...], floating point, and classes
+/// [N, ...] of an integer dtype.
+///
+/// Result: as BinaryROC's, each [C, K + 1]; K is that of the class with most
+/// distinct scores, and rows of other classes end with NaN, which thresholds
+/// otherwise have only where a score of the class is NaN. With kMicro one curve
+/// of all classes' samples. With kMacro the mean of the curves, whose area is
+/// the mean of their areas: at each false positive rate of a class the mean
+/// true positive rate before and after; there thresholds are NaN. Classes
+/// without samples, or without others, leave it.
+///
+/// Example:
+///     MulticlassROC roc(MulticlassROCOptions(3).average(Average::kMacro));
+class MulticlassROC final : public MetricOf<MulticlassROC, MulticlassCurve,
+                                            RocCurve, MulticlassROCOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MulticlassROC";
+
+  RocCurve evaluate(const State& state) const;
+};
+
+/// The ROC curve of each label.
+///
+/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
+/// same shape. Result: [L, K + 1], or one curve, as in MulticlassROC.
+///
+/// Example:
+///     MultilabelROC roc(5);
+class MultilabelROC final : public MetricOf<MultilabelROC, MultilabelCurve,
+                                            RocCurve, MultilabelROCOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MultilabelROC";
+
+  RocCurve evaluate(const State& state) const;
+};
+
+}  // namespace tally
