@@ -4,4 +4,5 @@
 #include "tally/losses/check_distributed_gradients.h"  // IWYU pragma: export
 #include "tally/losses/codebook/lfq.h"                 // IWYU pragma: export
 #include "tally/losses/codebook/vector_quantize.h"     // IWYU pragma: export
+#include "tally/losses/contrastive/clip_loss.h"        // IWYU pragma: export
 #include "tally/losses/metric_loss.h"                  // IWYU pragma: export

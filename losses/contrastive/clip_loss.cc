@@ -1,0 +1,296 @@
+#include "tally/losses/contrastive/clip_loss.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tally/losses/contrastive/loss_call.h"
+#include "tally/losses/contrastive/softmax_ring.h"
+#include "tally/losses/contrastive/tiles.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/collectives.h"
+
+namespace tally::losses {
+namespace {
+
+using internal::RowAgreement;
+using internal::RowOffer;
+using sync::internal::Call;
+
+constexpr const char* kName = "ClipLoss";
+
+struct Inputs {
+  at::Tensor image, text, scale, bias;
+  double scale_value = 0;
+
+  bool has_graph() const {
+    for (const at::Tensor* tensor : {&image, &text, &scale, &bias}) {
+      if (sync::internal::has_graph(*tensor)) return true;
+    }
+    return false;
+  }
+};
+
+void check(const ClipLossOptions& options) {
+  TORCH_CHECK_VALUE(
+      !options.local_loss() || options.gather_with_grad(), kName,
+      ": local_loss without gather_with_grad is biased: a row would get no "
+      "gradient as a column of other rows' logits, neither this rank's nor the "
+      "others'. Set gather_with_grad too");
+  TORCH_CHECK_VALUE(options.logits_budget_bytes() >= 0, kName,
+                    ": expected logits_budget_bytes of at least 0, got ",
+                    options.logits_budget_bytes());
+}
+
+bool tiled(const ClipLossOptions& options, const Inputs& inputs) {
+  return options.implementation() == Implementation::kTiled &&
+         inputs.image.is_cpu();
+}
+
+Call call_of(const ClipLossOptions& options) {
+  return sync::internal::collective(kName, options.communicator(),
+                                    options.timeout());
+}
+
+/// Checks the arguments, here and on all ranks.
+RowAgreement agree(const Call& call, const ClipLossOptions& options,
+                   Inputs& inputs) {
+  return internal::agree_on_rows(call, [&] {
+    check(options);
+    internal::check_features(call, "image_features", inputs.image,
+                             "text_features", inputs.text);
+    inputs.scale_value =
+        internal::checked_number(call, "logit_scale", inputs.scale);
+    if (inputs.bias.defined()) {
+      internal::checked_number(call, "logit_bias", inputs.bias);
+    }
+    const bool in_tiles = tiled(options, inputs);
+    return RowOffer{
+        inputs.image.size(0),
+        c10::str(inputs.image.scalar_type(), " rows of ", inputs.image.size(1),
+                 ", logit_scale ", inputs.scale_value, ", local_loss ",
+                 options.local_loss(), ", gather_with_grad ",
+                 options.gather_with_grad(), in_tiles ? ", tiled" : ""),
+        // Gathering says by itself who has a graph.
+        in_tiles && inputs.has_graph()};
+  });
+}
+
+/// Of all ranks' rows in place of the own ones, or for columns.
+at::Tensor gathered(const Call& call, const ClipLossOptions& options,
+                    const at::Tensor& features) {
+  if (options.local_loss()) {
+    return sync::all_gather(features, call.communicator, call.timeout);
+  }
+  const auto flow = options.gather_with_grad() ? sync::GradientFlow::kReplicated
+                                               : sync::GradientFlow::kLocal;
+  return at::cat(sync::gather_all_tensors(features, flow, call.communicator,
+                                          call.timeout));
+}
+
+ClipLogits gathered_logits(const Call& call, const ClipLossOptions& options,
+                           const Inputs& inputs) {
+  const at::Tensor images = gathered(call, options, inputs.image);
+  const at::Tensor texts = gathered(call, options, inputs.text);
+  const auto of = [&](const at::Tensor& rows, const at::Tensor& columns) {
+    const at::Tensor logits = rows.matmul(columns.t()).mul(inputs.scale);
+    return inputs.bias.defined() ? logits.add(inputs.bias) : logits;
+  };
+  if (options.local_loss()) {
+    return {of(inputs.image, texts), of(inputs.text, images)};
+  }
+  const at::Tensor logits = of(images, texts);
+  return {logits, logits.t()};
+}
+
+at::Tensor gathered_loss(const Call& call, const ClipLossOptions& options,
+                         const Inputs& inputs, const RowAgreement& agreement,
+                         at::Tensor& labels) {
+  const ClipLogits logits = gathered_logits(call, options, inputs);
+  const std::int64_t rows = logits.per_image.size(0);
+  const std::int64_t first =
+      options.local_loss() ? agreement.rows.before(call.rank()) : 0;
+  const bool cached = labels.defined() && labels.numel() == rows &&
+                      labels.device() == inputs.image.device() &&
+                      (rows == 0 || labels[0].item<std::int64_t>() == first);
+  if (!cached) {
+    labels = at::arange(
+        first, first + rows,
+        at::TensorOptions().dtype(at::kLong).device(inputs.image.device()));
+  }
+  const auto side = [&](const at::Tensor& of_rows) {
+    return at::cross_entropy_loss(
+        of_rows.to(sync::internal::wide(of_rows.scalar_type())), labels, {},
+        at::Reduction::Sum);
+  };
+  const double ranks = options.local_loss() ? call.size() : 1;
+  return side(logits.per_image)
+      .add(side(logits.per_text))
+      .mul(ranks)
+      .div(2.0 * static_cast<double>(agreement.rows.total()));
+}
+
+/// The tiled loss, for as long as its backward pass may come.
+class TiledLoss {
+ public:
+  TiledLoss(Call call, const ClipLossOptions& options, Inputs inputs,
+            const RowAgreement& agreement)
+      : options_(options),
+        inputs_(std::move(inputs)),
+        untouched_({inputs_.image, inputs_.text}),
+        backward_(call.backward(agreement.sequence)),
+        problem_{std::move(call),
+                 agreement.rows,
+                 internal::working_copy(inputs_.image),
+                 internal::working_copy(inputs_.text),
+                 inputs_.scale_value,
+                 agreement.any_graph ? options.logits_budget_bytes() : -1} {}
+
+  at::Tensor forward() {
+    state_ = internal::softmax_forward(problem_);
+    const double value =
+        options_.local_loss()
+            ? problem_.call.size() * state_.loss
+            : internal::sum_over_ranks(problem_.call, state_.loss);
+    return at::scalar_tensor(value / pairs(), problem_.a.options());
+  }
+
+  std::vector<at::Tensor> backward(const at::Tensor& gradient) {
+    const std::vector<double> arriving =
+        internal::agree_on_gradients(backward_, gradient, untouched_);
+    const double own = arriving[problem_.call.rank()];
+    double sum = 0;
+    for (const double of_rank : arriving) sum += of_rank;
+    std::vector<double> weights;
+    for (const double of_rank : arriving) {
+      const double weight = !options_.gather_with_grad() ? 1
+                            : options_.local_loss()
+                                ? problem_.call.size() * of_rank
+                                : sum;
+      weights.push_back(weight / pairs());
+    }
+    internal::SoftmaxGradients result =
+        internal::softmax_backward(problem_, state_, weights);
+    if (!options_.gather_with_grad()) {
+      result.a.mul_(own);
+      result.b.mul_(own);
+      result.scale = own * internal::sum_over_ranks(backward_, result.scale);
+    }
+    const at::ScalarType dtype = inputs_.image.scalar_type();
+    std::vector<at::Tensor> gradients = {
+        result.a.to(dtype), result.b.to(dtype),
+        internal::number_like(inputs_.scale, result.scale)};
+    if (inputs_.bias.defined()) {
+      gradients.push_back(internal::number_like(inputs_.bias, 0));
+    }
+    return gradients;
+  }
+
+  std::vector<at::Tensor> inputs() const {
+    std::vector<at::Tensor> result = {inputs_.image, inputs_.text,
+                                      inputs_.scale};
+    if (inputs_.bias.defined()) result.push_back(inputs_.bias);
+    return result;
+  }
+
+ private:
+  /// Of each pair there are two cross entropies.
+  double pairs() const {
+    return 2.0 * static_cast<double>(problem_.rows.total());
+  }
+
+  ClipLossOptions options_;
+  Inputs inputs_;
+  internal::Untouched untouched_;
+  Call backward_;
+  internal::SoftmaxProblem problem_;
+  internal::SoftmaxState state_;
+};
+
+at::Tensor loss_of(const ClipLossOptions& options, Inputs inputs,
+                   at::Tensor& labels) {
+  const Call call = call_of(options);
+  const RowAgreement agreement = agree(call, options, inputs);
+  if (!tiled(options, inputs)) {
+    return gathered_loss(call, options, inputs, agreement, labels);
+  }
+  const auto tiles =
+      std::make_shared<TiledLoss>(call, options, std::move(inputs), agreement);
+  const at::Tensor loss = tiles->forward();
+  if (!agreement.any_graph) return loss;
+  return sync::internal::attach(
+      tiles->inputs(), {loss},
+      [tiles](const std::vector<at::Tensor>& arriving) {
+        return tiles->backward(arriving[0]);
+      })[0];
+}
+
+}  // namespace
+
+namespace functional {
+
+at::Tensor clip_loss(const at::Tensor& image_features,
+                     const at::Tensor& text_features,
+                     const at::Tensor& logit_scale,
+                     const at::Tensor& logit_bias,
+                     const ClipLossOptions& options) {
+  at::Tensor labels;
+  return loss_of(options,
+                 {image_features, text_features, logit_scale, logit_bias},
+                 labels);
+}
+
+ClipLogits clip_logits(const at::Tensor& image_features,
+                       const at::Tensor& text_features,
+                       const at::Tensor& logit_scale,
+                       const at::Tensor& logit_bias,
+                       const ClipLossOptions& options) {
+  Inputs inputs{image_features, text_features, logit_scale, logit_bias};
+  const ClipLossOptions whole =
+      ClipLossOptions(options).implementation(Implementation::kGathered);
+  const Call call = call_of(options);
+  agree(call, whole, inputs);
+  return gathered_logits(call, options, inputs);
+}
+
+}  // namespace functional
+
+ClipLossImpl::ClipLossImpl(ClipLossOptions options)
+    : options_(std::move(options)) {
+  check(options_);
+}
+
+at::Tensor ClipLossImpl::forward(const at::Tensor& image_features,
+                                 const at::Tensor& text_features,
+                                 const at::Tensor& logit_scale,
+                                 const at::Tensor& logit_bias) {
+  at::Tensor labels = labels_;
+  const at::Tensor loss =
+      loss_of(options_,
+              {image_features, text_features, logit_scale, logit_bias}, labels);
+  if (options_.cache_labels()) labels_ = labels;
+  return loss;
+}
+
+ClipLogits ClipLossImpl::logits(const at::Tensor& image_features,
+                                const at::Tensor& text_features,
+                                const at::Tensor& logit_scale,
+                                const at::Tensor& logit_bias) const {
+  return functional::clip_logits(image_features, text_features, logit_scale,
+                                 logit_bias, options_);
+}
+
+void ClipLossImpl::pretty_print(std::ostream& stream) const {
+  stream << "tally::losses::ClipLoss(local_loss=" << options_.local_loss()
+         << ", gather_with_grad=" << options_.gather_with_grad() << ", "
+         << (options_.implementation() == Implementation::kTiled ? "tiled"
+                                                                 : "gathered")
+         << ')';
+}
+
+}  // namespace tally::losses

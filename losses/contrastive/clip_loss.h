@@ -1,0 +1,121 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/cloneable.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// How a loss over pairs of rows is computed.
+enum class Implementation {
+  /// A tile of the logits at a time, which are computed again in the backward
+  /// pass; one side travels round the ring of ranks. Memory does not grow with
+  /// the number of ranks. On the CPU; elsewhere kGathered is used.
+  kTiled,
+  /// Both sides gathered, and the whole matrix of logits.
+  kGathered,
+};
+
+/// Options for ClipLoss.
+struct ClipLossOptions {
+  /// Each rank returns the part of its own rows, weighted such that the mean
+  /// over the ranks is the loss, in place of the loss. Default: false.
+  TORCH_ARG(bool, local_loss) = false;
+  /// Gradients are exact when averaged over the ranks. Without, which needs
+  /// local_loss(false), when those of the features are summed. Default: true.
+  TORCH_ARG(bool, gather_with_grad) = true;
+  /// Keep the labels of the last step; kGathered only. Default: false.
+  TORCH_ARG(bool, cache_labels) = false;
+  /// Default: kTiled.
+  TORCH_ARG(Implementation, implementation) = Implementation::kTiled;
+  /// kTiled keeps this rank's logits for the backward pass, which is then a
+  /// third faster, if they take at most so many bytes: rows of this rank times
+  /// rows of all ranks, float32 or float64. Default: 0.
+  TORCH_ARG(std::int64_t, logits_budget_bytes) = 0;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+};
+
+/// Rows are this rank's, or all ranks' without local_loss; columns all ranks'.
+struct ClipLogits {
+  at::Tensor per_image;
+  at::Tensor per_text;
+};
+
+/// The contrastive loss of CLIP, over the pairs of all ranks: the mean of the
+/// cross entropies of the logits `s <image_i, text_j> + b`, by rows and by
+/// columns, the pair being the right answer.
+///
+/// forward() takes this rank's features, [n, D], of length 1 and any floating
+/// dtype; n may differ between ranks and be 0. `logit_scale` is s itself, the
+/// same on all ranks; a bias does not change the loss, and its gradient is 0.
+/// Gives a float32 or float64 number, NaN without any pairs. forward() and
+/// backward() are collective.
+///
+/// Gradients: averaged over the ranks, those of parameters (encoders, scale)
+/// are of one process with all pairs; a feature's is W times that. With
+/// gather_with_grad(false) a feature's is that of one process, so that
+/// encoders' are to be summed, while each rank has all of the scale's, as in
+/// OpenCLIP. local_loss without gather_with_grad is refused: a row then gets no
+/// gradient as another one's column, which no factor mends.
+///
+/// Throws c10::ValueError for arguments, and on the other ranks SyncError
+/// kPeerFailed; kMismatch if ranks differ in D, dtype, scale or options.
+/// Radford et al., arXiv 2103.00020.
+///
+/// Example:
+///     losses::ClipLoss clip;
+///     at::Tensor scale = torch::tensor(14.3f).requires_grad_();
+///     clip->forward(x, y, scale).backward();
+class ClipLossImpl : public torch::nn::Cloneable<ClipLossImpl> {
+ public:
+  explicit ClipLossImpl(ClipLossOptions options = ClipLossOptions());
+
+  at::Tensor forward(const at::Tensor& image_features,
+                     const at::Tensor& text_features,
+                     const at::Tensor& logit_scale,
+                     const at::Tensor& logit_bias = {});
+  /// The logits, with the gradients that the options say. Collective.
+  ClipLogits logits(const at::Tensor& image_features,
+                    const at::Tensor& text_features,
+                    const at::Tensor& logit_scale,
+                    const at::Tensor& logit_bias = {}) const;
+
+  const ClipLossOptions& options() const { return options_; }
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+
+ private:
+  ClipLossOptions options_;
+  at::Tensor labels_;
+};
+
+TORCH_MODULE(ClipLoss);
+
+namespace functional {
+
+/// See ClipLoss.
+at::Tensor clip_loss(const at::Tensor& image_features,
+                     const at::Tensor& text_features,
+                     const at::Tensor& logit_scale,
+                     const at::Tensor& logit_bias = {},
+                     const ClipLossOptions& options = {});
+
+/// See ClipLoss::logits.
+ClipLogits clip_logits(const at::Tensor& image_features,
+                       const at::Tensor& text_features,
+                       const at::Tensor& logit_scale,
+                       const at::Tensor& logit_bias = {},
+                       const ClipLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses

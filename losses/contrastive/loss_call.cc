@@ -1,0 +1,118 @@
+#include "tally/losses/contrastive/loss_call.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include "tally/state/codec.h"
+
+namespace tally::losses::internal {
+
+using sync::internal::Agreement;
+using sync::internal::Call;
+using sync::internal::Offer;
+
+void check_features(const Call& call, const char* name,
+                    const at::Tensor& features) {
+  TORCH_CHECK_VALUE(features.defined(), call.name, ": expected ", name,
+                    ", got an undefined tensor");
+  TORCH_CHECK_VALUE(features.layout() == at::kStrided &&
+                        features.is_floating_point() && features.dim() == 2,
+                    call.name, ": expected ", name,
+                    " of size [rows, features] and a ", "floating dtype, got ",
+                    features.toString(), ' ', features.sizes());
+}
+
+void check_features(const Call& call, const char* name_a, const at::Tensor& a,
+                    const char* name_b, const at::Tensor& b) {
+  check_features(call, name_a, a);
+  check_features(call, name_b, b);
+  TORCH_CHECK_VALUE(a.sizes() == b.sizes() &&
+                        a.scalar_type() == b.scalar_type() &&
+                        a.device() == b.device(),
+                    call.name, ": expected ", name_a, " and ", name_b,
+                    " of one size, dtype and device, got ", a.toString(), ' ',
+                    a.sizes(), " on ", a.device(), " and ", b.toString(), ' ',
+                    b.sizes(), " on ", b.device());
+}
+
+double checked_number(const Call& call, const char* name,
+                      const at::Tensor& tensor) {
+  TORCH_CHECK_VALUE(
+      tensor.defined() && tensor.numel() == 1 && tensor.is_floating_point(),
+      call.name, ": expected ", name, " to be one floating number, got ",
+      tensor.defined() ? c10::str(tensor.toString(), ' ', tensor.sizes())
+                       : "an undefined tensor");
+  return tensor.item<double>();
+}
+
+RowAgreement agree_on_rows(const Call& call,
+                           c10::function_ref<RowOffer()> prepare) {
+  const Agreement agreement = sync::internal::agree(call, [&] {
+    const RowOffer own = prepare();
+    Offer offer;
+    offer.schema = own.schema;
+    offer.has_graph = own.has_graph;
+    Encoder(offer.payload).integer(own.rows);
+    return offer;
+  });
+  std::vector<std::int64_t> rows;
+  for (const std::string_view payload : agreement.all.payloads) {
+    rows.push_back(Decoder(payload).integer());
+  }
+  return {RankRows(std::move(rows)), agreement.all.sequence,
+          agreement.any_graph};
+}
+
+Untouched::Untouched(std::vector<at::Tensor> tensors) {
+  for (at::Tensor& tensor : tensors) {
+    // Without its graph, which would hold on to itself.
+    at::Tensor plain = tensor.detach();
+    const std::int64_t version = plain.is_inference() ? 0 : plain._version();
+    versions_.emplace_back(std::move(plain), version);
+  }
+}
+
+void Untouched::check(const Call& call) const {
+  for (const auto& [tensor, version] : versions_) {
+    TORCH_CHECK(tensor.is_inference() || tensor._version() == version,
+                call.name,
+                ": an input that the backward pass needs was changed in place");
+  }
+}
+
+std::vector<double> agree_on_gradients(const Call& backward,
+                                       const at::Tensor& gradient,
+                                       const Untouched& inputs) {
+  const Agreement agreement = sync::internal::agree(backward, [&] {
+    TORCH_CHECK(!at::GradMode::is_enabled(), backward.name,
+                ": gradients of gradients are those of the gathered "
+                "implementation only");
+    inputs.check(backward);
+    Offer offer;
+    Encoder(offer.payload).real(gradient.item<double>());
+    return offer;
+  });
+  std::vector<double> gradients;
+  for (const std::string_view payload : agreement.all.payloads) {
+    gradients.push_back(Decoder(payload).real());
+  }
+  return gradients;
+}
+
+double sum_over_ranks(const Call& call, double value) {
+  if (call.size() == 1) return value;
+  at::Tensor sum =
+      at::scalar_tensor(value, at::TensorOptions()
+                                   .dtype(at::kDouble)
+                                   .device(call.communicator->device()));
+  call.communicator->all_reduce(sum, sync::ReduceOp::kSum, call.timeout);
+  return sum.item<double>();
+}
+
+at::Tensor number_like(const at::Tensor& input, double value) {
+  if (!input.requires_grad()) return at::Tensor();
+  return at::full_like(input.detach(), value);
+}
+
+}  // namespace tally::losses::internal

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tally/losses/contrastive/ring.h"
+#include "tally/sync/agree.h"
+
+/// What contrastive losses have in common: checks of arguments, in which the
+/// ranks take part, and the way back.
+namespace tally::losses::internal {
+
+/// A c10::ValueError unless it is a dense matrix of floats.
+void check_features(const sync::internal::Call& call, const char* name,
+                    const at::Tensor& features);
+
+/// The same of two, which must be of one size, dtype and device.
+void check_features(const sync::internal::Call& call, const char* name_a,
+                    const at::Tensor& a, const char* name_b,
+                    const at::Tensor& b);
+
+/// The value of a tensor of one floating number.
+double checked_number(const sync::internal::Call& call, const char* name,
+                      const at::Tensor& tensor);
+
+/// The ranks' numbers of rows, from one exchange in which this rank brings
+/// `offer` and its own number of rows.
+struct RowAgreement {
+  RankRows rows;
+  std::int64_t sequence;
+  bool any_graph;
+};
+struct RowOffer {
+  std::int64_t rows;
+  std::string schema;  ///< see sync::internal::Offer
+  bool has_graph;
+};
+RowAgreement agree_on_rows(const sync::internal::Call& call,
+                           c10::function_ref<RowOffer()> prepare);
+
+/// Tensors that a backward pass needs as they are. Knows when they are not.
+class Untouched {
+ public:
+  explicit Untouched(std::vector<at::Tensor> tensors);
+  void check(const sync::internal::Call& call) const;
+
+ private:
+  std::vector<std::pair<at::Tensor, std::int64_t>> versions_;
+};
+
+/// The gradients that arrive at the ranks' losses. If this rank cannot go on,
+/// it throws c10::Error, and the others SyncError kPeerFailed.
+std::vector<double> agree_on_gradients(const sync::internal::Call& backward,
+                                       const at::Tensor& gradient,
+                                       const Untouched& inputs);
+
+/// The sum of the ranks' numbers, the same on every rank.
+double sum_over_ranks(const sync::internal::Call& call, double value);
+
+/// `value` as a gradient of `input`; undefined if it has none.
+at::Tensor number_like(const at::Tensor& input, double value);
+
+}  // namespace tally::losses::internal

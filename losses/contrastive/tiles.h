@@ -1,0 +1,61 @@
+#pragma once
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <cstdint>
+
+/// Matrices of products, a tile at a time.
+namespace tally::losses::internal {
+
+inline constexpr std::int64_t kTileRows = 512;
+inline constexpr std::int64_t kTileColumns = 1024;
+
+/// Calls body(first, count) for parts of `size`, the last one perhaps smaller.
+template <class Body>
+void for_each_part(std::int64_t total, std::int64_t size, const Body& body) {
+  for (std::int64_t first = 0; first < total; first += size) {
+    body(first, std::min(size, total - first));
+  }
+}
+
+/// Calls body(first, count, thread) for parts of a tile's rows, on as many
+/// threads as there are.
+template <class Body>
+void for_each_stripe(std::int64_t rows, const Body& body) {
+  const std::int64_t threads = at::get_num_threads();
+  const std::int64_t grain =
+      std::max<std::int64_t>(std::int64_t{8}, (rows + threads - 1) / threads);
+  at::parallel_for(0, rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    body(begin, end - begin, at::get_thread_num());
+  });
+}
+
+/// tile = rows times the columns' transpose
+void product_into(const at::Tensor& tile, const at::Tensor& rows,
+                  const at::Tensor& columns);
+
+/// Memory for one tile at a time.
+class TileBuffer {
+ public:
+  explicit TileBuffer(const at::TensorOptions& options);
+  /// rows times the columns' transpose. Valid until the next call.
+  at::Tensor product(const at::Tensor& rows, const at::Tensor& columns);
+
+ private:
+  at::Tensor memory_;
+};
+
+/// matrix += a b
+void add_product(const at::Tensor& matrix, const at::Tensor& a,
+                 const at::Tensor& b);
+
+/// Of float or double. With room for kPadding more.
+at::Tensor padded_array(std::int64_t size, double value,
+                        const at::TensorOptions& options);
+
+/// What Tally computes with for inputs of this dtype.
+at::Tensor working_copy(const at::Tensor& features);
+
+}  // namespace tally::losses::internal
