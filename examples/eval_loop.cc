@@ -12,9 +12,9 @@
 
 #include <iostream>
 
-#include "tally/metrics/classification/multiclass_accuracy.h"
+#include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/auroc.h"
-#include "tally/metrics/classification/multiclass_f1_score.h"
 #include "tally/metrics/collection.h"
 #include "tally/sync/init.h"
 #include "tally/sync/shard.h"

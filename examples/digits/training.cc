@@ -11,13 +11,13 @@
 #include <random>
 
 #include "tally/losses/metric_loss.h"
-#include "tally/metrics/classification/multiclass_accuracy.h"
+#include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/classification/confusion_matrix.h"
+#include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/auroc.h"
-#include "tally/metrics/classification/multiclass_confusion_matrix.h"
-#include "tally/metrics/classification/multiclass_f1_score.h"
 #include "tally/metrics/classification/multiclass_log_loss.h"
-#include "tally/metrics/classification/multiclass_precision.h"
-#include "tally/metrics/classification/multiclass_recall.h"
+#include "tally/metrics/classification/precision.h"
+#include "tally/metrics/classification/recall.h"
 #include "tally/metrics/collection.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/shard.h"

@@ -19,6 +19,21 @@ struct EnumNames<Average> {
                                            "none"};
 };
 
+/// The same for the labels of multilabel metrics.
+enum class MultilabelAverage {
+  kMicro,     ///< from the counts of all labels together
+  kMacro,     ///< the mean over the labels
+  kWeighted,  ///< the mean, weighted by how often each label is set
+  kNone,      ///< one value per label
+  kSamples,   ///< the mean of the values of the samples over their labels
+};
+
+template <>
+struct EnumNames<MultilabelAverage> {
+  static constexpr const char* kNames[] = {"micro", "macro", "weighted", "none",
+                                           "samples"};
+};
+
 /// Over what inputs with positions ([N, C, ...] and [N, ...]) are counted.
 enum class MultidimAverage {
   kGlobal,      ///< over all positions of all samples

@@ -106,15 +106,17 @@ void BinaryBatch::set_inputs(const at::Tensor& preds,
 }
 
 void BinaryBatch::set_weight(const at::Tensor& weight, at::IntArrayRef sizes) {
-  check_real("weight", weight);
-  check_same_device("weight", weight, "target", target_);
-  TORCH_CHECK_VALUE(weight.sizes() == sizes, "expected weight of shape ", sizes,
-                    ", got ", weight.sizes());
-  weight_ = dense(weight.detach().to(at::kDouble));
+  weight_ =
+      checked_weight(weight, target_, sizes).reshape({samples_, positions_});
 }
 
 bool BinaryBatch::counts_nan(std::int64_t index) const {
   if (rules_.nan_policy == NanPolicy::kError) refuse_nan("preds", index);
+  return rules_.nan_policy == NanPolicy::kPropagate;
+}
+
+bool BinaryBatch::counts_nan_weight(std::int64_t index) const {
+  if (rules_.nan_policy == NanPolicy::kError) refuse_nan("weight", index);
   return rules_.nan_policy == NanPolicy::kPropagate;
 }
 

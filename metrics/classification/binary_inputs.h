@@ -82,6 +82,14 @@ class BinaryBatch {
       return pred != 0;
     }
   }
+  /// The weight of an element that counts, and whether it does with that
+  /// weight. REQUIRES: weights, on the CPU.
+  bool takes_weight(std::int64_t index, double& weight) const {
+    const std::int64_t place =
+        index / (labels_ * positions_) * positions_ + index % positions_;
+    weight = weight_.const_data_ptr<double>()[place];
+    return weight == weight || counts_nan_weight(place);
+  }
   /// Whether scores have to be probabilities.
   bool checks_range() const { return checks_range_; }
 
@@ -100,6 +108,7 @@ class BinaryBatch {
   void set_inputs(const at::Tensor& preds, const at::Tensor& target);
   void set_weight(const at::Tensor& weight, at::IntArrayRef sizes);
   bool counts_nan(std::int64_t index) const;
+  bool counts_nan_weight(std::int64_t index) const;
 
   const BinaryRules& rules_;
   at::Tensor preds_;

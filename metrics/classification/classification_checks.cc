@@ -50,6 +50,15 @@ at::Tensor dense(const at::Tensor& tensor) {
                          : tensor.contiguous();
 }
 
+at::Tensor checked_weight(const at::Tensor& weight, const at::Tensor& target,
+                          at::IntArrayRef sizes) {
+  check_real("weight", weight);
+  check_same_device("weight", weight, "target", target);
+  TORCH_CHECK_VALUE(weight.sizes() == sizes, "expected weight of shape ", sizes,
+                    ", got ", weight.sizes());
+  return dense(weight.detach().to(at::kDouble));
+}
+
 void refuse_predicted_label(std::int64_t value, std::int64_t position,
                             std::int64_t num_classes) {
   TORCH_CHECK_INDEX(false, "expected preds in [0, ", num_classes, "), got ",

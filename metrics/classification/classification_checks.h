@@ -26,6 +26,11 @@ void check_dense(const char* input, const at::Tensor& tensor);
 /// In memory of its own order, every bit of which means what it says.
 at::Tensor dense(const at::Tensor& tensor);
 
+/// Weights as dense float64, without a graph; c10::TypeError or c10::ValueError
+/// unless they are real numbers of these sizes on the target's device.
+at::Tensor checked_weight(const at::Tensor& weight, const at::Tensor& target,
+                          at::IntArrayRef sizes);
+
 /// c10::IndexError: `value` is no class in [0, num_classes), as preds.
 [[noreturn]] void refuse_predicted_label(std::int64_t value,
                                          std::int64_t position,

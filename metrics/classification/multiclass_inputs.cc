@@ -21,9 +21,19 @@ std::int64_t label_at(const at::Tensor& labels, std::int64_t index) {
 
 }  // namespace
 
+void check_num_classes(const char* metric, std::int64_t num_classes,
+                       std::int64_t top_k) {
+  TORCH_CHECK_VALUE(num_classes >= 2, metric,
+                    ": expected num_classes of at least 2, got ", num_classes);
+  TORCH_CHECK_VALUE(top_k >= 1 && top_k <= num_classes, metric,
+                    ": expected top_k from 1 to num_classes ", num_classes,
+                    ", got ", top_k);
+}
+
 MulticlassBatch::MulticlassBatch(const MulticlassRules& rules,
                                  const at::Tensor& preds,
-                                 const at::Tensor& target)
+                                 const at::Tensor& target,
+                                 const at::Tensor& weight)
     : rules_(rules) {
   check_same_device("preds", preds, "target", target);
   check_dense("preds", preds);
@@ -54,10 +64,16 @@ MulticlassBatch::MulticlassBatch(const MulticlassRules& rules,
   samples_ = sizes[0];
   positions_ = 1;
   for (const std::int64_t size : sizes.slice(1)) positions_ *= size;
+  if (weight.defined()) weight_ = checked_weight(weight, target, sizes);
 }
 
 bool MulticlassBatch::counts_nan(std::int64_t index) const {
   if (rules_.nan_policy == NanPolicy::kError) refuse_nan_at(index);
+  return rules_.nan_policy == NanPolicy::kPropagate;
+}
+
+bool MulticlassBatch::counts_nan_weight(std::int64_t index) const {
+  if (rules_.nan_policy == NanPolicy::kError) refuse_nan("weight", index);
   return rules_.nan_policy == NanPolicy::kPropagate;
 }
 
@@ -96,6 +112,21 @@ PredictionTensors prediction_tensors(const MulticlassBatch& batch) {
     batch.refuse_target(label_at(target, *index), *index);
   }
   at::Tensor skip = ignored.logical_or(bad_target);
+  at::Tensor weight = batch.weight();
+  at::Tensor nan_weight = skip.logical_and(~skip);
+  if (weight.defined()) {
+    weight = weight.reshape(target.sizes());
+    const at::Tensor nan = weight.isnan().logical_and(~skip);
+    if (rules.nan_policy == NanPolicy::kError) {
+      if (const auto index = first_true(nan)) refuse_nan("weight", *index);
+    }
+    if (rules.nan_policy == NanPolicy::kIgnore) skip = skip.logical_or(nan);
+    nan_weight = nan.logical_and(~skip);
+    weight = weight.masked_fill(nan, 0);
+  }
+  const auto kept_weight = [&] {
+    return weight.defined() ? weight.masked_fill(skip, 0) : weight;
+  };
 
   if (!batch.has_scores()) {
     const at::Tensor labels = batch.preds().reshape(target.sizes());
@@ -104,8 +135,9 @@ PredictionTensors prediction_tensors(const MulticlassBatch& batch) {
       batch.refuse_preds(label_at(labels, *index), *index);
     }
     skip = skip.logical_or(bad);
-    return {labels.masked_fill(skip, classes),
-            target.masked_fill(skip, classes)};
+    return {labels.masked_fill(skip, classes)
+                .masked_fill(nan_weight.logical_and(~skip), kNanClass),
+            target.masked_fill(skip, classes), kept_weight()};
   }
 
   const at::Tensor scores =
@@ -129,8 +161,9 @@ PredictionTensors prediction_tensors(const MulticlassBatch& batch) {
   } else {
     predicted = predicted.masked_fill(has_nan, kNanClass);
   }
+  predicted = predicted.masked_fill(nan_weight, kNanClass);
   return {predicted.masked_fill(skip, classes),
-          target.masked_fill(skip, classes)};
+          target.masked_fill(skip, classes), kept_weight()};
 }
 
 }  // namespace tally::internal

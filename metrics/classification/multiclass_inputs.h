@@ -21,6 +21,18 @@ struct MulticlassRules {
   bool validate_args = true;
 };
 
+/// What is added up of predicted and target classes as numbers, for metrics of
+/// classes that have an order.
+enum class ClassDistance {
+  kNone,
+  kLinear,     ///< |predicted - target|
+  kQuadratic,  ///< its square
+};
+
+/// c10::ValueError unless there are 2 classes or more, and top_k of them.
+void check_num_classes(const char* metric, std::int64_t num_classes,
+                       std::int64_t top_k = 1);
+
 /// Stands for the predicted class of scores with a NaN under kPropagate.
 constexpr std::int64_t kNanClass = -1;
 
@@ -30,14 +42,17 @@ constexpr std::int64_t kNanClass = -1;
 class MulticlassBatch {
  public:
   /// c10::TypeError or c10::ValueError for inputs that are not
-  /// scores [N, C, ...] or labels [N, ...], with labels [N, ...].
+  /// scores [N, C, ...] or labels [N, ...], with labels and weights (which may
+  /// be undefined) [N, ...].
   MulticlassBatch(const MulticlassRules& rules, const at::Tensor& preds,
-                  const at::Tensor& target);
+                  const at::Tensor& target, const at::Tensor& weight = {});
 
   const MulticlassRules& rules() const { return rules_; }
   bool has_scores() const { return has_scores_; }
   const at::Tensor& preds() const { return preds_; }
   const at::Tensor& target() const { return target_; }
+  /// float64, or undefined.
+  const at::Tensor& weight() const { return weight_; }
   std::int64_t samples() const { return samples_; }
   std::int64_t positions() const { return positions_; }
 
@@ -51,8 +66,15 @@ class MulticlassBatch {
     if (!is_class(target)) refuse_target(target, index);
     return true;
   }
+  /// The weight of a position that counts, and whether it does with that
+  /// weight. REQUIRES: weights, on the CPU.
+  bool takes_weight(std::int64_t index, double& weight) const {
+    weight = weight_.const_data_ptr<double>()[index];
+    return weight == weight || counts_nan_weight(index);
+  }
   /// Whether a NaN is counted as such; c10::ValueError under kError.
   bool counts_nan(std::int64_t index) const;
+  bool counts_nan_weight(std::int64_t index) const;
 
   [[noreturn]] void refuse_target(std::int64_t label, std::int64_t index) const;
   [[noreturn]] void refuse_preds(std::int64_t label, std::int64_t index) const;
@@ -62,6 +84,7 @@ class MulticlassBatch {
   const MulticlassRules& rules_;
   at::Tensor preds_;
   at::Tensor target_;
+  at::Tensor weight_;
   std::int64_t samples_ = 0;
   std::int64_t positions_ = 0;
   bool has_scores_ = false;
@@ -102,14 +125,14 @@ void for_each_scored(const MulticlassBatch& batch, const Count& count) {
     const std::int64_t target = targets[index];
     if (!batch.counts(target, index)) return;
     if (has_nan) {
-      if (batch.counts_nan(index)) count(sample, kNanClass, target);
+      if (batch.counts_nan(index)) count(index, sample, kNanClass, target);
       return;
     }
     const bool hit =
         top_k > 1 && best != target &&
         is_in_top_k(all_scores + sample * classes * stride + position, stride,
                     classes, target, top_k);
-    count(sample, hit ? target : best, target);
+    count(index, sample, hit ? target : best, target);
   };
 
   for (std::int64_t sample = 0; sample < batch.samples(); ++sample) {
@@ -154,9 +177,9 @@ void for_each_scored(const MulticlassBatch& batch, const Count& count) {
   }
 }
 
-/// Calls count(sample, predicted class, target class) for every position that
-/// counts, the predicted class being the target where that is among the top k.
-/// Throws for labels that are no classes. REQUIRES: a batch on the CPU.
+/// Calls count(index, sample, predicted class, target class) for every position
+/// that counts, the predicted class being the target where that is among the
+/// top k. Throws for labels that are no classes. REQUIRES: a batch on the CPU.
 template <class Count>
 void for_each_prediction(const MulticlassBatch& batch, const Count& count) {
   if (batch.has_scores()) {
@@ -180,7 +203,7 @@ void for_each_prediction(const MulticlassBatch& batch, const Count& count) {
       if (!batch.is_class(preds[index])) {
         batch.refuse_preds(preds[index], index);
       }
-      count(sample, preds[index], targets[index]);
+      count(index, sample, preds[index], targets[index]);
     }
   }
 }
@@ -193,6 +216,7 @@ void for_each_prediction(const MulticlassBatch& batch, const Count& count) {
 struct PredictionTensors {
   at::Tensor predicted;
   at::Tensor target;
+  at::Tensor weight;  // float64, 0 where nothing counts; undefined without
 };
 PredictionTensors prediction_tensors(const MulticlassBatch& batch);
 

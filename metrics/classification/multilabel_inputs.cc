@@ -12,4 +12,9 @@ void check_multilabel_scores(const at::Tensor& preds, const at::Tensor& target,
                     ", ...], got ", preds.sizes());
 }
 
+void check_num_labels(const char* metric, std::int64_t num_labels) {
+  TORCH_CHECK_VALUE(num_labels >= 1, metric,
+                    ": expected num_labels of at least 1, got ", num_labels);
+}
+
 }  // namespace tally::internal

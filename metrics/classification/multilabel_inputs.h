@@ -10,6 +10,9 @@ namespace tally::internal {
 void check_multilabel_scores(const at::Tensor& preds, const at::Tensor& target,
                              std::int64_t num_labels);
 
+/// c10::ValueError unless there is a label.
+void check_num_labels(const char* metric, std::int64_t num_labels);
+
 /// preds and target [N, num_labels, ...], weight (may be undefined) [N, ...].
 class MultilabelBatch : public BinaryBatch {
  public:

@@ -2,118 +2,122 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/average.h"
-#include "tally/metrics/classification/multiclass_inputs.h"
-#include "tally/metrics/metric_options.h"
-#include "tally/metrics/options.h"
-#include "tally/state/fields.h"
+#include "tally/metrics/classification/binary_counts.h"
+#include "tally/metrics/classification/multiclass_counts.h"
+#include "tally/metrics/classification/multilabel_counts.h"
+#include "tally/metrics/metric_of.h"
 
 namespace tally {
 
-/// Options of MulticlassAccuracy, MulticlassPrecision, MulticlassRecall and
-/// MulticlassF1Score. Metrics that differ only in `average` and
-/// `zero_division` share one state in a collection.
+/// How many positions are true and false positives, true and false negatives,
+/// and how many targets are 1.
+///
+///     tp, fp, tn, fn, tp + fn
+///
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: int64, but float64 for sums of weights and with NaN: [5] or, with
+/// kSamplewise, [N, 5]. State: that of BinaryCounts, added up, or kept for each
+/// sample. Nothing counted gives 0. NaN in preds or weight: the result (of
+/// its sample) is NaN, kIgnore takes the position out. Ignored ones may hold
+/// any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable.
 ///
 /// Example:
-///     MulticlassF1Score f1(
-///         MulticlassStatScoresOptions(10).average(Average::kWeighted));
-struct MulticlassStatScoresOptions {
-  /// The number of classes, at least 2.
-  MulticlassStatScoresOptions(std::int64_t num_classes = 0)
-      : num_classes_(num_classes) {}
-
-  /// Labels are 0 to num_classes - 1.
-  TORCH_ARG(std::int64_t, num_classes);
-  /// kMacro and kWeighted average over the classes that occur as a target or
-  /// as a prediction. Default: kMacro.
-  TORCH_ARG(Average, average) = Average::kMacro;
-  /// A sample is taken as predicted to be its target if that is among the
-  /// top_k largest scores, else to be its best class. Default: 1.
-  TORCH_ARG(std::int64_t, top_k) = 1;
-  /// Default: kGlobal.
-  TORCH_ARG(MultidimAverage, multidim_average) = MultidimAverage::kGlobal;
-  /// Positions with this target do not count. It need not be a class.
-  /// Default: none.
-  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
-  /// The value of a class where the metric divides by zero: 0, 1, or NaN,
-  /// which also takes the class out of the averages. Default: 0.
-  TORCH_ARG(double, zero_division) = 0;
-
+///     BinaryStatScores scores;
+///     scores.update(preds, target);
+///     at::Tensor value = scores.compute();
+class BinaryStatScores final
+    : public MetricOf<BinaryStatScores, BinaryCounts, at::Tensor,
+                      BinaryStatScoresOptions> {
  public:
-  void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_);
-    v("average", average_, OptionRole::kValue);
-    v("top_k", top_k_);
-    v("multidim_average", multidim_average_);
-    v("ignore_index", ignore_index_);
-    v("zero_division", zero_division_, OptionRole::kValue);
-  }
-  /// c10::ValueError for values that are not as said above.
-  void validate(const char* metric) const;
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryStatScores";
+
+  at::Tensor evaluate(const State& state) const;
 };
 
-using MulticlassAccuracyOptions = MulticlassStatScoresOptions;
-using MulticlassPrecisionOptions = MulticlassStatScoresOptions;
-using MulticlassRecallOptions = MulticlassStatScoresOptions;
-using MulticlassF1ScoreOptions = MulticlassStatScoresOptions;
+/// How many positions are true and false positives, true and false negatives of
+/// each class, and how many have it as target.
+///
+///     tp, fp, tn, fn, tp + fn
+/// Averages are those of each of the five over all classes.
+///
+/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
+/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
+/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
+/// (default: 1).
+///
+/// Result: int64, but float64 for sums of weights, for averages but micro and
+/// with NaN: [5] or, with Average::kNone, [C, 5]; kSamplewise puts [N] in
+/// front. State: that of MulticlassCounts, added up, or kept for each sample.
+/// Nothing counted gives 0. NaN in preds or weight: the result (of its
+/// sample) is NaN, kIgnore takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels that are no classes (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for weights with
+/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
+/// differentiable.
+///
+/// Example:
+///     MulticlassStatScores scores(10);
+///     scores.update(preds, target);
+///     at::Tensor value = scores.compute();
+class MulticlassStatScores final
+    : public MetricOf<MulticlassStatScores, MulticlassCounts, at::Tensor,
+                      MulticlassStatScoresOptions> {
+ public:
+  using MetricOf::MetricOf;
 
-/// Counts, for each class, how often it was predicted rightly, predicted, and
-/// the target: with their total, all of tp, fp, fn and tn.
-struct MulticlassStatScores {
   static constexpr const char* kName = "MulticlassStatScores";
-  using Options = MulticlassStatScoresOptions;
 
-  /// A row of counts is int64 [3 * num_classes + 1]: true positives by class,
-  /// predictions by class, targets by class, and positions with a NaN.
-  struct State {
-    at::Tensor counts;  // one row; kGlobal
-    Rows samples;       // a row for each sample; kSamplewise
-
-    void fields(Fields& f) { f("counts", counts)("samples", samples); }
-  };
-
-  MulticlassStatScores(const Options& options,
-                       const MetricOptions& metric_options);
-
-  State observe(const at::Tensor& preds, const at::Tensor& target) const;
-
- private:
-  internal::MulticlassRules rules_;
-  bool samplewise_;
+  at::Tensor evaluate(const State& state) const;
 };
 
-namespace internal {
+/// How many positions are true and false positives, true and false negatives of
+/// each label, and how many have it as target.
+///
+///     tp, fp, tn, fn, tp + fn
+/// Averages are those of each of the five over all labels.
+///
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: int64, but float64 for sums of weights, for averages but micro and
+/// with NaN: [5] or, with MultilabelAverage::kNone, [L, 5]; kSamplewise puts
+/// [N] in front. State: that of MultilabelCounts, added up, or kept for each
+/// sample. Nothing counted gives 0. NaN in preds or weight: the result (of
+/// its sample and label) is NaN, kIgnore takes the element out. Ignored ones
+/// may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights where samples have values, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable.
+///
+/// Example:
+///     MultilabelStatScores scores(5);
+///     scores.update(preds, target);
+///     at::Tensor value = scores.compute();
+class MultilabelStatScores final
+    : public MetricOf<MultilabelStatScores, MultilabelCounts, at::Tensor,
+                      MultilabelStatScoresOptions> {
+ public:
+  using MetricOf::MetricOf;
 
-/// The counts of one class, or of several together.
-struct ClassCounts {
-  std::int64_t tp = 0;
-  std::int64_t predicted = 0;
-  std::int64_t target = 0;
+  static constexpr const char* kName = "MultilabelStatScores";
+
+  at::Tensor evaluate(const State& state) const;
 };
 
-/// A value of the form numerator / denominator, with which classes are scored.
-struct Ratio {
-  std::int64_t numerator;
-  std::int64_t denominator;
-};
-using ClassRatio = Ratio (*)(const ClassCounts&);
-
-/// The averages of the classes' ratios that the options ask for, as float64 of
-/// shape [] or [num_classes] (kGlobal), [N] or [N, num_classes] (kSamplewise).
-/// NaN where nothing was counted, or a NaN was.
-at::Tensor average_classes(const MulticlassStatScores::State& state,
-                           const MulticlassStatScoresOptions& options,
-                           ClassRatio ratio);
-
-/// The counts of a batch as MulticlassStatScores keeps them, one row or a row
-/// per sample: by one loop over memory (REQUIRES: a batch on the CPU), and by
-/// tensor operations on any device.
-at::Tensor count_classes(const MulticlassBatch& batch, bool samplewise);
-at::Tensor count_classes_by_tensors(const MulticlassBatch& batch,
-                                    bool samplewise);
-
-}  // namespace internal
 }  // namespace tally

@@ -13,13 +13,13 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from generators import (aggregation, auroc, confusion_matrix, log_loss,
-                        regression, stat_scores)
+from generators import (aggregation, auroc, confusion_matrix, counts, curves,
+                        log_loss, ranking, regression, stat_scores)
 from generators.fixture import to_text
 
 DATA = Path(__file__).resolve().parent / "data"
-MODULES = (aggregation, auroc, confusion_matrix, log_loss, regression,
-           stat_scores)
+MODULES = (aggregation, auroc, confusion_matrix, counts, curves, log_loss,
+           ranking, regression, stat_scores)
 # The last digits of exp and log differ between platforms.
 RELATIVE_TOLERANCE = 1e-12
 

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+#include "tally/metrics/classification/binary_counts.h"
+#include "tally/metrics/classification/multiclass_counts.h"
+#include "tally/metrics/classification/multilabel_counts.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+using BinaryAccuracyOptions = BinaryStatScoresOptions;
+using MulticlassAccuracyOptions = MulticlassRateOptions;
+using MultilabelAccuracyOptions = MultilabelStatScoresOptions;
+
+/// The share of positions that are predicted rightly.
+///
+///     (tp + tn) / total
+///
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
+/// that of BinaryCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
+/// kIgnore takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.accuracy_score.
+///
+/// Example:
+///     BinaryAccuracy accuracy;
+///     accuracy.update(preds, target);
+///     at::Tensor value = accuracy.compute();
+class BinaryAccuracy final
+    : public MetricOf<BinaryAccuracy, BinaryCounts, at::Tensor,
+                      BinaryAccuracyOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryAccuracy";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The share of positions whose class is predicted rightly.
+///
+///     micro: sum(tp) / total,  per class: tp / (tp + fn)
+/// Averages go over the classes that occur; one that is only predicted counts
+/// with zero_division.
+///
+/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
+/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
+/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
+/// (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
+/// kSamplewise puts [N] in front, in the order of the samples. State: that of
+/// MulticlassCounts, added up, or kept for each sample. Nothing counted gives
+/// NaN. NaN in preds or weight: the result (of its sample) is NaN, kIgnore
+/// takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels that are no classes (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for weights with
+/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
+/// differentiable. As sklearn.metrics.accuracy_score.
+///
+/// Example:
+///     MulticlassAccuracy accuracy(10);
+///     accuracy.update(preds, target);
+///     at::Tensor value = accuracy.compute();
+class MulticlassAccuracy final
+    : public MetricOf<MulticlassAccuracy, MulticlassCounts, at::Tensor,
+                      MulticlassAccuracyOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MulticlassAccuracy";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The share of elements that are predicted rightly.
+///
+///     (tp + tn) / total, per label or (micro) of all labels together
+/// For samples with all labels right see MultilabelExactMatch.
+///
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
+/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
+/// of MultilabelCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample and label) is
+/// NaN, kIgnore takes the element out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights where samples have values, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As 1 -
+/// sklearn.metrics.hamming_loss.
+///
+/// Example:
+///     MultilabelAccuracy accuracy(5);
+///     accuracy.update(preds, target);
+///     at::Tensor value = accuracy.compute();
+class MultilabelAccuracy final
+    : public MetricOf<MultilabelAccuracy, MultilabelCounts, at::Tensor,
+                      MultilabelAccuracyOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MultilabelAccuracy";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+#include "tally/metrics/classification/binary_counts.h"
+#include "tally/metrics/classification/multiclass_counts.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Options of BinaryBalancedAccuracy.
+struct BinaryBalancedAccuracyOptions
+    : BinaryCountsOptions<BinaryBalancedAccuracyOptions> {
+  /// Whether a constant prediction gives 0 rather than 1 / classes, and a right
+  /// one still 1. Default: false.
+  TALLY_INHERITED_ARG(BinaryBalancedAccuracyOptions, bool, adjusted) = false;
+
+ public:
+  void visit(OptionVisitor& v) {
+    BinaryCountsOptions::visit(v);
+    v("adjusted", adjusted_, OptionRole::kValue);
+  }
+};
+
+/// Options of MulticlassBalancedAccuracy.
+struct MulticlassBalancedAccuracyOptions
+    : MulticlassCountsOptions<MulticlassBalancedAccuracyOptions> {
+  using MulticlassCountsOptions::MulticlassCountsOptions;
+
+  /// Whether a constant prediction gives 0 rather than 1 / classes, and a right
+  /// one still 1. Default: false.
+  TALLY_INHERITED_ARG(MulticlassBalancedAccuracyOptions, bool,
+                      adjusted) = false;
+
+ public:
+  void visit(OptionVisitor& v) {
+    MulticlassCountsOptions::visit(v);
+    v("adjusted", adjusted_, OptionRole::kValue);
+  }
+};
+
+/// The mean of the recalls of 1 and 0.
+///
+///     (tp / (tp + fn) + tn / (tn + fp)) / 2
+/// If only one of them occurs as a target, it is that one's. Adjusted by n
+/// classes that occur: (value - 1 / n) / (1 - 1 / n).
+///
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
+/// that of BinaryCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
+/// kIgnore takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.balanced_accuracy_score.
+///
+/// Example:
+///     BinaryBalancedAccuracy accuracy;
+///     accuracy.update(preds, target);
+///     at::Tensor value = accuracy.compute();
+class BinaryBalancedAccuracy final
+    : public MetricOf<BinaryBalancedAccuracy, BinaryCounts, at::Tensor,
+                      BinaryBalancedAccuracyOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryBalancedAccuracy";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The mean of the recalls of the classes that occur as targets.
+///
+///     mean over classes of tp / (tp + fn)
+/// Adjusted by n such classes: (value - 1 / n) / (1 - 1 / n).
+///
+/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
+/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
+/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
+/// (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
+/// that of MulticlassCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
+/// kIgnore takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels that are no classes (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for weights with
+/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
+/// differentiable. As sklearn.metrics.balanced_accuracy_score.
+///
+/// Example:
+///     MulticlassBalancedAccuracy accuracy(10);
+///     accuracy.update(preds, target);
+///     at::Tensor value = accuracy.compute();
+class MulticlassBalancedAccuracy final
+    : public MetricOf<MulticlassBalancedAccuracy, MulticlassCounts, at::Tensor,
+                      MulticlassBalancedAccuracyOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MulticlassBalancedAccuracy";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

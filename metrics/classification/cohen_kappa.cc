@@ -1,0 +1,87 @@
+#include "tally/metrics/classification/cohen_kappa.h"
+
+#include <c10/util/Exception.h>
+
+#include <limits>
+
+namespace tally {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+// The most classes whose squared distances add up in int64 for 4e9 samples.
+constexpr std::int64_t kMostQuadraticClasses = 46340;
+
+double kappa(double observed, double expected) {
+  return expected == 0 ? kNaN : 1 - observed / expected;
+}
+
+double kappa_of_two(const internal::ClassCounts& c) {
+  const double predicted = c.predicted / c.total;
+  const double target = c.target / c.total;
+  return kappa((c.fp() + c.fn()) / c.total,
+               predicted * (1 - target) + target * (1 - predicted));
+}
+
+// The expected disagreement of shares of predictions and targets by class.
+double expected_disagreement(const internal::CountsRow& row, double total,
+                             KappaWeights weights) {
+  const auto size = static_cast<double>(row.classes.size());
+  double agreement = 0;
+  double linear = 0;
+  double quadratic = 0;
+  double predicted_mean = 0;
+  double target_mean = 0;
+  double predicted_below = 0;
+  double target_below = 0;
+  for (std::size_t i = 0; i < row.classes.size(); ++i) {
+    const double predicted = row.classes[i].predicted / total;
+    const double target = row.classes[i].target / total;
+    const double place = static_cast<double>(i) - (size - 1) / 2;
+    agreement += predicted * target;
+    // |i - j| counts the boundaries between classes that lie between both.
+    linear += predicted_below * (1 - target_below) +
+              target_below * (1 - predicted_below);
+    predicted_below += predicted;
+    target_below += target;
+    quadratic += (predicted + target) * place * place;
+    predicted_mean += predicted * place;
+    target_mean += target * place;
+  }
+  switch (weights) {
+    case KappaWeights::kNone:
+      return 1 - agreement;
+    case KappaWeights::kLinear:
+      return linear;
+    default:
+      return quadratic - 2 * predicted_mean * target_mean;
+  }
+}
+
+}  // namespace
+
+void MulticlassCohenKappaOptions::validate(const char* metric) const {
+  MulticlassCountsOptions::validate(metric);
+  TORCH_CHECK_VALUE(weights_ != KappaWeights::kQuadratic ||
+                        num_classes() <= kMostQuadraticClasses,
+                    metric, ": expected num_classes of at most ",
+                    kMostQuadraticClasses, " with weights quadratic, got ",
+                    num_classes());
+}
+
+at::Tensor BinaryCohenKappa::evaluate(const State& state) const {
+  return internal::rows_of(state, options().multidim_average())
+      .averages(Average::kMicro, kappa_of_two);
+}
+
+at::Tensor MulticlassCohenKappa::evaluate(const State& state) const {
+  const KappaWeights weights = options().weights();
+  return internal::rows_of(state, options()).values([=](const auto& row) {
+    const double total = row.classes.front().total;
+    if (total == 0 || row.classes.front().nans > 0) return kNaN;
+    const double observed =
+        weights == KappaWeights::kNone ? total - row.sum().tp : row.distance;
+    return kappa(observed / total, expected_disagreement(row, total, weights));
+  });
+}
+
+}  // namespace tally

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+#include "tally/metrics/classification/binary_counts.h"
+#include "tally/metrics/classification/multiclass_counts.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+using BinaryCohenKappaOptions = BinaryStatScoresOptions;
+
+/// How much two different classes disagree.
+enum class KappaWeights {
+  kNone,       ///< 1
+  kLinear,     ///< |i - j|
+  kQuadratic,  ///< (i - j)^2
+};
+
+template <>
+struct EnumNames<KappaWeights> {
+  static constexpr const char* kNames[] = {"none", "linear", "quadratic"};
+};
+
+/// Options of MulticlassCohenKappa.
+///
+/// Example:
+///     MulticlassCohenKappa kappa(
+///         MulticlassCohenKappaOptions(5).weights(KappaWeights::kQuadratic));
+struct MulticlassCohenKappaOptions
+    : MulticlassCountsOptions<MulticlassCohenKappaOptions> {
+  using MulticlassCountsOptions::MulticlassCountsOptions;
+
+  /// Others than kNone are for classes that have an order; kQuadratic is for at
+  /// most 46340 classes. Default: kNone.
+  TALLY_INHERITED_ARG(MulticlassCohenKappaOptions, KappaWeights,
+                      weights) = KappaWeights::kNone;
+
+ public:
+  void visit(OptionVisitor& v) {
+    MulticlassCountsOptions::visit(v);
+    v("weights", weights_,
+      weights_ == KappaWeights::kNone ? OptionRole::kValue
+                                      : OptionRole::kState);
+  }
+  void validate(const char* metric) const;
+  internal::ClassDistance distance() const {
+    return static_cast<internal::ClassDistance>(weights_);
+  }
+};
+
+/// How far predictions and targets agree beyond chance.
+///
+///     (po - pe) / (1 - pe)
+/// po is the share of agreement, pe the one that is expected if both were drawn
+/// independently.
+/// NaN where pe is 1: predictions and targets are all the same.
+///
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: at most 1, float64 of shape [] or, with kSamplewise, [N]. State:
+/// that of BinaryCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
+/// kIgnore takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.cohen_kappa_score.
+///
+/// Example:
+///     BinaryCohenKappa kappa;
+///     kappa.update(preds, target);
+///     at::Tensor value = kappa.compute();
+class BinaryCohenKappa final
+    : public MetricOf<BinaryCohenKappa, BinaryCounts, at::Tensor,
+                      BinaryCohenKappaOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryCohenKappa";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// How far predicted and target classes agree beyond chance.
+///
+///     1 - sum w_ij o_ij / sum w_ij e_ij
+/// of the shares o_ij of targets i that are predicted to be j, and those e_ij
+/// that are expected if both were drawn independently.
+/// NaN where all expected disagreement is 0. It takes three counts per class,
+/// not a confusion matrix.
+///
+/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
+/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
+/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
+/// (default: 1).
+///
+/// Result: at most 1, float64 of shape [] or, with kSamplewise, [N]. State:
+/// that of MulticlassCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
+/// kIgnore takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels that are no classes (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for weights with
+/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
+/// differentiable. As sklearn.metrics.cohen_kappa_score.
+///
+/// Example:
+///     MulticlassCohenKappa kappa(10);
+///     kappa.update(preds, target);
+///     at::Tensor value = kappa.compute();
+class MulticlassCohenKappa final
+    : public MetricOf<MulticlassCohenKappa, MulticlassCounts, at::Tensor,
+                      MulticlassCohenKappaOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MulticlassCohenKappa";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

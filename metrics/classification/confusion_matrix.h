@@ -1,0 +1,180 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+#include "tally/metrics/classification/binary_counts.h"
+#include "tally/metrics/classification/multiclass_pairs.h"
+#include "tally/metrics/classification/multilabel_counts.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// What the counts of a confusion matrix are divided by.
+enum class Normalize {
+  kNone,  ///< nothing
+  kTrue,  ///< the sum of their row: shares of the targets of a class
+  kPred,  ///< the sum of their column: shares of the predictions of a class
+  kAll,   ///< the sum of all
+};
+
+template <>
+struct EnumNames<Normalize> {
+  static constexpr const char* kNames[] = {"none", "true", "pred", "all"};
+};
+
+/// Options of BinaryConfusionMatrix.
+struct BinaryConfusionMatrixOptions
+    : BinaryCountsOptions<BinaryConfusionMatrixOptions> {
+  /// Default: kNone.
+  TALLY_INHERITED_ARG(BinaryConfusionMatrixOptions, Normalize,
+                      normalize) = Normalize::kNone;
+
+ public:
+  void visit(OptionVisitor& v) {
+    BinaryCountsOptions::visit(v);
+    v("normalize", normalize_, OptionRole::kValue);
+  }
+};
+
+/// Options of MultilabelConfusionMatrix.
+struct MultilabelConfusionMatrixOptions
+    : MultilabelCountsOptions<MultilabelConfusionMatrixOptions> {
+  using MultilabelCountsOptions::MultilabelCountsOptions;
+
+  /// Default: kNone.
+  TALLY_INHERITED_ARG(MultilabelConfusionMatrixOptions, Normalize,
+                      normalize) = Normalize::kNone;
+
+ public:
+  void visit(OptionVisitor& v) {
+    MultilabelCountsOptions::visit(v);
+    v("normalize", normalize_, OptionRole::kValue);
+  }
+};
+
+/// Options of MulticlassConfusionMatrix.
+///
+/// Example:
+///     MulticlassConfusionMatrix matrix(
+///         MulticlassConfusionMatrixOptions(3).normalize(Normalize::kTrue));
+struct MulticlassConfusionMatrixOptions
+    : MulticlassPairsOptions<MulticlassConfusionMatrixOptions> {
+  using MulticlassPairsOptions::MulticlassPairsOptions;
+
+  /// Default: kNone.
+  TALLY_INHERITED_ARG(MulticlassConfusionMatrixOptions, Normalize,
+                      normalize) = Normalize::kNone;
+
+ public:
+  void visit(OptionVisitor& v) {
+    MulticlassPairsOptions::visit(v);
+    v("normalize", normalize_, OptionRole::kValue);
+  }
+};
+
+/// How often 0 and 1 were predicted to be 0 and 1.
+///
+///     {{tn, fp}, {fn, tp}}
+///
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: int64 counts or, of weights and normalised, float64; [2, 2] or, with
+/// kSamplewise, [N, 2, 2]. A row or column without entries is 0. State: that of
+/// BinaryCounts, added up, or kept for each sample. Nothing counted gives 0.
+/// NaN in preds or weight: the result (of its sample) is NaN, kIgnore takes the
+/// position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.confusion_matrix.
+///
+/// Example:
+///     BinaryConfusionMatrix matrix;
+///     matrix.update(preds, target);
+///     at::Tensor value = matrix.compute();
+class BinaryConfusionMatrix final
+    : public MetricOf<BinaryConfusionMatrix, BinaryCounts, at::Tensor,
+                      BinaryConfusionMatrixOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryConfusionMatrix";
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// How often each class was predicted as each.
+///
+///     matrix[i][j] = positions with target i that were predicted to be j
+///
+/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
+/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
+/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
+/// (default: 1).
+///
+/// Result: int64 counts or, of weights and normalised, float64; [C, C]. A row
+/// or column without entries is 0. State: that of MulticlassPairs, added up.
+/// Nothing counted gives 0. NaN in preds or weight: all of the result is NaN,
+/// and float64, kIgnore takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels that are no classes (on a GPU only under
+/// validate_args; else they do not count), c10::TypeError and c10::ValueError
+/// for other inputs. Not differentiable. As sklearn.metrics.confusion_matrix.
+///
+/// Example:
+///     MulticlassConfusionMatrix matrix(10);
+///     matrix.update(preds, target);
+///     at::Tensor value = matrix.compute();
+class MulticlassConfusionMatrix final
+    : public MetricOf<MulticlassConfusionMatrix, MulticlassPairs, at::Tensor,
+                      MulticlassConfusionMatrixOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MulticlassConfusionMatrix";
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// How often each label was predicted to be unset and set.
+///
+///     {{tn, fp}, {fn, tp}}, per label
+///
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: int64 counts or, of weights and normalised, float64; [L, 2, 2] or,
+/// with kSamplewise, [N, L, 2, 2]. A row or column without entries is 0. State:
+/// that of MultilabelCounts, added up, or kept for each sample. Nothing counted
+/// gives 0. NaN in preds or weight: the result (of its sample and label) is
+/// NaN, kIgnore takes the element out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights where samples have values, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.multilabel_confusion_matrix.
+///
+/// Example:
+///     MultilabelConfusionMatrix matrix(5);
+///     matrix.update(preds, target);
+///     at::Tensor value = matrix.compute();
+class MultilabelConfusionMatrix final
+    : public MetricOf<MultilabelConfusionMatrix, MultilabelCounts, at::Tensor,
+                      MultilabelConfusionMatrixOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MultilabelConfusionMatrix";
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

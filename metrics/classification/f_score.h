@@ -1,0 +1,328 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+#include "tally/metrics/classification/binary_counts.h"
+#include "tally/metrics/classification/multiclass_counts.h"
+#include "tally/metrics/classification/multilabel_counts.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+namespace internal {
+
+/// c10::ValueError unless beta is 0 or more, and finite.
+void check_beta(const char* metric, double beta);
+
+}  // namespace internal
+
+/// Options of BinaryFBetaScore.
+///
+/// Example:
+///     BinaryFBetaScore f2(2.0);
+struct BinaryFBetaScoreOptions : BinaryCountsOptions<BinaryFBetaScoreOptions> {
+  /// Recall weighs beta times as much as precision; 0 or more.
+  BinaryFBetaScoreOptions(double beta = 1) : beta_(beta) {}
+
+  /// Default: 1, which is the F1 score.
+  TALLY_INHERITED_ARG(BinaryFBetaScoreOptions, double, beta);
+  /// The value where the metric divides by zero: 0, 1, or NaN. Default: 0.
+  TALLY_INHERITED_ARG(BinaryFBetaScoreOptions, double, zero_division) = 0;
+
+ public:
+  void visit(OptionVisitor& v) {
+    BinaryCountsOptions::visit(v);
+    v("beta", beta_, OptionRole::kValue);
+    v("zero_division", zero_division_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    BinaryCountsOptions::validate(metric);
+    internal::check_beta(metric, beta_);
+    internal::check_zero_division(metric, zero_division_);
+  }
+};
+
+/// Options of MulticlassFBetaScore.
+///
+/// Example:
+///     MulticlassFBetaScore f2(MulticlassFBetaScoreOptions(10, 2.0));
+struct MulticlassFBetaScoreOptions
+    : MulticlassAverageOptions<MulticlassFBetaScoreOptions> {
+  /// Recall weighs beta times as much as precision; 0 or more.
+  MulticlassFBetaScoreOptions(std::int64_t num_classes = 0, double beta = 1)
+      : MulticlassAverageOptions(num_classes), beta_(beta) {}
+
+  /// Default: 1, which is the F1 score.
+  TALLY_INHERITED_ARG(MulticlassFBetaScoreOptions, double, beta);
+  /// The value of a class where the metric divides by zero: 0, 1, or NaN,
+  /// which also takes the class out of the averages. Default: 0.
+  TALLY_INHERITED_ARG(MulticlassFBetaScoreOptions, double, zero_division) = 0;
+
+ public:
+  void visit(OptionVisitor& v) {
+    MulticlassAverageOptions::visit(v);
+    v("beta", beta_, OptionRole::kValue);
+    v("zero_division", zero_division_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    MulticlassAverageOptions::validate(metric);
+    internal::check_beta(metric, beta_);
+    internal::check_zero_division(metric, zero_division_);
+  }
+};
+
+/// Options of MultilabelFBetaScore.
+///
+/// Example:
+///     MultilabelFBetaScore f2(MultilabelFBetaScoreOptions(5, 2.0));
+struct MultilabelFBetaScoreOptions
+    : MultilabelAverageOptions<MultilabelFBetaScoreOptions> {
+  /// Recall weighs beta times as much as precision; 0 or more.
+  MultilabelFBetaScoreOptions(std::int64_t num_labels = 0, double beta = 1)
+      : MultilabelAverageOptions(num_labels), beta_(beta) {}
+
+  /// Default: 1, which is the F1 score.
+  TALLY_INHERITED_ARG(MultilabelFBetaScoreOptions, double, beta);
+  /// The value of a label where the metric divides by zero: 0, 1, or NaN,
+  /// which also takes the label out of the averages. Default: 0.
+  TALLY_INHERITED_ARG(MultilabelFBetaScoreOptions, double, zero_division) = 0;
+
+ public:
+  void visit(OptionVisitor& v) {
+    MultilabelAverageOptions::visit(v);
+    v("beta", beta_, OptionRole::kValue);
+    v("zero_division", zero_division_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    MultilabelAverageOptions::validate(metric);
+    internal::check_beta(metric, beta_);
+    internal::check_zero_division(metric, zero_division_);
+  }
+};
+
+using BinaryF1ScoreOptions = BinaryRateOptions;
+using MulticlassF1ScoreOptions = MulticlassRateOptions;
+using MultilabelF1ScoreOptions = MultilabelRateOptions;
+
+/// The weighted harmonic mean of precision and recall.
+///
+///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
+/// Where 1 is neither predicted nor the target, it is zero_division.
+///
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
+/// that of BinaryCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
+/// kIgnore takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.fbeta_score.
+///
+/// Example:
+///     BinaryFBetaScore f2(2.0);
+///     f2.update(preds, target);
+///     at::Tensor value = f2.compute();
+class BinaryFBetaScore final
+    : public MetricOf<BinaryFBetaScore, BinaryCounts, at::Tensor,
+                      BinaryFBetaScoreOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryFBetaScore";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The harmonic mean of precision and recall.
+///
+///     2 tp / (2 tp + fp + fn)
+/// Where 1 is neither predicted nor the target, it is zero_division.
+///
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
+/// that of BinaryCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
+/// kIgnore takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.f1_score.
+///
+/// Example:
+///     BinaryF1Score f1;
+///     f1.update(preds, target);
+///     at::Tensor value = f1.compute();
+class BinaryF1Score final : public MetricOf<BinaryF1Score, BinaryCounts,
+                                            at::Tensor, BinaryF1ScoreOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryF1Score";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The weighted harmonic mean of precision and recall.
+///
+///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
+/// Averages go over the classes that occur.
+///
+/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
+/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
+/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
+/// (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
+/// kSamplewise puts [N] in front, in the order of the samples. State: that of
+/// MulticlassCounts, added up, or kept for each sample. Nothing counted gives
+/// NaN. NaN in preds or weight: the result (of its sample) is NaN, kIgnore
+/// takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels that are no classes (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for weights with
+/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
+/// differentiable. As sklearn.metrics.fbeta_score.
+///
+/// Example:
+///     MulticlassFBetaScore f2(MulticlassFBetaScoreOptions(10, 2.0));
+///     f2.update(preds, target);
+///     at::Tensor value = f2.compute();
+class MulticlassFBetaScore final
+    : public MetricOf<MulticlassFBetaScore, MulticlassCounts, at::Tensor,
+                      MulticlassFBetaScoreOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MulticlassFBetaScore";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The harmonic mean of precision and recall.
+///
+///     2 tp / (2 tp + fp + fn), per class or (micro) of all classes together
+/// Averages go over the classes that occur.
+///
+/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
+/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
+/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
+/// (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
+/// kSamplewise puts [N] in front, in the order of the samples. State: that of
+/// MulticlassCounts, added up, or kept for each sample. Nothing counted gives
+/// NaN. NaN in preds or weight: the result (of its sample) is NaN, kIgnore
+/// takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels that are no classes (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for weights with
+/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
+/// differentiable. As sklearn.metrics.f1_score.
+///
+/// Example:
+///     MulticlassF1Score f1(10);
+///     f1.update(preds, target);
+///     at::Tensor value = f1.compute();
+class MulticlassF1Score final
+    : public MetricOf<MulticlassF1Score, MulticlassCounts, at::Tensor,
+                      MulticlassF1ScoreOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MulticlassF1Score";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The weighted harmonic mean of precision and recall.
+///
+///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
+/// A label that does not occur counts with zero_division.
+///
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
+/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
+/// of MultilabelCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample and label) is
+/// NaN, kIgnore takes the element out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights where samples have values, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.fbeta_score.
+///
+/// Example:
+///     MultilabelFBetaScore f2(MultilabelFBetaScoreOptions(5, 2.0));
+///     f2.update(preds, target);
+///     at::Tensor value = f2.compute();
+class MultilabelFBetaScore final
+    : public MetricOf<MultilabelFBetaScore, MultilabelCounts, at::Tensor,
+                      MultilabelFBetaScoreOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MultilabelFBetaScore";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The harmonic mean of precision and recall.
+///
+///     2 tp / (2 tp + fp + fn), per label, per sample or (micro) of all
+/// A label that does not occur counts with zero_division.
+///
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
+/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
+/// of MultilabelCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample and label) is
+/// NaN, kIgnore takes the element out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights where samples have values, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.f1_score.
+///
+/// Example:
+///     MultilabelF1Score f1(5);
+///     f1.update(preds, target);
+///     at::Tensor value = f1.compute();
+class MultilabelF1Score final
+    : public MetricOf<MultilabelF1Score, MultilabelCounts, at::Tensor,
+                      MultilabelF1ScoreOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MultilabelF1Score";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+#include "tally/metrics/classification/binary_counts.h"
+#include "tally/metrics/classification/multiclass_counts.h"
+#include "tally/metrics/classification/multilabel_counts.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+using BinaryHammingDistanceOptions = BinaryStatScoresOptions;
+using MulticlassHammingDistanceOptions = MulticlassRateOptions;
+using MultilabelHammingDistanceOptions = MultilabelStatScoresOptions;
+
+/// The share of positions that are predicted wrongly.
+///
+///     (fp + fn) / total
+///
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
+/// that of BinaryCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
+/// kIgnore takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.hamming_loss.
+///
+/// Example:
+///     BinaryHammingDistance distance;
+///     distance.update(preds, target);
+///     at::Tensor value = distance.compute();
+class BinaryHammingDistance final
+    : public MetricOf<BinaryHammingDistance, BinaryCounts, at::Tensor,
+                      BinaryHammingDistanceOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryHammingDistance";
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The share of positions whose class is predicted wrongly.
+///
+///     1 - MulticlassAccuracy
+/// zero_division is the accuracy of a class without targets.
+///
+/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
+/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
+/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
+/// (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
+/// kSamplewise puts [N] in front, in the order of the samples. State: that of
+/// MulticlassCounts, added up, or kept for each sample. Nothing counted gives
+/// NaN. NaN in preds or weight: the result (of its sample) is NaN, kIgnore
+/// takes the position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels that are no classes (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for weights with
+/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
+/// differentiable. As sklearn.metrics.hamming_loss with micro.
+///
+/// Example:
+///     MulticlassHammingDistance distance(10);
+///     distance.update(preds, target);
+///     at::Tensor value = distance.compute();
+class MulticlassHammingDistance final
+    : public MetricOf<MulticlassHammingDistance, MulticlassCounts, at::Tensor,
+                      MulticlassHammingDistanceOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MulticlassHammingDistance";
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The share of elements that are predicted wrongly.
+///
+///     (fp + fn) / total, per label, per sample or (micro) of all labels
+///     together
+///
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
+/// integer dtype or bool; preds too, or floating-point scores, of which `input`
+/// says what they are; weights [N, ...] (default: 1).
+///
+/// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
+/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
+/// of MultilabelCounts, added up, or kept for each sample. Nothing counted
+/// gives NaN. NaN in preds or weight: the result (of its sample and label) is
+/// NaN, kIgnore takes the element out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights where samples have values, c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.hamming_loss.
+///
+/// Example:
+///     MultilabelHammingDistance distance(5);
+///     distance.update(preds, target);
+///     at::Tensor value = distance.compute();
+class MultilabelHammingDistance final
+    : public MetricOf<MultilabelHammingDistance, MultilabelCounts, at::Tensor,
+                      MultilabelHammingDistanceOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MultilabelHammingDistance";
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

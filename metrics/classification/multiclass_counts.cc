@@ -1,0 +1,134 @@
+#include "tally/metrics/classification/multiclass_counts.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
+
+#include "tally/metrics/classification/binary_counts.h"
+
+namespace tally {
+namespace internal {
+namespace {
+
+template <class Sum>
+Sum distance_of(ClassDistance kind, std::int64_t predicted,
+                std::int64_t target) {
+  const auto steps = static_cast<Sum>(predicted - target);
+  switch (kind) {
+    case ClassDistance::kNone:
+      return 0;
+    case ClassDistance::kLinear:
+      return steps < 0 ? -steps : steps;
+    default:
+      return steps * steps;
+  }
+}
+
+template <class Sum, class Weight>
+void count_into(const MulticlassBatch& batch, std::int64_t step,
+                ClassDistance distance, const Weight& weight_at, Sum* data) {
+  const std::int64_t classes = batch.rules().num_classes;
+  for_each_prediction(batch, [&](std::int64_t index, std::int64_t sample,
+                                 std::int64_t predicted, std::int64_t target) {
+    Sum weight = 1;
+    if (!weight_at(index, weight)) return;
+    Sum* const row = data + sample * step;
+    if (predicted == kNanClass || weight != weight) {
+      ++row[3 * classes];
+      return;
+    }
+    if (predicted == target) row[target] += weight;
+    row[classes + predicted] += weight;
+    row[2 * classes + target] += weight;
+    if (distance != ClassDistance::kNone) {
+      row[3 * classes + 1] +=
+          weight * distance_of<Sum>(distance, predicted, target);
+    }
+  });
+}
+
+}  // namespace
+
+at::Tensor count_classes(const MulticlassBatch& batch, bool samplewise,
+                         ClassDistance distance) {
+  const std::int64_t width =
+      CountRows::width(CountRows::Layout::kClasses, batch.rules().num_classes);
+  if (batch.weight().defined()) {
+    at::Tensor sums = at::zeros({width}, at::kDouble);
+    count_into(
+        batch, /*step=*/0, distance,
+        [&](std::int64_t index, double& weight) {
+          return batch.takes_weight(index, weight);
+        },
+        sums.mutable_data_ptr<double>());
+    return sums;
+  }
+  c10::SmallVector<std::int64_t, 2> sizes{width};
+  if (samplewise) sizes.insert(sizes.begin(), batch.samples());
+  at::Tensor counts = fresh_counts(sizes);
+  count_into(
+      batch, samplewise ? width : 0, distance,
+      [](std::int64_t, std::int64_t&) { return true; },
+      counts.mutable_data_ptr<std::int64_t>());
+  return counts;
+}
+
+at::Tensor count_classes_by_tensors(const MulticlassBatch& batch,
+                                    bool samplewise, ClassDistance distance) {
+  const PredictionTensors pairs = prediction_tensors(batch);
+  const std::int64_t classes = batch.rules().num_classes;
+  const auto in_rows = [&](const at::Tensor& labels) {
+    return samplewise ? labels : labels.reshape({1, -1});
+  };
+  const at::Tensor predicted = in_rows(pairs.predicted);
+  const at::Tensor target = in_rows(pairs.target);
+  const std::int64_t rows = target.size(0);
+  const at::Tensor is_nan = predicted.eq(kNanClass);
+  // Each kind of count has a place more than there are classes, for positions
+  // that do not count.
+  const at::Tensor right =
+      target.masked_fill(predicted.ne(target), classes).unsqueeze(1);
+  const at::Tensor places =
+      at::cat({right, predicted.masked_fill(is_nan, classes).unsqueeze(1),
+               target.masked_fill(is_nan, classes).unsqueeze(1)},
+              1);
+  at::Tensor weight = target.eq(target).to(at::kLong);
+  if (pairs.weight.defined()) weight = in_rows(pairs.weight);
+  at::Tensor counts = at::zeros({rows, 3, classes + 1}, weight.options());
+  counts.scatter_add_(2, places, weight.unsqueeze(1).expand_as(places));
+  counts = counts.narrow(2, 0, classes).reshape({rows, 3 * classes});
+  at::Tensor steps = predicted.sub(target).masked_fill(is_nan, 0);
+  if (distance == ClassDistance::kNone) steps = steps.mul(0);
+  if (distance == ClassDistance::kLinear) steps = steps.abs();
+  if (distance == ClassDistance::kQuadratic) steps = steps.mul(steps);
+  counts =
+      at::cat({counts, is_nan.sum(1, /*keepdim=*/true).to(counts.scalar_type()),
+               steps.mul(weight).sum(1, /*keepdim=*/true)},
+              1);
+  return samplewise ? counts : counts.squeeze(0);
+}
+
+}  // namespace internal
+
+MulticlassCounts::State MulticlassCounts::observe(
+    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& weight) const {
+  const internal::MulticlassBatch batch(rules_, preds, target, weight);
+  if (samplewise_ && weight.defined()) {
+    internal::refuse_weight("multidim_average samplewise");
+  }
+  State state;
+  at::Tensor rows =
+      batch.target().is_cpu()
+          ? internal::count_classes(batch, samplewise_, distance_)
+          : internal::count_classes_by_tensors(batch, samplewise_, distance_);
+  if (samplewise_) {
+    state.samples = Rows(rows);
+  } else if (weight.defined()) {
+    state.sums = std::move(rows);
+  } else {
+    state.counts = std::move(rows);
+  }
+  return state;
+}
+
+}  // namespace tally

@@ -1,0 +1,314 @@
+#include "tally/metrics/classification/binary_counts.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/classification/balanced_accuracy.h"
+#include "tally/metrics/classification/cohen_kappa.h"
+#include "tally/metrics/classification/confusion_matrix.h"
+#include "tally/metrics/classification/f_score.h"
+#include "tally/metrics/classification/hamming_distance.h"
+#include "tally/metrics/classification/jaccard_index.h"
+#include "tally/metrics/classification/matthews_corr_coef.h"
+#include "tally/metrics/classification/negative_predictive_value.h"
+#include "tally/metrics/classification/precision.h"
+#include "tally/metrics/classification/recall.h"
+#include "tally/metrics/classification/specificity.h"
+#include "tally/metrics/classification/stat_scores.h"
+#include "tally/metrics/collection.h"
+#include "tally/tests/metrics/classification/counts_harness.h"
+#include "tally/tests/testing/compare.h"
+
+namespace tally {
+namespace {
+
+using internal::BinaryBatch;
+using internal::BinaryRules;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+template <class Error, class Function>
+std::string refusal(const Function& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what_without_backtrace();
+  }
+  return "nothing";
+}
+
+at::Tensor labels(at::IntArrayRef values) { return at::tensor(values); }
+
+template <class... M>
+void check_all() {
+  (testing::check_counts<M>(/*has_input_option=*/true), ...);
+}
+
+TEST(BinaryCountsTest, RatesPassTheHarness) {
+  check_all<BinaryPrecision, BinaryRecall, BinaryF1Score, BinaryFBetaScore,
+            BinarySpecificity, BinaryNegativePredictiveValue,
+            BinaryJaccardIndex>();
+}
+
+TEST(BinaryCountsTest, OthersPassTheHarness) {
+  check_all<BinaryAccuracy, BinaryHammingDistance, BinaryStatScores,
+            BinaryMatthewsCorrCoef, BinaryCohenKappa, BinaryBalancedAccuracy,
+            BinaryConfusionMatrix>();
+}
+
+TEST(BinaryCountsTest, AllShareOneState) {
+  MetricCollection metrics;
+  metrics.add("accuracy", BinaryAccuracy());
+  metrics.add("precision",
+              BinaryPrecision(BinaryPrecisionOptions().zero_division(1)));
+  metrics.add("f2", BinaryFBetaScore(2.0));
+  metrics.add("kappa", BinaryCohenKappa());
+  metrics.add("matrix",
+              BinaryConfusionMatrix(
+                  BinaryConfusionMatrixOptions().normalize(Normalize::kTrue)));
+  metrics.add("balanced", BinaryBalancedAccuracy());
+  metrics.add("strict", BinaryAccuracy(BinaryAccuracyOptions().threshold(0.9)));
+  EXPECT_THAT(metrics.groups(),
+              ElementsAre(ElementsAre("accuracy", "precision", "f2", "kappa",
+                                      "matrix", "balanced"),
+                          ElementsAre("strict")));
+}
+
+TEST(BinaryCountsTest, OptionsAreChecked) {
+  const auto message = [](const auto& make) {
+    return refusal<c10::ValueError>(make);
+  };
+  EXPECT_THAT(
+      message([] { BinaryAccuracy(BinaryAccuracyOptions().threshold(1.5)); }),
+      HasSubstr("BinaryAccuracy: expected threshold in [0, 1], got "
+                "1.5"));
+  EXPECT_THAT(
+      message([] { BinaryRecall(BinaryRecallOptions().zero_division(0.5)); }),
+      HasSubstr("expected zero_division 0, 1 or nan, got 0.5"));
+  EXPECT_THAT(message([] { BinaryFBetaScore(-1.0); }),
+              HasSubstr("expected beta of at least 0, got -1"));
+}
+
+TEST(BinaryCountsTest, HasNames) {
+  const BinaryFBetaScore metric(
+      BinaryFBetaScoreOptions(0.5).threshold(0.25).ignore_index(-1));
+  EXPECT_EQ(metric.repr(),
+            "BinaryFBetaScore(threshold=0.25, input=probabilities, "
+            "multidim_average=global, ignore_index=-1, beta=0.5, "
+            "zero_division=0)");
+  EXPECT_EQ(BinaryHammingDistance().higher_is_better(), false);
+  EXPECT_EQ(BinarySpecificity().higher_is_better(), true);
+  EXPECT_EQ(BinaryStatScores().higher_is_better(), std::nullopt);
+}
+
+TEST(BinaryCountsTest, NothingCountedIsNaN) {
+  BinaryPrecision metric(
+      BinaryPrecisionOptions().ignore_index(-1).zero_division(1));
+  const auto is_nan = [&] { return metric.compute().isnan().item<bool>(); };
+  EXPECT_TRUE(is_nan());
+  metric.update(at::empty({0}), at::empty({0}, at::kLong));
+  metric.update(at::rand({2}), labels({-1, -1}));
+  EXPECT_TRUE(is_nan());
+  EXPECT_TRUE(BinaryStatScores().compute().eq(0).all().item<bool>());
+  EXPECT_EQ(BinaryConfusionMatrix().compute().scalar_type(), at::kLong);
+  BinaryAccuracy each(
+      BinaryAccuracyOptions().multidim_average(MultidimAverage::kSamplewise));
+  EXPECT_EQ(each.compute().sizes(), at::IntArrayRef({0}));
+  each.update(at::empty({2, 0}), at::empty({2, 0}, at::kLong));
+  EXPECT_TRUE(testing::near(each.compute(), at::full({2}, kNaN)));
+}
+
+TEST(BinaryCountsTest, ThresholdIsRoundedToTheScores) {
+  BinaryRecall metric(BinaryRecallOptions().threshold(0.3));
+  const at::Tensor target = at::ones({1}, at::kLong);
+  for (const auto dtype : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
+    metric.update(at::full({1}, 0.3, dtype), target);
+  }
+  EXPECT_EQ(metric.compute().item<double>(), 0);
+  BinaryRecall all(
+      BinaryRecallOptions().threshold(0).input(ScoreKind::kLogits));
+  all.update(at::full({1}, -1e30), target);
+  EXPECT_EQ(all.compute().item<double>(), 1);
+}
+
+// The counts of a batch by the plain loops, which those by tensor operations
+// must equal.
+void expect_same_counts(const BinaryRules& rules, const at::Tensor& preds,
+                        const at::Tensor& target,
+                        const at::Tensor& weight = {}) {
+  const BinaryBatch batch(rules, preds, target, weight);
+  if (weight.defined()) {
+    at::Tensor sums = at::zeros({internal::kElementCounts, 1}, at::kDouble);
+    internal::sum_element_weights(batch, sums.mutable_data_ptr<double>());
+    EXPECT_TRUE(testing::same_bits(
+        internal::count_elements_by_tensors(batch, false), sums));
+    return;
+  }
+  for (const bool samplewise : {false, true}) {
+    at::Tensor counts =
+        samplewise ? at::zeros({target.size(0), internal::kElementCounts, 1},
+                               at::kLong)
+                   : at::zeros({internal::kElementCounts, 1}, at::kLong);
+    internal::count_elements(batch, samplewise,
+                             counts.mutable_data_ptr<std::int64_t>());
+    EXPECT_TRUE(testing::same_bits(
+        internal::count_elements_by_tensors(batch, samplewise), counts));
+  }
+}
+
+TEST(BinaryCountsTest, LoopsEqualTensorOperations) {
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{100}, {7, 33}, {0}, {3, 0}, {2, 3, 4}}) {
+    const at::Tensor scores =
+        at::rand(shape).masked_fill(at::rand(shape).lt(0.1), kNaN);
+    const at::Tensor target = at::randint(-1, 2, shape, at::kLong);
+    const at::Tensor weight = at::randint(0, 8, shape)
+                                  .div(4)
+                                  .masked_fill(at::rand(shape).lt(0.1), kNaN);
+    for (const auto policy : {NanPolicy::kPropagate, NanPolicy::kIgnore}) {
+      const BinaryRules rules{0.4, ScoreKind::kProbabilities, -1, policy};
+      for (const auto dtype :
+           {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
+        expect_same_counts(rules, scores.to(dtype), target);
+        expect_same_counts(rules, scores.to(dtype), target.to(at::kInt));
+      }
+      expect_same_counts(rules, scores, target, weight);
+      const BinaryRules logits{0.4, ScoreKind::kLogits, -1, policy};
+      expect_same_counts(logits, scores.mul(9).sub(5), target);
+      for (const auto dtype : {at::kBool, at::kByte, at::kLong, at::kShort}) {
+        const at::Tensor predicted = scores.gt(0.5).to(dtype);
+        expect_same_counts(rules, predicted, target);
+        expect_same_counts(rules, predicted, target.eq(1));
+        expect_same_counts(rules, predicted, target.eq(1), weight);
+      }
+    }
+  }
+}
+
+TEST(BinaryCountsTest, RefusesValues) {
+  const auto message = [](const MetricOptions& options, const at::Tensor& preds,
+                          const at::Tensor& target,
+                          const at::Tensor& weight = {}) {
+    BinaryPrecision metric(BinaryPrecisionOptions().ignore_index(-1), options);
+    metric.update(labels({1, 0}), labels({1, 1}));
+    const Results before = metric.state();
+    const std::string text =
+        refusal<c10::Error>([&] { metric.update(preds, target, weight); });
+    EXPECT_TRUE(testing::same_bits(metric.state(), before));
+    const BinaryRules rules{0.5, ScoreKind::kProbabilities, -1,
+                            options.nan_policy(), options.validate_args()};
+    EXPECT_THAT(text, HasSubstr(refusal<c10::Error>([&] {
+                  internal::count_elements_by_tensors(
+                      BinaryBatch(rules, preds, target, weight), false);
+                })));
+    return text;
+  };
+  const MetricOptions plain;
+  const MetricOptions strict = MetricOptions().nan_policy(NanPolicy::kError);
+  EXPECT_THAT(message(plain, at::rand({3}), labels({0, -1, 2})),
+              AllOf(HasSubstr("BinaryPrecision"),
+                    HasSubstr("expected target in [0, 2) or ignore_index (-1), "
+                              "got 2 at position 2")));
+  EXPECT_THAT(message(plain, labels({0, 3}), labels({0, 1})),
+              HasSubstr("expected preds in [0, 2), got 3 at position 1"));
+  EXPECT_THAT(message(plain, at::full({2}, 1.5), labels({-1, 1})),
+              HasSubstr("expected probabilities in [0, 1] as preds, got 1.5 "
+                        "at position 1"));
+  EXPECT_THAT(message(strict, at::full({2}, kNaN), labels({-1, 1})),
+              HasSubstr("expected preds without NaN, got NaN at position 1"));
+  EXPECT_THAT(message(strict, at::rand({1}), labels({1}), at::full({1}, kNaN)),
+              HasSubstr("expected weight without NaN, got NaN at position 0"));
+  BinaryPrecision unchecked({}, MetricOptions().validate_args(false));
+  unchecked.update(at::full({2}, 1.5), labels({0, 1}));
+  EXPECT_EQ(unchecked.compute().item<double>(), 0.5);
+}
+
+TEST(BinaryCountsTest, RefusesInputs) {
+  BinaryAccuracy metric;
+  const at::Tensor target = labels({0, 1});
+  const auto value_error = [&](const at::Tensor& p, const at::Tensor& t,
+                               const at::Tensor& w = {}) {
+    return refusal<c10::ValueError>([&] { metric.update(p, t, w); });
+  };
+  EXPECT_THAT(value_error({}, target), HasSubstr("a tensor as preds"));
+  EXPECT_THAT(value_error(at::rand({2}), {}), HasSubstr("a tensor as target"));
+  EXPECT_THAT(value_error(at::rand({2, 1}), target),
+              HasSubstr("expected preds and target of the same shape, got "
+                        "[2, 1] and [2]"));
+  EXPECT_THAT(value_error(at::rand({}), at::zeros({}, at::kLong)),
+              HasSubstr("expected target of shape [N, ...]"));
+  EXPECT_THAT(value_error(at::rand({2}), target, at::rand({3})),
+              HasSubstr("expected weight of shape [2], got [3]"));
+  EXPECT_THAT(refusal<c10::TypeError>(
+                  [&] { metric.update(at::rand({2}), at::rand({2})); }),
+              HasSubstr("in target, got Float"));
+  EXPECT_THAT(refusal<c10::TypeError>([&] {
+                metric.update(at::zeros({2}, at::kComplexFloat), target);
+              }),
+              HasSubstr("in preds, got ComplexFloat"));
+  BinaryAccuracy each(
+      BinaryAccuracyOptions().multidim_average(MultidimAverage::kSamplewise));
+  EXPECT_THAT(refusal<c10::ValueError>(
+                  [&] { each.update(at::rand({2}), target, at::rand({2})); }),
+              HasSubstr("expected no weight with multidim_average samplewise"));
+}
+
+TEST(BinaryCountsTest, NanPolicies) {
+  const at::Tensor preds = at::tensor({0.9, kNaN, 0.2});
+  const at::Tensor target = labels({1, 1, 1});
+  BinaryRecall propagate;
+  propagate.update(preds, target);
+  EXPECT_TRUE(propagate.compute().isnan().item<bool>());
+  BinaryRecall ignore({}, MetricOptions().nan_policy(NanPolicy::kIgnore));
+  ignore.update(preds, target);
+  EXPECT_EQ(ignore.compute().item<double>(), 0.5);
+  BinaryStatScores scores;
+  scores.update(preds, target);
+  EXPECT_TRUE(scores.compute().isnan().all().item<bool>());
+  BinaryConfusionMatrix weighted;
+  weighted.update(labels({1, 0}), labels({1, 1}), at::tensor({2.0, kNaN}));
+  EXPECT_TRUE(weighted.compute().isnan().all().item<bool>());
+}
+
+TEST(BinaryCountsTest, MixesBatchesWithAndWithoutWeights) {
+  BinaryStatScores scores;
+  scores.update(labels({1, 0}), labels({1, 1}));
+  scores.update(labels({1, 0}), labels({0, 1}), at::tensor({0.5, 2.0}));
+  EXPECT_TRUE(
+      testing::near(scores.compute(), at::tensor({1.0, 0.5, 0.0, 3.0, 4.0})));
+}
+
+TEST(BinaryCountsTest, UndefinedValues) {
+  const at::Tensor ones = labels({1, 1});
+  BinaryCohenKappa kappa;
+  kappa.update(ones, ones);
+  EXPECT_TRUE(kappa.compute().isnan().item<bool>());
+  BinaryMatthewsCorrCoef mcc;
+  mcc.update(ones, ones);
+  EXPECT_EQ(mcc.compute().item<double>(), 0);
+  BinaryBalancedAccuracy balanced;
+  balanced.update(ones, ones);
+  EXPECT_EQ(balanced.compute().item<double>(), 1);
+  BinaryBalancedAccuracy adjusted(
+      BinaryBalancedAccuracyOptions().adjusted(true));
+  adjusted.update(ones, ones);
+  EXPECT_TRUE(adjusted.compute().isnan().item<bool>());
+}
+
+}  // namespace
+}  // namespace tally

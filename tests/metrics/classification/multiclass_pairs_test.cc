@@ -1,0 +1,288 @@
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "tally/metrics/classification/confusion_matrix.h"
+#include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/drive.h"
+#include "tally/tests/testing/metric_harness.h"
+
+namespace tally {
+namespace {
+
+using internal::MulticlassBatch;
+using internal::MulticlassRules;
+using ::testing::HasSubstr;
+using Options = MulticlassConfusionMatrixOptions;
+using Sizes = std::vector<std::int64_t>;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr Normalize kNormalize[] = {Normalize::kNone, Normalize::kTrue,
+                                    Normalize::kPred, Normalize::kAll};
+
+template <class Error, class Function>
+std::string refusal(const Function& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what_without_backtrace();
+  }
+  return "nothing";
+}
+
+at::Tensor labels(at::IntArrayRef values) { return at::tensor(values); }
+
+at::Tensor random_labels(std::int64_t classes, std::int64_t size) {
+  return at::randint(0, classes, {size}, at::kLong);
+}
+
+TEST(MulticlassPairsTest, SumsWeights) {
+  const at::Tensor preds = random_labels(4, 60);
+  const at::Tensor target = random_labels(4, 60);
+  const at::Tensor times = random_labels(4, 60);
+  MulticlassConfusionMatrix weighted(4);
+  MulticlassConfusionMatrix repeated(4);
+  weighted.update(preds, target, times);
+  repeated.update(preds.repeat_interleave(times),
+                  target.repeat_interleave(times));
+  EXPECT_TRUE(
+      testing::near(weighted.compute(), repeated.compute().to(at::kDouble)));
+  weighted.update(preds, target);
+  repeated.update(preds, target);
+  EXPECT_TRUE(
+      testing::near(weighted.compute(), repeated.compute().to(at::kDouble)));
+  const MulticlassRules rules{4};
+  const at::Tensor nan = times.to(at::kDouble).masked_fill(times.eq(3), kNaN);
+  for (const at::Tensor& weight : {times.to(at::kDouble), nan}) {
+    const MulticlassBatch batch(rules, preds, target, weight);
+    const auto by_loop = internal::pairs_of(batch);
+    const auto by_tensors = internal::pairs_by_tensors(batch);
+    EXPECT_TRUE(testing::same_bits(by_tensors.sums, by_loop.sums));
+    EXPECT_EQ(by_tensors.nans.value(), by_loop.nans.value());
+  }
+}
+
+// Counted one by one.
+at::Tensor matrix_of(const at::Tensor& preds, const at::Tensor& target,
+                     std::int64_t classes) {
+  const at::Tensor pairs = target.mul(classes).add(preds);
+  return pairs.bincount({}, classes * classes).reshape({classes, classes});
+}
+
+TEST(MulticlassPairsTest, PassesTheHarness) {
+  testing::HarnessOptions options;
+  options.strip_options = {"input"};
+  testing::check_metric<MulticlassConfusionMatrix>("MulticlassConfusionMatrix",
+                                                   options);
+}
+
+TEST(MulticlassPairsTest, RowsAreTargets) {
+  MulticlassConfusionMatrix matrix(3);
+  matrix.update(labels({1, 1, 2}), labels({0, 1, 0}));
+  const at::Tensor value = matrix.compute();
+  EXPECT_EQ(value.scalar_type(), at::kLong);
+  EXPECT_TRUE(testing::same_bits(
+      value, labels({0, 1, 1, 0, 1, 0, 0, 0, 0}).reshape({3, 3})));
+  EXPECT_EQ(matrix.repr(),
+            "MulticlassConfusionMatrix(num_classes=3, ignore_index=none, "
+            "normalize=none)");
+  EXPECT_EQ(matrix.higher_is_better(), std::nullopt);
+  EXPECT_FALSE(matrix.is_differentiable());
+}
+
+TEST(MulticlassPairsTest, NormalizedSharesTheState) {
+  EXPECT_EQ(MulticlassConfusionMatrix(3).state_key(),
+            MulticlassConfusionMatrix(Options(3).normalize(Normalize::kAll))
+                .state_key());
+  EXPECT_NE(MulticlassConfusionMatrix(3).state_key(),
+            MulticlassConfusionMatrix(Options(3).ignore_index(0)).state_key());
+}
+
+TEST(MulticlassPairsTest, OptionsAreChecked) {
+  for (const std::int64_t classes : {0, 1, 46341}) {
+    EXPECT_THAT(refusal<c10::ValueError>(
+                    [&] { MulticlassConfusionMatrix matrix(classes); }),
+                HasSubstr(c10::str("MulticlassConfusionMatrix: expected "
+                                   "num_classes from 2 to 46340, got ",
+                                   classes)));
+  }
+}
+
+TEST(MulticlassPairsTest, OfNothing) {
+  for (const Normalize normalize : kNormalize) {
+    MulticlassConfusionMatrix matrix(Options(3).normalize(normalize));
+    const at::Tensor zeros = at::zeros({3, 3});
+    EXPECT_TRUE(testing::near(matrix.compute(), zeros));
+    matrix.update(at::empty({0, 3}), at::empty({0}, at::kLong));
+    EXPECT_TRUE(testing::near(matrix.compute(), zeros));
+    EXPECT_EQ(matrix.compute().scalar_type(),
+              normalize == Normalize::kNone ? at::kLong : at::kDouble);
+  }
+}
+
+TEST(MulticlassPairsTest, NanPolicies) {
+  at::Tensor preds = at::arange(6, at::kFloat).reshape({3, 2});
+  preds[1][0] = kNaN;
+  const at::Tensor target = labels({0, 1, 1});
+  // Few classes are counted at once, many are kept as pairs first.
+  for (const std::int64_t classes : {2, 100}) {
+    const at::Tensor scores = at::full({3, classes}, -1.0f);
+    scores.narrow(1, 0, 2).copy_(preds);
+    for (const Normalize normalize : kNormalize) {
+      const auto metric = [&](NanPolicy policy) {
+        return MulticlassConfusionMatrix(Options(classes).normalize(normalize),
+                                         MetricOptions().nan_policy(policy));
+      };
+      MulticlassConfusionMatrix propagate = metric(NanPolicy::kPropagate);
+      propagate.update(scores, target);
+      EXPECT_TRUE(testing::near(propagate.compute(),
+                                at::full({classes, classes}, kNaN)));
+
+      MulticlassConfusionMatrix ignore = metric(NanPolicy::kIgnore);
+      ignore.update(scores, target);
+      MulticlassConfusionMatrix without = metric(NanPolicy::kPropagate);
+      without.update(labels({1, 1}), labels({0, 1}));
+      EXPECT_TRUE(testing::same_bits(ignore.compute(), without.compute()));
+
+      MulticlassConfusionMatrix error = metric(NanPolicy::kError);
+      EXPECT_THAT(
+          refusal<c10::ValueError>([&] { error.update(scores, target); }),
+          HasSubstr("expected preds without NaN, got NaN among the scores for "
+                    "target's position 1"));
+      EXPECT_EQ(error.status(), MetricState::kEmpty);
+    }
+  }
+}
+
+TEST(MulticlassPairsTest, RefusesLabelsThatAreNoClasses) {
+  for (const std::int64_t classes : {3, 100}) {
+    MulticlassConfusionMatrix matrix(classes);
+    matrix.update(labels({0}), labels({1}));
+    const at::Tensor before = matrix.compute();
+    EXPECT_THAT(refusal<c10::IndexError>([&] {
+                  matrix.update(labels({0, 0}), labels({0, classes}));
+                }),
+                HasSubstr("at position 1"));
+    EXPECT_THAT(refusal<c10::IndexError>(
+                    [&] { matrix.update(labels({-1}), labels({0})); }),
+                HasSubstr("expected preds in [0, "));
+    EXPECT_TRUE(testing::same_bits(matrix.compute(), before));
+  }
+}
+
+TEST(MulticlassPairsTest, LoopEqualsTensorOperations) {
+  for (const Sizes& shape : {Sizes({60}), Sizes({9, 70}), Sizes({0, 2})}) {
+    for (const std::int64_t classes : {5, 100}) {
+      Sizes with_classes = shape;
+      with_classes.insert(with_classes.begin() + 1, classes);
+      at::Tensor scores = at::randint(0, 6, with_classes).to(at::kFloat);
+      scores = scores.masked_fill(at::rand(with_classes).lt(0.002), kNaN);
+      const at::Tensor target = at::randint(-1, classes, shape, at::kLong);
+      for (const auto policy : {NanPolicy::kPropagate, NanPolicy::kIgnore}) {
+        const MulticlassRules rules{classes, 1, -1, policy};
+        const MulticlassBatch batch(rules, scores, target);
+        const MulticlassPairs::State loop = internal::pairs_of(batch);
+        const MulticlassPairs::State ops = internal::pairs_by_tensors(batch);
+        const at::Tensor counts = loop.matrix();
+        EXPECT_TRUE(testing::near(
+            counts.defined() ? counts : at::zeros({classes, classes}),
+            ops.counts));
+        EXPECT_EQ(loop.nans.value(), ops.nans.value());
+      }
+    }
+  }
+}
+
+TEST(MulticlassPairsTest, AddsPairsTheSameWay) {
+  const at::Tensor pairs = random_labels(9, 50).to(at::kInt);
+  const at::Tensor loop = at::zeros({3, 3}, at::kLong);
+  const at::Tensor ops = at::zeros({3, 3}, at::kLong);
+  internal::add_pairs(loop, pairs);
+  internal::add_pairs_by_tensors(ops, pairs);
+  EXPECT_TRUE(testing::same_bits(loop, ops));
+  EXPECT_EQ(loop.sum().item<std::int64_t>(), 50);
+}
+
+TEST(MulticlassPairsTest, RefusesPairsOfOtherClasses) {
+  for (const std::int64_t pair : {-1, 9}) {
+    const at::Tensor counts = at::zeros({3, 3}, at::kLong);
+    EXPECT_THAT(refusal<c10::ValueError>([&] {
+                  internal::add_pairs(counts, labels({0, pair}).to(at::kInt));
+                }),
+                HasSubstr("expected pairs of classes of a [3, 3] matrix"));
+    EXPECT_EQ(counts.sum().item<std::int64_t>(), 0);
+  }
+}
+
+TEST(MulticlassPairsTest, KeepsPairsUntilTheyTakeHalfAMatrix) {
+  constexpr std::int64_t kClasses = 50;
+  MulticlassConfusionMatrix matrix(kClasses);
+  const at::Tensor expected = at::zeros({kClasses, kClasses}, at::kLong);
+  bool was_compacted = false;
+  for (int i = 0; i < 12; ++i) {
+    const at::Tensor preds = random_labels(kClasses, 450);
+    const at::Tensor target = random_labels(kClasses, 450);
+    matrix.update(preds, target);
+    expected.add_(matrix_of(preds, target, kClasses));
+    EXPECT_TRUE(testing::same_bits(matrix.compute(), expected));
+    const Results state = matrix.state();
+    if (i < 5) {
+      EXPECT_FALSE(state["counts"].defined());
+    }
+    was_compacted |= state["counts"].defined();
+    EXPECT_LT(state["pairs"].size(0), kClasses * kClasses + 450);
+  }
+  EXPECT_TRUE(was_compacted);
+}
+
+TEST(MulticlassPairsTest, CompactingLeavesCopiesAlone) {
+  constexpr std::int64_t kClasses = 40;
+  const at::Tensor preds = random_labels(kClasses, 1599);
+  const at::Tensor target = random_labels(kClasses, 1599);
+  const at::Tensor once = matrix_of(preds, target, kClasses);
+  MulticlassConfusionMatrix matrix(kClasses);
+  // Three updates: pairs counted into a matrix, and more pairs beside it.
+  for (int i = 0; i < 3; ++i) matrix.update(preds, target);
+  ASSERT_TRUE(matrix.state()["counts"].defined());
+  const std::unique_ptr<Metric> copy = matrix.clone();
+  for (int i = 0; i < 3; ++i) matrix.update(preds, target);
+  EXPECT_TRUE(testing::same_bits(copy->compute_results()[""], once.mul(3)));
+  EXPECT_TRUE(testing::same_bits(matrix.compute(), once.mul(6)));
+  matrix.merge_state(*copy);
+  EXPECT_TRUE(testing::same_bits(matrix.compute(), once.mul(9)));
+}
+
+// One rank has a matrix that is reduced by itself, the others pairs that are
+// more than a matrix only together.
+TEST(MulticlassPairsTest, SyncsLargeMatricesAndPairs) {
+  constexpr std::int64_t kClasses = 400;
+  constexpr std::int64_t kPairs = 100'000;
+  const at::Tensor preds = random_labels(kClasses, kPairs);
+  const at::Tensor target = random_labels(kClasses, kPairs);
+  const at::Tensor once = matrix_of(preds, target, kClasses);
+  const auto values = testing::on_ranks<
+      std::vector<at::Tensor>>(4, [&](sync::Communicator& communicator) {
+    MulticlassConfusionMatrix matrix(kClasses);
+    const int updates = communicator.rank() == 0 ? 4 : 1;
+    for (int i = 0; i < updates; ++i) matrix.update(preds, target);
+    return std::vector<at::Tensor>{matrix.state()["counts"], matrix.compute()};
+  });
+  ASSERT_EQ(values.size(), 4);
+  EXPECT_TRUE(values[0][0].defined());
+  EXPECT_FALSE(values[1][0].defined());
+  for (const auto& value : values) {
+    EXPECT_TRUE(testing::same_bits(value[1], once.mul(7)));
+  }
+}
+
+}  // namespace
+}  // namespace tally

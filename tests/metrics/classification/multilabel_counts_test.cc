@@ -1,0 +1,231 @@
+#include "tally/metrics/classification/multilabel_counts.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/classification/confusion_matrix.h"
+#include "tally/metrics/classification/element_counts.h"
+#include "tally/metrics/classification/f_score.h"
+#include "tally/metrics/classification/hamming_distance.h"
+#include "tally/metrics/classification/jaccard_index.h"
+#include "tally/metrics/classification/matthews_corr_coef.h"
+#include "tally/metrics/classification/negative_predictive_value.h"
+#include "tally/metrics/classification/precision.h"
+#include "tally/metrics/classification/recall.h"
+#include "tally/metrics/classification/specificity.h"
+#include "tally/metrics/classification/stat_scores.h"
+#include "tally/metrics/collection.h"
+#include "tally/tests/metrics/classification/counts_harness.h"
+#include "tally/tests/testing/compare.h"
+
+namespace tally {
+namespace {
+
+using internal::BinaryRules;
+using internal::MultilabelBatch;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Sizes = std::vector<std::int64_t>;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t kCounts = internal::kElementCounts;
+
+template <class Error, class Function>
+std::string refusal(const Function& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what_without_backtrace();
+  }
+  return "nothing";
+}
+
+template <class... M>
+void check_all() {
+  (testing::check_counts<M>(/*has_input_option=*/true), ...);
+}
+
+TEST(MultilabelCountsTest, RatesPassTheHarness) {
+  check_all<MultilabelPrecision, MultilabelRecall, MultilabelF1Score,
+            MultilabelFBetaScore>();
+}
+
+TEST(MultilabelCountsTest, MoreRatesPassTheHarness) {
+  check_all<MultilabelSpecificity, MultilabelNegativePredictiveValue,
+            MultilabelJaccardIndex>();
+}
+
+TEST(MultilabelCountsTest, OthersPassTheHarness) {
+  check_all<MultilabelAccuracy, MultilabelHammingDistance, MultilabelStatScores,
+            MultilabelMatthewsCorrCoef, MultilabelConfusionMatrix>();
+}
+
+TEST(MultilabelCountsTest, AllShareOneState) {
+  MetricCollection metrics;
+  metrics.add("accuracy", MultilabelAccuracy(3));
+  metrics.add("f1", MultilabelF1Score(MultilabelF1ScoreOptions(3).average(
+                        MultilabelAverage::kNone)));
+  metrics.add("matrix", MultilabelConfusionMatrix(3));
+  metrics.add("mcc", MultilabelMatthewsCorrCoef(3));
+  metrics.add("samples", MultilabelRecall(MultilabelRecallOptions(3).average(
+                             MultilabelAverage::kSamples)));
+  metrics.add("samples_f1",
+              MultilabelF1Score(MultilabelF1ScoreOptions(3).average(
+                  MultilabelAverage::kSamples)));
+  EXPECT_THAT(metrics.groups(),
+              ElementsAre(ElementsAre("accuracy", "f1", "matrix", "mcc"),
+                          ElementsAre("samples", "samples_f1")));
+}
+
+TEST(MultilabelCountsTest, OptionsAreChecked) {
+  EXPECT_THAT(refusal<c10::ValueError>([] { MultilabelAccuracy(0); }),
+              HasSubstr("MultilabelAccuracy: expected num_labels of at least "
+                        "1, got 0"));
+  EXPECT_THAT(
+      refusal<c10::ValueError>([] {
+        MultilabelRecall(MultilabelRecallOptions(3)
+                             .average(MultilabelAverage::kSamples)
+                             .multidim_average(MultidimAverage::kSamplewise));
+      }),
+      HasSubstr("MultilabelRecall: expected multidim_average global with "
+                "average samples, got samplewise"));
+  EXPECT_EQ(MultilabelStatScores(2).repr(),
+            "MultilabelStatScores(num_labels=2, threshold=0.5, "
+            "input=probabilities, multidim_average=global, ignore_index=none, "
+            "average=macro)");
+}
+
+void expect_same_counts(const BinaryRules& rules, const at::Tensor& preds,
+                        const at::Tensor& target,
+                        const at::Tensor& weight = {}) {
+  const std::int64_t labels = target.size(1);
+  const MultilabelBatch batch(rules, labels, preds, target, weight);
+  if (weight.defined()) {
+    at::Tensor sums = at::zeros({kCounts, labels}, at::kDouble);
+    internal::sum_element_weights(batch, sums.mutable_data_ptr<double>());
+    EXPECT_TRUE(testing::same_bits(
+        internal::count_elements_by_tensors(batch, false), sums));
+    return;
+  }
+  for (const bool samplewise : {false, true}) {
+    at::Tensor counts =
+        samplewise ? at::zeros({target.size(0), kCounts, labels}, at::kLong)
+                   : at::zeros({kCounts, labels}, at::kLong);
+    internal::count_elements(batch, samplewise,
+                             counts.mutable_data_ptr<std::int64_t>());
+    EXPECT_TRUE(testing::same_bits(
+        internal::count_elements_by_tensors(batch, samplewise), counts));
+  }
+  const at::Tensor rows =
+      at::zeros({batch.samples() * batch.positions(), kCounts, 1}, at::kLong);
+  internal::count_elements_of_positions(batch,
+                                        rows.mutable_data_ptr<std::int64_t>());
+  EXPECT_TRUE(
+      testing::same_bits(internal::count_positions_by_tensors(batch), rows));
+}
+
+TEST(MultilabelCountsTest, LoopsEqualTensorOperations) {
+  for (const Sizes& shape : {Sizes{40, 5}, Sizes{6, 3, 9}, Sizes{0, 4},
+                             Sizes{4, 1}, Sizes{3, 2, 0}, Sizes{2, 3, 2, 4}}) {
+    const at::Tensor scores =
+        at::rand(shape).masked_fill(at::rand(shape).lt(0.1), kNaN);
+    const at::Tensor target = at::randint(-1, 2, shape, at::kLong);
+    Sizes without_labels = shape;
+    without_labels.erase(without_labels.begin() + 1);
+    const at::Tensor weight =
+        at::randint(0, 8, without_labels)
+            .div(4)
+            .masked_fill(at::rand(without_labels).lt(0.1), kNaN);
+    for (const auto policy : {NanPolicy::kPropagate, NanPolicy::kIgnore}) {
+      const BinaryRules rules{0.4, ScoreKind::kProbabilities, -1, policy};
+      expect_same_counts(rules, scores, target);
+      expect_same_counts(rules, scores.to(at::kHalf), target.to(at::kChar));
+      expect_same_counts(rules, scores, target, weight);
+      expect_same_counts(rules, scores.gt(0.5), target.eq(1));
+      expect_same_counts(rules, scores.gt(0.5).to(at::kLong), target, weight);
+    }
+  }
+}
+
+TEST(MultilabelCountsTest, NothingCountedLeavesTheAverages) {
+  const at::Tensor target = at::tensor({1, -1, 0, -1}, at::kLong).view({2, 2});
+  const at::Tensor preds = at::tensor({0.9, 0.1, 0.2, 0.3}).view({2, 2});
+  const auto value = [&](MultilabelAverage average) {
+    MultilabelAccuracy metric(
+        MultilabelAccuracyOptions(2).average(average).ignore_index(-1));
+    metric.update(preds, target);
+    return metric.compute();
+  };
+  EXPECT_EQ(value(MultilabelAverage::kMacro).item<double>(), 1);
+  EXPECT_EQ(value(MultilabelAverage::kSamples).item<double>(), 1);
+  EXPECT_TRUE(
+      testing::near(value(MultilabelAverage::kNone), at::tensor({1.0, kNaN})));
+  for (const auto average :
+       {MultilabelAverage::kMicro, MultilabelAverage::kWeighted,
+        MultilabelAverage::kNone, MultilabelAverage::kSamples}) {
+    MultilabelF1Score empty(MultilabelF1ScoreOptions(2).average(average));
+    EXPECT_TRUE(empty.compute().isnan().all().item<bool>());
+    empty.update(at::empty({0, 2}), at::empty({0, 2}, at::kLong));
+    EXPECT_TRUE(empty.compute().isnan().all().item<bool>());
+  }
+}
+
+TEST(MultilabelCountsTest, NanStaysWithItsLabel) {
+  const at::Tensor preds = at::tensor({0.9, kNaN}).view({1, 2});
+  const at::Tensor target = at::tensor({1, 1}, at::kLong).view({1, 2});
+  for (const auto& [average, expected] :
+       {std::pair(MultilabelAverage::kNone, at::tensor({1.0, kNaN})),
+        std::pair(MultilabelAverage::kMacro, at::full({}, kNaN)),
+        std::pair(MultilabelAverage::kSamples, at::full({}, kNaN))}) {
+    MultilabelRecall metric(MultilabelRecallOptions(2).average(average));
+    metric.update(preds, target);
+    EXPECT_TRUE(testing::near(metric.compute(), expected.to(at::kDouble)));
+  }
+}
+
+TEST(MultilabelCountsTest, RefusesInputs) {
+  MultilabelRecall metric(3);
+  const auto message = [](Metric& m, const at::Tensor& preds,
+                          const at::Tensor& target,
+                          const at::Tensor& weight = {}) {
+    return refusal<c10::Error>([&] { m.update(preds, target, weight); });
+  };
+  const auto zeros = [](at::IntArrayRef sizes) {
+    return at::zeros(sizes, at::kLong);
+  };
+  EXPECT_THAT(message(metric, at::rand({2, 4}), zeros({2, 4})),
+              HasSubstr("expected preds and target of shape [N, 3, ...], got "
+                        "[2, 4]"));
+  EXPECT_THAT(message(metric, at::rand({3}), zeros({3})), HasSubstr("got [3]"));
+  EXPECT_THAT(message(metric, at::rand({2, 3}), zeros({2, 3}).add(2)),
+              HasSubstr("expected target in [0, 2), got 2 at position 0"));
+  EXPECT_THAT(message(metric, at::rand({2, 3}), zeros({2, 3}), at::rand({3})),
+              HasSubstr("expected weight of shape [2], got [3]"));
+  MultilabelRecall samples(
+      MultilabelRecallOptions(3).average(MultilabelAverage::kSamples));
+  EXPECT_THAT(message(samples, at::rand({2, 3}), zeros({2, 3}), at::rand({2})),
+              HasSubstr("expected no weight with average samples"));
+  MultilabelRecall each(MultilabelRecallOptions(3).multidim_average(
+      MultidimAverage::kSamplewise));
+  EXPECT_THAT(message(each, at::rand({2, 3}), zeros({2, 3}), at::rand({2})),
+              HasSubstr("expected no weight with multidim_average samplewise"));
+  EXPECT_THAT(
+      refusal<c10::ValueError>([&] {
+        internal::check_multilabel_scores(at::rand({2, 2}), zeros({2, 2}), 3);
+      }),
+      HasSubstr("of shape [N, 3, ...], got [2, 2]"));
+}
+
+}  // namespace
+}  // namespace tally
