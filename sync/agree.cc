@@ -58,7 +58,7 @@ void check_grad_modes(const Call& call, Agreement& agreement) {
 Call Call::backward(std::int64_t sequence) const {
   return {ExchangeKind::kBackward,
           c10::str("backward of exchange ", sequence, ", ", name), communicator,
-          timeout};
+          timeout, asker.empty() ? "backward of " + name : asker};
 }
 
 Call collective(std::string name, std::shared_ptr<Communicator> communicator,

@@ -21,11 +21,14 @@ struct Call {
   std::string name;
   std::shared_ptr<Communicator> communicator;
   Timeout timeout;
+  /// In accounts; `name` if empty.
+  std::string asker = {};
 
   int rank() const { return communicator->rank(); }
   int size() const { return communicator->size(); }
   /// What the backward pass of the exchange with this number is.
   Call backward(std::int64_t sequence) const;
+  AskedBy asked() const { return AskedBy(asker.empty() ? name : asker); }
 };
 
 /// A Call with defaults filled in.

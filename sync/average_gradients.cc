@@ -172,6 +172,7 @@ class Bucket {
 void average_gradients(const std::vector<at::Tensor>& parameters,
                        std::shared_ptr<Communicator> communicator,
                        Timeout timeout) {
+  const AskedBy asked(kName);
   if (!communicator) communicator = default_communicator();
   const bool alone = communicator->size() == 1;
   const at::NoGradGuard no_grad;

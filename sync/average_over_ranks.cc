@@ -61,6 +61,7 @@ at::Tensor value_of(const Call& call, const at::Tensor& own,
 
 at::Tensor average(const Call& call, double count, GradientFlow flow,
                    c10::function_ref<at::Tensor()> prepare) {
+  const AskedBy asked = call.asked();
   at::Tensor mean, own;
   const Agreement agreement = agree(call, [&] {
     mean = prepare();

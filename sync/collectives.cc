@@ -52,6 +52,7 @@ std::vector<at::Tensor> split(const Call& call, const at::Tensor& tensor,
 
 at::Tensor ring(const Call& call, int shift,
                 c10::function_ref<at::Tensor()> prepare) {
+  const AskedBy asked = call.asked();
   at::Tensor tensor, own;
   const Agreement agreement = internal::agree(call, [&] {
     tensor = prepare();
@@ -110,6 +111,7 @@ void check_like_root(const Call& call, const Agreement& agreement,
 }
 
 at::Tensor broadcast(const Call& call, const at::Tensor& tensor, int root) {
+  const AskedBy asked = call.asked();
   const bool is_root = call.rank() == root;
   at::Tensor own;
   const Agreement agreement = internal::agree(call, [&] {

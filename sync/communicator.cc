@@ -1,5 +1,6 @@
 #include "tally/sync/communicator.h"
 
+#include <ATen/record_function.h>
 #include <c10/util/Exception.h>
 
 #include <exception>
@@ -67,6 +68,12 @@ bool can_reduce(at::ScalarType dtype) {
 bool breaks_group(SyncErrorCode code) {
   return code == SyncErrorCode::kPeerLost || code == SyncErrorCode::kTimeout ||
          code == SyncErrorCode::kTransport;
+}
+
+std::string range_name(const char* operation, const std::string& asker) {
+  std::string name = std::string("tally::") + operation;
+  if (!asker.empty()) name += " for " + asker;
+  return name;
 }
 
 class SingleProcessCommunicator final : public Communicator {
@@ -162,7 +169,15 @@ void Communicator::advance_background() {
 
 template <class Call>
 void Communicator::run(const char* name, const Timeout& timeout,
-                       const Call& call) {
+                       const at::Tensor& sent, const Call& call) {
+  run(name, timeout,
+      Booking{AskedBy::current(), 1, static_cast<std::int64_t>(sent.nbytes())},
+      call);
+}
+
+template <class Call>
+void Communicator::run(const char* name, const Timeout& timeout,
+                       const Booking& booking, const Call& call) {
   auto details = [&] {
     SyncErrorDetails d;
     d.rank = rank_;
@@ -189,7 +204,19 @@ void Communicator::run(const char* name, const Timeout& timeout,
                     "the group can no longer be used since: " + broken_reason_,
                     details());
   }
-  ++collectives_;
+  collectives_ += booking.calls;
+  at::RecordFunction range(at::RecordScope::USER_SCOPE);
+  if (range.isActive()) range.before(range_name(name, booking.asker));
+  struct Entry {
+    CommunicationAccount& account;
+    const char* name;
+    const Booking& booking;
+    std::chrono::steady_clock::time_point start;
+    ~Entry() {
+      account.add(name, booking.asker, booking.calls, booking.bytes,
+                  std::chrono::steady_clock::now() - start);
+    }
+  } entry{account_, name, booking, std::chrono::steady_clock::now()};
   try {
     call(timeout.value_or(timeout_));
   } catch (const SyncError& error) {
@@ -207,7 +234,7 @@ void Communicator::run(const char* name, const Timeout& timeout,
 void Communicator::all_gather(const at::Tensor& input, at::Tensor& output,
                               Timeout timeout) {
   check_gather(input, output, device_, size_);
-  run("all_gather", timeout, [&](std::chrono::milliseconds limit) {
+  run("all_gather", timeout, input, [&](std::chrono::milliseconds limit) {
     do_all_gather(input, output, limit);
   });
 }
@@ -219,7 +246,7 @@ void Communicator::all_reduce(at::Tensor& tensor, ReduceOp op,
                     "all_reduce: cannot reduce dtype ", tensor.scalar_type(),
                     "; convert it to a floating dtype, int32, int64, int8 or "
                     "uint8 first");
-  run("all_reduce", timeout, [&](std::chrono::milliseconds limit) {
+  run("all_reduce", timeout, tensor, [&](std::chrono::milliseconds limit) {
     do_all_reduce(tensor, op, limit);
   });
 }
@@ -228,7 +255,7 @@ void Communicator::broadcast(at::Tensor& tensor, int root, Timeout timeout) {
   check_tensor("broadcast", "tensor", tensor, device_);
   TORCH_CHECK_VALUE(root >= 0 && root < size_,
                     "broadcast: expected a root below ", size_, ", got ", root);
-  run("broadcast", timeout, [&](std::chrono::milliseconds limit) {
+  run("broadcast", timeout, tensor, [&](std::chrono::milliseconds limit) {
     do_broadcast(tensor, root, limit);
   });
 }
@@ -245,29 +272,30 @@ void Communicator::all_to_all(const at::Tensor& input,
                     input.scalar_type(), ", got ", output.scalar_type());
   check_counts("input", input, input_counts, size_);
   check_counts("output", output, output_counts, size_);
-  run("all_to_all", timeout, [&](std::chrono::milliseconds limit) {
+  run("all_to_all", timeout, input, [&](std::chrono::milliseconds limit) {
     do_all_to_all(input, input_counts, output, output_counts, limit);
   });
 }
 
 Transfer Communicator::start(
-    const char* name, const Timeout& timeout,
+    const char* name, const Timeout& timeout, const at::Tensor& sent,
     c10::function_ref<std::function<void()>(std::chrono::milliseconds)> begin) {
   std::function<void()> finish;
-  run(name, timeout,
+  run(name, timeout, sent,
       [&](std::chrono::milliseconds limit) { finish = begin(limit); });
-  return Transfer([this, name, finish] {
-    --collectives_;  // counted when it was started
-    run(name, {}, [&](std::chrono::milliseconds) { finish(); });
+  return Transfer([this, name, finish, asker = AskedBy::current()] {
+    run(name, {}, Booking{asker, 0, 0},
+        [&](std::chrono::milliseconds) { finish(); });
   });
 }
 
 Transfer Communicator::start_all_gather(const at::Tensor& input,
                                         at::Tensor& output, Timeout timeout) {
   check_gather(input, output, device_, size_);
-  return start("all_gather", timeout, [&](std::chrono::milliseconds limit) {
-    return do_start_all_gather(input, output, limit);
-  });
+  return start("all_gather", timeout, input,
+               [&](std::chrono::milliseconds limit) {
+                 return do_start_all_gather(input, output, limit);
+               });
 }
 
 Transfer Communicator::start_send_receive(const at::Tensor& send, int to,
@@ -278,9 +306,10 @@ Transfer Communicator::start_send_receive(const at::Tensor& send, int to,
   TORCH_CHECK_VALUE(to >= 0 && to < size_ && from >= 0 && from < size_,
                     "send_receive: expected ranks below ", size_, ", got ", to,
                     " and ", from);
-  return start("send_receive", timeout, [&](std::chrono::milliseconds limit) {
-    return do_start_send_receive(send, to, receive, from, limit);
-  });
+  return start("send_receive", timeout, send,
+               [&](std::chrono::milliseconds limit) {
+                 return do_start_send_receive(send, to, receive, from, limit);
+               });
 }
 
 std::shared_ptr<Communicator> single_process_communicator() {

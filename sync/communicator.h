@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/sync/account.h"
 #include "tally/sync/errors.h"
 
 namespace tally::sync {
@@ -107,6 +108,10 @@ class Communicator {
 
   /// Number of collectives entered so far, for tests and for the curious.
   std::int64_t collectives() const noexcept { return collectives_; }
+  /// What they were, for whom, and what they cost; since the last
+  /// clear_account. Not while another thread is in a collective.
+  const CommunicationAccount& account() const noexcept { return account_; }
+  void clear_account() { account_ = {}; }
   /// Why the group can no longer be used; empty while it can.
   const std::string& broken_reason() const noexcept { return broken_reason_; }
   /// For messages: for example "gloo rank 1 of 4".
@@ -150,11 +155,21 @@ class Communicator {
  private:
   friend class Exchange;
 
+  /// What a call is in the account.
+  struct Booking {
+    const std::string& asker;
+    std::int64_t calls;
+    std::int64_t bytes;
+  };
   template <class Call>
-  void run(const char* name, const Timeout& timeout, const Call& call);
+  void run(const char* name, const Timeout& timeout, const Booking& booking,
+           const Call& call);
+  template <class Call>
+  void run(const char* name, const Timeout& timeout, const at::Tensor& sent,
+           const Call& call);
   void advance_background();
   Transfer start(
-      const char* name, const Timeout& timeout,
+      const char* name, const Timeout& timeout, const at::Tensor& sent,
       c10::function_ref<std::function<void()>(std::chrono::milliseconds)>
           begin);
 
@@ -164,6 +179,7 @@ class Communicator {
   std::chrono::milliseconds timeout_;
   std::atomic<bool> in_use_{false};
   std::int64_t collectives_ = 0;
+  CommunicationAccount account_;
   std::string broken_reason_;
 
   // Of the protocol in exchange.h: the number of the next exchange, and the

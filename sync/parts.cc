@@ -127,6 +127,7 @@ void fill_absent(std::vector<at::Tensor>& slots) {
 
 std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
                                c10::function_ref<at::Tensor()> prepare) {
+  const AskedBy asked = call.asked();
   at::Tensor tensor;
   const Agreement agreement = agree(call, [&] {
     tensor = prepare();
@@ -170,6 +171,7 @@ std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
 
 std::vector<at::Tensor> exchange_parts(const Call& call,
                                        c10::function_ref<Parts()> prepare) {
+  const AskedBy asked = call.asked();
   std::vector<at::Tensor> parts;
   const Agreement agreement = agree(call, [&] {
     Parts prepared = prepare();
@@ -191,6 +193,7 @@ std::vector<at::Tensor> exchange_parts(const Call& call,
 
 at::Tensor sum_parts(const Call& call, double divisor,
                      c10::function_ref<std::vector<at::Tensor>()> prepare) {
+  const AskedBy asked = call.asked();
   std::vector<at::Tensor> parts;
   const Agreement agreement = agree(call, [&] {
     parts = prepare();
@@ -232,11 +235,12 @@ std::vector<std::vector<at::Tensor>> attach_all_ranks(
   for (const auto& slot : slots) {
     for (const at::Tensor& value : slot) outputs.push_back(value.clone());
   }
-  const Call backward = Call{
-      ExchangeKind::kBackward,
-      "states",
-      std::move(communicator),
-      {}}.backward(sequence);
+  const Call backward = Call{ExchangeKind::kBackward,
+                             "states",
+                             std::move(communicator),
+                             {},
+                             "backward of a metric"}
+                            .backward(sequence);
   const auto adjoint = [backward,
                         count](const std::vector<at::Tensor>& gradients) {
     std::vector<at::Tensor> rows;

@@ -118,6 +118,7 @@ void check_reducible(const Call& call, Reduction reduction,
 
 at::Tensor reduce(const Call& call, Reduction reduction,
                   c10::function_ref<at::Tensor()> prepare) {
+  const AskedBy asked = call.asked();
   const bool extreme =
       reduction == Reduction::kMin || reduction == Reduction::kMax;
   at::Tensor tensor, own;

@@ -66,6 +66,7 @@ class Prepared {
   Prepared& operator=(const Prepared&) = delete;
 
   const Contribution& contribution() const { return contribution_; }
+  const std::string& label() const { return label_; }
 
  private:
   std::string schema_;
@@ -103,6 +104,7 @@ SyncResult sync_states(const std::vector<SyncItem>& items,
     reduced_bytes = internal::reduced_bytes(communicator->size());
   }
   const Prepared own(items, communicator, options, graph, reduced_bytes);
+  const AskedBy asked(own.label());
   const Contributions all =
       Exchange::run(*communicator, own.contribution(), options.timeout);
   if (all.payloads_skipped) return all_cached();
@@ -138,8 +140,12 @@ struct PendingSync::Parts {
         communicator(std::move(ranks)),
         prepared(items, communicator, options, /*graph=*/false,
                  /*reduced_bytes=*/std::nullopt),
-        exchange(Exchange::start(*communicator, prepared.contribution(),
-                                 options.timeout)) {}
+        exchange(start(options.timeout)) {}
+
+  std::unique_ptr<Exchange> start(Timeout timeout) const {
+    const AskedBy asked(prepared.label());
+    return Exchange::start(*communicator, prepared.contribution(), timeout);
+  }
 
   std::vector<SyncItem> items;
   std::shared_ptr<Communicator> communicator;
@@ -157,6 +163,7 @@ PendingSync& PendingSync::operator=(PendingSync&&) noexcept = default;
 PendingSync::~PendingSync() = default;
 
 SyncResult PendingSync::wait() {
+  const AskedBy asked(parts_->prepared.label());
   const Contributions all = parts_->exchange->finish();
   if (all.payloads_skipped) return all_cached();
   return plain_result(
@@ -166,6 +173,7 @@ SyncResult PendingSync::wait() {
 void report_failure(const std::string& label, const std::string& reason,
                     const std::shared_ptr<Communicator>& communicator,
                     Timeout timeout) noexcept {
+  const AskedBy asked(label);
   try {
     const auto no_schema = [] { return std::string(); };
     Contribution own{ExchangeKind::kStates, label, 0, no_schema};

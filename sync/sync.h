@@ -1,6 +1,7 @@
 #pragma once
 
 /// Everything in tally::sync.
+#include "tally/sync/account.h"             // IWYU pragma: export
 #include "tally/sync/average_gradients.h"   // IWYU pragma: export
 #include "tally/sync/average_over_ranks.h"  // IWYU pragma: export
 #include "tally/sync/collectives.h"         // IWYU pragma: export

@@ -83,6 +83,7 @@ void run_rank(const digits::Digits& images, const digits::Options& options) {
       });
   if (!is_first) return;
   digits::print_report(std::cout, outcome.test);
+  if (options.verbose()) std::cout << '\n' << ranks->account();
   if (!options.json().empty()) {
     digits::write_json(options.json(), ranks->size(), outcome);
   }

@@ -33,6 +33,7 @@ const char* const kHelp =
     "                  how they are dealt to ranks (0)\n"
     "  --data FILE     images to use instead of examples/digits/data\n"
     "  --json FILE     write the loss of each step and the final metrics\n"
+    "  --verbose       say at the end what rank 0 has communicated\n"
     "  --help\n";
 
 void Options::visit(tally::OptionVisitor& v) {
@@ -43,6 +44,7 @@ void Options::visit(tally::OptionVisitor& v) {
   v("seed", seed_);
   v("data", data_);
   v("json", json_);
+  v("verbose", verbose_);
   v("help", help_);
 }
 
@@ -71,7 +73,7 @@ Options parse_command_line(int argc, char** argv) {
     std::string value;
     if (equals != std::string::npos) {
       value = argument.substr(equals + 1);
-    } else if (name == "help") {
+    } else if (name == "help" || name == "verbose") {
       value = "true";
     } else if (i + 1 < argc) {
       value = argv[++i];

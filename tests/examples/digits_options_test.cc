@@ -37,6 +37,8 @@ TEST(DigitsOptionsTest, ReadsBothForms) {
   EXPECT_EQ(options.data(), "/a=b.csv");
   EXPECT_EQ(options.json(), "/c.json");
   EXPECT_FALSE(options.help());
+  EXPECT_FALSE(options.verbose());
+  EXPECT_TRUE(parse({"--verbose", "--ranks=3"}).verbose());
   EXPECT_TRUE(parse({"--help"}).help());
   EXPECT_EQ(parse({}).ranks(), 2);
 }

@@ -63,6 +63,15 @@ double largest_difference(const Json& a, const Json& b) {
   return largest;
 }
 
+TEST(DigitsTest, SaysWhatItCommunicates) {
+  const auto result =
+      run_program({kDigits, "--ranks=2", "--epochs=1", "--verbose"}, {});
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("asked by"), HasSubstr("average_gradients"),
+                    HasSubstr("\ntotal ")));
+}
+
 TEST(DigitsTest, NumberOfRanksDoesNotShow) {
   const std::vector<std::string> arguments = {"--epochs=4", "--seed=7"};
   Json one;
