@@ -5,4 +5,5 @@
 #include "tally/losses/codebook/lfq.h"                 // IWYU pragma: export
 #include "tally/losses/codebook/vector_quantize.h"     // IWYU pragma: export
 #include "tally/losses/contrastive/clip_loss.h"        // IWYU pragma: export
+#include "tally/losses/contrastive/sig_lip_loss.h"     // IWYU pragma: export
 #include "tally/losses/metric_loss.h"                  // IWYU pragma: export

@@ -49,6 +49,13 @@ class Ring {
   sync::Transfer transfer_;
 };
 
+/// The rows that are here at a step of the ring.
+struct Block {
+  int step;
+  int owner;
+  std::int64_t rows;
+};
+
 /// `tensor` with at least `rows` rows, what is added being 0. Itself if it has
 /// as many.
 at::Tensor padded(const at::Tensor& tensor, std::int64_t rows);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tally/losses/contrastive/sum_round.h"
 #include "tally/losses/contrastive/tile_kernels.h"
 #include "tally/losses/contrastive/tiles.h"
 
@@ -34,13 +35,6 @@ template <class T>
 T log_sum(T max, T sum) {
   return max == kNone<T> ? max + sum : max + std::log(sum);
 }
-
-/// Whose rows each tile is made of.
-struct Block {
-  int step;
-  int owner;
-  std::int64_t rows;
-};
 
 template <class T>
 class SoftmaxForward {
@@ -209,43 +203,15 @@ class SoftmaxBackward {
 
   SoftmaxGradients run() {
     Ring ring(problem_.call);
-    const std::int64_t most = problem_.rows.most();
-    const bool alone = ring.steps() == 1;
-    Visitor columns(ring, padded(problem_.b, most));
-    at::Tensor lse = state_.column_lse, lse_memory[2];
-    at::Tensor gradient =
-        at::zeros({most, problem_.b.size(1)}, problem_.b.options());
-    at::Tensor arriving = alone ? gradient : at::empty_like(gradient);
-    for (int step = 0; step < ring.steps(); ++step) {
-      at::Tensor next_lse;
-      if (step + 1 < ring.steps()) {
-        at::Tensor& memory = lse_memory[step % 2];
-        if (!memory.defined()) memory = at::empty_like(lse);
-        next_lse = memory;
-        ring.pass(lse, next_lse);
-      }
-      columns.depart(step);
-      const int owner = ring.owner(step);
-      const Block block{step, owner, problem_.rows.of(owner)};
-      // A panel's gradients leave while the next one's are computed.
-      for_each_part(
-          most, kTileColumns, [&](std::int64_t first, std::int64_t size) {
-            const std::int64_t width = std::min(size, block.rows - first);
-            if (width > 0 && count_ > 0) {
-              panel(block, columns.here().narrow(0, first, width),
-                    gradient.narrow(0, first, width), lse, first);
-            }
-            if (!alone) {
-              ring.pass(gradient.narrow(0, first, size),
-                        arriving.narrow(0, first, size));
-            }
-          });
-      ring.wait();
-      columns.arrive();
-      lse = next_lse;
-      std::swap(gradient, arriving);
-    }
-    gradients_.b = gradient.narrow(0, 0, count_);
+    Visitor lse(ring, state_.column_lse);
+    Visitor columns(ring, padded(problem_.b, problem_.rows.most()));
+    gradients_.b = sum_round(
+        ring, problem_.rows, problem_.b, {&lse, &columns},
+        [&](const Block& block, const Part& part, const at::Tensor& gradient) {
+          if (count_ == 0) return;
+          panel(block, columns.here().narrow(0, part.first, part.size),
+                gradient, lse.here(), part.first);
+        });
     gradients_.a.mul_(problem_.scale);
     gradients_.b.mul_(problem_.scale);
     return std::move(gradients_);

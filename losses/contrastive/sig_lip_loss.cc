@@ -1,0 +1,254 @@
+#include "tally/losses/contrastive/sig_lip_loss.h"
+
+#include <ATen/ops/eye.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/softplus.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tally/losses/contrastive/loss_call.h"
+#include "tally/losses/contrastive/sigmoid_ring.h"
+#include "tally/losses/contrastive/tiles.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/collectives.h"
+
+namespace tally::losses {
+namespace {
+
+using internal::RowAgreement;
+using internal::RowOffer;
+using sync::internal::Call;
+
+constexpr const char* kName = "SigLipLoss";
+
+struct Inputs {
+  at::Tensor image, text, scale, bias;
+  double scale_value = 0;
+  double bias_value = 0;
+
+  std::vector<at::Tensor> all() const { return {image, text, scale, bias}; }
+};
+
+const char* name_of(SigLipExchange exchange) {
+  switch (exchange) {
+    case SigLipExchange::kTiledRing:
+      return "tiled ring";
+    case SigLipExchange::kBidirectional:
+      return "bidirectional";
+    case SigLipExchange::kShift:
+      return "shift";
+    case SigLipExchange::kReduce:
+      return "reduce";
+    case SigLipExchange::kGather:
+      return "gather";
+  }
+  return "unknown";
+}
+
+SigLipExchange exchange_for(const SigLipLossOptions& options,
+                            const Inputs& inputs) {
+  const bool tiles = options.exchange() == SigLipExchange::kTiledRing;
+  return tiles && !inputs.image.is_cpu() ? SigLipExchange::kShift
+                                         : options.exchange();
+}
+
+/// Checks the arguments, here and on all ranks.
+RowAgreement agree(const Call& call, const SigLipLossOptions& options,
+                   Inputs& inputs) {
+  return internal::agree_on_rows(call, [&] {
+    internal::check_features(call, "image_features", inputs.image,
+                             "text_features", inputs.text);
+    inputs.scale_value =
+        internal::checked_number(call, "logit_scale", inputs.scale);
+    inputs.bias_value =
+        internal::checked_number(call, "logit_bias", inputs.bias);
+    const SigLipExchange exchange = exchange_for(options, inputs);
+    bool has_graph = false;
+    for (const at::Tensor& input : inputs.all()) {
+      has_graph = has_graph || sync::internal::has_graph(input);
+    }
+    return RowOffer{
+        inputs.image.size(0),
+        c10::str(inputs.image.scalar_type(), " rows of ", inputs.image.size(1),
+                 ", logit_scale ", inputs.scale_value, ", logit_bias ",
+                 inputs.bias_value, ", ", name_of(exchange)),
+        // The other ways say by themselves who has a graph.
+        exchange == SigLipExchange::kTiledRing && has_graph};
+  });
+}
+
+/// The loss in one round, for as long as its backward pass may come.
+class TiledLoss {
+ public:
+  TiledLoss(Call call, Inputs inputs, const RowAgreement& agreement)
+      : inputs_(std::move(inputs)),
+        untouched_({inputs_.image, inputs_.text}),
+        backward_(call.backward(agreement.sequence)),
+        problem_{std::move(call),
+                 agreement.rows,
+                 internal::working_copy(inputs_.image),
+                 internal::working_copy(inputs_.text),
+                 inputs_.scale_value,
+                 inputs_.bias_value} {}
+
+  at::Tensor forward(bool with_gradients) {
+    internal::SigmoidResult result = round(with_gradients);
+    const double loss = internal::sum_over_ranks(problem_.call, result.loss);
+    if (with_gradients) gradients_ = std::move(result);
+    return at::scalar_tensor(loss / static_cast<double>(problem_.rows.total()),
+                             problem_.a.options());
+  }
+
+  std::vector<at::Tensor> backward(const at::Tensor& gradient) {
+    double sum = 0;
+    for (const double arriving :
+         internal::agree_on_gradients(backward_, gradient, untouched_)) {
+      sum += arriving;
+    }
+    // They are used up; another backward pass computes them again.
+    internal::SigmoidResult result =
+        gradients_ ? std::move(*gradients_) : round(true);
+    gradients_.reset();
+    const double factor = sum / problem_.call.size();
+    if (factor != 1) {
+      result.a_gradient.mul_(factor);
+      result.b_gradient.mul_(factor);
+    }
+    const at::ScalarType dtype = inputs_.image.scalar_type();
+    return {
+        result.a_gradient.to(dtype), result.b_gradient.to(dtype),
+        internal::number_like(inputs_.scale, factor * result.scale_gradient),
+        internal::number_like(inputs_.bias, factor * result.bias_gradient)};
+  }
+
+  std::vector<at::Tensor> inputs() const { return inputs_.all(); }
+
+ private:
+  /// As if the loss's gradient on every rank was 1.
+  internal::SigmoidResult round(bool with_gradients) const {
+    return internal::sigmoid_round(
+        problem_, with_gradients,
+        problem_.call.size() / static_cast<double>(problem_.rows.total()));
+  }
+
+  Inputs inputs_;
+  internal::Untouched untouched_;
+  Call backward_;
+  internal::SigmoidProblem problem_;
+  std::optional<internal::SigmoidResult> gradients_;
+};
+
+/// Calls visit(texts, own) for each rank's texts.
+template <class Visit>
+void exchange_texts(SigLipExchange exchange, const Call& call,
+                    const at::Tensor& text, const Visit& visit) {
+  const int ranks = call.size();
+  const auto moved = [&](const at::Tensor& tensor, int shift) {
+    return sync::ring_exchange(tensor, shift, call.communicator, call.timeout);
+  };
+  if (exchange == SigLipExchange::kReduce) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      const bool own = rank == call.rank();
+      visit(sync::broadcast(own ? text : at::Tensor(), rank, call.communicator,
+                            call.timeout),
+            own);
+    }
+    return;
+  }
+  if (exchange == SigLipExchange::kGather) {
+    const auto all = sync::gather_all_tensors(
+        text, sync::GradientFlow::kAllRanks, call.communicator, call.timeout);
+    for (int rank = 0; rank < ranks; ++rank) {
+      visit(all[rank], rank == call.rank());
+    }
+    return;
+  }
+  visit(text, true);
+  if (exchange == SigLipExchange::kShift) {
+    at::Tensor here = text;
+    for (int hop = 1; hop < ranks; ++hop) {
+      here = moved(here, 1);
+      visit(here, false);
+    }
+    return;
+  }
+  at::Tensor from_left = text, from_right = text;
+  for (int hop = 1; 2 * hop <= ranks; ++hop) {
+    from_left = moved(from_left, 1);
+    visit(from_left, false);
+    if (2 * hop == ranks) break;  // the same one from both sides
+    from_right = moved(from_right, -1);
+    visit(from_right, false);
+  }
+}
+
+at::Tensor exchanged_loss(SigLipExchange exchange, const Call& call,
+                          const Inputs& inputs, const RowAgreement& agreement) {
+  const at::ScalarType dtype = sync::internal::wide(inputs.image.scalar_type());
+  at::Tensor sum;
+  exchange_texts(exchange, call, inputs.text,
+                 [&](const at::Tensor& text, bool own) {
+                   const at::Tensor logits = inputs.image.matmul(text.t())
+                                                 .to(dtype)
+                                                 .mul(inputs.scale)
+                                                 .add(inputs.bias);
+                   at::Tensor loss = at::softplus(logits).sum();
+                   if (own) loss = loss.sub(logits.diagonal().sum());
+                   sum = sum.defined() ? sum.add(loss) : loss;
+                 });
+  const at::Tensor share =
+      sum.mul(call.size()).div(static_cast<double>(agreement.rows.total()));
+  const double value =
+      internal::sum_over_ranks(call, share.item<double>()) / call.size();
+  return sync::internal::replace_values(
+      share, at::scalar_tensor(value, share.options()));
+}
+
+}  // namespace
+
+namespace functional {
+
+at::Tensor sig_lip_loss(const at::Tensor& image_features,
+                        const at::Tensor& text_features,
+                        const at::Tensor& logit_scale,
+                        const at::Tensor& logit_bias,
+                        const SigLipLossOptions& options) {
+  const Call call = sync::internal::collective(kName, options.communicator(),
+                                               options.timeout());
+  Inputs inputs{image_features, text_features, logit_scale, logit_bias};
+  const RowAgreement agreement = agree(call, options, inputs);
+  const SigLipExchange exchange = exchange_for(options, inputs);
+  if (exchange != SigLipExchange::kTiledRing) {
+    return exchanged_loss(exchange, call, inputs, agreement);
+  }
+  const auto tiles =
+      std::make_shared<TiledLoss>(call, std::move(inputs), agreement);
+  const at::Tensor loss = tiles->forward(agreement.any_graph);
+  if (!agreement.any_graph) return loss;
+  return sync::internal::attach(
+      tiles->inputs(), {loss},
+      [tiles](const std::vector<at::Tensor>& arriving) {
+        return tiles->backward(arriving[0]);
+      })[0];
+}
+
+}  // namespace functional
+
+SigLipLossImpl::SigLipLossImpl(SigLipLossOptions options)
+    : options_(std::move(options)) {}
+
+at::Tensor SigLipLossImpl::forward(const at::Tensor& image_features,
+                                   const at::Tensor& text_features,
+                                   const at::Tensor& logit_scale,
+                                   const at::Tensor& logit_bias) const {
+  return functional::sig_lip_loss(image_features, text_features, logit_scale,
+                                  logit_bias, options_);
+}
+
+void SigLipLossImpl::pretty_print(std::ostream& stream) const {
+  stream << "tally::losses::SigLipLoss(" << name_of(options_.exchange()) << ')';
+}
+
+}  // namespace tally::losses

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/cloneable.h>
+#include <torch/nn/pimpl.h>
+
+#include <memory>
+#include <ostream>
+
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// How texts meet the images of other ranks. All give the same numbers.
+enum class SigLipExchange {
+  kTiledRing,  ///< texts travel round the ring, logits a tile at a time
+  // As in OpenCLIP, with whole blocks of logits that autograd keeps:
+  kBidirectional,  ///< texts are passed on to both neighbours
+  kShift,          ///< to the next rank
+  kReduce,         ///< each rank's are given to all, one after the other
+  kGather,         ///< all at once
+};
+
+/// Options for SigLipLoss.
+struct SigLipLossOptions {
+  /// Default: kTiledRing, for features on the CPU; elsewhere kShift is used in
+  /// its place.
+  TORCH_ARG(SigLipExchange, exchange) = SigLipExchange::kTiledRing;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+};
+
+/// The pairwise sigmoid loss of SigLIP, over the pairs of all ranks: for M
+/// pairs and z_ij = 1 for i = j, else -1,
+///
+///     -1/M sum_ij log sigmoid(z_ij (s <image_i, text_j> + b))
+///
+/// which is by rows, not by pairs: it grows with the batch.
+///
+/// forward() takes this rank's features, [n, D], of length 1 and any floating
+/// dtype; n may differ between ranks and be 0. s and b are numbers that are the
+/// same on all ranks; the paper begins with 10 and -10. Gives a float32 or
+/// float64 number, the same on every rank, NaN without any pairs. forward() and
+/// backward() are collective. The tiled ring computes gradients with the loss,
+/// where any rank records some, in one round: three products of matrices in
+/// all.
+///
+/// Gradients: averaged over the ranks, those of parameters (encoders, scale,
+/// bias) are of one process with all pairs; a feature's is W times that.
+///
+/// Throws c10::ValueError for arguments, and on the other ranks SyncError
+/// kPeerFailed; kMismatch if ranks differ in D, dtype, numbers or options.
+/// Zhai et al., arXiv 2303.15343.
+///
+/// Example:
+///     losses::SigLipLoss siglip;
+///     at::Tensor s = torch::tensor(10.f).requires_grad_(), b = -s;
+///     siglip->forward(x, y, s, b).backward();
+class SigLipLossImpl : public torch::nn::Cloneable<SigLipLossImpl> {
+ public:
+  explicit SigLipLossImpl(SigLipLossOptions options = SigLipLossOptions());
+
+  at::Tensor forward(const at::Tensor& image_features,
+                     const at::Tensor& text_features,
+                     const at::Tensor& logit_scale,
+                     const at::Tensor& logit_bias) const;
+
+  const SigLipLossOptions& options() const { return options_; }
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+
+ private:
+  SigLipLossOptions options_;
+};
+
+TORCH_MODULE(SigLipLoss);
+
+namespace functional {
+
+/// See SigLipLoss.
+at::Tensor sig_lip_loss(const at::Tensor& image_features,
+                        const at::Tensor& text_features,
+                        const at::Tensor& logit_scale,
+                        const at::Tensor& logit_bias,
+                        const SigLipLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses

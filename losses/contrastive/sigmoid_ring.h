@@ -1,0 +1,33 @@
+#pragma once
+
+#include "tally/losses/contrastive/ring.h"
+
+/// The pairwise sigmoid loss of two sides' rows, of which those of b travel
+/// round the ring of ranks: for M pairs, the sum over i and j of
+/// softplus(s <a_i, b_j> + c), and of softplus(-...) for i = j. No number
+/// depends on more than one logit, so that one round gives the gradients too.
+namespace tally::losses::internal {
+
+struct SigmoidProblem {
+  sync::internal::Call call;
+  RankRows rows;
+  /// This rank's, contiguous, float32 or float64, without a graph.
+  at::Tensor a, b;
+  double scale;
+  double bias;
+};
+
+/// Sums over this rank's rows of a and all columns; b's gradient is that of
+/// all rows.
+struct SigmoidResult {
+  double loss = 0;
+  at::Tensor a_gradient, b_gradient;
+  double scale_gradient = 0;
+  double bias_gradient = 0;
+};
+
+/// Gradients, if wanted, are those of `weight` times the loss.
+SigmoidResult sigmoid_round(const SigmoidProblem& problem, bool with_gradients,
+                            double weight);
+
+}  // namespace tally::losses::internal

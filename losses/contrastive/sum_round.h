@@ -1,0 +1,52 @@
+#pragma once
+
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tally/losses/contrastive/ring.h"
+#include "tally/losses/contrastive/tiles.h"
+
+namespace tally::losses::internal {
+
+/// Some of a block's rows.
+struct Part {
+  std::int64_t first;
+  std::int64_t size;
+};
+
+/// Goes round the ring with the visitors, and with a sum for each row of `own`
+/// that every rank adds to: `add(block, part, sum)` for its part of a block's
+/// rows. A part's sums leave while the next one's are computed. Returns those
+/// of this rank's rows.
+template <class Add>
+at::Tensor sum_round(Ring& ring, const RankRows& rows, const at::Tensor& own,
+                     const std::vector<Visitor*>& visitors, const Add& add) {
+  const bool alone = ring.steps() == 1;
+  at::Tensor sums = at::zeros({rows.most(), own.size(1)}, own.options());
+  at::Tensor arriving = alone ? sums : at::empty_like(sums);
+  for (int step = 0; step < ring.steps(); ++step) {
+    for (Visitor* visitor : visitors) visitor->depart(step);
+    const int owner = ring.owner(step);
+    const Block block{step, owner, rows.of(owner)};
+    for_each_part(
+        rows.most(), kTileColumns, [&](std::int64_t first, std::int64_t size) {
+          const std::int64_t here = std::min(size, block.rows - first);
+          if (here > 0) {
+            add(block, Part{first, here}, sums.narrow(0, first, here));
+          }
+          if (alone) return;
+          ring.pass(sums.narrow(0, first, size),
+                    arriving.narrow(0, first, size));
+        });
+    ring.wait();
+    for (Visitor* visitor : visitors) visitor->arrive();
+    std::swap(sums, arriving);
+  }
+  return sums.narrow(0, 0, own.size(0));
+}
+
+}  // namespace tally::losses::internal
