@@ -34,6 +34,8 @@ struct HarnessOptions {
   /// Whether the order of the rows shows in the result; if not, rows are dealt
   /// to ranks in turn, too.
   bool order_matters = false;
+  /// Whether something is meant to outlast reset().
+  bool outlasts_reset = false;
   /// The inputs that the value of a differentiable metric has a gradient for.
   std::vector<std::size_t> differentiable_inputs = {0};
   /// Cases whose gradients are not compared: at kinks of the value.
@@ -46,6 +48,9 @@ using MetricFactory = std::function<std::unique_ptr<Metric>(
 /// See check_metric().
 void check_fixture(const std::string& fixture, const MetricFactory& factory,
                    const HarnessOptions& options);
+/// The same for a case that stands in the test.
+void check_case(const FixtureCase& one, const MetricFactory& factory,
+                const HarnessOptions& options = {});
 
 /// Checks, for every case of tests/reference/data/<fixture>.json:
 ///
