@@ -102,15 +102,15 @@ const MetricCollection::Member& MetricCollection::first_of(
                        [&](const Member& m) { return m.group == group; });
 }
 
-std::vector<AnyState> MetricCollection::observe(Inputs inputs) const {
+std::vector<AnyState> MetricCollection::observe(
+    Inputs inputs, const BatchOrigin& origin) const {
   std::vector<AnyState> batch;
   batch.reserve(accumulation_.groups().size());
   for (std::size_t g = 0; g < accumulation_.groups().size(); ++g) {
     const Member& member = first_of(g);
     batch.push_back(member.metric->make_state());
     try {
-      member.metric->observe_into(batch.back(), inputs,
-                                  BatchOrigin(accumulation_));
+      member.metric->observe_into(batch.back(), inputs, origin);
     } catch (c10::Error& error) {
       error.add_context("as '" + member.name + "' of a collection");
       throw;
@@ -132,14 +132,14 @@ void MetricCollection::update_inputs(Inputs inputs) {
   const Use use(accumulation_);
   accumulation_.require_unsynced("update");
   const at::NoGradGuard no_grad;
-  std::vector<AnyState> batch = observe(inputs);
+  std::vector<AnyState> batch = observe(inputs, BatchOrigin(accumulation_));
   accumulation_.absorb(batch);
 }
 
 Results MetricCollection::forward_inputs(Inputs inputs) {
   const Use use(accumulation_);
   return accumulation_.forward(
-      [&] { return observe(inputs); },
+      [&] { return observe(inputs, BatchOrigin(accumulation_)); },
       [&](const std::vector<AnyState>& batch) { return evaluate(batch); });
 }
 

@@ -128,11 +128,13 @@ class MetricCollection {
     std::size_t group;
   };
 
-  std::vector<AnyState> observe(Inputs inputs) const;
+  std::vector<AnyState> observe(Inputs inputs, const BatchOrigin& origin) const;
   Results evaluate(const std::vector<AnyState>& states) const;
   void check_addable(const std::string& name, const Metric& metric) const;
   const Member& first_of(std::size_t group) const;
 
+  friend class MetricTracker;
+  friend class MultitaskWrapper;
   internal::Accumulation accumulation_;
   std::vector<Member> members_;
   std::string prefix_;

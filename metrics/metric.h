@@ -239,7 +239,6 @@ class Metric {
   void finish(at::Tensor& value) const;
 
   friend class MetricCollection;
-  friend class MetricTracker;
   internal::Accumulation accumulation_;
   std::optional<at::ScalarType> dtype_;
 };

@@ -7,3 +7,4 @@
 #include "tally/metrics/compositional.h"                  // IWYU pragma: export
 #include "tally/metrics/metric.h"                         // IWYU pragma: export
 #include "tally/metrics/regression/regression.h"          // IWYU pragma: export
+#include "tally/metrics/wrappers/wrappers.h"              // IWYU pragma: export
