@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tally/metrics/aggregation/mean_metric.h"
+#include "tally/metrics/aggregation/sum_metric.h"
+#include "tally/metrics/wrappers/running.h"
+
+namespace tally {
+
+/// Options of RunningMean and RunningSum.
+struct RunningAggregationOptions {
+  RunningAggregationOptions(std::int64_t window = 5) : window_(window) {}
+  /// How many batches count. Default: 5.
+  TORCH_ARG(std::int64_t, window);
+  /// As in AggregationOptions.
+  TORCH_ARG(NanStrategy, nan_strategy) = NanStrategy::kWarn;
+  TORCH_ARG(double, nan_value) = 0;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("window", window_);
+    v("nan_strategy", nan_strategy_);
+    v("nan_value", nan_value_);
+  }
+};
+
+namespace internal {
+
+/// Running around an aggregation metric, with its options beside the window.
+template <class Derived, class Inner>
+class RunningAggregation : public Running {
+ public:
+  using Options = RunningAggregationOptions;
+  static constexpr bool kIsDifferentiable = Inner::kIsDifferentiable;
+  static constexpr std::optional<bool> kHigherIsBetter = std::nullopt;
+
+  explicit RunningAggregation(Options options = {},
+                              MetricOptions metric_options = MetricOptions())
+      : Running(Derived::kName,
+                Inner(AggregationOptions(options.nan_strategy())
+                          .nan_value(options.nan_value()),
+                      std::move(metric_options)),
+                options.window()),
+        options_(options) {}
+
+  const Options& options() const { return options_; }
+
+  at::Tensor compute() { return Running::compute().value(); }
+  template <class... Args>
+  at::Tensor forward(const Args&... args) {
+    return Running::forward(args...).value();
+  }
+
+  std::string name() const override { return Derived::kName; }
+  std::string repr() const override {
+    return name() + "(" + options_repr(options_) + ")";
+  }
+
+ protected:
+  std::unique_ptr<MetricWrapper> around(
+      std::unique_ptr<Metric>) const override {
+    return std::make_unique<Derived>(options_);
+  }
+
+ private:
+  Options options_;
+};
+
+}  // namespace internal
+
+/// The weighted mean of the values in the last few batches.
+///
+/// update(), result, NaN and errors are those of MeanMetric; state, results
+/// over ranks and the errors of `window` are those of Running, with which it
+/// shares states.
+///
+/// Example:
+///     RunningMean loss(100);
+///     loss.update(0.25);
+///     at::Tensor lately = loss.compute();
+class RunningMean final
+    : public internal::RunningAggregation<RunningMean, MeanMetric> {
+ public:
+  using RunningAggregation::RunningAggregation;
+  static constexpr const char* kName = "RunningMean";
+};
+
+/// The sum of the values in the last few batches.
+///
+/// Like RunningMean in everything else, with SumMetric.
+///
+/// Example:
+///     RunningSum tokens(100);
+///     tokens.update(128);
+///     at::Tensor lately = tokens.compute();
+class RunningSum final
+    : public internal::RunningAggregation<RunningSum, SumMetric> {
+ public:
+  using RunningAggregation::RunningAggregation;
+  static constexpr const char* kName = "RunningSum";
+};
+
+}  // namespace tally

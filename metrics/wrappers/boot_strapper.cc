@@ -1,0 +1,213 @@
+#include "tally/metrics/wrappers/boot_strapper.h"
+
+#include <ATen/ops/quantile.h>
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tally/metrics/metric_traits.h"
+#include "tally/metrics/wrappers/stacked_results.h"
+#include "tally/state/state_parts.h"
+
+namespace tally {
+namespace {
+
+// SplitMix64: the same numbers on every machine, and streams for any key.
+class Random {
+ public:
+  explicit Random(std::initializer_list<std::int64_t> key) {
+    for (const std::int64_t part : key) {
+      state_ ^= static_cast<std::uint64_t>(part);
+      state_ = next();
+    }
+  }
+
+  std::uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  // In [0, 1), with 53 bits.
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  // Of mean 1.
+  std::int64_t poisson() {
+    const double u = uniform();
+    double probability = std::exp(-1.0);
+    double sum = probability;
+    std::int64_t k = 0;
+    // Beyond 20 nothing is left in 53 bits.
+    while (u >= sum && k < 20) {
+      probability /= static_cast<double>(++k);
+      sum += probability;
+    }
+    return k;
+  }
+
+ private:
+  std::uint64_t state_ = 0;
+};
+
+std::vector<std::int64_t> draw(Random& random, std::int64_t rows,
+                               SamplingStrategy strategy) {
+  std::vector<std::int64_t> drawn;
+  drawn.reserve(static_cast<std::size_t>(rows));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if (strategy == SamplingStrategy::kPoisson) {
+      const std::int64_t times = random.poisson();
+      for (std::int64_t k = 0; k < times; ++k) drawn.push_back(i);
+    } else {
+      const double place = random.uniform() * static_cast<double>(rows);
+      drawn.push_back(std::min(static_cast<std::int64_t>(place), rows - 1));
+    }
+  }
+  return drawn;
+}
+
+bool has_rows(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.dim() > 0;
+}
+
+std::vector<at::Tensor> tensors_of(Inputs inputs) {
+  std::vector<at::Tensor> tensors;
+  bool any_rows = false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto* tensor = inputs[i].as<at::Tensor>();
+    if (!tensor) {
+      internal::refuse_input_type(BootStrapper::kName, i, typeid(at::Tensor),
+                                  inputs[i].type());
+    }
+    tensors.push_back(*tensor);
+    any_rows = any_rows || has_rows(*tensor);
+  }
+  if (!any_rows) {
+    for (at::Tensor& tensor : tensors) {
+      if (tensor.defined()) tensor = tensor.unsqueeze(0);
+    }
+  }
+  return tensors;
+}
+
+std::int64_t rows_of(const std::vector<at::Tensor>& tensors) {
+  std::int64_t rows = -1;
+  for (const at::Tensor& tensor : tensors) {
+    if (!has_rows(tensor)) continue;
+    TORCH_CHECK_VALUE(rows == -1 || tensor.size(0) == rows, BootStrapper::kName,
+                      ": expected inputs of equally many rows, got ", rows,
+                      " and ", tensor.size(0));
+    rows = tensor.size(0);
+  }
+  return rows;
+}
+
+std::vector<InputRef> refs_to(const std::vector<at::Tensor>& tensors) {
+  std::vector<InputRef> refs;
+  for (const at::Tensor& tensor : tensors) refs.push_back(InputRef::of(tensor));
+  return refs;
+}
+
+}  // namespace
+
+void BootStrapperOptions::visit(OptionVisitor& v) {
+  v("num_bootstraps", num_bootstraps_);
+  v("mean", mean_, OptionRole::kValue);
+  v("std", std_, OptionRole::kValue);
+  v("quantile", quantile_, OptionRole::kValue);
+  v("raw", raw_, OptionRole::kValue);
+  v("sampling_strategy", sampling_strategy_);
+  v("seed", seed_);
+}
+
+void BootStrapperOptions::validate(const char* metric) const {
+  TORCH_CHECK_VALUE(num_bootstraps_ > 0, metric,
+                    ": expected num_bootstraps to be at least 1, got ",
+                    num_bootstraps_);
+  for (const double q : quantile_) {
+    TORCH_CHECK_VALUE(q >= 0 && q <= 1, metric,
+                      ": expected quantiles in [0, 1], got ", q);
+  }
+  TORCH_CHECK_VALUE(mean_ || std_ || raw_ || !quantile_.empty(), metric,
+                    ": expected at least one of mean, std, quantile and raw");
+}
+
+BootStrapper::BootStrapper(OwnedMetric metric, Options options)
+    : MetricWrapper(kName, std::move(metric)), options_(std::move(options)) {
+  options_.validate(kName);
+  const AnyState identity = this->metric().make_state();
+  TORCH_CHECK_VALUE(!outlasts_reset(identity), kName,
+                    ": expected a metric that does not remember what it "
+                    "computed, got ",
+                    this->metric().repr());
+  std::vector<std::pair<std::string, AnyState>> copies;
+  for (std::int64_t i = 0; i < options_.num_bootstraps(); ++i) {
+    copies.emplace_back(std::to_string(i), identity);
+  }
+  set_state(AnyState::of(StateParts(std::move(copies))));
+}
+
+std::string BootStrapper::key() const {
+  return std::string(kName) + "(" + options_state_key(options_) + "; " +
+         metric().state_key() + ")";
+}
+
+void BootStrapper::observe_into(AnyState& fresh, Inputs inputs,
+                                const BatchOrigin& origin) const {
+  // Whether it is accepted must not depend on what is drawn.
+  AnyState whole = metric().make_state();
+  metric().observe_into(whole, inputs, origin);
+
+  const std::vector<at::Tensor> tensors = tensors_of(inputs);
+  const std::int64_t rows = rows_of(tensors);
+  const std::int64_t rank = origin.rank();
+  const std::int64_t index = origin.index();
+  std::int64_t number = 0;
+  for (AnyState& copy : fresh.get<StateParts>().parts()) {
+    if (rows <= 0) {
+      copy = whole;
+      continue;
+    }
+    Random random({options_.seed(), rank, index, number++});
+    const auto drawn = draw(random, rows, options_.sampling_strategy());
+    if (drawn.empty()) continue;
+    const at::Tensor places = at::tensor(drawn, at::kLong);
+    std::vector<at::Tensor> sample;
+    for (const at::Tensor& tensor : tensors) {
+      sample.push_back(tensor.dim() == 0 ? tensor
+                                         : tensor.index_select(
+                                               0, places.to(tensor.device())));
+    }
+    metric().observe_into(copy, refs_to(sample), origin);
+  }
+}
+
+void BootStrapper::evaluate_into(const AnyState& state, const std::string& name,
+                                 Results& results) const {
+  std::vector<Results> copies;
+  for (const AnyState& part : state.get<StateParts>().parts()) {
+    copies.push_back(results_of(part));
+  }
+  Results statistics;
+  for (const auto& [part, given] : internal::stacked(copies, kName, "copy")) {
+    const at::Tensor values = given.detach().to(at::kDouble);
+    if (options_.mean()) {
+      statistics.add(joined(part, "mean"), values.mean(0));
+    }
+    if (options_.std()) {
+      statistics.add(joined(part, "std"),
+                     values.size(0) > 1
+                         ? values.std(0)
+                         : values.select(0, 0).mul(std::nan("")));
+    }
+    if (!options_.quantile().empty()) {
+      const at::Tensor places = at::tensor(options_.quantile(), at::kDouble);
+      statistics.add(joined(part, "quantile"),
+                     at::quantile(values, places.to(values.device()), 0));
+    }
+    if (options_.raw()) statistics.add(joined(part, "raw"), given.detach());
+  }
+  add_results(std::move(statistics), name, results);
+}
+
+}  // namespace tally

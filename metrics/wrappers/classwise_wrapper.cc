@@ -1,0 +1,101 @@
+#include "tally/metrics/wrappers/classwise_wrapper.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <sstream>
+
+namespace tally {
+namespace {
+
+constexpr const char* kNoLabels = "none";
+
+std::string text_of(const std::vector<std::string>& labels) {
+  if (labels.empty()) return kNoLabels;
+  std::string text;
+  for (const std::string& label : labels) {
+    text += (text.empty() ? "[" : ", ") + label;
+  }
+  return text + "]";
+}
+
+std::vector<std::string> labels_of(const std::string& text) {
+  if (text == kNoLabels) return {};
+  TORCH_CHECK_VALUE(
+      text.size() > 2 && text.front() == '[' && text.back() == ']',
+      ClasswiseWrapper::kName, ": option 'labels': expected none or a list ",
+      "such as [horse, fish], got '", text, "'");
+  std::vector<std::string> labels;
+  std::istringstream items(text.substr(1, text.size() - 2));
+  for (std::string item; std::getline(items, item, ',');) {
+    item.erase(0, item.find_first_not_of(' '));
+    labels.push_back(std::move(item));
+  }
+  return labels;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+}  // namespace
+
+void ClasswiseWrapperOptions::visit(OptionVisitor& v) {
+  std::string labels = text_of(labels_);
+  v("labels", labels, OptionRole::kValue);
+  labels_ = labels_of(labels);
+  v("prefix", prefix_, OptionRole::kValue);
+  v("postfix", postfix_, OptionRole::kValue);
+}
+
+void ClasswiseWrapperOptions::validate(const char* metric) const {
+  std::set<std::string> known;
+  for (const std::string& label : labels_) {
+    TORCH_CHECK_VALUE(
+        !label.empty() && label.find_first_of(",\"[]") == std::string::npos,
+        metric, ": expected labels that are not empty and without any of ",
+        ", \" [ ], got '", label, "'");
+    TORCH_CHECK_VALUE(known.insert(label).second, metric,
+                      ": expected different labels, got '", label, "' twice");
+  }
+}
+
+ClasswiseWrapper::ClasswiseWrapper(OwnedMetric metric, Options options)
+    : MetricWrapper(kName, std::move(metric)), options_(std::move(options)) {
+  options_.validate(kName);
+  set_state(this->metric().make_state());
+}
+
+void ClasswiseWrapper::observe_into(AnyState& fresh, Inputs inputs,
+                                    const BatchOrigin& origin) const {
+  metric().observe_into(fresh, inputs, origin);
+}
+
+void ClasswiseWrapper::evaluate_into(const AnyState& state,
+                                     const std::string& name,
+                                     Results& results) const {
+  const Results all = results_of(state);
+  TORCH_CHECK_VALUE(all.size() == 1 && all.value().dim() > 0, kName,
+                    ": expected one value for each class of ", metric().repr(),
+                    "; its average should be none");
+  const at::Tensor& values = all.value();
+  const auto count = static_cast<std::size_t>(values.size(0));
+  const auto& labels = options_.labels();
+  TORCH_CHECK_VALUE(labels.empty() || labels.size() == count, kName,
+                    ": expected a label for each of ", count, " classes, got ",
+                    labels.size());
+  const bool is_plain = options_.prefix().empty() && options_.postfix().empty();
+  const std::string prefix =
+      is_plain ? lower(metric().name()) + "_" : options_.prefix();
+  Results classes;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string label = labels.empty() ? std::to_string(i) : labels[i];
+    classes.add(prefix + label + options_.postfix(),
+                values.select(0, static_cast<std::int64_t>(i)));
+  }
+  add_results(std::move(classes), name, results);
+}
+
+}  // namespace tally

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "tally/metrics/options.h"
+#include "tally/metrics/wrappers/wrapper_metric.h"
+
+namespace tally {
+
+/// A metric of transformed inputs: what the classes below have in common, and
+/// what transformers of one's own derive from.
+///
+/// update(): as the metric's, of which the first input is preds, the second
+/// target. Results, state, NaN and empty behaviour are those of the metric;
+/// errors too, and c10::TypeError for preds and target that are no tensors.
+/// Differentiable where the metric is.
+class MetricInputTransformer : public MetricWrapper {
+ public:
+  void observe_into(AnyState& fresh, Inputs inputs,
+                    const BatchOrigin& origin) const final;
+  void evaluate_into(const AnyState& state, const std::string& name,
+                     Results& results) const final;
+  void compute_into(AnyState& state, const std::string& name,
+                    Results& results) const final;
+
+ protected:
+  /// The constructor of a derived class calls set_state() in its body.
+  using MetricWrapper::MetricWrapper;
+  void set_state() { MetricWrapper::set_state(metric().make_state()); }
+
+  /// Must not change what they are given. Default: as it is.
+  virtual at::Tensor transform_preds(const at::Tensor& preds) const {
+    return preds;
+  }
+  virtual at::Tensor transform_target(const at::Tensor& target) const {
+    return target;
+  }
+
+  /// From name and options, which must tell transformations apart.
+  std::string key() const override;
+};
+
+/// Options of LambdaInputTransformer.
+struct LambdaInputTransformerOptions {
+  using Transform = std::function<at::Tensor(const at::Tensor&)>;
+
+  LambdaInputTransformerOptions(std::string label = "")
+      : label_(std::move(label)) {}
+  /// Names the functions, which cannot be compared: metrics with equal labels
+  /// share states in a collection, load each other's checkpoints, and sync.
+  TORCH_ARG(std::string, label);
+  /// Default: null, which leaves the input as it is.
+  TORCH_ARG(Transform, preds) = nullptr;
+  TORCH_ARG(Transform, target) = nullptr;
+
+ public:
+  void visit(OptionVisitor& v) { v("label", label_); }
+  void validate(const char* metric) const;
+};
+
+/// A metric of inputs that functions transform. See MetricInputTransformer.
+///
+/// Errors: c10::ValueError without a label or without a function.
+///
+/// Example:
+///     LambdaInputTransformer error(
+///         MeanSquaredError(),
+///         LambdaInputTransformerOptions("exp").preds(
+///             [](const at::Tensor& logs) { return logs.exp(); }));
+///     error.update(preds, target);
+class LambdaInputTransformer final : public MetricInputTransformer {
+ public:
+  using Options = LambdaInputTransformerOptions;
+  static constexpr const char* kName = "LambdaInputTransformer";
+
+  LambdaInputTransformer(OwnedMetric metric, Options options);
+
+  const Options& options() const { return options_; }
+  std::string name() const override { return kName; }
+
+ protected:
+  at::Tensor transform_preds(const at::Tensor& preds) const override;
+  at::Tensor transform_target(const at::Tensor& target) const override;
+  std::string options_text() const override { return options_repr(options_); }
+  std::unique_ptr<MetricWrapper> around(
+      std::unique_ptr<Metric> metric) const override {
+    return std::make_unique<LambdaInputTransformer>(std::move(metric),
+                                                    options_);
+  }
+
+ private:
+  Options options_;
+};
+
+/// Options of BinaryTargetTransformer.
+struct BinaryTargetTransformerOptions {
+  BinaryTargetTransformerOptions(double threshold = 0)
+      : threshold_(threshold) {}
+  /// Default: 0.
+  TORCH_ARG(double, threshold);
+
+ public:
+  void visit(OptionVisitor& v) { v("threshold", threshold_); }
+  void validate(const char* metric) const;
+};
+
+/// A metric of targets that are 1 where they are above a threshold, else 0.
+/// See MetricInputTransformer.
+///
+///     target_i' = target_i > threshold
+///
+/// The transformed target is int64; NaN is not above anything. Errors:
+/// c10::ValueError for a threshold of NaN, c10::TypeError for complex and
+/// sparse targets.
+///
+/// Example:
+///     BinaryTargetTransformer auroc{BinaryAUROC(), 2.5};
+///     auroc.update(preds, stars);  // at least three stars are positive
+class BinaryTargetTransformer final : public MetricInputTransformer {
+ public:
+  using Options = BinaryTargetTransformerOptions;
+  static constexpr const char* kName = "BinaryTargetTransformer";
+
+  explicit BinaryTargetTransformer(OwnedMetric metric, Options options = {});
+
+  const Options& options() const { return options_; }
+  std::string name() const override { return kName; }
+
+ protected:
+  at::Tensor transform_target(const at::Tensor& target) const override;
+  std::string options_text() const override { return options_repr(options_); }
+  std::unique_ptr<MetricWrapper> around(
+      std::unique_ptr<Metric> metric) const override {
+    return std::make_unique<BinaryTargetTransformer>(std::move(metric),
+                                                     options_);
+  }
+
+ private:
+  Options options_;
+};
+
+}  // namespace tally

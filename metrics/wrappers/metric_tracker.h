@@ -1,0 +1,96 @@
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tally/metrics/collection.h"
+#include "tally/metrics/wrappers/wrapper_metric.h"
+
+namespace tally {
+
+/// A metric or collection over the steps (epochs, say) of a run: each has a
+/// copy of its own, and all are kept.
+///
+/// A single metric's result goes by the name of the metric. compute() and the
+/// others that compute are collective where those of Metric are; compute_all()
+/// and best_metric() sync all steps at once. Everything but increment() and
+/// what only reads throws c10::Error before the first increment().
+///
+/// Example:
+///     MetricTracker tracker(MulticlassAccuracy(10));
+///     for (int epoch = 0; epoch < 3; ++epoch) {
+///       tracker.increment();
+///       for (const Batch& batch : batches) tracker.update(preds, target);
+///     }
+///     MetricTracker::Best best = tracker.best_metric();  // .value, .step
+class MetricTracker {
+ public:
+  /// The best value of a result, and the step that gave it.
+  struct Best {
+    double value;
+    std::int64_t step;
+  };
+
+  /// `maximize`: whether the largest value is the best. Default: what the
+  /// metric's higher_is_better() says.
+  explicit MetricTracker(OwnedMetric metric,
+                         std::optional<bool> maximize = std::nullopt);
+  /// The same by member name. Throws c10::ValueError for a name that is none,
+  /// and unless the collection has accumulated nothing.
+  explicit MetricTracker(MetricCollection&& metrics,
+                         std::map<std::string, bool> maximize = {});
+
+  /// Begins the next step.
+  void increment();
+  std::int64_t n_steps() const {
+    return static_cast<std::int64_t>(steps_.size());
+  }
+
+  /// As those of MetricCollection, of the current step.
+  template <class... Args>
+  void update(const Args&... args) {
+    current("update").update(args...);
+  }
+  template <class... Args>
+  Results forward(const Args&... args) {
+    return current("forward").forward(args...);
+  }
+  Results compute() { return current("compute").compute(); }
+  void reset() { current("reset").reset(); }
+
+  /// The values of every step: each result with a dimension more, in front.
+  /// Throws c10::ValueError if a result's size differs between steps.
+  Results compute_all();
+  /// Of the result of that name, or of the only one; the first of equal values,
+  /// NaN only if there is nothing else. Throws c10::IndexError for an unknown
+  /// name; c10::ValueError if it is not one number for each step, and if
+  /// nothing says whether to maximize it.
+  Best best_metric(const std::string& result = "");
+  /// Forgets all steps.
+  void reset_all() { steps_.clear(); }
+
+  /// See Metric::serialize; of all steps.
+  std::string serialize() const;
+  absl::Status deserialize(std::string_view bytes);
+  absl::Status save(const std::string& path) const;
+  absl::Status load(const std::string& path);
+  MetricTracker clone() const;
+  /// "MetricTracker(", the collection, ", steps=3)".
+  std::string repr() const;
+
+ private:
+  MetricCollection& current(const char* verb);
+  bool maximizes(const std::string& result) const;
+
+  MetricCollection empty_;
+  std::map<std::string, bool> maximize_;
+  std::vector<MetricCollection> steps_;
+};
+
+}  // namespace tally

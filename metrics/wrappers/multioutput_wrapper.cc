@@ -1,0 +1,123 @@
+#include "tally/metrics/wrappers/multioutput_wrapper.h"
+
+#include "tally/metrics/metric_traits.h"
+#include "tally/metrics/wrappers/stacked_results.h"
+#include "tally/state/state_parts.h"
+
+namespace tally {
+namespace {
+
+std::vector<at::Tensor> tensors_of(Inputs inputs) {
+  std::vector<at::Tensor> tensors;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto* tensor = inputs[i].as<at::Tensor>();
+    if (!tensor) {
+      internal::refuse_input_type(MultioutputWrapper::kName, i,
+                                  typeid(at::Tensor), inputs[i].type());
+    }
+    TORCH_CHECK_VALUE(tensor->defined(), MultioutputWrapper::kName,
+                      ": expected a tensor as input ", i,
+                      ", got an undefined one");
+    tensors.push_back(*tensor);
+  }
+  TORCH_CHECK_VALUE(!tensors.empty(), MultioutputWrapper::kName,
+                    ": expected at least 1 input, got 0");
+  return tensors;
+}
+
+// Leaves out the rows in which any input has NaN.
+void remove_nans(std::vector<at::Tensor>& inputs) {
+  at::Tensor nan;
+  for (const at::Tensor& input : inputs) {
+    if (input.dim() == 0 || !at::isFloatingType(input.scalar_type())) continue;
+    const at::Tensor rows = input.detach().isnan().flatten(1 - input.dim());
+    const at::Tensor here = rows.dim() > 1 ? rows.any(1) : rows;
+    nan = nan.defined() ? nan.logical_or(here) : here;
+  }
+  if (!nan.defined() || !nan.any().item<bool>()) return;
+  const at::Tensor kept = nan.logical_not().nonzero().squeeze(1);
+  for (at::Tensor& input : inputs) {
+    if (input.dim() > 0) input = input.index_select(0, kept);
+  }
+}
+
+}  // namespace
+
+void MultioutputWrapperOptions::validate(const char* metric) const {
+  TORCH_CHECK_VALUE(num_outputs_ > 0, metric,
+                    ": expected num_outputs to be at least 1, got ",
+                    num_outputs_);
+}
+
+MultioutputWrapper::MultioutputWrapper(OwnedMetric metric, Options options)
+    : MetricWrapper(kName, std::move(metric)), options_(options) {
+  options_.validate(kName);
+  std::vector<std::pair<std::string, AnyState>> parts;
+  for (std::int64_t i = 0; i < options_.num_outputs(); ++i) {
+    parts.emplace_back(std::to_string(i), this->metric().make_state());
+  }
+  set_state(AnyState::of(StateParts(std::move(parts))));
+}
+
+std::string MultioutputWrapper::key() const {
+  return std::string(kName) + "(" + options_state_key(options_) + "; " +
+         metric().state_key() + ")";
+}
+
+at::Tensor MultioutputWrapper::output_of(const at::Tensor& input,
+                                         std::int64_t output) const {
+  const std::int64_t dim = options_.output_dim();
+  const at::Tensor one = input.narrow(dim, output, 1);
+  return options_.squeeze_outputs() ? one.squeeze(dim) : one;
+}
+
+void MultioutputWrapper::observe_into(AnyState& fresh, Inputs inputs,
+                                      const BatchOrigin& origin) const {
+  const std::vector<at::Tensor> tensors = tensors_of(inputs);
+  const std::int64_t dims = tensors.front().dim();
+  const std::int64_t dim = options_.output_dim();
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.dim() < dims) continue;
+    TORCH_CHECK_VALUE(dim < tensor.dim() && dim >= -tensor.dim() &&
+                          tensor.size(dim) == options_.num_outputs(),
+                      kName, ": expected inputs with ", options_.num_outputs(),
+                      " outputs in dimension ", dim, ", got sizes ",
+                      tensor.sizes());
+  }
+  auto& parts = fresh.get<StateParts>().parts();
+  for (std::int64_t output = 0; output < options_.num_outputs(); ++output) {
+    std::vector<at::Tensor> own;
+    for (const at::Tensor& tensor : tensors) {
+      own.push_back(tensor.dim() < dims ? tensor : output_of(tensor, output));
+    }
+    const bool had_rows = own.front().dim() > 0 && own.front().size(0) > 0;
+    if (options_.remove_nans()) remove_nans(own);
+    if (had_rows && own.front().size(0) == 0) continue;
+    std::vector<InputRef> given;
+    for (const at::Tensor& tensor : own) given.push_back(InputRef::of(tensor));
+    metric().observe_into(parts[static_cast<std::size_t>(output)], given,
+                          origin);
+  }
+}
+
+void MultioutputWrapper::evaluate_into(const AnyState& state,
+                                       const std::string& name,
+                                       Results& results) const {
+  std::vector<Results> outputs;
+  for (const AnyState& part : state.get<StateParts>().parts()) {
+    outputs.push_back(results_of(part));
+  }
+  add_results(internal::stacked(outputs, kName, "output"), name, results);
+}
+
+void MultioutputWrapper::compute_into(AnyState& state, const std::string& name,
+                                      Results& results) const {
+  std::vector<Results> outputs;
+  for (AnyState& part : state.get<StateParts>().parts()) {
+    outputs.emplace_back();
+    metric().compute_into(part, "", outputs.back());
+  }
+  add_results(internal::stacked(outputs, kName, "output"), name, results);
+}
+
+}  // namespace tally

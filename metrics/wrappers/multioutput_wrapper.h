@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tally/metrics/options.h"
+#include "tally/metrics/wrappers/wrapper_metric.h"
+
+namespace tally {
+
+/// Options of MultioutputWrapper.
+struct MultioutputWrapperOptions {
+  MultioutputWrapperOptions(std::int64_t num_outputs = 0)
+      : num_outputs_(num_outputs) {}
+  TORCH_ARG(std::int64_t, num_outputs);
+  /// The inputs' dimension of the outputs. Default: -1, the last.
+  TORCH_ARG(std::int64_t, output_dim) = -1;
+  /// Leave out rows in which an input has NaN, for each output by itself.
+  /// Default: true. On a GPU that waits for it in every update.
+  TORCH_ARG(bool, remove_nans) = true;
+  /// Take the dimension of the outputs away. Default: true.
+  TORCH_ARG(bool, squeeze_outputs) = true;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_outputs", num_outputs_);
+    v("output_dim", output_dim_);
+    v("remove_nans", remove_nans_);
+    v("squeeze_outputs", squeeze_outputs_);
+  }
+  void validate(const char* metric) const;
+};
+
+/// A metric for each output of a model with several.
+///
+/// update(): as the metric's, but that tensors have a dimension more, of
+/// num_outputs; those with fewer dimensions than the first (weights of rows)
+/// count for every output.
+/// Result: the metric's values in a tensor [num_outputs, ...].
+/// State: the metric's, once for each output.
+/// NaN: see remove_nans; an output of which no row is left has seen nothing.
+/// Empty behaviour is that of the metric.
+/// Errors: c10::ValueError for another number of outputs, and if values of
+/// several sizes cannot be one tensor; c10::TypeError for inputs that are no
+/// tensors.
+/// Differentiable where the metric is.
+///
+/// Example:
+///     MultioutputWrapper error(PearsonCorrCoef(), 2);
+///     error.update(preds, target);  // [N, 2] each
+///     at::Tensor of_outputs = error.compute().value();  // [2]
+class MultioutputWrapper final : public MetricWrapper {
+ public:
+  using Options = MultioutputWrapperOptions;
+  static constexpr const char* kName = "MultioutputWrapper";
+
+  MultioutputWrapper(OwnedMetric metric, Options options);
+
+  const Options& options() const { return options_; }
+
+  std::string name() const override { return kName; }
+  void observe_into(AnyState& fresh, Inputs inputs,
+                    const BatchOrigin& origin) const override;
+  void evaluate_into(const AnyState& state, const std::string& name,
+                     Results& results) const override;
+  void compute_into(AnyState& state, const std::string& name,
+                    Results& results) const override;
+
+ protected:
+  std::string options_text() const override { return options_repr(options_); }
+  std::string key() const override;
+  std::unique_ptr<MetricWrapper> around(
+      std::unique_ptr<Metric> metric) const override {
+    return std::make_unique<MultioutputWrapper>(std::move(metric), options_);
+  }
+
+ private:
+  at::Tensor output_of(const at::Tensor& input, std::int64_t output) const;
+
+  Options options_;
+};
+
+}  // namespace tally

@@ -1,0 +1,211 @@
+#include "tally/metrics/wrappers/multitask_wrapper.h"
+
+#include <algorithm>
+
+#include "tally/metrics/metric_traits.h"
+#include "tally/state/state_parts.h"
+
+namespace tally {
+namespace {
+
+using Use = internal::Accumulation::Use;
+
+std::string input_name(std::size_t index) {
+  if (index == 0) return "preds";
+  return index == 1 ? "target" : "input " + std::to_string(index);
+}
+
+}  // namespace
+
+MultitaskWrapper::MultitaskWrapper(Options options,
+                                   MetricOptions metric_options)
+    : WrapperMetric(std::move(metric_options)), options_(std::move(options)) {
+  remake_state();
+}
+
+std::vector<std::string> MultitaskWrapper::tasks() const {
+  std::vector<std::string> names;
+  for (const Task& task : tasks_) names.push_back(task.name);
+  return names;
+}
+
+std::string MultitaskWrapper::new_name(const std::string& task) const {
+  TORCH_CHECK_VALUE(status() == MetricState::kEmpty, kName,
+                    ": expected tasks to be added before the first update, ",
+                    "got '", task, "' afterwards");
+  TORCH_CHECK_VALUE(!task.empty(), kName,
+                    ": expected a name for a task, got an empty one");
+  for (const Task& known : tasks_) {
+    TORCH_CHECK_VALUE(known.name != task, kName,
+                      ": expected one task of each name, got '", task,
+                      "' twice");
+  }
+  return options_.prefix() + task + options_.postfix();
+}
+
+void MultitaskWrapper::add(const std::string& task, OwnedMetric metric) {
+  const Use use(accumulation_);
+  MetricCollection one;
+  one.add(new_name(task), metric.take(kName));
+  tasks_.push_back({task, std::move(one)});
+  remake_state();
+}
+
+void MultitaskWrapper::add(const std::string& task,
+                           MetricCollection&& metrics) {
+  const Use use(accumulation_);
+  MetricCollection named;
+  named.add(new_name(task), std::move(metrics));
+  tasks_.push_back({task, std::move(named)});
+  remake_state();
+}
+
+void MultitaskWrapper::remake_state() {
+  std::vector<std::pair<std::string, AnyState>> parts;
+  std::string key = std::string(kName) + "(";
+  for (const Task& task : tasks_) {
+    key += task.name + ": ";
+    const auto& groups = task.metrics.accumulation_.groups();
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      parts.emplace_back(
+          groups.size() == 1 ? task.name : task.name + "." + std::to_string(i),
+          groups[i].identity);
+      key += groups[i].key + "; ";
+    }
+  }
+  accumulation_.groups().clear();
+  accumulation_.add_group(kName, key + ")",
+                          AnyState::of(StateParts(std::move(parts))),
+                          keeps_on_cpu());
+  accumulation_.invalidate_value();
+}
+
+bool MultitaskWrapper::keeps_on_cpu() const {
+  for (const Task& task : tasks_) {
+    for (const auto& group : task.metrics.accumulation_.groups()) {
+      if (group.on_cpu) return true;
+    }
+  }
+  return metric_options().compute_on_cpu();
+}
+
+std::unique_ptr<Metric> MultitaskWrapper::clone() const {
+  auto copy = std::make_unique<MultitaskWrapper>(options_, metric_options());
+  for (const Task& task : tasks_) {
+    copy->tasks_.push_back({task.name, task.metrics.clone()});
+  }
+  copy->remake_state();
+  copy->accumulation_.copy_state(accumulation_);
+  copy->dtype_ = dtype_;
+  return copy;
+}
+
+std::string MultitaskWrapper::repr() const {
+  std::string text;
+  for (const Task& task : tasks_) {
+    const auto& members = task.metrics.members_;
+    const std::string prefix =
+        options_.prefix() + task.name + options_.postfix() + ".";
+    text += (text.empty() ? "" : ", ") + task.name + ": ";
+    if (members.size() == 1 &&
+        members[0].name.compare(0, prefix.size(), prefix) != 0) {
+      text += members[0].metric->repr();
+      continue;
+    }
+    std::string inner;
+    for (const auto& member : members) {
+      inner += (inner.empty() ? "" : ", ") + member.name.substr(prefix.size()) +
+               ": " + member.metric->repr();
+    }
+    text += "{" + inner + "}";
+  }
+  return std::string(kName) + "(tasks={" + text + "}, " +
+         options_repr(options_) + ")";
+}
+
+bool MultitaskWrapper::is_differentiable() const {
+  return std::all_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
+    const auto& members = task.metrics.members_;
+    return std::all_of(members.begin(), members.end(), [](const auto& member) {
+      return member.metric->is_differentiable();
+    });
+  });
+}
+
+void MultitaskWrapper::set_metric_options(MetricOptions options) {
+  const Use use(accumulation_);
+  accumulation_.set_options(std::move(options));
+  accumulation_.group().on_cpu = keeps_on_cpu();
+}
+
+void MultitaskWrapper::check_tasks(const TaskInputs& input,
+                                   std::size_t index) const {
+  std::string known, got;
+  bool same = input.size() == tasks_.size();
+  for (const Task& task : tasks_) {
+    known += (known.empty() ? "" : ", ") + task.name;
+    same = same && input.count(task.name) != 0;
+  }
+  if (same) return;
+  for (const auto& [name, tensor] : input) {
+    got += (got.empty() ? "" : ", ") + name;
+  }
+  TORCH_CHECK_VALUE(false, kName, ": expected ", input_name(index),
+                    " of the tasks ", known, ", got ",
+                    got.empty() ? "none" : got);
+}
+
+void MultitaskWrapper::observe_into(AnyState& fresh, Inputs inputs,
+                                    const BatchOrigin& origin) const {
+  TORCH_CHECK_VALUE(!tasks_.empty(), kName,
+                    ": expected a task before the first update");
+  std::vector<const TaskInputs*> maps;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    maps.push_back(inputs[i].as<TaskInputs>());
+    if (!maps.back()) {
+      internal::refuse_input_type(kName, i, typeid(TaskInputs),
+                                  inputs[i].type());
+    }
+    check_tasks(*maps.back(), i);
+  }
+  auto& parts = fresh.get<StateParts>().parts();
+  std::size_t next = 0;
+  for (const Task& task : tasks_) {
+    std::vector<InputRef> own;
+    for (const TaskInputs* map : maps) {
+      own.push_back(InputRef::of(map->at(task.name)));
+    }
+    try {
+      for (AnyState& state : task.metrics.observe(own, origin)) {
+        parts[next++] = std::move(state);
+      }
+    } catch (c10::Error& error) {
+      error.add_context("as task '" + task.name + "'");
+      throw;
+    }
+  }
+}
+
+void MultitaskWrapper::evaluate_into(const AnyState& state,
+                                     const std::string& name,
+                                     Results& results) const {
+  AnyState copy = state;
+  compute_into(copy, name, results);
+}
+
+void MultitaskWrapper::compute_into(AnyState& state, const std::string& name,
+                                    Results& results) const {
+  Results all;
+  std::size_t first = 0;
+  auto& parts = state.get<StateParts>().parts();
+  for (const Task& task : tasks_) {
+    for (const auto& member : task.metrics.members_) {
+      member.metric->compute_into(parts[first + member.group], member.name,
+                                  all);
+    }
+    first += task.metrics.accumulation_.groups().size();
+  }
+  add_results(std::move(all), name, results);
+}
+
+}  // namespace tally

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/collection.h"
+#include "tally/metrics/options.h"
+#include "tally/metrics/wrappers/wrapper_metric.h"
+
+namespace tally {
+
+/// An input of each task.
+using TaskInputs = std::map<std::string, at::Tensor>;
+
+/// Options of MultitaskWrapper.
+struct MultitaskWrapperOptions {
+  /// Put before and behind each task's name. Default: empty.
+  TORCH_ARG(std::string, prefix);
+  TORCH_ARG(std::string, postfix);
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("prefix", prefix_, OptionRole::kValue);
+    v("postfix", postfix_, OptionRole::kValue);
+  }
+};
+
+/// A metric or collection for each task of a model with several, each with
+/// inputs of its own.
+///
+/// update(preds, target): of every task one tensor each, by the task's name; a
+/// third map for what the metrics take besides (weights).
+/// Result: the tasks' results as "task", "task.part", "task.member".
+/// State: the tasks' side by side; metrics of a task that accumulate the same
+/// share it. They sync together. NaN and empty behaviour are those of the
+/// metrics, which keep their own validate_args, nan_policy, compute_on_cpu.
+/// Errors: c10::ValueError for tasks that are missing or unknown, and for what
+/// add() refuses (see MetricCollection::add); c10::TypeError for other inputs.
+/// Differentiable where all metrics are.
+///
+/// Example:
+///     MultitaskWrapper tasks;
+///     tasks.add("age", MeanSquaredError());
+///     tasks.add("animal", MulticlassAccuracy(10));
+///     tasks.update({{"age", x}, {"animal", preds}},
+///                  {{"age", y}, {"animal", target}});
+///     at::Tensor accuracy = tasks.compute()["animal"];
+class MultitaskWrapper final : public WrapperMetric {
+ public:
+  using Options = MultitaskWrapperOptions;
+  static constexpr const char* kName = "MultitaskWrapper";
+
+  explicit MultitaskWrapper(Options options = {},
+                            MetricOptions metric_options = MetricOptions());
+
+  /// Before the first update.
+  void add(const std::string& task, OwnedMetric metric);
+  void add(const std::string& task, MetricCollection&& metrics);
+
+  const Options& options() const { return options_; }
+  std::vector<std::string> tasks() const;
+
+  using WrapperMetric::forward;
+  using WrapperMetric::update;
+  void update(const TaskInputs& preds, const TaskInputs& target) {
+    update_inputs({InputRef::of(preds), InputRef::of(target)});
+  }
+  Results forward(const TaskInputs& preds, const TaskInputs& target) {
+    return forward_inputs({InputRef::of(preds), InputRef::of(target)});
+  }
+
+  std::unique_ptr<Metric> clone() const override;
+  std::string name() const override { return kName; }
+  /// "MultitaskWrapper(tasks={age: MeanSquaredError(...)}, ...)".
+  std::string repr() const override;
+  bool is_differentiable() const override;
+  std::optional<bool> higher_is_better() const override { return std::nullopt; }
+  void set_metric_options(MetricOptions options) override;
+  void observe_into(AnyState& fresh, Inputs inputs,
+                    const BatchOrigin& origin) const override;
+  void evaluate_into(const AnyState& state, const std::string& name,
+                     Results& results) const override;
+  void compute_into(AnyState& state, const std::string& name,
+                    Results& results) const override;
+
+ private:
+  struct Task {
+    std::string name;
+    MetricCollection metrics;  // named as the results are
+  };
+
+  // What the results of a task are named after; throws if it is there already.
+  std::string new_name(const std::string& task) const;
+  void remake_state();
+  bool keeps_on_cpu() const;
+  void check_tasks(const TaskInputs& input, std::size_t index) const;
+
+  Options options_;
+  std::vector<Task> tasks_;
+};
+
+}  // namespace tally

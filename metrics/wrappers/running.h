@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tally/metrics/options.h"
+#include "tally/metrics/wrappers/wrapper_metric.h"
+
+namespace tally {
+
+/// Options of Running.
+struct RunningOptions {
+  RunningOptions(std::int64_t window = 5) : window_(window) {}
+  /// How many batches count. Default: 5.
+  TORCH_ARG(std::int64_t, window);
+
+ public:
+  void visit(OptionVisitor& v) { v("window", window_); }
+  void validate(const char* metric) const;
+};
+
+/// A metric over the last few batches.
+///
+/// update(): as the metric's.
+/// Result: that of the metric over the last `window` batches; of forward(), of
+/// its batch alone. Over ranks, the k-th batches of all ranks are one step, and
+/// the last `window` steps count: a rank that has fallen behind is not weighed
+/// with what the others saw long before.
+/// State: the metric's, once for each batch in the window; compute() merges
+/// them. NaN and empty behaviour are those of the metric.
+/// Errors: c10::ValueError for a window below 1, and for a metric that
+/// remembers what it computed (MinMaxMetric).
+/// Differentiable where the metric is.
+///
+/// Example:
+///     Running accuracy(MulticlassAccuracy(10), 100);
+///     for (const Batch& batch : batches) {
+///       accuracy.update(preds, target);
+///     }
+///     at::Tensor lately = accuracy.compute().value();
+class Running : public MetricWrapper {
+ public:
+  using Options = RunningOptions;
+  static constexpr const char* kName = "Running";
+
+  explicit Running(OwnedMetric metric, Options options = {});
+
+  const Options& options() const { return options_; }
+
+  std::string name() const override { return kName; }
+  void observe_into(AnyState& fresh, Inputs inputs,
+                    const BatchOrigin& origin) const final;
+  void evaluate_into(const AnyState& state, const std::string& name,
+                     Results& results) const final;
+
+ protected:
+  Running(const char* name, OwnedMetric metric, Options options);
+
+  std::string options_text() const override { return options_repr(options_); }
+  std::string key() const final;
+  std::unique_ptr<MetricWrapper> around(
+      std::unique_ptr<Metric> metric) const override {
+    return std::make_unique<Running>(std::move(metric), options_);
+  }
+
+ private:
+  Options options_;
+};
+
+}  // namespace tally

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "tally/metrics/metric.h"
+
+namespace tally {
+
+/// A metric handed over to a wrapper: moved in, or as a pointer.
+///
+/// Example:
+///     MinMaxMetric best(MulticlassAccuracy(10));
+///     MeanSquaredError mse;
+///     MinMaxMetric least(mse.clone());
+class OwnedMetric {
+ public:
+  template <class M, std::enable_if_t<
+                         std::is_base_of_v<Metric, std::decay_t<M>>, int> = 0>
+  OwnedMetric(M&& metric) : metric_(std::make_unique<M>(std::move(metric))) {
+    static_assert(!std::is_lvalue_reference_v<M>,
+                  "a wrapper takes a metric over: std::move it in, or pass its "
+                  "clone()");
+  }
+  template <class M, std::enable_if_t<std::is_base_of_v<Metric, M>, int> = 0>
+  OwnedMetric(std::unique_ptr<M> metric) : metric_(std::move(metric)) {}
+
+  /// For `owner`, which has to accumulate in its stead: throws c10::ValueError
+  /// for null, and for a metric that has accumulated something.
+  std::unique_ptr<Metric> take(const char* owner);
+
+ private:
+  std::unique_ptr<Metric> metric_;
+};
+
+/// The typed face of metrics made of metrics: results by name, of which there
+/// is one without a name if all there is is one tensor.
+class WrapperMetric : public Metric {
+ public:
+  /// See Metric::forward_results.
+  template <class... Args>
+  Results forward(const Args&... args) {
+    return forward_results(args...);
+  }
+  /// See Metric::compute_results.
+  Results compute();
+  /// See MetricOf::sync_async.
+  PendingValue<Results> sync_async();
+  Results compute_results() final { return compute(); }
+
+ protected:
+  using Metric::Metric;
+  WrapperMetric(WrapperMetric&&) noexcept = default;
+  WrapperMetric& operator=(WrapperMetric&&) noexcept = default;
+
+  /// Adds results of metrics inside, made fit to be handed out.
+  void add_results(Results inner, const std::string& name,
+                   Results& results) const;
+
+  /// "name.part", or whichever there is.
+  static std::string joined(const std::string& name, const std::string& part);
+
+ private:
+  Results value_;
+};
+
+/// A wrapper around one metric. It takes the metric's MetricOptions over: told
+/// to the metric inside or to the wrapper, they mean the same.
+class MetricWrapper : public WrapperMetric {
+ public:
+  const Metric& metric() const { return *metric_; }
+
+  std::unique_ptr<Metric> clone() const final;
+  /// "MinMaxMetric(metric=MeanSquaredError(...), ...)".
+  std::string repr() const override;
+  bool is_differentiable() const override {
+    return metric_->is_differentiable();
+  }
+  std::optional<bool> higher_is_better() const override {
+    return metric_->higher_is_better();
+  }
+  void set_metric_options(MetricOptions options) final;
+
+ protected:
+  MetricWrapper(const char* name, OwnedMetric metric);
+  MetricWrapper(MetricWrapper&&) noexcept = default;
+  MetricWrapper& operator=(MetricWrapper&&) noexcept = default;
+
+  /// To be called once by the constructor of the final class.
+  void set_state(AnyState identity);
+
+  /// The metric's results, without a name before them.
+  Results results_of(const AnyState& state) const;
+
+  /// The wrapper's own options as in repr(); empty if there are none.
+  virtual std::string options_text() const = 0;
+  /// See Metric::state_key.
+  virtual std::string key() const = 0;
+  /// Another one around `metric`.
+  virtual std::unique_ptr<MetricWrapper> around(
+      std::unique_ptr<Metric> metric) const = 0;
+
+ private:
+  explicit MetricWrapper(std::unique_ptr<Metric> metric);
+
+  std::unique_ptr<Metric> metric_;
+};
+
+}  // namespace tally
