@@ -18,7 +18,8 @@ class Case:
     name: str
     options: Options
     batches: list[Batch]
-    expected: np.ndarray | float
+    # The value, or its parts by name.
+    expected: np.ndarray | float | dict[str, Any]
     source: str
     rtol: float = 1e-6
     atol: float = 1e-8
@@ -63,6 +64,8 @@ def _encode_number(value: Any) -> Any:
 
 def encode_case(case: Case) -> dict[str, Any]:
     """A case as it stands in the file."""
+    expected = case.expected if isinstance(case.expected, dict) \
+        else {"": case.expected}
     encoded = {
         "name": case.name,
         "options": case.options,
@@ -70,7 +73,8 @@ def encode_case(case: Case) -> dict[str, Any]:
             {"inputs": [encode_tensor(x) for x in batch]}
             for batch in case.batches
         ],
-        "expected": {"": encode_tensor(np.asarray(case.expected))},
+        "expected": {part: encode_tensor(np.asarray(value))
+                     for part, value in expected.items()},
         "rtol": case.rtol,
         "atol": case.atol,
         "source": case.source,

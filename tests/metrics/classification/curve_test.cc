@@ -1,0 +1,247 @@
+#include "tally/metrics/classification/curve.h"
+
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tally/metrics/classification/auroc.h"
+#include "tally/metrics/classification/average_precision.h"
+#include "tally/metrics/classification/roc.h"
+#include "tally/metrics/collection.h"
+#include "tally/tests/testing/compare.h"
+
+namespace tally {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::near;
+using testing::same_bits;
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+MultilabelAUROCOptions labels(std::int64_t count) {
+  return MultilabelAUROCOptions(count).average(Average::kNone);
+}
+
+MetricOptions with(NanPolicy policy) {
+  return MetricOptions().nan_policy(policy);
+}
+
+// The same values at every other place in memory: not for plain loops.
+at::Tensor with_gaps(const at::Tensor& tensor) {
+  return at::stack({tensor, tensor}, -1).select(-1, 0);
+}
+
+at::Tensor areas(const MultilabelAUROCOptions& given, const at::Tensor& preds,
+                 const at::Tensor& target, const MetricOptions& metric = {}) {
+  MultilabelAUROC auroc(given, metric);
+  auroc.update(preds, target);
+  return auroc.compute();
+}
+
+template <class Error>
+std::string refusal(const MultilabelAUROCOptions& given,
+                    const at::Tensor& preds, const at::Tensor& target,
+                    const MetricOptions& metric = {}) {
+  MultilabelAUROC auroc(given, metric);
+  try {
+    auroc.update(preds, target);
+  } catch (const Error& error) {
+    EXPECT_EQ(auroc.update_count(), 0);
+    return error.what_without_backtrace();
+  }
+  return "nothing";
+}
+
+TEST(MultilabelCurveTest, TakesEachLabelByItself) {
+  const at::Tensor preds = at::rand({50, 3, 2});
+  const at::Tensor target = at::randint(0, 2, {50, 3, 2}, at::kLong);
+  const at::Tensor values = areas(labels(3), preds, target);
+  for (std::int64_t c = 0; c < 3; ++c) {
+    BinaryAUROC one;
+    one.update(preds.select(1, c), target.select(1, c));
+    EXPECT_EQ(one.compute().item<double>(), values.select(0, c).item<double>());
+  }
+  BinaryAUROC all;
+  all.update(preds, target);
+  EXPECT_EQ(
+      areas(labels(3).average(Average::kMicro), preds, target).item<double>(),
+      all.compute().item<double>());
+}
+
+TEST(MultilabelCurveTest, TakesEveryDtypeAndStride) {
+  const at::Tensor preds = at::randint(0, 33, {100, 3}).div(32);
+  const at::Tensor target = at::randint(-1, 2, {100, 3}, at::kLong);
+  for (const auto& given :
+       {labels(3), labels(3).thresholds(10), labels(3).thresholds({0.25, 0.5}),
+        labels(3).thresholds(10).input(ScoreKind::kLogits)}) {
+    const auto ignoring = MultilabelAUROCOptions(given).ignore_index(-1);
+    const at::Tensor expected = areas(ignoring, preds, target);
+    EXPECT_TRUE(near(areas(ignoring, with_gaps(preds), with_gaps(target)),
+                     expected, {1e-14, 0}));
+    for (const auto dtype : {at::kDouble, at::kHalf, at::kBFloat16}) {
+      EXPECT_TRUE(
+          near(areas(ignoring, preds.to(dtype), target), expected, {1e-14, 0}));
+    }
+    const at::Tensor ones = target.eq(1);
+    for (const auto dtype : {at::kBool, at::kByte, at::kInt}) {
+      EXPECT_TRUE(same_bits(areas(given, preds, ones.to(dtype)),
+                            areas(given, preds, ones.to(at::kLong))));
+    }
+  }
+}
+
+TEST(MultilabelCurveTest, BatchesNeedNotShareADtypeOfTargets) {
+  MultilabelAUROC auroc(labels(2));
+  auroc.update(at::rand({4, 2}), at::randint(0, 2, {4, 2}, at::kLong));
+  auroc.update(at::rand({4, 2}), at::randint(0, 2, {4, 2}, at::kBool));
+  auroc.update(at::rand({4, 2}, at::kHalf),
+               at::randint(0, 2, {4, 2}, at::kInt));
+  EXPECT_EQ(auroc.state()["target"].scalar_type(), at::kByte);
+  EXPECT_EQ(auroc.state()["preds"].scalar_type(), at::kFloat);
+}
+
+TEST(MultilabelCurveTest, FollowsTheNanPolicyPositionByPosition) {
+  const at::Tensor scores =
+      at::tensor({0.9f, 0.1f, 0.2f, 0.7f, kNaN, 0.8f, kNaN, 0.3f}).view({4, 2});
+  const at::Tensor target = at::tensor({1, 0, 0, 1, 1, 1, -1, 0}).view({4, 2});
+  for (const at::Tensor& preds : {scores, with_gaps(scores)}) {
+    for (const auto& given : {labels(2).ignore_index(-1),
+                              labels(2).ignore_index(-1).thresholds(6)}) {
+      EXPECT_TRUE(near(areas(given, preds, target),
+                       at::tensor({std::nan(""), 1.0}, at::kDouble)));
+      EXPECT_TRUE(areas(MultilabelAUROCOptions(given).average(Average::kMicro),
+                        preds, target)
+                      .isnan()
+                      .item<bool>());
+      EXPECT_TRUE(near(areas(given, preds, target, with(NanPolicy::kIgnore)),
+                       at::tensor({1.0, 1.0}, at::kDouble)));
+      EXPECT_THAT(
+          refusal<c10::ValueError>(given, preds, target,
+                                   with(NanPolicy::kError)),
+          HasSubstr("expected preds without NaN, got NaN at position 4"));
+    }
+  }
+}
+
+TEST(MultilabelCurveTest, RefusesOtherInputs) {
+  const at::Tensor preds = at::rand({2, 3});
+  const at::Tensor target = at::zeros({2, 3}, at::kLong);
+  EXPECT_THAT(refusal<c10::ValueError>(labels(4), preds, target),
+              AllOf(HasSubstr("MultilabelAUROC"),
+                    HasSubstr("expected preds and target [N, 4, ...], got "
+                              "sizes [2, 3]")));
+  EXPECT_THAT(refusal<c10::ValueError>(labels(3), at::rand({3}),
+                                       at::zeros({3}, at::kLong)),
+              HasSubstr("expected preds and target [N, 3, ...]"));
+  EXPECT_THAT(refusal<c10::ValueError>(labels(3), preds, target.t()),
+              HasSubstr("[2, 3]"));
+  EXPECT_THAT(refusal<c10::TypeError>(labels(3), target, target),
+              HasSubstr("expected preds of a floating-point dtype"));
+  EXPECT_THAT(refusal<c10::TypeError>(labels(3), preds, preds),
+              HasSubstr("expected target of an integer dtype"));
+  EXPECT_THAT(refusal<c10::TypeError>(labels(3), preds.to_sparse(), target),
+              HasSubstr("preds"));
+  for (const at::Tensor& scores : {preds, with_gaps(preds)}) {
+    EXPECT_THAT(refusal<c10::IndexError>(labels(3), scores, target.add(3)),
+                HasSubstr("expected target in [0, 2), got 3 at position 0"));
+    EXPECT_THAT(refusal<c10::ValueError>(labels(3).thresholds(3),
+                                         scores.add(1.5), target),
+                HasSubstr("expected probabilities in [0, 1] as preds, got "));
+  }
+  EXPECT_THROW(MultilabelAUROC(0), c10::ValueError);
+}
+
+TEST(CurveTest, SmallBatchesDoNotMakeLargeHistograms) {
+  constexpr std::int64_t kClasses = 10;
+  const auto given =
+      MulticlassAUROCOptions(kClasses).thresholds(500).average(Average::kNone);
+  const at::Tensor preds = at::rand({400, kClasses});
+  const at::Tensor target = at::randint(0, kClasses, {400}, at::kLong);
+  MulticlassAUROC whole(given);
+  whole.update(preds, target);
+  EXPECT_TRUE(whole.state()["histogram"].defined());
+  MulticlassAUROC batches(given);
+  MulticlassAUROC other(given);
+  for (std::int64_t i = 0; i < 400; i += 8) {
+    (i < 200 ? batches : other)
+        .update(preds.narrow(0, i, 8), target.narrow(0, i, 8));
+    const auto state = batches.state();
+    EXPECT_LE(state["places"].defined() ? state["places"].numel() : 0,
+              2 * kClasses * 502 / 8 + 8 * kClasses);
+  }
+  const auto observed =
+      batches.observe(preds.narrow(0, 0, 8), target.narrow(0, 0, 8));
+  EXPECT_FALSE(observed.histogram.defined());
+  EXPECT_EQ(observed.places.size(), 8 * kClasses);
+  MulticlassAUROC loaded(given);
+  ASSERT_TRUE(loaded.deserialize(batches.serialize()).ok());
+  loaded.merge_state(other);
+  EXPECT_TRUE(same_bits(loaded.compute(), whole.compute()));
+  batches.merge_state(other);
+  EXPECT_TRUE(same_bits(batches.compute(), whole.compute()));
+}
+
+TEST(CurveTest, PlacesOutsideOfTheHistogramAreRefused) {
+  const auto given = MulticlassAUROCOptions(3).thresholds(500);
+  const MulticlassAUROC auroc(given);
+  auto state = auroc.observe(at::rand({2, 3}), at::tensor({0, 1}));
+  ASSERT_EQ(state.places.size(), 6);
+  auto broken = state;
+  broken.places = Rows(at::tensor({0, 3012}, at::kInt));
+  EXPECT_THROW(auroc.evaluate(broken), c10::ValueError);
+  broken.places = Rows(at::tensor({-1}, at::kInt));
+  EXPECT_THROW(auroc.evaluate(broken), c10::ValueError);
+  broken.places = Rows(at::tensor({0}, at::kLong));
+  EXPECT_THROW(auroc.evaluate(broken), c10::ValueError);
+  broken = state;
+  broken.columns = 0;
+  EXPECT_THROW(auroc.evaluate(broken), c10::ValueError);
+}
+
+TEST(CurveTest, MetricsOfACollectionShareOneState) {
+  MetricCollection metrics;
+  metrics.add("auroc", BinaryAUROC(BinaryAUROCOptions().max_fpr(0.5)));
+  metrics.add("precision", BinaryAveragePrecision());
+  metrics.add("roc", BinaryROC());
+  metrics.update(at::rand({8}), at::randint(0, 2, {8}, at::kLong));
+  const Results results = metrics.compute();
+  EXPECT_EQ(results["roc.fpr"].numel(), 9);
+  EXPECT_EQ(metrics.groups().size(), 1);
+}
+
+TEST(CurveTest, StatesOfOtherDtypesGiveTheSame) {
+  // Half is sorted by tensor operations, as scores on a GPU are.
+  CurveState state;
+  state.preds = Rows(at::randn({40, 3}).to(at::kHalf));
+  state.target = Rows(at::randint(0, 3, {40}, at::kLong));
+  CurveState plain = state;
+  plain.preds = Rows(state.preds.tensor().to(at::kFloat));
+  for (const Average average :
+       {Average::kMicro, Average::kMacro, Average::kNone}) {
+    for (const ScoreKind input :
+         {ScoreKind::kProbabilities, ScoreKind::kLogits}) {
+      const MulticlassROC roc(
+          MulticlassROCOptions(3).average(average).input(input));
+      const RocCurve expected = roc.evaluate(plain);
+      const RocCurve actual = roc.evaluate(state);
+      EXPECT_TRUE(near(actual.fpr, expected.fpr, {1e-14, 0}));
+      EXPECT_TRUE(near(actual.tpr, expected.tpr, {1e-14, 0}));
+      EXPECT_TRUE(near(actual.thresholds, expected.thresholds, {1e-12, 0}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tally
