@@ -9,6 +9,7 @@
 
 #include "tally/sync/environment.h"
 #include "tally/sync/gloo.h"
+#include "tally/sync/nccl.h"
 #include "tally/sync/transport_errors.h"
 
 namespace tally::sync {
@@ -63,8 +64,17 @@ std::shared_ptr<Communicator> join(const Environment& environment,
       environment.local_world_size == environment.world_size) {
     gloo.hostname = "127.0.0.1";
   }
-  return make_gloo_communicator(store_of(environment, options.timeout),
-                                environment.rank, environment.world_size, gloo);
+  const auto store = store_of(environment, options.timeout);
+  auto group = make_gloo_communicator(store, environment.rank,
+                                      environment.world_size, gloo);
+  if (options.transport == Transport::kGloo) return group;
+  // NCCL does not say who is missing; by now nobody is.
+  NcclOptions nccl;
+  nccl.timeout = options.timeout;
+  nccl.device = environment.local_rank;
+  return make_nccl_communicator(
+      c10::make_intrusive<c10d::PrefixStore>("nccl", store), environment.rank,
+      environment.world_size, nccl);
 }
 
 struct Joined {

@@ -7,14 +7,21 @@
 
 namespace tally::sync {
 
+/// What moves the bytes between ranks.
+enum class Transport {
+  kGloo,  ///< on the CPU
+  kNccl,  ///< between GPUs, the one of this rank's LOCAL_RANK; see nccl.h
+};
+
 struct InitOptions {
   /// How long to wait for the other ranks, now and in each collective.
   std::chrono::milliseconds timeout = kDefaultTimeout;
+  Transport transport = Transport::kGloo;
 };
 
-/// Joins the group that the launcher started this process in, over Gloo, and
-/// makes it the process's default communicator; a single process when there
-/// was no launcher, or one rank. All ranks call it. Called again, it gives the
+/// Joins the group that the launcher started this process in and makes it the
+/// process's default communicator; a single process when there was no launcher,
+/// or one rank. All ranks call it. Called again, it gives the
 /// same communicator.
 ///
 /// environment.h lists the variables. Throws c10::ValueError for nonsense in

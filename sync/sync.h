@@ -12,6 +12,7 @@
 #include "tally/sync/gloo.h"                // IWYU pragma: export
 #include "tally/sync/init.h"                // IWYU pragma: export
 #include "tally/sync/launch.h"              // IWYU pragma: export
+#include "tally/sync/nccl.h"                // IWYU pragma: export
 #include "tally/sync/process_group.h"       // IWYU pragma: export
 #include "tally/sync/shard.h"               // IWYU pragma: export
 #include "tally/sync/statistics.h"          // IWYU pragma: export

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <string>
+#include <utility>
+
+#include "tally/sync/nccl.h"
+
+/// What nccl.cc and nccl_stub.cc, which stands in for it, have in common.
+namespace tally::sync::internal {
+
+inline void check_nccl(bool has_store, int rank, int size,
+                       const NcclOptions& options) {
+  TORCH_CHECK_VALUE(has_store, "expected a c10d store, got null");
+  TORCH_CHECK_VALUE(size > 0, "expected a positive world size, got ", size);
+  TORCH_CHECK_VALUE(rank >= 0 && rank < size, "expected a rank below ", size,
+                    ", got ", rank);
+  TORCH_CHECK_VALUE(options.timeout.count() > 0,
+                    "expected a positive timeout, got ",
+                    options.timeout.count(), " ms");
+}
+
+[[noreturn]] inline void refuse_nccl(int rank, const std::string& why) {
+  SyncErrorDetails details;
+  details.rank = rank;
+  details.phase = "init";
+  throw SyncError(SyncErrorCode::kInvalidUse, "no NCCL: " + why,
+                  std::move(details));
+}
+
+}  // namespace tally::sync::internal
