@@ -1,0 +1,223 @@
+#include "tally/cli/csv.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "tally/metrics/nearest.h"
+
+namespace tally::cli {
+namespace {
+
+constexpr std::size_t kMostColumns = 100'000;
+constexpr std::int64_t kRowsPerMark = 1024;
+constexpr std::size_t kMostShown = 40;
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+  text = trimmed(text);
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') {
+    text.remove_prefix(1);
+  }
+  Number value = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return value;
+}
+
+/// Python's False and True count as 0 and 1.
+std::optional<std::int64_t> to_integer(std::string_view text) {
+  const std::string_view word = trimmed(text);
+  if (word == "True" || word == "true") return 1;
+  if (word == "False" || word == "false") return 0;
+  return parse<std::int64_t>(text);
+}
+
+std::optional<std::size_t> to_number(const std::string& name) {
+  if (name.empty() || name[0] != '@') return std::nullopt;
+  const auto number = parse<std::int64_t>(std::string_view(name).substr(1));
+  if (!number || *number < 1) return std::nullopt;
+  return static_cast<std::size_t>(*number);
+}
+
+}  // namespace
+
+CsvFile::CsvFile(std::string path, const std::string& columns)
+    : file_(std::move(path)), records_(file_) {
+  TORCH_CHECK_VALUE(records_.next(), file_.path(),
+                    ": expected lines, got an empty file");
+  const std::size_t count = records_.fields([](std::size_t, auto) {});
+  TORCH_CHECK_VALUE(count <= kMostColumns, file_.path(), ": expected at most ",
+                    kMostColumns, " columns, got ", count);
+  records_.fields([&](std::size_t, std::string_view name) {
+    names_.emplace_back(trimmed(name));
+  });
+  uses_.resize(count);
+  find_columns(columns);
+}
+
+void CsvFile::find_columns(const std::string& columns) {
+  if (columns.empty()) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      add_input(names_[i], i, i);
+    }
+    return;
+  }
+  has_names_ = columns[0] != '@';
+  std::istringstream items(columns);
+  for (std::string item; std::getline(items, item, ',');) {
+    const std::size_t colon = item.find(':');
+    const bool is_name =
+        std::find(names_.begin(), names_.end(), item) != names_.end();
+    if (colon == item.npos || (has_names_ && is_name)) {
+      const std::size_t column = find_column(item);
+      add_input(item, column, column);
+      continue;
+    }
+    const std::size_t first = find_column(item.substr(0, colon));
+    const std::size_t last = find_column(item.substr(colon + 1));
+    TORCH_CHECK_VALUE(first <= last, file_.path(), ": columns ", item,
+                      ": expected the first before the last");
+    add_input(item, first, last);
+    widths_.back() = last - first + 1;
+  }
+}
+
+std::size_t CsvFile::find_column(const std::string& name) {
+  if (!has_names_) {
+    const auto number = to_number(name);
+    TORCH_CHECK_VALUE(number && *number <= names_.size(), file_.path(),
+                      ": expected columns from @1 to @", names_.size(),
+                      ", got '", name, "'");
+    return *number - 1;
+  }
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  TORCH_CHECK_VALUE(found != names_.end(), file_.path(),
+                    ": there is no column '", name, "'",
+                    internal::did_you_mean(name, names_));
+  TORCH_CHECK_VALUE(std::find(found + 1, names_.end(), name) == names_.end(),
+                    file_.path(), ": there are several columns '", name, "'");
+  return found - names_.begin();
+}
+
+void CsvFile::add_input(const std::string& text, std::size_t first,
+                        std::size_t last) {
+  for (std::size_t column = first; column <= last; ++column) {
+    uses_[column].push_back({inputs_.size(), column - first});
+  }
+  inputs_.push_back(text);
+  widths_.push_back(0);
+}
+
+void CsvFile::refuse(std::size_t column, const char* expected,
+                     std::string_view got) const {
+  const std::string name = has_names_ ? "'" + names_[column] + "'"
+                                      : "@" + std::to_string(column + 1);
+  records_.fail("column " + name + ": expected " + expected + ", got '" +
+                std::string(got.substr(0, kMostShown)) + "'");
+}
+
+void CsvFile::scan(const std::vector<CsvNumbers>& numbers) {
+  numbers_ = numbers;
+  std::vector<bool> all_integers(inputs_.size(), true);
+  records_.seek(0, 1);
+  if (has_names_) records_.next();
+  for (rows_ = 0; records_.next(); ++rows_) {
+    if (rows_ % kRowsPerMark == 0) {
+      marks_.push_back({records_.offset(), records_.line()});
+    }
+    check_row(all_integers);
+  }
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (numbers_[i] != CsvNumbers::kEither) continue;
+    numbers_[i] = all_integers[i] ? CsvNumbers::kIntegers : CsvNumbers::kFloats;
+  }
+}
+
+void CsvFile::check_row(std::vector<bool>& all_integers) {
+  const std::size_t count =
+      records_.fields([&](std::size_t column, std::string_view text) {
+        if (column >= uses_.size()) return;
+        for (const Use& use : uses_[column]) {
+          const CsvNumbers wanted = numbers_[use.input];
+          if (to_integer(text)) continue;
+          if (wanted == CsvNumbers::kIntegers) {
+            refuse(column, "an integer", text);
+          }
+          if (!parse<double>(text)) refuse(column, "a number", text);
+          all_integers[use.input] = false;
+        }
+      });
+  if (count != names_.size()) {
+    records_.fail("expected " + std::to_string(names_.size()) +
+                  " fields, got " + std::to_string(count));
+  }
+}
+
+std::int64_t CsvFile::bytes_per_row() const {
+  std::int64_t bytes = 0;
+  for (const std::size_t width : widths_) {
+    bytes += 8 * static_cast<std::int64_t>(std::max<std::size_t>(1, width));
+  }
+  return bytes;
+}
+
+void CsvFile::go_to(std::int64_t row) {
+  if (row == next_row_) return;
+  const Mark& mark = marks_.at(row / kRowsPerMark);
+  records_.seek(mark.offset, mark.line);
+  for (std::int64_t i = 0; i < row % kRowsPerMark; ++i) records_.next();
+}
+
+std::vector<at::Tensor> CsvFile::read(std::int64_t begin, std::int64_t end) {
+  std::vector<at::Tensor> tensors;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    std::vector<std::int64_t> sizes{end - begin};
+    if (widths_[i] > 0) sizes.push_back(static_cast<std::int64_t>(widths_[i]));
+    tensors.push_back(at::empty(
+        sizes, numbers_[i] == CsvNumbers::kIntegers ? at::kLong : at::kDouble));
+  }
+  if (begin == end) return tensors;
+  go_to(begin);
+  for (std::int64_t row = begin; row < end; ++row) {
+    TORCH_CHECK_VALUE(records_.next(), file_.path(), ": ended early");
+    store_row(row - begin, tensors);
+  }
+  next_row_ = end;
+  return tensors;
+}
+
+void CsvFile::store_row(std::int64_t row, std::vector<at::Tensor>& into) {
+  records_.fields([&](std::size_t column, std::string_view text) {
+    if (column >= uses_.size()) return;
+    for (const Use& use : uses_[column]) {
+      const auto width = std::max<std::size_t>(1, widths_[use.input]);
+      const auto place = row * static_cast<std::int64_t>(width) + use.position;
+      void* data = into[use.input].data_ptr();
+      const auto integer = to_integer(text);
+      if (numbers_[use.input] == CsvNumbers::kIntegers) {
+        if (!integer) refuse(column, "an integer", text);
+        static_cast<std::int64_t*>(data)[place] = *integer;
+      } else {
+        const auto number =
+            integer ? static_cast<double>(*integer) : parse<double>(text);
+        if (!number) refuse(column, "a number", text);
+        static_cast<double*>(data)[place] = *number;
+      }
+    }
+  });
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tally/cli/csv_records.h"
+#include "tally/cli/input_file.h"
+
+namespace tally::cli {
+
+/// Whether numbers are read as integers (int64), as float64, or as integers if
+/// all of them are.
+enum class CsvNumbers { kIntegers, kFloats, kEither };
+
+/// Columns of numbers of a CSV file, as tensors of its rows. The whole file is
+/// read once and checked; then only the rows asked for are in memory.
+class CsvFile {
+ public:
+  /// `columns` are "a,b", one for each input: a column's name in the first
+  /// line, "first:last" for several, which give an input [N, columns], or @1
+  /// for the first of a file whose first line has no names. Empty: all of them,
+  /// each an input. Throws c10::ValueError.
+  CsvFile(std::string path, const std::string& columns);
+
+  /// The inputs as given.
+  const std::vector<std::string>& inputs() const { return inputs_; }
+  /// Reads the file for the first time. Throws c10::ValueError that names the
+  /// line and column of what is no such number.
+  void scan(const std::vector<CsvNumbers>& numbers);
+  std::int64_t rows() const { return rows_; }
+  std::int64_t bytes_per_row() const;
+
+  /// Rows from `begin` up to `end`, as int64 or float64.
+  std::vector<at::Tensor> read(std::int64_t begin, std::int64_t end);
+
+ private:
+  struct Use {
+    std::size_t input;
+    std::size_t position;
+  };
+  /// Where some of the rows are, so that reading need not begin at the first.
+  struct Mark {
+    std::int64_t offset;
+    std::int64_t line;
+  };
+
+  void find_columns(const std::string& columns);
+  std::size_t find_column(const std::string& name);
+  void add_input(const std::string& text, std::size_t first, std::size_t last);
+  void check_row(std::vector<bool>& all_integers);
+  void store_row(std::int64_t row, std::vector<at::Tensor>& into);
+  [[noreturn]] void refuse(std::size_t column, const char* expected,
+                           std::string_view got) const;
+  void go_to(std::int64_t row);
+
+  InputFile file_;
+  CsvRecords records_;
+  bool has_names_ = true;
+  std::vector<std::string> names_;
+  std::vector<std::string> inputs_;
+  std::vector<std::size_t> widths_;     // in columns; 0 for a single one
+  std::vector<std::vector<Use>> uses_;  // of columns
+  std::vector<CsvNumbers> numbers_;     // of inputs; no kEither after scan()
+  std::int64_t rows_ = 0;
+  std::int64_t next_row_ = -1;
+  std::vector<Mark> marks_;
+};
+
+}  // namespace tally::cli

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <c10/util/FunctionRef.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tally/cli/input_file.h"
+
+namespace tally::cli {
+
+/// The records of a CSV file, one after the other, as RFC 4180 has them: fields
+/// may be "quoted", and then hold commas, line ends and "" for a quote. Empty
+/// lines are passed over, as is a byte order mark.
+class CsvRecords {
+ public:
+  explicit CsvRecords(const InputFile& file) : file_(file) {}
+
+  /// Goes to the next record; false at the end of the file.
+  bool next();
+  /// Calls `field(index, text)` for each field; the number of fields.
+  std::size_t fields(
+      c10::function_ref<void(std::size_t, std::string_view)> field);
+
+  /// Where the record begins: its first line (from 1) and byte.
+  std::int64_t line() const { return line_; }
+  std::int64_t offset() const { return buffer_offset_ + record_begin_; }
+  /// Goes on with the record that begins there.
+  void seek(std::int64_t offset, std::int64_t line);
+
+  /// Throws c10::ValueError with the file and line in front.
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  void find_end();
+  bool read_more();
+  /// The field whose text begins there; goes behind its closing quote.
+  std::string_view quoted_field(std::size_t& at);
+
+  const InputFile& file_;
+  std::string buffer_;
+  std::int64_t buffer_offset_ = 0;  // of its begin, in the file
+  std::size_t record_begin_ = 0;
+  std::size_t record_end_ = 0;  // without the line's end
+  std::size_t next_begin_ = 0;
+  std::int64_t line_ = 0;
+  std::int64_t next_line_ = 1;
+  std::string unquoted_;
+};
+
+}  // namespace tally::cli

@@ -1,0 +1,144 @@
+#include "tally/cli/evaluate.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+#include <c10/util/FunctionRef.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "tally/cli/input_file.h"
+#include "tally/sync/errors.h"
+#include "tally/sync/gather.h"
+
+namespace tally::cli {
+namespace {
+
+constexpr std::int64_t kLongestConfig = 1 << 20;
+constexpr std::int64_t kBatchBytes = 16 << 20;
+
+CollectionConfig read_config(const Arguments& arguments) {
+  if (!arguments.config.empty()) {
+    const std::string json = read_text(arguments.config, kLongestConfig);
+    try {
+      return parse_collection_config(json);
+    } catch (const c10::ValueError& error) {
+      TORCH_CHECK_VALUE(false, arguments.config, ": ", error.msg());
+    }
+  }
+  CollectionConfig config;
+  for (auto& [name, text] : parse_metric_list(arguments.metrics)) {
+    config.members.push_back({std::move(name), std::move(text), {}});
+  }
+  return config;
+}
+
+std::vector<MetricInputs> inputs_of(const CollectionConfig& config) {
+  std::vector<MetricInputs> inputs;
+  for (const CollectionConfig::Member& member : config.members) {
+    inputs.push_back({member.name, builtin_registry().inputs(member.text)});
+  }
+  return inputs;
+}
+
+std::vector<std::int64_t> split_rows(const Arguments& arguments,
+                                     std::int64_t rows, int ranks) {
+  std::vector<std::int64_t> split = arguments.split;
+  if (split.empty()) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      split.push_back(rows / ranks + (rank < rows % ranks ? 1 : 0));
+    }
+    return split;
+  }
+  TORCH_CHECK_VALUE(split.size() == static_cast<std::size_t>(ranks),
+                    "--split: expected one number for each of ", ranks,
+                    " ranks, got ", split.size());
+  std::int64_t left = rows;
+  for (const std::int64_t part : split) left = part > left ? -1 : left - part;
+  TORCH_CHECK_VALUE(left == 0, "--split: expected numbers that add up to ",
+                    rows, " rows");
+  return split;
+}
+
+/// What `call` threw, in words.
+std::string failure_of(c10::function_ref<void()> call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    const std::string what = sync::describe(error);
+    return what.empty() ? "failed" : what;
+  }
+  return "";
+}
+
+/// Throws the first rank's failure on all of them.
+void agree(const std::string& failure,
+           const std::shared_ptr<sync::Communicator>& ranks) {
+  at::Tensor bytes =
+      at::empty({static_cast<std::int64_t>(failure.size())}, at::kByte);
+  std::memcpy(bytes.data_ptr(), failure.data(), failure.size());
+  const auto all =
+      sync::gather_all_tensors(bytes, sync::GradientFlow::kDetached, ranks);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].numel() == 0) continue;
+    const std::string what(static_cast<const char*>(all[rank].data_ptr()),
+                           all[rank].numel());
+    TORCH_CHECK_VALUE(false, what);
+  }
+}
+
+void update(Job& job, int rank, Progress& progress) {
+  const std::int64_t begin = std::accumulate(
+      job.split.begin(), job.split.begin() + rank, std::int64_t{0});
+  const std::int64_t rows = job.split[rank];
+  for (std::int64_t done = 0; done < rows;) {
+    const std::int64_t count = std::min(job.batch_size, rows - done);
+    const std::int64_t first = begin + done;
+    const std::vector<at::Tensor> tensors =
+        job.source->read(first, first + count);
+    std::vector<InputRef> inputs;
+    for (const at::Tensor& tensor : tensors) {
+      inputs.push_back(InputRef::of(tensor));
+    }
+    try {
+      job.metrics.update_inputs(inputs);
+    } catch (const c10::Error& error) {
+      TORCH_CHECK_VALUE(false, "rows ", first, " to ", first + count - 1, ": ",
+                        sync::describe(error));
+    }
+    done += count;
+    progress.update(done, rows);
+  }
+}
+
+}  // namespace
+
+Job prepare(const Arguments& arguments, int ranks) {
+  TORCH_CHECK_VALUE(arguments.ranks == 0 || arguments.ranks == ranks,
+                    "--ranks: expected the ", ranks, " of the launcher, got ",
+                    arguments.ranks);
+  const CollectionConfig config = read_config(arguments);
+  Job job;
+  job.metrics = make_collection(config);
+  job.source = open_source(arguments, inputs_of(config));
+  job.split = split_rows(arguments, job.source->rows(), ranks);
+  job.batch_size = arguments.batch_size > 0
+                       ? arguments.batch_size
+                       : std::max<std::int64_t>(
+                             1, kBatchBytes / job.source->bytes_per_row());
+  return job;
+}
+
+Report evaluate(const Arguments& arguments,
+                const std::shared_ptr<sync::Communicator>& ranks,
+                Progress& progress) {
+  std::optional<Job> job;
+  agree(failure_of([&] { job = prepare(arguments, ranks->size()); }), ranks);
+  agree(failure_of([&] { update(*job, ranks->rank(), progress); }), ranks);
+  return {ranks->size(), job->source->rows(), job->metrics.compute()};
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,53 @@
+#include "tally/cli/input_file.h"
+
+#include <c10/util/Exception.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace tally::cli {
+
+InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  // Without O_NONBLOCK, opening a pipe would wait for someone to write to it.
+  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  TORCH_CHECK_VALUE(descriptor_ >= 0, path_,
+                    ": cannot be opened: ", std::strerror(errno));
+  struct stat status {};
+  const bool is_file =
+      fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
+  if (!is_file) close(descriptor_);
+  TORCH_CHECK_VALUE(is_file, path_, ": expected a file");
+  size_ = status.st_size;
+}
+
+InputFile::~InputFile() { close(descriptor_); }
+
+void InputFile::read(std::int64_t offset, void* into,
+                     std::int64_t count) const {
+  char* next = static_cast<char*>(into);
+  while (count > 0) {
+    const ssize_t got = pread(descriptor_, next, count, offset);
+    if (got < 0 && errno == EINTR) continue;
+    TORCH_CHECK_VALUE(got >= 0, path_,
+                      ": cannot be read: ", std::strerror(errno));
+    TORCH_CHECK_VALUE(got > 0, path_, ": ended early, at byte ", offset);
+    next += got;
+    offset += got;
+    count -= got;
+  }
+}
+
+std::string read_text(const std::string& path, std::int64_t most) {
+  const InputFile file(path);
+  TORCH_CHECK_VALUE(file.size() <= most, path, ": expected at most ", most,
+                    " bytes, got ", file.size());
+  std::string text(file.size(), '\0');
+  file.read(0, text.data(), file.size());
+  return text;
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tally::cli {
+
+/// A file that is read at places of its own. Throws c10::ValueError that names
+/// it if it is no regular file or cannot be read.
+class InputFile {
+ public:
+  explicit InputFile(std::string path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::int64_t size() const { return size_; }
+  /// Reads `count` bytes; fewer are an error.
+  void read(std::int64_t offset, void* into, std::int64_t count) const;
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;
+};
+
+/// The whole of a small file; c10::ValueError if it is larger than `most`.
+std::string read_text(const std::string& path, std::int64_t most);
+
+}  // namespace tally::cli

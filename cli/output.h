@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "tally/cli/arguments.h"
+#include "tally/cli/evaluate.h"
+
+namespace tally::cli {
+
+/// The report as text: a table for readers; JSON, {"ranks", "rows", "metrics":
+/// {name: value}}, in full precision, with arrays as lists and "NaN",
+/// "Infinity" and "-Infinity" as strings; or CSV, a line for each number with
+/// the metric's name and the number's place in an array ("2 0").
+std::string render(const Report& report, Format format);
+
+/// Throws c10::ValueError unless write_output() can be expected to succeed.
+void check_output(const std::string& path);
+/// Writes all of the text or nothing: into a file beside it that then takes its
+/// place. To the standard output if `path` is empty. Throws c10::ValueError.
+void write_output(const std::string& path, const std::string& text);
+
+}  // namespace tally::cli

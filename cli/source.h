@@ -1,0 +1,45 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tally/cli/arguments.h"
+#include "tally/metrics/registry/registry.h"
+
+namespace tally::cli {
+
+/// The inputs of metrics, in files: as many rows of each.
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual std::int64_t rows() const = 0;
+  virtual std::int64_t bytes_per_row() const = 0;
+  /// Rows from `begin` up to `end` of each input.
+  virtual std::vector<at::Tensor> read(std::int64_t begin,
+                                       std::int64_t end) = 0;
+};
+
+/// What metrics together want of an input.
+struct Wanted {
+  bool takes_int = true;
+  bool takes_float = true;
+  std::string refused_int;    ///< a metric that does not take integers, and why
+  std::string refused_float;  ///< the same for floating point
+};
+
+/// What a metric says of its inputs.
+struct MetricInputs {
+  std::string name;
+  std::vector<MetricInput> inputs;
+};
+
+/// Opens the files that the arguments name. Throws c10::ValueError if they are
+/// not what they should be, or not what the metrics take.
+std::unique_ptr<Source> open_source(const Arguments& arguments,
+                                    const std::vector<MetricInputs>& metrics);
+
+}  // namespace tally::cli

@@ -1,0 +1,103 @@
+// The program `tally`: metrics of predictions in files. `tally --help` says
+// how it is called.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+
+#include "tally/cli/arguments.h"
+#include "tally/cli/describe.h"
+#include "tally/cli/evaluate.h"
+#include "tally/cli/output.h"
+#include "tally/sync/environment.h"
+#include "tally/sync/errors.h"
+#include "tally/sync/init.h"
+#include "tally/sync/launch.h"
+
+namespace {
+
+using tally::cli::Arguments;
+using tally::cli::Command;
+
+constexpr int kSyncFailed = 1;
+constexpr int kBadInput = 2;
+
+tally::sync::Environment environment() {
+  return tally::sync::parse_environment(
+      [](const char* name) -> const char* { return std::getenv(name); });
+}
+
+/// Whether this process is the one that speaks for all.
+bool is_first() {
+  try {
+    return environment().rank == 0;
+  } catch (const std::exception&) {
+    return true;
+  }
+}
+
+int run_evaluate(const Arguments& arguments, int argc, char** argv) {
+  const bool is_rank = environment().world_size > 1;
+  if (!is_rank) {
+    // What is wrong is said once, before there are ranks.
+    const int ranks = static_cast<int>(std::max<std::int64_t>(
+        {1, arguments.ranks,
+         static_cast<std::int64_t>(arguments.split.size())}));
+    tally::cli::check_output(arguments.output);
+    if (ranks > 1) {
+      tally::cli::prepare(arguments, ranks);
+      if (const auto status = tally::sync::launch_local(ranks, argc, argv)) {
+        return *status;
+      }
+    }
+  }
+  const auto ranks = tally::sync::init_from_env();
+  const bool shows = ranks->rank() == 0 && isatty(STDERR_FILENO) != 0;
+  tally::cli::Report report;
+  {
+    tally::cli::Progress progress(shows ? &std::cerr : nullptr);
+    report = tally::cli::evaluate(arguments, ranks, progress);
+  }
+  if (ranks->rank() == 0) {
+    tally::cli::write_output(arguments.output,
+                             tally::cli::render(report, arguments.format));
+  }
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  const Arguments arguments = tally::cli::parse_arguments(argc, argv);
+  switch (arguments.command) {
+    case Command::kEvaluate:
+      return run_evaluate(arguments, argc, argv);
+    case Command::kList:
+      tally::cli::write_output(
+          "", tally::cli::list_metrics(tally::builtin_registry()));
+      return 0;
+    case Command::kDescribe:
+      tally::cli::write_output(
+          "", tally::cli::describe_metric(tally::builtin_registry(),
+                                          arguments.name));
+      return 0;
+    case Command::kHelp:
+      break;
+  }
+  tally::cli::write_output("", tally::cli::kHelp);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    const bool is_sync =
+        dynamic_cast<const tally::sync::SyncError*>(&error) != nullptr;
+    if (is_first() || is_sync) {
+      std::cerr << "tally: " + tally::sync::describe(error) + "\n";
+    }
+    return is_sync ? kSyncFailed : kBadInput;
+  }
+}
