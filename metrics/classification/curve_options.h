@@ -84,8 +84,9 @@ class MulticlassCurveOptions : public BinaryCurveOptions<Derived> {
   CurveShape shape() const {
     return {CurveShape::Task::kMulticlass, num_classes_};
   }
+  void visit_curves(OptionVisitor& v) { v("num_classes", num_classes_); }
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_);
+    visit_curves(v);
     BinaryCurveOptions<Derived>::visit(v);
   }
   void validate(const char* metric) const {
@@ -117,8 +118,9 @@ class MultilabelCurveOptions : public BinaryCurveOptions<Derived> {
   CurveShape shape() const {
     return {CurveShape::Task::kMultilabel, num_labels_};
   }
+  void visit_curves(OptionVisitor& v) { v("num_labels", num_labels_); }
   void visit(OptionVisitor& v) {
-    v("num_labels", num_labels_);
+    visit_curves(v);
     BinaryCurveOptions<Derived>::visit(v);
   }
   void validate(const char* metric) const {
@@ -151,8 +153,9 @@ class AveragedCurveOptions : public Options<Derived> {
   Average average() const { return average_; }
 
   void visit(OptionVisitor& v) {
-    Base::visit(v);
+    Base::visit_curves(v);
     v("average", average_, OptionRole::kValue);
+    BinaryCurveOptions<Derived>::visit(v);
   }
 
  private:

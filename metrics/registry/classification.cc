@@ -8,19 +8,10 @@ void add_classification(Registry& r) {
   const char* multiclass =
       "preds: int labels [N, ...] or float scores [N, C, ...]; "
       "target: int labels [N, ...]";
-  const char* multiclass_scores =
-      "preds: float scores [N, C, ...]; target: int labels [N, ...]";
-  const char* binary_scores =
-      "preds: float scores [N, ...]; target: int 0 or 1 [N, ...]";
   const char* classes = "num_classes=5";
 
-  r.add<BinaryAUROC>(
-      {"The area under the ROC curve.", binary_scores, "[0, 1]"});
   r.add<MulticlassAccuracy>({"The share of samples whose class is right.",
                              multiclass, "[0, 1]", classes});
-  r.add<MulticlassAUROC>(
-      {"The area under each class's ROC curve against the others.",
-       multiclass_scores, "[0, 1]", classes});
   r.add<MulticlassConfusionMatrix>({"How often each class was taken for each.",
                                     multiclass, "counts, or shares in [0, 1]",
                                     classes});

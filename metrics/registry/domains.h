@@ -7,6 +7,7 @@ namespace tally::internal {
 
 void add_aggregation(Registry& r);
 void add_classification(Registry& r);
+void add_curves(Registry& r);
 void add_regression(Registry& r);
 
 }  // namespace tally::internal

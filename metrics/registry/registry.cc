@@ -143,6 +143,7 @@ const Registry& builtin_registry() {
     Registry r;
     internal::add_aggregation(r);
     internal::add_classification(r);
+    internal::add_curves(r);
     internal::add_regression(r);
     return r;
   }();
