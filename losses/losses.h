@@ -5,5 +5,7 @@
 #include "tally/losses/codebook/lfq.h"                 // IWYU pragma: export
 #include "tally/losses/codebook/vector_quantize.h"     // IWYU pragma: export
 #include "tally/losses/contrastive/clip_loss.h"        // IWYU pragma: export
+#include "tally/losses/contrastive/nt_xent_loss.h"     // IWYU pragma: export
 #include "tally/losses/contrastive/sig_lip_loss.h"     // IWYU pragma: export
+#include "tally/losses/contrastive/sup_con_loss.h"     // IWYU pragma: export
 #include "tally/losses/metric_loss.h"                  // IWYU pragma: export

@@ -9,19 +9,10 @@
 #include <memory>
 #include <ostream>
 
+#include "tally/losses/contrastive/implementation.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
-
-/// How a loss over pairs of rows is computed.
-enum class Implementation {
-  /// A tile of the logits at a time, which are computed again in the backward
-  /// pass; one side travels round the ring of ranks. Memory does not grow with
-  /// the number of ranks. On the CPU; elsewhere kGathered is used.
-  kTiled,
-  /// Both sides gathered, and the whole matrix of logits.
-  kGathered,
-};
 
 /// Options for ClipLoss.
 struct ClipLossOptions {

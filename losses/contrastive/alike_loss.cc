@@ -1,0 +1,119 @@
+#include "tally/losses/contrastive/alike_loss.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tally/losses/contrastive/alike_ring.h"
+#include "tally/losses/contrastive/tiles.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/collectives.h"
+
+namespace tally::losses::internal {
+namespace {
+
+using sync::internal::Call;
+
+double mean(double sum, double rows) { return rows == 0 ? 0 : sum / rows; }
+
+/// The loss in tiles, for as long as its backward pass may come.
+class TiledLoss {
+ public:
+  TiledLoss(Call call, const RowAgreement& agreement, const AlikeInputs& inputs)
+      : z_(inputs.z),
+        untouched_({inputs.z}),
+        backward_(call.backward(agreement.sequence)),
+        problem_{std::move(call),
+                 agreement.rows,
+                 working_copy(inputs.z),
+                 inputs.labels.contiguous(),
+                 inputs.scale,
+                 agreement.any_graph ? inputs.budget_bytes : -1} {}
+
+  at::Tensor forward() {
+    state_ = alike_forward(problem_);
+    rows_ = sum_over_ranks(problem_.call, static_cast<double>(state_.rows));
+    const double loss = sum_over_ranks(problem_.call, state_.loss);
+    return at::scalar_tensor(mean(loss, rows_), problem_.z.options());
+  }
+
+  at::Tensor backward(const at::Tensor& gradient) {
+    double sum = 0;
+    for (const double arriving :
+         agree_on_gradients(backward_, gradient, untouched_)) {
+      sum += arriving;
+    }
+    return alike_backward(problem_, state_, mean(sum, rows_))
+        .to(z_.scalar_type());
+  }
+
+ private:
+  at::Tensor z_;
+  Untouched untouched_;
+  Call backward_;
+  AlikeProblem problem_;
+  AlikeState state_;
+  double rows_ = 0;
+};
+
+at::Tensor gathered_loss(const Call& call, const RowAgreement& agreement,
+                         const AlikeInputs& inputs) {
+  const auto all = [&](const at::Tensor& tensor) {
+    return sync::all_gather(tensor, call.communicator, call.timeout);
+  };
+  const at::Tensor labels = inputs.labels.to(inputs.z.device());
+  const at::Tensor logits =
+      inputs.z.matmul(all(inputs.z).t())
+          .to(sync::internal::wide(inputs.z.scalar_type()))
+          .mul(inputs.scale);
+  const auto index = labels.options();
+  const at::Tensor own =
+      at::arange(inputs.z.size(0), index)
+          .add(agreement.rows.before(call.rank()))
+          .unsqueeze(1)
+          .eq(at::arange(agreement.rows.total(), index).unsqueeze(0));
+  const at::Tensor alike = labels.unsqueeze(1)
+                               .eq(all(labels).unsqueeze(0))
+                               .logical_and(own.logical_not());
+  const at::Tensor counts = alike.sum(1);
+  const at::Tensor losses =
+      logits.masked_fill(own, -std::numeric_limits<double>::infinity())
+          .logsumexp(1)
+          .sub(logits.mul(alike).sum(1).div(counts.clamp_min(1)))
+          .masked_fill(counts.eq(0), 0);
+  const double rows = sum_over_ranks(call, counts.gt(0).sum().item<double>());
+  const at::Tensor share = losses.sum().mul(mean(call.size(), rows));
+  const double value = sum_over_ranks(call, share.item<double>()) / call.size();
+  return sync::internal::replace_values(
+      share, at::scalar_tensor(value, share.options()));
+}
+
+}  // namespace
+
+bool has_tiles(const AlikeInputs& inputs) {
+  return inputs.implementation == Implementation::kTiled && inputs.z.is_cpu();
+}
+
+at::Tensor alike_loss(const Call& call, const RowAgreement& agreement,
+                      const AlikeInputs& inputs) {
+  if (!has_tiles(inputs)) return gathered_loss(call, agreement, inputs);
+  const auto tiles = std::make_shared<TiledLoss>(call, agreement, inputs);
+  const at::Tensor loss = tiles->forward();
+  if (!agreement.any_graph) return loss;
+  return sync::internal::attach(inputs.z, loss,
+                                [tiles](const at::Tensor& gradient) {
+                                  return tiles->backward(gradient);
+                                });
+}
+
+at::Tensor normalized(const at::Tensor& features) {
+  const at::Tensor wide =
+      features.to(sync::internal::wide(features.scalar_type()));
+  return wide.div(wide.norm(2, {1}, /*keepdim=*/true).clamp_min(1e-12));
+}
+
+}  // namespace tally::losses::internal

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/cloneable.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+
+#include "tally/losses/contrastive/implementation.h"
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// Options for SupConLoss.
+struct SupConLossOptions {
+  /// What products are divided by; above 0. Default: 0.07.
+  TORCH_ARG(double, temperature) = 0.07;
+  /// The loss is multiplied by temperature / base_temperature. Default: 0,
+  /// which is the temperature.
+  TORCH_ARG(double, base_temperature) = 0;
+  /// Default: kTiled.
+  TORCH_ARG(Implementation, implementation) = Implementation::kTiled;
+  /// As ClipLossOptions's, for as many rows as there are views. Default: 0.
+  TORCH_ARG(std::int64_t, logits_budget_bytes) = 0;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+};
+
+/// The supervised contrastive loss, over the rows of all ranks: the mean over
+/// the rows i that have others of their label, P_i, of
+///
+///     -1/|P_i| sum_{p in P_i} log(exp(<z_i, z_p>/t) / sum_{j != i} exp(<z_i,
+///     z_j>/t))
+///
+/// forward() takes this rank's features, [n, D], or [n, V, D] for V views of
+/// each sample, of length 1 and any floating dtype, and integer labels, [n];
+/// without labels each sample is alike only itself. n may differ between ranks
+/// and be 0. Gives a float32 or float64 number, the same on every rank; 0, with
+/// gradients of 0, if no row has others of its label. Rows without others count
+/// as columns, not as rows; the reference implementation lets them lower the
+/// mean. forward() and backward() are collective.
+///
+/// Gradients: averaged over the ranks, parameters' are those of one process
+/// with all rows; a feature's is W times that.
+///
+/// Throws c10::ValueError for arguments, and on the other ranks SyncError
+/// kPeerFailed; kMismatch if ranks differ in D, dtype or options. Khosla et
+/// al., arXiv 2004.11362.
+///
+/// Example:
+///     losses::SupConLoss supcon;
+///     supcon->forward(x, torch::arange(x.size(0)).div(2, "floor")).backward();
+class SupConLossImpl : public torch::nn::Cloneable<SupConLossImpl> {
+ public:
+  explicit SupConLossImpl(SupConLossOptions options = SupConLossOptions());
+
+  at::Tensor forward(const at::Tensor& features,
+                     const at::Tensor& labels = {}) const;
+
+  const SupConLossOptions& options() const { return options_; }
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+
+ private:
+  SupConLossOptions options_;
+};
+
+TORCH_MODULE(SupConLoss);
+
+namespace functional {
+
+/// See SupConLoss.
+at::Tensor sup_con_loss(const at::Tensor& features,
+                        const at::Tensor& labels = {},
+                        const SupConLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses
