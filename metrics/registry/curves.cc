@@ -79,8 +79,7 @@ void add_curves(Registry& r) {
       {"The best recall where precision is high enough.", binary, "[0, 1]",
        "min_precision=0.9"});
   r.add<MulticlassRecallAtFixedPrecision>(
-      {"The best recall where precision is high enough, of each class."
-       "the others.",
+      {"The best recall where precision is high enough, of each class.",
        multiclass, "[0, 1]", "num_classes=5, min_precision=0.9"});
   r.add<MultilabelRecallAtFixedPrecision>(
       {"The best recall where precision is high enough, of each label.",
@@ -89,8 +88,7 @@ void add_curves(Registry& r) {
       {"The best precision where recall is high enough.", binary, "[0, 1]",
        "min_recall=0.9"});
   r.add<MulticlassPrecisionAtFixedRecall>(
-      {"The best precision where recall is high enough, of each class."
-       "the others.",
+      {"The best precision where recall is high enough, of each class.",
        multiclass, "[0, 1]", "num_classes=5, min_recall=0.9"});
   r.add<MultilabelPrecisionAtFixedRecall>(
       {"The best precision where recall is high enough, of each label.",
