@@ -1,0 +1,367 @@
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "tally/metrics/aggregation/aggregation.h"
+#include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/metrics/wrappers/wrappers.h"
+#include "tally/tests/metrics/wrappers/helpers.h"
+#include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/sample_metrics.h"
+#include "tally/tests/testing/thread_ranks.h"
+
+namespace tally {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::kNaN;
+using testing::number;
+using testing::refusal_of;
+using testing::run_thread_ranks;
+using testing::same_bits;
+using testing::SampleMeanSquaredError;
+
+at::Tensor of(double value) { return at::tensor({value}); }
+
+std::vector<std::string> names_of(const Results& results) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : results) names.push_back(name);
+  return names;
+}
+
+MultitaskWrapper two_tasks(const MultitaskWrapperOptions& options = {}) {
+  MetricCollection of_b;
+  of_b.add("mse", MeanSquaredError());
+  of_b.add("rmse", MeanSquaredError(MeanSquaredErrorOptions().squared(false)));
+  of_b.add("best", MinMaxMetric(MeanSquaredError()));
+  MultitaskWrapper tasks(options);
+  tasks.add("a", MeanSquaredError());
+  tasks.add("b", std::move(of_b));
+  return tasks;
+}
+
+void update(MultitaskWrapper& tasks, double a, double b) {
+  tasks.update({{"a", of(a)}, {"b", of(b)}}, {{"a", of(0)}, {"b", of(0)}});
+}
+
+TEST(MultitaskWrapperTest, GivesEachTaskItsInputs) {
+  MultitaskWrapper tasks = two_tasks();
+  update(tasks, 1, 3);
+  const Results batch =
+      tasks.forward({{"a", of(2)}, {"b", of(1)}}, {{"a", of(0)}, {"b", of(0)}});
+  EXPECT_EQ(number(batch["a"]), 4);
+  EXPECT_EQ(number(batch["b.mse"]), 1);
+  const Results results = tasks.compute();
+  EXPECT_THAT(names_of(results),
+              ElementsAre("a", "b.mse", "b.rmse", "b.best.raw", "b.best.min",
+                          "b.best.max"));
+  EXPECT_EQ(number(results["a"]), 2.5);
+  EXPECT_EQ(number(results["b.mse"]), 5);
+  EXPECT_DOUBLE_EQ(number(results["b.rmse"]), std::sqrt(5.0));
+  // mse and rmse share a state: a, b's first, and best's.
+  EXPECT_THAT(names_of(tasks.state()), ::testing::Contains("b.0.sum"));
+  EXPECT_THAT(tasks.tasks(), ElementsAre("a", "b"));
+
+  MultitaskWrapper weighted;
+  weighted.add("mean", MeanSquaredError());
+  const TaskInputs preds = {{"mean", at::tensor({1.0, 3.0})}};
+  const TaskInputs target = {{"mean", at::tensor({0.0, 0.0})}};
+  const TaskInputs weight = {{"mean", at::tensor({3.0, 1.0})}};
+  weighted.update(preds, target, weight);
+  EXPECT_EQ(number(weighted.compute()), 3);
+}
+
+TEST(MultitaskWrapperTest, NamesTasksAsAsked) {
+  MultitaskWrapper tasks =
+      two_tasks(MultitaskWrapperOptions().prefix("val/").postfix("_x"));
+  EXPECT_THAT(
+      names_of(tasks.compute()),
+      ElementsAre("val/a_x", "val/b_x.mse", "val/b_x.rmse", "val/b_x.best.raw",
+                  "val/b_x.best.min", "val/b_x.best.max"));
+  const std::string text = tasks.repr();
+  EXPECT_THAT(text, HasSubstr("MultitaskWrapper(tasks={a: MeanSquaredError("));
+  EXPECT_THAT(text, HasSubstr(", b: {mse: MeanSquaredError("));
+  EXPECT_THAT(text, HasSubstr("best: MinMaxMetric(metric="));
+  EXPECT_THAT(text, HasSubstr("}, prefix=val/, postfix=_x)"));
+}
+
+TEST(MultitaskWrapperTest, IsAMetric) {
+  MultitaskWrapper tasks = two_tasks();
+  update(tasks, 1, 3);
+  EXPECT_TRUE(tasks.is_differentiable());
+  EXPECT_FALSE(tasks.higher_is_better().has_value());
+  const Results before = tasks.compute();
+  const auto copy = tasks.clone();
+  EXPECT_TRUE(same_bits(copy->compute_results(), before));
+  MultitaskWrapper loaded = two_tasks();
+  ASSERT_TRUE(loaded.deserialize(tasks.serialize()).ok());
+  EXPECT_TRUE(same_bits(loaded.compute(), before));
+  loaded.merge_state(tasks);
+  EXPECT_EQ(loaded.update_count(), 2);
+  EXPECT_TRUE(same_bits(loaded.compute(), before));
+  loaded.reset();
+  update(loaded, 1, 1);
+  EXPECT_EQ(number(loaded.compute()["b.best.max"]), 9);
+  EXPECT_EQ(number(loaded.compute()["b.best.min"]), 1);
+  loaded.set_metric_options(MetricOptions().compute_with_cache(false));
+  EXPECT_FALSE(loaded.clone()->metric_options().compute_with_cache());
+  loaded.set_dtype(at::kFloat);
+  EXPECT_EQ(loaded.compute()["a"].scalar_type(), at::kFloat);
+
+  MultitaskWrapper other;
+  other.add("a", MeanSquaredError());
+  EXPECT_EQ(other.deserialize(tasks.serialize()).code(),
+            absl::StatusCode::kFailedPrecondition);
+  other.add("c", BootStrapper(MeanSquaredError()));
+  EXPECT_FALSE(other.is_differentiable());
+}
+
+TEST(MultitaskWrapperTest, HasGradients) {
+  MultitaskWrapper tasks;
+  tasks.add("a", MeanSquaredError());
+  const at::Tensor preds = of(3).set_requires_grad(true);
+  tasks.forward({{"a", preds}}, {{"a", of(1)}})["a"].backward();
+  EXPECT_EQ(number(preds.grad()), 4);
+}
+
+TEST(MultitaskWrapperTest, SyncsInOneCollective) {
+  for (const int ranks : {1, 2, 3, 5}) {
+    run_thread_ranks(ranks, [&](const auto& communicator) {
+      const int rank = communicator->rank();
+      MultitaskWrapper tasks = two_tasks();
+      if (rank == 0 || rank + 1 < ranks) update(tasks, rank, 2 * rank);
+      const Results results = tasks.compute();
+      EXPECT_EQ(communicator->collectives(), ranks > 1 ? 1 : 0);
+      double sum = 0;
+      const int seen = std::max(ranks - 1, 1);
+      for (int r = 0; r < seen; ++r) sum += r * r;
+      EXPECT_DOUBLE_EQ(number(results["a"]), sum / seen);
+      EXPECT_DOUBLE_EQ(number(results["b.best.max"]), 4 * sum / seen);
+    });
+  }
+}
+
+TEST(MultitaskWrapperTest, RefusesOtherTasksAndInputs) {
+  MultitaskWrapper tasks = two_tasks();
+  const TaskInputs both = {{"a", of(1)}, {"b", of(1)}};
+  const TaskInputs one = {{"a", of(1)}};
+  const TaskInputs wrong = {{"a", of(1)}, {"c", of(1)}};
+  EXPECT_THAT(refusal_of([&] { tasks.update(one, both); }),
+              HasSubstr("MultitaskWrapper: expected preds of the tasks a, b, "
+                        "got a"));
+  EXPECT_THAT(refusal_of([&] { tasks.update(both, wrong); }),
+              HasSubstr("expected target of the tasks a, b, got a, c"));
+  EXPECT_THAT(refusal_of([&] { tasks.update(both, both, TaskInputs()); }),
+              HasSubstr("expected input 2 of the tasks a, b, got none"));
+  EXPECT_THAT(refusal_of([&] { tasks.update(of(1), of(1)); }),
+              HasSubstr("MultitaskWrapper: expected input 0 to be a std::map"));
+  EXPECT_THAT(refusal_of([&] {
+                tasks.update({{"a", of(1)}, {"b", at::ones({2})}}, both);
+              }),
+              HasSubstr("MeanSquaredError"));
+  EXPECT_EQ(tasks.status(), MetricState::kEmpty);
+  MultitaskWrapper none;
+  EXPECT_THAT(refusal_of([&] { none.update(both, both); }),
+              HasSubstr("expected a task before the first update"));
+}
+
+TEST(MultitaskWrapperTest, RefusesTasksThatDoNotFit) {
+  MultitaskWrapper tasks = two_tasks();
+  const auto refusal = [&](const std::string& name, OwnedMetric metric) {
+    return refusal_of([&] { tasks.add(name, std::move(metric)); });
+  };
+  EXPECT_THAT(refusal("a", MeanMetric()),
+              HasSubstr("expected one task of each name, got 'a' twice"));
+  EXPECT_THAT(refusal("", MeanMetric()),
+              HasSubstr("expected a name for a task, got an empty one"));
+  EXPECT_THAT(
+      refusal("c", MeanMetric({}, MetricOptions().sync_on_compute(false))),
+      HasSubstr("without options about syncing"));
+  update(tasks, 1, 1);
+  EXPECT_THAT(refusal("c", MeanMetric()),
+              HasSubstr("to be added before the first update, got 'c'"));
+  EXPECT_THAT(tasks.tasks(), ElementsAre("a", "b"));
+}
+
+TEST(MetricTrackerTest, KeepsEveryStep) {
+  MetricTracker tracker(MeanSquaredError{});
+  for (const double error : {3.0, 1.0, 2.0}) {
+    tracker.increment();
+    tracker.update(of(error), of(0));
+    EXPECT_EQ(number(tracker.forward(of(error), of(0))), error * error);
+    EXPECT_EQ(number(tracker.compute()["MeanSquaredError"]), error * error);
+  }
+  EXPECT_EQ(tracker.n_steps(), 3);
+  EXPECT_TRUE(
+      same_bits(tracker.compute_all().value(), at::tensor({9.0, 1.0, 4.0})));
+  const auto best = tracker.best_metric();
+  EXPECT_EQ(best.value, 1);
+  EXPECT_EQ(best.step, 1);
+  tracker.reset();
+  EXPECT_TRUE(std::isnan(number(tracker.compute())));
+  EXPECT_EQ(tracker.best_metric().step, 1);
+  EXPECT_THAT(tracker.repr(), HasSubstr("MetricTracker(MetricCollection("));
+  EXPECT_THAT(tracker.repr(), HasSubstr("steps=3)"));
+  tracker.reset_all();
+  EXPECT_EQ(tracker.n_steps(), 0);
+}
+
+MetricTracker three_steps() {
+  MetricCollection metrics;
+  metrics.prefix("val/");
+  metrics.add("mean", MeanMetric());
+  metrics.add("sum", SumMetric());
+  metrics.add("range", MinMaxMetric(MeanMetric()));
+  MetricTracker tracker(std::move(metrics), {{"mean", false}, {"range", true}});
+  for (const double value : {2.0, kNaN, 7.0, 7.0, 2.0}) {
+    tracker.increment();
+    if (!std::isnan(value)) tracker.update(at::tensor({value, value + 1}));
+  }
+  return tracker;
+}
+
+TEST(MetricTrackerTest, FindsTheBestStepOfEachResult) {
+  MetricTracker tracker = three_steps();
+  EXPECT_EQ(tracker.best_metric("val/mean").step, 0);
+  EXPECT_EQ(tracker.best_metric("val/mean").value, 2.5);
+  EXPECT_EQ(tracker.best_metric("val/range.raw").step, 2);
+  EXPECT_THAT(refusal_of([&] { tracker.best_metric("val/sum"); }),
+              HasSubstr("MetricTracker: expected maximize to be given for "
+                        "SumMetric("));
+  EXPECT_THAT(refusal_of([&] { tracker.best_metric("mean"); }),
+              HasSubstr("there is no result 'mean'; there are: val/mean"));
+  EXPECT_THAT(refusal_of([&] { tracker.best_metric(); }),
+              HasSubstr("expected one result, got 5"));
+  EXPECT_THAT(refusal_of([&] { tracker.compute_all(); }), HasSubstr("nothing"));
+
+  MetricTracker largest(MeanMetric(), true);
+  for (const double value : {kNaN, 3.0, 3.0}) {
+    largest.increment();
+    largest.update(value);
+  }
+  EXPECT_EQ(largest.best_metric().step, 1);
+  MetricTracker none(MeanMetric(), true);
+  none.increment();
+  EXPECT_TRUE(std::isnan(none.best_metric().value));
+}
+
+TEST(MetricTrackerTest, RefusesCallsBeforeTheFirstStep) {
+  MetricTracker tracker(MeanMetric(), true);
+  const auto refused = [](const char* verb) {
+    return HasSubstr(
+        std::string("MetricTracker: expected increment() before ") + verb +
+        "()");
+  };
+  EXPECT_THAT(refusal_of([&] { tracker.update(1); }), refused("update"));
+  EXPECT_THAT(refusal_of([&] { tracker.forward(1); }), refused("forward"));
+  EXPECT_THAT(refusal_of([&] { tracker.compute(); }), refused("compute"));
+  EXPECT_THAT(refusal_of([&] { tracker.reset(); }), refused("reset"));
+  EXPECT_THAT(refusal_of([&] { tracker.compute_all(); }),
+              refused("compute_all"));
+  EXPECT_THAT(refusal_of([&] { tracker.best_metric(); }),
+              refused("compute_all"));
+}
+
+TEST(MetricTrackerTest, RefusesWhatItCannotTrack) {
+  MetricCollection used;
+  used.add("mean", MeanMetric());
+  EXPECT_THAT(refusal_of([&] {
+                MetricTracker tracker(used.clone(), {{"median", true}});
+              }),
+              HasSubstr("expected maximize for members of the collection, got "
+                        "'median'"));
+  used.update(1);
+  EXPECT_THAT(refusal_of([&] { MetricTracker tracker(std::move(used)); }),
+              HasSubstr("expected a collection that has accumulated nothing, "
+                        "got one with 1 updates"));
+  MetricTracker rows{CatMetric()};
+  rows.increment();
+  rows.update(1);
+  EXPECT_THAT(refusal_of([&] { rows.best_metric(); }),
+              HasSubstr("expected 'CatMetric' to be one number of each step, "
+                        "got sizes [1]"));
+  rows.increment();
+  rows.update(at::ones({3}));
+  EXPECT_THAT(refusal_of([&] { rows.compute_all(); }),
+              HasSubstr("MetricTracker: expected results of the same sizes of "
+                        "every step, got [1] and [3]"));
+}
+
+TEST(MetricTrackerTest, SyncsAllStepsAtOnce) {
+  for (const int ranks : {1, 2, 3, 5}) {
+    run_thread_ranks(ranks, [&](const auto& communicator) {
+      const int rank = communicator->rank();
+      MetricTracker tracker(SampleMeanSquaredError{});
+      for (int step = 0; step < 3; ++step) {
+        tracker.increment();
+        // Rank 0 is idle in the last step, if there are others.
+        if (ranks > 1 && rank == 0 && step == 2) continue;
+        tracker.update(of(rank + step), of(0));
+      }
+      const at::Tensor all = tracker.compute_all().value();
+      EXPECT_EQ(communicator->collectives(), ranks > 1 ? 1 : 0);
+      for (int step = 0; step < 3; ++step) {
+        const int first = ranks > 1 && step == 2 ? 1 : 0;
+        double sum = 0;
+        for (int r = first; r < ranks; ++r) sum += (r + step) * (r + step);
+        EXPECT_DOUBLE_EQ(number(all[step]), sum / (ranks - first));
+      }
+      EXPECT_EQ(tracker.best_metric().step, 0);
+      EXPECT_TRUE(same_bits(tracker.compute().value(), all[2]));
+    });
+  }
+  run_thread_ranks(2, [](const auto& communicator) {
+    MetricTracker tracker(
+        MeanMetric({}, MetricOptions().sync_on_compute(false)), true);
+    tracker.increment();
+    tracker.update(1.0 * communicator->rank());
+    EXPECT_EQ(tracker.best_metric().value, communicator->rank());
+    EXPECT_EQ(communicator->collectives(), 0);
+  });
+}
+
+TEST(MetricTrackerTest, IsSavedAndCopied) {
+  MetricTracker tracker = three_steps();
+  const std::string bytes = tracker.serialize();
+  MetricTracker loaded = three_steps();
+  loaded.reset_all();
+  ASSERT_TRUE(loaded.deserialize(bytes).ok());
+  EXPECT_EQ(loaded.serialize(), bytes);
+  EXPECT_TRUE(same_bits(loaded.compute_all(), tracker.compute_all()));
+  MetricTracker copy = tracker.clone();
+  copy.increment();
+  copy.update(1);
+  EXPECT_EQ(copy.n_steps(), 6);
+  EXPECT_EQ(tracker.serialize(), bytes);
+
+  for (std::size_t cut = 0; cut < bytes.size(); cut += 7) {
+    EXPECT_FALSE(loaded.deserialize(bytes.substr(0, cut)).ok()) << cut;
+  }
+  EXPECT_EQ(loaded.deserialize(bytes + "x").code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(loaded.deserialize(MeanMetric().serialize()).code(),
+            absl::StatusCode::kDataLoss);
+  MetricTracker other(MeanMetric(), true);
+  EXPECT_EQ(other.deserialize(bytes).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(other.n_steps(), 0);
+  EXPECT_EQ(loaded.serialize(), bytes);
+
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string path =
+      std::string(folder ? folder : "/tmp") + "/tracker.tally";
+  ASSERT_TRUE(tracker.save(path).ok());
+  loaded.reset_all();
+  ASSERT_TRUE(loaded.load(path).ok());
+  EXPECT_EQ(loaded.serialize(), bytes);
+  EXPECT_EQ(std::remove(path.c_str()), 0);
+  EXPECT_EQ(loaded.load(path).code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace tally
