@@ -12,8 +12,10 @@ namespace tally {
 /// States side by side as one: what metrics made of metrics accumulate.
 ///
 /// Example:
-///     StateParts both({{"mean", mean.make_state()}, {"max",
-///     max.make_state()}}); mean.observe_into(both.parts()[0], inputs);
+///     StateParts both({{"left", metric.make_state()},
+///                      {"right", metric.make_state()}});
+///     metric.observe_into(both.parts()[0],
+///                         {InputRef::of(preds), InputRef::of(target)});
 class StateParts {
  public:
   StateParts() = default;

@@ -19,7 +19,7 @@ namespace tally::sync {
 ///
 /// Example:
 ///     auto ranks = sync::init_from_env();
-///     train(*ranks);
+///     sync::average_gradients(model->parameters());
 ///     std::cout << ranks->account();
 class CommunicationAccount {
  public:
@@ -52,7 +52,7 @@ std::ostream& operator<<(std::ostream& stream,
 ///
 /// Example:
 ///     const sync::AskedBy asked("validation");
-///     metrics.compute();
+///     metric.compute();
 class AskedBy {
  public:
   explicit AskedBy(const std::string& name);
