@@ -12,10 +12,10 @@
 
 #include "tally/losses/metric_loss.h"
 #include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/confusion_matrix.h"
 #include "tally/metrics/classification/f_score.h"
-#include "tally/metrics/classification/auroc.h"
-#include "tally/metrics/classification/multiclass_log_loss.h"
+#include "tally/metrics/classification/log_loss.h"
 #include "tally/metrics/classification/precision.h"
 #include "tally/metrics/classification/recall.h"
 #include "tally/metrics/collection.h"

@@ -132,6 +132,14 @@ CountsRow CountRows::read_row(std::int64_t row,
   return result;
 }
 
+bool CountRows::has_nans() const {
+  std::vector<ClassCounts> row(classes_);
+  for (std::int64_t i = 0; i < rows_; ++i) {
+    if (read_row(i, row).sum().nans > 0) return true;
+  }
+  return false;
+}
+
 at::Tensor CountRows::values(
     at::IntArrayRef sizes,
     c10::function_ref<void(const CountsRow&, double*)> fill) const {

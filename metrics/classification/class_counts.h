@@ -90,6 +90,8 @@ class CountRows {
 
   std::int64_t classes() const { return classes_; }
   bool is_weighted() const { return sums_ != nullptr; }
+  /// Whether a NaN was counted anywhere.
+  bool has_nans() const;
 
   /// float64 [rows (samplewise), sizes...], each row filled by `fill`.
   at::Tensor values(

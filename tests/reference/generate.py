@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from generators import (aggregation, auroc, confusion_matrix, counts, curves,
-                        log_loss, ranking, regression, stat_scores)
+                        log_loss, matches, probabilistic, ranking, regression,
+                        stat_scores)
 from generators.fixture import to_text
 
 DATA = Path(__file__).resolve().parent / "data"
 MODULES = (aggregation, auroc, confusion_matrix, counts, curves, log_loss,
-           ranking, regression, stat_scores)
+           matches, probabilistic, ranking, regression, stat_scores)
 # The last digits of exp and log differ between platforms.
 RELATIVE_TOLERANCE = 1e-12
 

@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/multiclass_log_loss.h"
+#include "tally/metrics/classification/log_loss.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>

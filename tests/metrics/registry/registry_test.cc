@@ -104,10 +104,10 @@ TEST(RegistryTest, OptionsAreSet) {
 TEST(RegistryTest, OptionsAreDescribed) {
   const auto& options = builtin_registry().at("MulticlassAccuracy").options;
   ASSERT_EQ(options.size(), 6u);
-  EXPECT_EQ(options[1].name, "average");
-  EXPECT_EQ(options[1].text, "macro");
-  EXPECT_THAT(options[1].expected, HasSubstr("one of micro, macro, weighted"));
-  EXPECT_EQ(options[4].expected, "none or an integer");
+  EXPECT_EQ(options[4].name, "average");
+  EXPECT_EQ(options[4].text, "macro");
+  EXPECT_THAT(options[4].expected, HasSubstr("one of micro, macro, weighted"));
+  EXPECT_EQ(options[3].expected, "none or an integer");
 }
 
 struct Wrapped {

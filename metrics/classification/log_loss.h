@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/classification/losses.h"
 #include "tally/metrics/classification/score_kind.h"
 #include "tally/metrics/metric_of.h"
 
@@ -35,17 +36,51 @@ struct MulticlassLogLossOptions {
   void validate(const char* metric) const;
 };
 
+/// Options of BinaryLogLoss.
+///
+/// Example:
+///     BinaryLogLoss loss(BinaryLogLossOptions().input(ScoreKind::kLogits));
+struct BinaryLogLossOptions {
+  /// What preds are. Default: probabilities.
+  TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
+  /// The weighted mean over the positions, else the weighted sum.
+  /// Default: true.
+  TORCH_ARG(bool, normalize) = true;
+  /// Positions with this target do not count. It need not be 0 or 1.
+  /// Default: none.
+  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("input", input_);
+    v("normalize", normalize_, OptionRole::kValue);
+    v("ignore_index", ignore_index_);
+  }
+};
+
+/// The sums under BinaryLogLoss.
+class BinaryNegativeLogLikelihood {
+ public:
+  static constexpr const char* kName = "BinaryNegativeLogLikelihood";
+  using Options = BinaryLogLossOptions;
+  using State = internal::WeightedSum;
+
+  BinaryNegativeLogLikelihood(const Options& options,
+                              const MetricOptions& metric_options);
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  internal::BinaryRules rules_;
+};
+
 /// The sums under MulticlassLogLoss.
 class MulticlassNegativeLogLikelihood {
  public:
   static constexpr const char* kName = "MulticlassNegativeLogLikelihood";
   using Options = MulticlassLogLossOptions;
-
-  struct State {
-    Number sum;
-    Number weight;
-    void fields(Fields& f) { f("sum", sum)("weight", weight); }
-  };
+  using State = internal::WeightedSum;
 
   MulticlassNegativeLogLikelihood(const Options& options,
                                   const MetricOptions& metric_options);
@@ -54,20 +89,45 @@ class MulticlassNegativeLogLikelihood {
                 const at::Tensor& weight = {}) const;
 
  private:
-  template <class Score, class Label>
-  State observe_plain(const at::Tensor& preds, const Score* scores,
-                      const Label* labels, const at::Tensor& weight) const;
-  State observe_tensors(const at::Tensor& preds, const at::Tensor& target,
-                        const at::Tensor& weight) const;
-  at::Tensor dropped(const at::Tensor& preds, const at::Tensor& labels,
-                     const at::Tensor& weight) const;
-  at::Tensor losses(const at::Tensor& preds, const at::Tensor& labels) const;
-
-  std::int64_t num_classes_;
+  internal::ClassLossRules rules_;
   ScoreKind input_;
-  std::optional<std::int64_t> ignore_index_;
-  NanPolicy nan_policy_;
-  bool validate_args_;
+};
+
+/// The mean negative log-likelihood of the targets (cross-entropy).
+///
+///     loss_i = -log p_i where the target is 1, else -log (1 - p_i)
+///     LogLoss = sum w_i loss_i / sum w_i
+///
+/// update(preds, target, weight = {}): probabilities of 1 or logits [N, ...],
+/// floating point, 0 and 1 [N, ...] of an integer dtype or bool, weights
+/// [N, ...] (default: 1). Result: 0-dim, in [0, inf), in nats.
+///
+/// Probabilities are clipped to [eps, 1 - eps] with the eps of their dtype.
+/// Logits go through a log-sigmoid and are not clipped.
+///
+/// State: the sums of w_i loss_i and of w_i (kSum). Before any update the mean
+/// is NaN, as when all is ignored; the sum is 0. A NaN in a score or weight
+/// makes the result NaN; with kIgnore that position does not count. A
+/// probability outside [0, 1] is a c10::ValueError, a label but 0 and 1 a
+/// c10::IndexError.
+///
+/// Differentiable in preds and weight; clipped probabilities have no gradient,
+/// so train on logits. Source: log_loss of scikit-learn.
+///
+/// Example:
+///     BinaryLogLoss loss(BinaryLogLossOptions().input(ScoreKind::kLogits));
+///     loss.update(preds, target);
+///     double nats = loss.compute().item<double>();
+class BinaryLogLoss final
+    : public MetricOf<BinaryLogLoss, BinaryNegativeLogLikelihood, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryLogLoss";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
 };
 
 /// The mean negative log-likelihood of the targets (cross-entropy).

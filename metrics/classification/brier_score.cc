@@ -1,0 +1,110 @@
+#include "tally/metrics/classification/brier_score.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tally {
+namespace {
+
+// sum_c (p_c - [c = label])^2.
+template <class Probability>
+double squares(std::int64_t classes, std::int64_t label,
+               const Probability& probability) {
+  double sum = 0;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    const double error = probability(c) - (c == label ? 1 : 0);
+    sum += error * error;
+  }
+  return sum;
+}
+
+template <class Score>
+double logit_squares(const Score* logits, std::int64_t stride,
+                     std::int64_t classes, std::int64_t label) {
+  double max = logits[0];
+  for (std::int64_t c = 1; c < classes; ++c) {
+    max = std::max<double>(max, logits[c * stride]);
+  }
+  double sum = 0;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    sum += std::exp(logits[c * stride] - max);
+  }
+  return squares(classes, label, [=](std::int64_t c) {
+    return std::exp(logits[c * stride] - max) / sum;
+  });
+}
+
+}  // namespace
+
+void MulticlassBrierScoreOptions::validate(const char* metric) const {
+  internal::check_num_classes(metric, num_classes_);
+}
+
+BinarySquaredErrors::BinarySquaredErrors(const Options& options,
+                                         const MetricOptions& metric_options)
+    : rules_{0.5, options.input(), options.ignore_index(),
+             metric_options.nan_policy(), metric_options.validate_args()} {}
+
+BinarySquaredErrors::State BinarySquaredErrors::observe(
+    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& weight) const {
+  const bool logits = rules_.input == ScoreKind::kLogits;
+  return internal::sum_binary_losses(
+      rules_, preds, target, weight,
+      [=](double score, bool is_one) {
+        const double p = logits ? 1 / (1 + std::exp(-score)) : score;
+        const double error = p - (is_one ? 1 : 0);
+        return error * error;
+      },
+      [=](const at::Tensor& scores, const at::Tensor& is_one) {
+        const at::Tensor p = logits ? scores.sigmoid() : scores;
+        return p.sub(is_one.to(at::kDouble)).square();
+      });
+}
+
+MulticlassSquaredErrors::MulticlassSquaredErrors(
+    const Options& options, const MetricOptions& metric_options)
+    : rules_{options.num_classes(), options.ignore_index(),
+             metric_options.nan_policy(), metric_options.validate_args()},
+      input_(options.input()) {}
+
+MulticlassSquaredErrors::State MulticlassSquaredErrors::observe(
+    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& weight) const {
+  const bool logits = input_ == ScoreKind::kLogits;
+  return internal::sum_class_losses(
+      rules_, preds, target, weight,
+      [&](const auto* own, std::int64_t stride, std::int64_t label,
+          std::int64_t index) {
+        if (logits) {
+          return logit_squares(own, stride, rules_.num_classes, label);
+        }
+        return squares(rules_.num_classes, label, [&](std::int64_t c) {
+          const double p = own[c * stride];
+          if (rules_.validate_args && (p < 0 || p > 1)) {
+            internal::refuse_probability(p, index);
+          }
+          return p;
+        });
+      },
+      [&](const at::Tensor& scores, const at::Tensor& labels) {
+        if (!logits && rules_.validate_args) {
+          internal::check_class_probabilities(scores);
+        }
+        const at::Tensor p =
+            logits ? scores.softmax(1, at::kDouble) : scores.to(at::kDouble);
+        const at::Tensor own = p.gather(1, labels.unsqueeze(1)).squeeze(1);
+        return p.square().sum(1).sub(own.mul(2)).add(1);
+      });
+}
+
+at::Tensor BinaryBrierScore::evaluate(const State& state) const {
+  return state.sum / state.weight;
+}
+
+at::Tensor MulticlassBrierScore::evaluate(const State& state) const {
+  const Number mean = state.sum / state.weight;
+  return options().scale_by_half() ? mean / Number(2) : mean;
+}
+
+}  // namespace tally

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "tally/metrics/classification/losses.h"
+#include "tally/metrics/classification/score_kind.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Options of BinaryBrierScore.
+struct BinaryBrierScoreOptions {
+  /// What preds are. Default: probabilities.
+  TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
+  /// Positions with this target do not count. It need not be 0 or 1.
+  /// Default: none.
+  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("input", input_);
+    v("ignore_index", ignore_index_);
+  }
+};
+
+/// Options of MulticlassBrierScore.
+struct MulticlassBrierScoreOptions {
+  /// The number of classes, at least 2.
+  MulticlassBrierScoreOptions(std::int64_t num_classes = 0)
+      : num_classes_(num_classes) {}
+
+  /// Targets are 0 to num_classes - 1.
+  TORCH_ARG(std::int64_t, num_classes);
+  /// What preds are. Default: probabilities.
+  TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
+  /// Half of it: for 2 classes what BinaryBrierScore is. Default: false.
+  TORCH_ARG(bool, scale_by_half) = false;
+  /// Positions with this target do not count. It need not be a class.
+  /// Default: none.
+  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_classes", num_classes_);
+    v("input", input_);
+    v("scale_by_half", scale_by_half_, OptionRole::kValue);
+    v("ignore_index", ignore_index_);
+  }
+  void validate(const char* metric) const;
+};
+
+/// The sums under BinaryBrierScore.
+class BinarySquaredErrors {
+ public:
+  static constexpr const char* kName = "BinarySquaredErrors";
+  using Options = BinaryBrierScoreOptions;
+  using State = internal::WeightedSum;
+
+  BinarySquaredErrors(const Options& options,
+                      const MetricOptions& metric_options);
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  internal::BinaryRules rules_;
+};
+
+/// The sums under MulticlassBrierScore.
+class MulticlassSquaredErrors {
+ public:
+  static constexpr const char* kName = "MulticlassSquaredErrors";
+  using Options = MulticlassBrierScoreOptions;
+  using State = internal::WeightedSum;
+
+  MulticlassSquaredErrors(const Options& options,
+                          const MetricOptions& metric_options);
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  internal::ClassLossRules rules_;
+  ScoreKind input_;
+};
+
+/// The mean squared error of probabilities.
+///
+///     sum w_i (p_i - target_i)^2 / sum w_i
+///
+/// update(preds, target, weight = {}): probabilities of 1 or logits [N, ...],
+/// floating point, 0 and 1 [N, ...] of an integer dtype or bool, weights
+/// [N, ...] (default: 1). Result: 0-dim float64, in [0, 1].
+///
+/// State: the sums of w_i times the squares and of w_i (kSum). Nothing counted
+/// gives NaN. A NaN in a score or weight makes the result NaN; with kIgnore
+/// that position does not count. A probability outside [0, 1] is a
+/// c10::ValueError (under validate_args), a label but 0 and 1 a
+/// c10::IndexError.
+///
+/// Differentiable in preds and weight. Source: brier_score_loss of
+/// scikit-learn.
+///
+/// Example:
+///     BinaryBrierScore score;
+///     score.update(preds, target);
+///     at::Tensor value = score.compute();
+class BinaryBrierScore final
+    : public MetricOf<BinaryBrierScore, BinarySquaredErrors, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryBrierScore";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The mean squared distance of probabilities from the targets' classes.
+///
+///     sum_i w_i sum_c (p_ic - [target_i = c])^2 / sum w_i
+///
+/// update(preds, target, weight = {}): probabilities or logits [N, C, ...],
+/// floating point, classes [N, ...] of an integer dtype, weights [N, ...]
+/// (default: 1). Result: 0-dim float64, in [0, 2]; in [0, 1] scaled by half.
+///
+/// State: the sums of w_i times the squares and of w_i (kSum). Nothing counted
+/// gives NaN. A NaN among a position's scores or in its weight makes the result
+/// NaN; with kIgnore that position does not count. A probability outside [0, 1]
+/// is a c10::ValueError (under validate_args), a target that is no class a
+/// c10::IndexError.
+///
+/// Differentiable in preds and weight. Source: brier_score_loss of
+/// scikit-learn.
+///
+/// Example:
+///     MulticlassBrierScore score(10);
+///     score.update(preds, target);
+///     at::Tensor value = score.compute();
+class MulticlassBrierScore final
+    : public MetricOf<MulticlassBrierScore, MulticlassSquaredErrors,
+                      at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MulticlassBrierScore";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

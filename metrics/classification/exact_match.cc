@@ -1,0 +1,219 @@
+#include "tally/metrics/classification/exact_match.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/ops/full.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tally/metrics/classification/binary_counts.h"
+#include "tally/metrics/classification/classification_checks.h"
+
+namespace tally {
+namespace internal {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+at::Tensor no_bits(at::IntArrayRef sizes) {
+  at::Tensor bits(at::detail::empty_cpu(sizes, at::kByte));
+  std::fill_n(bits.mutable_data_ptr<std::uint8_t>(), bits.numel(),
+              std::uint8_t{0});
+  return bits;
+}
+
+at::Tensor bits_of(const at::Tensor& seen, const at::Tensor& wrong,
+                   const at::Tensor& nan) {
+  const auto bit = [](const at::Tensor& mask, MatchBits value) {
+    return mask.to(at::kByte).mul(static_cast<std::int64_t>(value));
+  };
+  return bit(seen, kSeen).add(bit(wrong, kWrong)).add(bit(nan, kNan));
+}
+
+// NaN weights are checked, and NaN leaves under kIgnore.
+at::Tensor match_weight(const at::Tensor& weight, const at::Tensor& target,
+                        at::IntArrayRef sizes, NanPolicy nan_policy) {
+  const at::Tensor weights = checked_weight(weight, target, sizes);
+  if (nan_policy == NanPolicy::kPropagate) return weights;
+  const at::Tensor nan = weights.isnan();
+  if (nan_policy == NanPolicy::kError) {
+    if (const auto index = first_true(nan)) refuse_nan("weight", *index);
+  }
+  return weights.masked_fill(nan, 0);
+}
+
+}  // namespace
+
+Matches sum_matches(const at::Tensor& bits, const at::Tensor& weight,
+                    bool samplewise) {
+  const auto mask = [&](std::int64_t bit) {
+    return bits.bitwise_and(bit).ne(0);
+  };
+  Matches state;
+  if (!bits.is_cpu()) {
+    const at::Tensor counted = mask(kSeen).to(at::kDouble);
+    const at::Tensor right =
+        counted.masked_fill(mask(kWrong), 0).masked_fill(mask(kNan), kNaN);
+    if (samplewise) {
+      state.samples = Rows(right.sum(1).div(counted.sum(1)));
+      return state;
+    }
+    const auto sum = [&](const at::Tensor& values) {
+      return Number(weight.defined() ? values.mul(weight).sum() : values.sum());
+    };
+    state.matches = sum(right);
+    state.total = sum(counted);
+    return state;
+  }
+  const std::int64_t samples = bits.size(0);
+  const std::int64_t parts = bits.size(1);
+  const auto* const data = bits.const_data_ptr<std::uint8_t>();
+  const double* const weights =
+      weight.defined() ? weight.const_data_ptr<double>() : nullptr;
+  at::Tensor values;
+  if (samplewise) values = at::full({samples}, kNaN, at::kDouble);
+  double matches = 0;
+  double total = 0;
+  for (std::int64_t n = 0; n < samples; ++n) {
+    if (samplewise) matches = total = 0;
+    for (std::int64_t i = n * parts; i < (n + 1) * parts; ++i) {
+      if (!(data[i] & kSeen)) continue;
+      const double own = weights ? weights[i] : 1;
+      total += own;
+      if (data[i] & kNan) matches = kNaN;
+      if (!(data[i] & kWrong)) matches += own;
+    }
+    if (samplewise) values.mutable_data_ptr<double>()[n] = matches / total;
+  }
+  if (samplewise) {
+    state.samples = Rows(values);
+  } else {
+    state.matches = matches;
+    state.total = total;
+  }
+  return state;
+}
+
+at::Tensor match_bits(const MulticlassBatch& batch) {
+  at::Tensor bits = no_bits({batch.samples(), 1});
+  auto* const data = bits.mutable_data_ptr<std::uint8_t>();
+  for_each_prediction(batch, [=](std::int64_t, std::int64_t sample,
+                                 std::int64_t predicted, std::int64_t target) {
+    data[sample] |= kSeen | (predicted == kNanClass ? kNan
+                             : predicted != target  ? kWrong
+                                                    : 0);
+  });
+  return bits;
+}
+
+at::Tensor match_bits_by_tensors(const MulticlassBatch& batch) {
+  const PredictionTensors labels = prediction_tensors(batch);
+  const at::Tensor seen = labels.target.ne(batch.rules().num_classes);
+  const at::Tensor nan = labels.predicted.eq(kNanClass);
+  const at::Tensor wrong =
+      labels.predicted.ne(labels.target).logical_and(nan.logical_not());
+  const auto any = [](const at::Tensor& mask) {
+    return mask.any(1, /*keepdim=*/true);
+  };
+  return bits_of(any(seen), any(wrong), any(nan));
+}
+
+at::Tensor match_bits(const BinaryBatch& batch) {
+  const std::int64_t positions = batch.positions();
+  const std::int64_t row = batch.labels() * positions;
+  at::Tensor bits = no_bits({batch.samples(), positions});
+  auto* const data = bits.mutable_data_ptr<std::uint8_t>();
+  for_each_element(batch, [=](std::int64_t index, int predicted, int target) {
+    data[index / row * positions + index % positions] |=
+        kSeen | (predicted == kNanElement ? kNan
+                 : predicted != target    ? kWrong
+                                          : 0);
+  });
+  return bits;
+}
+
+at::Tensor match_bits_by_tensors(const BinaryBatch& batch) {
+  const ElementTensors elements = element_tensors(batch);
+  const auto any = [&](const at::Tensor& mask) {
+    return mask.reshape({batch.samples(), batch.labels(), batch.positions()})
+        .any(1);
+  };
+  const at::Tensor wrong = elements.predicted.ne(elements.target)
+                               .logical_and(elements.kept)
+                               .logical_and(elements.nan.logical_not());
+  return bits_of(any(elements.kept), any(wrong), any(elements.nan));
+}
+
+namespace {
+
+at::Tensor value_of(const Matches& state, bool samplewise) {
+  if (!samplewise) return state.matches / state.total;
+  return state.samples.defined() ? state.samples.tensor().clone()
+                                 : at::full({0}, kNaN, at::kDouble);
+}
+
+}  // namespace
+}  // namespace internal
+
+MulticlassMatches::MulticlassMatches(const Options& options,
+                                     const MetricOptions& metric_options)
+    : rules_{options.num_classes(), options.top_k(), options.ignore_index(),
+             metric_options.nan_policy(), metric_options.validate_args()},
+      samplewise_(options.multidim_average() == MultidimAverage::kSamplewise) {}
+
+MulticlassMatches::State MulticlassMatches::observe(
+    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& weight) const {
+  const internal::MulticlassBatch batch(rules_, preds, target);
+  if (samplewise_ && weight.defined()) {
+    internal::refuse_weight("multidim_average samplewise");
+  }
+  at::Tensor weights;
+  if (weight.defined()) {
+    weights = internal::match_weight(weight, batch.target(), {batch.samples()},
+                                     rules_.nan_policy)
+                  .unsqueeze(1);
+  }
+  return internal::sum_matches(batch.target().is_cpu()
+                                   ? internal::match_bits(batch)
+                                   : internal::match_bits_by_tensors(batch),
+                               weights, samplewise_);
+}
+
+MultilabelMatches::MultilabelMatches(const Options& options,
+                                     const MetricOptions& metric_options)
+    : num_labels_(options.num_labels()),
+      rules_{options.threshold(), options.input(), options.ignore_index(),
+             metric_options.nan_policy(), metric_options.validate_args()},
+      samplewise_(options.multidim_average() == MultidimAverage::kSamplewise) {}
+
+MultilabelMatches::State MultilabelMatches::observe(
+    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& weight) const {
+  const internal::MultilabelBatch batch(rules_, num_labels_, preds, target,
+                                        weight);
+  if (samplewise_ && weight.defined()) {
+    internal::refuse_weight("multidim_average samplewise");
+  }
+  at::Tensor weights;
+  if (weight.defined()) {
+    weights = internal::match_weight(batch.weight(), batch.target(),
+                                     batch.weight().sizes(), rules_.nan_policy);
+  }
+  return internal::sum_matches(batch.is_plain()
+                                   ? internal::match_bits(batch)
+                                   : internal::match_bits_by_tensors(batch),
+                               weights, samplewise_);
+}
+
+at::Tensor MulticlassExactMatch::evaluate(const State& state) const {
+  return internal::value_of(
+      state, options().multidim_average() == MultidimAverage::kSamplewise);
+}
+
+at::Tensor MultilabelExactMatch::evaluate(const State& state) const {
+  return internal::value_of(
+      state, options().multidim_average() == MultidimAverage::kSamplewise);
+}
+
+}  // namespace tally

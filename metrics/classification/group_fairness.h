@@ -1,0 +1,211 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "tally/metrics/classification/binary_inputs.h"
+#include "tally/metrics/classification/class_counts.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+namespace internal {
+
+/// c10::ValueError unless there are 2 groups or more.
+void check_num_groups(const char* metric, std::int64_t num_groups);
+
+}  // namespace internal
+
+/// What all metrics over BinaryGroupCounts can be told. Those that agree in it
+/// share one state in a collection.
+template <class Self>
+struct BinaryGroupOptions {
+  /// The number of groups, at least 2.
+  BinaryGroupOptions(std::int64_t num_groups = 0) : num_groups_(num_groups) {}
+
+  /// Groups are 0 to num_groups - 1.
+  TALLY_INHERITED_ARG(Self, std::int64_t, num_groups);
+  /// Scores above it are predicted to be 1; it is rounded to their dtype. Of
+  /// probabilities, in [0, 1]. Default: 0.5.
+  TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
+  /// What floating-point preds are; with logits the threshold stays that of the
+  /// probabilities. Default: probabilities.
+  TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
+  /// Positions with this target do not count. It need not be 0 or 1.
+  /// Default: none.
+  TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
+                      ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_groups", num_groups_);
+    v("threshold", threshold_);
+    v("input", input_);
+    v("ignore_index", ignore_index_);
+  }
+  /// c10::ValueError for values that are not as said above.
+  void validate(const char* metric) const {
+    internal::check_num_groups(metric, num_groups_);
+    internal::check_threshold(metric, threshold_);
+  }
+};
+
+/// Options of BinaryGroupStatRates.
+struct BinaryGroupStatRatesOptions
+    : BinaryGroupOptions<BinaryGroupStatRatesOptions> {
+  using BinaryGroupOptions::BinaryGroupOptions;
+};
+
+/// What BinaryFairness compares between groups.
+enum class FairnessTask {
+  kDemographicParity,  ///< how often 1 is predicted
+  kEqualOpportunity,   ///< how often targets that are 1 are found
+  kAll,                ///< both
+};
+
+template <>
+struct EnumNames<FairnessTask> {
+  static constexpr const char* kNames[] = {"demographic_parity",
+                                           "equal_opportunity", "all"};
+};
+
+/// Options of BinaryFairness.
+///
+/// Example:
+///     BinaryFairness fairness(
+///         BinaryFairnessOptions(2).task(FairnessTask::kEqualOpportunity));
+struct BinaryFairnessOptions : BinaryGroupOptions<BinaryFairnessOptions> {
+  using BinaryGroupOptions::BinaryGroupOptions;
+
+  /// Default: kAll.
+  TALLY_INHERITED_ARG(BinaryFairnessOptions, FairnessTask,
+                      task) = FairnessTask::kAll;
+
+ public:
+  void visit(OptionVisitor& v) {
+    BinaryGroupOptions::visit(v);
+    v("task", task_, OptionRole::kValue);
+  }
+};
+
+/// Counts, for each group, how often 1 was predicted rightly, predicted, and
+/// the target.
+class BinaryGroupCounts {
+ public:
+  static constexpr const char* kName = "BinaryGroupCounts";
+  using Options = BinaryGroupStatRatesOptions;
+
+  struct State {
+    at::Tensor counts;  // int64 [kElementCounts, num_groups]
+    void fields(Fields& f) { f("counts", counts); }
+  };
+
+  template <class AnyOptions>
+  BinaryGroupCounts(const AnyOptions& options,
+                    const MetricOptions& metric_options)
+      : num_groups_(options.num_groups()),
+        rules_{options.threshold(), options.input(), options.ignore_index(),
+               metric_options.nan_policy(), metric_options.validate_args()} {}
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& groups) const;
+
+ private:
+  std::int64_t num_groups_;
+  internal::BinaryRules rules_;
+};
+
+namespace internal {
+
+/// The counts by one loop over memory (REQUIRES: a batch on the CPU), and by
+/// tensor operations on any device. Throws for groups that there are not, on a
+/// GPU only under validate_args; else their positions do not count.
+at::Tensor count_groups(const BinaryBatch& batch, const at::Tensor& groups,
+                        std::int64_t num_groups);
+at::Tensor count_groups_by_tensors(const BinaryBatch& batch,
+                                   const at::Tensor& groups,
+                                   std::int64_t num_groups);
+
+}  // namespace internal
+
+/// The shares of true and false positives and negatives in each group.
+///
+///     tp, fp, tn, fn of the group, each / total of the group
+///
+/// update(preds, target, groups): target [N, ...] holds 0 and 1 in an integer
+/// dtype or bool; preds too, or floating-point scores, of which `input` says
+/// what they are; groups [N, ...] are integers in [0, num_groups).
+///
+/// Result: float64 [num_groups, 4], in [0, 1]; NaN for a group without
+/// positions. State: five counts for each group (kSum), so that a batch, or a
+/// rank, may lack groups. NaN in preds: the group is NaN, kIgnore takes the
+/// position out. Ignored ones may hold any.
+///
+/// Throws c10::IndexError for labels but 0 and 1 and for groups that there are
+/// not (on a GPU only under validate_args; else they do not count),
+/// c10::ValueError for probabilities outside [0, 1], c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable.
+///
+/// Example:
+///     BinaryGroupStatRates rates(2);
+///     rates.update(preds, target, /*groups=*/target);
+///     at::Tensor value = rates.compute();
+class BinaryGroupStatRates final
+    : public MetricOf<BinaryGroupStatRates, BinaryGroupCounts, at::Tensor,
+                      BinaryGroupStatRatesOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryGroupStatRates";
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The ratio of the lowest to the highest rate of the groups, and these two
+/// groups: int64 [2]. Only what the task asks for is there.
+struct Fairness {
+  at::Tensor demographic_parity;
+  at::Tensor demographic_parity_groups;
+  at::Tensor equal_opportunity;
+  at::Tensor equal_opportunity_groups;
+
+  void visit(ResultParts& parts);
+};
+
+/// How alike groups are treated: 1 if all have the same rate.
+///
+///     demographic_parity: min over groups of (tp + fp) / total / max of it
+///     equal_opportunity: min over groups of tp / (tp + fn) / max of it
+///
+/// update(preds, target, groups): target [N, ...] holds 0 and 1 in an integer
+/// dtype or bool; preds too, or floating-point scores, of which `input` says
+/// what they are; groups [N, ...] are integers in [0, num_groups).
+///
+/// Result: ratios, 0-dim float64 in [0, 1], each with the lowest and highest
+/// group, int64 [2]. Groups without positions (without targets that are 1) are
+/// left out; without any the ratio is NaN and the groups are -1. All rates 0
+/// give NaN too. State: five counts for each group (kSum), so that a batch, or
+/// a rank, may lack groups. NaN in preds: ratios are NaN, kIgnore takes the
+/// position out.
+///
+/// Throws as BinaryGroupStatRates. Not differentiable. Source: Hardt, Price and
+/// Srebro, 2016.
+///
+/// Example:
+///     BinaryFairness fairness(2);
+///     fairness.update(preds, target, /*groups=*/target);
+///     double ratio = fairness.compute().equal_opportunity.item<double>();
+class BinaryFairness final : public MetricOf<BinaryFairness, BinaryGroupCounts,
+                                             Fairness, BinaryFairnessOptions> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryFairness";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  Fairness evaluate(const State& state) const;
+};
+
+}  // namespace tally

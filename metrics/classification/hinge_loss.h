@@ -1,0 +1,180 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "tally/metrics/classification/losses.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Options of BinaryHingeLoss.
+struct BinaryHingeLossOptions {
+  /// The mean of squares. Default: false.
+  TORCH_ARG(bool, squared) = false;
+  /// Positions with this target do not count. It need not be 0 or 1.
+  /// Default: none.
+  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("squared", squared_);
+    v("ignore_index", ignore_index_);
+  }
+};
+
+/// What a margin is with several classes.
+enum class HingeMode {
+  kCrammerSinger,  ///< by how much the target's score is above all others
+  kOneVsAll,       ///< each class against the others, a value for each
+};
+
+template <>
+struct EnumNames<HingeMode> {
+  static constexpr const char* kNames[] = {"crammer-singer", "one-vs-all"};
+};
+
+/// Options of MulticlassHingeLoss.
+///
+/// Example:
+///     MulticlassHingeLoss loss(
+///         MulticlassHingeLossOptions(3).mode(HingeMode::kOneVsAll));
+struct MulticlassHingeLossOptions {
+  /// The number of classes, at least 2.
+  MulticlassHingeLossOptions(std::int64_t num_classes = 0)
+      : num_classes_(num_classes) {}
+
+  /// Targets are 0 to num_classes - 1.
+  TORCH_ARG(std::int64_t, num_classes);
+  /// The mean of squares. Default: false.
+  TORCH_ARG(bool, squared) = false;
+  /// Default: kCrammerSinger.
+  TORCH_ARG(HingeMode, mode) = HingeMode::kCrammerSinger;
+  /// Positions with this target do not count. It need not be a class.
+  /// Default: none.
+  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_classes", num_classes_);
+    v("squared", squared_);
+    v("mode", mode_);
+    v("ignore_index", ignore_index_);
+  }
+  void validate(const char* metric) const;
+};
+
+/// The sums under BinaryHingeLoss.
+class BinaryMargins {
+ public:
+  static constexpr const char* kName = "BinaryMargins";
+  using Options = BinaryHingeLossOptions;
+  using State = internal::WeightedSum;
+
+  BinaryMargins(const Options& options, const MetricOptions& metric_options);
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  internal::BinaryRules rules_;
+  bool squared_;
+};
+
+/// The sums under MulticlassHingeLoss.
+class MulticlassMargins {
+ public:
+  static constexpr const char* kName = "MulticlassMargins";
+  using Options = MulticlassHingeLossOptions;
+
+  struct State {
+    at::Tensor sums;  // float64 [num_classes] or, of kCrammerSinger, []
+    Number weight;
+    void fields(Fields& f) { f("sums", sums)("weight", weight); }
+  };
+
+  MulticlassMargins(const Options& options,
+                    const MetricOptions& metric_options);
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  State one_vs_all(const at::Tensor& preds, const at::Tensor& target,
+                   const at::Tensor& weight) const;
+
+  internal::ClassLossRules rules_;
+  bool squared_;
+  HingeMode mode_;
+};
+
+/// The mean hinge loss of decision values.
+///
+///     loss_i = max(0, 1 - y_i preds_i), y_i = 1 where the target is 1, else -1
+///     HingeLoss = sum w_i loss_i / sum w_i, of squares if `squared`
+///
+/// update(preds, target, weight = {}): decision values [N, ...], floating
+/// point, taken as they are, 0 and 1 [N, ...] of an integer dtype or bool,
+/// weights [N, ...] (default: 1). Result: 0-dim float64, in [0, inf).
+///
+/// State: the sums of w_i loss_i and of w_i (kSum). Nothing counted gives NaN.
+/// A NaN in a score or weight makes the result NaN; with kIgnore that position
+/// does not count. Labels but 0 and 1 are a c10::IndexError.
+///
+/// Differentiable in preds and weight. Source: hinge_loss of scikit-learn.
+///
+/// Example:
+///     BinaryHingeLoss loss;
+///     loss.update(preds, target);
+///     at::Tensor value = loss.compute();
+class BinaryHingeLoss final
+    : public MetricOf<BinaryHingeLoss, BinaryMargins, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "BinaryHingeLoss";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The mean hinge loss of decision values for each class.
+///
+///     kCrammerSinger: max(0, 1 - (preds[target] - max of the others))
+///     kOneVsAll: max(0, 1 - y_c preds[c]) of class c, y_c = 1 for the target,
+///         else -1
+/// of squares if `squared`; weighted by w_i.
+///
+/// update(preds, target, weight = {}): decision values [N, C, ...], floating
+/// point, taken as they are, classes [N, ...] of an integer dtype, weights
+/// [N, ...] (default: 1). Result: float64 in [0, inf), of shape [] or, with
+/// kOneVsAll, [C].
+///
+/// State: the sums of w_i times the losses and of w_i (kSum). Nothing counted
+/// gives NaN. A NaN among a position's scores or in its weight makes the result
+/// NaN; with kIgnore that position does not count. A target that is no class is
+/// a c10::IndexError.
+///
+/// Differentiable in preds and weight. Source: hinge_loss of scikit-learn
+/// (Crammer and Singer, 2001).
+///
+/// Example:
+///     MulticlassHingeLoss loss(3);
+///     loss.update(preds, target);
+///     at::Tensor value = loss.compute();
+class MulticlassHingeLoss final
+    : public MetricOf<MulticlassHingeLoss, MulticlassMargins, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MulticlassHingeLoss";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

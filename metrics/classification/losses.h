@@ -1,0 +1,198 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "tally/metrics/classification/binary_inputs.h"
+#include "tally/metrics/classification/classification_checks.h"
+#include "tally/metrics/classification/multiclass_inputs.h"
+#include "tally/metrics/metric_options.h"
+#include "tally/state/fields.h"
+
+/// Weighted sums of a loss of each position, for differentiable metrics: by one
+/// loop over memory, or by tensor operations for gradients and other devices.
+namespace tally::internal {
+
+/// The state of a weighted mean.
+struct WeightedSum {
+  Number sum;
+  Number weight;
+  void fields(Fields& f) { f("sum", sum)("weight", weight); }
+};
+
+/// How the losses of [N, C, ...] scores are summed up.
+struct ClassLossRules {
+  std::int64_t num_classes;
+  std::optional<std::int64_t> ignore_index;
+  NanPolicy nan_policy;
+  bool validate_args;
+};
+
+/// Throws unless weights are real numbers of the target's shape, or undefined.
+void check_loss_weight(const at::Tensor& weight, const at::Tensor& target);
+
+/// c10::ValueError for the first number of a tensor outside [0, 1].
+void check_probabilities(const at::Tensor& tensor);
+
+/// The same for scores [N, C, ...]; the position is that of the target.
+void check_class_probabilities(const at::Tensor& scores);
+
+/// Whether plain loops can be used: nothing has a graph to be recorded.
+bool are_plain(const at::Tensor& preds, const at::Tensor& target,
+               const at::Tensor& weight);
+
+/// The weights of positions in a plain loop, under a NaN policy.
+class LossWeights {
+ public:
+  LossWeights(const at::Tensor& weight, NanPolicy nan_policy)
+      : weights_(weight.defined() ? dense(weight.to(at::kDouble)) : weight),
+        data_(weight.defined() ? weights_.const_data_ptr<double>() : nullptr),
+        nan_policy_(nan_policy) {}
+
+  double operator[](std::int64_t index) const {
+    return data_ ? data_[index] : 1;
+  }
+  /// Whether a position with this loss counts; throws under kError.
+  bool takes(double loss, std::int64_t index) const {
+    return nan_policy_ == NanPolicy::kPropagate ||
+           !(std::isnan(loss) || std::isnan((*this)[index])) ||
+           refuse_or_drop(index);
+  }
+
+ private:
+  bool refuse_or_drop(std::int64_t index) const;
+
+  at::Tensor weights_;
+  const double* data_;
+  NanPolicy nan_policy_;
+};
+
+/// Which of the positions in `kept` count where `nan` says which losses are
+/// NaN (undefined for none). Throws under kError.
+at::Tensor without_nan(NanPolicy nan_policy, const at::Tensor& kept,
+                       const at::Tensor& nan, const at::Tensor& weight);
+/// The weights where a position counts, else 0; float64.
+at::Tensor kept_weights(const at::Tensor& kept, const at::Tensor& weight);
+/// Positions whose target is not to be ignored. Throws for labels that are no
+/// classes, on a GPU only under validate_args.
+at::Tensor kept_labels(const ClassLossRules& rules, const at::Tensor& target);
+
+/// The losses of binary scores: `plain(score, target, index)` of numbers, or
+/// `tensor(preds, target)` of float64 and bool. What does not count is 0 in
+/// preds before, as a NaN there would come back in the gradient. Checks the
+/// inputs; scores have to be probabilities if the rules say so.
+template <class Plain, class TensorLoss>
+WeightedSum sum_binary_losses(const BinaryRules& rules, const at::Tensor& preds,
+                              const at::Tensor& target,
+                              const at::Tensor& weight, const Plain& plain,
+                              const TensorLoss& tensor) {
+  check_binary_scores(preds, target);
+  check_loss_weight(weight, target);
+  // Positions with NaN are dropped here, where their weight is at hand.
+  BinaryRules all = rules;
+  all.nan_policy = NanPolicy::kPropagate;
+  const BinaryBatch batch(all, preds.detach(), target);
+  if (are_plain(preds, target, weight)) {
+    const LossWeights weights(weight, rules.nan_policy);
+    double sum = 0;
+    double total = 0;
+    visit_elements(batch, [&](const auto* scores, const auto* targets) {
+      const std::int64_t size = batch.size();
+      for (std::int64_t i = 0; i < size; ++i) {
+        const auto label = static_cast<std::int64_t>(targets[i]);
+        if (!batch.counts(scores[i], label, i)) continue;
+        const double loss = plain(static_cast<double>(scores[i]), label == 1);
+        if (!weights.takes(loss, i)) continue;
+        sum += weights[i] * loss;
+        total += weights[i];
+      }
+    });
+    return {sum, total};
+  }
+  const ElementTensors elements = element_tensors(batch);
+  at::Tensor kept = elements.kept;
+  const auto losses = [&](const at::Tensor& scores) {
+    return tensor(scores.masked_fill(kept.logical_not(), 0).to(at::kDouble),
+                  elements.target);
+  };
+  if (rules.nan_policy != NanPolicy::kPropagate) {
+    kept = without_nan(rules.nan_policy, kept, losses(preds.detach()).isnan(),
+                       weight);
+  }
+  const at::Tensor weights = kept_weights(kept, weight);
+  return {Number(losses(preds).mul(weights).sum()), Number(weights.sum())};
+}
+
+/// Calls loss(scores, stride, label, index) for the scores (float or double) of
+/// each position [N, C, ...] whose target counts. REQUIRES: checked and plain.
+template <class Loss>
+void for_each_class_loss(const ClassLossRules& rules, const at::Tensor& preds,
+                         const at::Tensor& target, const Loss& loss) {
+  const std::int64_t samples = preds.size(0);
+  const std::int64_t row =
+      rules.num_classes * samples == 0 ? 0 : preds.numel() / samples;
+  const std::int64_t positions = row / rules.num_classes;
+  const auto over = [&](const auto* scores, const auto* labels) {
+    for (std::int64_t i = 0; i < samples * positions; ++i) {
+      const auto label = static_cast<std::int64_t>(labels[i]);
+      if (label == rules.ignore_index) continue;
+      if (label < 0 || label >= rules.num_classes) {
+        refuse_label(label, i, rules.num_classes, rules.ignore_index);
+      }
+      loss(scores + i / positions * row + i % positions, positions, label, i);
+    }
+  };
+  visit_labels(target, [&](const auto* labels) {
+    if (preds.scalar_type() == at::kDouble) {
+      over(preds.const_data_ptr<double>(), labels);
+    } else {
+      const at::Tensor scores = preds.to(at::kFloat);
+      over(scores.const_data_ptr<float>(), labels);
+    }
+  });
+}
+
+/// The losses of scores [N, C, ...]: `plain(scores, stride, label, index)`, or
+/// `tensor(preds, labels)` of preds as they are and int64 [N, ...]. As
+/// sum_binary_losses.
+template <class Plain, class TensorLoss>
+WeightedSum sum_class_losses(const ClassLossRules& rules,
+                             const at::Tensor& preds, const at::Tensor& target,
+                             const at::Tensor& weight, const Plain& plain,
+                             const TensorLoss& tensor) {
+  check_class_scores(preds, target, rules.num_classes);
+  check_loss_weight(weight, target);
+  if (are_plain(preds, target, weight)) {
+    const LossWeights weights(weight, rules.nan_policy);
+    double sum = 0;
+    double total = 0;
+    for_each_class_loss(rules, preds, target,
+                        [&](const auto* scores, std::int64_t stride,
+                            std::int64_t label, std::int64_t index) {
+                          const double loss =
+                              plain(scores, stride, label, index);
+                          if (!weights.takes(loss, index)) return;
+                          sum += weights[index] * loss;
+                          total += weights[index];
+                        });
+    return {sum, total};
+  }
+  at::Tensor kept = kept_labels(rules, target);
+  const auto losses = [&](const at::Tensor& scores) {
+    const at::Tensor drop = kept.logical_not();
+    return tensor(scores.masked_fill(drop.unsqueeze(1), 0),
+                  target.to(at::kLong).masked_fill(drop, 0));
+  };
+  if (rules.nan_policy != NanPolicy::kPropagate) {
+    kept = without_nan(rules.nan_policy, kept, losses(preds.detach()).isnan(),
+                       weight);
+  }
+  const at::Tensor weights = kept_weights(kept, weight);
+  return {Number(losses(preds).mul(weights).sum()), Number(weights.sum())};
+}
+
+}  // namespace tally::internal

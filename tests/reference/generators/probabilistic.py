@@ -1,0 +1,219 @@
+"""Calibration errors, Brier scores, hinge losses and the binary log loss."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import special
+from sklearn import metrics
+
+from .fixture import Case, Fixture, Options
+from .sampling import (ROWS, join, probabilities, rows_of, scores, seeded,
+                       split, targets)
+
+SOURCE = "scikit-learn 1.9.1, NumPy 2.4.6"
+CLASSES = 4
+# Of float64 scores or rows of them, labels, weights (or None) and options.
+Value = Callable[[np.ndarray, np.ndarray, np.ndarray | None, Options],
+                 np.ndarray | float]
+
+
+def fixtures() -> list[Fixture]:
+    """The fixtures of this module."""
+    return [
+        _binary("BinaryCalibrationError", _binary_calibration, [
+            {}, {"norm": "l2"}, {"norm": "max"}, {"n_bins": 4}]),
+        _binary("BinaryBrierScore", _binary_brier, [{}]),
+        _binary("BinaryLogLoss", _binary_log_loss, [
+            {}, {"normalize": False}]),
+        _binary("BinaryHingeLoss", _binary_hinge, [{}, {"squared": True}],
+                decisions=True),
+        _multiclass("MulticlassCalibrationError", _multiclass_calibration, [
+            {}, {"norm": "l2"}, {"norm": "max"}, {"n_bins": 4}]),
+        _multiclass("MulticlassBrierScore", _multiclass_brier, [
+            {}, {"scale_by_half": True}]),
+        _multiclass("MulticlassHingeLoss", _multiclass_hinge, [
+            {}, {"squared": True}, {"mode": "one-vs-all"},
+            {"mode": "one-vs-all", "squared": True}], decisions=True),
+    ]
+
+
+def _weights(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return (rng.integers(1, 9, shape) / 4).astype("float32")
+
+
+def _kept(preds, target, weight, ignored):
+    """Flat, in float64 and without what is ignored."""
+    keep = target != (-9 if ignored is None else ignored)
+    return (preds[keep].astype("float64"), target[keep],
+            None if weight is None else weight[keep].astype("float64"))
+
+
+def _case(name: str, options: Options, arrays: list[np.ndarray],
+          value: Value, multiclass: bool) -> Case:
+    batches = split(*arrays)
+    preds, target, *weight = join(batches)
+    preds = rows_of(preds) if multiclass else preds.reshape(-1)
+    given = _kept(preds, target.reshape(-1),
+                  weight[0].reshape(-1) if weight else None,
+                  options.get("ignore_index"))
+    return Case(name, options, batches, value(*given, options),
+                "as its docstring in generators/probabilistic.py says")
+
+
+def _name(options: Options) -> str:
+    return "_".join(f"{k}_{v}" for k, v in options.items()) or "default"
+
+
+def _binary(metric: str, value: Value, variants: list[Options],
+            decisions: bool = False) -> Fixture:
+    cases = []
+
+    def add(name, shape=(ROWS,), logits=False, ignored=None, weighted=False,
+            dtype="float32", **options):
+        rng = seeded(metric, name)
+        target = rng.integers(0, 2, shape)
+        preds = np.clip(rng.integers(1, 60, shape) + 40 * target, 1, 99) / 100
+        if logits or decisions:
+            preds = np.round(6 * preds - 3.005, 3)
+        if logits:
+            options["input"] = "logits"
+        if ignored is not None:
+            target = np.where(rng.random(shape) < 0.25, ignored, target)
+            options["ignore_index"] = ignored
+        arrays = [preds.astype(dtype), target]
+        if weighted:
+            arrays.append(_weights(rng, shape))
+        cases.append(_case(name, options, arrays, value, False))
+
+    for variant in variants:
+        add(_name(variant), **variant)
+        add(f"weighted_{_name(variant)}", weighted=True, **variant)
+    if not decisions:
+        add("logits", logits=True, dtype="float64")
+    add("ignored", ignored=-1)
+    add("multidim", (ROWS, 2), weighted=True, ignored=3)
+    return Fixture(metric, SOURCE, cases)
+
+
+def _multiclass(metric: str, value: Value, variants: list[Options],
+                decisions: bool = False) -> Fixture:
+    cases = []
+
+    def add(name, shape=(ROWS,), logits=False, ignored=None, weighted=False,
+            dtype="float32", **options):
+        rng = seeded(metric, name)
+        target = targets(rng, shape, list(range(CLASSES)))
+        if logits or decisions:
+            preds = scores(rng, target, CLASSES, dtype)
+        else:
+            preds = probabilities(rng, target, CLASSES, dtype)
+        if logits:
+            options["input"] = "logits"
+        if ignored is not None:
+            target = np.where(rng.random(shape) < 0.25, ignored, target)
+            options["ignore_index"] = ignored
+        arrays = [preds, target]
+        if weighted:
+            arrays.append(_weights(rng, shape))
+        cases.append(_case(name, {"num_classes": CLASSES, **options}, arrays,
+                           value, True))
+
+    for variant in variants:
+        add(_name(variant), **variant)
+    add("weighted", weighted=True, **variants[-1])
+    if not decisions:
+        add("logits", logits=True, dtype="float64")
+    add("ignored", ignored=-1)
+    add("ignored_inside", ignored=2)
+    add("multidim", (ROWS, 2), weighted=True)
+    return Fixture(metric, SOURCE, cases)
+
+
+def _calibration(confidences, hits, weight, options: Options) -> float:
+    """By bins [b, b + 1) / n_bins, the last one with 1."""
+    bins = options.get("n_bins", 15)
+    place = np.minimum((confidences * bins).astype(int), bins - 1)
+    weight = np.ones(len(hits)) if weight is None else weight
+
+    def summed(values):
+        return np.bincount(place, weights=values, minlength=bins)
+    sums = summed(weight)
+    used = sums > 0
+    gaps = np.abs(summed(weight * hits) - summed(weight * confidences))[used] \
+        / sums[used]
+    shares = sums[used] / sums.sum()
+    norm = options.get("norm", "l1")
+    if norm == "max":
+        return gaps.max()
+    if norm == "l2":
+        return np.sqrt(np.sum(shares * gaps ** 2))
+    return np.sum(shares * gaps)
+
+
+def _probability(preds, options: Options, binary: bool):
+    if options.get("input") != "logits":
+        return preds
+    return special.expit(preds) if binary else special.softmax(preds, axis=1)
+
+
+def _binary_calibration(preds, target, weight, options):
+    """The probability of 1 against the targets."""
+    return _calibration(_probability(preds, options, True), target, weight,
+                        options)
+
+
+def _multiclass_calibration(preds, target, weight, options):
+    """The largest probability against whether its class is the target."""
+    p = _probability(preds, options, False)
+    return _calibration(p.max(1), p.argmax(1) == target, weight, options)
+
+
+def _binary_brier(preds, target, weight, options):
+    """sklearn.metrics.brier_score_loss."""
+    return metrics.brier_score_loss(
+        target, _probability(preds, options, True), sample_weight=weight)
+
+
+def _multiclass_brier(preds, target, weight, options):
+    """The mean of the squared distances, as brier_score_loss where rows sum to
+    1 in float64."""
+    p = _probability(preds, options, False)
+    squares = np.sum((p - np.eye(CLASSES)[target]) ** 2, axis=1)
+    value = np.average(squares, weights=weight)
+    exact = p / p.sum(1, keepdims=True)
+    other = metrics.brier_score_loss(target, exact, sample_weight=weight,
+                                     labels=np.arange(CLASSES),
+                                     scale_by_half=False)
+    assert np.isclose(value, other, rtol=1e-5), (value, other)
+    return value / 2 if options.get("scale_by_half") else value
+
+
+def _binary_log_loss(preds, target, weight, options):
+    """sklearn.metrics.log_loss of probabilities clear of 0 and 1."""
+    return metrics.log_loss(
+        target, _probability(preds, options, True), sample_weight=weight,
+        normalize=options.get("normalize", True))
+
+
+def _binary_hinge(preds, target, weight, options):
+    """sklearn.metrics.hinge_loss; squared by the same formula."""
+    losses = np.maximum(0, 1 - (2 * target - 1) * preds)
+    plain = metrics.hinge_loss(target, preds, sample_weight=weight)
+    assert np.isclose(plain, np.average(losses, weights=weight))
+    return np.average(losses ** 2, weights=weight) \
+        if options.get("squared") else plain
+
+
+def _multiclass_hinge(preds, target, weight, options):
+    """sklearn.metrics.hinge_loss; the others by their formulas."""
+    power = 2 if options.get("squared") else 1
+    own = np.eye(CLASSES, dtype=bool)[target]
+    if options.get("mode") == "one-vs-all":
+        losses = np.maximum(0, 1 - np.where(own, preds, -preds)) ** power
+        return np.average(losses, weights=weight, axis=0)
+    others = np.where(own, -np.inf, preds).max(1)
+    losses = np.maximum(0, 1 - (preds[own] - others))
+    plain = metrics.hinge_loss(target, preds, sample_weight=weight,
+                               labels=np.arange(CLASSES))
+    assert np.isclose(plain, np.average(losses, weights=weight))
+    return np.average(losses ** power, weights=weight)
