@@ -62,12 +62,12 @@ TEST(MetricCollectionSyncTest, SyncsLargeStatesInTwoCollectives) {
     MetricCollection metrics;
     metrics.add("mean", MeanMetric());
     metrics.add("all", CatMetric());
-    metrics.update(at::full({1000}, double(communicator->rank()), at::kDouble));
+    metrics.update(at::full({5000}, double(communicator->rank()), at::kDouble));
     const std::int64_t before = communicator->collectives();
     const Results results = metrics.compute();
     EXPECT_EQ(communicator->collectives(), before + 2);
     EXPECT_EQ(results["mean"].template item<double>(), 1);
-    EXPECT_EQ(results["all"].size(0), 3000);
+    EXPECT_EQ(results["all"].size(0), 15000);
   });
 }
 
