@@ -102,6 +102,8 @@ void add_classification() {
   const at::Tensor scores = at::rand({kBatch});
   const at::Tensor labels = at::randint(2, {kBatch}, at::kLong);
   add(
+      "BinaryAccuracy", [] { return tally::BinaryAccuracy(); }, scores, labels);
+  add(
       "MulticlassAccuracy", [] { return tally::MulticlassAccuracy(kClasses); },
       preds, target);
   add(

@@ -6,35 +6,15 @@ from __future__ import annotations
 import argparse
 import collections
 import json
-import os
-import pathlib
 import statistics
 import subprocess
-import sys
-import venv
 
-HERE = pathlib.Path(__file__).resolve().parent
-BINARY = HERE.parents[1] / "bazel-bin/benchmarks/sync_benchmark"
+import environment
+
 SCENARIOS = ("collection", "rows", "batches")
 
 # By scenario and name, one value for each pass.
 Times = dict[tuple[str, str], list[float]]
-
-
-def interpreter() -> str:
-    """A Python that has requirements.txt, installed when they change."""
-    cache = os.environ.get("TALLY_CACHE") or pathlib.Path.home() / ".cache/tally"
-    folder = pathlib.Path(cache) / "peers"
-    python = folder / "bin/python"
-    wanted = (HERE / "requirements.txt").read_text()
-    stamp = folder / "installed.txt"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        print(f"installing requirements.txt into {folder}", file=sys.stderr)
-        venv.create(folder, clear=True, with_pip=True)
-        command = [str(python), "-m", "pip", "install", "-q", "-r"]
-        subprocess.run([*command, HERE / "requirements.txt"], check=True)
-        stamp.write_text(wanted)
-    return str(python)
 
 
 def measure(command: list[str], prefix: str, times: Times) -> None:
@@ -64,20 +44,20 @@ def ratio(times: Times, scenario: str, above: str, below: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", help="has torch and torchmetrics already")
-    parser.add_argument("--binary", default=str(BINARY))
+    parser.add_argument("--binary", default=str(environment.PROGRAMS / "sync_benchmark"))
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4])
     parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=20, help="of the peer")
     parser.add_argument("--own-rounds", type=int, default=400)
     options = parser.parse_args()
-    python = options.python or interpreter()
+    python = options.python or environment.interpreter()
 
     print("| scenario | ranks | TorchMetrics / Tally, p10 | median "
           "| Tally / bare gather, p10 | median |")
     print("|---|---|---|---|---|---|")
     for ranks in options.ranks:
         times: Times = collections.defaultdict(list)
-        peer = [python, str(HERE / "torchmetrics_sync.py"), str(ranks)]
+        peer = [python, str(environment.HERE / "torchmetrics_sync.py"), str(ranks)]
         own = [options.binary, str(ranks), str(options.own_rounds), "--json"]
         for _ in range(options.passes):
             measure(own, "own_", times)
