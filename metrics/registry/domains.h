@@ -9,5 +9,6 @@ void add_aggregation(Registry& r);
 void add_classification(Registry& r);
 void add_curves(Registry& r);
 void add_regression(Registry& r);
+void add_wrappers(Registry& r);
 
 }  // namespace tally::internal

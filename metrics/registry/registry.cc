@@ -92,6 +92,14 @@ void Registry::add(MetricEntry entry) {
                     "' twice");
 }
 
+void Registry::add_wrapper(const char* name, const MetricSummary& summary,
+                           std::vector<OptionInfo> options,
+                           MetricFactory make) {
+  options.insert(options.begin(), {"metric", "", "a metric"});
+  add({name, summary, std::move(options), std::nullopt, std::nullopt,
+       /*is_wrapper=*/true, std::move(make)});
+}
+
 const MetricEntry& Registry::at(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found != entries_.end()) return found->second;
@@ -145,6 +153,7 @@ const Registry& builtin_registry() {
     internal::add_classification(r);
     internal::add_curves(r);
     internal::add_regression(r);
+    internal::add_wrappers(r);
     return r;
   }();
   return registry;

@@ -109,24 +109,18 @@ class Registry {
       return std::make_unique<M>(std::move(options), request.metric_options());
     }));
   }
-  /// Adds one that wraps another, made from M::Options(unique_ptr<Metric>) with
-  /// what the option `metric` describes.
+  /// Adds one around another (see MetricWrapper), M(metric, options), where the
+  /// option `metric` describes that metric.
   template <class M>
   void add_wrapper(const MetricSummary& summary) {
-    add_wrapper<M>(summary, [](MetricRequest& request) {
-      typename M::Options wrapped(request.metric("metric"));
-      auto options = request.rest(std::move(wrapped));
-      return std::make_unique<M>(std::move(options), request.metric_options());
-    });
-  }
-  /// The same with a factory. M::Options() must be able to visit(), for the
-  /// options' names and defaults.
-  template <class M>
-  void add_wrapper(const MetricSummary& summary, MetricFactory make) {
-    MetricEntry added = entry<M>(summary, std::move(make));
-    added.is_differentiable = std::nullopt;
-    added.is_wrapper = true;
-    add(std::move(added));
+    add_wrapper(M::kName, summary, describe_options(typename M::Options()),
+                [](MetricRequest& request) {
+                  auto metric = request.metric("metric");
+                  auto wrapper = std::make_unique<M>(
+                      std::move(metric), request.rest<typename M::Options>());
+                  wrapper->set_metric_options(request.metric_options());
+                  return wrapper;
+                });
   }
   /// Throws c10::ValueError if the name is taken.
   void add(MetricEntry entry);
@@ -158,6 +152,8 @@ class Registry {
             false,
             std::move(make)};
   }
+  void add_wrapper(const char* name, const MetricSummary& summary,
+                   std::vector<OptionInfo> options, MetricFactory make);
   std::unique_ptr<Metric> make(std::string_view text,
                                const MetricOptions& metric_options,
                                int depth) const;

@@ -36,7 +36,7 @@ ComputedExtremes with(const ComputedExtremes& extremes, const at::Tensor& raw) {
 
 }  // namespace
 
-MinMaxMetric::MinMaxMetric(OwnedMetric metric)
+MinMaxMetric::MinMaxMetric(OwnedMetric metric, Options)
     : MetricWrapper(kName, std::move(metric)) {
   set_state(AnyState::of(
       StateParts({{"metric", this->metric().make_state()},

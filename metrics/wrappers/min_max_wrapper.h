@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tally/metrics/options.h"
+#include "tally/metrics/metric_traits.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
 
 namespace tally {
@@ -33,9 +33,10 @@ namespace tally {
 ///     accuracy.reset();  // for the next epoch
 class MinMaxMetric final : public MetricWrapper {
  public:
+  using Options = NoOptions;
   static constexpr const char* kName = "MinMaxMetric";
 
-  explicit MinMaxMetric(OwnedMetric metric);
+  explicit MinMaxMetric(OwnedMetric metric, Options options = {});
 
   std::string name() const override { return kName; }
   void observe_into(AnyState& fresh, Inputs inputs,

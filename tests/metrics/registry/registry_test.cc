@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tally/metrics/metric_of.h"
+#include "tally/metrics/wrappers/wrappers.h"
 #include "tally/sync/errors.h"
 
 namespace tally {
@@ -110,85 +110,62 @@ TEST(RegistryTest, OptionsAreDescribed) {
   EXPECT_EQ(options[3].expected, "none or an integer");
 }
 
-struct Wrapped {
-  Wrapped() = default;
-  explicit Wrapped(std::unique_ptr<Metric> metric)
-      : metric_(std::move(metric)) {}
-  void visit(OptionVisitor& v) {
-    std::string text = metric_ ? metric_->repr() : "none";
-    v("metric", text);
-    v("label", label_);
-  }
-  std::shared_ptr<Metric> metric_;
-  std::string label_ = "x";
-};
-
-struct WrappedSum {
-  using Options = Wrapped;
-  struct State {
-    Number sum;
-    void fields(Fields& f) { f("sum", sum); }
-  };
-  State observe(const at::Tensor&) const { return {}; }
-};
-
-struct Wrapper final : MetricOf<Wrapper, WrappedSum, at::Tensor> {
-  using MetricOf::MetricOf;
-  static constexpr const char* kName = "Wrapper";
-  at::Tensor evaluate(const State& state) const { return state.sum.tensor(); }
-};
-
-Registry registry_with_wrapper() {
-  Registry registry = builtin_registry();
-  registry.add_wrapper<Wrapper>(
-      {"What it wraps.", "as metric", "any", "metric=MeanSquaredError()"});
-  return registry;
-}
-
 TEST(RegistryTest, WrappersNest) {
-  const Registry registry = registry_with_wrapper();
   const std::string text =
-      "Wrapper(metric=Wrapper(label=\"a), \\\"b\", metric="
+      "ClasswiseWrapper(prefix=\"a), \\\"b\", metric=Running(window=2, metric="
       "MulticlassLogLoss(num_classes=3)))";
-  const auto metric = registry.make(
+  const auto metric = make_metric(
       text,
       MetricOptions().nan_policy(NanPolicy::kIgnore).sync_on_compute(false));
-  EXPECT_EQ(registry.make(metric->repr())->repr(), metric->repr());
-  EXPECT_THAT(metric->repr(), HasSubstr("label=\"a), \\\"b\""));
-  const auto& inner = *static_cast<Wrapper&>(*metric).options().metric_;
+  EXPECT_EQ(make_metric(metric->repr())->repr(), metric->repr());
+  EXPECT_THAT(metric->repr(), HasSubstr("prefix=\"a), \\\"b\""));
+  EXPECT_FALSE(metric->metric_options().sync_on_compute());
+  const Metric& inner = static_cast<ClasswiseWrapper&>(*metric).metric();
   EXPECT_EQ(inner.metric_options().nan_policy(), NanPolicy::kIgnore);
   EXPECT_TRUE(inner.metric_options().sync_on_compute());
-  const auto inputs = registry.inputs(text);
+  const auto inputs = builtin_registry().inputs(text);
   ASSERT_EQ(inputs.size(), 3u);
   EXPECT_EQ(inputs[0].name, "preds");
   EXPECT_TRUE(inputs[0].takes_float);
   EXPECT_FALSE(inputs[0].takes_int);
   EXPECT_TRUE(inputs[2].is_optional);
-  EXPECT_EQ(registry.at("Wrapper").is_differentiable, std::nullopt);
+  const MetricEntry& entry = builtin_registry().at("ClasswiseWrapper");
+  EXPECT_TRUE(entry.is_wrapper);
+  EXPECT_EQ(entry.is_differentiable, std::nullopt);
+  EXPECT_EQ(entry.options.front().name, "metric");
+}
+
+TEST(RegistryTest, MetricsOfSeveralTasksAreMade) {
+  const auto metric = make_metric(
+      "MultitaskWrapper(tasks={age: MeanSquaredError(), job: "
+      "MinMaxMetric(metric=MulticlassAccuracy(num_classes=3))}, prefix=val/)");
+  EXPECT_EQ(make_metric(metric->repr())->repr(), metric->repr());
+  EXPECT_EQ(metric->compute_results().size(), 4u);
 }
 
 TEST(RegistryTest, WhatIsWrongInANestedMetricIsSaid) {
-  const Registry registry = registry_with_wrapper();
-  EXPECT_THAT(error_of([&] { registry.make("Wrapper"); }),
-              HasSubstr("Wrapper: option 'metric' is required"));
-  EXPECT_THAT(error_of([&] { registry.inputs("Wrapper"); }),
-              HasSubstr("Wrapper: option 'metric' is required"));
-  EXPECT_THAT(error_of([&] { registry.make("Wrapper(metric=MaxMetrik)"); }),
+  EXPECT_THAT(error_of_making("Running"),
+              HasSubstr("Running: option 'metric' is required"));
+  EXPECT_THAT(error_of([] { builtin_registry().inputs("Running"); }),
+              HasSubstr("Running: option 'metric' is required"));
+  EXPECT_THAT(error_of_making("Running(metric=MaxMetrik)"),
               HasSubstr("did you mean 'MaxMetric'?"));
+  EXPECT_THAT(error_of_making("Running(metric=MaxMetric, windw=2)"),
+              HasSubstr("Running: there is no option 'windw'; did you mean "
+                        "'window'?"));
   std::string deep = "MaxMetric";
-  for (int i = 0; i < 17; ++i) deep = "Wrapper(metric=" + deep + ")";
-  EXPECT_THAT(error_of([&] { registry.make(deep); }),
-              HasSubstr("nested at most 16 times"));
-  EXPECT_THAT(error_of([&] { registry.inputs(deep); }),
+  for (int i = 0; i < 17; ++i) deep = "MinMaxMetric(metric=" + deep + ")";
+  EXPECT_THAT(error_of_making(deep), HasSubstr("nested at most 16 times"));
+  EXPECT_THAT(error_of([&] { builtin_registry().inputs(deep); }),
               HasSubstr("nested at most 16 times"));
 }
 
 TEST(RegistryTest, HasEachNameOnce) {
-  Registry registry = registry_with_wrapper();
+  Registry registry = builtin_registry();
   EXPECT_EQ(error_of([&] {
-              registry.add_wrapper<Wrapper>({"What.", "as metric", "any"});
+              registry.add_wrapper<Running>({"What.", "as metric", "any"});
             }),
-            "expected one metric of each name, got 'Wrapper' twice");
+            "expected one metric of each name, got 'Running' twice");
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+#include "tally/metrics/wrappers/wrappers.h"
+
+#include "tally/metrics/registry/domains.h"
+
+namespace tally::internal {
+namespace {
+
+std::unique_ptr<Metric> make_multitask(MetricRequest& request) {
+  auto tasks = request.metrics("tasks");
+  auto wrapper = std::make_unique<MultitaskWrapper>(
+      request.rest<MultitaskWrapperOptions>(), request.metric_options());
+  for (auto& [name, metric] : tasks) wrapper->add(name, std::move(metric));
+  return wrapper;
+}
+
+}  // namespace
+
+void add_wrappers(Registry& r) {
+  const char* same = "as metric";
+  const char* example = "metric=MeanSquaredError()";
+  r.add_wrapper<BinaryTargetTransformer>(
+      {"A metric of targets that are 1 above a threshold, else 0.",
+       "preds: real [N, ...]; target: real [N, ...]; weight?: real [N]", "any",
+       example});
+  r.add_wrapper<BootStrapper>(
+      {"A metric's mean and spread over resampled copies of the data.", same,
+       "any", example});
+  r.add_wrapper<ClasswiseWrapper>(
+      {"The value of each class under a name of its own.", same, "any",
+       "metric=MulticlassAccuracy(num_classes=3, average=none)"});
+  r.add_wrapper<MinMaxMetric>(
+      {"A metric with the smallest and largest value computed so far.", same,
+       "any", example});
+  r.add_wrapper<MultioutputWrapper>(
+      {"A metric of each output of a model with several.", same, "any",
+       "metric=MeanSquaredError(), num_outputs=2"});
+  r.add_wrapper<Running>(
+      {"A metric over the last batches.", same, "any", example});
+
+  auto options = describe_options(MultitaskWrapperOptions());
+  options.insert(options.begin(),
+                 {"tasks", "", "metrics by name: {age: MeanSquaredError()}"});
+  r.add({MultitaskWrapper::kName,
+         {"A metric of each task of a model with several, from maps of inputs.",
+          "as tasks", "any", "tasks={a: MeanSquaredError()}"},
+         std::move(options),
+         std::nullopt,
+         std::nullopt,
+         /*is_wrapper=*/true,
+         make_multitask});
+}
+
+}  // namespace tally::internal
