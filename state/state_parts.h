@@ -12,10 +12,9 @@ namespace tally {
 /// States side by side as one: what metrics made of metrics accumulate.
 ///
 /// Example:
-///     StateParts both({{"left", metric.make_state()},
-///                      {"right", metric.make_state()}});
-///     metric.observe_into(both.parts()[0],
-///                         {InputRef::of(preds), InputRef::of(target)});
+///     StateParts both({{"mean", MeanMetric().make_state()},
+///                      {"max", MaxMetric().make_state()}});
+///     AnyState& mean = both.parts()[0];
 class StateParts {
  public:
   StateParts() = default;

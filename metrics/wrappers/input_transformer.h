@@ -116,7 +116,7 @@ struct BinaryTargetTransformerOptions {
 ///
 /// Example:
 ///     BinaryTargetTransformer auroc{BinaryAUROC(), 2.5};
-///     auroc.update(preds, stars);  // at least three stars are positive
+///     auroc.update(preds, target);  // three stars and more are positive
 class BinaryTargetTransformer final : public MetricInputTransformer {
  public:
   using Options = BinaryTargetTransformerOptions;
