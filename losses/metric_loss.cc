@@ -15,6 +15,10 @@ const Metric& checked(const std::unique_ptr<Metric>& metric) {
                     "nothing, got ",
                     metric->repr(), " with ", metric->update_count(),
                     " updates");
+  Results results;
+  metric->evaluate_into(metric->make_state(), "", results);
+  TORCH_CHECK_VALUE(results.size() == 1, "MetricLoss expected ", metric->repr(),
+                    " to give one tensor, got ", results.size());
   return *metric;
 }
 
@@ -33,12 +37,8 @@ MetricLossImpl::MetricLossImpl(std::unique_ptr<Metric> metric,
 
 at::Tensor MetricLossImpl::forward_inputs(
     Inputs inputs, const std::vector<at::Tensor>& tensors) {
-  const Results results = metric_->forward_inputs(inputs);
-  TORCH_CHECK_VALUE(results.size() == 1, "MetricLoss expected ",
-                    metric_->repr(), " to give one tensor, got ",
-                    results.size());
+  at::Tensor loss = metric_->forward_inputs(inputs).value();
   if (!options_.accumulate()) metric_->reset();
-  at::Tensor loss = results.begin()->second;
   for (const at::Tensor& tensor : tensors) {
     // A batch without rows leaves no trace in the loss.
     if (tensor.defined() && tensor.requires_grad()) {

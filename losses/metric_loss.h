@@ -48,7 +48,7 @@ struct MetricLossOptions {
 class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
  public:
   /// Takes the metric over. Throws c10::ValueError, naming it, if it is not
-  /// differentiable or has accumulated something.
+  /// differentiable, gives several results, or has accumulated something.
   template <class M, std::enable_if_t<
                          std::is_base_of_v<Metric, std::decay_t<M>>, int> = 0>
   explicit MetricLossImpl(M&& metric,
