@@ -135,7 +135,10 @@ at::Tensor NTXentLossImpl::forward_with_bank(const at::Tensor& out0,
   }
   const at::Tensor q = internal::normalized(out0);
   const at::Tensor k = internal::normalized(out1);
-  const at::Tensor negatives = q.matmul(memory_bank.to(q.options()).t());
+  // Of their own: the backward pass needs them as they are now.
+  const at::Tensor bank =
+      memory_bank.to(q.options(), /*non_blocking=*/false, /*copy=*/true);
+  const at::Tensor negatives = q.matmul(bank.t());
   const at::Tensor logits = at::cat({q.mul(k).sum(1, true), negatives}, 1)
                                 .div(options_.temperature());
   const at::Tensor losses = logits.logsumexp(1).sub(logits.select(1, 0));

@@ -295,6 +295,82 @@ def open_clip_losses() -> None:
          "scale_grad": scale.grad})])
 
 
+def contrastive_losses() -> None:
+    """The losses of pairs, of OpenCLIP, lightly and SupContrast."""
+    from lightly.loss import NTXentLoss
+
+    loss = module_of("open_clip_torch", "open_clip/loss.py")
+
+    def pairs(name: str, function: Callable[..., Tensor], scale: float,
+              bias: float) -> dict[str, Any]:
+        sides = [torch.nn.functional.normalize(
+            normal("pairs", name, side, sizes=(7, 4)), dim=1).requires_grad_()
+                 for side in ("image", "text")]
+        numbers = [torch.tensor(x, dtype=torch.float64, requires_grad=True)
+                   for x in (scale, bias)]
+        value = function(*sides, *numbers)
+        value.backward()
+        names = ("image", "text", "scale", "bias")
+        return case(name, {}, sides + numbers, {"": value} | {
+            f"{key}_grad": x.grad if x.grad is not None else torch.zeros(())
+            for key, x in zip(names, sides + numbers)})
+
+    clip = loss.ClipLoss()
+    write("ClipLoss", "open_clip_torch", [
+        pairs("clip", clip, 14.3, -10.0), pairs("clip 100", clip, 100.0, 0.0)])
+    siglip = loss.SigLipLoss()
+    write("SigLipLoss", "open_clip_torch", [
+        pairs("siglip", siglip, 10.0, -10.0),
+        pairs("siglip 100", siglip, 100.0, -3.5)])
+
+    def banked(name: str, temperature: float) -> dict[str, Any]:
+        module = NTXentLoss(temperature, memory_bank_size=(6, 5))
+        bank = module.memory_bank.bank.double()
+        module.memory_bank.bank = bank.clone()
+        made = two_views("NTXentLoss", name,
+                         {"temperature": temperature, "memory_bank_size": 6},
+                         module, (4, 5))
+        made["batches"][0]["inputs"].append(encode_tensor(bank.numpy()))
+        made["expected"]["bank"] = encode_tensor(
+            module.memory_bank.bank.numpy())
+        return made
+
+    torch.manual_seed(5)
+    write("NTXentLoss", "lightly", [
+        two_views("NTXentLoss", "default", {}, NTXentLoss()),
+        two_views("NTXentLoss", "cold", {"temperature": 0.05},
+                  NTXentLoss(0.05)),
+        # No more rows than there is room for: it drops the others.
+        banked("memory bank", 0.2)])
+
+    def sup_con(features: Tensor, labels: Tensor, temperature: float,
+                base_temperature: float) -> Tensor:
+        """As losses.py of github.com/HobbitLong/SupContrast, which is not a
+        package, where each row has others of its label."""
+        z = torch.cat(torch.unbind(features, dim=1))
+        labels = labels.repeat(features.shape[1])
+        logits = z @ z.T / temperature
+        others = 1 - torch.eye(len(z), dtype=torch.float64)
+        alike = (labels[:, None] == labels).double() * others
+        log_sum = (logits.exp() * others).sum(1, keepdim=True).log()
+        mean = (alike * (logits - log_sum)).sum(1) / alike.sum(1)
+        return -(temperature / base_temperature) * mean.mean()
+
+    cases = []
+    for name, temperature, base in (("default", 0.07, 0.07),
+                                    ("base", 0.5, 0.1)):
+        features = torch.nn.functional.normalize(
+            normal("SupCon", name, sizes=(5, 2, 4)), dim=2).requires_grad_()
+        labels = torch.tensor([3, 1, 3, 8, 1])
+        value = sup_con(features, labels, temperature, base)
+        value.backward()
+        cases.append(case(name, {"temperature": temperature,
+                                 "base_temperature": base},
+                          [features, labels],
+                          {"": value, "features_grad": features.grad}))
+    write("SupConLoss", "torch", cases)
+
+
 def main() -> None:
     # lightly makes a tensor of a tensor.
     warnings.filterwarnings("ignore", message="To copy construct")
@@ -306,6 +382,7 @@ def main() -> None:
           [kmeans_case("euclidean", False), kmeans_case("cosine", True)])
     lightly_losses()
     open_clip_losses()
+    contrastive_losses()
 
 
 if __name__ == "__main__":
