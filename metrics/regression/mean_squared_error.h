@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_sums.h"
 
 namespace tally {
 
@@ -22,46 +23,33 @@ struct MeanSquaredErrorOptions {
   void validate(const char* metric) const;
 };
 
-/// The accumulator of MeanSquaredError.
-class SquaredError {
- public:
+/// The error of MeanSquaredError.
+struct SquaredError {
   static constexpr const char* kName = "SquaredError";
   using Options = MeanSquaredErrorOptions;
-  struct State {
-    Number sum;              // of one output
-    at::Tensor output_sums;  // [num_outputs] of several
-    std::int64_t total = 0;
-    void fields(Fields& f) {
-      f("sum", sum)("output_sums", output_sums)("total", total);
-    }
-  };
-
-  SquaredError(const Options& options, const MetricOptions& metric_options)
-      : num_outputs_(options.num_outputs()),
-        nan_policy_(metric_options.nan_policy()) {}
-
-  State observe(const at::Tensor& preds, const at::Tensor& target) const;
-
- private:
-  State sums(const at::Tensor& preds, const at::Tensor& target) const;
-
-  std::int64_t num_outputs_;
-  NanPolicy nan_policy_;
+  explicit SquaredError(const Options&) {}
+  double operator()(double preds, double target) const {
+    return (preds - target) * (preds - target);
+  }
+  at::Tensor operator()(const at::Tensor& preds,
+                        const at::Tensor& target) const;
 };
+extern template class ErrorSums<SquaredError>;
 
 /// The mean squared error, or its root.
 ///
-///     1/N sum_i (preds_i - target_i)^2
+///     sum_i weight_i (preds_i - target_i)^2 / sum_i weight_i
 ///
-/// update(preds, target): of one shape, any real dtypes; each pair of elements
-/// is a sample. With num_outputs > 1: [N, num_outputs], each row is one.
+/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
+/// of elements is a sample. With num_outputs > 1: [N, num_outputs] and weight
+/// [N], each row is one.
 /// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
-/// State: sums of squares in float64 and the number of samples, merged by
-/// addition. Differences are taken in float64: no dtype wraps.
+/// State: sums of squares and of weights in float64, merged by addition.
+/// Differences are taken in float64: no dtype wraps.
 /// NaN: propagates into its output; NanPolicy::kIgnore leaves the sample out.
 /// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
-/// and for NaN with NanPolicy::kError; c10::TypeError for complex or sparse
-/// inputs.
+/// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs.
 /// Differentiable by preds and target. The gradient of the root is 0 where the
 /// error is.
 ///
@@ -70,7 +58,7 @@ class SquaredError {
 ///     mse.update(preds, target);
 ///     double value = mse.compute().item<double>();
 class MeanSquaredError final
-    : public MetricOf<MeanSquaredError, SquaredError, at::Tensor> {
+    : public MetricOf<MeanSquaredError, ErrorSums<SquaredError>, at::Tensor> {
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MeanSquaredError";

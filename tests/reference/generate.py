@@ -15,12 +15,14 @@ from typing import Any
 
 from generators import (aggregation, auroc, confusion_matrix, counts, curves,
                         log_loss, matches, probabilistic, ranking, regression,
-                        stat_scores)
+                        regression_errors, regression_moments,
+                        regression_ranks, regression_rows, stat_scores)
 from generators.fixture import to_text
 
 DATA = Path(__file__).resolve().parent / "data"
 MODULES = (aggregation, auroc, confusion_matrix, counts, curves, log_loss,
-           matches, probabilistic, ranking, regression, stat_scores)
+           matches, probabilistic, ranking, regression, regression_errors,
+           regression_moments, regression_ranks, regression_rows, stat_scores)
 # The last digits of exp and log differ between platforms.
 RELATIVE_TOLERANCE = 1e-12
 

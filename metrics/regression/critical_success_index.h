@@ -1,0 +1,86 @@
+#pragma once
+
+#include <limits>
+
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Options of CriticalSuccessIndex.
+///
+/// Example: `CriticalSuccessIndex csi(0.5);`
+struct CriticalSuccessIndexOptions {
+  CriticalSuccessIndexOptions(
+      double threshold = std::numeric_limits<double>::quiet_NaN())
+      : threshold_(threshold) {}
+  /// A value of at least this is an event.
+  TORCH_ARG(double, threshold);
+  /// A dimension of the inputs: a value for each of its indexes, those of all
+  /// updates in a row. Default: none, one value for everything.
+  TORCH_ARG(std::optional<std::int64_t>, keep_sequence_dim) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("threshold", threshold_);
+    v("keep_sequence_dim", keep_sequence_dim_);
+  }
+  void validate(const char* metric) const;
+};
+
+/// The accumulator of CriticalSuccessIndex.
+class EventCounts {
+ public:
+  static constexpr const char* kName = "EventCounts";
+  using Options = CriticalSuccessIndexOptions;
+  /// Counts are int64 [4]: hits, misses, false alarms, and NaN.
+  struct State {
+    at::Tensor counts;
+    Rows sequence;  // a row for each index of keep_sequence_dim
+    void fields(Fields& f) { f("counts", counts)("sequence", sequence); }
+  };
+
+  EventCounts(const Options& options, const MetricOptions& metric_options)
+      : threshold_(options.threshold()),
+        keep_sequence_dim_(options.keep_sequence_dim()),
+        nan_policy_(metric_options.nan_policy()) {}
+
+  State observe(const at::Tensor& preds, const at::Tensor& target) const;
+
+ private:
+  double threshold_;
+  std::optional<std::int64_t> keep_sequence_dim_;
+  NanPolicy nan_policy_;
+};
+
+/// The critical success index, or threat score, of forecasts of events: values
+/// of at least a threshold.
+///
+///     hits / (hits + misses + false alarms)
+///
+/// update(preds, target): of one shape, any real dtypes.
+/// Result: 0-dim; with keep_sequence_dim [S], S being the sum of that
+/// dimension's sizes over all updates; float64 in [0, 1]. NaN without events.
+/// State: counts in int64, merged by addition; with keep_sequence_dim
+/// concatenated.
+/// NaN: where it is counted the result is NaN; NanPolicy::kIgnore leaves that
+/// element out.
+/// Errors: c10::ValueError for shapes that differ or lack keep_sequence_dim,
+/// and for NaN with NanPolicy::kError; c10::TypeError for complex or sparse
+/// inputs. Not differentiable.
+/// Source: Schaefer 1990.
+///
+/// Example:
+///     CriticalSuccessIndex csi(/*threshold=*/0.5);
+///     csi.update(preds, target);
+///     double value = csi.compute().item<double>();
+class CriticalSuccessIndex final
+    : public MetricOf<CriticalSuccessIndex, EventCounts, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "CriticalSuccessIndex";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

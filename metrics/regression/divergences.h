@@ -1,0 +1,116 @@
+#pragma once
+
+#include <string>
+
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/row_scores.h"
+
+namespace tally {
+
+/// Options of KLDivergence and JensenShannonDivergence.
+///
+/// Example:
+///     KLDivergence divergence(KLDivergenceOptions().log_prob(true));
+struct KLDivergenceOptions {
+  /// False: inputs are probabilities, or anything in proportion to them, and
+  /// are divided by their sums. True: they are logarithms of probabilities, and
+  /// taken as they are. Default: false.
+  TORCH_ARG(bool, log_prob) = false;
+  /// Default: kMean.
+  TORCH_ARG(RowReduction, reduction) = RowReduction::kMean;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("log_prob", log_prob_);
+    v("reduction", reduction_, internal::role_of(reduction_));
+  }
+};
+using JensenShannonDivergenceOptions = KLDivergenceOptions;
+
+/// What the scores of both divergences have in common.
+struct DistributionRows {
+  static constexpr const char* kInputs[] = {"p", "q"};
+  using Options = KLDivergenceOptions;
+  explicit DistributionRows(const Options& options)
+      : log_prob(options.log_prob()) {}
+  bool valid(const at::Tensor& p, const at::Tensor& q) const;
+  std::string domain() const { return "p and q of at least 0"; }
+  bool log_prob;
+};
+
+/// The score of KLDivergence.
+struct KLOfRows : DistributionRows {
+  static constexpr const char* kName = "KLOfRows";
+  using DistributionRows::DistributionRows;
+  template <class T>
+  double operator()(const T* p, const T* q, std::int64_t size) const;
+  at::Tensor operator()(const at::Tensor& p, const at::Tensor& q) const;
+};
+extern template class RowScores<KLOfRows>;
+
+/// The Kullback-Leibler divergence of q from p, in nats.
+///
+///     sum_d p_d log(p_d / q_d), of rows p and q
+///
+/// with 0 log(0 / q) = 0.
+/// update(p, q): [N, D], any real dtypes; each row is a distribution.
+/// Result: the mean or the sum over rows (0-dim) or each (kNone, [N]); float64,
+/// 0 or more (for log_prob only if rows add up to 1). Infinite where q is 0 and
+/// p is not; NaN for a row of zeros.
+/// State: the sum in float64 and the number of rows, merged by addition; with
+/// kNone the scores, concatenated.
+/// NaN: propagates; NanPolicy::kIgnore leaves the row out.
+/// Errors: c10::ValueError for other shapes, for values below 0 (with
+/// validate_args and without log_prob) and for NaN with NanPolicy::kError;
+/// c10::TypeError for complex or sparse inputs.
+/// Differentiable by p and q.
+///
+/// Example:
+///     KLDivergence divergence;
+///     divergence.update(at::rand({8, 3}), at::rand({8, 3}));
+///     double value = divergence.compute().item<double>();
+class KLDivergence final
+    : public MetricOf<KLDivergence, RowScores<KLOfRows>, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "KLDivergence";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The score of JensenShannonDivergence.
+struct JensenShannonOfRows : DistributionRows {
+  static constexpr const char* kName = "JensenShannonOfRows";
+  using DistributionRows::DistributionRows;
+  template <class T>
+  double operator()(const T* p, const T* q, std::int64_t size) const;
+  at::Tensor operator()(const at::Tensor& p, const at::Tensor& q) const;
+};
+extern template class RowScores<JensenShannonOfRows>;
+
+/// The Jensen-Shannon divergence of p and q, in nats: from 0 to log 2.
+///
+///     (KL(p, m) + KL(q, m)) / 2 with m = (p + q) / 2
+///
+/// SciPy's jensenshannon() is its root. Like KLDivergence in everything else,
+/// but never infinite.
+///
+/// Example:
+///     JensenShannonDivergence divergence;
+///     divergence.update(at::rand({8, 3}), at::rand({8, 3}));
+///     double value = divergence.compute().item<double>();
+class JensenShannonDivergence final
+    : public MetricOf<JensenShannonDivergence, RowScores<JensenShannonOfRows>,
+                      at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "JensenShannonDivergence";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

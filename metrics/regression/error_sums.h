@@ -1,0 +1,68 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "tally/metrics/metric_options.h"
+#include "tally/metrics/options.h"
+#include "tally/state/fields.h"
+
+namespace tally {
+
+/// The state of metrics that average an error over samples, merged by addition.
+struct ErrorState {
+  Number sum;              // of weight * error of one output
+  Number weight;           // the number of samples, or the sum of their weights
+  at::Tensor output_sums;  // [num_outputs] of several
+
+  void fields(Fields& f) {
+    f("sum", sum)("weight", weight)("output_sums", output_sums);
+  }
+  bool has_nan() const;
+};
+
+/// Sums an error over samples: the accumulator of most regression metrics.
+/// `Error` has kName, Options (with num_outputs() if it takes several outputs),
+/// a constructor from them, and the error of an element, twice over:
+///
+///     double operator()(double preds, double target) const;
+///     at::Tensor operator()(const at::Tensor& preds,
+///                           const at::Tensor& target) const;
+///
+/// the latter on float64 tensors, with a gradient. It may have besides
+///     scale(target)             a factor of the sample's weight, as above
+///     valid(preds, target)      whether the error is defined there, as above,
+///                               NaN included
+///     domain()                  what is expected of preds and target then
+/// In the .cc file of the metric: #include error_sums_impl.h, and
+/// `template class ErrorSums<Error>;`.
+template <class Error>
+class ErrorSums {
+ public:
+  static constexpr const char* kName = Error::kName;
+  using Options = typename Error::Options;
+  using State = ErrorState;
+
+  ErrorSums(const Options& options, const MetricOptions& metric_options);
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  Error error_;
+  std::int64_t num_outputs_;
+  NanPolicy nan_policy_;
+  bool validate_;
+};
+
+namespace internal {
+
+/// The weighted mean: 0-dim, or [num_outputs]; NaN without samples.
+at::Tensor mean_error(const ErrorState& state, std::int64_t num_outputs);
+/// Its root.
+at::Tensor root_mean_error(const ErrorState& state, std::int64_t num_outputs);
+
+}  // namespace internal
+
+}  // namespace tally

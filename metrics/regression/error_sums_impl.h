@@ -1,0 +1,231 @@
+#pragma once
+
+#include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "tally/metrics/checks.h"
+#include "tally/metrics/plain_values.h"
+#include "tally/metrics/regression/error_sums.h"
+#include "tally/metrics/regression/inputs.h"
+
+/// The loops of ErrorSums.
+namespace tally::internal {
+
+template <class Error, class = void>
+struct HasScale : std::false_type {};
+template <class Error>
+struct HasScale<Error,
+                std::void_t<decltype(std::declval<const Error&>().scale(0.0))>>
+    : std::true_type {};
+
+template <class Error, class = void>
+struct HasDomain : std::false_type {};
+template <class Error>
+struct HasDomain<Error,
+                 std::void_t<decltype(std::declval<const Error&>().domain())>>
+    : std::true_type {};
+
+template <class Options, class = void>
+struct HasOutputs : std::false_type {};
+template <class Options>
+struct HasOutputs<
+    Options,
+    std::void_t<decltype(std::declval<const Options&>().num_outputs())>>
+    : std::true_type {};
+
+struct PlainSums {
+  double sum = 0;
+  double weight = 0;
+  bool valid = true;
+};
+
+/// Elements that one thread adds up at a time. Fixed, so that sums do not
+/// depend on the number of threads.
+constexpr std::int64_t kSumBlock = 1 << 16;
+
+/// `sums_of(begin, end)` over blocks, added in order.
+template <class SumsOf>
+PlainSums sum_blocks(std::int64_t count, const SumsOf& sums_of) {
+  if (count <= kSumBlock) return sums_of(0, count);
+  const std::int64_t blocks = (count + kSumBlock - 1) / kSumBlock;
+  std::vector<PlainSums> parts(blocks);
+  at::parallel_for(0, blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      parts[i] = sums_of(i * kSumBlock, std::min(count, (i + 1) * kSumBlock));
+    }
+  });
+  PlainSums total;
+  for (const PlainSums& part : parts) {
+    total.sum += part.sum;
+    total.weight += part.weight;
+    total.valid &= part.valid;
+  }
+  return total;
+}
+
+/// Of the elements from begin to end; `weight_at(i)` is the weight of one.
+template <bool kWeighted, class Error, class T, class WeightAt>
+PlainSums sum_errors(const Error& error, const T* preds, const T* target,
+                     std::int64_t begin, std::int64_t end,
+                     const WeightAt& weight_at) {
+  PlainSums sums;
+  const auto term = [&](std::int64_t i) {
+    const auto p = static_cast<double>(preds[i]);
+    const auto t = static_cast<double>(target[i]);
+    if constexpr (HasDomain<Error>::value) sums.valid &= error.valid(p, t);
+    return error(p, t);
+  };
+  if constexpr (!kWeighted && !HasScale<Error>::value) {
+    sums.sum =
+        sum_terms(end - begin, [&](std::int64_t i) { return term(begin + i); });
+    sums.weight = static_cast<double>(end - begin);
+  } else {
+    for (std::int64_t i = begin; i < end; ++i) {
+      double weight = weight_at(i);
+      sums.sum += weight * term(i);
+      if constexpr (HasScale<Error>::value) {
+        weight *= error.scale(static_cast<double>(target[i]));
+      }
+      sums.weight += weight;
+    }
+  }
+  return sums;
+}
+
+/// Adds to sums [outputs]; returns their common weight.
+template <class Error, class T, class WeightAt>
+PlainSums sum_output_errors(const Error& error, const T* preds, const T* target,
+                            std::int64_t rows, std::int64_t outputs,
+                            const WeightAt& weight_at, double* sums) {
+  PlainSums total;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const double weight = weight_at(row);
+    total.weight += weight;
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      const auto p = static_cast<double>(*preds++);
+      const auto t = static_cast<double>(*target++);
+      if constexpr (HasDomain<Error>::value) total.valid &= error.valid(p, t);
+      sums[i] += weight * error(p, t);
+    }
+  }
+  return total;
+}
+
+template <class Error>
+void check_domain(const Error& error, bool valid) {
+  if constexpr (HasDomain<Error>::value) {
+    TORCH_CHECK_VALUE(valid, "expected ", error.domain(), ", got others");
+  }
+}
+
+template <class Error>
+ErrorState plain_error_sums(const Error& error, const Samples& samples,
+                            std::int64_t outputs, bool validate) {
+  const std::int64_t rows = samples.preds.numel() / outputs;
+  ErrorState state;
+  double* output_sums = nullptr;
+  if (outputs > 1) {
+    state.output_sums = zero_numbers({outputs});
+    output_sums = state.output_sums.mutable_data_ptr<double>();
+  }
+  const auto one = [](std::int64_t) { return 1.0; };
+  const PlainSums sums = visit_values(
+      samples.preds, samples.target, [&](const auto* p, const auto* t) {
+        const auto sums_with = [&](const auto& weight_at, auto weighted) {
+          if (output_sums != nullptr) {
+            return sum_output_errors(error, p, t, rows, outputs, weight_at,
+                                     output_sums);
+          }
+          return sum_blocks(rows, [&](std::int64_t begin, std::int64_t end) {
+            return sum_errors<decltype(weighted)::value>(error, p, t, begin,
+                                                         end, weight_at);
+          });
+        };
+        if (!samples.weight.defined()) return sums_with(one, std::false_type());
+        const at::Tensor weight = samples.weight.to(at::kDouble);
+        const double* const w = weight.const_data_ptr<double>();
+        return sums_with([w](std::int64_t i) { return w[i]; },
+                         std::true_type());
+      });
+  if (validate) check_domain(error, sums.valid);
+  state.sum = sums.sum;
+  state.weight = sums.weight;
+  return state;
+}
+
+template <class Error>
+ErrorState tensor_error_sums(const Error& error, const Samples& samples,
+                             std::int64_t outputs, bool validate) {
+  const at::Tensor preds = samples.preds.to(at::kDouble);
+  const at::Tensor target = samples.target.to(at::kDouble);
+  if constexpr (HasDomain<Error>::value) {
+    if (validate) {
+      check_domain(error, error.valid(preds, target).all().item().toBool());
+    }
+  }
+  at::Tensor errors = error(preds, target);
+  at::Tensor weight;
+  if (samples.weight.defined()) {
+    weight = samples.weight.detach().to(at::kDouble);
+    weight = outputs == 1 ? weight.reshape(preds.sizes()) : weight.unsqueeze(1);
+    errors = errors.mul(weight);
+  }
+  ErrorState state;
+  if constexpr (HasScale<Error>::value) {
+    const at::Tensor scales = error.scale(target);
+    weight = weight.defined() ? scales.mul(weight) : scales;
+  }
+  state.weight =
+      weight.defined() ? Number(weight.sum()) : Number(preds.numel() / outputs);
+  if (outputs == 1) {
+    state.sum = Number(errors.sum());
+  } else {
+    state.output_sums = errors.sum(0);
+  }
+  return state;
+}
+
+template <class Error>
+ErrorState error_sums(const Error& error, const Samples& samples,
+                      std::int64_t outputs, bool validate) {
+  return samples.are_plain()
+             ? plain_error_sums(error, samples, outputs, validate)
+             : tensor_error_sums(error, samples, outputs, validate);
+}
+
+}  // namespace tally::internal
+
+namespace tally {
+
+template <class Error>
+ErrorSums<Error>::ErrorSums(const Options& options,
+                            const MetricOptions& metric_options)
+    : error_(options),
+      num_outputs_(1),
+      nan_policy_(metric_options.nan_policy()),
+      validate_(metric_options.validate_args()) {
+  if constexpr (internal::HasOutputs<Options>::value) {
+    num_outputs_ = options.num_outputs();
+  }
+}
+
+template <class Error>
+ErrorState ErrorSums<Error>::observe(const at::Tensor& preds,
+                                     const at::Tensor& target,
+                                     const at::Tensor& weight) const {
+  internal::check_outputs(preds, target, num_outputs_);
+  if (weight.defined()) {
+    internal::check_weight(preds, weight, num_outputs_, validate_);
+  }
+  return internal::observe_by_policy(
+      {preds, target, weight}, num_outputs_, nan_policy_,
+      [this](const internal::Samples& samples) {
+        return internal::error_sums(error_, samples, num_outputs_, validate_);
+      });
+}
+
+}  // namespace tally

@@ -1,0 +1,97 @@
+#pragma once
+
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/sample_pairs.h"
+
+namespace tally {
+
+/// The variants of Kendall's tau, which differ in what they do with ties.
+enum class KendallVariant { kA, kB, kC };
+template <>
+struct EnumNames<KendallVariant> {
+  static constexpr const char* kNames[] = {"a", "b", "c"};
+};
+
+/// What the test of KendallRankCorrCoef holds against independence.
+enum class Alternative {
+  kTwoSided,  ///< tau is not 0
+  kLess,      ///< tau is negative
+  kGreater,   ///< tau is positive
+};
+template <>
+struct EnumNames<Alternative> {
+  static constexpr const char* kNames[] = {"two-sided", "less", "greater"};
+};
+
+/// Options of KendallRankCorrCoef.
+///
+/// Example:
+///     KendallRankCorrCoef tau(
+///         KendallRankCorrCoefOptions().variant(KendallVariant::kC));
+struct KendallRankCorrCoefOptions {
+  KendallRankCorrCoefOptions(std::int64_t num_outputs = 1)
+      : num_outputs_(num_outputs) {}
+  /// With more than one, inputs are [N, num_outputs], and so many values come
+  /// out. Default: 1.
+  TORCH_ARG(std::int64_t, num_outputs);
+  /// Default: kB.
+  TORCH_ARG(KendallVariant, variant) = KendallVariant::kB;
+  /// Whether the result has a p-value. Default: false.
+  TORCH_ARG(bool, t_test) = false;
+  /// Of the test. Default: kTwoSided.
+  TORCH_ARG(Alternative, alternative) = Alternative::kTwoSided;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_outputs", num_outputs_);
+    v("variant", variant_, OptionRole::kValue);
+    v("t_test", t_test_, OptionRole::kValue);
+    v("alternative", alternative_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const;
+};
+
+/// The result of KendallRankCorrCoef. In a collection the metric "kendall" has
+/// the values "kendall" and, with t_test, "kendall.p_value".
+struct KendallResult {
+  at::Tensor tau;
+  at::Tensor p_value;  ///< undefined without t_test
+
+  void visit(ResultParts& parts) {
+    parts("", tau);
+    if (p_value.defined()) parts("p_value", p_value);
+  }
+};
+
+/// Kendall's rank correlation coefficient tau.
+///
+///     variant a: (C - D) / (n (n - 1) / 2)
+///     variant b: (C - D) / sqrt((C + D + T_p) (C + D + T_t))
+///     variant c: 2 (C - D) / (n^2 (m - 1) / m)
+///
+/// with C concordant and D discordant pairs of n samples, T_p and T_t pairs
+/// tied only in preds or only in target, m the lesser number of distinct
+/// values. The p-value is that of the normal approximation for C - D, which
+/// takes ties into account but in variant a.
+/// update(preds, target): of shape [N] or [N, 1], any real dtypes (integers
+/// beyond 2^53 are rounded). With num_outputs > 1: [N, num_outputs].
+/// Result: KendallResult of 0-dim or [num_outputs]; float64, tau in [-1, 1].
+/// NaN for fewer than two samples; but for variant a, for constant inputs.
+/// State: all samples, as in SpearmanCorrCoef; NaN and errors too.
+/// Not differentiable. Source: Knight 1966; Kendall 1970.
+///
+/// Example:
+///     KendallRankCorrCoef kendall(KendallRankCorrCoefOptions().t_test(true));
+///     kendall.update(preds, target);
+///     auto [tau, p_value] = kendall.compute();
+class KendallRankCorrCoef final
+    : public MetricOf<KendallRankCorrCoef, SamplePairs, KendallResult,
+                      KendallRankCorrCoefOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "KendallRankCorrCoef";
+
+  KendallResult evaluate(const State& state) const;
+};
+
+}  // namespace tally

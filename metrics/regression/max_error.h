@@ -1,0 +1,55 @@
+#pragma once
+
+#include <limits>
+
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// The accumulator of MaxError.
+class LargestError {
+ public:
+  static constexpr const char* kName = "LargestError";
+  struct State {
+    Number max = -std::numeric_limits<double>::infinity();
+    void fields(Fields& f) { f("max", max, Merge::kMax); }
+    bool has_nan() const;
+  };
+
+  LargestError(const NoOptions&, const MetricOptions& metric_options)
+      : nan_policy_(metric_options.nan_policy()) {}
+
+  State observe(const at::Tensor& preds, const at::Tensor& target) const;
+
+ private:
+  NanPolicy nan_policy_;
+};
+
+/// The largest absolute error.
+///
+///     max_i |preds_i - target_i|
+///
+/// update(preds, target): of one shape, any real dtypes.
+/// Result: 0-dim float64, 0 or more; NaN before any update.
+/// State: the maximum in float64, merged by max. Differences are taken in
+/// float64: no dtype wraps.
+/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// Errors: c10::ValueError for shapes that differ and for NaN with
+/// NanPolicy::kError; c10::TypeError for complex or sparse inputs.
+/// Not differentiable: between equal errors the gradient would depend on how
+/// they were dealt to ranks.
+///
+/// Example:
+///     MaxError worst;
+///     worst.update(preds, target);
+///     double value = worst.compute().item<double>();
+class MaxError final : public MetricOf<MaxError, LargestError, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MaxError";
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

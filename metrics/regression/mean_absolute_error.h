@@ -1,0 +1,90 @@
+#pragma once
+
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_sums.h"
+#include "tally/metrics/regression/outputs_options.h"
+
+namespace tally {
+
+using MeanAbsoluteErrorOptions = OutputsOptions;
+using LogCoshErrorOptions = OutputsOptions;
+
+/// The error of MeanAbsoluteError.
+struct AbsoluteError {
+  static constexpr const char* kName = "AbsoluteError";
+  using Options = OutputsOptions;
+  explicit AbsoluteError(const Options&) {}
+  double operator()(double preds, double target) const {
+    return preds > target ? preds - target : target - preds;
+  }
+  at::Tensor operator()(const at::Tensor& preds,
+                        const at::Tensor& target) const;
+};
+extern template class ErrorSums<AbsoluteError>;
+
+/// The mean absolute error.
+///
+///     sum_i weight_i |preds_i - target_i| / sum_i weight_i
+///
+/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
+/// of elements is a sample. With num_outputs > 1: [N, num_outputs] and weight
+/// [N], each row is one.
+/// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
+/// State: both sums in float64, merged by addition. Differences are taken in
+/// float64: no dtype wraps.
+/// NaN: propagates into its output; NanPolicy::kIgnore leaves the sample out.
+/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs.
+/// Differentiable by preds and target; where they are equal the gradient is 0.
+///
+/// Example:
+///     MeanAbsoluteError mae;
+///     mae.update(preds, target);
+///     double value = mae.compute().item<double>();
+class MeanAbsoluteError final
+    : public MetricOf<MeanAbsoluteError, ErrorSums<AbsoluteError>, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MeanAbsoluteError";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The error of LogCoshError.
+struct LogCosh {
+  static constexpr const char* kName = "LogCosh";
+  using Options = OutputsOptions;
+  explicit LogCosh(const Options&) {}
+  double operator()(double preds, double target) const;
+  at::Tensor operator()(const at::Tensor& preds,
+                        const at::Tensor& target) const;
+};
+extern template class ErrorSums<LogCosh>;
+
+/// The mean logarithm of the hyperbolic cosine of the error: like its square
+/// for small errors, like its absolute value for large ones, which do not
+/// overflow.
+///
+///     sum_i weight_i log(cosh(preds_i - target_i)) / sum_i weight_i
+///
+/// Like MeanAbsoluteError in everything else.
+///
+/// Example:
+///     LogCoshError error;
+///     error.update(preds, target);
+///     double value = error.compute().item<double>();
+class LogCoshError final
+    : public MetricOf<LogCoshError, ErrorSums<LogCosh>, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "LogCoshError";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_sums.h"
+
+namespace tally {
+
+/// Options of MeanPinballLoss.
+///
+/// Example: `MeanPinballLoss loss(0.9);`
+struct MeanPinballLossOptions {
+  MeanPinballLossOptions(double alpha = 0.5) : alpha_(alpha) {}
+  /// The quantile that is predicted, from 0 to 1. Default: 0.5, the median.
+  TORCH_ARG(double, alpha);
+  /// With more than one, inputs are [N, num_outputs], and so many values come
+  /// out. Default: 1.
+  TORCH_ARG(std::int64_t, num_outputs) = 1;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("alpha", alpha_);
+    v("num_outputs", num_outputs_);
+  }
+  void validate(const char* metric) const;
+};
+
+/// The error of MeanPinballLoss.
+struct PinballError {
+  static constexpr const char* kName = "PinballError";
+  using Options = MeanPinballLossOptions;
+  explicit PinballError(const Options& options) : alpha(options.alpha()) {}
+  double operator()(double preds, double target) const {
+    const double error = target - preds;
+    return error >= 0 ? alpha * error : (alpha - 1) * error;
+  }
+  at::Tensor operator()(const at::Tensor& preds,
+                        const at::Tensor& target) const;
+  double alpha;
+};
+extern template class ErrorSums<PinballError>;
+
+/// The mean pinball loss, or quantile loss: least for the target's quantile
+/// `alpha`.
+///
+///     sum_i weight_i max(alpha e_i, (alpha - 1) e_i) / sum_i weight_i
+///     with e_i = target_i - preds_i
+///
+/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
+/// of elements is a sample. With num_outputs > 1: [N, num_outputs] and weight
+/// [N], each row is one.
+/// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
+/// State: both sums in float64, merged by addition.
+/// NaN: propagates into its output; NanPolicy::kIgnore leaves the sample out.
+/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs.
+/// Differentiable by preds and target.
+///
+/// Example:
+///     MeanPinballLoss loss(/*alpha=*/0.9);
+///     loss.update(preds, target);
+///     double value = loss.compute().item<double>();
+class MeanPinballLoss final
+    : public MetricOf<MeanPinballLoss, ErrorSums<PinballError>, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MeanPinballLoss";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

@@ -1,0 +1,36 @@
+#include "tally/metrics/regression/mean_squared_log_error.h"
+
+#include <cmath>
+
+#include "tally/metrics/regression/error_sums_impl.h"
+
+namespace tally {
+
+template class ErrorSums<SquaredLogError>;
+
+double SquaredLogError::operator()(double preds, double target) const {
+  const double difference = std::log1p(preds) - std::log1p(target);
+  return difference * difference;
+}
+
+at::Tensor SquaredLogError::operator()(const at::Tensor& preds,
+                                       const at::Tensor& target) const {
+  return preds.log1p().sub(target.log1p()).square();
+}
+
+at::Tensor SquaredLogError::valid(const at::Tensor& preds,
+                                  const at::Tensor& target) const {
+  return preds.le(-1).logical_or(target.le(-1)).logical_not();
+}
+
+void MeanSquaredLogErrorOptions::validate(const char* metric) const {
+  internal::check_num_outputs(metric, num_outputs_);
+}
+
+at::Tensor MeanSquaredLogError::evaluate(const State& state) const {
+  return options().squared()
+             ? internal::mean_error(state, options().num_outputs())
+             : internal::root_mean_error(state, options().num_outputs());
+}
+
+}  // namespace tally

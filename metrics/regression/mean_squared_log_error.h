@@ -1,0 +1,79 @@
+#pragma once
+
+#include <string>
+
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_sums.h"
+
+namespace tally {
+
+/// Options of MeanSquaredLogError.
+///
+/// Example:
+///     MeanSquaredLogError rmsle(MeanSquaredLogErrorOptions().squared(false));
+struct MeanSquaredLogErrorOptions {
+  /// The mean of the squares; false: its root (RMSLE). Default: true.
+  TORCH_ARG(bool, squared) = true;
+  /// With more than one, inputs are [N, num_outputs], and so many values come
+  /// out. Default: 1.
+  TORCH_ARG(std::int64_t, num_outputs) = 1;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("squared", squared_, OptionRole::kValue);
+    v("num_outputs", num_outputs_);
+  }
+  void validate(const char* metric) const;
+};
+
+/// The error of MeanSquaredLogError.
+struct SquaredLogError {
+  static constexpr const char* kName = "SquaredLogError";
+  using Options = MeanSquaredLogErrorOptions;
+  explicit SquaredLogError(const Options&) {}
+  double operator()(double preds, double target) const;
+  at::Tensor operator()(const at::Tensor& preds,
+                        const at::Tensor& target) const;
+  bool valid(double preds, double target) const {
+    return !(preds <= -1) && !(target <= -1);
+  }
+  at::Tensor valid(const at::Tensor& preds, const at::Tensor& target) const;
+  std::string domain() const { return "preds and target above -1"; }
+};
+extern template class ErrorSums<SquaredLogError>;
+
+/// The mean squared logarithmic error, or its root.
+///
+///     sum_i weight_i (log(1 + preds_i) - log(1 + target_i))^2 / sum_i weight_i
+///
+/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
+/// of elements is a sample. With num_outputs > 1: [N, num_outputs] and weight
+/// [N], each row is one.
+/// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
+/// State: both sums in float64, merged by addition.
+/// Values of -1 and below: c10::ValueError; without validate_args the result is
+/// NaN or infinite.
+/// NaN: propagates into its output; NanPolicy::kIgnore leaves the sample out.
+/// Errors: also c10::ValueError for shapes that differ or do not fit
+/// num_outputs, for weights below 0, and for NaN with NanPolicy::kError;
+/// c10::TypeError for complex or sparse inputs.
+/// Differentiable by preds and target. The gradient of the root is 0 where the
+/// error is.
+///
+/// Example:
+///     MeanSquaredLogError msle;
+///     msle.update(preds.exp(), target.exp());
+///     double value = msle.compute().item<double>();
+class MeanSquaredLogError final
+    : public MetricOf<MeanSquaredLogError, ErrorSums<SquaredLogError>,
+                      at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MeanSquaredLogError";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

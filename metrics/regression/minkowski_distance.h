@@ -1,0 +1,64 @@
+#pragma once
+
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_sums.h"
+
+namespace tally {
+
+/// Options of MinkowskiDistance.
+///
+/// Example: `MinkowskiDistance manhattan(1);`
+struct MinkowskiDistanceOptions {
+  /// The exponent, at least 1.
+  MinkowskiDistanceOptions(double p = 0) : p_(p) {}
+  /// 1: the sum of absolute errors; 2: the Euclidean distance.
+  TORCH_ARG(double, p);
+
+ public:
+  void visit(OptionVisitor& v) { v("p", p_); }
+  void validate(const char* metric) const;
+};
+
+/// The error of MinkowskiDistance.
+struct ErrorPower {
+  static constexpr const char* kName = "ErrorPower";
+  using Options = MinkowskiDistanceOptions;
+  explicit ErrorPower(const Options& options) : p(options.p()) {}
+  double operator()(double preds, double target) const;
+  at::Tensor operator()(const at::Tensor& preds,
+                        const at::Tensor& target) const;
+  double p;
+};
+extern template class ErrorSums<ErrorPower>;
+
+/// The Minkowski distance between all predictions and all targets.
+///
+///     (sum_i weight_i |preds_i - target_i|^p)^(1/p)
+///
+/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
+/// of elements is a sample.
+/// Result: 0-dim float64, 0 or more; it grows with the number of samples. 0
+/// before any update.
+/// State: the sum in float64, merged by addition.
+/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// Errors: c10::ValueError for shapes that differ, for weights below 0, and for
+/// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
+/// Differentiable by preds and target; where the distance is 0 so is the
+/// gradient.
+///
+/// Example:
+///     MinkowskiDistance distance(/*p=*/3);
+///     distance.update(preds, target);
+///     double value = distance.compute().item<double>();
+class MinkowskiDistance final
+    : public MetricOf<MinkowskiDistance, ErrorSums<ErrorPower>, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MinkowskiDistance";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

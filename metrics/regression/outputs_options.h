@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tally/metrics/options.h"
+
+namespace tally {
+
+/// Options of metrics whose only one is the number of outputs.
+///
+/// Example: `MeanAbsoluteError mae(3);`
+struct OutputsOptions {
+  OutputsOptions(std::int64_t num_outputs = 1) : num_outputs_(num_outputs) {}
+  /// With more than one, inputs are [N, num_outputs], and so many values come
+  /// out. Default: 1.
+  TORCH_ARG(std::int64_t, num_outputs);
+
+ public:
+  void visit(OptionVisitor& v) { v("num_outputs", num_outputs_); }
+  void validate(const char* metric) const;
+};
+
+}  // namespace tally

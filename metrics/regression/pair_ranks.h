@@ -1,0 +1,34 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+/// What rank correlations are made of.
+namespace tally::internal {
+
+/// The correlation of the ranks of x and y, [N] each, of float32 or float64;
+/// equal values have their mean rank. NaN for a NaN, for fewer than two
+/// samples, and for values that are all equal.
+double rank_correlation(const at::Tensor& x, const at::Tensor& y);
+
+/// Sums over groups of equal values, t of them in each.
+struct Ties {
+  double pairs = 0;    // t (t - 1) / 2
+  double triples = 0;  // t (t - 1) (t - 2)
+  double spread = 0;   // t (t - 1) (2 t + 5)
+  std::int64_t distinct = 0;
+};
+
+/// Pairs of samples, by the order of their x and that of their y.
+struct PairCounts {
+  std::int64_t samples = 0;
+  double concordant_less_discordant = 0;
+  Ties x, y;
+};
+
+/// Of x and y as above; nothing for a NaN. In N log N steps: Knight 1966.
+std::optional<PairCounts> count_pairs(const at::Tensor& x, const at::Tensor& y);
+
+}  // namespace tally::internal

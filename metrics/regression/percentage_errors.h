@@ -1,0 +1,167 @@
+#pragma once
+
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_sums.h"
+
+namespace tally {
+
+/// Options of MeanAbsolutePercentageError and
+/// SymmetricMeanAbsolutePercentageError.
+///
+/// Example:
+///     MeanAbsolutePercentageError mape(
+///         MeanAbsolutePercentageErrorOptions().epsilon(1e-3));
+struct MeanAbsolutePercentageErrorOptions {
+  /// What the error is divided by at least: targets may be 0. scikit-learn has
+  /// 2.2e-16. Default: 1.17e-6, as in TorchMetrics.
+  TORCH_ARG(double, epsilon) = 1.17e-6;
+  /// With more than one, inputs are [N, num_outputs], and so many values come
+  /// out. Default: 1.
+  TORCH_ARG(std::int64_t, num_outputs) = 1;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("epsilon", epsilon_);
+    v("num_outputs", num_outputs_);
+  }
+  void validate(const char* metric) const;
+};
+using SymmetricMeanAbsolutePercentageErrorOptions =
+    MeanAbsolutePercentageErrorOptions;
+
+/// Options of WeightedMeanAbsolutePercentageError.
+struct WeightedMeanAbsolutePercentageErrorOptions {
+  /// What the sum of errors is divided by at least. Default: 1.17e-6.
+  TORCH_ARG(double, epsilon) = 1.17e-6;
+
+ public:
+  void visit(OptionVisitor& v) { v("epsilon", epsilon_, OptionRole::kValue); }
+  void validate(const char* metric) const;
+};
+
+/// The error of MeanAbsolutePercentageError.
+struct AbsolutePercentageError {
+  static constexpr const char* kName = "AbsolutePercentageError";
+  using Options = MeanAbsolutePercentageErrorOptions;
+  explicit AbsolutePercentageError(const Options& options)
+      : epsilon(options.epsilon()) {}
+  double operator()(double preds, double target) const;
+  at::Tensor operator()(const at::Tensor& preds,
+                        const at::Tensor& target) const;
+  double epsilon;
+};
+extern template class ErrorSums<AbsolutePercentageError>;
+
+/// The mean absolute percentage error: as a fraction, not in percent.
+///
+///     sum_i weight_i |preds_i - target_i| / max(|target_i|, epsilon)
+///         / sum_i weight_i
+///
+/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
+/// of elements is a sample. With num_outputs > 1: [N, num_outputs] and weight
+/// [N], each row is one.
+/// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
+/// Targets of 0 make it large, by `epsilon`.
+/// State: both sums in float64, merged by addition.
+/// NaN: propagates into its output; NanPolicy::kIgnore leaves the sample out.
+/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs.
+/// Differentiable by preds and target.
+///
+/// Example:
+///     MeanAbsolutePercentageError mape;
+///     mape.update(preds, target);
+///     double percent = 100 * mape.compute().item<double>();
+class MeanAbsolutePercentageError final
+    : public MetricOf<MeanAbsolutePercentageError,
+                      ErrorSums<AbsolutePercentageError>, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MeanAbsolutePercentageError";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The error of SymmetricMeanAbsolutePercentageError.
+struct SymmetricPercentageError {
+  static constexpr const char* kName = "SymmetricPercentageError";
+  using Options = MeanAbsolutePercentageErrorOptions;
+  explicit SymmetricPercentageError(const Options& options)
+      : epsilon(options.epsilon()) {}
+  double operator()(double preds, double target) const;
+  at::Tensor operator()(const at::Tensor& preds,
+                        const at::Tensor& target) const;
+  double epsilon;
+};
+extern template class ErrorSums<SymmetricPercentageError>;
+
+/// The symmetric mean absolute percentage error, in [0, 2].
+///
+///     2 sum_i weight_i |preds_i - target_i|
+///         / max(|preds_i| + |target_i|, epsilon) / sum_i weight_i
+///
+/// Like MeanAbsolutePercentageError in everything else.
+///
+/// Example:
+///     SymmetricMeanAbsolutePercentageError smape;
+///     smape.update(preds, target);
+///     double value = smape.compute().item<double>();
+class SymmetricMeanAbsolutePercentageError final
+    : public MetricOf<SymmetricMeanAbsolutePercentageError,
+                      ErrorSums<SymmetricPercentageError>, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "SymmetricMeanAbsolutePercentageError";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The error of WeightedMeanAbsolutePercentageError.
+struct ErrorOverTargets {
+  static constexpr const char* kName = "ErrorOverTargets";
+  using Options = WeightedMeanAbsolutePercentageErrorOptions;
+  explicit ErrorOverTargets(const Options&) {}
+  double operator()(double preds, double target) const;
+  at::Tensor operator()(const at::Tensor& preds,
+                        const at::Tensor& target) const;
+  double scale(double target) const { return target < 0 ? -target : target; }
+  at::Tensor scale(const at::Tensor& target) const;
+};
+extern template class ErrorSums<ErrorOverTargets>;
+
+/// The sum of absolute errors over that of absolute targets, as a fraction.
+///
+///     sum_i weight_i |preds_i - target_i|
+///         / max(sum_i weight_i |target_i|, epsilon)
+///
+/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
+/// of elements is a sample.
+/// Result: 0-dim float64, 0 or more; 0 before any update.
+/// State: both sums in float64, merged by addition.
+/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// Errors: c10::ValueError for shapes that differ, for weights below 0, and for
+/// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
+/// Differentiable by preds and target.
+///
+/// Example:
+///     WeightedMeanAbsolutePercentageError wmape;
+///     wmape.update(preds, target);
+///     double value = wmape.compute().item<double>();
+class WeightedMeanAbsolutePercentageError final
+    : public MetricOf<WeightedMeanAbsolutePercentageError,
+                      ErrorSums<ErrorOverTargets>, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "WeightedMeanAbsolutePercentageError";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

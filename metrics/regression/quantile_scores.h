@@ -1,0 +1,196 @@
+#pragma once
+
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/explained.h"
+#include "tally/metrics/regression/mean_pinball_loss.h"
+#include "tally/metrics/regression/outputs_options.h"
+#include "tally/metrics/regression/weighted_rows.h"
+
+namespace tally {
+
+using MedianAbsoluteErrorOptions = OutputsOptions;
+
+/// The accumulator of MedianAbsoluteError.
+class AbsoluteErrors {
+ public:
+  static constexpr const char* kName = "AbsoluteErrors";
+  using Options = MedianAbsoluteErrorOptions;
+  struct State {
+    WeightedRows errors;
+    void fields(Fields& f) { errors.fields(f); }
+    bool has_nan() const { return errors.has_nan(); }
+  };
+
+  AbsoluteErrors(const Options& options, const MetricOptions& metric_options)
+      : num_outputs_(options.num_outputs()),
+        nan_policy_(metric_options.nan_policy()),
+        validate_(metric_options.validate_args()) {}
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  std::int64_t num_outputs_;
+  NanPolicy nan_policy_;
+  bool validate_;
+};
+
+/// The median absolute error.
+///
+///     median_i |preds_i - target_i|
+///
+/// of an even number of samples the mean of the two in the middle; weighted,
+/// where the sum of weights reaches half of all, as in scikit-learn.
+/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
+/// of elements is a sample. With num_outputs > 1: [N, num_outputs] and weight
+/// [N], each row is one.
+/// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
+/// State: all errors in float64, and weights, concatenated.
+/// NaN: the result of its output is NaN; NanPolicy::kIgnore leaves the sample
+/// out.
+/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs. Not differentiable.
+///
+/// Example:
+///     MedianAbsoluteError median;
+///     median.update(preds, target);
+///     double value = median.compute().item<double>();
+class MedianAbsoluteError final
+    : public MetricOf<MedianAbsoluteError, AbsoluteErrors, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "MedianAbsoluteError";
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// Options of D2PinballScore.
+///
+/// Example: `D2PinballScore d2(0.9);`
+struct D2PinballScoreOptions {
+  D2PinballScoreOptions(double alpha = 0.5) : alpha_(alpha) {}
+  /// The quantile that is predicted, from 0 to 1. Default: 0.5, the median.
+  TORCH_ARG(double, alpha);
+  /// With more than one, inputs are [N, num_outputs]. Default: 1.
+  TORCH_ARG(std::int64_t, num_outputs) = 1;
+  /// kUniformAverage or kRawValues. Default: kUniformAverage.
+  TORCH_ARG(MultiOutput, multioutput) = MultiOutput::kUniformAverage;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("alpha", alpha_);
+    v("num_outputs", num_outputs_);
+    v("multioutput", multioutput_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const;
+};
+
+/// Options of D2AbsoluteErrorScore.
+struct D2AbsoluteErrorScoreOptions {
+  D2AbsoluteErrorScoreOptions(std::int64_t num_outputs = 1)
+      : num_outputs_(num_outputs) {}
+  /// With more than one, inputs are [N, num_outputs]. Default: 1.
+  TORCH_ARG(std::int64_t, num_outputs);
+  /// kUniformAverage or kRawValues. Default: kUniformAverage.
+  TORCH_ARG(MultiOutput, multioutput) = MultiOutput::kUniformAverage;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_outputs", num_outputs_);
+    v("multioutput", multioutput_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const;
+};
+
+/// The accumulator of D2PinballScore and D2AbsoluteErrorScore.
+class PinballAndTargets {
+ public:
+  static constexpr const char* kName = "PinballAndTargets";
+  using Options = D2PinballScoreOptions;
+  struct State {
+    ErrorState loss;
+    WeightedRows target;
+    void fields(Fields& f) {
+      loss.fields(f);
+      target.fields(f);
+    }
+    bool has_nan() const { return loss.has_nan(); }
+  };
+
+  PinballAndTargets(const Options& options, const MetricOptions& metric_options)
+      : error_(MeanPinballLossOptions(options.alpha())),
+        num_outputs_(options.num_outputs()),
+        nan_policy_(metric_options.nan_policy()),
+        validate_(metric_options.validate_args()) {}
+  PinballAndTargets(const D2AbsoluteErrorScoreOptions& options,
+                    const MetricOptions& metric_options)
+      : PinballAndTargets(Options(0.5).num_outputs(options.num_outputs()),
+                          metric_options) {}
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  PinballError error_;
+  std::int64_t num_outputs_;
+  NanPolicy nan_policy_;
+  bool validate_;
+};
+
+/// The fraction of the pinball loss explained.
+///
+///     1 - mean pinball loss of preds / that of the targets' quantile alpha
+///
+/// update(preds, target, weight = 1): of shape [N] or [N, 1], any real dtypes;
+/// weight [N]. With num_outputs > 1: [N, num_outputs], each row is a sample.
+/// Result: 0-dim, or [num_outputs] with kRawValues; float64, at most 1. Of a
+/// constant target: 1 if the predictions are perfect, else 0, as in
+/// scikit-learn. NaN for fewer than two samples.
+/// State: the sum of losses in float64; all targets, and weights, concatenated.
+/// NaN: propagates into its output; NanPolicy::kIgnore leaves the sample out.
+/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs.
+/// Differentiable by preds.
+/// Source: Koenker and Machado 1999, as in scikit-learn.
+///
+/// Example:
+///     D2PinballScore d2(/*alpha=*/0.9);
+///     d2.update(preds, target);
+///     double value = d2.compute().item<double>();
+class D2PinballScore final
+    : public MetricOf<D2PinballScore, PinballAndTargets, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "D2PinballScore";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The fraction of the absolute error explained.
+///
+///     1 - sum_i w_i |t_i - p_i| / sum_i w_i |t_i - median t|
+///
+/// Like D2PinballScore in everything else.
+///
+/// Example:
+///     D2AbsoluteErrorScore d2;
+///     d2.update(preds, target);
+///     double value = d2.compute().item<double>();
+class D2AbsoluteErrorScore final
+    : public MetricOf<D2AbsoluteErrorScore, PinballAndTargets, at::Tensor,
+                      D2AbsoluteErrorScoreOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "D2AbsoluteErrorScore";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

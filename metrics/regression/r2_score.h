@@ -1,0 +1,154 @@
+#pragma once
+
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/explained.h"
+#include "tally/metrics/regression/joint_moments.h"
+
+namespace tally {
+
+/// Options of R2Score.
+///
+/// Example:
+///     R2Score r2(R2ScoreOptions(3).multioutput(MultiOutput::kRawValues));
+struct R2ScoreOptions {
+  R2ScoreOptions(std::int64_t num_outputs = 1) : num_outputs_(num_outputs) {}
+  /// With more than one, inputs are [N, num_outputs]. Default: 1.
+  TORCH_ARG(std::int64_t, num_outputs);
+  /// The number of independent regressors for the adjusted value; 0: do not
+  /// adjust. Default: 0.
+  TORCH_ARG(std::int64_t, adjusted) = 0;
+  /// Default: kUniformAverage.
+  TORCH_ARG(MultiOutput, multioutput) = MultiOutput::kUniformAverage;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_outputs", num_outputs_);
+    v("adjusted", adjusted_, OptionRole::kValue);
+    v("multioutput", multioutput_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const;
+};
+
+/// The coefficient of determination.
+///
+///     R^2 = 1 - sum_i w_i (t_i - p_i)^2 / sum_i w_i (t_i - mean t)^2
+///     adjusted: 1 - (1 - R^2) (n - 1) / (n - adjusted - 1)
+///
+/// update(preds, target, weight = 1): of shape [N] or [N, 1], any real dtypes;
+/// weight [N]. With num_outputs > 1: [N, num_outputs], each row is a sample.
+/// Result: 0-dim, or [num_outputs] with kRawValues; float64, at most 1. Of a
+/// constant target: 1 if the predictions are perfect, else 0, as in
+/// scikit-learn. NaN for fewer than two samples, and adjusted for fewer than
+/// adjusted + 2.
+/// State: see JointMoments; targets of any scale and offset are told apart.
+/// NaN or infinity: propagates into its output; NanPolicy::kIgnore leaves out
+/// samples with a NaN.
+/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs.
+/// Differentiable by preds and target.
+///
+/// Example:
+///     R2Score r2;
+///     r2.update(preds, target);
+///     double value = r2.compute().item<double>();
+class R2Score final
+    : public MetricOf<R2Score, JointMoments, at::Tensor, R2ScoreOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "R2Score";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// Options of ExplainedVariance.
+///
+/// Example: `ExplainedVariance explained(ExplainedVarianceOptions(3));`
+struct ExplainedVarianceOptions {
+  ExplainedVarianceOptions(std::int64_t num_outputs = 1)
+      : num_outputs_(num_outputs) {}
+  /// With more than one, inputs are [N, num_outputs]. Default: 1.
+  TORCH_ARG(std::int64_t, num_outputs);
+  /// Default: kUniformAverage.
+  TORCH_ARG(MultiOutput, multioutput) = MultiOutput::kUniformAverage;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_outputs", num_outputs_);
+    v("multioutput", multioutput_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const;
+};
+
+/// The fraction of the target's variance that is explained: R2Score, but for
+/// the bias of the predictions.
+///
+///     1 - var(t - p) / var t
+///
+/// Like R2Score in everything else, with which it shares its state.
+///
+/// Example:
+///     ExplainedVariance explained;
+///     explained.update(preds, target);
+///     double value = explained.compute().item<double>();
+class ExplainedVariance final
+    : public MetricOf<ExplainedVariance, JointMoments, at::Tensor,
+                      ExplainedVarianceOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "ExplainedVariance";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// Options of RelativeSquaredError.
+///
+/// Example:
+///     RelativeSquaredError rrse(RelativeSquaredErrorOptions().squared(false));
+struct RelativeSquaredErrorOptions {
+  RelativeSquaredErrorOptions(std::int64_t num_outputs = 1)
+      : num_outputs_(num_outputs) {}
+  /// With more than one, inputs are [N, num_outputs]. Default: 1.
+  TORCH_ARG(std::int64_t, num_outputs);
+  /// False: the root, of each output. Default: true.
+  TORCH_ARG(bool, squared) = true;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_outputs", num_outputs_);
+    v("squared", squared_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const;
+};
+
+/// The squared error relative to that of the mean target, or its root; the mean
+/// over outputs.
+///
+///     sum_i w_i (t_i - p_i)^2 / sum_i w_i (t_i - mean t)^2
+///
+/// Result: 0-dim float64, 0 or more. Of a constant target infinite, or NaN if
+/// the predictions are perfect. NaN for fewer than two samples.
+/// Like R2Score in everything else, with which it shares its state. The
+/// gradient of the root is 0 where the error is.
+///
+/// Example:
+///     RelativeSquaredError error;
+///     error.update(preds, target);
+///     double value = error.compute().item<double>();
+class RelativeSquaredError final
+    : public MetricOf<RelativeSquaredError, JointMoments, at::Tensor,
+                      RelativeSquaredErrorOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "RelativeSquaredError";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

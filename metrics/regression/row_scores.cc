@@ -1,0 +1,22 @@
+#include "tally/metrics/regression/row_scores.h"
+
+#include <cmath>
+
+#include "tally/metrics/checks.h"
+#include "tally/metrics/regression/inputs.h"
+
+namespace tally {
+
+bool RowScoresState::has_nan() const {
+  return std::isnan(sum.value()) ||
+         (scores.defined() && internal::has_nan(scores.tensor()));
+}
+
+at::Tensor internal::reduce_rows(const RowScoresState& state,
+                                 RowReduction reduction) {
+  if (reduction == RowReduction::kSum) return state.sum;
+  if (reduction == RowReduction::kMean) return state.sum / state.total;
+  return state.scores.defined() ? state.scores.tensor() : zero_numbers({0});
+}
+
+}  // namespace tally

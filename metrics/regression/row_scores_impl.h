@@ -1,0 +1,83 @@
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include "tally/metrics/plain_values.h"
+#include "tally/metrics/regression/inputs.h"
+#include "tally/metrics/regression/row_scores.h"
+
+/// The loops of RowScores.
+namespace tally::internal {
+
+template <class Score>
+RowScoresState plain_row_scores(const Score& score, const Samples& rows,
+                                bool keep_scores) {
+  const std::int64_t count = rows.preds.size(0);
+  const std::int64_t size = rows.preds.size(1);
+  RowScoresState state;
+  state.total = count;
+  at::Tensor scores;
+  double* kept = nullptr;
+  if (keep_scores) {
+    scores = zero_numbers({count});
+    kept = scores.mutable_data_ptr<double>();
+  }
+  const double sum = visit_values(
+      rows.preds, rows.target, [=, &score](const auto* a, const auto* b) {
+        double total = 0;
+        for (std::int64_t i = 0; i < count; ++i) {
+          const double value = score(a + i * size, b + i * size, size);
+          if (kept != nullptr) {
+            kept[i] = value;
+          } else {
+            total += value;
+          }
+        }
+        return total;
+      });
+  if (keep_scores) {
+    state.scores = Rows(scores);
+  } else {
+    state.sum = sum;
+  }
+  return state;
+}
+
+template <class Score>
+RowScoresState tensor_row_scores(const Score& score, const Samples& rows,
+                                 bool keep_scores) {
+  RowScoresState state;
+  state.total = rows.preds.size(0);
+  const at::Tensor scores =
+      score(rows.preds.to(at::kDouble), rows.target.to(at::kDouble));
+  if (keep_scores) {
+    state.scores = Rows(scores);
+  } else {
+    state.sum = Number(scores.sum());
+  }
+  return state;
+}
+
+}  // namespace tally::internal
+
+namespace tally {
+
+template <class Score>
+RowScoresState RowScores<Score>::observe(const at::Tensor& a,
+                                         const at::Tensor& b) const {
+  internal::check_rows(Score::kInputs[0], a, Score::kInputs[1], b);
+  if (validate_) {
+    TORCH_CHECK_VALUE(score_.valid(a, b), "expected ", score_.domain(),
+                      ", got others");
+  }
+  const at::Tensor no_weight;
+  return internal::observe_by_policy(
+      {a, b, no_weight}, internal::kWholeRows, nan_policy_,
+      [this](const internal::Samples& rows) {
+        return rows.are_plain()
+                   ? internal::plain_row_scores(score_, rows, keep_scores_)
+                   : internal::tensor_row_scores(score_, rows, keep_scores_);
+      });
+}
+
+}  // namespace tally

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/outputs_options.h"
+#include "tally/metrics/regression/sample_pairs.h"
+
+namespace tally {
+
+using SpearmanCorrCoefOptions = OutputsOptions;
+
+/// Spearman's rank correlation coefficient: Pearson's, of ranks.
+///
+///     sum_i (r_i - mean r)(s_i - mean s)
+///         / sqrt(sum_i (r_i - mean r)^2 sum_i (s_i - mean s)^2)
+///
+/// with r_i and s_i the ranks of preds_i and target_i; equal values have their
+/// mean rank.
+/// update(preds, target): of shape [N] or [N, 1], any real dtypes (integers
+/// beyond 2^53 are rounded). With num_outputs > 1: [N, num_outputs].
+/// Result: 0-dim, or [num_outputs]; float64 in [-1, 1]. NaN for fewer than two
+/// samples and for inputs that are constant.
+/// State: all samples, concatenated, of one dtype over all updates. compute()
+/// sorts them on the CPU.
+/// NaN: the result of its output is NaN; NanPolicy::kIgnore leaves the sample
+/// out.
+/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// and for NaN with NanPolicy::kError; c10::TypeError for complex or sparse
+/// inputs. Not differentiable.
+///
+/// Example:
+///     SpearmanCorrCoef spearman;
+///     spearman.update(preds, target);
+///     double value = spearman.compute().item<double>();
+class SpearmanCorrCoef final
+    : public MetricOf<SpearmanCorrCoef, SamplePairs, at::Tensor,
+                      SpearmanCorrCoefOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "SpearmanCorrCoef";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

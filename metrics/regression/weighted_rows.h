@@ -1,0 +1,46 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "tally/state/fields.h"
+
+namespace tally {
+
+/// Samples to be sorted, [N] or [N, num_outputs] in float64: those that came
+/// without weights, and those with, which are concatenated apart.
+struct WeightedRows {
+  Rows rows;
+  Rows weighted_rows;
+  Rows weights;  // [N] of the latter
+
+  void fields(Fields& f) {
+    f("rows", rows)("weighted_rows", weighted_rows)("weights", weights);
+  }
+  bool has_nan() const;
+  void set(const at::Tensor& values, const at::Tensor& weight);
+};
+
+namespace internal {
+
+/// One output of WeightedRows, on the CPU.
+struct WeightedSample {
+  std::vector<double> values;
+  std::vector<double> weights;  // empty: all 1
+
+  double weight_of(std::size_t i) const {
+    return weights.empty() ? 1 : weights[i];
+  }
+};
+WeightedSample sample_of(const WeightedRows& rows, std::int64_t num_outputs,
+                         std::int64_t output);
+
+/// The smallest value up to which the weights add up to the share `alpha` of
+/// all; where they do exactly, the mean of it and the next one ("averaged
+/// inverted CDF"). NaN for a NaN and without weight. Reorders the sample.
+double quantile(WeightedSample& sample, double alpha);
+
+}  // namespace internal
+}  // namespace tally
