@@ -82,7 +82,7 @@ class Fields {
     return *this;
   }
 
-  c10::SmallVector<Field, 8> list_;
+  c10::SmallVector<Field, 12> list_;
 };
 
 /// Checks that every field of `from` can be merged into `into` (c10::ValueError
