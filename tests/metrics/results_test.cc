@@ -56,6 +56,22 @@ TEST(ResultsTest, SayWhichNamesThereAre) {
   EXPECT_EQ(message(), "there is no result 'x'; there are: a, b");
 }
 
+TEST(ResultsTest, GiveTheOneTensorThereIs) {
+  Results results;
+  const auto message = [&]() -> std::string {
+    try {
+      return std::to_string(results.value().item<int>());
+    } catch (const c10::IndexError& error) {
+      return sync::describe(error);
+    }
+  };
+  EXPECT_EQ(message(), "expected one result, got 0: none");
+  results.add("a", at::scalar_tensor(1));
+  EXPECT_EQ(message(), "1");
+  results.add("b", at::scalar_tensor(1));
+  EXPECT_EQ(message(), "expected one result, got 2: a, b");
+}
+
 TEST(ResultsTest, PartsCanBeReplaced) {
   Results results;
   results.add("a", at::scalar_tensor(1));

@@ -167,6 +167,30 @@ TEST(WrapperMetricTest, SyncsWhileOthersCompute) {
   });
 }
 
+// Large sums are reduced by the communicator where each part is one.
+TEST(WrapperMetricTest, SyncsLargeStates) {
+  constexpr std::int64_t kRows = 1 << 18;
+  run_thread_ranks(3, [](const auto& communicator) {
+    const int rank = communicator->rank();
+    const at::Tensor values = at::ones({kRows, 2}, at::kDouble).mul(rank + 1);
+    MultioutputWrapper sums{testing::SampleTensorSum(),
+                            MultioutputWrapperOptions(2).remove_nans(false)};
+    Running lately(testing::SampleTensorSum(), 2);
+    MultioutputWrapper means(Running(MeanMetric(), 2), 2);
+    for (int i = 0; i < 3 && rank != 1; ++i) {
+      sums.update(values);
+      lately.update(values);
+      means.update(values);
+    }
+    const auto all = [](const at::Tensor& tensor, double value) {
+      return tensor.eq(value).all().template item<bool>();
+    };
+    EXPECT_TRUE(all(sums.compute().value(), 12));
+    EXPECT_TRUE(all(lately.compute().value(), 8));
+    EXPECT_TRUE(all(means.compute().value(), 2));
+  });
+}
+
 TEST(ClasswiseWrapperTest, NamesTheClasses) {
   const auto names = [](ClasswiseWrapperOptions options) {
     ClasswiseWrapper wrapper(two_errors(), std::move(options));
