@@ -14,14 +14,20 @@ using ::testing::HasSubstr;
 
 TEST(MetricHarnessTest, PassesAMetricOfSums) {
   HarnessOptions options;
-  options.skip_cases = {"root", "outputs", "outputs_root", "int32_root"};
+  options.skip_cases = {
+      "root",   "outputs",         "outputs_root",       "int32_root",
+      "weight", "weight_multidim", "weight_outputs_root"};
   check_metric<SampleMeanSquaredError>("MeanSquaredError", options);
 }
 
 TEST(MetricHarnessTest, PassesAMetricWithAMergeOfItsOwn) {
   HarnessOptions options;
-  options.skip_cases = {"outputs", "offset_1e4_outputs", "one_constant_output",
-                        "constant_float64"};
+  options.skip_cases = {"outputs",
+                        "offset_1e4_outputs",
+                        "one_constant_output",
+                        "constant_float64",
+                        "weight",
+                        "weight_outputs"};
   options.differentiable_inputs = {0, 1};
   check_metric<SampleCorrelation>("PearsonCorrCoef", options);
 }
