@@ -15,24 +15,27 @@ struct ComputedExtremes {
   void fields(Fields& f) {
     f("min", min, Merge::kMin)("max", max, Merge::kMax);
   }
+  // What was computed before may lie on another device than what comes now.
+  static ComputedExtremes merge(const ComputedExtremes& a,
+                                const ComputedExtremes& b) {
+    if (!a.min.defined()) return b;
+    if (!b.min.defined()) return a;
+    TORCH_CHECK_VALUE(a.min.sizes() == b.min.sizes(), MinMaxMetric::kName,
+                      ": expected values of one shape, got ", b.min.sizes(),
+                      " after ", a.min.sizes());
+    return {a.min.to(b.min.device()).minimum(b.min),
+            a.max.to(b.max.device()).maximum(b.max)};
+  }
   void forget() {}
 };
 
-enum Part { kMetric, kExtremes };
-
-// The extremes with `raw` among them.
-ComputedExtremes with(const ComputedExtremes& extremes, const at::Tensor& raw) {
+ComputedExtremes extremes_of(const at::Tensor& raw) {
   const at::Tensor wide = raw.detach().to(at::kDouble);
   const at::Tensor nan = wide.isnan();
-  const at::Tensor low = wide.masked_fill(nan, kInfinity);
-  const at::Tensor high = wide.masked_fill(nan, -kInfinity);
-  if (!extremes.min.defined()) return {low, high};
-  TORCH_CHECK_VALUE(extremes.min.sizes() == low.sizes(), MinMaxMetric::kName,
-                    ": expected values of one shape, got ", low.sizes(),
-                    " after ", extremes.min.sizes());
-  return {extremes.min.to(low.device()).minimum(low),
-          extremes.max.to(low.device()).maximum(high)};
+  return {wide.masked_fill(nan, kInfinity), wide.masked_fill(nan, -kInfinity)};
 }
+
+enum Part { kMetric, kExtremes };
 
 }  // namespace
 
@@ -66,7 +69,7 @@ void MinMaxMetric::compute_into(AnyState& state, const std::string& name,
   TORCH_CHECK_VALUE(values.size() == 1, kName, ": expected ", metric().repr(),
                     " to give one tensor, got ", values.size());
   auto& extremes = parts[kExtremes].get<ComputedExtremes>();
-  extremes = with(extremes, values.value());
+  extremes = ComputedExtremes::merge(extremes, extremes_of(values.value()));
   Results all;
   all.add("raw", values.value());
   all.add("min", extremes.min);
