@@ -125,8 +125,11 @@ void CsvFile::refuse(std::size_t column, const char* expected,
                      std::string_view got) const {
   const std::string name = has_names_ ? "'" + names_[column] + "'"
                                       : "@" + std::to_string(column + 1);
+  std::string shown(got.substr(0, kMostShown));
+  std::replace_if(
+      shown.begin(), shown.end(), [](unsigned char c) { return c < ' '; }, ' ');
   records_.fail("column " + name + ": expected " + expected + ", got '" +
-                std::string(got.substr(0, kMostShown)) + "'");
+                shown + "'");
 }
 
 void CsvFile::scan(const std::vector<CsvNumbers>& numbers) {

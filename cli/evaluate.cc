@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::int64_t kLongestConfig = 1 << 20;
 constexpr std::int64_t kBatchBytes = 16 << 20;
+constexpr std::int64_t kSpareCount = 100'000;
+// Of what metrics hold, of what files do: sorted, as float64, and twice over.
+constexpr std::int64_t kBytesPerByte = 64;
 
 CollectionConfig read_config(const Arguments& arguments) {
   if (!arguments.config.empty()) {
@@ -116,15 +119,21 @@ void update(Job& job, int rank, Progress& progress) {
 
 }  // namespace
 
-Job prepare(const Arguments& arguments, int ranks) {
+Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
   TORCH_CHECK_VALUE(arguments.ranks == 0 || arguments.ranks == ranks,
                     "--ranks: expected the ", ranks, " of the launcher, got ",
                     arguments.ranks);
   const CollectionConfig config = read_config(arguments);
   Job job;
-  job.metrics = make_collection(config);
   job.source = open_source(arguments, inputs_of(config));
-  job.split = split_rows(arguments, job.source->rows(), ranks);
+  const std::int64_t rows = job.source->rows();
+  for (const CollectionConfig::Member& member : config.members) {
+    check_counts(member.text, std::max(kSpareCount, rows));
+  }
+  job.memory = std::make_unique<TensorLimit>(std::max(
+      spare_bytes, kBytesPerByte * rows * job.source->bytes_per_row()));
+  job.metrics = make_collection(config);
+  job.split = split_rows(arguments, rows, ranks);
   job.batch_size = arguments.batch_size > 0
                        ? arguments.batch_size
                        : std::max<std::int64_t>(
@@ -134,9 +143,11 @@ Job prepare(const Arguments& arguments, int ranks) {
 
 Report evaluate(const Arguments& arguments,
                 const std::shared_ptr<sync::Communicator>& ranks,
-                Progress& progress) {
+                Progress& progress, std::int64_t spare_bytes) {
   std::optional<Job> job;
-  agree(failure_of([&] { job = prepare(arguments, ranks->size()); }), ranks);
+  agree(
+      failure_of([&] { job = prepare(arguments, ranks->size(), spare_bytes); }),
+      ranks);
   agree(failure_of([&] { update(*job, ranks->rank(), progress); }), ranks);
   return {ranks->size(), job->source->rows(), job->metrics.compute()};
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tally/cli/arguments.h"
+#include "tally/cli/limits.h"
 #include "tally/cli/progress.h"
 #include "tally/cli/source.h"
 #include "tally/metrics/registry/collection_config.h"
@@ -14,14 +15,22 @@ namespace tally::cli {
 
 /// What there is to evaluate, checked as far as it can be without evaluating.
 struct Job {
+  std::unique_ptr<TensorLimit> memory;
   std::vector<std::int64_t> split;  ///< rows of each rank
   std::int64_t batch_size = 0;
   std::unique_ptr<Source> source;
   MetricCollection metrics;
 };
 
-/// Throws c10::ValueError for what is wrong with arguments and files.
-Job prepare(const Arguments& arguments, int ranks);
+/// What a tensor may take that files do not justify: a confusion matrix of 8000
+/// classes.
+inline constexpr std::int64_t kSpareBytes = 512 << 20;
+
+/// Throws c10::ValueError for what is wrong with arguments and files. Until the
+/// job is gone, tensors are limited to `spare_bytes` or a multiple of what the
+/// files hold.
+Job prepare(const Arguments& arguments, int ranks,
+            std::int64_t spare_bytes = kSpareBytes);
 
 struct Report {
   int ranks = 1;
@@ -33,6 +42,6 @@ struct Report {
 /// Collective. What is wrong on one rank is a c10::ValueError on all of them.
 Report evaluate(const Arguments& arguments,
                 const std::shared_ptr<sync::Communicator>& ranks,
-                Progress& progress);
+                Progress& progress, std::int64_t spare_bytes = kSpareBytes);
 
 }  // namespace tally::cli

@@ -268,15 +268,15 @@ NpyFile::NpyFile(std::string path) : file_(std::move(path)) {
     }
     TORCH_CHECK_VALUE(!fits || row_items_ > 0,
                       "expected rows that are not empty, got the shape ",
-                      header_.shape);
+                      at::IntArrayRef(header_.shape));
     std::int64_t bytes = 0;
     fits = fits &&
            !__builtin_mul_overflow(row_items_, header_.item_size, &bytes) &&
            !__builtin_mul_overflow(bytes, rows(), &bytes);
     TORCH_CHECK_VALUE(fits && bytes == file_.size() - data_begin_,
                       "expected the data of ", header_.dtype(), " ",
-                      header_.shape, ", got ", file_.size() - data_begin_,
-                      " bytes");
+                      at::IntArrayRef(header_.shape), ", got ",
+                      file_.size() - data_begin_, " bytes");
   } catch (const c10::ValueError& error) {
     TORCH_CHECK_VALUE(false, file_.path(), ": ", error.msg());
   }

@@ -11,7 +11,9 @@ namespace {
 constexpr std::size_t kMostShown = 60;
 
 std::string shown(std::string_view text) {
-  const std::string begin(text.substr(0, kMostShown));
+  std::string begin(text.substr(0, kMostShown));
+  const auto is_control = [](unsigned char c) { return c < ' '; };
+  std::replace_if(begin.begin(), begin.end(), is_control, ' ');
   return "'" + begin + (text.size() > kMostShown ? "..." : "") + "'";
 }
 
@@ -126,7 +128,7 @@ MetricSpec parse_metric_spec(std::string_view text) {
       whole.substr(open + 1, whole.size() - open - 2);
   for (const std::string_view part : split(inside, ',')) {
     const auto [option, value] = split_name(part, '=');
-    TORCH_CHECK_VALUE(!option.empty(), name, ": expected option=value, got ",
+    TORCH_CHECK_VALUE(is_name(option), name, ": expected option=value, got ",
                       shown(part));
     const bool is_new =
         spec.options.emplace(std::string(option), unquoted(value)).second;

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <c10/core/Allocator.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+/// What keeps a mistyped option from taking the machine's memory: it should
+/// take what the files justify.
+namespace tally::cli {
+
+/// Throws c10::ValueError if an option of the metric, or of one inside it, is
+/// an integer above `most`, and counts something: num_classes, thresholds.
+void check_counts(std::string_view metric, std::int64_t most);
+
+/// As long as it lives, a tensor on the CPU that would take more than `most`
+/// bytes is a c10::Error instead. One at a time.
+class TensorLimit {
+ public:
+  explicit TensorLimit(std::int64_t most);
+  ~TensorLimit();
+  TensorLimit(const TensorLimit&) = delete;
+  TensorLimit& operator=(const TensorLimit&) = delete;
+
+ private:
+  c10::Allocator* previous_;
+  std::unique_ptr<c10::Allocator> limited_;
+};
+
+}  // namespace tally::cli

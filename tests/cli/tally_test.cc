@@ -1,0 +1,257 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tally/tests/cli/files.h"
+#include "tally/tests/examples/program.h"
+
+namespace tally::cli {
+namespace {
+
+using tally::testing::Program;
+using tally::testing::run_program;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+const char* const kMetrics =
+    "accuracy=MulticlassAccuracy(num_classes=3, average=micro); "
+    "f1=MulticlassF1Score(num_classes=3, average=none);"
+    "confusion=MulticlassConfusionMatrix(num_classes=3); "
+    "auroc=MulticlassAUROC(num_classes=3, average=none); "
+    "loss=MulticlassLogLoss(num_classes=3)";
+
+Words evaluate(Words words) {
+  words.insert(words.begin(), {"cli/tally", "evaluate"});
+  return words;
+}
+
+Words evaluate_predictions(Words words = {}) {
+  words.insert(words.begin(),
+               {"--metrics", kMetrics, "--inputs", data_file("preds.npy"),
+                data_file("target.npy"), "--format", "json"});
+  return evaluate(std::move(words));
+}
+
+Json expected() { return Json::parse(read_file(data_file("expected.json"))); }
+
+void expect_near(const Json& value, const Json& wanted, double tolerance) {
+  ASSERT_EQ(value.is_array(), wanted.is_array()) << value << wanted;
+  if (!value.is_array()) {
+    EXPECT_NEAR(value.get<double>(), wanted.get<double>(), tolerance);
+    return;
+  }
+  ASSERT_EQ(value.size(), wanted.size());
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    expect_near(value[i], wanted[i], tolerance);
+  }
+}
+
+/// That a program ended well with the expected values; the tolerance is far
+/// below what one sample counts.
+void expect_values(const Program::Result& result, int ranks,
+                   double tolerance = 1e-12) {
+  ASSERT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.errors, IsEmpty());
+  const Json json = Json::parse(result.output);
+  EXPECT_EQ(json.at("ranks"), ranks);
+  EXPECT_EQ(json.at("rows"), 19);
+  for (const auto& [name, value] : json.at("metrics").items()) {
+    SCOPED_TRACE(name);
+    expect_near(value, expected().at(name), tolerance);
+  }
+}
+
+void expect_refusal(const Program::Result& result, const std::string& what) {
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.output, IsEmpty());
+  EXPECT_THAT(result.errors, StartsWith("tally: "));
+  EXPECT_THAT(result.errors, HasSubstr(what));
+  EXPECT_EQ(result.errors.find('\n'), result.errors.size() - 1);
+}
+
+TEST(TallyTest, GivesTheValuesOfScikitLearn) {
+  expect_values(run_program(evaluate_predictions()), 1);
+  expect_values(run_program(evaluate_predictions({"--batch-size", "4"})), 1);
+  expect_values(
+      run_program(evaluate({"--format=json", "--metrics",
+                            "weighted_loss=MulticlassLogLoss(num_classes=3)",
+                            "--inputs", data_file("preds.npy"),
+                            data_file("target.npy"), data_file("weight.npy")})),
+      1);
+}
+
+class TallyRanksTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(TallyRanksTest, GiveTheSameValues) {
+  const std::string ranks = std::to_string(GetParam());
+  expect_values(run_program(evaluate_predictions({"--ranks", ranks})),
+                GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, TallyRanksTest, ::testing::Values(2, 3, 5));
+
+TEST(TallyTest, SplitsCanHaveZeros) {
+  expect_values(run_program(evaluate_predictions({"--split", "12,0,7,0"})), 4);
+  expect_values(run_program(evaluate_predictions(
+                    {"--split=0,19", "--ranks=2", "--batch-size=5"})),
+                2);
+}
+
+TEST(TallyTest, MoreRanksThanRowsAreIdle) {
+  const Folder folder;
+  const std::string csv = folder.write("x.csv", "a\n1\n2\n");
+  const auto result =
+      run_program(evaluate({"--metrics", "SumMetric; CatMetric", "--csv", csv,
+                            "--ranks", "3", "--format", "csv"}));
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output,
+              HasSubstr("SumMetric,,3.0\nCatMetric,0,1\nCatMetric,1,2\n"));
+}
+
+TEST(TallyTest, ReadsCsv) {
+  // Its scores are rounded to the digits that tell float32 apart.
+  const double rounding = 1e-7;
+  const Words csv = {
+      "--metrics", kMetrics,       "--csv",    data_file("predictions.csv"),
+      "--columns", "p0:p2,target", "--format", "json"};
+  expect_values(run_program(evaluate(csv)), 1, rounding);
+  Words ranks = csv;
+  ranks.insert(ranks.end(), {"--ranks", "3", "--batch-size", "2"});
+  expect_values(run_program(evaluate(ranks)), 3, rounding);
+  expect_values(
+      run_program(evaluate({"--metrics", "mse=MeanSquaredError", "--csv",
+                            data_file("predictions.csv"), "--columns",
+                            "target,weight", "--format", "json"})),
+      1);
+}
+
+TEST(TallyTest, ReadsAConfigAndWritesAFile) {
+  const Folder folder;
+  const std::string config = folder.write(
+      "config.json",
+      "{\"metrics\": {\"mse\": \"MeanSquaredError\"}, \"prefix\": \"val_\"}");
+  const std::string output = folder.write("out", "before");
+  const auto result = run_program(evaluate(
+      {"--config", config, "--inputs", data_file("target.npy"),
+       data_file("weight.npy"), "--output", output, "--format", "json"}));
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, IsEmpty());
+  const Json json = Json::parse(read_file(output));
+  expect_near(json.at("metrics").at("val_mse"), expected().at("mse"), 1e-12);
+  EXPECT_EQ(folder.size(), 2u);
+}
+
+TEST(TallyTest, RunsUnderALauncher) {
+  const Folder folder;
+  const auto start = [&](int rank) {
+    return std::make_unique<Program>(
+        evaluate_predictions(),
+        Words{"RANK=" + std::to_string(rank), "WORLD_SIZE=2",
+              "TALLY_STORE=" + folder.path("store")});
+  };
+  const auto first = start(0);
+  const auto second = start(1);
+  expect_values(first->wait(), 2);
+  const auto silent = second->wait();
+  EXPECT_EQ(silent.status, 0);
+  EXPECT_EQ(silent.output + silent.errors, "");
+}
+
+TEST(TallyTest, SaysWhatIsWrongOnceUnderALauncher) {
+  const Folder folder;
+  const auto start = [&](int rank, const std::string& ranks) {
+    return std::make_unique<Program>(
+        evaluate_predictions({"--ranks", ranks}),
+        Words{"RANK=" + std::to_string(rank), "WORLD_SIZE=2",
+              "TALLY_STORE=" + folder.path("store")});
+  };
+  const auto first = start(0, "2");
+  const auto second = start(1, "3");
+  expect_refusal(first->wait(),
+                 "--ranks: expected the 2 of the launcher, got 3");
+  const auto silent = second->wait();
+  EXPECT_EQ(silent.status, 2);
+  EXPECT_EQ(silent.output + silent.errors, "");
+}
+
+TEST(TallyTest, SaysWhatIsWrongWithArgumentsAndFiles) {
+  const std::string preds = data_file("preds.npy");
+  const std::string target = data_file("target.npy");
+  const auto refusal = [&](const Words& words, const std::string& what) {
+    SCOPED_TRACE(what);
+    expect_refusal(run_program(evaluate(words)), what);
+  };
+  const std::string accuracy = "MulticlassAccuracy(num_classes=3)";
+  refusal({}, "expected either --metrics or --config");
+  refusal({"--metrics", "MulticlassAcuracy", "--inputs", preds, target},
+          "there is no metric 'MulticlassAcuracy'; did you mean "
+          "'MulticlassAccuracy'?");
+  refusal(
+      {"--metrics", accuracy, "--inputs", preds},
+      "MulticlassAccuracy: expected the inputs preds, target[, weight], got "
+      "1");
+  refusal({"--metrics", "a=MulticlassLogLoss(num_classes=3)", "--inputs", preds,
+           target, target, target},
+          "a: expected the inputs preds, target[, weight], got 4");
+  refusal({"--metrics", accuracy, "--inputs", preds, preds},
+          "MulticlassAccuracy: expected target to be int labels [N, ...], got "
+          "float32 in ");
+  refusal(
+      {"--metrics", "MeanSquaredError", "--inputs", preds, data_file("f8.npy")},
+      ", got 3 and 19");
+  refusal({"--metrics", "CatMetric", "--inputs", data_file("c8.npy")},
+          "c8.npy: expected real numbers, got complex64");
+  refusal({"--metrics", accuracy, "--inputs", preds, target, "--split", "9,9"},
+          "--split: expected numbers that add up to 19 rows");
+  refusal(
+      {"--metrics", accuracy, "--inputs", preds, "none.npy", "--ranks", "2"},
+      "none.npy: cannot be opened");
+  refusal({"--metrics", "MulticlassAccuracy(num_classes=999999)", "--inputs",
+           preds, target},
+          "option 'num_classes': expected at most 100000 for files of this "
+          "size, got 999999");
+  refusal({"--metrics", "MulticlassConfusionMatrix(num_classes=40000)",
+           "--inputs", target, target},
+          "expected a tensor of at most 512 MB for files of this size");
+  refusal({"--config", target, "--inputs", preds},
+          "target.npy: config: expected JSON");
+  refusal({"--metrics",
+           accuracy + "; b=MulticlassAUROC(num_classes=3); MeanSquaredError",
+           "--csv", data_file("predictions.csv"), "--columns", "id,target"},
+          "line 2: column 'id': expected a number");
+}
+
+TEST(TallyTest, SaysWhatIsWrongOnAnyRankAndWritesNothing) {
+  const Folder folder;
+  const std::string csv = folder.write("x.csv", "p,t\n0,1\n1,1\n1,2\n0,5\n");
+  const std::string output = folder.write("out", "before");
+  const auto result =
+      run_program(evaluate({"--metrics", "MulticlassAccuracy(num_classes=3)",
+                            "--csv", csv, "--ranks", "4", "--output", output}));
+  expect_refusal(result, "rows 3 to 3: ");
+  EXPECT_EQ(read_file(output), "before");
+  EXPECT_EQ(folder.size(), 2u);
+}
+
+TEST(TallyTest, ListsAndDescribes) {
+  const auto list = run_program({"cli/tally", "list"});
+  EXPECT_EQ(list.status, 0);
+  EXPECT_THAT(list.output, HasSubstr("\nMulticlassAccuracy "));
+  const auto described =
+      run_program({"cli/tally", "describe", "MulticlassAccuracy"});
+  EXPECT_EQ(described.status, 0);
+  EXPECT_THAT(described.output, HasSubstr("num_classes       required"));
+  expect_refusal(run_program({"cli/tally", "describe", "Accurracy"}),
+                 "there is no metric 'Accurracy'");
+  EXPECT_THAT(run_program({"cli/tally", "--help"}).output,
+              EndsWith("instead of printing\n"));
+}
+
+}  // namespace
+}  // namespace tally::cli

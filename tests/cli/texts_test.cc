@@ -1,0 +1,329 @@
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/tensor.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <limits>
+#include <sstream>
+
+#include "tally/cli/arguments.h"
+#include "tally/cli/describe.h"
+#include "tally/cli/output.h"
+#include "tally/cli/progress.h"
+#include "tally/sync/errors.h"
+#include "tally/tests/cli/files.h"
+
+namespace tally::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+template <class Call>
+std::string error_of(const Call& call) {
+  try {
+    call();
+  } catch (const c10::ValueError& error) {
+    return sync::describe(error);
+  }
+  return "nothing";
+}
+
+Arguments parsed(std::vector<std::string> words) {
+  words.insert(words.begin(), "tally");
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  return parse_arguments(static_cast<int>(pointers.size()), pointers.data());
+}
+
+std::string arguments_error(const std::vector<std::string>& words) {
+  return error_of([&] { parsed(words); });
+}
+
+std::string evaluate_error(std::vector<std::string> words) {
+  words.insert(words.begin(), "evaluate");
+  return arguments_error(words);
+}
+
+TEST(ArgumentsTest, AreRead) {
+  const Arguments arguments =
+      parsed({"evaluate", "--metrics", "A(b=--c)", "--inputs", "x.npy", "y.npy",
+              "--ranks=3", "--split", "12,6,0", "--batch-size", "7", "--format",
+              "json", "--output", "out"});
+  EXPECT_EQ(arguments.command, Command::kEvaluate);
+  EXPECT_EQ(arguments.metrics, "A(b=--c)");
+  EXPECT_THAT(arguments.inputs, ElementsAre("x.npy", "y.npy"));
+  EXPECT_EQ(arguments.ranks, 3);
+  EXPECT_THAT(arguments.split, ElementsAre(12, 6, 0));
+  EXPECT_EQ(arguments.batch_size, 7);
+  EXPECT_EQ(arguments.format, Format::kJson);
+  EXPECT_EQ(arguments.output, "out");
+
+  const Arguments others =
+      parsed({"evaluate", "--config=c", "--csv=x=y.csv", "--columns", "a,b"});
+  EXPECT_EQ(others.config, "c");
+  EXPECT_EQ(others.csv, "x=y.csv");
+  EXPECT_EQ(others.columns, "a,b");
+  EXPECT_EQ(others.ranks, 0);
+  EXPECT_EQ(others.format, Format::kTable);
+
+  EXPECT_EQ(parsed({"list"}).command, Command::kList);
+  EXPECT_EQ(parsed({"describe", "A"}).command, Command::kDescribe);
+  EXPECT_EQ(parsed({"describe", "A"}).name, "A");
+  for (const char* word : {"--help", "-h", "help"}) {
+    EXPECT_EQ(parsed({word}).command, Command::kHelp);
+    EXPECT_EQ(parsed({"evaluate", word}).command, Command::kHelp);
+  }
+}
+
+TEST(ArgumentsTest, PathsAreFromWhereTheUserIs) {
+  setenv("BUILD_WORKING_DIRECTORY", "/home/user", 1);
+  const Arguments arguments = parsed(
+      {"evaluate", "--config", "c", "--inputs", "x", "/y", "--output", "o"});
+  unsetenv("BUILD_WORKING_DIRECTORY");
+  EXPECT_EQ(arguments.config, "/home/user/c");
+  EXPECT_THAT(arguments.inputs, ElementsAre("/home/user/x", "/y"));
+  EXPECT_EQ(arguments.output, "/home/user/o");
+}
+
+TEST(ArgumentsTest, SayWhatIsWrong) {
+  EXPECT_EQ(arguments_error({}),
+            "expected list, describe or evaluate; see --help");
+  EXPECT_EQ(arguments_error({"evalute"}),
+            "there is no command 'evalute'; did you mean 'evaluate'?");
+  EXPECT_EQ(arguments_error({"list", "x"}),
+            "list: expected nothing more, got 'x'");
+  EXPECT_EQ(arguments_error({"describe"}),
+            "describe: expected the name of one metric, got 0");
+  EXPECT_EQ(evaluate_error({"x"}), "expected an option, got 'x'; see --help");
+  EXPECT_EQ(evaluate_error({"--batchsize", "5"}),
+            "there is no option '--batchsize'; did you mean '--batch-size'?");
+  EXPECT_EQ(evaluate_error({"--metrics"}),
+            "--metrics: expected a value, got none");
+  EXPECT_EQ(evaluate_error({"--metrics", "--config", "c"}),
+            "--metrics: expected a value, got none");
+  EXPECT_EQ(evaluate_error({"--metrics="}),
+            "--metrics: expected a value, got none");
+  EXPECT_EQ(evaluate_error({"--ranks", "2", "--ranks=2"}),
+            "--ranks: given twice");
+  for (const char* text : {"0", "-1", "257", "x", "2x", "2.0"}) {
+    EXPECT_EQ(evaluate_error({"--ranks", text}),
+              "--ranks: expected an integer from 1 to 256, got '" +
+                  std::string(text) + "'");
+  }
+  EXPECT_THAT(evaluate_error({"--batch-size", "0"}),
+              HasSubstr("expected an integer from 1 to"));
+  EXPECT_THAT(evaluate_error({"--split", "1,,2"}), HasSubstr("got ''"));
+  EXPECT_THAT(evaluate_error({"--split", "1,-2"}), HasSubstr("got '-2'"));
+  std::string many = "1";
+  for (int i = 0; i < 256; ++i) many += ",1";
+  EXPECT_EQ(evaluate_error({"--split", many}),
+            "--split: expected at most 256 ranks, got 257");
+  EXPECT_EQ(evaluate_error({"--format", "xml"}),
+            "--format: expected table, json or csv, got 'xml'");
+}
+
+TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
+  EXPECT_EQ(evaluate_error({}),
+            "expected either --metrics or --config, got neither");
+  EXPECT_EQ(evaluate_error({"--metrics", "A", "--config", "c"}),
+            "expected either --metrics or --config, got both");
+  EXPECT_EQ(evaluate_error({"--metrics", "A"}),
+            "expected either --inputs or --csv, got neither");
+  EXPECT_EQ(evaluate_error({"--metrics", "A", "--inputs", "x", "--csv", "y"}),
+            "expected either --inputs or --csv, got both");
+  EXPECT_EQ(
+      evaluate_error({"--metrics", "A", "--inputs", "x", "--columns", "y"}),
+      "--columns: expected --csv with it");
+  EXPECT_EQ(evaluate_error({"--metrics", "A", "--inputs", "x", "--ranks", "3",
+                            "--split", "1,2"}),
+            "--split: expected one number for each of 3 ranks, got 2");
+}
+
+Report sample_report() {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Report report{2, 18, {}};
+  report.results.add("mean", at::scalar_tensor(0.1, at::kDouble));
+  report.results.add("float", at::scalar_tensor(0.1, at::kFloat));
+  report.results.add("count", at::scalar_tensor(9007199254740993, at::kLong));
+  report.results.add("flag", at::scalar_tensor(true, at::kBool));
+  report.results.add("none", at::Tensor());
+  report.results.add(
+      "odd \"name\", this",
+      at::tensor({std::nan(""), kInfinity, -kInfinity, -0.0}, at::kDouble));
+  report.results.add("matrix", at::tensor({1, 2, 3, 4}).view({2, 2}).t());
+  return report;
+}
+
+TEST(OutputTest, JsonKeepsFullPrecision) {
+  EXPECT_EQ(render(sample_report(), Format::kJson),
+            "{\"ranks\":2,\"rows\":18,\"metrics\":{\"mean\":0.1,\"float\":"
+            "0.10000000149011612,\"count\":9007199254740993,\"flag\":true,"
+            "\"none\":null,\"odd \\\"name\\\", this\":[\"NaN\",\"Infinity\","
+            "\"-Infinity\",-0.0],\"matrix\":[[1,3],[2,4]]}}\n");
+  Report report;
+  report.results.add("\xFF", at::tensor(1));
+  EXPECT_THAT(render(report, Format::kJson), HasSubstr("\xEF\xBF\xBD"));
+}
+
+TEST(OutputTest, CsvHasALineForEachNumber) {
+  EXPECT_EQ(render(sample_report(), Format::kCsv),
+            "metric,index,value\n"
+            "mean,,0.1\n"
+            "float,,0.10000000149011612\n"
+            "count,,9007199254740993\n"
+            "flag,,true\n"
+            "none,,null\n"
+            "\"odd \"\"name\"\", this\",0,NaN\n"
+            "\"odd \"\"name\"\", this\",1,Infinity\n"
+            "\"odd \"\"name\"\", this\",2,-Infinity\n"
+            "\"odd \"\"name\"\", this\",3,-0.0\n"
+            "matrix,0 0,1\n"
+            "matrix,0 1,3\n"
+            "matrix,1 0,2\n"
+            "matrix,1 1,4\n");
+}
+
+TEST(OutputTest, TablesShowMatricesThatFit) {
+  const std::string table = render(sample_report(), Format::kTable);
+  EXPECT_THAT(table, HasSubstr("mean              0.1\n"));
+  EXPECT_THAT(table, EndsWith("\nmatrix\n  [1, 3]\n  [2, 4]\n"));
+}
+
+TEST(OutputTest, FilesAreReplacedAsAWhole) {
+  const Folder folder;
+  const std::string file = folder.write("out", "before");
+  ASSERT_EQ(chmod(file.c_str(), 0640), 0);
+  check_output(file);
+  write_output(file, "after");
+  EXPECT_EQ(read_file(file), "after");
+  struct stat status {};
+  ASSERT_EQ(stat(file.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
+
+  const std::string link = folder.path("link");
+  std::filesystem::create_symlink(file, link);
+  write_output(link, "linked");
+  EXPECT_EQ(read_file(file), "linked");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+
+  write_output(folder.path("new"), "new");
+  EXPECT_EQ(read_file(folder.path("new")), "new");
+  EXPECT_EQ(folder.size(), 3u);
+}
+
+TEST(OutputTest, DevicesAreWrittenTo) {
+  check_output("/dev/null");
+  write_output("/dev/null", "text");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_EQ(error_of([] { write_output("/dev/full", "text"); }),
+            "/dev/full: cannot be written: No space left on device");
+}
+
+TEST(OutputTest, SaysWhatCannotBeWritten) {
+  const Folder folder;
+  EXPECT_THAT(error_of([&] { check_output(folder.path("")); }),
+              EndsWith("expected a file, got a folder"));
+  for (auto* call : {check_output, +[](const std::string& path) {
+                       write_output(path, "text");
+                     }}) {
+    EXPECT_THAT(error_of([&] { call(folder.path("none/out")); }),
+                EndsWith("cannot be written: No such file or directory"));
+  }
+  EXPECT_EQ(folder.size(), 0u);
+}
+
+TEST(DescribeTest, ListsEveryMetricOnALine) {
+  const std::string list = list_metrics(builtin_registry());
+  std::istringstream lines(list);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_LT(line.size(), 120u) << line;
+  }
+  EXPECT_EQ(count, builtin_registry().entries().size());
+}
+
+TEST(DescribeTest, SaysAllThereIsToKnow) {
+  Registry registry;
+  registry.add({"Loss",
+                {"What it is.", "preds: float [N]; weight?: real [N]",
+                 "[0, inf)", "classes=5"},
+                {{"classes", "0", "an integer"},
+                 {"average", "macro", "one of macro, micro"}},
+                true,
+                false,
+                false,
+                {}});
+  EXPECT_EQ(describe_metric(registry, "Loss"),
+            "Loss\n"
+            "  What it is.\n"
+            "\n"
+            "options\n"
+            "  classes  required  an integer; for example 5\n"
+            "  average  macro     one of macro, micro\n"
+            "\n"
+            "inputs\n"
+            "  preds   float [N]\n"
+            "  weight  real [N]   (may be left out)\n"
+            "\n"
+            "range             [0, inf)\n"
+            "differentiable    yes\n"
+            "higher is better  no\n");
+  registry.add({"Wrapper",
+                {"What it wraps.", "as metric", "any", "metric=Loss()"},
+                {},
+                std::nullopt,
+                std::nullopt,
+                true,
+                {}});
+  EXPECT_EQ(describe_metric(registry, "Wrapper"),
+            "Wrapper\n"
+            "  What it wraps.\n"
+            "\n"
+            "inputs\n"
+            "  those of the option metric\n"
+            "\n"
+            "range             any\n"
+            "differentiable    as what it wraps\n"
+            "higher is better  as what it wraps\n");
+  for (const auto& [name, entry] : builtin_registry().entries()) {
+    EXPECT_THAT(describe_metric(builtin_registry(), name), HasSubstr("range"));
+  }
+  EXPECT_EQ(error_of([] { describe_metric(builtin_registry(), "MaxMetrik"); }),
+            "there is no metric 'MaxMetrik'; did you mean 'MaxMetric'?");
+}
+
+TEST(ProgressTest, IsShownToThoseWhoWait) {
+  using std::chrono::milliseconds;
+  Progress::Clock::time_point now;
+  std::ostringstream out;
+  {
+    Progress progress(&out, [&] { return now; });
+    now += milliseconds(999);
+    progress.update(1, 300);
+    EXPECT_THAT(out.str(), IsEmpty());
+    now += milliseconds(1);
+    progress.update(100, 300);
+    EXPECT_THAT(out.str(), EndsWith("100 of 300 rows (33%)"));
+    now += milliseconds(199);
+    progress.update(200, 300);
+    EXPECT_THAT(out.str(), EndsWith("100 of 300 rows (33%)"));
+    now += milliseconds(1);
+    progress.update(300, 300);
+    EXPECT_THAT(out.str(), EndsWith("300 of 300 rows (100%)"));
+  }
+  EXPECT_THAT(out.str(), EndsWith("\r\x1b[K"));
+
+  std::ostringstream quick;
+  Progress(&quick, [&] { return now; }).update(1, 1);
+  EXPECT_THAT(quick.str(), IsEmpty());
+  Progress nobody(nullptr, [&] { return now; });
+  now += milliseconds(5000);
+  nobody.update(1, 2);
+}
+
+}  // namespace
+}  // namespace tally::cli
