@@ -42,7 +42,7 @@ void add_curves(Registry& r) {
        "[0, 1]"});
   r.add<MulticlassEER>(
       {"Where false positives and false negatives are as frequent, of each "
-       "class .",
+       "class.",
        multiclass, "[0, 1]", classes});
   r.add<MultilabelEER>(
       {"Where false positives and false negatives are as frequent, of each "
@@ -53,7 +53,7 @@ void add_curves(Registry& r) {
        "[0, 1]"});
   r.add<MulticlassLogAUC>(
       {"The area under the ROC curve over the logarithm of its rate, of each "
-       "class .",
+       "class.",
        multiclass, "[0, 1]", classes});
   r.add<MultilabelLogAUC>(
       {"The area under the ROC curve over the logarithm of its rate, of each "
