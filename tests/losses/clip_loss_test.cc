@@ -1,5 +1,6 @@
 #include "tally/losses/contrastive/clip_loss.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -398,6 +399,44 @@ TEST(ClipLossTest, BackwardMayRunTwice) {
     const at::Tensor once = image.grad().clone();
     loss.backward();
     EXPECT_LT(difference(image.grad(), once.mul(2)), 1e-14);
+  }
+}
+
+TEST(ClipLossTest, ThreadsShareTiles) {
+  const at::Tensor image = unit_rows({1100, 4}, 1);
+  const at::Tensor text = unit_rows({1100, 4}, 2);
+  const int before = at::get_num_threads();
+  const Evaluation one = evaluate(image, text, 20, Options());
+  at::set_num_threads(3);
+  for (const std::int64_t budget : {0, 1 << 30}) {
+    const Evaluation three =
+        evaluate(image, text, 20, Options().logits_budget_bytes(budget));
+    EXPECT_NEAR(three.loss, one.loss, 1e-12);
+    EXPECT_LT(difference(three.image, one.image), 1e-12);
+    EXPECT_LT(difference(three.text, one.text), 1e-12);
+    EXPECT_NEAR(three.scale, one.scale, 1e-10);
+  }
+  at::set_num_threads(before);
+}
+
+TEST(ClipLossTest, ARankThatIsGoneIsAnErrorOnTheOthers) {
+  for (const bool before_backward : {false, true}) {
+    const auto errors = testing::collect_thread_ranks(3, [&](const Group& g) {
+      const at::Tensor rows = unit_rows({2, 4}, 1).requires_grad_();
+      const bool leaves = g->rank() == 2;
+      if (leaves && !before_backward) return;
+      const at::Tensor loss = functional::clip_loss(rows, rows, learned(2));
+      if (!leaves) loss.backward();
+    });
+    EXPECT_FALSE(errors[2]);
+    for (int rank : {0, 1}) {
+      try {
+        ASSERT_TRUE(errors[rank]);
+        std::rethrow_exception(errors[rank]);
+      } catch (const sync::SyncError& error) {
+        EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerLost);
+      }
+    }
   }
 }
 
