@@ -9,3 +9,6 @@
 #include "tally/losses/contrastive/sig_lip_loss.h"     // IWYU pragma: export
 #include "tally/losses/contrastive/sup_con_loss.h"     // IWYU pragma: export
 #include "tally/losses/metric_loss.h"                  // IWYU pragma: export
+#include "tally/losses/pairs/barlow_twins_loss.h"      // IWYU pragma: export
+#include "tally/losses/pairs/dcl_loss.h"               // IWYU pragma: export
+#include "tally/losses/pairs/vicreg_loss.h"            // IWYU pragma: export

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/cloneable.h>
+#include <torch/nn/pimpl.h>
+
+#include <memory>
+#include <ostream>
+
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// Options for BarlowTwinsLoss.
+struct BarlowTwinsLossOptions {
+  /// Weight of the correlations between different features. Default: 5e-3.
+  TORCH_ARG(double, lambda) = 5e-3;
+  /// Added to variances. Default: 1e-5.
+  TORCH_ARG(double, eps) = 1e-5;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+};
+
+/// The loss of Barlow Twins: two views' features should correlate with
+/// themselves and with nothing else.
+///
+///   c_ij = correlation over all rows of feature i of a and feature j of b
+///   loss = sum_i (c_ii - 1)^2 + lambda * sum_{i != j} c_ij^2
+///
+/// forward() takes this rank's projections of the two views, [n, D], of any
+/// floating dtype (sums are float32 or wider); n may differ between ranks and
+/// be 0, but two rows in all are needed. Means and variances (biased, plus eps)
+/// are those of all ranks' rows, so that the loss is that of the global batch;
+/// lightly's takes them of each rank's own rows, and is another loss then. For
+/// the same reason no SyncBatchNorm is needed before it.
+///
+/// The result is one number, the same on every rank. Gradients: averaged over
+/// the ranks, parameters' are those of one process with all rows. Two
+/// collectives forward, D * D numbers whatever the number of rows and ranks;
+/// none in backward.
+///
+/// Throws c10::ValueError for arguments, and the other ranks SyncError
+/// kPeerFailed. Zbontar et al., arXiv 2103.03230; lightly's BarlowTwinsLoss.
+///
+/// Example:
+///     losses::BarlowTwinsLoss barlow;
+///     barlow->forward(model->forward(x), model->forward(y)).backward();
+///     sync::average_gradients(model->parameters());
+class BarlowTwinsLossImpl : public torch::nn::Cloneable<BarlowTwinsLossImpl> {
+ public:
+  explicit BarlowTwinsLossImpl(
+      BarlowTwinsLossOptions options = BarlowTwinsLossOptions());
+
+  at::Tensor forward(const at::Tensor& a, const at::Tensor& b);
+
+  const BarlowTwinsLossOptions& options() const { return options_; }
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+
+ private:
+  BarlowTwinsLossOptions options_;
+};
+
+TORCH_MODULE(BarlowTwinsLoss);
+
+namespace functional {
+
+/// See BarlowTwinsLoss.
+at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
+                             const BarlowTwinsLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses

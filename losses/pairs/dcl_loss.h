@@ -1,0 +1,118 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/cloneable.h>
+#include <torch/nn/pimpl.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// Weights of pairs, [n], from this rank's rows of both views, of length 1.
+using PairWeights =
+    std::function<at::Tensor(const at::Tensor& a, const at::Tensor& b)>;
+
+/// Options for DCLLoss.
+struct DCLLossOptions {
+  /// Similarities are divided by it. Default: 0.1.
+  TORCH_ARG(double, temperature) = 0.1;
+  /// Weights of the pairs' similarities. Called once for each of the two views,
+  /// with that one first. Default: none, which is 1.
+  TORCH_ARG(PairWeights, weight_fn) = nullptr;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+};
+
+/// Options for DCLWLoss.
+struct DCLWLossOptions {
+  /// Similarities are divided by it. Default: 0.1.
+  TORCH_ARG(double, temperature) = 0.1;
+  /// The same, in the weights of pairs. Default: 0.5.
+  TORCH_ARG(double, sigma) = 0.5;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+};
+
+/// Decoupled contrastive learning: NT-Xent without the pair itself in the
+/// denominator.
+///
+///   loss = mean over rows i of both views of
+///          -w_i * sim(i, i') + log sum of exp(sim(i, j)) over all rows j of
+///          both views but i and its pair i',   sim = cosine / temperature
+///
+/// forward() takes this rank's rows of two views, [n, D], of any floating dtype
+/// (sums are float32 or wider); n may differ between ranks and be 0, but two
+/// pairs in all are needed. Logits exist for a few rows at a time, and are
+/// computed again in backward; features are gathered.
+///
+/// The result is one number, the same on every rank. Gradients: averaged over
+/// the ranks, parameters' are those of one process with all rows. Every rank's
+/// backward() takes part in one exchange.
+///
+/// Throws c10::ValueError for arguments, and the other ranks SyncError
+/// kPeerFailed. Yeh et al., arXiv 2110.06848; lightly's DCLLoss.
+///
+/// Example:
+///     losses::DCLLoss dcl(losses::DCLLossOptions().temperature(0.2));
+///     dcl->forward(model->forward(x), model->forward(y)).backward();
+///     sync::average_gradients(model->parameters());
+class DCLLossImpl : public torch::nn::Cloneable<DCLLossImpl> {
+ public:
+  explicit DCLLossImpl(DCLLossOptions options = DCLLossOptions());
+
+  at::Tensor forward(const at::Tensor& a, const at::Tensor& b);
+
+  const DCLLossOptions& options() const { return options_; }
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+
+ private:
+  DCLLossOptions options_;
+};
+
+TORCH_MODULE(DCLLoss);
+
+/// DCLLoss with the paper's weights, w_i = 2 - M * softmax_i(cosine(i, i') /
+/// sigma) over all M pairs, without a gradient. lightly takes the softmax over
+/// each rank's own pairs, which is another loss than one process's.
+///
+/// Example:
+///     losses::DCLWLoss dclw;
+///     dclw->forward(model->forward(x), model->forward(y)).backward();
+class DCLWLossImpl : public torch::nn::Cloneable<DCLWLossImpl> {
+ public:
+  explicit DCLWLossImpl(DCLWLossOptions options = DCLWLossOptions());
+
+  at::Tensor forward(const at::Tensor& a, const at::Tensor& b);
+
+  const DCLWLossOptions& options() const { return options_; }
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+
+ private:
+  DCLWLossOptions options_;
+};
+
+TORCH_MODULE(DCLWLoss);
+
+namespace functional {
+
+/// See DCLLoss.
+at::Tensor dcl_loss(const at::Tensor& a, const at::Tensor& b,
+                    const DCLLossOptions& options = {});
+
+/// See DCLWLoss.
+at::Tensor dclw_loss(const at::Tensor& a, const at::Tensor& b,
+                     const DCLWLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses

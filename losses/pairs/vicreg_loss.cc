@@ -1,0 +1,132 @@
+#include "tally/losses/pairs/vicreg_loss.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/eye.h>
+
+#include <utility>
+
+#include "tally/losses/pairs/two_views.h"
+
+namespace tally::losses {
+namespace {
+
+using sync::internal::Call;
+
+constexpr const char* kName = "VICRegLoss";
+
+void check(const VICRegLossOptions& options) {
+  const auto check_weight = [](const char* name, double weight) {
+    TORCH_CHECK_VALUE(weight >= 0, kName, ": expected ", name,
+                      " of at least 0, got ", weight);
+  };
+  check_weight("lambda", options.lambda());
+  check_weight("mu", options.mu());
+  check_weight("nu", options.nu());
+  TORCH_CHECK_VALUE(options.eps() > 0, kName, ": expected eps above 0, got ",
+                    options.eps());
+}
+
+std::string text_of(const at::Tensor& tensor) {
+  return tensor.defined() ? c10::str(tensor.toString(), ' ', tensor.sizes())
+                          : "an undefined tensor";
+}
+
+void check_view(const char* name, const at::Tensor& view) {
+  TORCH_CHECK_VALUE(view.defined() && view.layout() == at::kStrided &&
+                        view.is_floating_point() && view.dim() >= 2,
+                    kName, ": expected ", name,
+                    " of size [rows, ..., features] and a floating dtype, got ",
+                    text_of(view));
+}
+
+/// [positions, D, D]: the sums over this rank's rows of products of features.
+at::Tensor products(const at::Tensor& centred) {
+  const at::Tensor by_position =
+      centred.flatten(1, -2).transpose(0, 1);  // [positions, n, D]
+  return by_position.transpose(1, 2).matmul(by_position);
+}
+
+/// Mean over features, and positions.
+at::Tensor variance_term(const at::Tensor& covariances, double eps) {
+  return covariances.diagonal(0, 1, 2)
+      .add(eps)
+      .sqrt()
+      .neg()
+      .add(1)
+      .relu()
+      .mean();
+}
+
+at::Tensor covariance_term(const at::Tensor& covariances) {
+  const std::int64_t features = covariances.size(1);
+  return covariances
+      .masked_fill(at::eye(features, covariances.options().dtype(at::kBool)), 0)
+      .square()
+      .sum({1, 2})
+      .div(static_cast<double>(features))
+      .mean();
+}
+
+}  // namespace
+
+namespace functional {
+
+at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
+                       const VICRegLossOptions& options) {
+  const Call call = sync::internal::collective(kName, options.communicator(),
+                                               options.timeout());
+  const internal::CentredViews views = internal::centred_views(call, [&] {
+    check(options);
+    check_view("a", a);
+    check_view("b", b);
+    TORCH_CHECK_VALUE(
+        a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() &&
+            a.device() == b.device(),
+        kName, ": expected a and b of one size, dtype and device, got ",
+        text_of(a), " on ", a.device(), " and ", text_of(b), " on ",
+        b.device());
+    // A position between rows and features, if there is none.
+    return a.dim() == 2 ? std::pair(a.unsqueeze(1), b.unsqueeze(1))
+                        : std::pair(a, b);
+  });
+  const at::ScalarType dtype = views.a.scalar_type();
+  const at::Tensor of_a = products(views.a), of_b = products(views.b);
+  const at::Tensor squares = a.to(dtype).sub(b.to(dtype)).square().sum();
+  const at::Tensor sums = internal::replicated_sum(
+      call, at::cat({of_a.flatten(), of_b.flatten(), squares.reshape({1})}));
+  const auto covariances = [&](std::int64_t first) {
+    return sums.narrow(0, first, of_a.numel())
+        .view(of_a.sizes())
+        .div(views.rows - 1);
+  };
+  const at::Tensor cov_a = covariances(0), cov_b = covariances(of_a.numel());
+  const double numbers =
+      views.rows *
+      static_cast<double>(c10::multiply_integers(a.sizes().slice(1)));
+  const at::Tensor invariance = sums[2 * of_a.numel()].div(numbers);
+  const at::Tensor variance = variance_term(cov_a, options.eps())
+                                  .add(variance_term(cov_b, options.eps()))
+                                  .div(2);
+  return invariance.mul(options.lambda())
+      .add(variance.mul(options.mu()))
+      .add(
+          covariance_term(cov_a).add(covariance_term(cov_b)).mul(options.nu()));
+}
+
+}  // namespace functional
+
+VICRegLossImpl::VICRegLossImpl(VICRegLossOptions options)
+    : options_(std::move(options)) {
+  check(options_);
+}
+
+at::Tensor VICRegLossImpl::forward(const at::Tensor& a, const at::Tensor& b) {
+  return functional::vicreg_loss(a, b, options_);
+}
+
+void VICRegLossImpl::pretty_print(std::ostream& stream) const {
+  stream << "tally::losses::VICRegLoss(lambda=" << options_.lambda()
+         << ", mu=" << options_.mu() << ", nu=" << options_.nu() << ')';
+}
+
+}  // namespace tally::losses

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/cloneable.h>
+#include <torch/nn/pimpl.h>
+
+#include <memory>
+#include <ostream>
+
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// Options for VICRegLoss.
+struct VICRegLossOptions {
+  /// Weight of the distance between the views. Default: 25.
+  TORCH_ARG(double, lambda) = 25;
+  /// Weight of standard deviations below 1. Default: 25.
+  TORCH_ARG(double, mu) = 25;
+  /// Weight of covariances. Default: 1.
+  TORCH_ARG(double, nu) = 1;
+  /// Added to variances. Default: 1e-4.
+  TORCH_ARG(double, eps) = 1e-4;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+};
+
+/// The loss of VICReg: variance, invariance, covariance.
+///
+///   loss = lambda * mean (a - b)^2
+///        + mu / 2 * mean over features of max(0, 1 - sqrt(var + eps)), of both
+///        + nu / D * sum_{i != j} cov_ij^2, of both
+///
+/// forward() takes this rank's projections of the two views, [n, ..., D], of
+/// any floating dtype (sums are float32 or wider); n may differ between ranks
+/// and be 0, but two rows in all are needed. Variances and covariances
+/// (unbiased) are those of all ranks' rows; of positions between n and D, each
+/// has its own, and the terms are their mean.
+///
+/// The result is one number, the same on every rank. Gradients: averaged over
+/// the ranks, parameters' are those of one process with all rows. Two
+/// collectives forward, 2 * D * D numbers for each position whatever the number
+/// of rows and ranks; none in backward.
+///
+/// Throws c10::ValueError for arguments, and the other ranks SyncError
+/// kPeerFailed. Bardes et al., arXiv 2105.04906; lightly's VICRegLoss.
+///
+/// Example:
+///     losses::VICRegLoss vicreg(losses::VICRegLossOptions().nu(0.5));
+///     vicreg->forward(model->forward(x), model->forward(y)).backward();
+///     sync::average_gradients(model->parameters());
+class VICRegLossImpl : public torch::nn::Cloneable<VICRegLossImpl> {
+ public:
+  explicit VICRegLossImpl(VICRegLossOptions options = VICRegLossOptions());
+
+  at::Tensor forward(const at::Tensor& a, const at::Tensor& b);
+
+  const VICRegLossOptions& options() const { return options_; }
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+
+ private:
+  VICRegLossOptions options_;
+};
+
+TORCH_MODULE(VICRegLoss);
+
+namespace functional {
+
+/// See VICRegLoss.
+at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
+                       const VICRegLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses
