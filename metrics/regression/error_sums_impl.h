@@ -29,6 +29,14 @@ struct HasDomain<Error,
                  std::void_t<decltype(std::declval<const Error&>().domain())>>
     : std::true_type {};
 
+template <class Error, class = void>
+struct HasSum : std::false_type {};
+template <class Error>
+struct HasSum<Error, std::void_t<decltype(std::declval<const Error&>().sum(
+                         std::declval<const float*>(),
+                         std::declval<const float*>(), std::int64_t{}))>>
+    : std::true_type {};
+
 template <class Options, class = void>
 struct HasOutputs : std::false_type {};
 template <class Options>
@@ -79,7 +87,10 @@ PlainSums sum_errors(const Error& error, const T* preds, const T* target,
     if constexpr (HasDomain<Error>::value) sums.valid &= error.valid(p, t);
     return error(p, t);
   };
-  if constexpr (!kWeighted && !HasScale<Error>::value) {
+  if constexpr (!kWeighted && HasSum<Error>::value) {
+    sums.sum = error.sum(preds + begin, target + begin, end - begin);
+    sums.weight = static_cast<double>(end - begin);
+  } else if constexpr (!kWeighted && !HasScale<Error>::value) {
     sums.sum =
         sum_terms(end - begin, [&](std::int64_t i) { return term(begin + i); });
     sums.weight = static_cast<double>(end - begin);

@@ -1,19 +1,16 @@
 #include "tally/metrics/regression/joint_moments.h"
 
 #include <ATen/EmptyTensor.h>
-#include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/stack.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/regression/plain_moments.h"
 
 namespace tally {
 namespace {
@@ -22,240 +19,6 @@ using internal::kMomentRows;
 using internal::Moments;
 using internal::Samples;
 using State = JointMoments::State;
-
-// Samples to which one shift applies: few enough for sums of squares about it
-// to keep their precision.
-constexpr std::int64_t kBlock = 2048;
-// Samples that one thread takes at a time. Fixed, so that results do not depend
-// on the number of threads.
-constexpr std::int64_t kChunk = 32 * kBlock;
-
-double nonzero(double weight) { return weight == 0 ? 1 : weight; }
-Number nonzero(const Number& weight) {
-  if (weight.is_plain()) return nonzero(weight.value());
-  return Number(weight.tensor().masked_fill(weight.tensor().eq(0), 1));
-}
-
-// Where both are constant and equal, the differences are exactly 0 and the
-// result is again exactly constant.
-template <class T>
-Moments<T> merge_moments(const Moments<T>& a, const T& weight_a,
-                         const Moments<T>& b, const T& weight_b) {
-  const T share = weight_b / nonzero(weight_a + weight_b);
-  const T preds = b.mean_preds - a.mean_preds;
-  const T target = b.mean_target - a.mean_target;
-  const T factor = weight_a * share;
-  return {a.mean_preds + preds * share,
-          a.mean_target + target * share,
-          a.squares_preds + b.squares_preds + preds * preds * factor,
-          a.squares_target + b.squares_target + target * target * factor,
-          a.products + b.products + preds * target * factor,
-          a.squared_error + b.squared_error};
-}
-
-struct WeightedMoments {
-  Moments<double> moments;
-  double weight = 0;
-};
-
-void merge_into(WeightedMoments& a, const WeightedMoments& b) {
-  if (a.weight == 0) {
-    a = b;
-  } else {
-    a.moments = merge_moments(a.moments, a.weight, b.moments, b.weight);
-    a.weight += b.weight;
-  }
-}
-
-// Sums about the first sample, of which those of a constant are exactly 0.
-struct ShiftedSums {
-  double weight, preds, target, preds_preds, target_target, preds_target, error;
-};
-
-WeightedMoments from_sums(const ShiftedSums& s, double first_preds,
-                          double first_target) {
-  const double mean_preds = s.preds / nonzero(s.weight);
-  const double mean_target = s.target / nonzero(s.weight);
-  return {{first_preds + mean_preds, first_target + mean_target,
-           s.preds_preds - mean_preds * s.preds,
-           s.target_target - mean_target * s.target,
-           s.preds_target - mean_preds * s.target, s.error},
-          s.weight};
-}
-
-constexpr int kLanes = 4;
-
-double total(const double* lanes) {
-  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-}
-
-template <class T>
-WeightedMoments block_moments(const T* preds, const T* target,
-                              std::int64_t count) {
-  const auto first_preds = static_cast<double>(*preds);
-  const auto first_target = static_cast<double>(*target);
-  double p[kLanes] = {}, t[kLanes] = {}, e[kLanes] = {};
-  double pp[kLanes] = {}, tt[kLanes] = {}, pt[kLanes] = {};
-  const auto add = [&](std::int64_t i, int lane) {
-    const double dp = static_cast<double>(preds[i]) - first_preds;
-    const double dt = static_cast<double>(target[i]) - first_target;
-    const double error =
-        static_cast<double>(preds[i]) - static_cast<double>(target[i]);
-    p[lane] += dp;
-    t[lane] += dt;
-    pp[lane] += dp * dp;
-    tt[lane] += dt * dt;
-    pt[lane] += dp * dt;
-    e[lane] += error * error;
-  };
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
-  }
-  for (; i < count; ++i) add(i, 0);
-  return from_sums({static_cast<double>(count), total(p), total(t), total(pp),
-                    total(tt), total(pt), total(e)},
-                   first_preds, first_target);
-}
-
-template <class T>
-WeightedMoments block_moments(const T* preds, const T* target,
-                              const double* weight, std::int64_t count) {
-  const auto first_preds = static_cast<double>(*preds);
-  const auto first_target = static_cast<double>(*target);
-  ShiftedSums s{};
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double dp = static_cast<double>(preds[i]) - first_preds;
-    const double dt = static_cast<double>(target[i]) - first_target;
-    const double error =
-        static_cast<double>(preds[i]) - static_cast<double>(target[i]);
-    s.weight += weight[i];
-    s.preds += weight[i] * dp;
-    s.target += weight[i] * dt;
-    s.preds_preds += weight[i] * dp * dp;
-    s.target_target += weight[i] * dt * dt;
-    s.preds_target += weight[i] * dp * dt;
-    s.error += weight[i] * error * error;
-  }
-  return from_sums(s, first_preds, first_target);
-}
-
-// `of_block(begin, size)` of all blocks, merged in order.
-template <class OfBlock>
-WeightedMoments merge_blocks(std::int64_t begin, std::int64_t end,
-                             const OfBlock& of_block) {
-  WeightedMoments result;
-  for (; begin < end; begin += kBlock) {
-    merge_into(result, of_block(begin, std::min(end - begin, kBlock)));
-  }
-  return result;
-}
-
-template <class OfBlock>
-WeightedMoments merge_chunks(std::int64_t count, const OfBlock& of_block) {
-  const std::int64_t chunks = (count + kChunk - 1) / kChunk;
-  std::vector<WeightedMoments> parts(chunks);
-  at::parallel_for(0, chunks, 1, [&](std::int64_t from, std::int64_t to) {
-    for (std::int64_t i = from; i < to; ++i) {
-      parts[i] =
-          merge_blocks(i * kChunk, std::min(count, (i + 1) * kChunk), of_block);
-    }
-  });
-  WeightedMoments result;
-  for (const WeightedMoments& part : parts) merge_into(result, part);
-  return result;
-}
-
-WeightedMoments plain_moments(const Samples& samples, const double* weight) {
-  const std::int64_t count = samples.preds.numel();
-  return internal::visit_values(
-      samples.preds, samples.target, [=](const auto* p, const auto* t) {
-        const auto of_block = [=](std::int64_t begin, std::int64_t size) {
-          return weight == nullptr ? block_moments(p + begin, t + begin, size)
-                                   : block_moments(p + begin, t + begin,
-                                                   weight + begin, size);
-        };
-        return count <= kChunk ? merge_blocks(0, count, of_block)
-                               : merge_chunks(count, of_block);
-      });
-}
-
-// Column `output` of [6, outputs].
-Moments<double> column(const double* rows, std::int64_t outputs,
-                       std::int64_t output) {
-  const double* m = rows + output;
-  return {m[0],           m[outputs],     m[2 * outputs],
-          m[3 * outputs], m[4 * outputs], m[5 * outputs]};
-}
-
-void set_column(double* rows, std::int64_t outputs, std::int64_t output,
-                const Moments<double>& value) {
-  double* m = rows + output;
-  m[0] = value.mean_preds;
-  m[outputs] = value.mean_target;
-  m[2 * outputs] = value.squares_preds;
-  m[3 * outputs] = value.squares_target;
-  m[4 * outputs] = value.products;
-  m[5 * outputs] = value.squared_error;
-}
-
-// Sums of all columns, row by row: [6, outputs] and the sum of the weights.
-template <class T>
-double output_sums(const T* preds, const T* target, const double* weight,
-                   std::int64_t rows, std::int64_t outputs, double* sums) {
-  std::fill_n(sums, kMomentRows * outputs, 0.0);
-  double all_weights = 0;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const double w = weight == nullptr ? 1 : weight[row];
-    const T* const p = preds + row * outputs;
-    const T* const t = target + row * outputs;
-    for (std::int64_t i = 0; i < outputs; ++i) {
-      const auto wide_p = static_cast<double>(p[i]);
-      const auto wide_t = static_cast<double>(t[i]);
-      const double dp = wide_p - static_cast<double>(preds[i]);
-      const double dt = wide_t - static_cast<double>(target[i]);
-      sums[i] += w * dp;
-      sums[outputs + i] += w * dt;
-      sums[2 * outputs + i] += w * dp * dp;
-      sums[3 * outputs + i] += w * dt * dt;
-      sums[4 * outputs + i] += w * dp * dt;
-      sums[5 * outputs + i] += w * (wide_p - wide_t) * (wide_p - wide_t);
-    }
-    all_weights += w;
-  }
-  return all_weights;
-}
-
-// Merges into moments [6, outputs]; returns the sum of the weights.
-double plain_output_moments(const Samples& samples, const double* weight,
-                            double* moments) {
-  const std::int64_t count = samples.preds.size(0);
-  const std::int64_t outputs = samples.preds.size(1);
-  std::vector<double> sums(kMomentRows * outputs);
-  return internal::visit_values(
-      samples.preds, samples.target, [&](const auto* p, const auto* t) {
-        double all_weights = 0;
-        for (std::int64_t begin = 0; begin < count; begin += kBlock) {
-          const auto* const block_p = p + begin * outputs;
-          const auto* const block_t = t + begin * outputs;
-          const double block_weight = output_sums(
-              block_p, block_t, weight == nullptr ? weight : weight + begin,
-              std::min(count - begin, kBlock), outputs, sums.data());
-          for (std::int64_t i = 0; i < outputs; ++i) {
-            const double* s = sums.data() + i;
-            WeightedMoments merged{column(moments, outputs, i), all_weights};
-            merge_into(merged, from_sums({block_weight, s[0], s[outputs],
-                                          s[2 * outputs], s[3 * outputs],
-                                          s[4 * outputs], s[5 * outputs]},
-                                         static_cast<double>(block_p[i]),
-                                         static_cast<double>(block_t[i])));
-            set_column(moments, outputs, i, merged.moments);
-          }
-          all_weights += block_weight;
-        }
-        return all_weights;
-      });
-}
 
 // Of [N] or [N, outputs], along dimension 0; weight is [N], [N, 1] or not
 // defined.
@@ -315,13 +78,15 @@ at::Tensor merge_outputs(const at::Tensor& a, const Number& weight_a,
     const double* from_a = a.const_data_ptr<double>();
     const double* from_b = b.const_data_ptr<double>();
     for (std::int64_t i = 0; i < outputs; ++i) {
-      set_column(to, outputs, i,
-                 merge_moments(column(from_a, outputs, i), weight_a.value(),
-                               column(from_b, outputs, i), weight_b.value()));
+      internal::set_moments_column(
+          to, outputs, i,
+          internal::merge_moments(
+              internal::moments_column(from_a, outputs, i), weight_a.value(),
+              internal::moments_column(from_b, outputs, i), weight_b.value()));
     }
     return result;
   }
-  const Number share = weight_b / nonzero(weight_a + weight_b);
+  const Number share = weight_b / internal::nonzero(weight_a + weight_b);
   const at::Tensor share_tensor = share.tensor().to(a.device());
   const at::Tensor factor = (weight_a * share).tensor().to(a.device());
   const at::Tensor means = a.narrow(0, 0, 2);
@@ -360,12 +125,13 @@ State observe_plain(const Samples& samples, std::int64_t outputs) {
     weight = wide_weight.const_data_ptr<double>();
   }
   if (outputs == 1) {
-    const WeightedMoments result = plain_moments(samples, weight);
+    const internal::WeightedMoments result =
+        internal::plain_moments(samples, weight);
     set_numbers(state, result.moments);
     state.weight = result.weight;
   } else {
     state.outputs = internal::zero_numbers({kMomentRows, outputs});
-    state.weight = plain_output_moments(
+    state.weight = internal::plain_output_moments(
         samples, weight, state.outputs.mutable_data_ptr<double>());
   }
   return state;
@@ -380,7 +146,7 @@ State observe_tensors(const Samples& samples, std::int64_t outputs) {
   if (samples.weight.defined()) {
     weight = samples.weight.detach().to(at::kDouble).reshape(-1);
     state.weight = Number(weight.sum());
-    weight_sum = nonzero(state.weight).tensor();
+    weight_sum = internal::nonzero(state.weight).tensor();
     if (outputs > 1) weight = weight.unsqueeze(1);
   }
   if (outputs == 1) {
@@ -397,6 +163,11 @@ State observe_tensors(const Samples& samples, std::int64_t outputs) {
 }
 
 }  // namespace
+
+Number internal::nonzero(const Number& weight) {
+  if (weight.is_plain()) return nonzero(weight.value());
+  return Number(weight.tensor().masked_fill(weight.tensor().eq(0), 1));
+}
 
 bool State::has_nan() const {
   return std::isnan((squared_error + weight).value()) ||
@@ -416,8 +187,8 @@ State State::merge(const State& a, const State& b) {
   if (a.outputs.defined()) {
     merged.outputs = merge_outputs(a.outputs, a.weight, b.outputs, b.weight);
   } else {
-    set_numbers(merged,
-                merge_moments(numbers(a), a.weight, numbers(b), b.weight));
+    set_numbers(merged, internal::merge_moments(numbers(a), a.weight,
+                                                numbers(b), b.weight));
   }
   merged.range = merge_ranges(a.range, b.range);
   return merged;
@@ -459,8 +230,8 @@ Moments<double> internal::plain_moments_of(const State& state) {
 
 Moments<double> internal::moments_of_output(const State& state,
                                             std::int64_t output) {
-  return column(state.outputs.const_data_ptr<double>(), state.outputs.size(1),
-                output);
+  return internal::moments_column(state.outputs.const_data_ptr<double>(),
+                                  state.outputs.size(1), output);
 }
 
 Moments<at::Tensor> internal::moments_of(const State& state) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cmath>
+
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/error_sums.h"
 #include "tally/metrics/regression/outputs_options.h"
+#include "tally/metrics/regression/pair_kernels.h"
 
 namespace tally {
 
@@ -15,7 +18,11 @@ struct AbsoluteError {
   using Options = OutputsOptions;
   explicit AbsoluteError(const Options&) {}
   double operator()(double preds, double target) const {
-    return preds > target ? preds - target : target - preds;
+    return std::abs(preds - target);
+  }
+  template <class T>
+  double sum(const T* preds, const T* target, std::int64_t count) const {
+    return internal::absolute_error_sum(preds, target, count);
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;

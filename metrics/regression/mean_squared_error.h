@@ -2,6 +2,7 @@
 
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/error_sums.h"
+#include "tally/metrics/regression/pair_kernels.h"
 
 namespace tally {
 
@@ -30,6 +31,10 @@ struct SquaredError {
   explicit SquaredError(const Options&) {}
   double operator()(double preds, double target) const {
     return (preds - target) * (preds - target);
+  }
+  template <class T>
+  double sum(const T* preds, const T* target, std::int64_t count) const {
+    return internal::squared_error_sum(preds, target, count);
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;

@@ -9,7 +9,8 @@ namespace tally {
 template class ErrorSums<SquaredLogError>;
 
 double SquaredLogError::operator()(double preds, double target) const {
-  const double difference = std::log1p(preds) - std::log1p(target);
+  // The difference of the logarithms.
+  const double difference = std::log1p((preds - target) / (1 + target));
   return difference * difference;
 }
 

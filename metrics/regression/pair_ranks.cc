@@ -52,15 +52,15 @@ struct Pairs {
   std::int64_t count;
 };
 
-// By their keys, stably.
-template <class Key>
-void sort_by_key(Pairs<Key>& pairs) {
-  const std::int64_t count = pairs.count;
+// Sorts stably; the result lies in one of both. `key_of(item)` is a Key.
+template <class Key, class Item, class KeyOf>
+Item* radix_sort(Item* items, Item* spare, std::int64_t count,
+                 const KeyOf& key_of) {
   if (count < kFewItems) {
-    std::stable_sort(
-        pairs.items.get(), pairs.items.get() + count,
-        [](const Pair<Key>& a, const Pair<Key>& b) { return a.key < b.key; });
-    return;
+    std::stable_sort(items, items + count, [&](const Item& a, const Item& b) {
+      return key_of(a) < key_of(b);
+    });
+    return items;
   }
   constexpr int kPasses = (8 * sizeof(Key) + kDigitBits - 1) / kDigitBits;
   const auto counts = std::make_unique<
@@ -68,24 +68,40 @@ void sort_by_key(Pairs<Key>& pairs) {
   for (auto& digits : *counts) digits.fill(0);
   for (std::int64_t i = 0; i < count; ++i) {
     for (int pass = 0; pass < kPasses; ++pass) {
-      ++(*counts)[pass][(pairs[i].key >> (pass * kDigitBits)) & (kDigits - 1)];
+      ++(*counts)[pass]
+                 [(key_of(items[i]) >> (pass * kDigitBits)) & (kDigits - 1)];
     }
   }
   for (int pass = 0; pass < kPasses; ++pass) {
     const int shift = pass * kDigitBits;
     auto& offsets = (*counts)[pass];
-    if (offsets[(pairs[0].key >> shift) & (kDigits - 1)] == count) continue;
+    if (offsets[(key_of(items[0]) >> shift) & (kDigits - 1)] == count) continue;
     std::int64_t offset = 0;
     for (std::int64_t& digit : offsets) {
       offset += std::exchange(digit, offset);
     }
-    const Pair<Key>* const from = pairs.items.get();
-    Pair<Key>* const to = pairs.spare.get();
     for (std::int64_t i = 0; i < count; ++i) {
-      to[offsets[(from[i].key >> shift) & (kDigits - 1)]++] = from[i];
+      const std::int64_t digit = (key_of(items[i]) >> shift) & (kDigits - 1);
+      spare[offsets[digit]++] = items[i];
     }
-    std::swap(pairs.items, pairs.spare);
+    std::swap(items, spare);
   }
+  return items;
+}
+
+template <class Key>
+void sort_by_key(Pairs<Key>& pairs) {
+  const Pair<Key>* const sorted =
+      radix_sort<Key>(pairs.items.get(), pairs.spare.get(), pairs.count,
+                      [](const Pair<Key>& pair) { return pair.key; });
+  if (sorted != pairs.items.get()) std::swap(pairs.items, pairs.spare);
+}
+
+template <class Key>
+void sort_keys(Key* keys, Key* spare, std::int64_t count) {
+  const Key* const sorted =
+      radix_sort<Key>(keys, spare, count, [](Key key) { return key; });
+  if (sorted != keys) std::copy(sorted, sorted + count, keys);
 }
 
 // `visit(begin, end)` of each group of equal keys, which are sorted.
@@ -153,9 +169,7 @@ void add_group(std::int64_t size, Ties& ties) {
   ++ties.distinct;
 }
 
-// Runs of this length are sorted by insertion.
-constexpr std::int64_t kRun = 8;
-
+// Sorts a few keys by insertion.
 template <class Key>
 std::int64_t insertion_inversions(Key* keys, std::int64_t count) {
   std::int64_t inversions = 0;
@@ -166,6 +180,24 @@ std::int64_t insertion_inversions(Key* keys, std::int64_t count) {
     keys[k] = key;
     inversions += i - k;
   }
+  return inversions;
+}
+
+constexpr std::int64_t kRun = 8;
+
+// Sorts kRun keys by counting which are smaller: no branch depends on them.
+template <class Key>
+std::int64_t run_inversions(Key* keys) {
+  Key sorted[kRun];
+  std::int32_t inversions = 0;
+  for (std::int64_t i = 0; i < kRun; ++i) {
+    std::int32_t place = 0;
+    for (std::int64_t k = 0; k < i; ++k) place += keys[k] <= keys[i];
+    inversions += static_cast<std::int32_t>(i) - place;
+    for (std::int64_t k = i + 1; k < kRun; ++k) place += keys[k] < keys[i];
+    sorted[place] = keys[i];
+  }
+  std::copy(sorted, sorted + kRun, keys);
   return inversions;
 }
 
@@ -198,15 +230,23 @@ std::int64_t merge_equal_runs(const Key* from, std::int64_t length, Key* to) {
   Key* front = to;
   Key* back = to + 2 * length - 1;
   std::int64_t inversions = 0;
+  // Without a branch that the data decide.
+  const auto if_so = [](bool so, std::int64_t value) {
+    return -static_cast<std::int64_t>(so) & value;
+  };
   for (std::int64_t i = 0; i < length; ++i) {
-    const bool take_right = *right < *left;
-    *front++ = take_right ? *right : *left;
-    inversions += take_right ? left_end - left : 0;
+    const Key l = *left;
+    const Key r = *right;
+    const bool take_right = r < l;
+    *front++ = take_right ? r : l;
+    inversions += if_so(take_right, left_end - left);
     right += take_right;
     left += !take_right;
-    const bool take_left = *right_back < *left_back;
-    *back-- = take_left ? *left_back : *right_back;
-    inversions += take_left ? 0 : left_end - 1 - left_back;
+    const Key l_back = *left_back;
+    const Key r_back = *right_back;
+    const bool take_left = r_back < l_back;
+    *back-- = take_left ? l_back : r_back;
+    inversions += if_so(!take_left, left_end - 1 - left_back);
     left_back -= take_left;
     right_back -= !take_left;
   }
@@ -217,10 +257,11 @@ std::int64_t merge_equal_runs(const Key* from, std::int64_t length, Key* to) {
 template <class Key>
 std::int64_t sort_inversions(Key* keys, std::int64_t count, Key* spare) {
   std::int64_t inversions = 0;
-  for (std::int64_t begin = 0; begin < count; begin += kRun) {
-    inversions +=
-        insertion_inversions(keys + begin, std::min(kRun, count - begin));
+  std::int64_t whole = 0;
+  for (; whole + kRun <= count; whole += kRun) {
+    inversions += run_inversions(keys + whole);
   }
+  inversions += insertion_inversions(keys + whole, count - whole);
   Key* from = keys;
   Key* to = spare;
   for (std::int64_t length = kRun; length < count; length *= 2) {
@@ -237,38 +278,36 @@ std::int64_t sort_inversions(Key* keys, std::int64_t count, Key* spare) {
   return inversions;
 }
 
-// Of pairs whose key is y: they are sorted by y and then, stably, by x, so that
-// y ascends among equal x.
 template <class Key>
 PairCounts counts_of_pairs(Pairs<Key>& pairs) {
   const std::int64_t count = pairs.count;
-  sort_by_key(pairs);
   PairCounts counts;
   counts.samples = count;
-  for_each_group(
-      count, [&](std::int64_t i) { return pairs[i].key; },
-      [&](std::int64_t begin, std::int64_t end) {
-        add_group(end - begin, counts.y);
-      });
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::swap(pairs[i].key, pairs[i].other);
-  }
   sort_by_key(pairs);
+  const std::unique_ptr<Key[]> buffer(new Key[2 * count]);
+  Key* const y = buffer.get();
+  Key* const spare = y + count;
+  for (std::int64_t i = 0; i < count; ++i) y[i] = pairs[i].other;
+  // What is tied in x is put into the order of y: it is not discordant.
   Ties both;
   for_each_group(
       count, [&](std::int64_t i) { return pairs[i].key; },
       [&](std::int64_t begin, std::int64_t end) {
         add_group(end - begin, counts.x);
+        if (end - begin == 1) return;
+        sort_keys(y + begin, spare + begin, end - begin);
         for_each_group(
-            end - begin, [&](std::int64_t i) { return pairs[begin + i].other; },
+            end - begin, [&](std::int64_t i) { return y[begin + i]; },
             [&](std::int64_t from, std::int64_t to) {
               add_group(to - from, both);
             });
       });
-  const std::unique_ptr<Key[]> keys(new Key[2 * count]);
-  for (std::int64_t i = 0; i < count; ++i) keys[i] = pairs[i].other;
-  const auto discordant = static_cast<double>(
-      sort_inversions(keys.get(), count, keys.get() + count));
+  const auto discordant = static_cast<double>(sort_inversions(y, count, spare));
+  for_each_group(
+      count, [&](std::int64_t i) { return y[i]; },
+      [&](std::int64_t begin, std::int64_t end) {
+        add_group(end - begin, counts.y);
+      });
   const auto n = static_cast<double>(count);
   counts.concordant_less_discordant = n * (n - 1) / 2 - counts.x.pairs -
                                       counts.y.pairs + both.pairs -
@@ -310,7 +349,7 @@ double rank_correlation(const at::Tensor& x, const at::Tensor& y) {
 std::optional<PairCounts> count_pairs(const at::Tensor& x,
                                       const at::Tensor& y) {
   if (x.numel() == 0) return PairCounts();
-  return with_pairs(y, x, std::optional<PairCounts>(), [](auto& pairs) {
+  return with_pairs(x, y, std::optional<PairCounts>(), [](auto& pairs) {
     return std::optional<PairCounts>(counts_of_pairs(pairs));
   });
 }

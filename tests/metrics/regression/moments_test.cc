@@ -13,6 +13,7 @@
 
 #include "tally/metrics/collection.h"
 #include "tally/metrics/regression/normalized_root_mean_squared_error.h"
+#include "tally/metrics/regression/pair_kernels.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/metrics/regression/r2_score.h"
 #include "tally/tests/testing/metric_harness.h"
@@ -78,6 +79,41 @@ TEST(MomentsTest, NormalizedErrorPassesTheHarness) {
   testing::HarnessOptions options;
   testing::check_metric<NormalizedRootMeanSquaredError>(
       "NormalizedRootMeanSquaredError", options);
+}
+
+template <class T>
+void expect_right_sums(const at::Tensor& preds, const at::Tensor& target) {
+  const T* const p = preds.const_data_ptr<T>();
+  const T* const t = target.const_data_ptr<T>();
+  for (std::int64_t count = 1; count <= preds.numel(); ++count) {
+    const auto first = [count](const at::Tensor& x) {
+      return x.narrow(0, 0, count).to(at::kDouble);
+    };
+    const at::Tensor error = first(preds).sub(first(target));
+    const at::Tensor a = first(preds).sub(preds[0].to(at::kDouble));
+    const at::Tensor b = first(target).sub(target[0].to(at::kDouble));
+    const auto expect_sum = [count](double value, const at::Tensor& terms) {
+      EXPECT_NEAR(value, terms.sum().item<double>(), 1e-9) << count;
+    };
+    const internal::ShiftedSums s = internal::shifted_sums(p, t, count);
+    EXPECT_EQ(s.weight, count);
+    expect_sum(s.preds, a);
+    expect_sum(s.target, b);
+    expect_sum(s.preds_preds, a.square());
+    expect_sum(s.target_target, b.square());
+    expect_sum(s.preds_target, a.mul(b));
+    expect_sum(s.error, error.square());
+    expect_sum(internal::squared_error_sum(p, t, count), error.square());
+    expect_sum(internal::absolute_error_sum(p, t, count), error.abs());
+  }
+}
+
+TEST(MomentsTest, KernelsAddUpAnyNumberOfAnyType) {
+  const at::Tensor preds = wave(70, 0).mul(20).add(3);
+  const at::Tensor target = wave(70, 1).mul(30).sub(2);
+  expect_right_sums<float>(preds.to(at::kFloat), target.to(at::kFloat));
+  expect_right_sums<double>(preds, target);
+  expect_right_sums<std::int64_t>(preds.to(at::kLong), target.to(at::kLong));
 }
 
 TEST(MomentsTest, OffsetsCostNoPrecision) {
