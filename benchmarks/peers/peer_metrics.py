@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import regression_peers
 import torch
 import torcheval.metrics
 import torchmetrics
@@ -253,7 +254,12 @@ def microseconds(work: Work) -> float:
 def main() -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-    cases = {**batch_cases(), **rows_cases(), **curve_cases()}
+    cases = {
+        **batch_cases(),
+        **rows_cases(),
+        **curve_cases(),
+        **regression_peers.cases(),
+    }
     part, names = sys.argv[1], sys.argv[2:]
     if names == ["--list"]:
         print("\n".join(name for name in cases if part in name))
