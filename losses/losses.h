@@ -8,6 +8,7 @@
 #include "tally/losses/contrastive/nt_xent_loss.h"     // IWYU pragma: export
 #include "tally/losses/contrastive/sig_lip_loss.h"     // IWYU pragma: export
 #include "tally/losses/contrastive/sup_con_loss.h"     // IWYU pragma: export
+#include "tally/losses/grad_cache.h"                   // IWYU pragma: export
 #include "tally/losses/metric_loss.h"                  // IWYU pragma: export
 #include "tally/losses/pairs/barlow_twins_loss.h"      // IWYU pragma: export
 #include "tally/losses/pairs/dcl_loss.h"               // IWYU pragma: export
