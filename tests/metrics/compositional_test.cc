@@ -247,7 +247,7 @@ TEST(CompositionalMetricTest, IsAsItWasWhenAMemberRefusesABatch) {
               HasSubstr("PearsonCorrCoef"));
   EXPECT_EQ(metric.status(), MetricState::kEmpty);
   EXPECT_THAT(refusal_of([&] { metric.update(b.preds); }),
-              HasSubstr("expected 2 inputs, got 1"));
+              HasSubstr("expected 2 to 3 inputs, got 1"));
 }
 
 TEST(CompositionalMetricTest, RefusesResultsOfSeveralTensors) {
