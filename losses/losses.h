@@ -11,5 +11,7 @@
 #include "tally/losses/grad_cache.h"                   // IWYU pragma: export
 #include "tally/losses/metric_loss.h"                  // IWYU pragma: export
 #include "tally/losses/pairs/barlow_twins_loss.h"      // IWYU pragma: export
+#include "tally/losses/pairs/coca_loss.h"              // IWYU pragma: export
 #include "tally/losses/pairs/dcl_loss.h"               // IWYU pragma: export
+#include "tally/losses/pairs/distill_clip_loss.h"      // IWYU pragma: export
 #include "tally/losses/pairs/vicreg_loss.h"            // IWYU pragma: export

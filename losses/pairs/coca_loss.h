@@ -1,0 +1,88 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/cloneable.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+#include <ostream>
+
+#include "tally/losses/contrastive/clip_loss.h"
+
+namespace tally::losses {
+
+/// Options for CoCaLoss.
+struct CoCaLossOptions {
+  CoCaLossOptions(double caption_loss_weight, double clip_loss_weight)
+      : caption_loss_weight_(caption_loss_weight),
+        clip_loss_weight_(clip_loss_weight) {}
+
+  TORCH_ARG(double, caption_loss_weight);
+  /// 0 leaves the contrastive loss out.
+  TORCH_ARG(double, clip_loss_weight);
+  /// The label of what is no token. Default: 0.
+  TORCH_ARG(std::int64_t, pad_id) = 0;
+  /// Of the contrastive loss, and which ranks both go over; local_loss is
+  /// refused. Default: those of ClipLoss.
+  TORCH_ARG(ClipLossOptions, clip) = ClipLossOptions();
+};
+
+/// Both losses, weighted.
+struct CoCaLosses {
+  at::Tensor contrastive;
+  at::Tensor caption;
+};
+
+/// The losses of CoCa, an image captioner that is trained contrastively, too.
+///
+///   contrastive = clip_loss_weight * ClipLoss
+///   caption = caption_loss_weight * mean over tokens of the cross entropy
+///
+/// forward() takes what ClipLoss does, logits of the captions' next tokens
+/// [n, length, vocabulary] of any floating dtype, and labels [n, length]
+/// (int64). The mean is over the tokens of all ranks that are not pad_id, each
+/// of which counts the same; OpenCLIP averages each rank's own, so that a token
+/// among many padded ones counts more than others. Without any token the
+/// caption loss is 0.
+///
+/// Both are one number, the same on every rank. Gradients: averaged over the
+/// ranks, parameters' are those of one process with all rows. Caption takes one
+/// collective, forward only.
+///
+/// Throws c10::ValueError for arguments, and on the other ranks SyncError
+/// kPeerFailed. Yu et al., arXiv 2205.01917; OpenCLIP's CoCaLoss.
+///
+/// Example:
+///     losses::CoCaLoss coca(losses::CoCaLossOptions(2, 1).pad_id(9));
+///     auto both = coca->forward(x, y, at::rand({5, 7, 10}),
+///                               at::ones({5, 7}, at::kLong), weight);
+///     (both.contrastive + both.caption).backward();
+class CoCaLossImpl : public torch::nn::Cloneable<CoCaLossImpl> {
+ public:
+  explicit CoCaLossImpl(CoCaLossOptions options);
+
+  CoCaLosses forward(const at::Tensor& image_features,
+                     const at::Tensor& text_features, const at::Tensor& logits,
+                     const at::Tensor& labels, const at::Tensor& logit_scale);
+
+  const CoCaLossOptions& options() const { return options_; }
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+
+ private:
+  CoCaLossOptions options_;
+};
+
+TORCH_MODULE(CoCaLoss);
+
+namespace functional {
+
+/// See CoCaLoss.
+CoCaLosses coca_loss(const at::Tensor& image_features,
+                     const at::Tensor& text_features, const at::Tensor& logits,
+                     const at::Tensor& labels, const at::Tensor& logit_scale,
+                     const CoCaLossOptions& options);
+
+}  // namespace functional
+}  // namespace tally::losses
