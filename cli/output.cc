@@ -18,7 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t kLargestTable = 20;
+constexpr std::int64_t kMostRows = 20;
+constexpr std::int64_t kMostColumns = 10;
 
 Json to_json(bool value) { return value; }
 Json to_json(std::int64_t number) { return number; }
@@ -104,8 +105,8 @@ std::string render_table(const Report& report) {
   std::ostringstream out;
   out << report.results;
   for (const auto& [name, value] : report.results) {
-    if (!value.defined() || value.dim() != 2 || value.size(0) > kLargestTable ||
-        value.size(1) > kLargestTable) {
+    if (!value.defined() || value.dim() != 2 || value.size(0) > kMostRows ||
+        value.size(1) > kMostColumns) {
       continue;
     }
     out << '\n' << name << '\n';

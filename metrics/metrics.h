@@ -6,5 +6,7 @@
 #include "tally/metrics/collection.h"                     // IWYU pragma: export
 #include "tally/metrics/compositional.h"                  // IWYU pragma: export
 #include "tally/metrics/metric.h"                         // IWYU pragma: export
+#include "tally/metrics/registry/collection_config.h"     // IWYU pragma: export
+#include "tally/metrics/registry/registry.h"              // IWYU pragma: export
 #include "tally/metrics/regression/regression.h"          // IWYU pragma: export
 #include "tally/metrics/wrappers/wrappers.h"              // IWYU pragma: export

@@ -143,7 +143,14 @@ std::vector<MetricInput> Registry::inputs(std::string_view text,
   const auto wrapped = spec.options.find(words.substr(3));
   TORCH_CHECK_VALUE(wrapped != spec.options.end(), spec.name, ": option '",
                     words.substr(3), "' is required");
-  return inputs(parse_items(wrapped->second).front().second, depth + 1);
+  const auto items = parse_items(wrapped->second);
+  std::vector<MetricInput> of_metric = inputs(items.front().second, depth + 1);
+  if (items.front().first.empty()) return of_metric;
+  for (MetricInput& input : of_metric) {
+    input.takes_int = input.takes_float = false;
+    input.words = "a map of names to " + input.words;
+  }
+  return of_metric;
 }
 
 const Registry& builtin_registry() {

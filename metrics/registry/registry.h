@@ -29,7 +29,8 @@ struct MetricSummary {
   ///
   /// Of these words `int` (integers and bool), `float` and `real` (both) tell
   /// programs which dtypes to accept. "as metric" stands for the inputs of the
-  /// metric that the option `metric` describes.
+  /// metric that the option `metric` describes; where that is "{a: A(), ...}",
+  /// inputs are maps, which have neither dtype.
   const char* inputs;
   /// "[0, 1]", "[0, inf)", "any".
   const char* range;

@@ -207,6 +207,9 @@ TEST(TallyTest, SaysWhatIsWrongWithArgumentsAndFiles) {
       ", got 3 and 19");
   refusal({"--metrics", "CatMetric", "--inputs", data_file("c8.npy")},
           "c8.npy: expected real numbers, got complex64");
+  refusal({"--metrics", "MultitaskWrapper(tasks={a: MeanSquaredError()})",
+           "--inputs", preds, preds},
+          "expected preds to be a map of names to real [N, ...], got float32");
   refusal({"--metrics", accuracy, "--inputs", preds, target, "--split", "9,9"},
           "--split: expected numbers that add up to 19 rows");
   refusal(
