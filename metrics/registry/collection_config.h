@@ -52,8 +52,8 @@ MetricCollection make_collection(const CollectionConfig& config,
                                  const Registry& registry = builtin_registry());
 
 /// Example:
-///     auto metrics = make_collection(R"({"metrics": {"mse":
-///     "MeanSquaredError"}})"); metrics.update(preds, target);
+///     auto metrics = make_collection(R"({"metrics": ["MeanSquaredError"]})");
+///     metrics.update(preds, target);
 MetricCollection make_collection(std::string_view json,
                                  const Registry& registry = builtin_registry());
 
