@@ -1,0 +1,90 @@
+#include "tally/examples/clip/options.h"
+
+#include <c10/util/Exception.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+namespace clip {
+namespace {
+
+constexpr const char* kProgram = "clip";
+
+}  // namespace
+
+const char* const kHelp =
+    "Trains two networks to find the right half of a handwritten digit's image "
+    "by\n"
+    "its left half.\n"
+    "\n"
+    "  --ranks N          local processes to train with (2); under torchrun, "
+    "its own\n"
+    "  --micro-batches K  parts in which a rank takes its rows (1)\n"
+    "  --epochs N         times to go through the training images (20)\n"
+    "  --batch-size N     images in a step, of all ranks together (256)\n"
+    "  --lr X             learning rate (0.02)\n"
+    "  --seed N           of the weights, the order of the images and how "
+    "they\n"
+    "                     are dealt to ranks (0)\n"
+    "  --json FILE        write the loss of each step and the final recalls\n"
+    "  --help\n";
+
+void Options::visit(tally::OptionVisitor& v) {
+  v("ranks", ranks_);
+  v("micro-batches", micro_batches_);
+  v("epochs", epochs_);
+  v("batch-size", batch_size_);
+  v("lr", lr_);
+  v("seed", seed_);
+  v("json", json_);
+  v("help", help_);
+}
+
+void Options::validate(const char* program) const {
+  const auto check = [&](const char* name, auto value, auto least, auto most) {
+    TORCH_CHECK_VALUE(value >= least && value <= most, program, ": option '",
+                      name, "': expected ", least, " to ", most, ", got ",
+                      value);
+  };
+  check("ranks", ranks_, 1, 64);
+  check("micro-batches", micro_batches_, 1, 100'000);
+  check("epochs", epochs_, 1, 1'000'000);
+  check("batch-size", batch_size_, 2, 100'000);
+  check("seed", seed_, 0, 1'000'000'000);
+  TORCH_CHECK_VALUE(std::isfinite(lr_) && lr_ > 0, program,
+                    ": option 'lr': expected a positive number, got ", lr_);
+}
+
+Options parse_command_line(int argc, char** argv) {
+  std::map<std::string, std::string> texts;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    TORCH_CHECK_VALUE(argument.rfind("--", 0) == 0, kProgram,
+                      ": expected an option, got '", argument, "'; see --help");
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(2, equals - 2);
+    std::string value;
+    if (equals != std::string::npos) {
+      value = argument.substr(equals + 1);
+    } else if (name == "help") {
+      value = "true";
+    } else if (i + 1 < argc) {
+      value = argv[++i];
+    }
+    TORCH_CHECK_VALUE(texts.emplace(name, value).second, kProgram, ": option '",
+                      name, "' is given twice");
+  }
+  Options options;
+  tally::parse_options(options, kProgram, texts);
+  options.validate(kProgram);
+  // Paths are meant from where the user is, which `bazel run` tells.
+  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (!options.json().empty() && folder != nullptr) {
+    options.json(std::filesystem::path(folder) / options.json());
+  }
+  return options;
+}
+
+}  // namespace clip

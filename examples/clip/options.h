@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "tally/metrics/options.h"
+
+namespace clip {
+
+/// What the command line says.
+struct Options {
+  TORCH_ARG(std::int64_t, ranks) = 2;
+  TORCH_ARG(std::int64_t, micro_batches) = 1;
+  TORCH_ARG(std::int64_t, epochs) = 20;
+  TORCH_ARG(std::int64_t, batch_size) = 256;
+  TORCH_ARG(double, lr) = 0.02;
+  TORCH_ARG(std::int64_t, seed) = 0;
+  TORCH_ARG(std::string, json);
+  TORCH_ARG(bool, help) = false;
+
+ public:
+  void visit(tally::OptionVisitor& v);
+  void validate(const char* program) const;
+};
+
+extern const char* const kHelp;
+
+/// Reads "--name value" and "--name=value". Throws c10::ValueError that says
+/// what is wrong with which option.
+Options parse_command_line(int argc, char** argv);
+
+}  // namespace clip

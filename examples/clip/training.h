@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tally/examples/clip/options.h"
+#include "tally/examples/digits/data.h"
+#include "tally/sync/communicator.h"
+
+namespace clip {
+
+/// How often the right half of a test image is the nearest to its left half,
+/// or among the five nearest, of those of all test images.
+struct Recalls {
+  double at_1 = 0;
+  double at_5 = 0;
+};
+
+struct Epoch {
+  std::int64_t number;  ///< from 1; 0 is before training
+  double loss;          ///< mean of the steps; NaN before training
+  Recalls test;
+};
+
+struct Outcome {
+  std::vector<double> losses;  ///< of each step
+  Recalls test;                ///< after the last one
+};
+
+/// Trains on all ranks together; every rank gets the same outcome, and but for
+/// rounding the same whatever the numbers of ranks and micro-batches.
+/// Collective.
+Outcome train(const digits::Split& data, const Options& options,
+              const tally::sync::Communicator& ranks,
+              const std::function<void(const Epoch&)>& on_epoch);
+
+}  // namespace clip
