@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from sklearn import metrics
 from scipy.spatial.distance import minkowski
+from sklearn import metrics
 
 from .fixture import Case, Fixture
 from .regression import pair, weights
@@ -30,7 +30,8 @@ def fixtures() -> list[Fixture]:
 
 
 def error_case(name: str, inputs: tuple[np.ndarray, ...],
-               reference: Reference, source: str, sizes=None,
+               reference: Reference, source: str,
+               sizes: tuple[int, ...] | None = None,
                **options) -> Case:
     """A case of one value, or of one for each of num_outputs columns."""
     batches = split(*inputs, sizes=sizes) if sizes else split(*inputs)
