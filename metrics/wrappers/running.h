@@ -27,7 +27,8 @@ struct RunningOptions {
 /// the last `window` steps count: a rank that has fallen behind is not weighed
 /// with what the others saw long before.
 /// State: the metric's, once for each batch in the window; compute() merges
-/// them. NaN and empty behaviour are those of the metric.
+/// them, and an update costs more the larger the window is. NaN and empty
+/// behaviour are those of the metric.
 /// Errors: c10::ValueError for a window below 1, and for a metric that
 /// remembers what it computed (MinMaxMetric).
 /// Differentiable where the metric is.

@@ -251,6 +251,10 @@ TEST(MultioutputWrapperTest, RefusesBadOptionsAndInputs) {
   EXPECT_THAT(refusal_of([&] { rows.compute(); }),
               HasSubstr("MultioutputWrapper: expected results of the same "
                         "sizes of every output, got [2] and [1]"));
+  MultioutputWrapper named(ClasswiseWrapper(CatMetric()), 2);
+  named.update(columns({1, kNaN, 2, 3}, 2));
+  EXPECT_THAT(refusal_of([&] { named.compute(); }),
+              HasSubstr("expected the same results of every output"));
 }
 
 }  // namespace
