@@ -14,6 +14,7 @@
 #include <cstdlib>
 
 #include "tally/tests/examples/program.h"
+#include "tally/tests/testing/free_port.h"
 
 namespace tally {
 namespace {
@@ -33,7 +34,11 @@ std::vector<std::string> torchrun(const std::vector<std::string>& options,
   }
   std::vector<std::string> command = {python, "-m", "torch.distributed.run",
                                       "--no-python"};
-  command.insert(command.end(), options.begin(), options.end());
+  for (const std::string& option : options) {
+    command.push_back(option == "--master-port"
+                          ? option + "=" + testing::free_port()
+                          : option);
+  }
   command.insert(command.end(), program.begin(), program.end());
   return command;
 }
@@ -66,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         std::vector<std::string>{"--nnodes=1", "--nproc-per-node=3",
                                  "--rdzv-backend=static",
-                                 "--master-addr=127.0.0.1", "--master-port=0"},
+                                 "--master-addr=127.0.0.1", "--master-port"},
         std::vector<std::string>{"--standalone", "--nproc-per-node=3"},
         std::vector<std::string>{
             "--nnodes=1:2", "--nproc-per-node=3", "--rdzv-backend=c10d",

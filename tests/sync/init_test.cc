@@ -3,9 +3,6 @@
 #include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -13,6 +10,7 @@
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "tally/tests/testing/free_port.h"
 #include "tally/tests/testing/process_ranks.h"
 
 namespace tally::sync {
@@ -21,6 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+using ::tally::testing::free_port;
 using ::tally::testing::ProcessRank;
 using ::tally::testing::ProcessRanks;
 using ::tally::testing::ProcessRanksOptions;
@@ -52,20 +51,6 @@ void expect_success(ProcessRanks& ranks) {
   for (const auto& result : ranks.join()) {
     EXPECT_EQ(result.exit_code, ProcessRanks::kOk);
   }
-}
-
-/// A port that was free a moment ago.
-std::string free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  EXPECT_EQ(bind(fd, generic, length), 0);
-  EXPECT_EQ(getsockname(fd, generic, &length), 0);
-  close(fd);
-  return std::to_string(ntohs(address.sin_port));
 }
 
 TEST(InitTest, NoLauncherIsASingleProcess) {
