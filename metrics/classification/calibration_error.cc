@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+
+#include "tally/metrics/classification/count_kernels.h"
 
 namespace tally {
 namespace {
@@ -115,6 +118,19 @@ struct TopScore {
 template <class Score>
 TopScore top_score(const Score* scores, std::int64_t stride,
                    std::int64_t classes, bool logits) {
+  if constexpr (std::is_same_v<Score, float>) {
+    if (stride == 1 && classes >= internal::kLeastVectorClasses) {
+      constexpr std::int64_t kNoTarget = -1;
+      std::int64_t label;
+      internal::predict_rows(scores, &kNoTarget, 1, classes, /*top_k=*/1,
+                             &label);
+      if (label == internal::kNanClass) return {kNaN, 0};
+      const float best = scores[label];
+      return {logits ? internal::softmax_of_largest(scores, classes, best)
+                     : static_cast<double>(best),
+              label};
+    }
+  }
   Score best = scores[0];
   std::int64_t label = 0;
   bool nan = best != best;

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "tally/metrics/classification/classification_checks.h"
+#include "tally/metrics/classification/count_kernels.h"
 
 namespace tally::internal {
 namespace {
@@ -125,6 +126,20 @@ void count_elements(const BinaryBatch& batch, bool samplewise,
         using Pred = std::decay_t<decltype(*preds)>;
         const ElementRules<Pred> rules(batch);
         if (labels == 1 && !samplewise) {
+          if constexpr (std::is_same_v<Pred, float> &&
+                        std::is_same_v<std::decay_t<decltype(*targets)>,
+                                       std::int64_t>) {
+            PlainCounts plain;
+            if (!rules.has_ignore_index &&
+                count_plain_run(preds, targets, batch.size(), rules.threshold,
+                                rules.checks_range, plain)) {
+              counts[kTruePositives] += plain.tp;
+              counts[kPredicted] += plain.predicted;
+              counts[kTarget] += plain.target;
+              counts[kTotal] += batch.size();
+              return true;
+            }
+          }
           return count_run(rules, preds, targets, batch.size(), counts, 1);
         }
         bool ok = true;

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <type_traits>
+#include <vector>
 
+#include "tally/metrics/classification/count_kernels.h"
 #include "tally/metrics/metric_options.h"
 
 /// What metrics over the predicted class have in common: the checks of their
@@ -135,6 +137,23 @@ void for_each_scored(const MulticlassBatch& batch, const Count& count) {
     count(index, sample, hit ? target : best, target);
   };
 
+  if constexpr (std::is_floating_point_v<T>) {
+    if (stride == 1 && classes >= kLeastVectorClasses) {
+      constexpr std::int64_t kFew = 256;
+      std::int64_t few[kFew];
+      std::vector<std::int64_t> many;
+      if (batch.samples() > kFew) many.resize(batch.samples());
+      std::int64_t* const predicted = many.empty() ? few : many.data();
+      predict_rows(all_scores, targets, batch.samples(), classes, top_k,
+                   predicted);
+      for (std::int64_t i = 0; i < batch.samples(); ++i) {
+        if (!batch.counts(targets[i], i)) continue;
+        if (predicted[i] == kNanClass && !batch.counts_nan(i)) continue;
+        count(i, i, predicted[i], targets[i]);
+      }
+      return;
+    }
+  }
   for (std::int64_t sample = 0; sample < batch.samples(); ++sample) {
     const T* const scores = all_scores + sample * classes * stride;
     if (stride == 1) {

@@ -200,6 +200,37 @@ TEST(BinaryCountsTest, LoopsEqualTensorOperations) {
   }
 }
 
+TEST(BinaryCountsTest, VectorsEqualTensorOperations) {
+  const at::Tensor scores = at::rand({200'003});
+  const at::Tensor target = at::randint(0, 2, {200'003}, at::kLong);
+  const BinaryRules rules{0.4, ScoreKind::kProbabilities, std::nullopt, {}};
+  const BinaryRules logits{0.4, ScoreKind::kLogits, std::nullopt, {}};
+  for (const std::int64_t size : {1, 7, 8, 100, 65'600, 200'003}) {
+    const auto first = [=](const at::Tensor& t) {
+      return t.narrow(0, 0, size);
+    };
+    expect_same_counts(rules, first(scores), first(target));
+    expect_same_counts(logits, first(scores).mul(9).sub(4), first(target));
+    for (const std::int64_t place : {std::int64_t{0}, size - 1}) {
+      const at::Tensor with_nan = first(scores).clone();
+      with_nan[place] = kNaN;
+      expect_same_counts(rules, with_nan, first(target));
+      const auto message = [&](const at::Tensor& p, const at::Tensor& t) {
+        return refusal<c10::Error>([&] { BinaryAccuracy().update(p, t); });
+      };
+      const std::string position = c10::str("at position ", place);
+      const at::Tensor bad_target = first(target).clone();
+      bad_target[place] = 256;
+      EXPECT_THAT(message(first(scores), bad_target),
+                  AllOf(HasSubstr("got 256"), HasSubstr(position)));
+      const at::Tensor bad_score = first(scores).clone();
+      bad_score[place] = 1.5;
+      EXPECT_THAT(message(bad_score, first(target)),
+                  AllOf(HasSubstr("got 1.5"), HasSubstr(position)));
+    }
+  }
+}
+
 TEST(BinaryCountsTest, RefusesValues) {
   const auto message = [](const MetricOptions& options, const at::Tensor& preds,
                           const at::Tensor& target,

@@ -136,6 +136,18 @@ TEST(LossesTest, LoopsEqualTensorOperations) {
   }
 }
 
+TEST(LossesTest, CalibrationOfManyClasses) {
+  const at::Tensor logits = at::randn({40, 70}).mul(4);
+  const at::Tensor target = at::randint(0, 70, {40}, at::kLong);
+  MulticlassCalibrationError vectors(
+      MulticlassCalibrationErrorOptions(70).input(ScoreKind::kLogits));
+  MulticlassCalibrationError tensors(
+      MulticlassCalibrationErrorOptions(70).input(ScoreKind::kLogits));
+  vectors.update(logits, target);
+  tensors.update(strided_rows(logits), target);
+  EXPECT_TRUE(testing::near(vectors.state(), tensors.state(), {1e-12, 1e-14}));
+}
+
 TEST(LossesTest, TakesHalves) {
   BinaryBrierScore score;
   score.update(at::tensor({0.5, 0.25}).to(at::kHalf), labels({1, 0}));

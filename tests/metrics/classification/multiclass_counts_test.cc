@@ -369,6 +369,34 @@ TEST(MulticlassCountsTest, LoopEqualsTensorOperations) {
   }
 }
 
+// As above, with enough classes for the loops over vectors, and enough rows for
+// several threads.
+TEST(MulticlassCountsTest, VectorsEqualTensorOperations) {
+  for (const Sizes& shape :
+       {Sizes({50, 16}), Sizes({300, 17}), Sizes({20, 33}), Sizes({9, 130}),
+        Sizes({9000, 40}), Sizes({1, 1000})}) {
+    const std::int64_t classes = shape[1];
+    at::Tensor scores = at::randint(0, 30, shape).to(at::kFloat).sub(7);
+    scores = scores.masked_fill(at::rand(shape).lt(0.2 / classes), kNaN);
+    const at::Tensor target = at::randint(-1, classes, {shape[0]}, at::kLong);
+    for (const std::int64_t k : {1, 2, 5}) {
+      for (const auto policy : {NanPolicy::kPropagate, NanPolicy::kIgnore}) {
+        counts_of({classes, k, -1, policy}, scores, target);
+        counts_of({classes, k, -1, policy}, scores.to(at::kDouble), target);
+      }
+    }
+    counts_of({classes, 3, -1}, at::zeros(shape), target);
+    counts_of({classes, 3, -1},
+              at::full(shape, -std::numeric_limits<double>::infinity()),
+              target);
+  }
+  EXPECT_THAT(refusal<c10::IndexError>([] {
+                counts_of({20, 5, std::nullopt}, at::rand({3, 20}),
+                          labels({0, 19, 20}));
+              }),
+              HasSubstr("expected target in [0, 20), got 20 at position 2"));
+}
+
 TEST(MulticlassCountsTest, LoopEqualsTensorOperationsOnNothing) {
   for (const bool samplewise : {false, true}) {
     for (const Sizes& shape : {Sizes({0}), Sizes({0, 3}), Sizes({3, 0})}) {

@@ -1,0 +1,288 @@
+#include "tally/metrics/classification/count_kernels.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+// Two vector targets beside the baseline: more would only cost compile time.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "metrics/classification/count_kernels.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+// After foreach_target.h, both.
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace tally::internal::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The first place of `value`, which is there.
+template <class T>
+std::int64_t first_equal(const T* scores, std::int64_t classes, T value) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto wanted = hn::Set(d, value);
+  std::int64_t c = 0;
+  for (; c + lanes <= classes; c += lanes) {
+    const auto found =
+        hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, scores + c), wanted));
+    if (found >= 0) return c + found;
+  }
+  while (c < classes - 1 && scores[c] != value) ++c;
+  return c;
+}
+
+template <class T>
+std::int64_t count_above(const T* scores, std::int64_t classes, T value) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto own = hn::Set(d, value);
+  std::size_t above = 0;
+  std::int64_t c = 0;
+  for (; c + lanes <= classes; c += lanes) {
+    above += hn::CountTrue(d, hn::Gt(hn::LoadU(d, scores + c), own));
+  }
+  for (; c < classes; ++c) above += scores[c] > value;
+  return static_cast<std::int64_t>(above);
+}
+
+template <class T>
+std::int64_t predict_row(const T* scores, std::int64_t target,
+                         std::int64_t classes, std::int64_t top_k,
+                         std::int64_t nan_class) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  T largest = scores[0];
+  bool nan = largest != largest;
+  std::int64_t c = 0;
+  if (classes >= lanes) {
+    auto max0 = hn::LoadU(d, scores);
+    auto max1 = max0;
+    auto odd = hn::IsNaN(max0);
+    for (; c + 2 * lanes <= classes; c += 2 * lanes) {
+      const auto a = hn::LoadU(d, scores + c);
+      const auto b = hn::LoadU(d, scores + c + lanes);
+      max0 = hn::Max(max0, a);
+      max1 = hn::Max(max1, b);
+      odd = hn::Or(odd, hn::Or(hn::IsNaN(a), hn::IsNaN(b)));
+    }
+    if (c + lanes <= classes) {
+      const auto a = hn::LoadU(d, scores + c);
+      max0 = hn::Max(max0, a);
+      odd = hn::Or(odd, hn::IsNaN(a));
+    }
+    // The rest, with some that were seen.
+    const auto last = hn::LoadU(d, scores + classes - lanes);
+    odd = hn::Or(odd, hn::IsNaN(last));
+    nan = !hn::AllFalse(d, odd);
+    largest =
+        hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(max0, max1), last)));
+  } else {
+    for (c = 1; c < classes; ++c) {
+      nan |= scores[c] != scores[c];
+      largest = scores[c] > largest ? scores[c] : largest;
+    }
+  }
+  if (nan) return nan_class;
+  const std::int64_t best = first_equal(scores, classes, largest);
+  if (top_k == 1 || best == target || target < 0 || target >= classes) {
+    return best;
+  }
+  std::int64_t above = count_above(scores, classes, scores[target]);
+  for (std::int64_t i = 0; i < target && above < top_k; ++i) {
+    above += scores[i] == scores[target];
+  }
+  return above < top_k ? target : best;
+}
+
+template <class T>
+void predict_some(const T* scores, const std::int64_t* targets,
+                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
+                  std::int64_t* predicted) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    predicted[i] = predict_row(scores + i * classes, targets[i], classes, top_k,
+                               /*nan_class=*/std::int64_t{-1});
+  }
+}
+
+void PredictFloat(const float* scores, const std::int64_t* targets,
+                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
+                  std::int64_t* predicted) {
+  predict_some(scores, targets, rows, classes, top_k, predicted);
+}
+void PredictDouble(const double* scores, const std::int64_t* targets,
+                   std::int64_t rows, std::int64_t classes, std::int64_t top_k,
+                   std::int64_t* predicted) {
+  predict_some(scores, targets, rows, classes, top_k, predicted);
+}
+
+bool CountPlain(const float* preds, const std::int64_t* targets,
+                std::int64_t size, float threshold, bool checks_range,
+                PlainCounts& counts) {
+  const hn::ScalableTag<std::int64_t> di;
+  const hn::Rebind<double, decltype(di)> dd;
+  const hn::Rebind<float, decltype(di)> df;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(di));
+  const auto limit = hn::Set(dd, static_cast<double>(threshold));
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto low = hn::Set(dd, checks_range ? 0.0 : -infinity);
+  const auto high = hn::Set(dd, checks_range ? 1.0 : infinity);
+  auto tp = hn::Zero(di);
+  auto predicted = hn::Zero(di);
+  auto target = hn::Zero(di);
+  auto bits = hn::Zero(di);
+  auto fine = hn::Eq(hn::Zero(dd), hn::Zero(dd));
+  std::int64_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    const auto score = hn::PromoteTo(dd, hn::LoadU(df, preds + i));
+    const auto truth = hn::LoadU(di, targets + i);
+    // -1 where the prediction is 1.
+    const auto positive =
+        hn::BitCast(di, hn::VecFromMask(dd, hn::Gt(score, limit)));
+    predicted = hn::Sub(predicted, positive);
+    tp = hn::Add(tp, hn::And(positive, truth));
+    target = hn::Add(target, truth);
+    bits = hn::Or(bits, truth);
+    // Not of NaN.
+    fine = hn::And(fine, hn::And(hn::Ge(score, low), hn::Le(score, high)));
+  }
+  PlainCounts own{hn::GetLane(hn::SumOfLanes(di, tp)),
+                  hn::GetLane(hn::SumOfLanes(di, predicted)),
+                  hn::GetLane(hn::SumOfLanes(di, target))};
+  bool ok =
+      hn::AllTrue(dd, fine) &&
+      hn::AllTrue(di, hn::Eq(hn::AndNot(hn::Set(di, 1), bits), hn::Zero(di)));
+  for (; i < size; ++i) {
+    const float score = preds[i];
+    const std::int64_t truth = targets[i];
+    ok &= truth == 0 || truth == 1;
+    ok &= checks_range ? score >= 0 && score <= 1 : score == score;
+    const std::int64_t positive = score > threshold;
+    own.tp += positive & truth;
+    own.predicted += positive;
+    own.target += truth & 1;
+  }
+  if (!ok) return false;
+  counts.tp += own.tp;
+  counts.predicted += own.predicted;
+  counts.target += own.target;
+  return true;
+}
+
+double SoftmaxOfLargest(const float* logits, std::int64_t classes,
+                        float largest) {
+  const hn::ScalableTag<double> dd;
+  const hn::Rebind<float, decltype(dd)> df;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dd));
+  const auto max = hn::Set(dd, static_cast<double>(largest));
+  auto sum = hn::Zero(dd);
+  std::int64_t c = 0;
+  for (; c + lanes <= classes; c += lanes) {
+    const auto x = hn::PromoteTo(dd, hn::LoadU(df, logits + c));
+    sum = hn::Add(sum, hn::Exp(dd, hn::Sub(x, max)));
+  }
+  double total = hn::GetLane(hn::SumOfLanes(dd, sum));
+  for (; c < classes; ++c) {
+    total +=
+        std::exp(static_cast<double>(logits[c]) - static_cast<double>(largest));
+  }
+  return 1 / total;
+}
+
+}  // namespace tally::internal::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tally::internal {
+
+HWY_EXPORT(PredictFloat);
+HWY_EXPORT(PredictDouble);
+HWY_EXPORT(CountPlain);
+HWY_EXPORT(SoftmaxOfLargest);
+
+namespace {
+
+// Elements that are worth a thread.
+constexpr std::int64_t kGrain = std::int64_t{1} << 16;
+// Elements of which one that is refused sends all to the slow loop.
+constexpr std::int64_t kBlock = std::int64_t{1} << 16;
+
+template <class T, class Predict>
+void in_parallel(const T* scores, const std::int64_t* targets,
+                 std::int64_t rows, std::int64_t classes,
+                 std::int64_t* predicted, const Predict& predict) {
+  const std::int64_t grain = std::max<std::int64_t>(kGrain / classes, 1);
+  if (rows <= grain) return predict(scores, targets, rows, predicted);
+  at::parallel_for(0, rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    predict(scores + begin * classes, targets + begin, end - begin,
+            predicted + begin);
+  });
+}
+
+}  // namespace
+
+void predict_rows(const float* scores, const std::int64_t* targets,
+                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
+                  std::int64_t* predicted) {
+  in_parallel(scores, targets, rows, classes, predicted,
+              [=](const float* s, const std::int64_t* t, std::int64_t n,
+                  std::int64_t* p) {
+                HWY_DYNAMIC_DISPATCH(PredictFloat)(s, t, n, classes, top_k, p);
+              });
+}
+
+void predict_rows(const double* scores, const std::int64_t* targets,
+                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
+                  std::int64_t* predicted) {
+  in_parallel(scores, targets, rows, classes, predicted,
+              [=](const double* s, const std::int64_t* t, std::int64_t n,
+                  std::int64_t* p) {
+                HWY_DYNAMIC_DISPATCH(PredictDouble)(s, t, n, classes, top_k, p);
+              });
+}
+
+bool count_plain_run(const float* preds, const std::int64_t* targets,
+                     std::int64_t size, float threshold, bool checks_range,
+                     PlainCounts& counts) {
+  const auto kernel = [=](const float* p, const std::int64_t* t, std::int64_t n,
+                          PlainCounts& own) {
+    return HWY_DYNAMIC_DISPATCH(CountPlain)(p, t, n, threshold, checks_range,
+                                            own);
+  };
+  if (size <= kBlock) {
+    return kernel(preds, targets, size, counts);
+  }
+  std::atomic<bool> fine{true};
+  std::atomic<std::int64_t> tp{0}, predicted{0}, target{0};
+  at::parallel_for(0, size, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    PlainCounts own;
+    for (std::int64_t i = begin; i < end && fine; i += kBlock) {
+      const std::int64_t count = std::min(kBlock, end - i);
+      if (!kernel(preds + i, targets + i, count, own)) {
+        fine = false;
+      }
+    }
+    tp += own.tp;
+    predicted += own.predicted;
+    target += own.target;
+  });
+  if (!fine) return false;
+  counts.tp += tp;
+  counts.predicted += predicted;
+  counts.target += target;
+  return true;
+}
+
+double softmax_of_largest(const float* logits, std::int64_t classes,
+                          float largest) {
+  return HWY_DYNAMIC_DISPATCH(SoftmaxOfLargest)(logits, classes, largest);
+}
+
+}  // namespace tally::internal
+#endif  // HWY_ONCE
