@@ -259,21 +259,21 @@ LFQOutput lfq(const at::Tensor& x, const LFQOptions& options,
 
 }  // namespace functional
 
-LFQImpl::LFQImpl(LFQOptions o) : options(completed(std::move(o))) { reset(); }
+LFQImpl::LFQImpl(LFQOptions o) : options_(completed(std::move(o))) { reset(); }
 
 void LFQImpl::reset() {
-  if (*options.has_projections()) {
+  if (*options_.has_projections()) {
     const auto layer = [&](std::int64_t in, std::int64_t out) {
       return torch::nn::Linear(torch::nn::LinearOptions(in, out).bias(
-          options.projection_has_bias()));
+          options_.projection_has_bias()));
     };
-    project_in =
-        register_module("project_in", layer(options.dim(), all_bits(options)));
-    project_out =
-        register_module("project_out", layer(all_bits(options), options.dim()));
+    project_in = register_module("project_in",
+                                 layer(options_.dim(), all_bits(options_)));
+    project_out = register_module("project_out",
+                                  layer(all_bits(options_), options_.dim()));
   }
-  if (options.orthogonal_rotation()) {
-    const std::int64_t bits = bits_of(options);
+  if (options_.orthogonal_rotation()) {
+    const std::int64_t bits = bits_of(options_);
     rotation = register_buffer(
         "rotation", torch::nn::init::orthogonal_(at::empty({bits, bits})));
   }
@@ -281,7 +281,7 @@ void LFQImpl::reset() {
 
 LFQOutput LFQImpl::forward(const at::Tensor& x, const at::Tensor& mask,
                            std::optional<double> inverse_temperature) {
-  LFQOptions o = options;
+  LFQOptions o = options_;
   if (inverse_temperature) o.inverse_temperature(*inverse_temperature);
   internal::TokenView view;
   LFQOutput output = quantize(o, is_training(), [&] {
@@ -305,12 +305,12 @@ LFQOutput LFQImpl::forward(const at::Tensor& x, const at::Tensor& mask,
 }
 
 at::Tensor LFQImpl::indices_to_codes(const at::Tensor& indices, bool project) {
-  const std::int64_t bits = bits_of(options);
-  const std::int64_t codebooks = *options.keep_num_codebooks_dim() ? 1 : 0;
+  const std::int64_t bits = bits_of(options_);
+  const std::int64_t codebooks = *options_.keep_num_codebooks_dim() ? 1 : 0;
   TORCH_CHECK_VALUE(
       indices.defined() && indices.scalar_type() == at::kLong &&
           indices.dim() >= 1 + codebooks &&
-          (codebooks == 0 || indices.size(-1) == options.num_codebooks()),
+          (codebooks == 0 || indices.size(-1) == options_.num_codebooks()),
       "LFQ: indices: expected int64 as forward() gives them, got ",
       indices.defined() ? c10::str(indices.scalar_type(), " ", indices.sizes())
                         : "an undefined tensor");
@@ -321,7 +321,7 @@ at::Tensor LFQImpl::indices_to_codes(const at::Tensor& indices, bool project) {
                          .to(at::kDouble)
                          .mul(2)
                          .sub(1)
-                         .mul(component(options));
+                         .mul(component(options_));
   if (rotation.defined()) codes = codes.matmul(rotation.to(at::kDouble).t());
   codes = codes.flatten(-2);
   if (project_out) codes = codes.to(project_out->weight.scalar_type());
@@ -329,14 +329,14 @@ at::Tensor LFQImpl::indices_to_codes(const at::Tensor& indices, bool project) {
   if (project && project_out) codes = project_out->forward(codes);
   // Images have two dimensions between batch and channels.
   const bool channel_first =
-      options.channel_first().value_or(numbers.dim() >= 4);
+      options_.channel_first().value_or(numbers.dim() >= 4);
   return channel_first ? codes.movedim(-1, 1) : codes;
 }
 
 void LFQImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::LFQ(dim=" << options.dim()
-         << ", codebook_size=" << options.codebook_size()
-         << ", num_codebooks=" << options.num_codebooks() << ')';
+  stream << "tally::losses::LFQ(dim=" << options_.dim()
+         << ", codebook_size=" << options_.codebook_size()
+         << ", num_codebooks=" << options_.num_codebooks() << ')';
 }
 
 }  // namespace tally::losses

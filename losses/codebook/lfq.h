@@ -125,13 +125,16 @@ class LFQImpl : public torch::nn::Cloneable<LFQImpl> {
   at::Tensor indices_to_codes(const at::Tensor& indices,
                               bool project_out = true);
 
+  /// With all defaults filled in.
+  const LFQOptions& options() const { return options_; }
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
 
-  /// With all defaults filled in.
-  LFQOptions options;
   torch::nn::Linear project_in{nullptr}, project_out{nullptr};
   at::Tensor rotation;  ///< [bits, bits], if there is one
+
+ private:
+  LFQOptions options_;
 };
 
 TORCH_MODULE(LFQ);

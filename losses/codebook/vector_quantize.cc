@@ -231,30 +231,30 @@ struct VectorQuantizeImpl::Step {
 };
 
 VectorQuantizeImpl::VectorQuantizeImpl(VectorQuantizeOptions o)
-    : options(completed(std::move(o))) {
+    : options_(completed(std::move(o))) {
   reset();
 }
 
 void VectorQuantizeImpl::reset() {
-  const std::int64_t dim = options.dim(), code_dim = options.codebook_dim();
+  const std::int64_t dim = options_.dim(), code_dim = options_.codebook_dim();
   if (dim != code_dim) {
     project_in =
         register_module("project_in", torch::nn::Linear(dim, code_dim));
     project_out =
         register_module("project_out", torch::nn::Linear(code_dim, dim));
   }
-  const std::int64_t codes = options.codebook_size();
+  const std::int64_t codes = options_.codebook_size();
   at::Tensor start = at::zeros({codes, code_dim});
-  if (!options.kmeans_init()) {
+  if (!options_.kmeans_init()) {
     start = torch::nn::init::kaiming_uniform_(at::empty({1, codes, code_dim}))
                 .squeeze(0);
-    if (options.use_cosine_sim()) start = internal::unit_vectors(start);
+    if (options_.use_cosine_sim()) start = internal::unit_vectors(start);
   }
   codebook = register_buffer("codebook", start);
   code_sums = register_buffer("code_sums", start.clone());
   code_counts = register_buffer("code_counts", at::ones({codes}));
   initialised = register_buffer(
-      "initialised", at::full({}, !options.kmeans_init(), at::kBool));
+      "initialised", at::full({}, !options_.kmeans_init(), at::kBool));
   steps = register_buffer("steps", at::zeros({}, at::kLong));
 }
 
@@ -262,12 +262,12 @@ void VectorQuantizeImpl::set_codebook() {
   // In float64, as the tokens' sums.
   const at::Tensor counts = code_counts.to(at::kDouble);
   const at::Tensor total = counts.sum();
-  const double eps = options.eps();
-  const auto codes = static_cast<double>(options.codebook_size());
+  const double eps = options_.eps();
+  const auto codes = static_cast<double>(options_.codebook_size());
   const at::Tensor smooth =
       counts.add(eps).div(total.add(codes * eps)).mul(total);
   at::Tensor fresh = code_sums.to(at::kDouble).div(smooth.unsqueeze(1));
-  if (options.use_cosine_sim()) fresh = internal::unit_vectors(fresh);
+  if (options_.use_cosine_sim()) fresh = internal::unit_vectors(fresh);
   codebook.copy_(fresh);
 }
 
@@ -276,12 +276,12 @@ void VectorQuantizeImpl::begin(const Step& step) {
   // Each token once, before any comes again.
   const at::Tensor order =
       at::randperm(step.batch.total,
-                   at::detail::createCPUGenerator(options.seed()), at::kLong);
+                   at::detail::createCPUGenerator(options_.seed()), at::kLong);
   const at::Tensor numbers = order.index_select(
-      0, at::arange(options.codebook_size()).remainder(step.batch.total));
+      0, at::arange(options_.codebook_size()).remainder(step.batch.total));
   const internal::Clusters clusters = internal::kmeans(
       step.batch.tokens, tokens_at(step.call, step.batch, numbers),
-      options.kmeans_iters(), options.use_cosine_sim(),
+      options_.kmeans_iters(), options_.use_cosine_sim(),
       [&](const at::Tensor& own) { return sum_over_ranks(step.call, own); });
   code_counts.copy_(clusters.counts);
   code_sums.copy_(clusters.means.mul(clusters.counts.unsqueeze(1)));
@@ -290,23 +290,23 @@ void VectorQuantizeImpl::begin(const Step& step) {
 }
 
 void VectorQuantizeImpl::learn(const Step& step, const at::Tensor& sums) {
-  const std::int64_t dims = options.codebook_dim();
-  const double share = 1 - options.decay();
+  const std::int64_t dims = options_.codebook_dim();
+  const double share = 1 - options_.decay();
   code_counts.copy_(
       code_counts.to(at::kDouble).lerp(sums.select(1, dims), share));
   code_sums.copy_(
       code_sums.to(at::kDouble).lerp(sums.narrow(1, 0, dims), share));
   set_codebook();
-  if (options.threshold_ema_dead_code() > 0) replace_dead_codes(step);
+  if (options_.threshold_ema_dead_code() > 0) replace_dead_codes(step);
 }
 
 void VectorQuantizeImpl::replace_dead_codes(const Step& step) {
-  const double threshold = options.threshold_ema_dead_code();
+  const double threshold = options_.threshold_ema_dead_code();
   at::Tensor dead = code_counts.lt(threshold).nonzero().squeeze(1);
   const std::int64_t count = std::min(dead.size(0), step.batch.total);
   if (count == 0) return;
   at::Generator generator = at::detail::createCPUGenerator(
-      options.seed() + static_cast<std::uint64_t>(steps.item<std::int64_t>()));
+      options_.seed() + static_cast<std::uint64_t>(steps.item<std::int64_t>()));
   const auto some_of = [&](std::int64_t all) {
     return at::randperm(all, generator, at::kLong).narrow(0, 0, count);
   };
@@ -323,8 +323,8 @@ VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
                                                  const at::Tensor& mask) {
   internal::TokenView view;
   const auto tokens = [&] {
-    view = internal::TokenView("VectorQuantize", x, options.dim(),
-                               options.channel_first(), mask);
+    view = internal::TokenView("VectorQuantize", x, options_.dim(),
+                               options_.channel_first(), mask);
     return std::pair(
         project_in ? project_in->forward(view.tokens()) : view.tokens(),
         view.counts());
@@ -332,25 +332,25 @@ VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
   VectorQuantizeOutput output;
   Quantized quantized;
   if (is_training()) {
-    Step step{call_of(options), {}};
+    Step step{call_of(options_), {}};
     step.batch = agreed_batch(
-        step.call, options,
+        step.call, options_,
         initialised.item<bool>() ? "with codes" : "before k-means", tokens);
     {
       const at::NoGradGuard no_grad;
       begin(step);
     }
-    quantized = quantize(step.batch, codebook, options, /*training=*/true);
+    quantized = quantize(step.batch, codebook, options_, /*training=*/true);
     const at::Tensor own_errors =
         quantized.own_errors.detach().to(at::kDouble).reshape({1});
     at::Tensor all_errors;
-    if (options.freeze_codebook()) {
+    if (options_.freeze_codebook()) {
       all_errors = sum_over_ranks(step.call, own_errors);
     } else {
       const at::NoGradGuard no_grad;
       const at::Tensor sums = internal::sums_of_codes(
           step.batch.tokens, step.batch.counting(quantized.indices),
-          options.codebook_size());
+          options_.codebook_size());
       const at::Tensor all =
           sum_over_ranks(step.call, at::cat({sums.flatten(), own_errors}));
       all_errors = all.narrow(0, sums.numel(), 1);
@@ -359,7 +359,7 @@ VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
         learn(step, all.narrow(0, 0, sums.numel()).view(sums.sizes()));
       }
     }
-    set_loss(step.call, step.batch, options, quantized.own_errors,
+    set_loss(step.call, step.batch, options_, quantized.own_errors,
              all_errors.squeeze(0), output);
   } else {
     TORCH_CHECK_VALUE(initialised.item<bool>(),
@@ -367,8 +367,8 @@ VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
                       "k-means takes the codes, before eval()");
     const auto [rows, counts] = tokens();
     Batch batch;
-    batch.x = compared(rows, options);
-    quantized = quantize(batch, codebook, options, /*training=*/false);
+    batch.x = compared(rows, options_);
+    quantized = quantize(batch, codebook, options_, /*training=*/false);
     set_no_loss(rows, output);
   }
   at::Tensor codes = quantized.codes;
@@ -392,14 +392,14 @@ at::Tensor VectorQuantizeImpl::indices_to_codes(const at::Tensor& indices) {
   sizes.push_back(codes.size(1));
   codes = codes.reshape(sizes);
   // Images have two dimensions between batch and channels.
-  return options.channel_first().value_or(indices.dim() >= 3)
+  return options_.channel_first().value_or(indices.dim() >= 3)
              ? codes.movedim(-1, 1)
              : codes;
 }
 
 void VectorQuantizeImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::VectorQuantize(dim=" << options.dim()
-         << ", codebook_size=" << options.codebook_size() << ')';
+  stream << "tally::losses::VectorQuantize(dim=" << options_.dim()
+         << ", codebook_size=" << options_.codebook_size() << ')';
 }
 
 }  // namespace tally::losses

@@ -119,11 +119,11 @@ class VectorQuantizeImpl : public torch::nn::Cloneable<VectorQuantizeImpl> {
   /// not for -1.
   at::Tensor indices_to_codes(const at::Tensor& indices);
 
+  /// With all defaults filled in.
+  const VectorQuantizeOptions& options() const { return options_; }
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
 
-  /// With all defaults filled in.
-  VectorQuantizeOptions options;
   torch::nn::Linear project_in{nullptr}, project_out{nullptr};
   // Buffers.
   at::Tensor codebook;     ///< [codes, d]
@@ -138,6 +138,8 @@ class VectorQuantizeImpl : public torch::nn::Cloneable<VectorQuantizeImpl> {
   void learn(const Step& step, const at::Tensor& sums);
   void replace_dead_codes(const Step& step);
   void set_codebook();
+
+  VectorQuantizeOptions options_;
 };
 
 TORCH_MODULE(VectorQuantize);
