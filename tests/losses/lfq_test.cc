@@ -14,6 +14,8 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
+#include <fstream>
+#include <string>
 
 #include "tally/losses/codebook/code_probability.h"
 #include "tally/sync/errors.h"
@@ -257,13 +259,25 @@ TEST(LFQTest, StaysFiniteWhereProbabilitiesVanish) {
   EXPECT_NEAR(output.batch_entropy.item<double>(), std::log(50), 0.2);
 }
 
+/// The most memory that this process has had, in MB.
+double peak_mb() {
+  std::ifstream status("/proc/self/status");
+  double kilobytes = 0;
+  for (std::string word; status >> word;) {
+    if (word == "VmHWM:") status >> kilobytes;
+  }
+  return kilobytes / 1000;
+}
+
 TEST(LFQTest, ManyCodesCostMegabytes) {
   // A table of all tokens' codes would be 2 GB.
   const at::Tensor x =
       normal_rows({2048, 18}, 3).to(at::kFloat).set_requires_grad(true);
   const LFQOptions options = LFQOptions().dim(18).inverse_temperature(0.5);
+  const double before = peak_mb();
   const LFQOutput output = functional::lfq(x, options);
   output.aux_loss.backward();
+  EXPECT_LT(peak_mb() - before, 700);
   const LFQOutput wide = functional::lfq(x.detach().to(at::kDouble), options);
   EXPECT_NEAR(output.batch_entropy.item<double>(),
               wide.batch_entropy.item<double>(), 1e-4);
