@@ -175,6 +175,43 @@ bool CountPlain(const float* preds, const std::int64_t* targets,
   return true;
 }
 
+// REQUIRES: rows that CountPlain would count.
+void CountColumns(const float* preds, const std::int64_t* targets,
+                  std::int64_t rows, std::int64_t labels, float threshold,
+                  std::int64_t* counts) {
+  const hn::ScalableTag<std::int64_t> di;
+  const hn::Rebind<double, decltype(di)> dd;
+  const hn::Rebind<float, decltype(di)> df;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(di));
+  const auto limit = hn::Set(dd, static_cast<double>(threshold));
+  std::int64_t l = 0;
+  for (; l + lanes <= labels; l += lanes) {
+    auto tp = hn::LoadU(di, counts + l);
+    auto predicted = hn::LoadU(di, counts + labels + l);
+    auto target = hn::LoadU(di, counts + 2 * labels + l);
+    for (std::int64_t i = l; i < rows * labels; i += labels) {
+      const auto score = hn::PromoteTo(dd, hn::LoadU(df, preds + i));
+      const auto truth = hn::LoadU(di, targets + i);
+      const auto positive =
+          hn::BitCast(di, hn::VecFromMask(dd, hn::Gt(score, limit)));
+      predicted = hn::Sub(predicted, positive);
+      tp = hn::Add(tp, hn::And(positive, truth));
+      target = hn::Add(target, truth);
+    }
+    hn::StoreU(tp, di, counts + l);
+    hn::StoreU(predicted, di, counts + labels + l);
+    hn::StoreU(target, di, counts + 2 * labels + l);
+  }
+  for (; l < labels; ++l) {
+    for (std::int64_t i = l; i < rows * labels; i += labels) {
+      const std::int64_t positive = preds[i] > threshold;
+      counts[l] += positive & targets[i];
+      counts[labels + l] += positive;
+      counts[2 * labels + l] += targets[i];
+    }
+  }
+}
+
 double SoftmaxOfLargest(const float* logits, std::int64_t classes,
                         float largest) {
   const hn::ScalableTag<double> dd;
@@ -204,6 +241,7 @@ namespace tally::internal {
 HWY_EXPORT(PredictFloat);
 HWY_EXPORT(PredictDouble);
 HWY_EXPORT(CountPlain);
+HWY_EXPORT(CountColumns);
 HWY_EXPORT(SoftmaxOfLargest);
 
 namespace {
@@ -212,6 +250,8 @@ namespace {
 constexpr std::int64_t kGrain = std::int64_t{1} << 16;
 // Elements of which one that is refused sends all to the slow loop.
 constexpr std::int64_t kBlock = std::int64_t{1} << 16;
+// Elements that fit into the cache next to the core.
+constexpr std::int64_t kCached = std::int64_t{1} << 12;
 
 template <class T, class Predict>
 void in_parallel(const T* scores, const std::int64_t* targets,
@@ -277,6 +317,27 @@ bool count_plain_run(const float* preds, const std::int64_t* targets,
   counts.predicted += predicted;
   counts.target += target;
   return true;
+}
+
+std::int64_t count_plain_rows(const float* preds, const std::int64_t* targets,
+                              std::int64_t rows, std::int64_t labels,
+                              float threshold, bool checks_range,
+                              std::int64_t* counts) {
+  // So many rows stay in the cache between the two passes.
+  const std::int64_t step = std::max<std::int64_t>(kCached / labels, 1);
+  for (std::int64_t row = 0; row < rows; row += step) {
+    const std::int64_t some = std::min(step, rows - row);
+    const float* const own_preds = preds + row * labels;
+    const std::int64_t* const own_targets = targets + row * labels;
+    PlainCounts unused;
+    if (!HWY_DYNAMIC_DISPATCH(CountPlain)(own_preds, own_targets, some * labels,
+                                          threshold, checks_range, unused)) {
+      return row;
+    }
+    HWY_DYNAMIC_DISPATCH(CountColumns)
+    (own_preds, own_targets, some, labels, threshold, counts);
+  }
+  return rows;
 }
 
 double softmax_of_largest(const float* logits, std::int64_t classes,

@@ -34,6 +34,14 @@ bool count_plain_run(const float* preds, const std::int64_t* targets,
                      std::int64_t size, float threshold, bool checks_range,
                      PlainCounts& counts);
 
+/// The same for rows [labels] by label: true positives, predictions and targets
+/// are added to counts [3, labels]. Returns how many rows were counted: all
+/// before one, or some rows before it, that count_plain_run would not count.
+std::int64_t count_plain_rows(const float* preds, const std::int64_t* targets,
+                              std::int64_t rows, std::int64_t labels,
+                              float threshold, bool checks_range,
+                              std::int64_t* counts);
+
 /// 1 / sum exp(x - largest), which is the softmax of the largest.
 double softmax_of_largest(const float* logits, std::int64_t classes,
                           float largest);

@@ -10,6 +10,11 @@
 namespace tally::internal {
 namespace {
 
+// The types that count_kernels.h has loops for.
+template <class Pred, class Label>
+constexpr bool kHasKernel =
+    std::is_same_v<Pred, float>&& std::is_same_v<Label, std::int64_t>;
+
 // What the inner loops need of a batch, in the scores' type.
 template <class Pred>
 struct ElementRules {
@@ -126,9 +131,7 @@ void count_elements(const BinaryBatch& batch, bool samplewise,
         using Pred = std::decay_t<decltype(*preds)>;
         const ElementRules<Pred> rules(batch);
         if (labels == 1 && !samplewise) {
-          if constexpr (std::is_same_v<Pred, float> &&
-                        std::is_same_v<std::decay_t<decltype(*targets)>,
-                                       std::int64_t>) {
+          if constexpr (kHasKernel<Pred, std::decay_t<decltype(*targets)>>) {
             PlainCounts plain;
             if (!rules.has_ignore_index &&
                 count_plain_run(preds, targets, batch.size(), rules.threshold,
@@ -144,7 +147,19 @@ void count_elements(const BinaryBatch& batch, bool samplewise,
         }
         bool ok = true;
         std::int64_t* row = counts;
-        for (std::int64_t n = 0; n < batch.samples(); ++n) {
+        std::int64_t n = 0;
+        if constexpr (kHasKernel<Pred, std::decay_t<decltype(*targets)>>) {
+          if (!rules.has_ignore_index && !samplewise && positions == 1) {
+            n = count_plain_rows(preds, targets, batch.samples(), labels,
+                                 rules.threshold, rules.checks_range, counts);
+            for (std::int64_t l = 0; l < labels; ++l) {
+              counts[kTotal * labels + l] += n;
+            }
+            preds += n * labels;
+            targets += n * labels;
+          }
+        }
+        for (; n < batch.samples(); ++n) {
           if (positions == 1) {
             ok &= count_labels(rules, preds, targets, labels, row);
             preds += labels;

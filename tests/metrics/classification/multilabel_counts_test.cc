@@ -158,6 +158,26 @@ TEST(MultilabelCountsTest, LoopsEqualTensorOperations) {
   }
 }
 
+TEST(MultilabelCountsTest, VectorsEqualTensorOperations) {
+  const BinaryRules rules{0.4, ScoreKind::kProbabilities, std::nullopt, {}};
+  for (const Sizes& shape : {Sizes{500, 100}, Sizes{900, 11}, Sizes{70, 3}}) {
+    const at::Tensor scores = at::rand(shape);
+    const at::Tensor target = at::randint(0, 2, shape, at::kLong);
+    expect_same_counts(rules, scores, target);
+    for (const std::int64_t row : {std::int64_t{0}, shape[0] - 1}) {
+      const at::Tensor with_nan = scores.clone();
+      with_nan[row][1] = kNaN;
+      expect_same_counts(rules, with_nan, target);
+      const at::Tensor bad = target.clone();
+      bad[row][1] = 2;
+      EXPECT_THAT(
+          refusal<c10::IndexError>(
+              [&] { MultilabelAccuracy(shape[1]).update(scores, bad); }),
+          HasSubstr(c10::str("got 2 at position ", row * shape[1] + 1)));
+    }
+  }
+}
+
 TEST(MultilabelCountsTest, NothingCountedLeavesTheAverages) {
   const at::Tensor target = at::tensor({1, -1, 0, -1}, at::kLong).view({2, 2});
   const at::Tensor preds = at::tensor({0.9, 0.1, 0.2, 0.3}).view({2, 2});
