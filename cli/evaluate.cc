@@ -5,7 +5,6 @@
 #include <c10/util/FunctionRef.h>
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -82,7 +81,8 @@ void agree(const std::string& failure,
            const std::shared_ptr<sync::Communicator>& ranks) {
   at::Tensor bytes =
       at::empty({static_cast<std::int64_t>(failure.size())}, at::kByte);
-  std::memcpy(bytes.data_ptr(), failure.data(), failure.size());
+  std::copy(failure.begin(), failure.end(),
+            static_cast<std::uint8_t*>(bytes.data_ptr()));
   const auto all =
       sync::gather_all_tensors(bytes, sync::GradientFlow::kDetached, ranks);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {

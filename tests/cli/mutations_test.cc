@@ -17,7 +17,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr std::int64_t kSpare = 16 << 20;
-constexpr long kMostMemory = 512 << 10;  // in KB, of the whole process
+// In KB, of the whole process.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr long kMostMemory = 2 << 20;
+#else
+constexpr long kMostMemory = 512 << 10;
+#endif
 
 /// Changes texts in ways that parsers do not expect, by a fixed seed.
 class Mutator {
