@@ -113,6 +113,8 @@ void Accumulation::absorb(std::vector<AnyState>& batch) {
 
 void Accumulation::absorb_states(c10::ArrayRef<void*> batches) {
   c10::SmallVector<PendingMerge, 1> merges;
+  // A constructor that throws while this grows would leave memory behind.
+  merges.reserve(batches.size());
   for (std::size_t i = 0; i < batches.size(); ++i) {
     Group& group = groups_[i];
     Fields fields;
@@ -238,6 +240,7 @@ void Accumulation::merge_state(const Accumulation& other) {
   std::vector<AnyState> from;
   for (const Group& group : other.groups_) from.push_back(group.local);
   c10::SmallVector<PendingMerge, 1> merges;
+  merges.reserve(groups_.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     Group& group = groups_[i];
     merges.emplace_back(group.local.ops(), group.local.data(), from[i].data(),

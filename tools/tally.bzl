@@ -108,6 +108,7 @@ def tally_cc_test(
         srcs = srcs,
         copts = _COPTS + (_OPENMP if openmp else []) + copts,
         data = data + select({
+            "//tools:asan": ["//tools:lsan.supp"],
             "//tools:tsan": ["//tools:tsan.supp"],
             "//conditions:default": [],
         }),
