@@ -38,10 +38,17 @@ double roc_area(const ScoreCounts& counts, std::optional<double> max_fpr) {
   const double positives = positives_of(counts);
   const double negatives = negatives_of(counts);
   if (positives == 0 || negatives == 0) return kNaN;
-  const double limit = max_fpr.value_or(1) * negatives;
   double tp = 0;
   double fp = 0;
   double area = 0;
+  if (!max_fpr || *max_fpr == 1) {
+    for_each_step(counts, [&](double rise, double width) {
+      area += width * (tp + 0.5 * rise);
+      tp += rise;
+    });
+    return area / (positives * negatives);
+  }
+  const double limit = *max_fpr * negatives;
   for_each_step(counts, [&](double rise, double width) {
     const double inside = std::min(width, limit - fp);
     if (inside > 0) area += inside * (tp + 0.5 * rise * (inside / width));
@@ -49,7 +56,6 @@ double roc_area(const ScoreCounts& counts, std::optional<double> max_fpr) {
     fp += width;
   });
   area /= positives * negatives;
-  if (!max_fpr || *max_fpr == 1) return area;
   const double chance = 0.5 * *max_fpr * *max_fpr;
   return 0.5 * (1 + (area - chance) / (*max_fpr - chance));
 }

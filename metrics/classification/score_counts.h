@@ -171,11 +171,11 @@ class BucketedScores {
 
   template <class Visit>
   void for_each(Visit visit) const {
+    const std::int64_t* const negatives = counts();
+    const std::int64_t* const positives = negatives + buckets_ + 1;
     for (std::int64_t i = buckets_; i-- > 0;) {
-      const std::int64_t negatives = counts()[i];
-      const std::int64_t positives = counts()[i + buckets_ + 1];
-      if (negatives + positives != 0) {
-        visit(static_cast<double>(i), positives, negatives);
+      if (negatives[i] + positives[i] != 0) {
+        visit(static_cast<double>(i), positives[i], negatives[i]);
       }
     }
   }
