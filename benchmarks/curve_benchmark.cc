@@ -1,0 +1,173 @@
+// The metrics on curves over many samples, and what a batch of 32 costs. "read"
+// sums the inputs once, which is as fast as they can be looked at.
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <benchmark/benchmark.h>
+#include <tally/metrics/classification/auroc.h>
+#include <tally/metrics/classification/average_precision.h>
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace {
+
+using tally::Thresholds;
+
+constexpr std::int64_t kSamples = 5'000'000;
+constexpr std::int64_t kRows = 10'000;
+constexpr std::int64_t kClasses = 100;
+
+template <class M>
+void evaluate(benchmark::State& state, const typename M::Options& options,
+              const at::Tensor& preds, const at::Tensor& target) {
+  for (auto _ : state) {
+    M metric(options);
+    metric.update(preds, target);
+    benchmark::DoNotOptimize(metric.compute());
+  }
+}
+
+template <class M>
+void add(const std::string& name, const typename M::Options& options,
+         const at::Tensor& preds, const at::Tensor& target) {
+  benchmark::RegisterBenchmark((std::string(M::kName) + "/" + name).c_str(),
+                               [=](benchmark::State& state) {
+                                 evaluate<M>(state, options, preds, target);
+                               })
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+}
+
+template <class T>
+std::int64_t sum_of(const at::Tensor& tensor) {
+  const auto* const bits = static_cast<const T*>(tensor.const_data_ptr());
+  const std::int64_t count = tensor.nbytes() / sizeof(T);
+  return at::parallel_reduce(
+      0, count, 1 << 16, std::int64_t{0},
+      [&](std::int64_t begin, std::int64_t end, std::int64_t sum) {
+        for (std::int64_t i = begin; i < end; ++i) sum += bits[i];
+        return sum;
+      },
+      [](std::int64_t a, std::int64_t b) { return a + b; });
+}
+
+void add_read(const std::string& name, const at::Tensor& preds,
+              const at::Tensor& target) {
+  benchmark::RegisterBenchmark(
+      ("read/" + name).c_str(),
+      [=](benchmark::State& state) {
+        for (auto _ : state) {
+          benchmark::DoNotOptimize(sum_of<std::int32_t>(preds) +
+                                   sum_of<std::int64_t>(target));
+        }
+      })
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+}
+
+void add_binary() {
+  const at::Tensor target = at::randint(0, 2, {kSamples}, at::kLong);
+  const at::Tensor preds =
+      at::randn({kSamples}).add_(target).sub_(0.5).sigmoid_();
+  const at::Tensor few = preds.mul(1000).round_().div_(1000);
+  add_read("binary", preds, target);
+  tally::BinaryAUROCOptions exact;
+  add<tally::BinaryAUROC>("scores", exact, preds, target);
+  add<tally::BinaryAUROC>("logits", exact, preds.logit().mul_(10), target);
+  add<tally::BinaryAUROC>("few_scores", exact, few, target);
+  add<tally::BinaryAUROC>("equal_scores", exact, at::full_like(preds, 0.5),
+                          target);
+  add<tally::BinaryAUROC>("sorted_scores", exact, std::get<0>(preds.sort()),
+                          target);
+  add<tally::BinaryAUROC>("few_positives", exact, preds,
+                          at::rand({kSamples}).lt(0.01).to(at::kLong));
+  add<tally::BinaryAveragePrecision>("scores", {}, preds, target);
+  add<tally::BinaryAveragePrecision>("few_scores", {}, few, target);
+  add<tally::BinaryAUROC>("200_thresholds", exact.thresholds(200), preds,
+                          target);
+  add<tally::BinaryAUROC>("200_logit_thresholds",
+                          exact.input(tally::ScoreKind::kLogits), preds.logit(),
+                          target);
+  std::vector<double> edges;
+  for (int i = 0; i < 200; ++i) edges.push_back(i * i / 40000.0);
+  add<tally::BinaryAUROC>(
+      "uneven_thresholds",
+      tally::BinaryAUROCOptions().thresholds(Thresholds(edges)), preds, target);
+}
+
+void add_multiclass() {
+  const at::Tensor target = at::randint(0, kClasses, {kRows}, at::kLong);
+  const at::Tensor preds = at::randn({kRows, kClasses}).softmax(1);
+  const tally::MulticlassAUROCOptions exact(kClasses);
+  add_read("multiclass", preds, target);
+  add<tally::MulticlassAUROC>("scores", exact, preds, target);
+  add<tally::MulticlassAveragePrecision>("scores", kClasses, preds, target);
+  add<tally::MulticlassAUROC>(
+      "200_thresholds", tally::MulticlassAUROCOptions(kClasses).thresholds(200),
+      preds, target);
+}
+
+// A batch of 32 into what was accumulated before.
+void add_small() {
+  for (const std::int64_t classes : {10, 100, 1000}) {
+    benchmark::RegisterBenchmark(
+        ("update/MulticlassAUROC/" + std::to_string(classes) + "_classes")
+            .c_str(),
+        [=](benchmark::State& state) {
+          const at::Tensor preds = at::randn({32, classes}).softmax(1);
+          const at::Tensor target = at::randint(0, classes, {32}, at::kLong);
+          tally::MulticlassAUROC metric(
+              tally::MulticlassAUROCOptions(classes).thresholds(100));
+          for (auto _ : state) metric.update(preds, target);
+        });
+    benchmark::RegisterBenchmark(
+        ("compute/MulticlassAUROC/" + std::to_string(classes) + "_classes")
+            .c_str(),
+        [=](benchmark::State& state) {
+          const at::Tensor preds = at::randn({1000, classes}).softmax(1);
+          const at::Tensor target = at::randint(0, classes, {1000}, at::kLong);
+          tally::MulticlassAUROC metric(
+              tally::MulticlassAUROCOptions(classes).thresholds(100),
+              tally::MetricOptions().compute_with_cache(false));
+          metric.update(preds, target);
+          for (auto _ : state) benchmark::DoNotOptimize(metric.compute());
+        });
+  }
+  benchmark::RegisterBenchmark("update/BinaryAUROC", [](auto& state) {
+    const at::Tensor preds = at::rand({32});
+    const at::Tensor target = at::randint(0, 2, {32}, at::kLong);
+    tally::BinaryAUROC metric;
+    std::int64_t batches = 0;
+    for (auto _ : state) {
+      metric.update(preds, target);
+      if (++batches % 4096 == 0) metric.reset();
+    }
+  });
+  benchmark::RegisterBenchmark(
+      "update/BinaryAUROC/100_thresholds", [](auto& state) {
+        const at::Tensor preds = at::rand({32});
+        const at::Tensor target = at::randint(0, 2, {32}, at::kLong);
+        tally::BinaryAUROC metric(tally::BinaryAUROCOptions().thresholds(100));
+        for (auto _ : state) metric.update(preds, target);
+      });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  add_small();
+  add_binary();
+  add_multiclass();
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
