@@ -13,8 +13,8 @@
 #include <iostream>
 
 #include "tally/metrics/classification/accuracy.h"
-#include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/auroc.h"
+#include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/collection.h"
 #include "tally/sync/init.h"
 #include "tally/sync/shard.h"

@@ -1,5 +1,3 @@
-#include "tally/metrics/classification/log_loss.h"
-
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
@@ -14,6 +12,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tally/metrics/classification/log_loss.h"
 #include "tally/tests/testing/metric_harness.h"
 
 namespace tally {
