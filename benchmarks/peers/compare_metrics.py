@@ -10,6 +10,7 @@ import os
 import re
 import statistics
 import subprocess
+import sys
 
 import environment
 
@@ -21,24 +22,30 @@ PROGRAMS = (
 )
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
+# What Google Benchmark adds to names.
+SUFFIX = "(/iterations:[0-9]+)?(/real_time)?"
+
 # By library and name, one value for each pass.
 Times = dict[tuple[str, str], list[float]]
 
 
 def output_of(command: list[str], threads: int) -> str:
     """What a program prints when it has so many threads."""
-    return subprocess.run(
+    result = subprocess.run(
         command,
-        check=True,
-        stdout=subprocess.PIPE,
+        check=False,
+        capture_output=True,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": str(threads)},
-    ).stdout
+    )
+    if result.returncode != 0:
+        sys.exit(f"{command[0]} failed:\n{result.stderr}")
+    return result.stdout
 
 
 def measure_own(names: list[str], threads: int, times: Times) -> None:
     """Runs those of Tally's benchmarks that have a peer."""
-    wanted = "|".join(f"^{re.escape(name)}(/real_time)?$" for name in names)
+    wanted = "|".join(f"^{re.escape(name)}{SUFFIX}$" for name in names)
     for program in PROGRAMS:
         command = [
             str(environment.PROGRAMS / program),
@@ -49,7 +56,7 @@ def measure_own(names: list[str], threads: int, times: Times) -> None:
         if not output.strip():
             continue
         for row in json.loads(output)["benchmarks"]:
-            name = row["name"].removesuffix("/real_time")
+            name = re.sub(SUFFIX + "$", "", row["name"])
             microseconds = row["real_time"] * MICROSECONDS[row["time_unit"]]
             times["Tally", name].append(microseconds)
 
@@ -83,11 +90,11 @@ def main() -> None:
         for _ in range(options.passes):
             measure_own(names, threads, times)
             measure_peers([*peers, *names], threads, times)
-        for library, name in times:
-            if library == "Tally" or not times["Tally", name]:
+        for (library, name), of_peer in times.items():
+            own = times.get(("Tally", name))
+            if library == "Tally" or not own:
                 continue
-            ratio = statistics.median(times[library, name])
-            ratio /= statistics.median(times["Tally", name])
+            ratio = statistics.median(of_peer) / statistics.median(own)
             print(f"| {name} | {threads} | {library} | {ratio:.3g} |",
                   flush=True)
 
