@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdio>
 #include <sstream>
 
@@ -42,7 +43,7 @@ Names names_of(const Results& results) {
 
 /// Counts its calls; refuses what is marked.
 struct Watched {
-  static inline int observed = 0;
+  static inline std::atomic<int> observed{0};
   struct State {
     at::Tensor sums;
     void fields(Fields& f) { f("sums", sums); }
