@@ -3,21 +3,13 @@
 #include <c10/util/Exception.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <map>
+
+#include "tally/examples/command_line.h"
 
 namespace digits {
 namespace {
 
 constexpr const char* kProgram = "digits";
-
-/// Paths are meant from where the user is, which `bazel run` tells.
-std::string user_path(const std::string& path) {
-  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
-  if (path.empty() || folder == nullptr) return path;
-  return std::filesystem::path(folder) / path;
-}
 
 }  // namespace
 
@@ -63,33 +55,12 @@ void Options::validate(const char* program) const {
 }
 
 Options parse_command_line(int argc, char** argv) {
-  std::map<std::string, std::string> texts;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    TORCH_CHECK_VALUE(argument.rfind("--", 0) == 0, kProgram,
-                      ": expected an option, got '", argument, "'; see --help");
-    const std::size_t equals = argument.find('=');
-    const std::string name = argument.substr(2, equals - 2);
-    std::string value;
-    if (equals != std::string::npos) {
-      value = argument.substr(equals + 1);
-    } else if (name == "help" || name == "verbose") {
-      value = "true";
-    } else if (i + 1 < argc) {
-      value = argv[++i];
-    }
-    TORCH_CHECK_VALUE(texts.emplace(name, value).second, kProgram, ": option '",
-                      name, "' is given twice");
-  }
   Options options;
-  tally::parse_options(options, kProgram, texts);
-  for (const auto& [name, value] : texts) {
-    TORCH_CHECK_VALUE(!value.empty(), kProgram, ": option '", name,
-                      "': expected a value, got none");
-  }
-  options.validate(kProgram);
-  options.data(user_path(options.data()));
-  options.json(user_path(options.json()));
+  examples::set_options(
+      options, kProgram,
+      examples::read_command_line(kProgram, argc, argv, {"help", "verbose"}));
+  options.data(examples::user_path(options.data()));
+  options.json(examples::user_path(options.json()));
   return options;
 }
 

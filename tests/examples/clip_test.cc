@@ -101,6 +101,7 @@ TEST(ClipTest, SaysWhatIsWrongOnce) {
           {{"--ranks=1", "--ranks=2"},
            2,
            "clip: option 'ranks' is given twice"},
+          {{"--json"}, 2, "clip: option 'json': expected a value, got none"},
       };
   for (const auto& [arguments, status, line] : calls) {
     std::vector<std::string> all = {kClip};

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "tally/metrics/options.h"
+
+namespace examples {
+
+/// What a command line says, by option: "--name value", "--name=value", and
+/// "--name" alone for `flags`. Throws c10::ValueError, which begins with
+/// `program`, for what is no option or one given twice.
+std::map<std::string, std::string> read_command_line(
+    const char* program, int argc, char** argv,
+    const std::set<std::string>& flags);
+
+/// Sets `options` by it and checks them. Throws c10::ValueError that says what
+/// is wrong with which option.
+template <class Options>
+void set_options(Options& options, const char* program,
+                 const std::map<std::string, std::string>& texts) {
+  tally::parse_options(options, program, texts);
+  for (const auto& [name, value] : texts) {
+    TORCH_CHECK_VALUE(!value.empty(), program, ": option '", name,
+                      "': expected a value, got none");
+  }
+  options.validate(program);
+}
+
+/// A path meant from where the user is, which `bazel run` tells; "" stays.
+std::string user_path(const std::string& path);
+
+}  // namespace examples
