@@ -4,6 +4,7 @@
 
 #include "tally/metrics/checkpoint.h"
 #include "tally/metrics/metric_of.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 
@@ -112,7 +113,7 @@ void Metric::finish(at::Tensor& value) const {
     value = value.to(*dtype_);
   }
   const bool shared = value.use_count() > 1 || value.storage().use_count() > 1;
-  if (shared && !value.requires_grad()) value = value.clone();
+  if (shared && !value.requires_grad()) value = internal::fresh_copy(value);
 }
 
 }  // namespace tally

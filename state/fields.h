@@ -78,7 +78,13 @@ class Fields {
 
  private:
   Fields& add(const char* name, Field::Kind kind, Merge merge, void* value) {
-    list_.push_back({name, kind, merge, value, false});
+    // Written in place: a copy would read what the store buffer still holds.
+    list_.resize_for_overwrite(list_.size() + 1);
+    Field& field = list_.back();
+    field.name = name;
+    field.kind = kind;
+    field.merge = merge;
+    field.value = value;
     return *this;
   }
 

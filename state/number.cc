@@ -1,11 +1,12 @@
 #include "tally/state/number.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace {
@@ -21,8 +22,7 @@ std::pair<at::Tensor, at::Tensor> tensors(const Number& a, const Number& b) {
 
 template <class T>
 at::Tensor zero_dim(T value) {
-  at::Tensor tensor =
-      at::detail::empty_cpu({}, c10::CppTypeToScalarType<T>::value);
+  at::Tensor tensor = internal::fresh_tensor({}, c10::CppTypeToScalarType<T>::value);
   *tensor.mutable_data_ptr<T>() = value;
   return tensor;
 }
