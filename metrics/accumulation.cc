@@ -117,13 +117,8 @@ void Accumulation::absorb_states(c10::ArrayRef<void*> batches) {
   merges.reserve(batches.size());
   for (std::size_t i = 0; i < batches.size(); ++i) {
     Group& group = groups_[i];
-    Fields fields;
-    group.local.ops().fields(batches[i], fields);
-    detach(fields);
-    if (group.on_cpu) move_to(fields, at::kCPU);
-    own_tensors(group.local.ops(), batches[i]);
     merges.emplace_back(group.local.ops(), group.local.data(), batches[i],
-                        group.label.c_str());
+                        group.label.c_str(), BatchIntake{group.on_cpu});
   }
   for (PendingMerge& merge : merges) merge.commit();
   for (Group& group : groups_) ++group.update_count;

@@ -24,7 +24,7 @@ bool any_of_parts(const AnyState& state, const Predicate& holds) {
 }  // namespace
 
 PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
-                           const char* owner)
+                           const char* owner, const BatchIntake* intake)
     : ops_(&ops), into_(into), from_(from) {
   if (ops.parts) {
     std::vector<AnyState>& into_parts = ops.parts(into);
@@ -32,19 +32,24 @@ PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
     TORCH_INTERNAL_ASSERT(into_parts.size() == from_parts.size());
     parts_.reserve(into_parts.size());
     for (std::size_t i = 0; i < into_parts.size(); ++i) {
-      parts_.emplace_back(into_parts[i].ops(), into_parts[i].data(),
-                          from_parts[i].data(), owner);
+      parts_.push_back({into_parts[i].ops(), into_parts[i].data(),
+                        from_parts[i].data(), owner, intake});
     }
     return;
+  }
+  if (intake || !ops.merge_from) ops.fields(from, from_fields_);
+  if (intake) {
+    detach(from_fields_);
+    if (intake->to_cpu) move_to(from_fields_, at::kCPU);
+    if (ops.merge_from) unshare(from_fields_);
   }
   if (ops.compact) ops.compact(into);
   if (ops.merge_from) {
     ops.merge_from(into, from);
-    return;
+  } else {
+    ops.fields(into, into_fields_);
+    prepare_merge(into_fields_, from_fields_, owner);
   }
-  ops.fields(into, into_fields_);
-  ops.fields(from, from_fields_);
-  prepare_merge(into_fields_, from_fields_, owner);
 }
 
 void PendingMerge::commit() {
@@ -69,18 +74,6 @@ bool merges_by_field(const AnyState& state) {
 bool compacts(const AnyState& state) {
   return any_of_parts(
       state, [](const StateOps& ops) { return ops.compact != nullptr; });
-}
-
-void own_tensors(const StateOps& ops, void* state) {
-  if (ops.parts) {
-    for (AnyState& part : ops.parts(state)) {
-      own_tensors(part.ops(), part.data());
-    }
-  } else if (ops.merge_from) {
-    Fields fields;
-    ops.fields(state, fields);
-    unshare(fields);
-  }
 }
 
 bool outlasts_reset(const AnyState& state) {

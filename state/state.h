@@ -162,15 +162,29 @@ class AnyState {
   void* state_ = nullptr;
 };
 
+/// How a batch becomes fit to be kept: without its graph, and with tensors of
+/// its own where a merge of the state's own would keep them.
+struct BatchIntake {
+  bool to_cpu = false;  // moved there as well
+};
+
 /// A merge in two steps: the constructor checks and does all that can fail
 /// (c10::ValueError; the value of `into` has not changed), commit() finishes
 /// it. Both states must outlive it; `from` is used up.
 class PendingMerge {
  public:
-  PendingMerge(const StateOps& ops, void* into, void* from, const char* owner);
+  PendingMerge(const StateOps& ops, void* into, void* from, const char* owner)
+      : PendingMerge(ops, into, from, owner, nullptr) {}
+  /// `from` is a batch.
+  PendingMerge(const StateOps& ops, void* into, void* from, const char* owner,
+               const BatchIntake& intake)
+      : PendingMerge(ops, into, from, owner, &intake) {}
   void commit();
 
  private:
+  PendingMerge(const StateOps& ops, void* into, void* from, const char* owner,
+               const BatchIntake* intake);
+
   const StateOps* ops_;
   void* into_;
   void* from_;
@@ -186,9 +200,6 @@ void merge(AnyState& into, AnyState from, const char* owner);
 bool merges_by_field(const AnyState& state);
 /// Whether it or a part has a compact of its own.
 bool compacts(const AnyState& state);
-/// Copies every tensor that somebody else holds, where a merge of the state's
-/// own would keep it.
-void own_tensors(const StateOps& ops, void* state);
 
 /// Whether anything of such a state is to outlast a reset.
 bool outlasts_reset(const AnyState& state);

@@ -131,18 +131,32 @@ TEST(StatePartsTest, KeepsWhatOutlastsAReset) {
   EXPECT_EQ(parts_of(state)[1].get<Last>().value, 0);
 }
 
-TEST(StatePartsTest, OwnsTensorsWhereAMergeOfItsOwnKeepsThem) {
+TEST(StatePartsTest, TakesABatchIn) {
   struct Kept {
     at::Tensor value;
     void fields(Fields& f) { f("value", value); }
     static Kept merge(const Kept&, const Kept& b) { return b; }
   };
   const at::Tensor given = at::ones({2});
-  AnyState state = state_of(StateParts(
-      {{"a", AnyState::of(Kept{given})}, {"b", AnyState::of(Sum{given})}}));
-  own_tensors(state.ops(), state.data());
+  const auto holding = [](const at::Tensor& value) {
+    return state_of(StateParts(
+        {{"a", AnyState::of(Kept{value})}, {"b", AnyState::of(Sum{value})}}));
+  };
+  AnyState state = holding({});
+  AnyState batch = holding(given);
+  PendingMerge(state.ops(), state.data(), batch.data(), "Metric", BatchIntake())
+      .commit();
+  // Neither its own merge nor the one by field keeps what somebody else holds.
   EXPECT_FALSE(parts_of(state)[0].get<Kept>().value.is_alias_of(given));
-  EXPECT_TRUE(parts_of(state)[1].get<Sum>().sum.is_alias_of(given));
+  EXPECT_FALSE(parts_of(state)[1].get<Sum>().sum.is_alias_of(given));
+  EXPECT_TRUE(parts_of(state)[0].get<Kept>().value.equal(given));
+
+  state = holding({});
+  batch = holding(at::ones({2}).requires_grad_());
+  PendingMerge(state.ops(), state.data(), batch.data(), "Metric", BatchIntake())
+      .commit();
+  EXPECT_FALSE(parts_of(state)[0].get<Kept>().value.requires_grad());
+  EXPECT_FALSE(parts_of(state)[1].get<Sum>().sum.requires_grad());
 }
 
 }  // namespace
