@@ -100,6 +100,12 @@ class LabelCurve : public CurveRules {
   std::int64_t write_codes(const Score* scores, const Label* labels,
                            std::int64_t begin, std::int64_t end,
                            std::uint8_t* codes) const;
+  template <class Score, class Label>
+  std::int64_t write_all_codes(const Score* scores, const Label* labels,
+                               std::int64_t size, std::uint8_t* codes) const;
+  bool ignores_no_class() const {
+    return !ignore_index_ || (*ignore_index_ != 0 && *ignore_index_ != 1);
+  }
   template <class Score, class Label, class Count>
   void for_each_place(const Score* scores, const Label* labels,
                       std::int64_t size, const Count& count) const;

@@ -4,8 +4,12 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+
+#include "tally/metrics/classification/scratch.h"
 
 namespace tally::internal {
 namespace {
@@ -42,8 +46,7 @@ struct LogSoftmax {
   std::vector<double> log_sum;
 };
 
-// The samples of an exact state: calls curve(count, score, code) for each
-// curve, or once for all of them.
+// The samples of an exact state.
 struct ExactScores {
   at::Tensor preds;
   at::Tensor target;
@@ -56,63 +59,127 @@ struct ExactScores {
         shape(view.shape),
         input(view.input) {
     const bool binary = shape.task == CurveShape::Task::kBinary;
-    const bool labels = shape.task != CurveShape::Task::kMulticlass;
     check_state(preds.dim() == (binary ? 1 : 2) &&
                 (binary || preds.size(1) == shape.curves) &&
                 preds.is_floating_point() &&
-                (labels
+                (has_codes()
                      ? preds.sizes() == target.sizes()
                      : target.dim() == 1 && target.size(0) == preds.size(0)) &&
-                target.scalar_type() == (labels ? at::kByte : at::kLong));
+                target.scalar_type() == (has_codes() ? at::kByte : at::kLong));
   }
 
   std::int64_t rows() const { return preds.size(0); }
+  // Whether targets are codes, and not classes.
+  bool has_codes() const { return shape.task != CurveShape::Task::kMulticlass; }
   bool needs_softmax() const {
-    return shape.task == CurveShape::Task::kMulticlass &&
-           input == ScoreKind::kLogits;
-  }
-
-  // `use(key, score, code)` with score(i, c) and code(i, c).
-  template <class Use>
-  auto on_cpu(const Use& use) const {
-    return preds.scalar_type() == at::kFloat
-               ? with_scores(std::uint32_t{}, preds.const_data_ptr<float>(),
-                             use)
-               : with_scores(std::uint64_t{}, preds.const_data_ptr<double>(),
-                             use);
+    return !has_codes() && input == ScoreKind::kLogits;
   }
   bool has_loops() const {
     return preds.is_cpu() && (preds.scalar_type() == at::kFloat ||
                               preds.scalar_type() == at::kDouble);
   }
+};
+
+// The same on the CPU. Logarithms of probabilities are sorted with kSoftmax,
+// else the scores.
+template <class Given, bool kSoftmax>
+class Samples {
+ public:
+  using Score = std::conditional_t<kSoftmax, double, Given>;
+  using Ranked = RankedScores<
+      std::conditional_t<sizeof(Score) == 4, std::uint32_t, std::uint64_t>>;
+
+  explicit Samples(const ExactScores& exact)
+      : exact_(exact),
+        rows_(exact.rows()),
+        columns_(exact.shape.curves),
+        scores_(exact.preds.const_data_ptr<Given>()) {
+    if constexpr (kSoftmax) {
+      log_softmax_.emplace(scores_, rows_, columns_);
+    }
+  }
+
+  void visit_curves(const CountsVisit& visit) const {
+    if (exact_.has_codes() && columns_ == 1) return visit(0, flat(codes()));
+    at::parallel_for(0, columns_, 1, [&](std::int64_t begin, std::int64_t end) {
+      Scratch<Score> scores(rows_);
+      Scratch<std::uint8_t> codes(rows_);
+      for (std::int64_t c = begin; c < end; ++c) {
+        copy_column(c, scores.data(), codes.data());
+        visit(c, Ranked::of(scores.data(), codes.data(), rows_));
+      }
+    });
+  }
+
+  std::optional<ScoreCounts> pooled() const {
+    if (exact_.has_codes()) return flat(codes());
+    Scratch<std::uint8_t> codes(rows_ * columns_);
+    const auto* const classes = exact_.target.const_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      for (std::int64_t c = 0; c < columns_; ++c) {
+        codes[i * columns_ + c] = classes[i] == c;
+      }
+    }
+    return flat(codes.data());
+  }
 
  private:
-  template <class Key, class Score, class Use>
-  auto with_scores(Key key, const Score* scores, const Use& use) const {
-    const std::int64_t columns = shape.curves;
-    const auto score = [=](std::int64_t i, std::int64_t c) {
-      return scores[i * columns + c];
-    };
-    if (shape.task != CurveShape::Task::kMulticlass) {
-      const auto* const codes = target.const_data_ptr<std::uint8_t>();
-      return use(key, score, [=](std::int64_t i, std::int64_t c) {
-        return codes[i * columns + c];
-      });
-    }
-    const auto* const classes = target.const_data_ptr<std::int64_t>();
-    const auto code = [=](std::int64_t i, std::int64_t c) {
-      return classes[i] == c;
-    };
-    if (!needs_softmax()) return use(key, score, code);
-    const LogSoftmax<Score> log_softmax(scores, rows(), columns);
-    return use(
-        std::uint64_t{},
-        [&](std::int64_t i, std::int64_t c) {
-          return log_softmax(scores[i * columns + c], i);
-        },
-        code);
+  const std::uint8_t* codes() const {
+    return exact_.target.const_data_ptr<std::uint8_t>();
   }
+  Score score(std::int64_t i, std::int64_t c) const {
+    const Given given = scores_[i * columns_ + c];
+    if constexpr (kSoftmax) {
+      return (*log_softmax_)(given, i);
+    } else {
+      return given;
+    }
+  }
+
+  void copy_column(std::int64_t c, Score* scores, std::uint8_t* codes) const {
+    for (std::int64_t i = 0; i < rows_; ++i) scores[i] = score(i, c);
+    if (exact_.has_codes()) {
+      const std::uint8_t* const all = this->codes();
+      for (std::int64_t i = 0; i < rows_; ++i) codes[i] = all[i * columns_ + c];
+    } else {
+      const auto* const classes = exact_.target.const_data_ptr<std::int64_t>();
+      for (std::int64_t i = 0; i < rows_; ++i) codes[i] = classes[i] == c;
+    }
+  }
+
+  // All samples, of all curves.
+  std::optional<ScoreCounts> flat(const std::uint8_t* codes) const {
+    if constexpr (kSoftmax) {
+      Scratch<Score> scores(rows_ * columns_);
+      for (std::int64_t i = 0; i < rows_; ++i) {
+        for (std::int64_t c = 0; c < columns_; ++c) {
+          scores[i * columns_ + c] = score(i, c);
+        }
+      }
+      return Ranked::of(scores.data(), codes, rows_ * columns_);
+    } else {
+      return Ranked::of(scores_, codes, rows_ * columns_);
+    }
+  }
+
+  const ExactScores& exact_;
+  std::int64_t rows_;
+  std::int64_t columns_;
+  const Given* scores_;
+  std::optional<LogSoftmax<Given>> log_softmax_;
 };
+
+// use(samples), of the dtypes that the state has.
+template <class Use>
+auto with_samples(const ExactScores& exact, const Use& use) {
+  const bool wide = exact.preds.scalar_type() == at::kDouble;
+  if (exact.needs_softmax()) {
+    return wide ? use(Samples<double, true>(exact))
+                : use(Samples<float, true>(exact));
+  }
+  return wide ? use(Samples<double, false>(exact))
+              : use(Samples<float, false>(exact));
+}
 
 // The same for any device.
 struct DeviceScores {
@@ -168,17 +235,8 @@ void visit_counts(const CurveView& view, const CountsVisit& visit) {
     }
     return;
   }
-  exact.on_cpu([&](auto key, const auto& score, const auto& code) {
-    at::parallel_for(
-        0, shape.curves, 1, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t c = begin; c < end; ++c) {
-            visit(c,
-                  RankedScores<decltype(key)>::of(
-                      exact.rows(), [&](std::int64_t i) { return score(i, c); },
-                      [&](std::int64_t i) { return code(i, c); }));
-          }
-        });
-  });
+  with_samples(exact,
+               [&](const auto& samples) { samples.visit_curves(visit); });
 }
 
 std::optional<ScoreCounts> pooled_counts(const CurveView& view) {
@@ -197,23 +255,8 @@ std::optional<ScoreCounts> pooled_counts(const CurveView& view) {
     return DeviceRankedScores::of(device.scores.reshape(-1),
                                   device.codes.reshape(-1));
   }
-  return exact.on_cpu([&](auto key, const auto& score,
-                          const auto& code) -> std::optional<ScoreCounts> {
-    // Each sample is asked for once, in order.
-    std::int64_t row = 0;
-    std::int64_t column = 0;
-    return RankedScores<decltype(key)>::of(
-        exact.rows() * shape.curves,
-        [&](std::int64_t) { return score(row, column); },
-        [&](std::int64_t) {
-          const int kind = code(row, column);
-          if (++column == shape.curves) {
-            column = 0;
-            ++row;
-          }
-          return kind;
-        });
-  });
+  return with_samples(exact,
+                      [](const auto& samples) { return samples.pooled(); });
 }
 
 double PointReader::probability(double score) const {

@@ -20,16 +20,48 @@ double negatives_of(const ScoreCounts& counts) {
 }
 
 // Calls step(positives, negatives) for each distinct score, highest first.
+template <class Counts, class Step>
+void for_each_step(const Counts& counts, const Step& step) {
+  counts.for_each([&](double, std::int64_t positives, std::int64_t negatives) {
+    step(static_cast<double>(positives), static_cast<double>(negatives));
+  });
+}
 template <class Step>
 void for_each_step(const ScoreCounts& counts, const Step& step) {
-  std::visit(
-      [&](const auto& scores) {
-        scores.for_each([&](double, std::int64_t positives,
-                            std::int64_t negatives) {
-          step(static_cast<double>(positives), static_cast<double>(negatives));
-        });
-      },
-      counts);
+  std::visit([&](const auto& scores) { for_each_step(scores, step); }, counts);
+}
+
+// As RankedScores has them.
+template <class Counts>
+double pairs_in_order(const Counts& counts) {
+  double tp = 0;
+  double area = 0;
+  for_each_step(counts, [&](double rise, double width) {
+    area += width * (tp + 0.5 * rise);
+    tp += rise;
+  });
+  return area;
+}
+template <class Key>
+double pairs_in_order(const RankedScores<Key>& ranked) {
+  return ranked.pairs_in_order();
+}
+
+template <class Counts>
+double sum_of_precisions(const Counts& counts) {
+  double tp = 0;
+  double fp = 0;
+  double sum = 0;
+  for_each_step(counts, [&](double rise, double width) {
+    tp += rise;
+    fp += width;
+    sum += rise * (tp / (tp + fp));
+  });
+  return sum;
+}
+template <class Key>
+double sum_of_precisions(const RankedScores<Key>& ranked) {
+  return ranked.sum_of_precisions();
 }
 
 }  // namespace
@@ -38,16 +70,14 @@ double roc_area(const ScoreCounts& counts, std::optional<double> max_fpr) {
   const double positives = positives_of(counts);
   const double negatives = negatives_of(counts);
   if (positives == 0 || negatives == 0) return kNaN;
+  if (!max_fpr || *max_fpr == 1) {
+    return std::visit([](const auto& scores) { return pairs_in_order(scores); },
+                      counts) /
+           (positives * negatives);
+  }
   double tp = 0;
   double fp = 0;
   double area = 0;
-  if (!max_fpr || *max_fpr == 1) {
-    for_each_step(counts, [&](double rise, double width) {
-      area += width * (tp + 0.5 * rise);
-      tp += rise;
-    });
-    return area / (positives * negatives);
-  }
   const double limit = *max_fpr * negatives;
   for_each_step(counts, [&](double rise, double width) {
     const double inside = std::min(width, limit - fp);
@@ -108,15 +138,10 @@ double equal_error_rate(const ScoreCounts& counts) {
 double average_precision(const ScoreCounts& counts) {
   const double positives = positives_of(counts);
   if (positives == 0) return kNaN;
-  double tp = 0;
-  double fp = 0;
-  double sum = 0;
-  for_each_step(counts, [&](double rise, double width) {
-    tp += rise;
-    fp += width;
-    sum += rise * (tp / (tp + fp));
-  });
-  return sum / positives;
+  return std::visit(
+             [](const auto& scores) { return sum_of_precisions(scores); },
+             counts) /
+         positives;
 }
 
 }  // namespace tally::internal

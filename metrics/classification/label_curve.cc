@@ -1,11 +1,15 @@
 #include <ATen/EmptyTensor.h>
+#include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/classification/classification_checks.h"
 #include "tally/metrics/classification/curve.h"
+#include "tally/metrics/classification/score_kernels.h"
 
 namespace tally::internal {
 namespace {
@@ -13,6 +17,19 @@ namespace {
 constexpr std::uint8_t kDoesNotCount = 2;
 // So many positions are looked at together: their codes stay in the cache.
 constexpr std::int64_t kBlock = 2048;
+// So many positions are worth a thread.
+constexpr std::int64_t kGrain = std::int64_t{1} << 16;
+
+// Labels as codes; false if one is not 0 or 1.
+bool narrow(const std::int64_t* labels, std::int64_t size,
+            std::uint8_t* codes) {
+  return narrow_labels(labels, size, codes);
+}
+bool narrow(const std::uint8_t* labels, std::int64_t size,
+            std::uint8_t* codes) {
+  std::copy_n(labels, size, codes);
+  return !count_codes(labels, size).larger;
+}
 
 }  // namespace
 
@@ -76,14 +93,9 @@ template <class Score, class Label>
 std::int64_t LabelCurve::write_codes(const Score* scores, const Label* labels,
                                      std::int64_t begin, std::int64_t end,
                                      std::uint8_t* codes) const {
-  if (nan_policy_ == NanPolicy::kPropagate &&
-      (!ignore_index_ || (*ignore_index_ != 0 && *ignore_index_ != 1))) {
-    Label bits = 0;
-    for (std::int64_t i = begin; i < end; ++i) {
-      bits |= labels[i];
-      codes[i - begin] = static_cast<std::uint8_t>(labels[i]);
-    }
-    if (bits == (bits & 1)) return 0;
+  if (nan_policy_ == NanPolicy::kPropagate && ignores_no_class() &&
+      narrow(labels + begin, end - begin, codes)) {
+    return 0;
   }
   std::int64_t out = 0;
   for (std::int64_t i = begin; i < end; ++i) {
@@ -91,6 +103,24 @@ std::int64_t LabelCurve::write_codes(const Score* scores, const Label* labels,
     out += codes[i - begin] == kDoesNotCount;
   }
   return out;
+}
+
+template <class Score, class Label>
+std::int64_t LabelCurve::write_all_codes(const Score* scores,
+                                         const Label* labels, std::int64_t size,
+                                         std::uint8_t* codes) const {
+  if (size >= 2 * kGrain && nan_policy_ == NanPolicy::kPropagate &&
+      ignores_no_class()) {
+    std::atomic<bool> fine{true};
+    at::parallel_for(
+        0, size, kGrain, [&](std::int64_t begin, std::int64_t end) {
+          if (!narrow(labels + begin, end - begin, codes + begin)) {
+            fine = false;
+          }
+        });
+    if (fine) return 0;
+  }
+  return write_codes(scores, labels, 0, size, codes);
 }
 
 template <class Score, class Label, class Count>
@@ -140,7 +170,7 @@ CurveState LabelCurve::observe_plain(const at::Tensor& preds,
   CurveState state;
   at::Tensor codes(at::detail::empty_cpu(target.sizes(), at::kByte));
   auto* const data = codes.mutable_data_ptr<std::uint8_t>();
-  const std::int64_t out = write_codes(scores, labels, 0, size, data);
+  const std::int64_t out = write_all_codes(scores, labels, size, data);
   // Of several labels one that counts keeps the row.
   if (out == 0 || shape_.task == CurveShape::Task::kMultilabel) {
     state.preds = Rows(preds);

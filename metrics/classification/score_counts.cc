@@ -1,55 +1,255 @@
 #include "tally/metrics/classification/score_counts.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/ones.h>
 #include <c10/util/Exception.h>
 
-#include <array>
+#include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <utility>
+
+#include "tally/metrics/classification/score_kernels.h"
 
 namespace tally::internal {
 namespace {
 
-// Below this, counting digits costs more than comparing keys.
-constexpr std::int64_t kFewKeys = 1024;
-constexpr int kDigitBits = 11;
-constexpr std::int64_t kDigits = std::int64_t{1} << kDigitBits;
+// So many samples are worth a thread.
+constexpr std::int64_t kGrain = std::int64_t{1} << 16;
+// Sums are made of blocks of so many keys, whatever the number of threads.
+constexpr std::int64_t kBlock = std::int64_t{1} << 16;
+// Parts that are sorted for each thread: what one gets more of, another can
+// leave to it.
+constexpr std::int64_t kPartsPerThread = 2;
+constexpr std::int64_t kMaxParts = 64;
+// Scores looked at for each cut between two parts.
+constexpr std::int64_t kSamplesPerPart = 128;
+
+std::int64_t threads_for(std::int64_t count) {
+  if (count < 2 * kGrain || at::in_parallel_region()) return 1;
+  return std::min<std::int64_t>(at::get_num_threads(), count / kGrain);
+}
+
+// Calls work(i) for each i below `count`, the next one on the next free thread.
+template <class Work>
+void for_each_task(std::int64_t count, std::int64_t threads, const Work& work) {
+  if (threads == 1) {
+    for (std::int64_t i = 0; i < count; ++i) work(i);
+    return;
+  }
+  std::atomic<std::int64_t> next{0};
+  at::parallel_for(0, threads, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t thread = begin; thread < end; ++thread) {
+      for (std::int64_t i = next++; i < count; i = next++) work(i);
+    }
+  });
+}
+
+// Scores that cut all into parts of about the same size, ascending. Zero is
+// among them: the keys of lower scores have an order of their own.
+template <class Score>
+std::vector<Score> part_cuts(const Score* scores, std::int64_t count,
+                             std::int64_t threads) {
+  std::vector<Score> cuts = {0};
+  if (threads > 1) {
+    const std::int64_t parts = std::min(kPartsPerThread * threads, kMaxParts);
+    const std::int64_t size = parts * kSamplesPerPart;
+    std::vector<Score> samples;
+    for (std::int64_t i = 0; i < size; ++i) {
+      const Score score = scores[i * (count / size)];
+      if (score == score) samples.push_back(score);
+    }
+    std::sort(samples.begin(), samples.end());
+    const auto found = static_cast<std::int64_t>(samples.size());
+    for (std::int64_t k = 1; k < parts && found > 0; ++k) {
+      cuts.push_back(samples[k * found / parts]);
+    }
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  }
+  return cuts;
+}
+
+// What a share of the samples, which a thread looks at, has.
+struct Share {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool nan = false;
+  CodeCounts codes;
+  std::vector<std::int64_t> at_least;  // by cut
+};
 
 }  // namespace
 
 template <class Key>
-void sort_keys(Key* keys, std::int64_t count, Key* spare) {
-  if (count < kFewKeys) {
-    std::sort(keys, keys + count);
-    return;
+std::optional<RankedScores<Key>> RankedScores<Key>::of(
+    const Score* scores, const std::uint8_t* codes, std::int64_t count) {
+  const std::int64_t threads = threads_for(count);
+  std::vector<Score> cuts = part_cuts(scores, count, threads);
+  std::vector<Share> shares(threads);
+  for_each_task(threads, threads, [&](std::int64_t i) {
+    Share& share = shares[i];
+    share.begin = count * i / threads;
+    share.end = count * (i + 1) / threads;
+    const std::int64_t size = share.end - share.begin;
+    share.at_least.resize(cuts.size());
+    share.nan = count_at_least(scores + share.begin, size, cuts.data(),
+                               static_cast<std::int64_t>(cuts.size()),
+                               share.at_least.data());
+    share.codes = count_codes(codes + share.begin, size);
+  });
+  RankedScores ranked;
+  ranked.count_ = count;
+  bool nan = false;
+  for (const Share& share : shares) {
+    if (share.codes.larger) return of_counted(scores, codes, count);
+    nan |= share.nan;
+    ranked.positives_ += share.codes.positives;
   }
-  constexpr int kPasses = (8 * sizeof(Key) + kDigitBits - 1) / kDigitBits;
-  std::array<std::array<std::int64_t, kDigits>, kPasses> counts{};
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (int pass = 0; pass < kPasses; ++pass) {
-      ++counts[pass][(keys[i] >> (pass * kDigitBits)) & (kDigits - 1)];
+  if (nan) return std::nullopt;
+
+  // Where each share's samples of each part go.
+  ranked.keys_ = Scratch<Key>(count);
+  const auto at_least = [&](const Share& share, std::size_t part) {
+    return part == 0            ? share.end - share.begin
+           : part > cuts.size() ? std::int64_t{0}
+                                : share.at_least[part - 1];
+  };
+  std::vector<std::int64_t> ends;
+  std::vector<std::vector<Key*>> next(threads);
+  std::int64_t offset = 0;
+  for (std::size_t part = 0; part <= cuts.size(); ++part) {
+    if (part > 0 && cuts[part - 1] == 0) ranked.below_ = offset;
+    for (std::int64_t i = 0; i < threads; ++i) {
+      next[i].push_back(ranked.keys_.data() + offset);
+      offset += at_least(shares[i], part) - at_least(shares[i], part + 1);
     }
+    ends.push_back(offset);
   }
-  Key* from = keys;
-  Key* to = spare;
-  for (int pass = 0; pass < kPasses; ++pass) {
-    const int shift = pass * kDigitBits;
-    auto& offsets = counts[pass];
-    if (offsets[(keys[0] >> shift) & (kDigits - 1)] == count) continue;
-    std::int64_t offset = 0;
-    for (std::int64_t& digit : offsets) {
-      offset += std::exchange(digit, offset);
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-      to[offsets[(from[i] >> shift) & (kDigits - 1)]++] = from[i];
-    }
-    std::swap(from, to);
-  }
-  if (from != keys) std::copy(from, from + count, keys);
+  const bool one_part =
+      threads == 1 && (ranked.below_ == 0 || ranked.below_ == count);
+  for_each_task(threads, threads, [&](std::int64_t i) {
+    const Share& share = shares[i];
+    pack_samples(scores + share.begin, codes + share.begin,
+                 share.end - share.begin, cuts.data(),
+                 one_part ? 0 : static_cast<std::int64_t>(cuts.size()),
+                 next[i].data());
+  });
+  for_each_task(static_cast<std::int64_t>(ends.size()), threads,
+                [&](std::int64_t part) {
+                  const std::int64_t begin = part == 0 ? 0 : ends[part - 1];
+                  sort_keys(ranked.keys_.data() + begin, ends[part] - begin);
+                });
+  return ranked;
 }
 
-template void sort_keys(std::uint32_t*, std::int64_t, std::uint32_t*);
-template void sort_keys(std::uint64_t*, std::int64_t, std::uint64_t*);
+template <class Key>
+std::optional<RankedScores<Key>> RankedScores<Key>::of_counted(
+    const Score* scores, const std::uint8_t* codes, std::int64_t count) {
+  std::vector<Score> own_scores;
+  std::vector<std::uint8_t> own_codes;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (codes[i] > 1) continue;
+    own_scores.push_back(scores[i]);
+    own_codes.push_back(codes[i]);
+  }
+  return of(own_scores.data(), own_codes.data(),
+            static_cast<std::int64_t>(own_codes.size()));
+}
+
+template <class Key>
+std::vector<std::int64_t> RankedScores<Key>::cuts() const {
+  std::vector<std::int64_t> cuts = {0};
+  for (std::int64_t i = kBlock; i < count_; i += kBlock) {
+    std::int64_t cut = std::max(i, cuts.back());
+    while (cut < count_ && !starts_group(cut)) ++cut;
+    cuts.push_back(cut);
+  }
+  cuts.insert(cuts.end(), {below_, count_});
+  std::sort(cuts.begin(), cuts.end());
+  return cuts;
+}
+
+template <class Key>
+double RankedScores<Key>::pairs_in_order() const {
+  const std::vector<std::int64_t> cuts = this->cuts();
+  const auto blocks = static_cast<std::int64_t>(cuts.size()) - 1;
+  struct Sums {
+    std::uint64_t twice;
+    std::int64_t positives;
+  };
+  std::vector<Sums> sums(blocks);
+  for_each_task(blocks, threads_for(count_), [&](std::int64_t block) {
+    // Negatives so far, and before the group of equal scores. A group's
+    // negatives come first.
+    std::uint64_t negatives = 0;
+    std::uint64_t before = 0;
+    std::uint64_t twice = 0;
+    std::uint64_t positives = 0;
+    Key last = ~Key{0};
+    const Key* const keys = keys_.data();
+    for (std::int64_t i = cuts[block]; i < cuts[block + 1]; ++i) {
+      const Key key = keys[i] >> 1;
+      const std::uint64_t positive = keys[i] & 1;
+      before = key == last ? before : negatives;
+      last = key;
+      twice += -positive & (negatives + before);
+      positives += positive;
+      negatives += 1 - positive;
+    }
+    sums[block] = {twice, static_cast<std::int64_t>(positives)};
+  });
+  double twice = 0;
+  std::int64_t negatives = 0;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const auto positives = static_cast<double>(sums[block].positives);
+    twice += static_cast<double>(sums[block].twice) +
+             2 * positives * static_cast<double>(negatives);
+    negatives += cuts[block + 1] - cuts[block] - sums[block].positives;
+  }
+  return twice / 2;
+}
+
+template <class Key>
+double RankedScores<Key>::sum_of_precisions() const {
+  const std::vector<std::int64_t> cuts = this->cuts();
+  const auto blocks = static_cast<std::int64_t>(cuts.size()) - 1;
+  const std::int64_t threads = threads_for(count_);
+  // Of each block, then of all above it.
+  std::vector<std::int64_t> positives(blocks);
+  for_each_task(blocks, threads, [&](std::int64_t block) {
+    std::int64_t own = 0;
+    for (std::int64_t i = cuts[block]; i < cuts[block + 1]; ++i) {
+      own += keys_[i] & 1;
+    }
+    positives[block] = own;
+  });
+  std::int64_t above = 0;
+  for (std::int64_t block = blocks; block-- > 0;) {
+    above += std::exchange(positives[block], above);
+  }
+  std::vector<double> sums(blocks);
+  for_each_task(blocks, threads, [&](std::int64_t block) {
+    auto tp = static_cast<double>(positives[block]);
+    double fp = static_cast<double>(count_ - cuts[block + 1]) - tp;
+    double sum = 0;
+    for_each(cuts[block], cuts[block + 1],
+             [&](double, std::int64_t more_tp, std::int64_t more_fp) {
+               const auto rise = static_cast<double>(more_tp);
+               tp += rise;
+               fp += static_cast<double>(more_fp);
+               sum += rise * (tp / (tp + fp));
+             });
+    sums[block] = sum;
+  });
+  double sum = 0;
+  for (std::int64_t block = blocks; block-- > 0;) sum += sums[block];
+  return sum;
+}
+
+template class RankedScores<std::uint32_t>;
+template class RankedScores<std::uint64_t>;
 
 std::optional<DeviceRankedScores> DeviceRankedScores::of(
     const at::Tensor& scores, const at::Tensor& codes) {

@@ -2,14 +2,14 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <limits>
-#include <memory>
 #include <optional>
+#include <type_traits>
 #include <variant>
 #include <vector>
+
+#include "tally/metrics/classification/score_keys.h"
+#include "tally/metrics/classification/scratch.h"
 
 /// The samples of a binary problem in the order of their scores, from which
 /// ROC and precision-recall curves are read. Three forms have the same face:
@@ -22,109 +22,67 @@
 /// samples of either class have each.
 namespace tally::internal {
 
-/// An unsigned number with the order of the floating-point one. Both zeros
-/// become the same. REQUIRES: score is not NaN.
-inline std::uint32_t ordered(float score) {
-  score += 0.0f;
-  std::uint32_t bits;
-  std::memcpy(&bits, &score, sizeof(bits));
-  return bits ^ (bits >> 31 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
-}
-inline std::uint64_t ordered(double score) {
-  score += 0.0;
-  std::uint64_t bits;
-  std::memcpy(&bits, &score, sizeof(bits));
-  return bits ^ (bits >> 63 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
-}
-/// The score that has this place in the order.
-inline double unordered(std::uint32_t key) {
-  const std::uint32_t bits =
-      key ^ (key >> 31 ? std::uint32_t{1} << 31 : ~std::uint32_t{0});
-  float score;
-  std::memcpy(&score, &bits, sizeof(bits));
-  return score;
-}
-inline double unordered(std::uint64_t key) {
-  const std::uint64_t bits =
-      key ^ (key >> 63 ? std::uint64_t{1} << 63 : ~std::uint64_t{0});
-  double score;
-  std::memcpy(&score, &bits, sizeof(bits));
-  return score;
-}
-
-/// Sorts in ascending order; `spare` has room for as many. Instantiated for
-/// std::uint32_t and std::uint64_t.
-template <class Key>
-void sort_keys(Key* keys, std::int64_t count, Key* spare);
-
-/// Scores on the CPU, sorted here.
+/// Scores on the CPU, sorted here. Instantiated for std::uint32_t (of float)
+/// and std::uint64_t (of double).
 template <class Key>
 class RankedScores {
  public:
+  using Score = std::conditional_t<sizeof(Key) == 4, float, double>;
+
   /// No samples.
   RankedScores() = default;
-  /// `score(i)` and `code(i)` for each i below `count`; a code is 1 for
-  /// positives, 0 for negatives, and 2 for what does not count. Empty if a
-  /// score is NaN.
-  template <class Score, class Code>
-  static std::optional<RankedScores> of(std::int64_t count, Score score,
-                                        Code code) {
-    RankedScores ranked;
-    ranked.keys_.reset(new Key[count]);
-    // Negatives fill the keys from the front, positives from the back; each is
-    // written to both ends, where a later one replaces the wrong copy.
-    std::int64_t front = 0;
-    std::int64_t back = count - 1;
-    bool nan = false;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto value = score(i);
-      const int kind = code(i);
-      nan |= (value != value) & (kind != 2);
-      const Key key = ordered(value);
-      ranked.keys_[front] = key;
-      ranked.keys_[back] = key;
-      front += kind == 0;
-      back -= kind == 1;
-    }
-    if (nan) return std::nullopt;
-    ranked.sort(front, back + 1, count);
-    return ranked;
-  }
+  /// A code is 1 for positives, 0 for negatives, and larger for what does not
+  /// count. Empty if a score is NaN. On several threads where there is much to
+  /// do.
+  static std::optional<RankedScores> of(const Score* scores,
+                                        const std::uint8_t* codes,
+                                        std::int64_t count);
 
-  std::int64_t negatives() const { return negatives_; }
-  std::int64_t positives() const { return end_ - begin_; }
+  std::int64_t negatives() const { return count_ - positives_; }
+  std::int64_t positives() const { return positives_; }
 
   template <class Visit>
   void for_each(Visit visit) const {
-    const Key* const keys = keys_.get();
-    std::int64_t n = negatives_ - 1;
-    std::int64_t p = end_ - 1;
-    while (n >= 0 || p >= begin_) {
-      const Key key =
-          p < begin_ || (n >= 0 && keys[n] > keys[p]) ? keys[n] : keys[p];
-      const std::int64_t last_n = n;
-      const std::int64_t last_p = p;
-      while (n >= 0 && keys[n] == key) --n;
-      while (p >= begin_ && keys[p] == key) --p;
-      visit(unordered(key), last_p - p, last_n - n);
-    }
+    for_each(0, count_, visit);
   }
+
+  /// #{s_p > s_n} + #{s_p = s_n} / 2 over positives p and negatives n; exact
+  /// below 2^52.
+  double pairs_in_order() const;
+  /// The sum over all positives of the precision at their score.
+  double sum_of_precisions() const;
 
  private:
-  void sort(std::int64_t negatives, std::int64_t begin, std::int64_t end) {
-    negatives_ = negatives;
-    begin_ = begin;
-    end_ = end;
-    const std::unique_ptr<Key[]> spare(
-        new Key[std::max(negatives, end - begin)]);
-    sort_keys(keys_.get(), negatives, spare.get());
-    sort_keys(keys_.get() + begin, end - begin, spare.get());
+  // Those of keys_[begin] to keys_[end - 1], between two distinct scores.
+  template <class Visit>
+  void for_each(std::int64_t begin, std::int64_t end, Visit visit) const {
+    const Key* const keys = keys_.data();
+    for (std::int64_t i = end; i-- > begin;) {
+      const std::int64_t first = i < below_ ? 0 : below_;
+      const Key key = keys[i] >> 1;
+      const std::int64_t last = i;
+      std::int64_t positives = keys[i] & 1;
+      while (i > first && keys[i - 1] >> 1 == key) positives += keys[--i] & 1;
+      visit(unordered(i < below_ ? key : key | kSign), positives,
+            last - i + 1 - positives);
+    }
   }
+  // `of` without what does not count.
+  static std::optional<RankedScores> of_counted(const Score* scores,
+                                                const std::uint8_t* codes,
+                                                std::int64_t count);
+  bool starts_group(std::int64_t i) const {
+    return i == 0 || i == below_ || keys_[i] >> 1 != keys_[i - 1] >> 1;
+  }
+  std::vector<std::int64_t> cuts() const;
 
-  std::unique_ptr<Key[]> keys_;  // both parts ascending
-  std::int64_t negatives_ = 0;   // the first so many
-  std::int64_t begin_ = 0;       // of the positives
-  std::int64_t end_ = 0;
+  static constexpr Key kSign = Key{1} << (8 * sizeof(Key) - 1);
+
+  // See pack_samples; ascending up to below_, and from there on.
+  Scratch<Key> keys_;
+  std::int64_t count_ = 0;
+  std::int64_t positives_ = 0;
+  std::int64_t below_ = 0;  // how many scores are negative
 };
 
 /// Scores of any dtype on any device, sorted there.

@@ -1,18 +1,24 @@
 #include "tally/metrics/classification/score_counts.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tally/metrics/classification/curve_values.h"
+#include "tally/metrics/classification/score_kernels.h"
 
 namespace tally::internal {
 namespace {
@@ -41,13 +47,15 @@ void expect_sorts(std::int64_t count, int bits) {
   }
   std::vector<Key> expected = keys;
   std::sort(expected.begin(), expected.end());
-  std::vector<Key> spare(count);
-  sort_keys(keys.data(), count, spare.data());
+  std::vector<Key> digits = keys;
+  sort_by_digits(digits.data(), count);
+  EXPECT_EQ(digits, expected) << count << " keys of " << bits << " bits";
+  sort_keys(keys.data(), count);
   EXPECT_EQ(keys, expected) << count << " keys of " << bits << " bits";
 }
 
 TEST(ScoreCountsTest, SortsKeys) {
-  for (const std::int64_t count : {0, 1, 2, 1000, 1024, 5000}) {
+  for (const std::int64_t count : {0, 1, 2, 31, 1000, 1024, 5000}) {
     for (const int bits : {1, 11, 12, 23, 32}) {
       expect_sorts<std::uint32_t>(count, bits);
       expect_sorts<std::uint64_t>(count, bits);
@@ -73,11 +81,9 @@ TEST(ScoreCountsTest, KeysHaveTheOrderOfTheScores) {
 
 RankedScores<std::uint32_t> plain(const at::Tensor& scores,
                                   const at::Tensor& codes) {
-  const auto* const values = scores.const_data_ptr<float>();
-  const auto* const labels = codes.const_data_ptr<std::uint8_t>();
-  return *RankedScores<std::uint32_t>::of(
-      scores.numel(), [&](std::int64_t i) { return values[i]; },
-      [&](std::int64_t i) { return labels[i]; });
+  return *RankedScores<std::uint32_t>::of(scores.const_data_ptr<float>(),
+                                          codes.const_data_ptr<std::uint8_t>(),
+                                          scores.numel());
 }
 
 TEST(ScoreCountsTest, GroupsTiesHighestFirst) {
@@ -107,10 +113,139 @@ TEST(ScoreCountsTest, NanMakesNoCounts) {
   const at::Tensor scores = at::tensor({0.5f, NAN, 0.25f});
   const at::Tensor codes = at::tensor({1, 0, 0}, at::kByte);
   EXPECT_FALSE(DeviceRankedScores::of(scores, codes));
-  const auto* const values = scores.const_data_ptr<float>();
   EXPECT_FALSE(RankedScores<std::uint32_t>::of(
-      3, [&](std::int64_t i) { return values[i]; },
-      [](std::int64_t i) { return i == 0; }));
+      scores.const_data_ptr<float>(), codes.const_data_ptr<std::uint8_t>(), 3));
+}
+
+// What RankedScores tells, by the plainest means.
+struct Reference {
+  Groups groups;
+  double pairs = 0;
+  double precisions = 0;
+
+  template <class Score>
+  Reference(const std::vector<Score>& scores,
+            const std::vector<std::uint8_t>& codes) {
+    std::vector<std::pair<double, bool>> samples;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (codes[i] < 2) samples.emplace_back(scores[i], codes[i] == 1);
+    }
+    std::sort(samples.begin(), samples.end());
+    double tp = 0;
+    double fp = 0;
+    for (std::size_t i = samples.size(); i > 0;) {
+      const double score = samples[i - 1].first;
+      std::int64_t positives = 0;
+      std::int64_t negatives = 0;
+      while (i > 0 && samples[i - 1].first == score) {
+        ++(samples[--i].second ? positives : negatives);
+      }
+      groups.emplace_back(score, positives, negatives);
+      pairs += static_cast<double>(negatives) *
+               (tp + 0.5 * static_cast<double>(positives));
+      tp += static_cast<double>(positives);
+      fp += static_cast<double>(negatives);
+      precisions += static_cast<double>(positives) * (tp / (tp + fp));
+    }
+  }
+};
+
+// `draw(random, i)` gives scores, of which a share of `chance` are positive.
+template <class Score, class Draw>
+void expect_ranks(const char* what, std::int64_t count, double chance,
+                  const Draw& draw) {
+  std::mt19937 random(11);
+  std::vector<Score> scores(count);
+  std::vector<std::uint8_t> codes(count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    scores[i] = static_cast<Score>(draw(random, i));
+    codes[i] = std::bernoulli_distribution(chance)(random);
+  }
+  using Ranked = RankedScores<
+      std::conditional_t<sizeof(Score) == 4, std::uint32_t, std::uint64_t>>;
+  for (const bool all_count : {true, false}) {
+    if (!all_count) {
+      for (auto& code : codes) code = random() % 8 == 0 ? 2 : code;
+    }
+    const Reference expected(scores, codes);
+    std::optional<double> precisions;
+    for (const int threads : {1, 3}) {
+      at::set_num_threads(threads);
+      const auto ranked = *Ranked::of(scores.data(), codes.data(), count);
+      EXPECT_EQ(groups(ranked), expected.groups) << what << ' ' << count;
+      EXPECT_EQ(ranked.pairs_in_order(), expected.pairs)
+          << what << ' ' << count;
+      if (!precisions) precisions = ranked.sum_of_precisions();
+      EXPECT_NEAR(*precisions, expected.precisions,
+                  1e-13 * expected.precisions);
+      EXPECT_EQ(ranked.sum_of_precisions(), *precisions) << what;
+    }
+    at::set_num_threads(1);
+  }
+}
+
+template <class Score>
+void expect_ranks_of_all_kinds() {
+  using Random = std::mt19937;
+  constexpr Score kInfinity = std::numeric_limits<Score>::infinity();
+  constexpr Score kTiny = std::numeric_limits<Score>::denorm_min();
+  const std::vector<Score> odd = {-kInfinity, -3,    -1, -kTiny, -0.0,
+                                  0.0,        kTiny, 1,  3,      kInfinity};
+  for (const std::int64_t count : {0, 1, 2, 500, 132'000}) {
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> uniform;
+    for (const double chance : {0.5, 0.003}) {
+      expect_ranks<Score>("probabilities", count, chance,
+                          [&](Random& r, std::int64_t) { return uniform(r); });
+      expect_ranks<Score>("logits", count, chance,
+                          [&](Random& r, std::int64_t) { return normal(r); });
+    }
+    expect_ranks<Score>("negative", count, 0.5, [&](Random& r, std::int64_t) {
+      return -1e-3 - uniform(r);
+    });
+    expect_ranks<Score>("few", count, 0.5, [](Random& r, std::int64_t) {
+      return static_cast<double>(r() % 7) / 4 - 1;
+    });
+    expect_ranks<Score>("equal", count, 0.5,
+                        [](Random&, std::int64_t) { return 0.5; });
+    expect_ranks<Score>("sorted", count, 0.5, [&](Random&, std::int64_t i) {
+      return static_cast<double>(i);
+    });
+    expect_ranks<Score>("falling", count, 0.5, [](Random&, std::int64_t i) {
+      return 1.0 / static_cast<double>(i + 1);
+    });
+    expect_ranks<Score>("odd", count, 0.5, [&](Random& r, std::int64_t) {
+      return odd[r() % odd.size()];
+    });
+  }
+}
+
+TEST(ScoreCountsTest, RanksFloatsOfAllKinds) {
+  expect_ranks_of_all_kinds<float>();
+}
+
+TEST(ScoreCountsTest, RanksDoublesOfAllKinds) {
+  expect_ranks_of_all_kinds<double>();
+}
+
+TEST(ScoreCountsTest, FindsNanAnywhere) {
+  std::vector<float> scores(140'000, 0.5f);
+  std::vector<std::uint8_t> codes(scores.size(), 1);
+  const auto count = static_cast<std::int64_t>(scores.size());
+  for (const int threads : {1, 3}) {
+    at::set_num_threads(threads);
+    for (const std::int64_t place : {std::int64_t{0}, count / 2, count - 1}) {
+      scores[place] = NAN;
+      EXPECT_FALSE(
+          RankedScores<std::uint32_t>::of(scores.data(), codes.data(), count));
+      codes[place] = 2;
+      EXPECT_TRUE(
+          RankedScores<std::uint32_t>::of(scores.data(), codes.data(), count));
+      codes[place] = 1;
+      scores[place] = 0.5f;
+    }
+  }
+  at::set_num_threads(1);
 }
 
 TEST(ScoreCountsTest, ValuesEqualTheirDefinitionsOverPairs) {

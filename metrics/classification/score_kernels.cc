@@ -1,0 +1,284 @@
+#include "tally/metrics/classification/score_kernels.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "tally/metrics/classification/score_keys.h"
+#include "tally/metrics/classification/scratch.h"
+
+// Two vector targets beside the baseline: more would only cost compile time.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "metrics/classification/score_kernels.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+// After foreach_target.h.
+#include <hwy/contrib/sort/vqsort.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace tally::internal::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+bool count_some(const T* scores, std::int64_t size, const T* cuts,
+                std::int64_t cut_count, std::int64_t* at_least) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto odd = hn::IsNaN(hn::Zero(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    const auto score = hn::LoadU(d, scores + i);
+    odd = hn::Or(odd, hn::IsNaN(score));
+    for (std::int64_t k = 0; k < cut_count; ++k) {
+      at_least[k] += static_cast<std::int64_t>(
+          hn::CountTrue(d, hn::Ge(score, hn::Set(d, cuts[k]))));
+    }
+  }
+  bool nan = !hn::AllFalse(d, odd);
+  for (; i < size; ++i) {
+    nan |= scores[i] != scores[i];
+    for (std::int64_t k = 0; k < cut_count; ++k) {
+      at_least[k] += scores[i] >= cuts[k];
+    }
+  }
+  return nan;
+}
+
+bool CountFloats(const float* scores, std::int64_t size, const float* cuts,
+                 std::int64_t cut_count, std::int64_t* at_least) {
+  return count_some(scores, size, cuts, cut_count, at_least);
+}
+bool CountDoubles(const double* scores, std::int64_t size, const double* cuts,
+                  std::int64_t cut_count, std::int64_t* at_least) {
+  return count_some(scores, size, cuts, cut_count, at_least);
+}
+
+CodeCounts CountCodes(const std::uint8_t* codes, std::int64_t size) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> d64;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto sum = hn::Zero(d64);
+  auto bits = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    const auto code = hn::LoadU(d, codes + i);
+    bits = hn::Or(bits, code);
+    sum = hn::Add(sum, hn::SumsOf8(code));
+  }
+  CodeCounts counts;
+  counts.positives =
+      static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(d64, sum)));
+  counts.larger = !hn::AllTrue(
+      d, hn::Eq(hn::AndNot(hn::Set(d, std::uint8_t{1}), bits), hn::Zero(d)));
+  for (; i < size; ++i) {
+    counts.positives += codes[i];
+    counts.larger |= codes[i] > 1;
+  }
+  return counts;
+}
+
+bool NarrowLabels(const std::int64_t* labels, std::int64_t size,
+                  std::uint8_t* codes) {
+  const hn::ScalableTag<std::uint64_t> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> d8;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto* const words = reinterpret_cast<const std::uint64_t*>(labels);
+  auto bits = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    const auto label = hn::LoadU(d, words + i);
+    bits = hn::Or(bits, label);
+    hn::StoreU(hn::TruncateTo(d8, label), d8, codes + i);
+  }
+  bool fine = hn::AllTrue(
+      d, hn::Eq(hn::AndNot(hn::Set(d, std::uint64_t{1}), bits), hn::Zero(d)));
+  for (; i < size; ++i) {
+    fine &= words[i] <= 1;
+    codes[i] = static_cast<std::uint8_t>(words[i]);
+  }
+  return fine;
+}
+
+template <class D, hwy::EnableIf<sizeof(hn::TFromD<D>) == 4>* = nullptr>
+hn::VFromD<D> load_codes(D d, const std::uint8_t* codes) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, D>(), codes));
+}
+template <class D, hwy::EnableIf<sizeof(hn::TFromD<D>) == 8>* = nullptr>
+hn::VFromD<D> load_codes(D d, const std::uint8_t* codes) {
+  return hn::PromoteTo(d, load_codes(hn::Rebind<std::uint32_t, D>(), codes));
+}
+
+template <class T, class Key>
+void pack_some(const T* scores, const std::uint8_t* codes, std::int64_t size,
+               const T* cuts, std::int64_t cut_count, Key** next) {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::RebindToSigned<decltype(d)> di;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto zero = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    const auto score = hn::LoadU(d, scores + i);
+    // The sum has no negative zero.
+    const auto bits = hn::BitCast(di, hn::Add(score, zero));
+    const auto low = hn::Xor(bits, hn::BroadcastSignBit(bits));
+    const auto key = hn::Or(hn::ShiftLeft<1>(hn::BitCast(du, low)),
+                            load_codes(du, codes + i));
+    if (cut_count == 0) {
+      hn::StoreU(key, du, *next);
+      *next += lanes;
+      continue;
+    }
+    auto above = hn::Ge(score, hn::Set(d, cuts[0]));
+    next[0] += hn::CompressBlendedStore(key, hn::RebindMask(du, hn::Not(above)),
+                                        du, next[0]);
+    for (std::int64_t k = 1; k < cut_count; ++k) {
+      const auto higher = hn::Ge(score, hn::Set(d, cuts[k]));
+      next[k] += hn::CompressBlendedStore(
+          key, hn::RebindMask(du, hn::AndNot(higher, above)), du, next[k]);
+      above = higher;
+    }
+    next[cut_count] += hn::CompressBlendedStore(key, hn::RebindMask(du, above),
+                                                du, next[cut_count]);
+  }
+  constexpr int kSign = 8 * sizeof(Key) - 1;
+  for (; i < size; ++i) {
+    const Key key = ordered(scores[i]);
+    std::int64_t k = 0;
+    while (k < cut_count && scores[i] >= cuts[k]) ++k;
+    *next[k]++ = (key & ~(Key{1} << kSign)) << 1 | codes[i];
+  }
+}
+
+void PackFloats(const float* scores, const std::uint8_t* codes,
+                std::int64_t size, const float* cuts, std::int64_t cut_count,
+                std::uint32_t** next) {
+  pack_some(scores, codes, size, cuts, cut_count, next);
+}
+void PackDoubles(const double* scores, const std::uint8_t* codes,
+                 std::int64_t size, const double* cuts, std::int64_t cut_count,
+                 std::uint64_t** next) {
+  pack_some(scores, codes, size, cuts, cut_count, next);
+}
+
+}  // namespace tally::internal::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tally::internal {
+
+HWY_EXPORT(CountFloats);
+HWY_EXPORT(CountDoubles);
+HWY_EXPORT(CountCodes);
+HWY_EXPORT(NarrowLabels);
+HWY_EXPORT(PackFloats);
+HWY_EXPORT(PackDoubles);
+
+bool count_at_least(const float* scores, std::int64_t size, const float* cuts,
+                    std::int64_t cut_count, std::int64_t* at_least) {
+  return HWY_DYNAMIC_DISPATCH(CountFloats)(scores, size, cuts, cut_count,
+                                           at_least);
+}
+bool count_at_least(const double* scores, std::int64_t size, const double* cuts,
+                    std::int64_t cut_count, std::int64_t* at_least) {
+  return HWY_DYNAMIC_DISPATCH(CountDoubles)(scores, size, cuts, cut_count,
+                                            at_least);
+}
+
+CodeCounts count_codes(const std::uint8_t* codes, std::int64_t size) {
+  return HWY_DYNAMIC_DISPATCH(CountCodes)(codes, size);
+}
+
+bool narrow_labels(const std::int64_t* labels, std::int64_t size,
+                   std::uint8_t* codes) {
+  return HWY_DYNAMIC_DISPATCH(NarrowLabels)(labels, size, codes);
+}
+
+void pack_samples(const float* scores, const std::uint8_t* codes,
+                  std::int64_t size, const float* cuts, std::int64_t cut_count,
+                  std::uint32_t** next) {
+  HWY_DYNAMIC_DISPATCH(PackFloats)(scores, codes, size, cuts, cut_count, next);
+}
+void pack_samples(const double* scores, const std::uint8_t* codes,
+                  std::int64_t size, const double* cuts, std::int64_t cut_count,
+                  std::uint64_t** next) {
+  HWY_DYNAMIC_DISPATCH(PackDoubles)(scores, codes, size, cuts, cut_count, next);
+}
+
+namespace {
+
+// Below this, counting digits costs more than comparing keys.
+constexpr std::int64_t kFewKeys = 1024;
+constexpr int kDigitBits = 11;
+constexpr std::int64_t kDigits = std::int64_t{1} << kDigitBits;
+
+// Highway's sort is slow in the narrowest vectors.
+bool has_vector_sort() {
+#ifdef HWY_SSE2
+  constexpr std::int64_t kBaseline = HWY_SSE2;
+#else
+  constexpr std::int64_t kBaseline = 0;
+#endif
+  constexpr std::int64_t kSlow =
+      kBaseline | HWY_SSSE3 | HWY_SCALAR | HWY_EMU128;
+  static const bool has = (hwy::SupportedTargets() & ~kSlow) != 0;
+  return has;
+}
+
+}  // namespace
+
+template <class Key>
+void sort_by_digits(Key* keys, std::int64_t count) {
+  if (count < kFewKeys) {
+    std::sort(keys, keys + count);
+    return;
+  }
+  constexpr int kPasses = (8 * sizeof(Key) + kDigitBits - 1) / kDigitBits;
+  std::array<std::array<std::int64_t, kDigits>, kPasses> counts{};
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (int pass = 0; pass < kPasses; ++pass) {
+      ++counts[pass][(keys[i] >> (pass * kDigitBits)) & (kDigits - 1)];
+    }
+  }
+  Scratch<Key> spare(count);
+  Key* from = keys;
+  Key* to = spare.data();
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const int shift = pass * kDigitBits;
+    auto& offsets = counts[pass];
+    if (offsets[(keys[0] >> shift) & (kDigits - 1)] == count) continue;
+    std::int64_t offset = 0;
+    for (std::int64_t& digit : offsets) {
+      offset += std::exchange(digit, offset);
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[offsets[(from[i] >> shift) & (kDigits - 1)]++] = from[i];
+    }
+    std::swap(from, to);
+  }
+  if (from != keys) std::copy(from, from + count, keys);
+}
+
+template void sort_by_digits(std::uint32_t*, std::int64_t);
+template void sort_by_digits(std::uint64_t*, std::int64_t);
+
+void sort_keys(std::uint32_t* keys, std::int64_t count) {
+  if (has_vector_sort()) {
+    hwy::Sorter()(keys, static_cast<std::size_t>(count), hwy::SortAscending());
+  } else {
+    sort_by_digits(keys, count);
+  }
+}
+void sort_keys(std::uint64_t* keys, std::int64_t count) {
+  if (has_vector_sort()) {
+    hwy::Sorter()(keys, static_cast<std::size_t>(count), hwy::SortAscending());
+  } else {
+    sort_by_digits(keys, count);
+  }
+}
+
+}  // namespace tally::internal
+#endif  // HWY_ONCE
