@@ -11,6 +11,7 @@
 #include "tally/metrics/checks.h"
 #include "tally/metrics/plain_values.h"
 #include "tally/metrics/regression/inputs.h"
+#include "tally/metrics/regression/row_kernels.h"
 
 namespace tally {
 namespace {
@@ -66,7 +67,10 @@ State scores(const at::Tensor& preds, const at::Tensor& target) {
   if (internal::is_plain(preds) && internal::is_plain(target)) {
     state.sum = internal::visit_values(
         preds, target, [&](const auto* p, const auto* t) {
-          return sum_of_scores(p, t, preds.size(0), preds.size(1));
+          const std::int64_t members = preds.size(1);
+          return members <= internal::kFewMembers
+                     ? internal::ensemble_score_sum(p, t, state.total, members)
+                     : sum_of_scores(p, t, state.total, members);
         });
   } else {
     state.sum = Number(sum_of_scores(preds, target));

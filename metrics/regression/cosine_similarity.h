@@ -30,6 +30,9 @@ struct CosineOfRows {
   double operator()(const T* preds, const T* target, std::int64_t size) const;
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
+  std::optional<internal::RowKind> kernel() const {
+    return internal::RowKind::kCosine;
+  }
   bool valid(const at::Tensor&, const at::Tensor&) const { return true; }
   const char* domain() const { return "any values"; }
 };

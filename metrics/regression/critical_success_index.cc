@@ -1,14 +1,15 @@
 #include "tally/metrics/regression/critical_success_index.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/ops/stack.h>
 #include <c10/util/Exception.h>
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/regression/inputs.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace {
@@ -16,8 +17,11 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kCounts = 4;
 
-at::Tensor zero_counts(std::int64_t rows) {
-  at::Tensor counts(at::detail::empty_cpu({rows, kCounts}, at::kLong));
+// [rows, kCounts], or [kCounts] of one that is not kept as such.
+at::Tensor zero_counts(std::int64_t rows, bool keep_rows) {
+  at::Tensor counts = keep_rows
+                          ? internal::fresh_tensor({rows, kCounts}, at::kLong)
+                          : internal::fresh_tensor({kCounts}, at::kLong);
   std::memset(counts.mutable_data_ptr(), 0, counts.nbytes());
   return counts;
 }
@@ -48,9 +52,9 @@ void count_events(const T* preds, const T* target, std::int64_t count,
 }
 
 at::Tensor plain_counts(const at::Tensor& preds, const at::Tensor& target,
-                        std::int64_t rows, std::int64_t inner,
+                        std::int64_t rows, std::int64_t inner, bool keep_rows,
                         double threshold) {
-  at::Tensor counts = zero_counts(rows);
+  at::Tensor counts = zero_counts(rows, keep_rows);
   auto* const to = counts.mutable_data_ptr<std::int64_t>();
   if (preds.scalar_type() == at::kFloat) {
     count_events(preds.const_data_ptr<float>(), target.const_data_ptr<float>(),
@@ -64,7 +68,7 @@ at::Tensor plain_counts(const at::Tensor& preds, const at::Tensor& target,
 }
 
 at::Tensor tensor_counts(const at::Tensor& preds, const at::Tensor& target,
-                         std::int64_t rows, std::int64_t inner,
+                         std::int64_t rows, std::int64_t inner, bool keep_rows,
                          double threshold) {
   const at::Tensor p = preds.detach().reshape({-1, rows, inner});
   const at::Tensor t = target.detach().reshape({-1, rows, inner});
@@ -75,12 +79,13 @@ at::Tensor tensor_counts(const at::Tensor& preds, const at::Tensor& target,
   const auto count = [](const at::Tensor& which) {
     return which.sum(at::IntArrayRef{0, 2}, /*keepdim=*/false, at::kLong);
   };
-  return at::stack(
+  const at::Tensor counts = at::stack(
       {count(forecast.logical_and(event)),
        count(event.logical_and(forecast.logical_not()).logical_and(known)),
        count(forecast.logical_and(event.logical_not()).logical_and(known)),
        count(nan)},
       1);
+  return keep_rows ? counts : counts.squeeze(0);
 }
 
 bool same_plain_dtype(const at::Tensor& preds, const at::Tensor& target) {
@@ -121,20 +126,21 @@ EventCounts::State EventCounts::observe(const at::Tensor& preds,
     TORCH_CHECK_VALUE(!internal::has_nan(target),
                       "expected target without NaN, got some");
   }
+  const bool keep = keep_sequence_dim_.has_value();
   at::Tensor counts;
   if (preds.numel() == 0) {
-    counts = zero_counts(rows).to(preds.device());
+    counts = zero_counts(rows, keep).to(preds.device());
   } else if (same_plain_dtype(preds, target)) {
-    counts = plain_counts(preds, target, rows, inner, threshold_);
+    counts = plain_counts(preds, target, rows, inner, keep, threshold_);
   } else {
-    counts = tensor_counts(preds, target, rows, inner, threshold_);
+    counts = tensor_counts(preds, target, rows, inner, keep, threshold_);
   }
-  if (nan_policy_ == NanPolicy::kIgnore) counts.select(1, 3).zero_();
+  if (nan_policy_ == NanPolicy::kIgnore) counts.select(-1, 3).zero_();
   State state;
-  if (keep_sequence_dim_) {
+  if (keep) {
     state.sequence = Rows(counts);
   } else {
-    state.counts = counts.squeeze(0);
+    state.counts = std::move(counts);
   }
   return state;
 }

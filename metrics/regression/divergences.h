@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "tally/metrics/metric_of.h"
@@ -33,6 +34,9 @@ struct DistributionRows {
   using Options = KLDivergenceOptions;
   explicit DistributionRows(const Options& options)
       : log_prob(options.log_prob()) {}
+  std::optional<internal::RowKind> kernel_of(internal::RowKind kind) const {
+    return log_prob ? std::nullopt : std::make_optional(kind);
+  }
   bool valid(const at::Tensor& p, const at::Tensor& q) const;
   std::string domain() const { return "p and q of at least 0"; }
   bool log_prob;
@@ -45,6 +49,9 @@ struct KLOfRows : DistributionRows {
   template <class T>
   double operator()(const T* p, const T* q, std::int64_t size) const;
   at::Tensor operator()(const at::Tensor& p, const at::Tensor& q) const;
+  std::optional<internal::RowKind> kernel() const {
+    return kernel_of(internal::RowKind::kKL);
+  }
 };
 extern template class RowScores<KLOfRows>;
 
@@ -87,6 +94,9 @@ struct JensenShannonOfRows : DistributionRows {
   template <class T>
   double operator()(const T* p, const T* q, std::int64_t size) const;
   at::Tensor operator()(const at::Tensor& p, const at::Tensor& q) const;
+  std::optional<internal::RowKind> kernel() const {
+    return kernel_of(internal::RowKind::kJensenShannon);
+  }
 };
 extern template class RowScores<JensenShannonOfRows>;
 

@@ -35,7 +35,8 @@ struct ErrorState {
 ///     valid(preds, target)      whether the error is defined there, as above,
 ///                               NaN included
 ///     domain()                  what is expected of preds and target then
-///     sum(preds, target, count) the sum over plain arrays without weights
+///     sums(preds, target, count) internal::PlainSums of plain arrays without
+///                               weights, or nothing
 /// In the .cc file of the metric: #include error_sums_impl.h, and
 /// `template class ErrorSums<Error>;`.
 template <class Error>

@@ -4,11 +4,13 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/plain_values.h"
+#include "tally/metrics/regression/error_kernels.h"
 #include "tally/metrics/regression/error_sums.h"
 #include "tally/metrics/regression/inputs.h"
 
@@ -30,11 +32,11 @@ struct HasDomain<Error,
     : std::true_type {};
 
 template <class Error, class = void>
-struct HasSum : std::false_type {};
+struct HasSums : std::false_type {};
 template <class Error>
-struct HasSum<Error, std::void_t<decltype(std::declval<const Error&>().sum(
-                         std::declval<const float*>(),
-                         std::declval<const float*>(), std::int64_t{}))>>
+struct HasSums<Error, std::void_t<decltype(std::declval<const Error&>().sums(
+                          std::declval<const float*>(),
+                          std::declval<const float*>(), std::int64_t{}))>>
     : std::true_type {};
 
 template <class Options, class = void>
@@ -44,12 +46,6 @@ struct HasOutputs<
     Options,
     std::void_t<decltype(std::declval<const Options&>().num_outputs())>>
     : std::true_type {};
-
-struct PlainSums {
-  double sum = 0;
-  double weight = 0;
-  bool valid = true;
-};
 
 /// Elements that one thread adds up at a time. Fixed, so that sums do not
 /// depend on the number of threads.
@@ -87,10 +83,12 @@ PlainSums sum_errors(const Error& error, const T* preds, const T* target,
     if constexpr (HasDomain<Error>::value) sums.valid &= error.valid(p, t);
     return error(p, t);
   };
-  if constexpr (!kWeighted && HasSum<Error>::value) {
-    sums.sum = error.sum(preds + begin, target + begin, end - begin);
-    sums.weight = static_cast<double>(end - begin);
-  } else if constexpr (!kWeighted && !HasScale<Error>::value) {
+  if constexpr (!kWeighted && HasSums<Error>::value) {
+    const std::optional<PlainSums> fast =
+        error.sums(preds + begin, target + begin, end - begin);
+    if (fast) return *fast;
+  }
+  if constexpr (!kWeighted && !HasScale<Error>::value) {
     sums.sum =
         sum_terms(end - begin, [&](std::int64_t i) { return term(begin + i); });
     sums.weight = static_cast<double>(end - begin);

@@ -1,15 +1,15 @@
 #include "tally/metrics/regression/inputs.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/ops/full.h>
 #include <c10/util/Exception.h>
 
-#include <cstring>
+#include <algorithm>
 #include <limits>
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/plain_values.h"
 #include "tally/metrics/regression/outputs_options.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal {
 
@@ -104,8 +104,8 @@ KeptSamples handle_nan(const Samples& samples, std::int64_t num_outputs,
 }
 
 at::Tensor zero_numbers(at::IntArrayRef sizes) {
-  at::Tensor numbers(at::detail::empty_cpu(sizes, at::kDouble));
-  std::memset(numbers.mutable_data_ptr(), 0, numbers.nbytes());
+  at::Tensor numbers = fresh_tensor(sizes, at::kDouble);
+  std::fill_n(numbers.mutable_data_ptr<double>(), numbers.numel(), 0.0);
   return numbers;
 }
 

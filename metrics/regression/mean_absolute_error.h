@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_kernels.h"
 #include "tally/metrics/regression/error_sums.h"
 #include "tally/metrics/regression/outputs_options.h"
 #include "tally/metrics/regression/pair_kernels.h"
@@ -21,8 +22,11 @@ struct AbsoluteError {
     return std::abs(preds - target);
   }
   template <class T>
-  double sum(const T* preds, const T* target, std::int64_t count) const {
-    return internal::absolute_error_sum(preds, target, count);
+  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
+                                          std::int64_t count) const {
+    return internal::PlainSums{
+        internal::absolute_error_sum(preds, target, count),
+        static_cast<double>(count), true};
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
@@ -66,6 +70,12 @@ struct LogCosh {
   using Options = OutputsOptions;
   explicit LogCosh(const Options&) {}
   double operator()(double preds, double target) const;
+  template <class T>
+  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
+                                          std::int64_t count) const {
+    return internal::error_sums(internal::ErrorKind::kLogCosh, 0, preds, target,
+                                count);
+  }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
 };

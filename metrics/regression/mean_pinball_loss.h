@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_kernels.h"
 #include "tally/metrics/regression/error_sums.h"
 
 namespace tally {
@@ -32,6 +33,12 @@ struct PinballError {
   double operator()(double preds, double target) const {
     const double error = target - preds;
     return error >= 0 ? alpha * error : (alpha - 1) * error;
+  }
+  template <class T>
+  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
+                                          std::int64_t count) const {
+    return internal::error_sums(internal::ErrorKind::kPinball, alpha, preds,
+                                target, count);
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;

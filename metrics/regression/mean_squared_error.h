@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_kernels.h"
 #include "tally/metrics/regression/error_sums.h"
 #include "tally/metrics/regression/pair_kernels.h"
 
@@ -33,8 +34,11 @@ struct SquaredError {
     return (preds - target) * (preds - target);
   }
   template <class T>
-  double sum(const T* preds, const T* target, std::int64_t count) const {
-    return internal::squared_error_sum(preds, target, count);
+  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
+                                          std::int64_t count) const {
+    return internal::PlainSums{
+        internal::squared_error_sum(preds, target, count),
+        static_cast<double>(count), true};
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;

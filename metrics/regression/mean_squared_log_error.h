@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_kernels.h"
 #include "tally/metrics/regression/error_sums.h"
 
 namespace tally {
@@ -32,6 +33,12 @@ struct SquaredLogError {
   using Options = MeanSquaredLogErrorOptions;
   explicit SquaredLogError(const Options&) {}
   double operator()(double preds, double target) const;
+  template <class T>
+  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
+                                          std::int64_t count) const {
+    return internal::error_sums(internal::ErrorKind::kSquaredLog, 0, preds,
+                                target, count);
+  }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
   bool valid(double preds, double target) const {

@@ -10,10 +10,10 @@ template class ErrorSums<ErrorPower>;
 
 double ErrorPower::operator()(double preds, double target) const {
   const double error = std::abs(preds - target);
-  if (p == 1) return error;
-  if (p == 2) return error * error;
-  if (p == 3) return error * error * error;
-  return std::pow(error, p);
+  if (!multiplies()) return std::pow(error, p);
+  double power = error;
+  for (int i = 1; i < p; ++i) power *= error;
+  return power;
 }
 
 at::Tensor ErrorPower::operator()(const at::Tensor& preds,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_kernels.h"
 #include "tally/metrics/regression/error_sums.h"
 
 namespace tally {
@@ -25,6 +26,15 @@ struct ErrorPower {
   using Options = MinkowskiDistanceOptions;
   explicit ErrorPower(const Options& options) : p(options.p()) {}
   double operator()(double preds, double target) const;
+  template <class T>
+  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
+                                          std::int64_t count) const {
+    if (!multiplies()) return std::nullopt;
+    return internal::error_sums(internal::ErrorKind::kPower, p, preds, target,
+                                count);
+  }
+  /// Whether the power is a product of a few.
+  bool multiplies() const { return p <= 8 && p == static_cast<int>(p); }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
   double p;

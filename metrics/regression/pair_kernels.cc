@@ -8,29 +8,13 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "metrics/regression/pair_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
-// After foreach_target.h.
+// After foreach_target.h, both.
 #include <hwy/highway.h>
+
+#include "tally/metrics/regression/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-using Double = hn::ScalableTag<double>;
-using Vector = hn::Vec<Double>;
-
-HWY_INLINE Vector load(const float* from) {
-  return hn::PromoteTo(Double(), hn::LoadU(hn::Rebind<float, Double>(), from));
-}
-HWY_INLINE Vector load(const double* from) { return hn::LoadU(Double(), from); }
-HWY_INLINE Vector load(const std::int64_t* from) {
-  return hn::ConvertTo(Double(),
-                       hn::LoadU(hn::Rebind<std::int64_t, Double>(), from));
-}
-
-HWY_INLINE double total(const Vector v) {
-  return hn::GetLane(hn::SumOfLanes(Double(), v));
-}
 
 template <class T>
 double wide(T value) {

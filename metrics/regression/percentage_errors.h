@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_kernels.h"
 #include "tally/metrics/regression/error_sums.h"
 
 namespace tally {
@@ -46,6 +47,12 @@ struct AbsolutePercentageError {
   explicit AbsolutePercentageError(const Options& options)
       : epsilon(options.epsilon()) {}
   double operator()(double preds, double target) const;
+  template <class T>
+  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
+                                          std::int64_t count) const {
+    return internal::error_sums(internal::ErrorKind::kPercentage, epsilon,
+                                preds, target, count);
+  }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
   double epsilon;
@@ -92,6 +99,12 @@ struct SymmetricPercentageError {
   explicit SymmetricPercentageError(const Options& options)
       : epsilon(options.epsilon()) {}
   double operator()(double preds, double target) const;
+  template <class T>
+  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
+                                          std::int64_t count) const {
+    return internal::error_sums(internal::ErrorKind::kSymmetric, epsilon, preds,
+                                target, count);
+  }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
   double epsilon;
@@ -127,6 +140,12 @@ struct ErrorOverTargets {
   using Options = WeightedMeanAbsolutePercentageErrorOptions;
   explicit ErrorOverTargets(const Options&) {}
   double operator()(double preds, double target) const;
+  template <class T>
+  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
+                                          std::int64_t count) const {
+    return internal::error_sums(internal::ErrorKind::kOverTargets, 0, preds,
+                                target, count);
+  }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
   double scale(double target) const { return target < 0 ? -target : target; }

@@ -6,6 +6,7 @@
 
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/regression/row_kernels.h"
 #include "tally/state/fields.h"
 
 namespace tally {
@@ -41,6 +42,7 @@ struct RowScoresState {
 ///     at::Tensor operator()(const at::Tensor& a, const at::Tensor& b) const;
 ///
 /// the latter of float64 tensors [N, D], with a gradient, giving [N]; also
+/// kernel(), which of row_kernels.h gives the same for ordinary values, if any,
 /// valid(a, b), whether all values are such that there is a score (NaN is), and
 /// domain(), what is expected of them. In the .cc file of the metric:
 /// #include row_scores_impl.h, and `template class RowScores<Score>;`.

@@ -2,6 +2,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <optional>
+
 #include "tally/metrics/plain_values.h"
 #include "tally/metrics/regression/inputs.h"
 #include "tally/metrics/regression/row_scores.h"
@@ -10,8 +12,14 @@
 namespace tally::internal {
 
 template <class Score>
+void check_valid(const Score& score, const Samples& rows) {
+  TORCH_CHECK_VALUE(score.valid(rows.preds, rows.target), "expected ",
+                    score.domain(), ", got others");
+}
+
+template <class Score>
 RowScoresState plain_row_scores(const Score& score, const Samples& rows,
-                                bool keep_scores) {
+                                bool keep_scores, bool validate) {
   const std::int64_t count = rows.preds.size(0);
   const std::int64_t size = rows.preds.size(1);
   RowScoresState state;
@@ -24,6 +32,12 @@ RowScoresState plain_row_scores(const Score& score, const Samples& rows,
   }
   const double sum = visit_values(
       rows.preds, rows.target, [=, &score](const auto* a, const auto* b) {
+        if (const std::optional<RowKind> kernel = score.kernel()) {
+          const std::optional<double> fast =
+              row_scores(*kernel, a, b, count, size, kept);
+          if (fast) return *fast;
+        }
+        if (validate) check_valid(score, rows);
         double total = 0;
         for (std::int64_t i = 0; i < count; ++i) {
           const double value = score(a + i * size, b + i * size, size);
@@ -45,7 +59,8 @@ RowScoresState plain_row_scores(const Score& score, const Samples& rows,
 
 template <class Score>
 RowScoresState tensor_row_scores(const Score& score, const Samples& rows,
-                                 bool keep_scores) {
+                                 bool keep_scores, bool validate) {
+  if (validate) check_valid(score, rows);
   RowScoresState state;
   state.total = rows.preds.size(0);
   const at::Tensor scores =
@@ -66,17 +81,14 @@ template <class Score>
 RowScoresState RowScores<Score>::observe(const at::Tensor& a,
                                          const at::Tensor& b) const {
   internal::check_rows(Score::kInputs[0], a, Score::kInputs[1], b);
-  if (validate_) {
-    TORCH_CHECK_VALUE(score_.valid(a, b), "expected ", score_.domain(),
-                      ", got others");
-  }
   const at::Tensor no_weight;
   return internal::observe_by_policy(
       {a, b, no_weight}, internal::kWholeRows, nan_policy_,
       [this](const internal::Samples& rows) {
-        return rows.are_plain()
-                   ? internal::plain_row_scores(score_, rows, keep_scores_)
-                   : internal::tensor_row_scores(score_, rows, keep_scores_);
+        return rows.are_plain() ? internal::plain_row_scores(
+                                      score_, rows, keep_scores_, validate_)
+                                : internal::tensor_row_scores(
+                                      score_, rows, keep_scores_, validate_);
       });
 }
 

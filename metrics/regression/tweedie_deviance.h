@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/error_kernels.h"
 #include "tally/metrics/regression/error_sums.h"
 
 namespace tally {
@@ -29,6 +30,14 @@ struct TweedieDeviance {
   using Options = TweedieDevianceScoreOptions;
   explicit TweedieDeviance(const Options& options) : power(options.power()) {}
   double operator()(double preds, double target) const;
+  template <class T>
+  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
+                                          std::int64_t count) const {
+    if (power != 1 && power != 2) return std::nullopt;
+    const auto kind = power == 1 ? internal::ErrorKind::kPoisson
+                                 : internal::ErrorKind::kGamma;
+    return internal::error_sums(kind, 0, preds, target, count);
+  }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
   bool valid(double preds, double target) const;

@@ -106,7 +106,9 @@ TEST(ErrorAveragesTest, SameWithAndWithoutAGraph) {
   expect_same_with_a_graph<MeanAbsolutePercentageError>();
   expect_same_with_a_graph<SymmetricMeanAbsolutePercentageError>();
   expect_same_with_a_graph<WeightedMeanAbsolutePercentageError>();
-  expect_same_with_a_graph<MinkowskiDistance>(3);
+  for (const double p : {1.0, 2.5, 3.0, 8.0, 9.0}) {
+    expect_same_with_a_graph<MinkowskiDistance>(p);
+  }
   expect_same_with_a_graph<MeanPinballLoss>(0.7);
 }
 

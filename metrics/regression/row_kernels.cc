@@ -1,0 +1,328 @@
+#include "tally/metrics/regression/row_kernels.h"
+
+#include <algorithm>
+#include <cstddef>
+
+// Two vector targets beside the baseline: more would only cost compile time.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "metrics/regression/row_kernels.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+// After foreach_target.h, both.
+#include <hwy/highway.h>
+
+#include "tally/metrics/regression/vector_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tally::internal::HWY_NAMESPACE {
+
+HWY_INLINE std::int64_t lanes() {
+  return static_cast<std::int64_t>(hn::Lanes(Double()));
+}
+
+// The rows of one input. A row's last vector reads on into the next row, but
+// never past the end.
+template <class T>
+struct RowReader {
+  const T* begin;
+  const T* end;
+  std::int64_t size;
+  Mask rest;  // of the last vector; all of it if rows are whole vectors
+
+  RowReader(const T* data, std::int64_t rows, std::int64_t row_size)
+      : begin(data), end(data + rows * row_size), size(row_size) {
+    const std::int64_t left = row_size % lanes();
+    rest = hn::FirstN(Double(),
+                      static_cast<std::size_t>(left == 0 ? lanes() : left));
+  }
+
+  HWY_INLINE Vector last(const T* from) const {
+    const Double d;
+    if (from + lanes() <= end) return hn::IfThenElseZero(rest, load(from));
+    T part[hn::MaxLanes(d)] = {};
+    std::copy(from, end, part);
+    return hn::IfThenElseZero(rest, load(part));
+  }
+};
+
+// Calls visit(vector of a, vector of b, index) for all of a row, filled up with
+// zeros.
+template <class T, class Visit>
+HWY_INLINE void for_each_vector(const RowReader<T>& a, const RowReader<T>& b,
+                                std::int64_t row, const Visit& visit) {
+  const T* const from_a = a.begin + row * a.size;
+  const T* const from_b = b.begin + row * a.size;
+  std::int64_t i = 0;
+  for (; i + lanes() < a.size; i += lanes()) {
+    visit(load(from_a + i), load(from_b + i), i);
+  }
+  visit(a.last(from_a + i), b.last(from_b + i), i);
+}
+
+// Of shares, which are 1 at most; terms of equal ones are 0.
+struct Terms {
+  Vector sum;
+  Mask usable;
+};
+
+struct KL {
+  static HWY_INLINE void add(const Vector p, const Vector q, Terms& terms) {
+    const Vector one = set(1.0);
+    const Mask none = hn::Eq(p, hn::Zero(Double()));
+    const Vector a = hn::IfThenElse(none, one, p);
+    const Vector b = hn::IfThenElse(none, one, q);
+    const Vector least = set(kLeast);
+    terms.usable =
+        hn::And(terms.usable, hn::And(hn::Ge(a, least), hn::Ge(b, least)));
+    terms.sum = hn::MulAdd(p, log_ratio(a, b, hn::Sub(a, b)), terms.sum);
+  }
+};
+
+// p log(2 p / (p + q)) + q log(2 q / (p + q)), halved, is a quarter of
+// (p + q) log(4 p q / (p + q)^2) + (p - q) log(p / q): what is of first order
+// in p - q does not have to cancel.
+struct JensenShannon {
+  static HWY_INLINE void add(const Vector p, const Vector q, Terms& terms) {
+    const Vector zero = hn::Zero(Double());
+    const Vector one = set(1.0);
+    const Mask none = hn::Or(hn::Eq(p, zero), hn::Eq(q, zero));
+    const Vector a = hn::IfThenElse(none, one, p);
+    const Vector b = hn::IfThenElse(none, one, q);
+    // Products of both must be in range.
+    const Vector least = set(0x1p-240);
+    terms.usable =
+        hn::And(terms.usable, hn::And(hn::Ge(a, least), hn::Ge(b, least)));
+    const Vector both = hn::Add(a, b);
+    const Vector difference = hn::Sub(a, b);
+    const Vector first = log_ratio(a, b, difference);
+    const Vector second =
+        log_ratio(hn::Mul(hn::Mul(set(4.0), a), b), hn::Mul(both, both),
+                  hn::Neg(hn::Mul(difference, difference)));
+    const Vector quadruple =
+        hn::MulAdd(difference, first, hn::Mul(both, second));
+    const Vector alone =
+        hn::Mul(hn::Add(p, q), set(2 * 6.93147180559945286227e-01));
+    terms.sum = hn::MulAdd(hn::IfThenElse(none, alone, quadruple), set(0.25),
+                           terms.sum);
+  }
+};
+
+// Shares are written one after another, row after row, so that vectors are full
+// however short rows are.
+template <class Score>
+class ShareBuffer {
+ public:
+  HWY_INLINE ShareBuffer() : terms{hn::Zero(Double()), all_lanes()} {}
+
+  HWY_INLINE void push(const Vector p, const Vector q, std::int64_t count) {
+    hn::StoreU(p, Double(), p_ + filled_);
+    hn::StoreU(q, Double(), q_ + filled_);
+    filled_ += count;
+    if (filled_ >= kSize) flush();
+  }
+  HWY_INLINE void flush() {
+    const Double d;
+    hn::StoreU(set(1.0), d, p_ + filled_);
+    hn::StoreU(set(1.0), d, q_ + filled_);
+    Terms added = terms;
+    for (std::int64_t i = 0; i < filled_; i += lanes()) {
+      Score::add(hn::LoadU(d, p_ + i), hn::LoadU(d, q_ + i), added);
+    }
+    terms = added;
+    filled_ = 0;
+  }
+
+  Terms terms;
+
+ private:
+  static constexpr std::int64_t kSize = 512;
+  // What is behind the last vector that began before kSize, and its filling.
+  static constexpr std::int64_t kExtra = 2 * hn::MaxLanes(Double());
+  double p_[kSize + kExtra];
+  double q_[kSize + kExtra];
+  std::int64_t filled_ = 0;
+};
+
+template <class Score, class T>
+std::optional<double> share_scores(const T* a, const T* b, std::int64_t rows,
+                                   std::int64_t size, double* scores) {
+  const Vector zero = hn::Zero(Double());
+  const RowReader<T> reader_a(a, rows, size);
+  const RowReader<T> reader_b(b, rows, size);
+  ShareBuffer<Score> buffer;
+  double sum = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    Vector sums_a = zero, sums_b = zero;
+    for_each_vector(reader_a, reader_b, row,
+                    [&](const Vector p, const Vector q, std::int64_t) HWY_ATTR {
+                      sums_a = hn::Add(sums_a, p);
+                      sums_b = hn::Add(sums_b, q);
+                    });
+    const double sum_a = total(sums_a);
+    const double sum_b = total(sums_b);
+    if (!(sum_a >= kLeast && sum_a <= kMost && sum_b >= kLeast &&
+          sum_b <= kMost)) {
+      return std::nullopt;
+    }
+    const Vector scale_a = set(1 / sum_a);
+    const Vector scale_b = set(1 / sum_b);
+    for_each_vector(reader_a, reader_b, row,
+                    [&](const Vector p, const Vector q, std::int64_t i)
+                        HWY_ATTR {
+                          buffer.push(hn::Mul(p, scale_a), hn::Mul(q, scale_b),
+                                      std::min(lanes(), size - i));
+                        });
+    if (scores != nullptr) {
+      buffer.flush();
+      scores[row] = total(buffer.terms.sum);
+      sum += scores[row];
+      buffer.terms.sum = zero;
+    }
+  }
+  buffer.flush();
+  if (!hn::AllTrue(Double(), buffer.terms.usable)) return std::nullopt;
+  return sum + total(buffer.terms.sum);
+}
+
+// The three sums of so many rows are taken before the quotients.
+constexpr std::int64_t kCosines = 64;
+
+template <class T>
+double cosine_scores(const T* a, const T* b, std::int64_t rows,
+                     std::int64_t size, double* scores) {
+  const Double d;
+  const Vector zero = hn::Zero(d);
+  const RowReader<T> reader_a(a, rows, size);
+  const RowReader<T> reader_b(b, rows, size);
+  double aa[kCosines], bb[kCosines], ab[kCosines];
+  Vector sum = zero;
+  for (std::int64_t begin = 0; begin < rows; begin += kCosines) {
+    const std::int64_t count = std::min(kCosines, rows - begin);
+    for (std::int64_t row = 0; row < count; ++row) {
+      Vector squares_a = zero, squares_b = zero, products = zero;
+      for_each_vector(reader_a, reader_b, begin + row,
+                      [&](const Vector p, const Vector q, std::int64_t)
+                          HWY_ATTR {
+                            squares_a = hn::MulAdd(p, p, squares_a);
+                            squares_b = hn::MulAdd(q, q, squares_b);
+                            products = hn::MulAdd(p, q, products);
+                          });
+      aa[row] = total(squares_a);
+      bb[row] = total(squares_b);
+      ab[row] = total(products);
+    }
+    for (std::int64_t row = count; row % lanes() != 0; ++row) aa[row] = 0;
+    for (std::int64_t row = 0; row < count; row += lanes()) {
+      const Vector p = hn::LoadU(d, aa + row);
+      const Vector q = hn::LoadU(d, bb + row);
+      const Mask none = hn::Or(hn::Eq(p, zero), hn::Eq(q, zero));
+      const Vector cosines = hn::IfThenZeroElse(
+          none,
+          hn::Div(hn::LoadU(d, ab + row), hn::Mul(hn::Sqrt(p), hn::Sqrt(q))));
+      sum = hn::Add(sum, cosines);
+      hn::StoreU(cosines, d, ab + row);
+    }
+    if (scores != nullptr) std::copy(ab, ab + count, scores + begin);
+  }
+  return total(sum);
+}
+
+// As many rows at a time as there are lanes.
+template <class T>
+double ensembles(const T* preds, const T* target, std::int64_t rows,
+                 std::int64_t members) {
+  const Double d;
+  const Vector zero = hn::Zero(d);
+  double errors[kFewMembers * hn::MaxLanes(d)];
+  const auto size = static_cast<double>(members);
+  Vector absolute = zero, spread = zero;
+  for (std::int64_t begin = 0; begin < rows; begin += lanes()) {
+    const std::int64_t count = std::min(lanes(), rows - begin);
+    if (count < lanes()) std::fill_n(errors, members * lanes(), 0.0);
+    for (std::int64_t row = 0; row < count; ++row) {
+      const T* const from = preds + (begin + row) * members;
+      const auto t = static_cast<double>(target[begin + row]);
+      for (std::int64_t i = 0; i < members; ++i) {
+        errors[i * lanes() + row] = static_cast<double>(from[i]) - t;
+      }
+    }
+    const auto error = [&](std::int64_t i) HWY_ATTR {
+      return hn::LoadU(d, errors + i * lanes());
+    };
+    // Two of the members are compared with all before them.
+    Vector first = zero, second = zero;
+    std::int64_t i = members % 2;
+    if (i == 1) absolute = hn::Add(absolute, hn::Abs(error(0)));
+    for (; i < members; i += 2) {
+      const Vector a = error(i);
+      const Vector b = error(i + 1);
+      absolute = hn::Add(absolute, hn::Add(hn::Abs(a), hn::Abs(b)));
+      for (std::int64_t j = 0; j < i; ++j) {
+        const Vector other = error(j);
+        first = hn::Add(first, hn::Abs(hn::Sub(a, other)));
+        second = hn::Add(second, hn::Abs(hn::Sub(b, other)));
+      }
+      first = hn::Add(first, hn::Abs(hn::Sub(a, b)));
+    }
+    spread = hn::Add(spread, hn::Add(first, second));
+  }
+  return total(absolute) / size - total(spread) / (size * size);
+}
+
+template <class T>
+std::optional<double> scores_of_kind(RowKind kind, const T* a, const T* b,
+                                     std::int64_t rows, std::int64_t size,
+                                     double* scores) {
+  switch (kind) {
+    case RowKind::kKL:
+      return share_scores<KL>(a, b, rows, size, scores);
+    case RowKind::kJensenShannon:
+      return share_scores<JensenShannon>(a, b, rows, size, scores);
+    case RowKind::kCosine:
+      return cosine_scores(a, b, rows, size, scores);
+  }
+  return std::nullopt;
+}
+
+#define TALLY_DEFINE_ROW_KERNELS(Name, T)                                     \
+  std::optional<double> scores_##Name(RowKind kind, const T* a, const T* b,   \
+                                      std::int64_t rows, std::int64_t size,   \
+                                      double* scores) {                       \
+    return scores_of_kind(kind, a, b, rows, size, scores);                    \
+  }                                                                           \
+  double ensembles_##Name(const T* preds, const T* target, std::int64_t rows, \
+                          std::int64_t members) {                             \
+    return ensembles(preds, target, rows, members);                           \
+  }
+TALLY_DEFINE_ROW_KERNELS(Float, float)
+TALLY_DEFINE_ROW_KERNELS(Double, double)
+TALLY_DEFINE_ROW_KERNELS(Int64, std::int64_t)
+#undef TALLY_DEFINE_ROW_KERNELS
+
+}  // namespace tally::internal::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tally::internal {
+
+#define TALLY_EXPORT_ROW_KERNELS(Name, T)                                \
+  HWY_EXPORT(scores_##Name);                                             \
+  HWY_EXPORT(ensembles_##Name);                                          \
+  std::optional<double> row_scores(RowKind kind, const T* a, const T* b, \
+                                   std::int64_t rows, std::int64_t size, \
+                                   double* scores) {                     \
+    return HWY_DYNAMIC_DISPATCH(scores_##Name)(kind, a, b, rows, size,   \
+                                               scores);                  \
+  }                                                                      \
+  double ensemble_score_sum(const T* preds, const T* target,             \
+                            std::int64_t rows, std::int64_t members) {   \
+    return HWY_DYNAMIC_DISPATCH(ensembles_##Name)(preds, target, rows,   \
+                                                  members);              \
+  }
+TALLY_EXPORT_ROW_KERNELS(Float, float)
+TALLY_EXPORT_ROW_KERNELS(Double, double)
+TALLY_EXPORT_ROW_KERNELS(Int64, std::int64_t)
+#undef TALLY_EXPORT_ROW_KERNELS
+
+}  // namespace tally::internal
+#endif

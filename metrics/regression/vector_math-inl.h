@@ -1,0 +1,140 @@
+// Float64 vectors, their logarithms and exponentials, once for each vector
+// target: to be included behind <hwy/foreach_target.h>.
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#if defined(TALLY_METRICS_VECTOR_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TALLY_METRICS_VECTOR_MATH_INL_H_
+#undef TALLY_METRICS_VECTOR_MATH_INL_H_
+#else
+#define TALLY_METRICS_VECTOR_MATH_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tally::internal::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Double = hn::ScalableTag<double>;
+using Vector = hn::Vec<Double>;
+using Mask = hn::Mask<Double>;
+using Bits = hn::RebindToUnsigned<Double>;
+
+HWY_INLINE Vector set(double value) { return hn::Set(Double(), value); }
+HWY_INLINE Mask all_lanes() {
+  return hn::Eq(hn::Zero(Double()), hn::Zero(Double()));
+}
+
+// What log_ratio takes: numbers from 2^-500 to 2^500.
+constexpr double kLeast = 0x1p-500;
+constexpr double kMost = 0x1p500;
+
+HWY_INLINE Mask in_range(const Vector a) {
+  return hn::And(hn::Ge(a, set(kLeast)), hn::Le(a, set(kMost)));
+}
+
+// (log((1 + s) / (1 - s)) - 2 s) / s^3, of z = s^2 up to 0.0458, by a
+// polynomial of least error (1e-16).
+HWY_INLINE Vector atanh_rest(const Vector z) {
+  const Vector z2 = hn::Mul(z, z);
+  const Vector p01 =
+      hn::MulAdd(z, set(0.40000000000020566138), set(0.66666666666666659305));
+  const Vector p23 =
+      hn::MulAdd(z, set(0.2222222386136790153), set(0.2857142856201426024));
+  const Vector p45 =
+      hn::MulAdd(z, set(0.15391071831913134668), set(0.18181678334883601908));
+  const Vector p67 =
+      hn::MulAdd(z, set(0.13898569668044620642), set(0.13169311774830560854));
+  const Vector low = hn::MulAdd(z2, p23, p01);
+  const Vector high = hn::MulAdd(z2, p67, p45);
+  return hn::MulAdd(hn::Mul(z2, z2), high, low);
+}
+
+// log((1 + s) / (1 - s)) of |s| up to 0.214.
+HWY_INLINE Vector log_of_quotient(const Vector s) {
+  const Vector z = hn::Mul(s, s);
+  return hn::MulAdd(hn::Mul(s, z), atanh_rest(z), hn::Add(s, s));
+}
+
+// log(a / b) within 3 ulp, with one division; `difference` is a - b, which the
+// caller may know better than a and b. REQUIRES: in_range of both.
+HWY_INLINE Vector log_ratio(const Vector a, const Vector b,
+                            const Vector difference) {
+  const Double d;
+  const Bits u;
+  // a / b = 2^k a' / b with a' / b from 2/3 to 3/2: the difference of the bits
+  // is that of the logarithms within a tenth.
+  const auto bits_a = hn::BitCast(u, a);
+  const auto bits_b = hn::BitCast(u, b);
+  const auto bias = hn::Set(u, std::uint64_t{1024} << 52);
+  const auto half = hn::Set(u, std::uint64_t{1} << 51);
+  const auto biased =
+      hn::Add(hn::Sub(bits_a, bits_b), hn::Add(bias, half));  // k + 1024
+  const auto power = hn::And(biased, hn::Set(u, std::uint64_t{0xfff} << 52));
+  const Vector scaled_a = hn::BitCast(d, hn::Sub(hn::Add(bits_a, bias), power));
+  const Vector k = hn::Sub(hn::BitCast(d, hn::Or(hn::ShiftRight<52>(biased),
+                                                 hn::BitCast(u, set(0x1p52)))),
+                           set(0x1p52 + 1024));
+  const Vector numerator =
+      hn::IfThenElse(hn::Eq(k, hn::Zero(d)), difference, hn::Sub(scaled_a, b));
+  const Vector s = hn::Div(numerator, hn::Add(scaled_a, b));
+  const Vector z = hn::Mul(s, s);
+  // log 2 in two parts, of which the product with the first is exact.
+  const Vector rest = hn::MulAdd(hn::Mul(s, z), atanh_rest(z),
+                                 hn::Mul(k, set(1.90821492927058770002e-10)));
+  return hn::MulAdd(k, set(6.93147180369123816490e-01),
+                    hn::Add(hn::Add(s, s), rest));
+}
+
+// exp(x) - 1 within 2 ulp, of x from -700 to 700.
+HWY_INLINE Vector exp_less_one(const Vector x) {
+  const Double d;
+  const Bits u;
+  const Vector shift = set(0x1.8p52);
+  const Vector shifted =
+      hn::MulAdd(x, set(1.44269504088896338700e+00), shift);  // n
+  const Vector n = hn::Sub(shifted, shift);
+  Vector r = hn::NegMulAdd(n, set(6.93147180369123816490e-01), x);
+  r = hn::NegMulAdd(n, set(1.90821492927058770002e-10), r);
+  // (exp(r) - 1 - r) / r^2, of |r| up to log(2) / 2.
+  const Vector r2 = hn::Mul(r, r);
+  const Vector r4 = hn::Mul(r2, r2);
+  const Vector p01 =
+      hn::MulAdd(r, set(0.16666666666666667453), set(0.50000000000000010221));
+  const Vector p23 = hn::MulAdd(r, set(0.0083333333333300618325),
+                                set(0.041666666666624127873));
+  const Vector p45 = hn::MulAdd(r, set(0.00019841269863053616878),
+                                set(0.0013888888917213716901));
+  const Vector p67 = hn::MulAdd(r, set(2.7557268459997064772e-6),
+                                set(0.000024801521295954375));
+  const Vector p89 = hn::MulAdd(r, set(2.5100385495510319078e-8),
+                                set(2.7620088445409748161e-7));
+  const Vector low = hn::MulAdd(r2, p23, p01);
+  const Vector middle = hn::MulAdd(r2, p67, p45);
+  const Vector rest = hn::MulAdd(r4, hn::MulAdd(r4, p89, middle), low);
+  const Vector less_one = hn::MulAdd(r2, rest, r);
+  const Vector power =
+      hn::BitCast(d, hn::Add(hn::ShiftLeft<52>(hn::BitCast(u, shifted)),
+                             hn::BitCast(u, set(1.0))));  // 2^n
+  return hn::MulAdd(power, less_one, hn::Sub(power, set(1.0)));
+}
+
+HWY_INLINE Vector load(const float* from) {
+  return hn::PromoteTo(Double(), hn::LoadU(hn::Rebind<float, Double>(), from));
+}
+HWY_INLINE Vector load(const double* from) { return hn::LoadU(Double(), from); }
+HWY_INLINE Vector load(const std::int64_t* from) {
+  return hn::ConvertTo(Double(),
+                       hn::LoadU(hn::Rebind<std::int64_t, Double>(), from));
+}
+
+HWY_INLINE double total(const Vector v) {
+  return hn::GetLane(hn::SumOfLanes(Double(), v));
+}
+
+}  // namespace tally::internal::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
