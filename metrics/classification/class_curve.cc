@@ -7,10 +7,14 @@
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/classification/classification_checks.h"
+#include "tally/metrics/classification/count_rows.h"
 #include "tally/metrics/classification/curve.h"
 
 namespace tally::internal {
 namespace {
+
+// So many scores are looked at together: their places stay in the cache.
+constexpr std::int64_t kBlock = 2048;
 
 // The largest score; NaN if any is.
 template <class Score>
@@ -72,34 +76,39 @@ bool ClassCurve::counts(const Score* row, Label label,
   return false;
 }
 
-template <class Score, class Label, class Count>
-void ClassCurve::for_each_place(const Score* scores, const Label* labels,
-                                std::int64_t rows, const Count& count) const {
+template <class Score, class Label, class Sink>
+void ClassCurve::fill(const Score* scores, const Label* labels,
+                      std::int64_t first, std::int64_t last,
+                      const Lookup& lookup, Sink& sink) const {
   const std::int64_t classes = shape_.curves;
-  const std::int64_t columns = grid_.size() + 2;
-  std::vector<double> softmax(input_ == ScoreKind::kLogits ? classes : 0);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const Score* const row = scores + i * classes;
-    if (!counts(row, labels[i], i)) continue;
-    const auto count_all = [&](const auto* probabilities) {
-      std::int64_t first = 0;
-      for (std::int64_t c = 0; c < classes; ++c) {
-        const std::int64_t place = first + bucket(probabilities[c], i);
-        count(c == labels[i] ? place + columns : place);
-        first += 2 * columns;
+  const std::int64_t step = std::max<std::int64_t>(kBlock / classes, 1);
+  const bool logits = input_ == ScoreKind::kLogits;
+  std::vector<std::uint32_t> places(step * classes);
+  std::vector<double> softmaxes(logits ? step * classes : 0);
+  for (std::int64_t begin = first; begin < last; begin += step) {
+    const std::int64_t rows = std::min(step, last - begin);
+    const Score* const block = scores + begin * classes;
+    for (std::int64_t i = 0; logits && i < rows; ++i) {
+      softmax(block + i * classes, classes, softmaxes.data() + i * classes);
+    }
+    const bool inside =
+        logits ? lookup.places(softmaxes.data(), nullptr, rows * classes,
+                               places.data())
+               : lookup.places(block, nullptr, rows * classes, places.data());
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const Label label = labels[begin + i];
+      if (!counts(block + i * classes, label, begin + i)) continue;
+      std::uint32_t* const own = places.data() + i * classes;
+      if (!inside) {
+        for (std::int64_t c = 0; c < classes; ++c) {
+          const std::int64_t at = i * classes + c;
+          own[c] = static_cast<std::uint32_t>(
+              bucket(logits ? softmaxes[at] : block[at], begin + i));
+        }
       }
-    };
-    if (input_ == ScoreKind::kProbabilities) {
-      count_all(row);
-      continue;
+      sink.add(own, classes, 0);
+      sink.make_positive(label, own[label]);
     }
-    const double max = largest(row, classes);
-    double sum = 0;
-    for (std::int64_t c = 0; c < classes; ++c) {
-      sum += softmax[c] = std::exp(row[c] - max);
-    }
-    for (double& probability : softmax) probability /= sum;
-    count_all(softmax.data());
   }
 }
 
@@ -110,21 +119,10 @@ CurveState ClassCurve::observe_plain(const at::Tensor& rows,
                                      const Label* labels) const {
   const std::int64_t size = rows.size(0);
   if (grid_.size() > 0) {
-    CurveState state = binned_state(rows.numel());
-    if (state.histogram.defined()) {
-      auto* const histogram = state.histogram.mutable_data_ptr<std::int64_t>();
-      for_each_place(scores, labels, size,
-                     [=](std::int64_t place) { ++histogram[place]; });
-    } else {
-      const at::Tensor places = state.places.tensor();
-      auto* next = places.mutable_data_ptr<std::int32_t>();
-      const auto* const begin = next;
-      for_each_place(scores, labels, size, [&](std::int64_t place) {
-        *next++ = static_cast<std::int32_t>(place);
-      });
-      state.places = Rows(places.narrow(0, 0, next - begin));
-    }
-    return state;
+    return count_rows(size, [&](std::int64_t begin, std::int64_t end,
+                                const Lookup& lookup, auto& sink) {
+      fill(scores, labels, begin, end, lookup, sink);
+    });
   }
   std::int64_t kept = 0;
   for (std::int64_t i = 0; i < size; ++i) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tally/metrics/classification/bin_kernels.h"
 #include "tally/metrics/classification/curve_options.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/state/fields.h"
@@ -57,8 +58,34 @@ class CurveRules {
         validate_args_(metric_options.validate_args()) {}
 
  protected:
-  /// The batch's state, to be filled: with room for `count` places, or a
-  /// histogram of zeros where that is smaller.
+  /// Looks the scores of one batch up in the thresholds.
+  class Lookup {
+   public:
+    Lookup(const ThresholdGrid& grid, std::int64_t scores);
+    /// False, and the places mean nothing, if one is not in [0, 1]. There may
+    /// be no codes.
+    bool places(const float* scores, const std::uint8_t* codes,
+                std::int64_t size, std::uint32_t* places) const;
+    bool places(const double* scores, const std::uint8_t* codes,
+                std::int64_t size, std::uint32_t* places) const;
+
+   private:
+    template <class Score, class Bucket>
+    bool fill_places(const Score* scores, const std::uint8_t* codes,
+                     std::int64_t size, std::uint32_t* places,
+                     const Bucket& bucket) const;
+
+    const ThresholdGrid& grid_;
+    std::optional<EdgeTable> table_;
+  };
+
+  /// The state of a batch of rows, one score for each curve: its histogram, or
+  /// places where that is smaller. fill(begin, end, lookup, sink) gives some
+  /// rows to a sink (see places.h); from several threads where there is much to
+  /// do.
+  template <class Fill>
+  CurveState count_rows(std::int64_t rows, const Fill& fill) const;
+  /// With room for `count` places, or a histogram of zeros.
   CurveState binned_state(std::int64_t count) const;
   /// The bucket of a score that is not in [0, 1].
   std::int64_t bucket_outside(double score, std::int64_t position) const;
@@ -106,9 +133,9 @@ class LabelCurve : public CurveRules {
   bool ignores_no_class() const {
     return !ignore_index_ || (*ignore_index_ != 0 && *ignore_index_ != 1);
   }
-  template <class Score, class Label, class Count>
-  void for_each_place(const Score* scores, const Label* labels,
-                      std::int64_t size, const Count& count) const;
+  template <class Score, class Label, class Sink>
+  void fill(const Score* scores, const Label* labels, std::int64_t begin,
+            std::int64_t end, const Lookup& lookup, Sink& sink) const;
 };
 
 /// Where a row of scores has one target: multiclass.
@@ -127,9 +154,9 @@ class ClassCurve : public CurveRules {
                            const Score* scores, const Label* labels) const;
   template <class Score, class Label>
   bool counts(const Score* row, Label label, std::int64_t position) const;
-  template <class Score, class Label, class Count>
-  void for_each_place(const Score* scores, const Label* labels,
-                      std::int64_t rows, const Count& count) const;
+  template <class Score, class Label, class Sink>
+  void fill(const Score* scores, const Label* labels, std::int64_t begin,
+            std::int64_t end, const Lookup& lookup, Sink& sink) const;
 };
 
 /// `Rules` made from a metric's options.

@@ -19,6 +19,10 @@ constexpr std::int64_t kSmallHistogram = 1024;
 // A histogram that has as many buckets for each place costs more than to note
 // the places.
 constexpr std::int64_t kBucketsPerPlace = 8;
+// So many scores make up for a table of the thresholds.
+constexpr std::int64_t kWorthATable = 4096;
+// REQUIRES of uniform_places().
+constexpr std::int64_t kMostUniform = std::int64_t{1} << 29;
 
 bool is_sole_owner(const at::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.storage().use_count() == 1;
@@ -77,6 +81,54 @@ CurveState CurveRules::binned_state(std::int64_t count) const {
     state.places = Rows(at::Tensor(at::detail::empty_cpu({count}, at::kInt)));
   }
   return state;
+}
+
+CurveRules::Lookup::Lookup(const ThresholdGrid& grid, std::int64_t scores)
+    : grid_(grid) {
+  if (!grid.uniform() && scores >= kWorthATable) {
+    table_.emplace(grid.edges(), grid.size());
+  }
+}
+
+bool CurveRules::Lookup::places(const float* scores, const std::uint8_t* codes,
+                                std::int64_t size,
+                                std::uint32_t* places) const {
+  const std::int64_t columns = grid_.size() + 2;
+  if (table_) {
+    return listed_places(scores, codes, size, *table_, columns, places);
+  }
+  if (grid_.uniform() && grid_.size() <= kMostUniform) {
+    return uniform_places(scores, codes, size,
+                          static_cast<double>(grid_.size() - 1), columns,
+                          places);
+  }
+  return fill_places(scores, codes, size, places,
+                     [&](double score) { return grid_.bucket(score); });
+}
+
+bool CurveRules::Lookup::places(const double* scores, const std::uint8_t* codes,
+                                std::int64_t size,
+                                std::uint32_t* places) const {
+  if (table_) {
+    return fill_places(scores, codes, size, places,
+                       [&](double score) { return table_->bucket(score); });
+  }
+  return fill_places(scores, codes, size, places,
+                     [&](double score) { return grid_.bucket(score); });
+}
+
+template <class Score, class Bucket>
+bool CurveRules::Lookup::fill_places(const Score* scores,
+                                     const std::uint8_t* codes,
+                                     std::int64_t size, std::uint32_t* places,
+                                     const Bucket& bucket) const {
+  const std::int64_t columns = grid_.size() + 2;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (!(scores[i] >= 0 && scores[i] <= 1)) return false;
+    const std::int64_t first = codes == nullptr ? 0 : codes[i] * columns;
+    places[i] = static_cast<std::uint32_t>(first + bucket(scores[i]));
+  }
+  return true;
 }
 
 std::int64_t CurveRules::bucket_outside(double score,

@@ -8,6 +8,7 @@
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/classification/classification_checks.h"
+#include "tally/metrics/classification/count_rows.h"
 #include "tally/metrics/classification/curve.h"
 #include "tally/metrics/classification/score_kernels.h"
 
@@ -123,21 +124,35 @@ std::int64_t LabelCurve::write_all_codes(const Score* scores,
   return write_codes(scores, labels, 0, size, codes);
 }
 
-template <class Score, class Label, class Count>
-void LabelCurve::for_each_place(const Score* scores, const Label* labels,
-                                std::int64_t size, const Count& count) const {
+template <class Score, class Label, class Sink>
+void LabelCurve::fill(const Score* scores, const Label* labels,
+                      std::int64_t first, std::int64_t last,
+                      const Lookup& lookup, Sink& sink) const {
   const std::int64_t columns = grid_.size() + 2;
+  const bool logits = input_ == ScoreKind::kLogits;
   std::array<std::uint8_t, kBlock> codes;
+  std::array<std::uint32_t, kBlock> places;
+  std::array<double, kBlock> probabilities;
   std::int64_t curve = 0;
-  for (std::int64_t begin = 0; begin < size; begin += kBlock) {
-    const std::int64_t end = std::min(begin + kBlock, size);
-    write_codes(scores, labels, begin, end, codes.data());
+  for (std::int64_t begin = first; begin < last; begin += kBlock) {
+    const std::int64_t end = std::min(begin + kBlock, last);
+    const std::int64_t size = end - begin;
+    const std::int64_t out =
+        write_codes(scores, labels, begin, end, codes.data());
+    if (logits) sigmoids(scores + begin, size, probabilities.data());
+    if (out == 0 && (logits ? lookup.places(probabilities.data(), codes.data(),
+                                            size, places.data())
+                            : lookup.places(scores + begin, codes.data(), size,
+                                            places.data()))) {
+      sink.add(places.data(), size, curve);
+      curve = (curve + size) % shape_.curves;
+      continue;
+    }
     for (std::int64_t i = begin; i < end; ++i) {
       const std::uint8_t label = codes[i - begin];
       if (label != kDoesNotCount) {
-        double score = scores[i];
-        if (input_ == ScoreKind::kLogits) score = 1 / (1 + std::exp(-score));
-        count((2 * curve + label) * columns + bucket(score, i));
+        const double score = logits ? probabilities[i - begin] : scores[i];
+        sink.add_one(curve, label * columns + bucket(score, i));
       }
       if (++curve == shape_.curves) curve = 0;
     }
@@ -151,21 +166,11 @@ CurveState LabelCurve::observe_plain(const at::Tensor& preds,
                                      const Label* labels) const {
   const std::int64_t size = preds.numel();
   if (grid_.size() > 0) {
-    CurveState state = binned_state(size);
-    if (state.histogram.defined()) {
-      auto* const counts = state.histogram.mutable_data_ptr<std::int64_t>();
-      for_each_place(scores, labels, size,
-                     [=](std::int64_t place) { ++counts[place]; });
-    } else {
-      const at::Tensor places = state.places.tensor();
-      auto* next = places.mutable_data_ptr<std::int32_t>();
-      const auto* const begin = next;
-      for_each_place(scores, labels, size, [&](std::int64_t place) {
-        *next++ = static_cast<std::int32_t>(place);
-      });
-      state.places = Rows(places.narrow(0, 0, next - begin));
-    }
-    return state;
+    const std::int64_t curves = shape_.curves;
+    return count_rows(size / curves, [&](std::int64_t begin, std::int64_t end,
+                                         const Lookup& lookup, auto& sink) {
+      fill(scores, labels, begin * curves, end * curves, lookup, sink);
+    });
   }
   CurveState state;
   at::Tensor codes(at::detail::empty_cpu(target.sizes(), at::kByte));

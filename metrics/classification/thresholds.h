@@ -53,6 +53,10 @@ class ThresholdGrid {
   /// 0 means exact curves, which need no buckets.
   std::int64_t size() const { return size_; }
   double threshold(std::int64_t i) const { return edges_[i]; }
+  /// Ascending; then infinity.
+  const double* edges() const { return edges_.data(); }
+  /// Whether thresholds are i / (size() - 1).
+  bool uniform() const { return uniform_; }
 
   /// REQUIRES: score is not NaN; it is in [0, 1] or on either side of it.
   std::int64_t bucket(double score) const {

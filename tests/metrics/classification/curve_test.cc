@@ -1,5 +1,6 @@
 #include "tally/metrics/classification/curve.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -9,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -191,6 +193,94 @@ TEST(CurveTest, SmallBatchesDoNotMakeLargeHistograms) {
   EXPECT_TRUE(same_bits(loaded.compute(), whole.compute()));
   batches.merge_state(other);
   EXPECT_TRUE(same_bits(batches.compute(), whole.compute()));
+}
+
+// A large batch, on several threads, counts what small ones do.
+template <class M>
+void expect_large_as_small(const typename M::Options& given,
+                           const at::Tensor& preds, const at::Tensor& target,
+                           const MetricOptions& metric = {}) {
+  constexpr std::int64_t kSmall = 1500;
+  const std::int64_t rows = preds.size(0);
+  M small(given, metric);
+  for (std::int64_t i = 0; i < rows; i += kSmall) {
+    const std::int64_t count = std::min(kSmall, rows - i);
+    small.update(preds.narrow(0, i, count), target.narrow(0, i, count));
+  }
+  for (const int threads : {1, 3}) {
+    at::set_num_threads(threads);
+    M large(given, metric);
+    large.update(preds, target);
+    for (const char* field : {"histogram", "preds", "target"}) {
+      const at::Tensor expected = small.state()[field];
+      ASSERT_EQ(large.state()[field].defined(), expected.defined());
+      if (expected.defined()) {
+        EXPECT_TRUE(same_bits(large.state()[field], expected)) << field;
+      }
+    }
+    EXPECT_TRUE(same_bits(large.compute(), small.compute()));
+  }
+  at::set_num_threads(1);
+}
+
+TEST(CurveTest, LargeBatchesCountAsSmallOnes) {
+  constexpr std::int64_t kRows = 160'000;
+  const at::Tensor scores = at::rand({kRows});
+  const at::Tensor target = at::randint(0, 2, {kRows}, at::kLong);
+  std::vector<double> edges;
+  for (int i = 0; i < 60; ++i) edges.push_back(i * i / 3600.0);
+  for (const Thresholds& thresholds :
+       {Thresholds(), Thresholds(20), Thresholds(edges)}) {
+    const auto given = BinaryAUROCOptions().thresholds(thresholds);
+    for (const at::Tensor& preds : {scores, scores.to(at::kDouble)}) {
+      expect_large_as_small<BinaryAUROC>(given, preds, target);
+      expect_large_as_small<BinaryAUROC>(
+          BinaryAUROCOptions(given).input(ScoreKind::kLogits),
+          preds.logit().mul_(3), target);
+    }
+    at::Tensor holes = scores.clone();
+    holes.narrow(0, kRows / 2, 9).fill_(kNaN);
+    expect_large_as_small<BinaryAUROC>(
+        BinaryAUROCOptions(given).ignore_index(1), holes, target.to(at::kByte),
+        with(NanPolicy::kIgnore));
+    expect_large_as_small<MultilabelAUROC>(
+        labels(7).thresholds(thresholds).ignore_index(-1),
+        at::rand({kRows / 7, 7}),
+        at::randint(-1, 2, {kRows / 7, 7}, at::kLong));
+    for (const ScoreKind input :
+         {ScoreKind::kProbabilities, ScoreKind::kLogits}) {
+      expect_large_as_small<MulticlassAUROC>(
+          MulticlassAUROCOptions(11)
+              .thresholds(thresholds)
+              .input(input)
+              .ignore_index(3),
+          at::rand({kRows / 11, 11}),
+          at::randint(0, 11, {kRows / 11}, at::kLong));
+    }
+  }
+}
+
+TEST(CurveTest, LargeBatchesAreRefusedForTheirFirstPosition) {
+  constexpr std::int64_t kRows = 200'000;
+  const at::Tensor preds = at::rand({kRows});
+  const at::Tensor target = at::randint(0, 2, {kRows}, at::kLong);
+  const at::Tensor bad_target = target.clone();
+  const at::Tensor bad_preds = preds.clone();
+  for (const std::int64_t place : {70'001, 130'001, 190'001}) {
+    bad_target.select(0, place).fill_(place);
+    bad_preds.select(0, place).fill_(1.5);
+  }
+  at::set_num_threads(3);
+  for (const auto& given : {labels(1), labels(1).thresholds(10)}) {
+    EXPECT_THAT(refusal<c10::IndexError>(given, preds.unsqueeze(1),
+                                         bad_target.unsqueeze(1)),
+                HasSubstr("got 70001 at position 70001"));
+  }
+  EXPECT_THAT(
+      refusal<c10::ValueError>(labels(1).thresholds(10), bad_preds.unsqueeze(1),
+                               target.unsqueeze(1)),
+      HasSubstr("1.5 at position 70001"));
+  at::set_num_threads(1);
 }
 
 TEST(CurveTest, PlacesOutsideOfTheHistogramAreRefused) {

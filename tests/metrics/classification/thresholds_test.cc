@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
+
+#include "tally/metrics/classification/bin_kernels.h"
 
 namespace tally {
 namespace {
@@ -110,6 +113,129 @@ TEST(ThresholdGridTest, CountsThresholdsThatAreReachedToTheLastBit) {
       ASSERT_EQ(listed_buckets.select(0, i).item<std::int64_t>(), expected);
     }
   }
+}
+
+// Floats at and beside edges, and others.
+std::vector<float> floats_near(const std::vector<double>& edges) {
+  std::vector<float> scores = {0.0f, -0.0f, 1.0f, 1e-45f,
+                               std::nextafter(1.0f, 0.0f)};
+  for (const double edge : edges) {
+    const auto near = static_cast<float>(edge);
+    scores.push_back(near);
+    scores.push_back(std::min(std::nextafter(near, 2.0f), 1.0f));
+    if (near > 0) scores.push_back(std::nextafter(near, 0.0f));
+  }
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  for (int i = 0; i < 200; ++i) scores.push_back(uniform(random));
+  return scores;
+}
+
+using Places = std::vector<std::uint32_t>;
+
+// What the kernels should find where every third code is 1.
+Places places_of(const std::vector<double>& edges,
+                 const std::vector<float>& scores, std::int64_t columns,
+                 std::vector<std::uint8_t>& codes) {
+  Places places;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    codes.push_back(i % 3 == 0);
+    places.push_back(static_cast<std::uint32_t>(
+        std::upper_bound(edges.begin(), edges.end(), double{scores[i]}) -
+        edges.begin() + codes.back() * columns));
+  }
+  return places;
+}
+
+TEST(BinKernelsTest, UniformPlacesAreExact) {
+  for (const std::int64_t count :
+       {2, 3, 5, 7, 10, 50, 101, 200, 997, 1 << 14, 100'003}) {
+    const internal::ThresholdGrid grid{Thresholds(count)};
+    const std::vector<double> edges(grid.edges(), grid.edges() + count);
+    const std::vector<float> scores = floats_near(edges);
+    const auto size = static_cast<std::int64_t>(scores.size());
+    std::vector<std::uint8_t> codes;
+    const Places expected = places_of(edges, scores, count + 2, codes);
+    Places places(size);
+    EXPECT_TRUE(internal::uniform_places(scores.data(), codes.data(), size,
+                                         static_cast<double>(count - 1),
+                                         count + 2, places.data()));
+    EXPECT_EQ(places, expected) << count;
+  }
+}
+
+TEST(BinKernelsTest, ListedPlacesAreExact) {
+  std::vector<std::vector<double>> lists = {{0.5}, {0.0}, {1.0}, {0.0, 1.0}};
+  std::vector<double> squares, clustered, thirds;
+  for (int i = 0; i < 200; ++i) squares.push_back(i * i / 40000.0);
+  for (int i = 40; i > 0; --i) clustered.push_back(std::pow(0.7, i));
+  // As many within one cell as a search of all is for.
+  for (int i = 0; i < 300; ++i) clustered.push_back(0.9 + i * 1e-7);
+  for (int i = 0; i < 3000; ++i) thirds.push_back(i / 3000.0 + 1e-17);
+  lists.insert(lists.end(), {squares, clustered, thirds});
+  for (const std::vector<double>& edges : lists) {
+    const std::vector<float> scores = floats_near(edges);
+    const auto size = static_cast<std::int64_t>(scores.size());
+    const auto count = static_cast<std::int64_t>(edges.size());
+    std::vector<std::uint8_t> codes;
+    const Places expected = places_of(edges, scores, count + 2, codes);
+    const internal::EdgeTable table(edges.data(), count);
+    Places places(size);
+    EXPECT_TRUE(internal::listed_places(scores.data(), codes.data(), size,
+                                        table, count + 2, places.data()));
+    EXPECT_EQ(places, expected) << count;
+    for (std::int64_t i = 0; i < size; ++i) {
+      EXPECT_EQ(table.bucket(scores[i]) + codes[i] * (count + 2), expected[i]);
+    }
+  }
+}
+
+TEST(BinKernelsTest, OtherScoresHaveNoPlace) {
+  const internal::ThresholdGrid grid{Thresholds(5)};
+  const internal::EdgeTable table(grid.edges(), 5);
+  const float tiny = std::numeric_limits<float>::denorm_min();
+  for (const float odd :
+       {-tiny, std::nextafter(1.0f, 2.0f), static_cast<float>(kNaN), 1e30f}) {
+    for (const std::int64_t place : {0, 20, 40}) {
+      std::vector<float> scores(41, 0.5f);
+      scores[place] = odd;
+      Places places(41);
+      EXPECT_FALSE(internal::uniform_places(scores.data(), nullptr, 41, 4, 7,
+                                            places.data()));
+      EXPECT_FALSE(internal::listed_places(scores.data(), nullptr, 41, table, 7,
+                                           places.data()));
+    }
+  }
+}
+
+TEST(BinKernelsTest, SigmoidsAndSoftmaxes) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  std::vector<double> logits = {0, -0.0, kInf, -kInf, 800, -800, 1e-300, 40};
+  for (int i = 0; i < 20; ++i) logits.push_back(i - 10.3);
+  const auto size = static_cast<std::int64_t>(logits.size());
+  std::vector<double> values(size);
+  internal::sigmoids(logits.data(), size, values.data());
+  for (std::int64_t i = 0; i < size; ++i) {
+    EXPECT_NEAR(values[i], 1 / (1 + std::exp(-logits[i])),
+                1e-300 + 1e-15 * values[i])
+        << logits[i];
+  }
+  EXPECT_EQ(values[0], 0.5);
+  const std::vector<float> row = {1, -2, 3.5, 1, -1e30, 0.5, 1, 3.5, -90, 2};
+  double sum = 0;
+  for (const double x : row) sum += std::exp(x - 3.5);
+  internal::softmax(row.data(), 10, values.data());
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    EXPECT_NEAR(values[c], std::exp(row[c] - 3.5) / sum, 1e-15) << c;
+  }
+  for (const double odd : {kNaN, kInf}) {
+    logits[3] = odd;
+    internal::softmax(logits.data(), 5, values.data());
+    for (int c = 0; c < 5; ++c) EXPECT_TRUE(std::isnan(values[c]));
+  }
+  logits[9] = kNaN;
+  internal::sigmoids(logits.data(), size, values.data());
+  EXPECT_TRUE(std::isnan(values[9]));
 }
 
 TEST(ThresholdGridTest, NoThresholdsMeanNoBuckets) {

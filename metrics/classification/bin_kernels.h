@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+/// The inner loops of curves at given thresholds, in the widest vectors that
+/// the machine has. A place is a score's bucket (see ThresholdGrid) and
+/// `columns` more for a code of 1; there may be no codes.
+namespace tally::internal {
+
+/// A list of thresholds, so that the bucket of a probability is found by a look
+/// into a table and a few steps.
+class EdgeTable {
+ public:
+  /// With more steps than these a search among all thresholds is faster.
+  static constexpr std::int64_t kFewSteps = 4;
+
+  /// `edges` ascend within [0, 1].
+  EdgeTable(const double* edges, std::int64_t count);
+
+  /// REQUIRES: score is in [0, 1].
+  std::int64_t bucket(double score) const {
+    const auto cell = static_cast<std::int64_t>(score * scale_);
+    return std::upper_bound(edges_.begin() + cells_[cell],
+                            edges_.begin() + cells_[cell + 1], score) -
+           edges_.begin();
+  }
+  const float* float_edges() const { return float_edges_.data(); }
+  const std::uint32_t* cells() const { return cells_.data(); }
+  float scale() const { return static_cast<float>(scale_); }
+  /// The most thresholds within a cell.
+  std::int64_t steps() const { return steps_; }
+  /// The largest power of 2 that is not more than their number.
+  std::int32_t halves() const { return halves_; }
+
+ private:
+  void fill_cells(std::int64_t count, std::int64_t cells);
+
+  std::vector<double> edges_;
+  // The least floats that are not below the edges, so that they compare with
+  // floats as the edges do; then infinity, 2 * halves() in all.
+  std::vector<float> float_edges_;
+  // For each part of [0, 1] how many edges are not above its lower end.
+  std::vector<std::uint32_t> cells_;
+  double scale_ = 0;
+  std::int64_t steps_ = 0;
+  std::int32_t halves_ = 1;
+};
+
+/// With thresholds i / scale. REQUIRES: scale < 2^29. False, and the places
+/// mean nothing, if a score is not in [0, 1].
+bool uniform_places(const float* scores, const std::uint8_t* codes,
+                    std::int64_t size, double scale, std::int64_t columns,
+                    std::uint32_t* places);
+bool listed_places(const float* scores, const std::uint8_t* codes,
+                   std::int64_t size, const EdgeTable& table,
+                   std::int64_t columns, std::uint32_t* places);
+
+/// 1 / (1 + exp(-logit)).
+void sigmoids(const float* logits, std::int64_t size, double* probabilities);
+void sigmoids(const double* logits, std::int64_t size, double* probabilities);
+/// Of one row; NaN without a finite largest logit.
+void softmax(const float* logits, std::int64_t classes, double* probabilities);
+void softmax(const double* logits, std::int64_t classes, double* probabilities);
+
+}  // namespace tally::internal

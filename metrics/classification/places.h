@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+/// Where LabelCurve and ClassCurve put what they find: both take
+///     sink.add(places, count, first_curve);  // one of each curve in turn
+///     sink.add_one(curve, place);
+///     sink.make_positive(curve, place);      // of the row added last
+/// with places as in bin_kernels.h.
+namespace tally::internal {
+
+class HistogramSink {
+ public:
+  /// The histogram is [curves, 2, columns]. With `spread`, and one curve, the
+  /// same is counted in several tables, so that one addition need not wait for
+  /// the one before; they are added by flush().
+  HistogramSink(std::int64_t* histogram, std::int64_t curves,
+                std::int64_t columns, bool spread)
+      : histogram_(histogram),
+        stride_(2 * columns),
+        end_(curves * stride_),
+        columns_(columns),
+        spread_(spread && curves == 1 ? 3 * stride_ : 0) {}
+
+  void add(const std::uint32_t* places, std::int64_t count,
+           std::int64_t first_curve) {
+    if (!spread_.empty()) return add_spread(places, count);
+    std::int64_t offset = first_curve * stride_;
+    for (std::int64_t i = 0; i < count; ++i) {
+      ++histogram_[offset + places[i]];
+      offset += stride_;
+      if (offset == end_) offset = 0;
+    }
+  }
+  void add_one(std::int64_t curve, std::int64_t place) {
+    ++histogram_[curve * stride_ + place];
+  }
+  void make_positive(std::int64_t curve, std::int64_t place) {
+    --histogram_[curve * stride_ + place];
+    ++histogram_[curve * stride_ + place + columns_];
+  }
+  void flush() {
+    for (std::size_t i = 0; i < spread_.size(); ++i) {
+      histogram_[i % stride_] += spread_[i];
+      spread_[i] = 0;
+    }
+  }
+
+ private:
+  void add_spread(const std::uint32_t* places, std::int64_t count) {
+    std::int64_t* const tables[] = {histogram_, spread_.data(),
+                                    spread_.data() + stride_,
+                                    spread_.data() + 2 * stride_};
+    std::int64_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+      ++tables[0][places[i]];
+      ++tables[1][places[i + 1]];
+      ++tables[2][places[i + 2]];
+      ++tables[3][places[i + 3]];
+    }
+    for (; i < count; ++i) ++histogram_[places[i]];
+  }
+
+  std::int64_t* histogram_;
+  std::int64_t stride_;
+  std::int64_t end_;
+  std::int64_t columns_;
+  std::vector<std::int64_t> spread_;
+};
+
+/// Writes them down in their order (see CurveState::places).
+class PlaceSink {
+ public:
+  PlaceSink(std::int32_t* next, std::int64_t curves, std::int64_t columns)
+      : next_(next), curves_(curves), columns_(columns) {}
+
+  void add(const std::uint32_t* places, std::int64_t count,
+           std::int64_t first_curve) {
+    std::int64_t curve = first_curve;
+    for (std::int64_t i = 0; i < count; ++i) {
+      add_one(curve, places[i]);
+      if (++curve == curves_) curve = 0;
+    }
+  }
+  void add_one(std::int64_t curve, std::int64_t place) {
+    *next_++ = static_cast<std::int32_t>(2 * curve * columns_ + place);
+  }
+  void make_positive(std::int64_t curve, std::int64_t) {
+    next_[curve - curves_] += static_cast<std::int32_t>(columns_);
+  }
+  std::int32_t* end() const { return next_; }
+
+ private:
+  std::int32_t* next_;
+  std::int64_t curves_;
+  std::int64_t columns_;
+};
+
+}  // namespace tally::internal
