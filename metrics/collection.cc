@@ -1,7 +1,9 @@
 #include "tally/metrics/collection.h"
 
 #include <algorithm>
+#include <map>
 #include <ostream>
+#include <string_view>
 
 #include "tally/metrics/checkpoint.h"
 #include "tally/metrics/sync_options.h"
@@ -26,14 +28,21 @@ MetricCollection::MetricCollection(MetricOptions options)
 
 MetricCollection& MetricCollection::prefix(std::string prefix) {
   prefix_ = std::move(prefix);
-  accumulation_.invalidate_value();
+  name_results();
   return *this;
 }
 
 MetricCollection& MetricCollection::postfix(std::string postfix) {
   postfix_ = std::move(postfix);
-  accumulation_.invalidate_value();
+  name_results();
   return *this;
+}
+
+void MetricCollection::name_results() {
+  for (Member& member : members_) {
+    member.result = prefix_ + member.name + postfix_;
+  }
+  accumulation_.invalidate_value();
 }
 
 void MetricCollection::check_addable(const std::string& name,
@@ -58,18 +67,41 @@ void MetricCollection::add(std::string name, std::unique_ptr<Metric> metric) {
   const Use use(accumulation_);
   TORCH_CHECK_VALUE(metric, "expected a metric as '", name, "', got null");
   check_addable(name, *metric);
-  auto& groups = accumulation_.groups();
-  const auto same = std::find_if(
-      groups.begin(), groups.end(),
-      [&](const auto& group) { return group.key == metric->state_key(); });
-  const auto index = static_cast<std::size_t>(same - groups.begin());
-  if (same == groups.end()) {
-    accumulation_.add_group(name, metric->state_key(), metric->make_state(),
-                            metric->metric_options().compute_on_cpu());
-  } else {
-    same->label += "+" + name;
+  std::string result = prefix_ + name + postfix_;
+  std::string source_key = metric->source_key();
+  members_.push_back({std::move(name), std::move(result), std::move(metric),
+                      std::move(source_key), 0, kNone});
+  regroup();
+}
+
+void MetricCollection::regroup() {
+  std::map<std::string_view, std::size_t> owners;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    owners.emplace(members_[i].metric->state_key(), i);
   }
-  members_.push_back({std::move(name), std::move(metric), index});
+  std::map<std::string_view, std::size_t> group_of, derived_of;
+  auto& groups = accumulation_.groups();
+  groups.clear();
+  observers_.clear();
+  for (Member& member : members_) {
+    const std::string& own_key = member.metric->state_key();
+    const bool derives = owners.count(member.source_key) != 0;
+    const std::string& key = derives ? member.source_key : own_key;
+    const auto [found, is_new] = group_of.emplace(key, groups.size());
+    member.group = found->second;
+    member.derived =
+        derives ? derived_of.emplace(own_key, derived_of.size()).first->second
+                : kNone;
+    if (is_new) {
+      observers_.push_back(owners.at(key));
+      const Metric& owner = *members_[observers_.back()].metric;
+      accumulation_.add_group(member.name, key, owner.make_state(),
+                              owner.metric_options().compute_on_cpu());
+    } else {
+      groups[member.group].label += "+" + member.name;
+    }
+  }
+  derived_count_ = derived_of.size();
   accumulation_.invalidate_value();
 }
 
@@ -96,18 +128,35 @@ void MetricCollection::add(const std::string& name, MetricCollection&& nested) {
   nested = MetricCollection();
 }
 
-const MetricCollection::Member& MetricCollection::first_of(
-    std::size_t group) const {
-  return *std::find_if(members_.begin(), members_.end(),
-                       [&](const Member& m) { return m.group == group; });
-}
+/// The states of members, each derived once.
+class MetricCollection::DerivedStates {
+ public:
+  explicit DerivedStates(std::size_t count) : states_(count) {}
+
+  /// `state` is that of the member's group.
+  AnyState& of(const Member& member, AnyState& state) {
+    return member.derived == kNone ? state : derived(member, state);
+  }
+  const AnyState& of(const Member& member, const AnyState& state) {
+    return member.derived == kNone ? state : derived(member, state);
+  }
+
+ private:
+  AnyState& derived(const Member& member, const AnyState& state) {
+    AnyState& own = states_[member.derived];
+    if (!own.defined()) own = member.metric->derive(state);
+    return own;
+  }
+
+  std::vector<AnyState> states_;
+};
 
 std::vector<AnyState> MetricCollection::observe(
     Inputs inputs, const BatchOrigin& origin) const {
   std::vector<AnyState> batch;
   batch.reserve(accumulation_.groups().size());
   for (std::size_t g = 0; g < accumulation_.groups().size(); ++g) {
-    const Member& member = first_of(g);
+    const Member& member = members_[observers_[g]];
     batch.push_back(member.metric->make_state());
     try {
       member.metric->observe_into(batch.back(), inputs, origin);
@@ -121,9 +170,23 @@ std::vector<AnyState> MetricCollection::observe(
 
 Results MetricCollection::evaluate(const std::vector<AnyState>& states) const {
   Results results;
+  results.reserve(members_.size());
+  DerivedStates derived(derived_count_);
   for (const Member& member : members_) {
-    member.metric->evaluate_into(states[member.group],
-                                 prefix_ + member.name + postfix_, results);
+    member.metric->evaluate_into(derived.of(member, states[member.group]),
+                                 member.result, results);
+  }
+  return results;
+}
+
+Results MetricCollection::compute_states(
+    c10::function_ref<AnyState&(std::size_t group)> state_of) const {
+  Results results;
+  results.reserve(members_.size());
+  DerivedStates derived(derived_count_);
+  for (const Member& member : members_) {
+    member.metric->compute_into(derived.of(member, state_of(member.group)),
+                                member.result, results);
   }
   return results;
 }
@@ -146,16 +209,7 @@ Results MetricCollection::forward_inputs(Inputs inputs) {
 Results MetricCollection::compute() {
   const Use use(accumulation_);
   return accumulation_.compute(
-      value_,
-      [&](const auto& state_of) {
-        Results results;
-        for (const Member& member : members_) {
-          member.metric->compute_into(state_of(member.group),
-                                      prefix_ + member.name + postfix_,
-                                      results);
-        }
-        return results;
-      },
+      value_, [&](const auto& state_of) { return compute_states(state_of); },
       [](Results&) {});
 }
 
@@ -261,7 +315,8 @@ std::unique_ptr<Metric> MetricCollection::extract(
     if (member.name != name) continue;
     const auto& group = accumulation_.groups()[member.group];
     auto metric = member.metric->clone();
-    metric->accumulation_.group().local = group.local;
+    metric->accumulation_.group().local =
+        DerivedStates(derived_count_).of(member, group.local);
     metric->accumulation_.group().update_count = group.update_count;
     return metric;
   }

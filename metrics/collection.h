@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/util/FunctionRef.h>
+
 #include <iosfwd>
 #include <memory>
 #include <string>
@@ -17,9 +19,11 @@ namespace tally {
 ///
 /// Metrics whose state is the same by construction (Metric::state_key: the same
 /// code with the same options that matter to it) share one state, which is
-/// updated once. All states are synced at once: one collective for the usual
-/// collection, two for a large one. Results are named after the metrics, in
-/// the order in which those were added.
+/// updated once; a metric whose state follows from another's (accuracy's from
+/// the confusion matrix's: Metric::source_key) has none of its own. All states
+/// are synced at once: one collective for the usual collection, two for a large
+/// one. Results are named after the metrics, in the order in which those were
+/// added.
 ///
 /// Whatever throws leaves every member as it was: all of them observe a batch,
 /// all is checked, then all is merged. Collective calls and thread-safety are
@@ -122,21 +126,32 @@ class MetricCollection {
   std::string repr() const;
 
  private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   struct Member {
     std::string name;
+    std::string result;  // its name in results
     std::unique_ptr<Metric> metric;
+    std::string source_key;
     std::size_t group;
+    std::size_t derived;  // which of the states derived from those of groups
   };
+  class DerivedStates;
 
   std::vector<AnyState> observe(Inputs inputs, const BatchOrigin& origin) const;
   Results evaluate(const std::vector<AnyState>& states) const;
+  // Metric::compute_into of each member.
+  Results compute_states(
+      c10::function_ref<AnyState&(std::size_t group)> state_of) const;
   void check_addable(const std::string& name, const Metric& metric) const;
-  const Member& first_of(std::size_t group) const;
+  void regroup();
+  void name_results();
 
   friend class MetricTracker;
   friend class MultitaskWrapper;
   internal::Accumulation accumulation_;
   std::vector<Member> members_;
+  std::vector<std::size_t> observers_;  // by group, a member whose state it is
+  std::size_t derived_count_ = 0;
   std::string prefix_;
   std::string postfix_;
   Results value_;

@@ -66,6 +66,10 @@ Results Metric::forward_inputs(Inputs inputs) {
       });
 }
 
+AnyState Metric::derive(const AnyState&) const {
+  TORCH_CHECK(false, name(), ": expected a metric with a source_key()");
+}
+
 void Metric::merge_state(const Metric& other) {
   TORCH_CHECK_VALUE(&other != this, name(),
                     ": merge_state expected another metric, got itself");

@@ -203,6 +203,9 @@ class Metric {
   virtual std::optional<bool> higher_is_better() const = 0;
   /// Metrics with equal keys accumulate the same state from the same inputs.
   const std::string& state_key() const { return accumulation_.group().key; }
+  /// The key of a state from which derive() makes this metric's, so that who
+  /// accumulates that one need not accumulate this one; empty if there is none.
+  virtual std::string source_key() const { return {}; }
   const MetricOptions& metric_options() const {
     return accumulation_.options();
   }
@@ -211,10 +214,13 @@ class Metric {
   /// Throws c10::Error otherwise.
   virtual void set_metric_options(MetricOptions options) = 0;
 
-  // The two pure functions that everything above is made of.
+  // The pure functions that everything above is made of.
 
   /// The identity: the state of no data.
   AnyState make_state() const { return accumulation_.group().identity; }
+  /// This metric's state of the data that `source` is the state of.
+  /// REQUIRES: the state of a metric whose state_key() is source_key().
+  virtual AnyState derive(const AnyState& source) const;
   /// The state of one batch, into a fresh state. With a graph where inputs
   /// have one and gradients are enabled.
   virtual void observe_into(AnyState& fresh, Inputs inputs,

@@ -165,6 +165,24 @@ class MetricOf : public Metric {
   std::optional<bool> higher_is_better() const override {
     return Derived::kHigherIsBetter;
   }
+  std::string source_key() const override {
+    if constexpr (internal::HasSource<Accumulator>::value) {
+      if (const auto options = Accumulator::source_options(options_)) {
+        return internal::state_key_of<typename Accumulator::Source>(
+            *options, metric_options());
+      }
+    }
+    return {};
+  }
+  AnyState derive(const AnyState& source) const override {
+    if constexpr (internal::HasSource<Accumulator>::value) {
+      using Source = typename Accumulator::Source;
+      return AnyState::of(
+          accumulator_.derive(source.get<typename Source::State>()));
+    } else {
+      return Metric::derive(source);
+    }
+  }
   void set_metric_options(MetricOptions options) override {
     const internal::Accumulation::Use use(accumulation_);
     Accumulator accumulator =
@@ -232,11 +250,15 @@ class MetricOf : public Metric {
 
   static void add_result(Result result, const std::string& name,
                          Results& results) {
-    ResultParts parts;
-    result_parts(result, parts);
-    for (const auto& [part, value] : parts) {
-      const char* dot = name.empty() || part.empty() ? "" : ".";
-      results.add(name + dot + part, *value);
+    if constexpr (std::is_same_v<Result, at::Tensor>) {
+      results.add(name, std::move(result));
+    } else {
+      ResultParts parts;
+      result_parts(result, parts);
+      for (const auto& [part, value] : parts) {
+        const char* dot = name.empty() || part.empty() ? "" : ".";
+        results.add(name + dot + part, *value);
+      }
     }
   }
 

@@ -58,6 +58,18 @@ struct HasIdentity<
     std::void_t<decltype(std::declval<const Accumulator&>().identity())>>
     : std::true_type {};
 
+// An accumulator whose state another one's holds as well has
+//     using Source = ...;  // the other accumulator
+//     // Its options, if it is so with these.
+//     static std::optional<...> source_options(const Options&);
+//     State derive(const Source::State&) const;
+// The Source has no Source of its own.
+template <class Accumulator, class = void>
+struct HasSource : std::false_type {};
+template <class Accumulator>
+struct HasSource<Accumulator, std::void_t<typename Accumulator::Source>>
+    : std::true_type {};
+
 template <class Options, class = void>
 struct HasValidate : std::false_type {};
 template <class Options>

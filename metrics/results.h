@@ -37,6 +37,8 @@ class Results {
 
   /// Throws c10::ValueError if the name is there already.
   void add(std::string name, at::Tensor value);
+  /// Makes room for so many.
+  void reserve(std::size_t count) { values_.reserve(count); }
   /// Throws c10::IndexError, listing the names there are.
   const at::Tensor& at(const std::string& name) const;
   const at::Tensor& operator[](const std::string& name) const {

@@ -1,11 +1,12 @@
 #include "tally/metrics/classification/class_counts.h"
 
-#include <ATen/EmptyTensor.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal {
 namespace {
@@ -31,7 +32,7 @@ void check_global(const char* metric, MultidimAverage multidim_average) {
 }
 
 at::Tensor fresh_counts(at::IntArrayRef sizes) {
-  at::Tensor counts(at::detail::empty_cpu(sizes, at::kLong));
+  at::Tensor counts = fresh_tensor(sizes, at::kLong);
   std::fill_n(counts.mutable_data_ptr<std::int64_t>(), counts.numel(), 0);
   return counts;
 }
@@ -146,7 +147,7 @@ at::Tensor CountRows::values(
   c10::SmallVector<std::int64_t, 4> all;
   if (samplewise_) all.push_back(rows_);
   for (const std::int64_t size : sizes) all.push_back(size);
-  at::Tensor result(at::detail::empty_cpu(all, at::kDouble));
+  at::Tensor result = fresh_tensor(all, at::kDouble);
   auto* out = result.mutable_data_ptr<double>();
   std::int64_t step = 1;
   for (const std::int64_t size : sizes) step *= size;
@@ -195,7 +196,7 @@ at::Tensor CountRows::mean_over_rows(ClassValue value) const {
     sum += own;
     ++count;
   }
-  at::Tensor result(at::detail::empty_cpu({}, at::kDouble));
+  at::Tensor result = fresh_tensor({}, at::kDouble);
   *result.mutable_data_ptr<double>() =
       has_nan || count == 0 ? kNaN : sum / count;
   return device_.is_cpu() ? result : result.to(device_);

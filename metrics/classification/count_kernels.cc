@@ -22,6 +22,8 @@ namespace tally::internal::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+constexpr std::int64_t kNan = -1;
+
 // The first place of `value`, which is there.
 template <class T>
 std::int64_t first_equal(const T* scores, std::int64_t classes, T value) {
@@ -53,9 +55,22 @@ std::int64_t count_above(const T* scores, std::int64_t classes, T value) {
 }
 
 template <class T>
+std::int64_t target_or_best(const T* scores, std::int64_t best,
+                            std::int64_t target, std::int64_t classes,
+                            std::int64_t top_k) {
+  if (top_k == 1 || best == target || target < 0 || target >= classes) {
+    return best;
+  }
+  std::int64_t above = count_above(scores, classes, scores[target]);
+  for (std::int64_t i = 0; i < target && above < top_k; ++i) {
+    above += scores[i] == scores[target];
+  }
+  return above < top_k ? target : best;
+}
+
+template <class T>
 std::int64_t predict_row(const T* scores, std::int64_t target,
-                         std::int64_t classes, std::int64_t top_k,
-                         std::int64_t nan_class) {
+                         std::int64_t classes, std::int64_t top_k) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   T largest = scores[0];
@@ -89,25 +104,40 @@ std::int64_t predict_row(const T* scores, std::int64_t target,
       largest = scores[c] > largest ? scores[c] : largest;
     }
   }
-  if (nan) return nan_class;
-  const std::int64_t best = first_equal(scores, classes, largest);
-  if (top_k == 1 || best == target || target < 0 || target >= classes) {
-    return best;
-  }
-  std::int64_t above = count_above(scores, classes, scores[target]);
-  for (std::int64_t i = 0; i < target && above < top_k; ++i) {
-    above += scores[i] == scores[target];
-  }
-  return above < top_k ? target : best;
+  if (nan) return kNan;
+  return target_or_best(scores, first_equal(scores, classes, largest), target,
+                        classes, top_k);
 }
 
 template <class T>
 void predict_some(const T* scores, const std::int64_t* targets,
                   std::int64_t rows, std::int64_t classes, std::int64_t top_k,
                   std::int64_t* predicted) {
-  for (std::int64_t i = 0; i < rows; ++i) {
-    predicted[i] = predict_row(scores + i * classes, targets[i], classes, top_k,
-                               /*nan_class=*/std::int64_t{-1});
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t size = rows * classes;
+  std::int64_t i = 0;
+  if (classes <= lanes) {
+    // A row is a part of one vector.
+    const auto own = hn::FirstN(d, static_cast<std::size_t>(classes));
+    const auto least = hn::Set(d, -std::numeric_limits<T>::infinity());
+    for (; i * classes + lanes <= size; ++i) {
+      const T* const row = scores + i * classes;
+      const auto score = hn::IfThenElse(own, hn::LoadU(d, row), least);
+      const auto largest = hn::MaxOfLanes(d, score);
+      const std::int64_t best =
+          hn::AllFalse(d, hn::IsNaN(score))
+              ? hn::FindFirstTrue(d, hn::Eq(score, largest))
+              : kNan;
+      predicted[i] =
+          top_k == 1 || best == kNan
+              ? best
+              : target_or_best(row, best, targets[i], classes, top_k);
+    }
+  }
+  for (; i < rows; ++i) {
+    predicted[i] =
+        predict_row(scores + i * classes, targets[i], classes, top_k);
   }
 }
 

@@ -7,7 +7,7 @@
 namespace tally::internal {
 
 /// The least number of classes for which predict_rows is worth its call.
-constexpr std::int64_t kLeastVectorClasses = 16;
+constexpr std::int64_t kLeastVectorClasses = 4;
 
 /// The class of the largest score of each row [classes], the first of equal
 /// ones, or the target if that is among the top_k; kNanClass for a row with a

@@ -23,6 +23,19 @@ Sum distance_of(ClassDistance kind, std::int64_t predicted,
   }
 }
 
+// Counts a pair of classes, `count` times.
+template <class Sum>
+void add_pair(std::int64_t target, std::int64_t predicted, Sum count,
+              std::int64_t classes, ClassDistance distance, Sum* row) {
+  if (predicted == target) row[target] += count;
+  row[classes + predicted] += count;
+  row[2 * classes + target] += count;
+  if (distance != ClassDistance::kNone) {
+    row[3 * classes + 1] +=
+        count * distance_of<Sum>(distance, predicted, target);
+  }
+}
+
 template <class Sum, class Weight>
 void count_into(const MulticlassBatch& batch, std::int64_t step,
                 ClassDistance distance, const Weight& weight_at, Sum* data) {
@@ -36,14 +49,23 @@ void count_into(const MulticlassBatch& batch, std::int64_t step,
       ++row[3 * classes];
       return;
     }
-    if (predicted == target) row[target] += weight;
-    row[classes + predicted] += weight;
-    row[2 * classes + target] += weight;
-    if (distance != ClassDistance::kNone) {
-      row[3 * classes + 1] +=
-          weight * distance_of<Sum>(distance, predicted, target);
-    }
+    add_pair(target, predicted, weight, classes, distance, row);
   });
+}
+
+template <class Sum>
+void add_matrix(const at::Tensor& matrix, std::int64_t classes,
+                ClassDistance distance, Sum* row) {
+  TORCH_CHECK_VALUE(matrix.numel() == classes * classes, "expected ",
+                    classes * classes, " counts in the state, got ",
+                    matrix.numel());
+  const at::Tensor in_order = matrix.cpu().contiguous();
+  const Sum* count = in_order.const_data_ptr<Sum>();
+  for (std::int64_t i = 0; i < classes; ++i) {
+    for (std::int64_t j = 0; j < classes; ++j, ++count) {
+      if (*count != 0) add_pair(i, j, *count, classes, distance, row);
+    }
+  }
 }
 
 }  // namespace
@@ -108,6 +130,43 @@ at::Tensor count_classes_by_tensors(const MulticlassBatch& batch,
 }
 
 }  // namespace internal
+
+MulticlassCounts::State MulticlassCounts::derive(
+    const MulticlassPairs::State& pairs) const {
+  const std::int64_t classes = rules_.num_classes;
+  const std::int64_t width = internal::CountRows::width(
+      internal::CountRows::Layout::kClasses, classes);
+  State state;
+  c10::Device device = c10::kCPU;
+  state.counts = internal::fresh_counts({width});
+  auto* const counts = state.counts.mutable_data_ptr<std::int64_t>();
+  counts[3 * classes] = static_cast<std::int64_t>(pairs.nans.value());
+  if (pairs.counts.defined()) {
+    device = pairs.counts.device();
+    internal::add_matrix(pairs.counts, classes, distance_, counts);
+  }
+  if (pairs.pairs.size() > 0) {
+    device = pairs.pairs.tensor().device();
+    const at::Tensor places = pairs.pairs.tensor().cpu();
+    internal::check_pairs(places, classes);
+    const auto* const place = places.const_data_ptr<std::int32_t>();
+    for (std::int64_t i = 0; i < places.numel(); ++i) {
+      internal::add_pair<std::int64_t>(place[i] / classes, place[i] % classes,
+                                       1, classes, distance_, counts);
+    }
+  }
+  if (pairs.sums.defined()) {
+    state.sums = at::zeros({width}, at::kDouble);
+    internal::add_matrix(pairs.sums, classes, distance_,
+                         state.sums.mutable_data_ptr<double>());
+    device = pairs.sums.device();
+  }
+  if (!device.is_cpu()) {
+    state.counts = state.counts.to(device);
+    if (state.sums.defined()) state.sums = state.sums.to(device);
+  }
+  return state;
+}
 
 MulticlassCounts::State MulticlassCounts::observe(
     const at::Tensor& preds, const at::Tensor& target,

@@ -8,6 +8,7 @@
 #include "tally/metrics/classification/average.h"
 #include "tally/metrics/classification/class_counts.h"
 #include "tally/metrics/classification/multiclass_inputs.h"
+#include "tally/metrics/classification/multiclass_pairs.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
 #include "tally/state/fields.h"
@@ -129,6 +130,21 @@ class MulticlassCounts {
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
+
+  /// A confusion matrix holds these counts, unless they are of each sample or
+  /// of the top k.
+  using Source = MulticlassPairs;
+  template <class AnyOptions>
+  static std::optional<PairsOptions> source_options(const AnyOptions& options) {
+    if (options.top_k() > 1 ||
+        options.multidim_average() != MultidimAverage::kGlobal ||
+        options.num_classes() > internal::kMostMatrixClasses) {
+      return std::nullopt;
+    }
+    return PairsOptions(options.num_classes())
+        .ignore_index(options.ignore_index());
+  }
+  State derive(const MulticlassPairs::State& pairs) const;
 
  private:
   internal::MulticlassRules rules_;

@@ -1,6 +1,5 @@
 #include "tally/metrics/classification/multiclass_pairs.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros.h>
@@ -9,12 +8,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "tally/state/fresh_tensor.h"
+
 namespace tally {
 namespace internal {
 namespace {
 
-// The most classes whose pairs have an index in int32.
-constexpr std::int64_t kMostClasses = 46340;
 // Up to this many entries a matrix for every batch costs next to nothing.
 constexpr std::int64_t kSmallMatrix = 1024;
 
@@ -41,9 +40,9 @@ std::int64_t for_each_pair(const MulticlassBatch& batch, const Count& count) {
 }  // namespace
 
 void check_matrix_classes(const char* metric, std::int64_t num_classes) {
-  TORCH_CHECK_VALUE(num_classes >= 2 && num_classes <= kMostClasses, metric,
-                    ": expected num_classes from 2 to ", kMostClasses, ", got ",
-                    num_classes);
+  TORCH_CHECK_VALUE(num_classes >= 2 && num_classes <= kMostMatrixClasses,
+                    metric, ": expected num_classes from 2 to ",
+                    kMostMatrixClasses, ", got ", num_classes);
 }
 
 MulticlassPairs::State pairs_of(const MulticlassBatch& batch) {
@@ -70,15 +69,13 @@ MulticlassPairs::State pairs_of(const MulticlassBatch& batch) {
     return state;
   }
   if (classes * classes <= std::max(kSmallMatrix, size)) {
-    state.counts =
-        at::Tensor(at::detail::empty_cpu({classes, classes}, at::kLong));
+    state.counts = fresh_counts({classes, classes});
     auto* const counts = state.counts.mutable_data_ptr<std::int64_t>();
-    std::fill_n(counts, classes * classes, 0);
     state.nans = Number(
         for_each_pair(batch, [=](std::int64_t pair) { ++counts[pair]; }));
     return state;
   }
-  at::Tensor pairs(at::detail::empty_cpu({size}, at::kInt));
+  at::Tensor pairs = fresh_tensor({size}, at::kInt);
   auto* next = pairs.mutable_data_ptr<std::int32_t>();
   const auto* const begin = next;
   state.nans = Number(for_each_pair(batch, [&](std::int64_t pair) {
@@ -113,14 +110,19 @@ MulticlassPairs::State pairs_by_tensors(const MulticlassBatch& batch) {
   return state;
 }
 
+void check_pairs(const at::Tensor& pairs, std::int64_t classes) {
+  const auto* const begin = pairs.const_data_ptr<std::int32_t>();
+  const bool fit = std::all_of(
+      begin, begin + pairs.numel(),
+      [=](std::int32_t pair) { return pair >= 0 && pair < classes * classes; });
+  TORCH_CHECK_VALUE(fit, "expected pairs of ", classes,
+                    " classes in the state, got others");
+}
+
 void add_pairs(const at::Tensor& counts, const at::Tensor& pairs) {
-  const std::int64_t size = counts.numel();
+  check_pairs(pairs, counts.size(0));
   const auto* const begin = pairs.const_data_ptr<std::int32_t>();
   const auto* const end = begin + pairs.numel();
-  const bool fit = std::all_of(
-      begin, end, [=](std::int32_t pair) { return pair >= 0 && pair < size; });
-  TORCH_CHECK_VALUE(fit, "expected pairs of classes of a ", counts.sizes(),
-                    " matrix in the state, got others");
   auto* const data = counts.mutable_data_ptr<std::int64_t>();
   for (const auto* pair = begin; pair != end; ++pair) ++data[*pair];
 }

@@ -15,6 +15,9 @@ namespace tally {
 
 namespace internal {
 
+/// The most classes whose pairs have an index in int32.
+constexpr std::int64_t kMostMatrixClasses = 46340;
+
 /// c10::ValueError unless there are as many classes as a matrix can have.
 void check_matrix_classes(const char* metric, std::int64_t num_classes);
 
@@ -43,6 +46,11 @@ struct MulticlassPairsOptions {
   void validate(const char* metric) const {
     internal::check_matrix_classes(metric, num_classes_);
   }
+};
+
+/// The options that shape the state alone.
+struct PairsOptions : MulticlassPairsOptions<PairsOptions> {
+  using MulticlassPairsOptions::MulticlassPairsOptions;
 };
 
 /// Counts every pair of target and predicted class. A batch that is small
@@ -87,6 +95,9 @@ namespace internal {
 MulticlassPairs::State pairs_of(const MulticlassBatch& batch);
 MulticlassPairs::State pairs_by_tensors(const MulticlassBatch& batch);
 void add_pairs(const at::Tensor& counts, const at::Tensor& pairs);
+/// c10::ValueError unless all are pairs of so many classes. REQUIRES: on the
+/// CPU.
+void check_pairs(const at::Tensor& pairs, std::int64_t classes);
 void add_pairs_by_tensors(const at::Tensor& counts, const at::Tensor& pairs);
 
 }  // namespace internal

@@ -199,9 +199,11 @@ void MultitaskWrapper::compute_into(AnyState& state, const std::string& name,
   std::size_t first = 0;
   auto& parts = state.get<StateParts>().parts();
   for (const Task& task : tasks_) {
-    for (const auto& member : task.metrics.members_) {
-      member.metric->compute_into(parts[first + member.group], member.name,
-                                  all);
+    for (auto& [result, value] :
+         task.metrics.compute_states([&](std::size_t group) -> AnyState& {
+           return parts[first + group];
+         })) {
+      all.add(result, value);
     }
     first += task.metrics.accumulation_.groups().size();
   }

@@ -31,8 +31,6 @@
 namespace tally {
 namespace {
 
-using internal::MulticlassBatch;
-using internal::MulticlassRules;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -51,24 +49,6 @@ std::string refusal(const Function& function) {
     return error.what_without_backtrace();
   }
   return "nothing";
-}
-
-// The counts of a batch by the plain loop, which those by tensor operations
-// must equal.
-at::Tensor counts_of(const MulticlassRules& rules, const at::Tensor& preds,
-                     const at::Tensor& target, bool samplewise = false,
-                     const at::Tensor& weight = {}) {
-  const MulticlassBatch batch(rules, preds, target, weight);
-  at::Tensor counts;
-  for (const auto distance :
-       {internal::ClassDistance::kLinear, internal::ClassDistance::kQuadratic,
-        internal::ClassDistance::kNone}) {
-    counts = internal::count_classes(batch, samplewise, distance);
-    EXPECT_TRUE(testing::same_bits(
-        internal::count_classes_by_tensors(batch, samplewise, distance),
-        counts));
-  }
-  return counts;
 }
 
 at::Tensor labels(at::IntArrayRef values) { return at::tensor(values); }
@@ -317,109 +297,6 @@ TEST(MulticlassCountsTest, ZeroDivisionIsTheValueOfUndefinedClasses) {
   EXPECT_DOUBLE_EQ(weighted(kNaN), 0.5);
 }
 
-TEST(MulticlassCountsTest, LowerClassWinsTies) {
-  const at::Tensor preds = at::tensor({1.0, 2.0, 2.0, 2.0}).reshape({1, 4});
-  for (const std::int64_t target : {1, 2, 3}) {
-    for (const std::int64_t k : {1, 2, 3}) {
-      const at::Tensor counts =
-          counts_of({4, k, std::nullopt, {}}, preds, labels({target}));
-      const bool hit = target <= k;
-      EXPECT_EQ(counts[target].item<std::int64_t>(), hit);
-      EXPECT_EQ(counts[4 + (hit ? target : 1)].item<std::int64_t>(), 1);
-    }
-  }
-}
-
-TEST(MulticlassCountsTest, LoopEqualsTensorOperations) {
-  for (const Sizes& shape : {Sizes({40}), Sizes({9, 130}), Sizes({3, 2, 5})}) {
-    Sizes with_classes = shape;
-    with_classes.insert(with_classes.begin() + 1, 5);
-    // Whole numbers, so that there are ties; now and then a NaN.
-    at::Tensor scores = at::randint(0, 6, with_classes).to(at::kFloat);
-    scores = scores.masked_fill(at::rand(with_classes).lt(0.02), kNaN);
-    const at::Tensor target = at::randint(-1, 5, shape, at::kLong);
-    const at::Tensor predicted = at::randint(0, 5, shape, at::kLong);
-    for (const bool samplewise : {false, true}) {
-      for (const auto policy : {NanPolicy::kPropagate, NanPolicy::kIgnore}) {
-        for (const std::int64_t k : {1, 2, 5}) {
-          const MulticlassRules rules{5, k, -1, policy};
-          const at::Tensor counts =
-              counts_of(rules, scores, target, samplewise);
-          for (const auto dtype : {at::kDouble, at::kHalf, at::kBFloat16}) {
-            EXPECT_TRUE(testing::same_bits(
-                counts_of(rules, scores.to(dtype), target, samplewise),
-                counts));
-          }
-        }
-      }
-      counts_of({5, 1, -1}, predicted, target, samplewise);
-      if (!samplewise) {
-        const at::Tensor weight =
-            at::randint(0, 8, shape)
-                .div(4)
-                .masked_fill(at::rand(shape).lt(0.05), kNaN);
-        for (const auto policy : {NanPolicy::kPropagate, NanPolicy::kIgnore}) {
-          counts_of({5, 2, -1, policy}, scores, target, false, weight);
-          counts_of({5, 1, -1, policy}, predicted, target, false, weight);
-        }
-      }
-      counts_of({5, 1, 3}, predicted, target.clamp_min(0), samplewise);
-      counts_of({5, 1, std::nullopt}, predicted, target.abs(), samplewise);
-    }
-  }
-}
-
-// As above, with enough classes for the loops over vectors, and enough rows for
-// several threads.
-TEST(MulticlassCountsTest, VectorsEqualTensorOperations) {
-  for (const Sizes& shape :
-       {Sizes({50, 16}), Sizes({300, 17}), Sizes({20, 33}), Sizes({9, 130}),
-        Sizes({9000, 40}), Sizes({1, 1000})}) {
-    const std::int64_t classes = shape[1];
-    at::Tensor scores = at::randint(0, 30, shape).to(at::kFloat).sub(7);
-    scores = scores.masked_fill(at::rand(shape).lt(0.2 / classes), kNaN);
-    const at::Tensor target = at::randint(-1, classes, {shape[0]}, at::kLong);
-    for (const std::int64_t k : {1, 2, 5}) {
-      for (const auto policy : {NanPolicy::kPropagate, NanPolicy::kIgnore}) {
-        counts_of({classes, k, -1, policy}, scores, target);
-        counts_of({classes, k, -1, policy}, scores.to(at::kDouble), target);
-      }
-    }
-    counts_of({classes, 3, -1}, at::zeros(shape), target);
-    counts_of({classes, 3, -1},
-              at::full(shape, -std::numeric_limits<double>::infinity()),
-              target);
-  }
-  EXPECT_THAT(refusal<c10::IndexError>([] {
-                counts_of({20, 5, std::nullopt}, at::rand({3, 20}),
-                          labels({0, 19, 20}));
-              }),
-              HasSubstr("expected target in [0, 20), got 20 at position 2"));
-}
-
-TEST(MulticlassCountsTest, LoopEqualsTensorOperationsOnNothing) {
-  for (const bool samplewise : {false, true}) {
-    for (const Sizes& shape : {Sizes({0}), Sizes({0, 3}), Sizes({3, 0})}) {
-      Sizes with_classes = shape;
-      with_classes.insert(with_classes.begin() + 1, 5);
-      const at::Tensor target = at::empty(shape, at::kLong);
-      counts_of({5, 2}, at::empty(with_classes), target, samplewise);
-      counts_of({5, 1}, target, target, samplewise);
-    }
-  }
-}
-
-TEST(MulticlassCountsTest, TakesEveryLabelType) {
-  const at::Tensor preds = at::randint(0, 2, {30}, at::kLong);
-  const at::Tensor target = at::randint(0, 2, {30}, at::kLong);
-  const at::Tensor counts = counts_of({2}, preds, target);
-  for (const auto dtype :
-       {at::kBool, at::kByte, at::kChar, at::kShort, at::kInt}) {
-    EXPECT_TRUE(testing::same_bits(
-        counts_of({2}, preds.to(dtype), target.to(dtype)), counts));
-  }
-}
-
 TEST(MulticlassCountsTest, RefusesLabelsThatAreNoClassesForEveryAverage) {
   for (const Average average : kAverages) {
     for (const bool validate : {true, false}) {
@@ -447,26 +324,6 @@ TEST(MulticlassCountsTest, RefusesLabelsThatAreNoClassesForEveryAverage) {
                   HasSubstr("expected preds in [0, 3), got -100"));
     }
   }
-}
-
-TEST(MulticlassCountsTest, TensorOperationsRefuseTheSame) {
-  const auto message = [](const MulticlassRules& rules, const at::Tensor& preds,
-                          const at::Tensor& target) {
-    const MulticlassBatch batch(rules, preds, target);
-    const auto text = refusal<c10::Error>(
-        [&] { internal::count_classes_by_tensors(batch, false); });
-    EXPECT_EQ(text, refusal<c10::Error>(
-                        [&] { internal::count_classes(batch, false); }));
-    return text;
-  };
-  EXPECT_THAT(message({3, 1, -1}, at::rand({3, 3}), labels({0, -1, 3})),
-              HasSubstr("got 3 at position 2"));
-  EXPECT_THAT(message({3}, labels({0, -5}), labels({0, 1})),
-              HasSubstr("got -5 at position 1"));
-  EXPECT_THAT(message({3, 1, {}, NanPolicy::kError}, at::full({2, 3}, kNaN),
-                      labels({0, 1})),
-              HasSubstr("expected preds without NaN, got NaN among the scores "
-                        "for target's position 0"));
 }
 
 TEST(MulticlassCountsTest, IgnoredPositionsMayHoldAnything) {

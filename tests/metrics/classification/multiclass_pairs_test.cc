@@ -218,7 +218,7 @@ TEST(MulticlassPairsTest, RefusesPairsOfOtherClasses) {
     EXPECT_THAT(refusal<c10::ValueError>([&] {
                   internal::add_pairs(counts, labels({0, pair}).to(at::kInt));
                 }),
-                HasSubstr("expected pairs of classes of a [3, 3] matrix"));
+                HasSubstr("expected pairs of 3 classes in the state"));
     EXPECT_EQ(counts.sum().item<std::int64_t>(), 0);
   }
 }
