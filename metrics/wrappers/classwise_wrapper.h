@@ -53,6 +53,10 @@ class ClasswiseWrapper final : public MetricWrapper {
   const Options& options() const { return options_; }
 
   std::string name() const override { return kName; }
+  std::string source_key() const override { return metric().source_key(); }
+  AnyState derive(const AnyState& source) const override {
+    return metric().derive(source);
+  }
   void observe_into(AnyState& fresh, Inputs inputs,
                     const BatchOrigin& origin) const override;
   void evaluate_into(const AnyState& state, const std::string& name,

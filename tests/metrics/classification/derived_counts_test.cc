@@ -21,6 +21,7 @@
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/stat_scores.h"
 #include "tally/metrics/collection.h"
+#include "tally/metrics/wrappers/classwise_wrapper.h"
 #include "tally/metrics/wrappers/metric_tracker.h"
 #include "tally/metrics/wrappers/multitask_wrapper.h"
 #include "tally/tests/testing/compare.h"
@@ -263,6 +264,16 @@ TEST(DerivedCountsTest, WorkInWrappersOfCollections) {
   tasks.update({{"a", preds}}, {{"a", target}});
   const Results of_task = tasks.compute();
   EXPECT_TRUE(same_bits(of_task["a.accuracy"], expected["accuracy"]));
+
+  MetricCollection classwise = collection({}, 1);
+  classwise.add(
+      "classes",
+      ClasswiseWrapper(MulticlassAccuracy(
+          MulticlassAccuracyOptions(kClasses).average(Average::kNone))));
+  EXPECT_EQ(classwise.groups().size(), 1u);
+  classwise.update(preds, target);
+  EXPECT_TRUE(same_bits(classwise.compute()["accuracy"], expected["accuracy"]));
+  EXPECT_EQ(classwise.compute().size(), 5 + kClasses);
 
   MetricTracker tracker(collection({}, 1));
   tracker.increment();
