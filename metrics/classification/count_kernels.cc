@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <vector>
 
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
@@ -355,17 +356,43 @@ std::int64_t count_plain_rows(const float* preds, const std::int64_t* targets,
                               std::int64_t* counts) {
   // So many rows stay in the cache between the two passes.
   const std::int64_t step = std::max<std::int64_t>(kCached / labels, 1);
-  for (std::int64_t row = 0; row < rows; row += step) {
-    const std::int64_t some = std::min(step, rows - row);
-    const float* const own_preds = preds + row * labels;
-    const std::int64_t* const own_targets = targets + row * labels;
-    PlainCounts unused;
-    if (!HWY_DYNAMIC_DISPATCH(CountPlain)(own_preds, own_targets, some * labels,
-                                          threshold, checks_range, unused)) {
-      return row;
+  const auto count_part = [=](std::int64_t begin, std::int64_t end,
+                              std::int64_t* own) {
+    for (std::int64_t row = begin; row < end; row += step) {
+      const std::int64_t some = std::min(step, end - row);
+      const float* const own_preds = preds + row * labels;
+      const std::int64_t* const own_targets = targets + row * labels;
+      PlainCounts unused;
+      if (!HWY_DYNAMIC_DISPATCH(CountPlain)(own_preds, own_targets,
+                                            some * labels, threshold,
+                                            checks_range, unused)) {
+        return row;
+      }
+      HWY_DYNAMIC_DISPATCH(CountColumns)
+      (own_preds, own_targets, some, labels, threshold, own);
     }
-    HWY_DYNAMIC_DISPATCH(CountColumns)
-    (own_preds, own_targets, some, labels, threshold, counts);
+    return end;
+  };
+  const std::int64_t parts =
+      std::min<std::int64_t>(at::get_num_threads(), rows * labels / kGrain);
+  if (parts <= 1 || at::in_parallel_region()) {
+    return count_part(0, rows, counts);
+  }
+  const std::int64_t size = (rows + parts - 1) / parts;
+  std::vector<std::int64_t> ends(parts);
+  std::vector<std::int64_t> part_counts(parts * 3 * labels);
+  at::parallel_for(0, parts, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t part = first; part < last; ++part) {
+      ends[part] = count_part(std::min(part * size, rows),
+                              std::min((part + 1) * size, rows),
+                              part_counts.data() + part * 3 * labels);
+    }
+  });
+  // All before the first row that was not counted.
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto* const own = part_counts.data() + part * 3 * labels;
+    for (std::int64_t i = 0; i < 3 * labels; ++i) counts[i] += own[i];
+    if (ends[part] < std::min((part + 1) * size, rows)) return ends[part];
   }
   return rows;
 }

@@ -30,6 +30,7 @@
 #include "tally/metrics/collection.h"
 #include "tally/tests/metrics/classification/counts_harness.h"
 #include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
 namespace {
@@ -200,7 +201,7 @@ TEST(BinaryCountsTest, LoopsEqualTensorOperations) {
   }
 }
 
-TEST(BinaryCountsTest, VectorsEqualTensorOperations) {
+void expect_vectors_equal_tensors() {
   const at::Tensor scores = at::rand({200'003});
   const at::Tensor target = at::randint(0, 2, {200'003}, at::kLong);
   const BinaryRules rules{0.4, ScoreKind::kProbabilities, std::nullopt, {}};
@@ -229,6 +230,10 @@ TEST(BinaryCountsTest, VectorsEqualTensorOperations) {
                   AllOf(HasSubstr("got 1.5"), HasSubstr(position)));
     }
   }
+}
+
+TEST(BinaryCountsTest, VectorsEqualTensorOperations) {
+  testing::for_each_vector_target(expect_vectors_equal_tensors);
 }
 
 TEST(BinaryCountsTest, RefusesValues) {

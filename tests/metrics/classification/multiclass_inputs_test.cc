@@ -8,7 +8,6 @@
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <cstdint>
 #include <limits>
@@ -19,6 +18,7 @@
 #include "tally/metrics/classification/count_kernels.h"
 #include "tally/metrics/classification/multiclass_counts.h"
 #include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
 namespace {
@@ -39,17 +39,6 @@ std::string refusal(const Function& function) {
     return error.what_without_backtrace();
   }
   return "nothing";
-}
-
-// For each kind of vectors that this processor has.
-template <class Check>
-void for_each_target(const Check& check) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::GetChosenTarget().Update(target);
-    check();
-  }
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 // The counts of a batch by the plain loop, which those by tensor operations
@@ -100,7 +89,7 @@ at::Tensor odd_scores(std::int64_t rows, std::int64_t classes) {
 }
 
 TEST(CountKernelsTest, PredictRows) {
-  for_each_target([] {
+  testing::for_each_vector_target([] {
     for (std::int64_t classes = 1; classes <= 70; ++classes) {
       for (const std::int64_t rows : {1, 2, 23}) {
         const at::Tensor scores = odd_scores(rows, classes);

@@ -1,5 +1,6 @@
 #include "tally/metrics/classification/multilabel_counts.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
@@ -28,6 +29,7 @@
 #include "tally/metrics/collection.h"
 #include "tally/tests/metrics/classification/counts_harness.h"
 #include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
 namespace {
@@ -158,24 +160,36 @@ TEST(MultilabelCountsTest, LoopsEqualTensorOperations) {
   }
 }
 
-TEST(MultilabelCountsTest, VectorsEqualTensorOperations) {
+void expect_vectors_equal_tensors(const Sizes& shape) {
   const BinaryRules rules{0.4, ScoreKind::kProbabilities, std::nullopt, {}};
-  for (const Sizes& shape : {Sizes{500, 100}, Sizes{900, 11}, Sizes{70, 3}}) {
-    const at::Tensor scores = at::rand(shape);
-    const at::Tensor target = at::randint(0, 2, shape, at::kLong);
-    expect_same_counts(rules, scores, target);
-    for (const std::int64_t row : {std::int64_t{0}, shape[0] - 1}) {
-      const at::Tensor with_nan = scores.clone();
-      with_nan[row][1] = kNaN;
-      expect_same_counts(rules, with_nan, target);
-      const at::Tensor bad = target.clone();
-      bad[row][1] = 2;
-      EXPECT_THAT(
-          refusal<c10::IndexError>(
-              [&] { MultilabelAccuracy(shape[1]).update(scores, bad); }),
-          HasSubstr(c10::str("got 2 at position ", row * shape[1] + 1)));
-    }
+  const at::Tensor scores = at::rand(shape);
+  const at::Tensor target = at::randint(0, 2, shape, at::kLong);
+  expect_same_counts(rules, scores, target);
+  for (const std::int64_t row : {std::int64_t{0}, shape[0] / 2, shape[0] - 1}) {
+    const at::Tensor with_nan = scores.clone();
+    with_nan[row][1] = kNaN;
+    expect_same_counts(rules, with_nan, target);
+    const at::Tensor bad = target.clone();
+    bad[row][1] = 2;
+    EXPECT_THAT(refusal<c10::IndexError>(
+                    [&] { MultilabelAccuracy(shape[1]).update(scores, bad); }),
+                HasSubstr(c10::str("got 2 at position ", row * shape[1] + 1)));
   }
+}
+
+TEST(MultilabelCountsTest, VectorsEqualTensorOperations) {
+  testing::for_each_vector_target([] {
+    for (const Sizes& shape : {Sizes{500, 100}, Sizes{900, 11}, Sizes{70, 3}}) {
+      expect_vectors_equal_tensors(shape);
+    }
+  });
+}
+
+TEST(MultilabelCountsTest, ThreadsEqualTensorOperations) {
+  const int threads = at::get_num_threads();
+  at::set_num_threads(3);
+  expect_vectors_equal_tensors({3001, 100});
+  at::set_num_threads(threads);
 }
 
 TEST(MultilabelCountsTest, NothingCountedLeavesTheAverages) {
