@@ -110,7 +110,7 @@ struct Poisson {
     const Vector other = hn::IfThenElse(hn::Eq(t, hn::Zero(Double())), p, t);
     s.need(hn::And(in_range(p), in_range(other)));
     const Vector difference = hn::Sub(p, t);
-    const Vector log = log_ratio(other, p, hn::Sub(other, p));
+    const Vector log = log_ratio(other, p);
     const Vector half = hn::MulAdd(t, log, difference);
     s.sum = hn::MulAdd(half, set(2.0), s.sum);
   }
@@ -120,8 +120,7 @@ struct Gamma {
   HWY_INLINE void add(const Vector p, const Vector t, ErrorVectors& s) const {
     s.need(hn::And(in_range(p), in_range(t)));
     const Vector difference = hn::Sub(p, t);
-    const Vector half =
-        hn::Sub(log_ratio(p, t, difference), hn::Div(difference, p));
+    const Vector half = hn::Sub(log_ratio(p, t), hn::Div(difference, p));
     s.sum = hn::MulAdd(half, set(2.0), s.sum);
   }
 };

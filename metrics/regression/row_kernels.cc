@@ -20,6 +20,32 @@ HWY_INLINE std::int64_t lanes() {
   return static_cast<std::int64_t>(hn::Lanes(Double()));
 }
 
+struct TwoSums {
+  double a, b;
+};
+
+// The sums of all lanes of both, in little more than the steps that one takes.
+#if HWY_TARGET == HWY_SCALAR
+HWY_INLINE TwoSums totals(const Vector a, const Vector b) {
+  return {total(a), total(b)};
+}
+#else
+template <class D>
+HWY_INLINE TwoSums fold(const D d, const hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(d) > 2) {
+    const hn::Half<D> half;
+    return fold(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else {
+    return {hn::ExtractLane(v, 0), hn::ExtractLane(v, 1)};
+  }
+}
+HWY_INLINE TwoSums totals(const Vector a, const Vector b) {
+  const Double d;
+  return fold(
+      d, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+}
+#endif
+
 // The rows of one input. A row's last vector reads on into the next row, but
 // never past the end.
 template <class T>
@@ -74,7 +100,7 @@ struct KL {
     const Vector least = set(kLeast);
     terms.usable =
         hn::And(terms.usable, hn::And(hn::Ge(a, least), hn::Ge(b, least)));
-    terms.sum = hn::MulAdd(p, log_ratio(a, b, hn::Sub(a, b)), terms.sum);
+    terms.sum = hn::MulAdd(p, log_ratio(a, b), terms.sum);
   }
 };
 
@@ -109,39 +135,34 @@ struct JensenShannon {
 
 // Shares are written one after another, row after row, so that vectors are full
 // however short rows are.
-template <class Score>
-class ShareBuffer {
- public:
-  HWY_INLINE ShareBuffer() : terms{hn::Zero(Double()), all_lanes()} {}
-
-  HWY_INLINE void push(const Vector p, const Vector q, std::int64_t count) {
-    hn::StoreU(p, Double(), p_ + filled_);
-    hn::StoreU(q, Double(), q_ + filled_);
-    filled_ += count;
-    if (filled_ >= kSize) flush();
-  }
-  HWY_INLINE void flush() {
-    const Double d;
-    hn::StoreU(set(1.0), d, p_ + filled_);
-    hn::StoreU(set(1.0), d, q_ + filled_);
-    Terms added = terms;
-    for (std::int64_t i = 0; i < filled_; i += lanes()) {
-      Score::add(hn::LoadU(d, p_ + i), hn::LoadU(d, q_ + i), added);
-    }
-    terms = added;
-    filled_ = 0;
-  }
-
-  Terms terms;
-
- private:
+struct Shares {
   static constexpr std::int64_t kSize = 512;
   // What is behind the last vector that began before kSize, and its filling.
-  static constexpr std::int64_t kExtra = 2 * hn::MaxLanes(Double());
-  double p_[kSize + kExtra];
-  double q_[kSize + kExtra];
-  std::int64_t filled_ = 0;
+  static constexpr std::int64_t kExtra = 3 * hn::MaxLanes(Double());
+
+  HWY_INLINE void push(const Vector a, const Vector b, std::int64_t count) {
+    hn::StoreU(a, Double(), p + filled);
+    hn::StoreU(b, Double(), q + filled);
+    filled += count;
+  }
+
+  std::int64_t filled;
+  double p[kSize + kExtra];
+  double q[kSize + kExtra];
 };
+
+template <class Score>
+HWY_NOINLINE void add_terms(Shares& shares, Terms& terms) {
+  const Double d;
+  const std::int64_t count = shares.filled;
+  shares.push(set(1.0), set(1.0), 0);
+  Terms added = terms;
+  for (std::int64_t i = 0; i < count; i += lanes()) {
+    Score::add(hn::LoadU(d, shares.p + i), hn::LoadU(d, shares.q + i), added);
+  }
+  terms = added;
+  shares.filled = 0;
+}
 
 template <class Score, class T>
 std::optional<double> share_scores(const T* a, const T* b, std::int64_t rows,
@@ -149,39 +170,62 @@ std::optional<double> share_scores(const T* a, const T* b, std::int64_t rows,
   const Vector zero = hn::Zero(Double());
   const RowReader<T> reader_a(a, rows, size);
   const RowReader<T> reader_b(b, rows, size);
-  ShareBuffer<Score> buffer;
+  Shares shares;
+  shares.filled = 0;
+  Terms terms{zero, all_lanes()};
+  double least = kLeast;
+  double most = kMost;
   double sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
-    Vector sums_a = zero, sums_b = zero;
-    for_each_vector(reader_a, reader_b, row,
-                    [&](const Vector p, const Vector q, std::int64_t) HWY_ATTR {
-                      sums_a = hn::Add(sums_a, p);
-                      sums_b = hn::Add(sums_b, q);
-                    });
-    const double sum_a = total(sums_a);
-    const double sum_b = total(sums_b);
-    if (!(sum_a >= kLeast && sum_a <= kMost && sum_b >= kLeast &&
-          sum_b <= kMost)) {
-      return std::nullopt;
+    const T* const from_a = a + row * size;
+    const T* const from_b = b + row * size;
+    // All there is of short rows.
+    const bool one_vector = size <= lanes();
+    const Vector a0 = one_vector ? reader_a.last(from_a) : load(from_a);
+    const Vector b0 = one_vector ? reader_b.last(from_b) : load(from_b);
+    Vector a1 = zero, b1 = zero;
+    Vector sums_a = a0, sums_b = b0;
+    if (!one_vector) {
+      std::int64_t i = lanes();
+      for (; i + lanes() < size; i += lanes()) {
+        sums_a = hn::Add(sums_a, load(from_a + i));
+        sums_b = hn::Add(sums_b, load(from_b + i));
+      }
+      a1 = reader_a.last(from_a + i);
+      b1 = reader_b.last(from_b + i);
+      sums_a = hn::Add(sums_a, a1);
+      sums_b = hn::Add(sums_b, b1);
     }
-    const Vector scale_a = set(1 / sum_a);
-    const Vector scale_b = set(1 / sum_b);
-    for_each_vector(reader_a, reader_b, row,
-                    [&](const Vector p, const Vector q, std::int64_t i)
-                        HWY_ATTR {
-                          buffer.push(hn::Mul(p, scale_a), hn::Mul(q, scale_b),
-                                      std::min(lanes(), size - i));
-                        });
+    // Of a NaN, shares are NaN.
+    const TwoSums sums = totals(sums_a, sums_b);
+    least = std::min(least, std::min(sums.a, sums.b));
+    most = std::max(most, std::max(sums.a, sums.b));
+    const Vector scale_a = set(1 / sums.a);
+    const Vector scale_b = set(1 / sums.b);
+    shares.push(hn::Mul(a0, scale_a), hn::Mul(b0, scale_b),
+                std::min(lanes(), size));
+    if (!one_vector) {
+      std::int64_t i = lanes();
+      for (; i + lanes() < size; i += lanes()) {
+        if (shares.filled >= Shares::kSize) add_terms<Score>(shares, terms);
+        shares.push(hn::Mul(load(from_a + i), scale_a),
+                    hn::Mul(load(from_b + i), scale_b), lanes());
+      }
+      shares.push(hn::Mul(a1, scale_a), hn::Mul(b1, scale_b), size - i);
+    }
+    if (shares.filled >= Shares::kSize) add_terms<Score>(shares, terms);
     if (scores != nullptr) {
-      buffer.flush();
-      scores[row] = total(buffer.terms.sum);
+      add_terms<Score>(shares, terms);
+      scores[row] = total(terms.sum);
       sum += scores[row];
-      buffer.terms.sum = zero;
+      terms.sum = zero;
     }
   }
-  buffer.flush();
-  if (!hn::AllTrue(Double(), buffer.terms.usable)) return std::nullopt;
-  return sum + total(buffer.terms.sum);
+  add_terms<Score>(shares, terms);
+  if (least < kLeast || most > kMost || !hn::AllTrue(Double(), terms.usable)) {
+    return std::nullopt;
+  }
+  return sum + total(terms.sum);
 }
 
 // The three sums of so many rows are taken before the quotients.
@@ -207,8 +251,9 @@ double cosine_scores(const T* a, const T* b, std::int64_t rows,
                             squares_b = hn::MulAdd(q, q, squares_b);
                             products = hn::MulAdd(p, q, products);
                           });
-      aa[row] = total(squares_a);
-      bb[row] = total(squares_b);
+      const TwoSums squares = totals(squares_a, squares_b);
+      aa[row] = squares.a;
+      bb[row] = squares.b;
       ab[row] = total(products);
     }
     for (std::int64_t row = count; row % lanes() != 0; ++row) aa[row] = 0;

@@ -35,9 +35,10 @@ HWY_INLINE Mask in_range(const Vector a) {
   return hn::And(hn::Ge(a, set(kLeast)), hn::Le(a, set(kMost)));
 }
 
-// (log((1 + s) / (1 - s)) - 2 s) / s^3, of z = s^2 up to 0.0458, by a
-// polynomial of least error (1e-16).
-HWY_INLINE Vector atanh_rest(const Vector z) {
+// log((1 + s) / (1 - s)) of |s| up to 0.214: 2 s, and s^3 times a polynomial of
+// s^2 of least error (1e-16).
+HWY_INLINE Vector log_of_quotient(const Vector s) {
+  const Vector z = hn::Mul(s, s);
   const Vector z2 = hn::Mul(z, z);
   const Vector p01 =
       hn::MulAdd(z, set(0.40000000000020566138), set(0.66666666666666659305));
@@ -49,43 +50,62 @@ HWY_INLINE Vector atanh_rest(const Vector z) {
       hn::MulAdd(z, set(0.13898569668044620642), set(0.13169311774830560854));
   const Vector low = hn::MulAdd(z2, p23, p01);
   const Vector high = hn::MulAdd(z2, p67, p45);
-  return hn::MulAdd(hn::Mul(z2, z2), high, low);
+  const Vector p = hn::MulAdd(hn::Mul(z2, z2), high, low);
+  return hn::Mul(s, hn::MulAdd(z, p, set(2.0)));
 }
 
-// log((1 + s) / (1 - s)) of |s| up to 0.214.
-HWY_INLINE Vector log_of_quotient(const Vector s) {
-  const Vector z = hn::Mul(s, s);
-  return hn::MulAdd(hn::Mul(s, z), atanh_rest(z), hn::Add(s, s));
+// a = 2^k scaled, with scaled / b from 2/3 to 3/2.
+struct ScaledLike {
+  Vector k, scaled;
+};
+
+// REQUIRES: in_range of both.
+HWY_INLINE ScaledLike scale_like(const Vector a, const Vector b) {
+  const Double d;
+  // The difference of the bits is that of the logarithms within a tenth.
+#if HWY_TARGET <= HWY_AVX3
+  const hn::RebindToSigned<Double> i;
+  const auto bits_a = hn::BitCast(i, a);
+  const auto difference = hn::Add(hn::Sub(bits_a, hn::BitCast(i, b)),
+                                  hn::Set(i, std::int64_t{1} << 51));
+  const auto power = hn::And(
+      difference, hn::Set(i, static_cast<std::int64_t>(0xfffull << 52)));
+  return {hn::ConvertTo(d, hn::ShiftRight<52>(difference)),
+          hn::BitCast(d, hn::Sub(bits_a, power))};
+#else
+  // Others have no signed shift of 64 bits, and no conversion.
+  const Bits u;
+  const auto bits_a = hn::BitCast(u, a);
+  const auto bias = hn::Set(u, std::uint64_t{1024} << 52);
+  const auto biased = hn::Add(
+      hn::Sub(bits_a, hn::BitCast(u, b)),
+      hn::Set(u, (std::uint64_t{1024} << 52) + (std::uint64_t{1} << 51)));
+  const auto power = hn::And(biased, hn::Set(u, std::uint64_t{0xfff} << 52));
+  const auto number =
+      hn::Or(hn::ShiftRight<52>(biased), hn::BitCast(u, set(0x1p52)));
+  return {hn::Sub(hn::BitCast(d, number), set(0x1p52 + 1024)),
+          hn::BitCast(d, hn::Sub(hn::Add(bits_a, bias), power))};
+#endif
 }
 
-// log(a / b) within 3 ulp, with one division; `difference` is a - b, which the
-// caller may know better than a and b. REQUIRES: in_range of both.
+HWY_INLINE Vector log_of_scaled(const Vector k, const Vector difference,
+                                const Vector sum) {
+  return hn::MulAdd(k, set(6.93147180559945286227e-01),
+                    log_of_quotient(hn::Div(difference, sum)));
+}
+
+// log(a / b) within 4 ulp, with one division. REQUIRES: in_range of both.
+HWY_INLINE Vector log_ratio(const Vector a, const Vector b) {
+  const ScaledLike s = scale_like(a, b);
+  return log_of_scaled(s.k, hn::Sub(s.scaled, b), hn::Add(s.scaled, b));
+}
+// The same; `difference` is a - b, better known than from a and b.
 HWY_INLINE Vector log_ratio(const Vector a, const Vector b,
                             const Vector difference) {
-  const Double d;
-  const Bits u;
-  // a / b = 2^k a' / b with a' / b from 2/3 to 3/2: the difference of the bits
-  // is that of the logarithms within a tenth.
-  const auto bits_a = hn::BitCast(u, a);
-  const auto bits_b = hn::BitCast(u, b);
-  const auto bias = hn::Set(u, std::uint64_t{1024} << 52);
-  const auto half = hn::Set(u, std::uint64_t{1} << 51);
-  const auto biased =
-      hn::Add(hn::Sub(bits_a, bits_b), hn::Add(bias, half));  // k + 1024
-  const auto power = hn::And(biased, hn::Set(u, std::uint64_t{0xfff} << 52));
-  const Vector scaled_a = hn::BitCast(d, hn::Sub(hn::Add(bits_a, bias), power));
-  const Vector k = hn::Sub(hn::BitCast(d, hn::Or(hn::ShiftRight<52>(biased),
-                                                 hn::BitCast(u, set(0x1p52)))),
-                           set(0x1p52 + 1024));
-  const Vector numerator =
-      hn::IfThenElse(hn::Eq(k, hn::Zero(d)), difference, hn::Sub(scaled_a, b));
-  const Vector s = hn::Div(numerator, hn::Add(scaled_a, b));
-  const Vector z = hn::Mul(s, s);
-  // log 2 in two parts, of which the product with the first is exact.
-  const Vector rest = hn::MulAdd(hn::Mul(s, z), atanh_rest(z),
-                                 hn::Mul(k, set(1.90821492927058770002e-10)));
-  return hn::MulAdd(k, set(6.93147180369123816490e-01),
-                    hn::Add(hn::Add(s, s), rest));
+  const ScaledLike s = scale_like(a, b);
+  const Vector numerator = hn::IfThenElse(hn::Eq(s.k, hn::Zero(Double())),
+                                          difference, hn::Sub(s.scaled, b));
+  return log_of_scaled(s.k, numerator, hn::Add(s.scaled, b));
 }
 
 // exp(x) - 1 within 2 ulp, of x from -700 to 700.
