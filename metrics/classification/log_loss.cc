@@ -1,10 +1,15 @@
 #include "tally/metrics/classification/log_loss.h"
 
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "tally/metrics/checks.h"
+#include "tally/metrics/classification/multilabel_inputs.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace {
@@ -42,7 +47,34 @@ double softplus(double x) {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
 }
 
+// Calls sum(plain, tensor) with the loss of elements that are 0 or 1: of
+// numbers and of tensors (see sum_binary_losses).
+template <class Sum>
+auto with_element_loss(ScoreKind input, const at::Tensor& preds,
+                       const Sum& sum) {
+  if (input == ScoreKind::kLogits) {
+    return sum([](double x, bool is_one) { return softplus(is_one ? -x : x); },
+               [](const at::Tensor& x, const at::Tensor& is_one) {
+                 const at::Tensor own = x.neg().where(is_one, x);
+                 return own.clamp_min(0).add(own.abs().neg().exp().log1p());
+               });
+  }
+  internal::check_floating("preds", preds);
+  const double eps = epsilon_of(preds.scalar_type());
+  return sum(
+      [=](double p, bool is_one) {
+        return -std::log(std::clamp(is_one ? p : 1 - p, eps, 1 - eps));
+      },
+      [=](const at::Tensor& p, const at::Tensor& is_one) {
+        return p.where(is_one, p.neg().add(1)).clamp(eps, 1 - eps).log().neg();
+      });
+}
+
 }  // namespace
+
+void MultilabelLogLossOptions::validate(const char* metric) const {
+  internal::check_num_labels(metric, num_labels_);
+}
 
 void MulticlassLogLossOptions::validate(const char* metric) const {
   internal::check_num_classes(metric, num_classes_);
@@ -56,24 +88,58 @@ BinaryNegativeLogLikelihood::BinaryNegativeLogLikelihood(
 BinaryNegativeLogLikelihood::State BinaryNegativeLogLikelihood::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
-  if (rules_.input == ScoreKind::kLogits) {
-    return internal::sum_binary_losses(
-        rules_, preds, target, weight,
-        [](double x, bool is_one) { return softplus(is_one ? -x : x); },
-        [](const at::Tensor& x, const at::Tensor& is_one) {
-          const at::Tensor own = x.neg().where(is_one, x);
-          return own.clamp_min(0).add(own.abs().neg().exp().log1p());
-        });
+  return with_element_loss(rules_.input, preds,
+                           [&](const auto& plain, const auto& tensor) {
+                             return internal::sum_binary_losses(
+                                 rules_, preds, target, weight, plain, tensor);
+                           });
+}
+
+MultilabelNegativeLogLikelihood::MultilabelNegativeLogLikelihood(
+    const Options& options, const MetricOptions& metric_options)
+    : num_labels_(options.num_labels()),
+      rules_{0.5, options.input(), options.ignore_index(),
+             metric_options.nan_policy(), metric_options.validate_args()} {}
+
+MultilabelNegativeLogLikelihood::State MultilabelNegativeLogLikelihood::observe(
+    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& weight) const {
+  internal::check_multilabel_scores(preds, target, num_labels_);
+  if (weight.defined()) {
+    internal::check_real("weight", weight);
+    internal::check_same_shape("weight", weight, "target[:, 0]",
+                               target.select(1, 0));
   }
-  internal::check_floating("preds", preds);
-  const double eps = epsilon_of(preds.scalar_type());
-  return internal::sum_binary_losses(
-      rules_, preds, target, weight,
-      [=](double p, bool is_one) {
-        return -std::log(std::clamp(is_one ? p : 1 - p, eps, 1 - eps));
-      },
-      [=](const at::Tensor& p, const at::Tensor& is_one) {
-        return p.where(is_one, p.neg().add(1)).clamp(eps, 1 - eps).log().neg();
+  internal::BinaryRules all = rules_;
+  all.nan_policy = NanPolicy::kPropagate;
+  const internal::MultilabelBatch batch(all, num_labels_, preds.detach(),
+                                        target);
+  return with_element_loss(
+      rules_.input, preds, [&](const auto& plain, const auto& tensor) -> State {
+        if (internal::are_plain(preds, target, weight)) {
+          const at::Tensor table =
+              internal::fresh_tensor({3, num_labels_}, at::kDouble).fill_(0);
+          auto* const rows = table.mutable_data_ptr<double>();
+          const std::int64_t positions = batch.positions();
+          internal::for_each_element_loss(
+              batch, weight, rules_.nan_policy, plain,
+              [&](std::int64_t index, double loss, double own_weight,
+                  bool is_one) {
+                double* const own = rows + index / positions % num_labels_;
+                own[0] += own_weight * loss;
+                own[num_labels_] += own_weight;
+                own[2 * num_labels_] += is_one ? own_weight : 0;
+              });
+          return {table};
+        }
+        const internal::ElementLosses elements = internal::element_losses(
+            batch, preds, weight, rules_.nan_policy, tensor);
+        const auto by_label = [&](const at::Tensor& values) {
+          return values.transpose(0, 1).flatten(1).sum(1);
+        };
+        return {at::stack({by_label(elements.losses.mul(elements.weights)),
+                           by_label(elements.weights),
+                           by_label(elements.weights.mul(elements.is_one))})};
       });
 }
 
@@ -123,6 +189,33 @@ MulticlassNegativeLogLikelihood::State MulticlassNegativeLogLikelihood::observe(
 
 at::Tensor BinaryLogLoss::evaluate(const State& state) const {
   return options().normalize() ? state.sum / state.weight : state.sum;
+}
+
+at::Tensor MultilabelLogLoss::evaluate(const State& state) const {
+  const bool normalize = options().normalize();
+  const at::Tensor table =
+      state.sums.defined()
+          ? state.sums
+          : at::zeros({3, options().num_labels()}, at::kDouble);
+  const at::Tensor sums = table.select(0, 0);
+  const at::Tensor weights = table.select(0, 1);
+  if (options().average() == Average::kMicro) {
+    return normalize ? sums.sum().div(weights.sum()) : sums.sum();
+  }
+  const at::Tensor values = normalize ? sums.div(weights) : sums;
+  if (options().average() == Average::kNone) return values;
+  const at::Tensor counted = weights.ne(0).logical_or_(sums.isnan());
+  at::Tensor shares = counted.to(at::kDouble);
+  if (options().average() == Average::kWeighted) {
+    const at::Tensor positives = table.select(0, 2);
+    shares = positives.where(positives.sum().ne(0), shares);
+  }
+  at::Tensor total = shares.sum();
+  if (!normalize) total = total.masked_fill(total.eq(0), 1);
+  return values.masked_fill(counted.logical_not(), 0)
+      .mul(shares)
+      .sum()
+      .div(total);
 }
 
 at::Tensor MulticlassLogLoss::evaluate(const State& state) const {

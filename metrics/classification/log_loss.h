@@ -1,5 +1,11 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "tally/metrics/classification/average.h"
 #include "tally/metrics/classification/losses.h"
 #include "tally/metrics/classification/score_kind.h"
 #include "tally/metrics/metric_of.h"
@@ -58,6 +64,41 @@ struct BinaryLogLossOptions {
   }
 };
 
+/// Options of MultilabelLogLoss.
+///
+/// Example:
+///     MultilabelLogLoss loss(
+///         MultilabelLogLossOptions(5).average(Average::kNone));
+struct MultilabelLogLossOptions {
+  /// The number of labels, at least 1.
+  MultilabelLogLossOptions(std::int64_t num_labels = 0)
+      : num_labels_(num_labels) {}
+
+  /// The size of dimension 1 of preds and target.
+  TORCH_ARG(std::int64_t, num_labels);
+  /// What preds are. Default: probabilities.
+  TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
+  /// kMacro and kWeighted average over the labels that count at all. Default:
+  /// kMacro.
+  TORCH_ARG(Average, average) = Average::kMacro;
+  /// The weighted mean over the elements, else the weighted sum.
+  /// Default: true.
+  TORCH_ARG(bool, normalize) = true;
+  /// Elements with this target do not count. It need not be 0 or 1.
+  /// Default: none.
+  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_labels", num_labels_);
+    v("input", input_);
+    v("average", average_, OptionRole::kValue);
+    v("normalize", normalize_, OptionRole::kValue);
+    v("ignore_index", ignore_index_);
+  }
+  void validate(const char* metric) const;
+};
+
 /// The sums under BinaryLogLoss.
 class BinaryNegativeLogLikelihood {
  public:
@@ -91,6 +132,31 @@ class MulticlassNegativeLogLikelihood {
  private:
   internal::ClassLossRules rules_;
   ScoreKind input_;
+};
+
+/// The sums under MultilabelLogLoss.
+class MultilabelNegativeLogLikelihood {
+ public:
+  static constexpr const char* kName = "MultilabelNegativeLogLikelihood";
+  using Options = MultilabelLogLossOptions;
+
+  struct State {
+    /// float64 [3, num_labels]: of the weighted losses, of the weights, and of
+    /// the weights where the target is 1.
+    at::Tensor sums;
+
+    void fields(Fields& f) { f("sums", sums); }
+  };
+
+  MultilabelNegativeLogLikelihood(const Options& options,
+                                  const MetricOptions& metric_options);
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  std::int64_t num_labels_;
+  internal::BinaryRules rules_;
 };
 
 /// The mean negative log-likelihood of the targets (cross-entropy).
@@ -161,6 +227,44 @@ class MulticlassLogLoss final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MulticlassLogLoss";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+/// The mean negative log-likelihood of the labels (binary cross-entropy).
+///
+///     loss_il = -log p_il where the target is 1, else -log (1 - p_il)
+///     per label l: sum_i w_i loss_il / sum_i w_i
+///     micro: sum_il w_i loss_il / sum_il w_i; macro: the mean of the labels'
+///
+/// update(preds, target, weight = {}): probabilities of 1 or logits
+/// [N, L, ...], floating point, 0 and 1 [N, L, ...] of an integer dtype or
+/// bool, weights [N, ...] (default: 1). Result: 0-dim or, with Average::kNone,
+/// [L], in [0, inf), in nats.
+///
+/// Scores are clipped as those of BinaryLogLoss. State: by label the sums of
+/// w_i loss_il, of w_i, and of w_i where the target is 1 (kSum). Where nothing
+/// counts the mean is NaN and the sum 0. A NaN in a score or weight makes the
+/// result (of its label) NaN; with kIgnore that element does not count. A
+/// probability outside [0, 1] is a c10::ValueError, a label but 0 and 1 a
+/// c10::IndexError.
+///
+/// Differentiable in preds and weight. Source: log_loss of scikit-learn, by
+/// label.
+///
+/// Example:
+///     MultilabelLogLoss loss(5);
+///     loss.update(preds, target);
+///     double nats = loss.compute().item<double>();
+class MultilabelLogLoss final
+    : public MetricOf<MultilabelLogLoss, MultilabelNegativeLogLikelihood,
+                      at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+
+  static constexpr const char* kName = "MultilabelLogLoss";
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -3,6 +3,15 @@
 #include "tally/metrics/checks.h"
 
 namespace tally::internal {
+namespace {
+
+// With the dimension 1 of `shape`, if it has none.
+at::Tensor like(const at::Tensor& shape, const at::Tensor& weight) {
+  return weight.dim() < shape.dim() ? weight.unsqueeze(1).expand_as(shape)
+                                    : weight;
+}
+
+}  // namespace
 
 void check_loss_weight(const at::Tensor& weight, const at::Tensor& target) {
   if (!weight.defined()) return;
@@ -40,9 +49,11 @@ bool are_plain(const at::Tensor& preds, const at::Tensor& target,
          (!weight.defined() || is_plain(weight));
 }
 
-bool LossWeights::refuse_or_drop(std::int64_t index) const {
+bool LossWeights::refuse_or_drop(std::int64_t index,
+                                 std::int64_t element) const {
   if (nan_policy_ == NanPolicy::kError) {
-    refuse_nan(std::isnan((*this)[index]) ? "weight" : "preds", index);
+    if (std::isnan((*this)[index])) refuse_nan("weight", index);
+    refuse_nan("preds", element);
   }
   return false;
 }
@@ -56,17 +67,18 @@ at::Tensor without_nan(NanPolicy nan_policy, const at::Tensor& kept,
   };
   refuse_first("preds", drop);
   if (weight.defined()) {
-    const at::Tensor nan_weight = weight.detach().isnan().logical_and(kept);
-    refuse_first("weight", nan_weight);
+    const at::Tensor nan_weight =
+        like(kept, weight.detach().isnan()).logical_and(kept);
+    refuse_first("weight",
+                 weight.dim() < kept.dim() ? nan_weight.any(1) : nan_weight);
     drop = drop.logical_or(nan_weight);
   }
   return kept.logical_and(drop.logical_not());
 }
 
 at::Tensor kept_weights(const at::Tensor& kept, const at::Tensor& weight) {
-  return weight.defined()
-             ? weight.to(at::kDouble).masked_fill(kept.logical_not(), 0)
-             : kept.to(at::kDouble);
+  if (!weight.defined()) return kept.to(at::kDouble);
+  return like(kept, weight.to(at::kDouble)).masked_fill(kept.logical_not(), 0);
 }
 
 at::Tensor kept_labels(const ClassLossRules& rules, const at::Tensor& target) {

@@ -58,13 +58,18 @@ class LossWeights {
   }
   /// Whether a position with this loss counts; throws under kError.
   bool takes(double loss, std::int64_t index) const {
+    return takes(loss, index, index);
+  }
+  /// The same where the loss is that of one of several elements with the
+  /// position's weight.
+  bool takes(double loss, std::int64_t index, std::int64_t element) const {
     return nan_policy_ == NanPolicy::kPropagate ||
            !(std::isnan(loss) || std::isnan((*this)[index])) ||
-           refuse_or_drop(index);
+           refuse_or_drop(index, element);
   }
 
  private:
-  bool refuse_or_drop(std::int64_t index) const;
+  bool refuse_or_drop(std::int64_t index, std::int64_t element) const;
 
   at::Tensor weights_;
   const double* data_;
@@ -72,7 +77,7 @@ class LossWeights {
 };
 
 /// Which of the positions in `kept` count where `nan` says which losses are
-/// NaN (undefined for none). Throws under kError.
+/// NaN. Throws under kError. Weights may lack dimension 1, here and below.
 at::Tensor without_nan(NanPolicy nan_policy, const at::Tensor& kept,
                        const at::Tensor& nan, const at::Tensor& weight);
 /// The weights where a position counts, else 0; float64.
@@ -81,10 +86,58 @@ at::Tensor kept_weights(const at::Tensor& kept, const at::Tensor& weight);
 /// classes, on a GPU only under validate_args.
 at::Tensor kept_labels(const ClassLossRules& rules, const at::Tensor& target);
 
-/// The losses of binary scores: `plain(score, target, index)` of numbers, or
-/// `tensor(preds, target)` of float64 and bool. What does not count is 0 in
-/// preds before, as a NaN there would come back in the gradient. Checks the
-/// inputs; scores have to be probabilities if the rules say so.
+/// Calls add(index, loss, weight, is_one) for the elements of binary or
+/// multilabel scores that count, with the loss plain(score, is_one). REQUIRES:
+/// checked and plain; a batch that keeps NaN, which are dropped here.
+template <class Plain, class Add>
+void for_each_element_loss(const BinaryBatch& batch, const at::Tensor& weight,
+                           NanPolicy nan_policy, const Plain& plain,
+                           const Add& add) {
+  const LossWeights weights(weight, nan_policy);
+  const std::int64_t positions = batch.positions();
+  const std::int64_t row = batch.labels() * positions;
+  visit_elements(batch, [&](const auto* scores, const auto* targets) {
+    for (std::int64_t i = 0; i < batch.size(); ++i) {
+      const auto label = static_cast<std::int64_t>(targets[i]);
+      if (!batch.counts(scores[i], label, i)) continue;
+      const double loss = plain(static_cast<double>(scores[i]), label == 1);
+      const std::int64_t place =
+          row == 1 ? i : i / row * positions + i % positions;
+      if (weights.takes(loss, place, i))
+        add(i, loss, weights[place], label == 1);
+    }
+  });
+}
+
+/// The same as tensors of the target's shape, with a graph where preds or
+/// weights have one; weights are 0 where nothing counts.
+struct ElementLosses {
+  at::Tensor losses;
+  at::Tensor weights;
+  at::Tensor is_one;
+};
+template <class TensorLoss>
+ElementLosses element_losses(const BinaryBatch& batch, const at::Tensor& preds,
+                             const at::Tensor& weight, NanPolicy nan_policy,
+                             const TensorLoss& tensor) {
+  const ElementTensors elements = element_tensors(batch);
+  at::Tensor kept = elements.kept;
+  // What does not count is 0 before, as a NaN there would come back in the
+  // gradient.
+  const auto losses = [&](const at::Tensor& scores) {
+    return tensor(scores.masked_fill(kept.logical_not(), 0).to(at::kDouble),
+                  elements.target);
+  };
+  if (nan_policy != NanPolicy::kPropagate) {
+    kept =
+        without_nan(nan_policy, kept, losses(preds.detach()).isnan(), weight);
+  }
+  return {losses(preds), kept_weights(kept, weight), elements.target};
+}
+
+/// The losses of binary scores: `plain(score, is_one)` of numbers, or
+/// `tensor(preds, target)` of float64 and bool. Checks the inputs; scores have
+/// to be probabilities if the rules say so.
 template <class Plain, class TensorLoss>
 WeightedSum sum_binary_losses(const BinaryRules& rules, const at::Tensor& preds,
                               const at::Tensor& target,
@@ -92,39 +145,24 @@ WeightedSum sum_binary_losses(const BinaryRules& rules, const at::Tensor& preds,
                               const TensorLoss& tensor) {
   check_binary_scores(preds, target);
   check_loss_weight(weight, target);
-  // Positions with NaN are dropped here, where their weight is at hand.
   BinaryRules all = rules;
   all.nan_policy = NanPolicy::kPropagate;
   const BinaryBatch batch(all, preds.detach(), target);
   if (are_plain(preds, target, weight)) {
-    const LossWeights weights(weight, rules.nan_policy);
     double sum = 0;
     double total = 0;
-    visit_elements(batch, [&](const auto* scores, const auto* targets) {
-      const std::int64_t size = batch.size();
-      for (std::int64_t i = 0; i < size; ++i) {
-        const auto label = static_cast<std::int64_t>(targets[i]);
-        if (!batch.counts(scores[i], label, i)) continue;
-        const double loss = plain(static_cast<double>(scores[i]), label == 1);
-        if (!weights.takes(loss, i)) continue;
-        sum += weights[i] * loss;
-        total += weights[i];
-      }
-    });
+    for_each_element_loss(
+        batch, weight, rules.nan_policy, plain,
+        [&](std::int64_t, double loss, double own_weight, bool) {
+          sum += own_weight * loss;
+          total += own_weight;
+        });
     return {sum, total};
   }
-  const ElementTensors elements = element_tensors(batch);
-  at::Tensor kept = elements.kept;
-  const auto losses = [&](const at::Tensor& scores) {
-    return tensor(scores.masked_fill(kept.logical_not(), 0).to(at::kDouble),
-                  elements.target);
-  };
-  if (rules.nan_policy != NanPolicy::kPropagate) {
-    kept = without_nan(rules.nan_policy, kept, losses(preds.detach()).isnan(),
-                       weight);
-  }
-  const at::Tensor weights = kept_weights(kept, weight);
-  return {Number(losses(preds).mul(weights).sum()), Number(weights.sum())};
+  const ElementLosses elements =
+      element_losses(batch, preds, weight, rules.nan_policy, tensor);
+  return {Number(elements.losses.mul(elements.weights).sum()),
+          Number(elements.weights.sum())};
 }
 
 /// Calls loss(scores, stride, label, index) for the scores (float or double) of

@@ -20,6 +20,9 @@ void add_classification(Registry& r) {
   const char* multiclass_scores =
       "preds: float scores [N, C, ...]; target: int labels [N, ...]; "
       "weight?: real [N, ...]";
+  const char* multilabel_scores =
+      "preds: float scores [N, L, ...]; target: int 0 or 1 [N, L, ...]; "
+      "weight?: real [N, ...]";
   const char* samples =
       "preds: int labels [N, ...] or float scores [N, C, ...]; "
       "target: int labels [N, ...]; weight?: real [N]";
@@ -136,6 +139,8 @@ void add_classification(Registry& r) {
                         binary_scores, "[0, inf)"});
   r.add<MulticlassLogLoss>({"The mean negative log-likelihood of the targets.",
                             multiclass_scores, "[0, inf)", classes});
+  r.add<MultilabelLogLoss>({"The mean negative log-likelihood of the labels.",
+                            multilabel_scores, "[0, inf)", labels});
   r.add<BinaryBrierScore>(
       {"The mean squared error of probabilities.", binary_scores, "[0, 1]"});
   r.add<MulticlassBrierScore>({"The mean squared error of probabilities.",

@@ -1,4 +1,4 @@
-"""Calibration errors, Brier scores, hinge losses and the binary log loss."""
+"""Calibration errors, Brier scores, hinge losses and log losses of elements."""
 
 from collections.abc import Callable
 
@@ -12,6 +12,7 @@ from .sampling import (ROWS, join, probabilities, rows_of, scores, seeded,
 
 SOURCE = "scikit-learn 1.9.1, NumPy 2.4.6"
 CLASSES = 4
+LABELS = 3
 # Of float64 scores or rows of them, labels, weights (or None) and options.
 Value = Callable[[np.ndarray, np.ndarray, np.ndarray | None, Options],
                  np.ndarray | float]
@@ -34,6 +35,7 @@ def fixtures() -> list[Fixture]:
         _multiclass("MulticlassHingeLoss", _multiclass_hinge, [
             {}, {"squared": True}, {"mode": "one-vs-all"},
             {"mode": "one-vs-all", "squared": True}], decisions=True),
+        _multilabel_log_losses(),
     ]
 
 
@@ -127,6 +129,69 @@ def _multiclass(metric: str, value: Value, variants: list[Options],
     add("ignored_inside", ignored=2)
     add("multidim", (ROWS, 2), weighted=True)
     return Fixture(metric, SOURCE, cases)
+
+
+def _multilabel_log_losses() -> Fixture:
+    cases = []
+    averages = ("macro", "micro", "weighted", "none")
+
+    def add(name, *shape, logits=False, ignored=None, weighted=False,
+            dtype="float32", **options):
+        rng = seeded("MultilabelLogLoss", name)
+        size = (ROWS, LABELS, *shape)
+        target = (rng.random(size) < 0.4).astype("int64")
+        preds = np.clip(rng.integers(1, 60, size) + 40 * target, 1, 99) / 100
+        if logits:
+            preds = np.round(6 * preds - 3.005, 3)
+            options["input"] = "logits"
+        if ignored is not None:
+            target = np.where(rng.random(size) < 0.25, ignored, target)
+            options["ignore_index"] = ignored
+        arrays = [preds.astype(dtype), target]
+        if weighted:
+            arrays.append(_weights(rng, (ROWS, *shape)))
+        options = {"num_labels": LABELS, **options}
+        batches = split(*arrays)
+        cases.append(Case(name, options, batches,
+                          _multilabel_log_loss(join(batches), options),
+                          "sklearn.metrics.log_loss by label"))
+
+    for average in averages:
+        add(average, average=average)
+        add(f"weights_{average}", weighted=True, average=average)
+        add(f"ignored_{average}", ignored=-1, weighted=True, average=average)
+        add(f"sum_{average}", weighted=True, ignored=2, average=average,
+            normalize=False)
+    add("default")
+    add("logits", logits=True, dtype="float64")
+    add("logits_weights", logits=True, weighted=True, average="none")
+    add("multidim", 3, weighted=True, ignored=-1)
+    add("multidim_none", 2, 2, average="none")
+    return Fixture("MultilabelLogLoss", SOURCE, cases)
+
+
+def _multilabel_log_loss(arrays: list[np.ndarray],
+                         options: Options) -> np.ndarray | float:
+    """By label; micro as if all labels were one."""
+    preds, target, *rest = arrays
+    weights = rest[0][:, None] if rest else np.ones(())
+    weights = np.broadcast_to(weights, target.shape)
+    columns = [np.moveaxis(x, 1, 0).reshape(LABELS, -1)
+               for x in (preds, target, weights)]
+    average = options.get("average", "macro")
+    if average == "micro":
+        columns = [x.reshape(1, -1) for x in columns]
+    losses, shares = [], []
+    for p, t, w in zip(*columns):
+        kept = t != options.get("ignore_index", -9)
+        p, t, w = p[kept].astype("float64"), t[kept], w[kept].astype("float64")
+        losses.append(metrics.log_loss(
+            t, _probability(p, options, True), labels=[0, 1], sample_weight=w,
+            normalize=options.get("normalize", True)))
+        shares.append(w[t == 1].sum() if average == "weighted" else 1.0)
+    if average == "none":
+        return np.array(losses)
+    return np.average(losses, weights=shares)
 
 
 def _calibration(confidences, hits, weight, options: Options) -> float:
