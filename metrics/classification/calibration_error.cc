@@ -1,35 +1,46 @@
 #include "tally/metrics/classification/calibration_error.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
-#include <type_traits>
+#include <numeric>
+#include <vector>
 
-#include "tally/metrics/classification/count_kernels.h"
+#include "tally/metrics/classification/bin_kernels.h"
+#include "tally/metrics/classification/calibration_kernels.h"
+#include "tally/metrics/classification/score_kernels.h"
 
 namespace tally {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+// With more bins than these neither blocks nor parts are worth their sums.
+constexpr std::int64_t kManyBins = 1024;
+// So many probabilities of a binary metric are made together.
+constexpr std::int64_t kBlock = 1024;
 
 void check_bins(const char* metric, std::int64_t n_bins) {
   TORCH_CHECK_VALUE(n_bins >= 1, metric, ": expected n_bins of at least 1, ",
                     "got ", n_bins);
 }
 
-// Takes confidences one by one.
+// Takes confidences one by one, into sums [3, n_bins].
 class BinSums {
  public:
-  BinSums(std::int64_t n_bins, const at::Tensor& weight, NanPolicy nan_policy)
-      : n_bins_(n_bins),
-        weights_(weight, nan_policy),
-        bins_(at::zeros({3, n_bins}, at::kDouble)),
-        data_(bins_.mutable_data_ptr<double>()) {}
+  BinSums(double* sums, std::int64_t n_bins,
+          const internal::LossWeights& weights)
+      : sums_(sums),
+        n_bins_(n_bins),
+        width_(static_cast<double>(n_bins)),
+        weights_(weights) {}
 
   void add(double confidence, bool hit, std::int64_t index) {
     if (!weights_.takes(confidence, index)) return;
@@ -38,22 +49,108 @@ class BinSums {
       ++nans_;
       return;
     }
-    const auto width = static_cast<double>(n_bins_);
     const auto bin = static_cast<std::int64_t>(
-        std::clamp(confidence * width, 0.0, width - 1));
-    data_[bin] += weight;
-    data_[n_bins_ + bin] += weight * confidence;
-    data_[2 * n_bins_ + bin] += hit ? weight : 0;
+        std::clamp(confidence * width_, 0.0, width_ - 1));
+    sums_[bin] += weight;
+    sums_[n_bins_ + bin] += weight * confidence;
+    sums_[2 * n_bins_ + bin] += hit ? weight : 0;
   }
-  CalibrationBins result() const { return {bins_, nans_}; }
+  // Those of a block, each with a weight of 1. False, and nothing is added,
+  // unless all are in [0, 1].
+  bool add_block(const double* confidences, const std::uint8_t* hits,
+                 std::int64_t size) {
+    bool inside = true;
+    for (std::int64_t i = 0; i < size; ++i) {
+      inside &= confidences[i] >= 0 && confidences[i] <= 1;
+    }
+    if (!inside) return false;
+    if (spread_.empty()) spread_.resize(kSpread * 2 * n_bins_);
+    // Several tables, so that one addition need not wait for the one before.
+    for (std::int64_t i = 0; i < size; ++i) {
+      const auto bin = std::min(
+          static_cast<std::int64_t>(confidences[i] * width_), n_bins_ - 1);
+      BinTotal& total = spread_[(i % kSpread * n_bins_ + bin) * 2 + hits[i]];
+      total.confidence += confidences[i];
+      ++total.count;
+    }
+    return true;
+  }
+  // After all blocks.
+  void finish() {
+    for (std::size_t i = 0; i < spread_.size(); ++i) {
+      const auto bin = static_cast<std::int64_t>(i / 2) % n_bins_;
+      const auto count = static_cast<double>(spread_[i].count);
+      sums_[bin] += count;
+      sums_[n_bins_ + bin] += spread_[i].confidence;
+      sums_[2 * n_bins_ + bin] += i % 2 == 1 ? count : 0;
+    }
+    spread_.clear();
+  }
+  std::int64_t nans() const { return nans_; }
 
  private:
+  struct BinTotal {
+    double confidence;
+    std::int64_t count;
+  };
+  static constexpr std::int64_t kSpread = 4;
+
+  double* sums_;
   std::int64_t n_bins_;
-  internal::LossWeights weights_;
-  at::Tensor bins_;
-  double* data_;
+  double width_;
+  const internal::LossWeights& weights_;
   std::int64_t nans_ = 0;
+  // By copy, bin and hit.
+  std::vector<BinTotal> spread_;
 };
+
+// What add(begin, end, sums) adds for parts of `count` positions of so many
+// scores each; from several threads where there is much to do. The parts, whose
+// sums are added in order, do not depend on the number of threads.
+template <class Add>
+CalibrationBins sum_parts(std::int64_t n_bins, std::int64_t count,
+                          std::int64_t scores,
+                          const internal::LossWeights& weights,
+                          const Add& add) {
+  // So many scores are worth a thread.
+  constexpr std::int64_t kPart = std::int64_t{1} << 16;
+  const std::int64_t step = std::max<std::int64_t>(kPart / scores, 1);
+  const std::int64_t parts =
+      n_bins > kManyBins ? 1 : std::max<std::int64_t>(count / step, 1);
+  const std::int64_t row = 3 * n_bins;
+  CalibrationBins bins;
+  // Past the dispatcher, which would cost more than a small batch.
+  bins.bins = at::Tensor(at::detail::empty_cpu({3, n_bins}, at::kDouble));
+  auto* const total = bins.bins.mutable_data_ptr<double>();
+  std::fill_n(total, row, 0.0);
+  const auto add_all = [&] {
+    BinSums sums(total, n_bins, weights);
+    add(0, count, sums);
+    bins.nans = Number(sums.nans());
+    return bins;
+  };
+  if (parts == 1) return add_all();
+  std::vector<double> own(parts * row);
+  std::vector<std::int64_t> nans(parts);
+  std::atomic<bool> refused{false};
+  at::parallel_for(0, parts, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t part = first; part < last && !refused; ++part) {
+      BinSums sums(own.data() + part * row, n_bins, weights);
+      try {
+        add(count * part / parts, count * (part + 1) / parts, sums);
+      } catch (const c10::Error&) {
+        refused = true;
+      }
+      nans[part] = sums.nans();
+    }
+  });
+  // The first position of all is what the error should be about.
+  if (refused) return add_all();
+  for (std::size_t i = 0; i < own.size(); ++i) total[i % row] += own[i];
+  bins.nans =
+      Number(std::accumulate(nans.begin(), nans.end(), std::int64_t{0}));
+  return bins;
+}
 
 // The same by tensor operations.
 CalibrationBins sum_bins(std::int64_t n_bins, const at::Tensor& confidences,
@@ -109,47 +206,59 @@ at::Tensor calibration(const CalibrationBins& state, CalibrationNorm norm) {
   return state.bins.is_cpu() ? result : result.to(state.bins.device());
 }
 
-struct TopScore {
-  double confidence;
-  std::int64_t label;
-};
+// Adds elements of a binary batch; with `plain`, all of a block at once where
+// their targets are 0 or 1.
+template <class Score, class Label>
+void add_elements(const internal::BinaryBatch& batch, const Score* scores,
+                  const Label* labels, std::int64_t begin, std::int64_t end,
+                  bool plain, BinSums& sums) {
+  const bool logits = batch.rules().input == ScoreKind::kLogits;
+  std::array<double, kBlock> confidences;
+  std::array<std::uint8_t, kBlock> hits;
+  for (std::int64_t first = begin; first < end; first += kBlock) {
+    const std::int64_t size = std::min(kBlock, end - first);
+    for (std::int64_t i = 0; i < size; ++i) {
+      confidences[i] = static_cast<double>(scores[first + i]);
+    }
+    if (logits) {
+      internal::sigmoids(confidences.data(), size, confidences.data());
+    }
+    if (plain && size == kBlock &&
+        internal::narrow_labels(labels + first, size, hits.data()) &&
+        sums.add_block(confidences.data(), hits.data(), size)) {
+      continue;
+    }
+    for (std::int64_t i = first; i < first + size; ++i) {
+      const auto label = static_cast<std::int64_t>(labels[i]);
+      if (!batch.counts(scores[i], label, i)) continue;
+      sums.add(confidences[i - first], label == 1, i);
+    }
+  }
+  sums.finish();
+}
 
-// NaN if a score is; of logits the softmax of the largest.
-template <class Score>
-TopScore top_score(const Score* scores, std::int64_t stride,
-                   std::int64_t classes, bool logits) {
-  if constexpr (std::is_same_v<Score, float>) {
-    if (stride == 1 && classes >= internal::kLeastVectorClasses) {
-      constexpr std::int64_t kNoTarget = -1;
-      std::int64_t label;
-      internal::predict_rows(scores, &kNoTarget, 1, classes, /*top_k=*/1,
-                             &label);
-      if (label == internal::kNanClass) return {kNaN, 0};
-      const float best = scores[label];
-      return {logits ? internal::softmax_of_largest(scores, classes, best)
-                     : static_cast<double>(best),
-              label};
+// Calls visit(scores, label, index) for the scores of each of some positions
+// whose target counts.
+template <class Score, class Label, class Visit>
+void visit_positions(const internal::ClassLossRules& rules, const Score* scores,
+                     const Label* labels, std::int64_t positions,
+                     std::int64_t begin, std::int64_t end, const Visit& visit) {
+  const std::int64_t classes = rules.num_classes;
+  std::vector<Score> row(positions > 1 ? classes : 0);
+  for (std::int64_t i = begin; i < end; ++i) {
+    const auto label = static_cast<std::int64_t>(labels[i]);
+    if (label == rules.ignore_index) continue;
+    if (label < 0 || label >= classes) {
+      internal::refuse_label(label, i, classes, rules.ignore_index);
     }
-  }
-  Score best = scores[0];
-  std::int64_t label = 0;
-  bool nan = best != best;
-  for (std::int64_t c = 1; c < classes; ++c) {
-    const Score score = scores[c * stride];
-    nan |= score != score;
-    if (score > best) {
-      best = score;
-      label = c;
+    const Score* own =
+        scores + i / positions * classes * positions + i % positions;
+    if (positions > 1) {
+      for (std::int64_t c = 0; c < classes; ++c) row[c] = own[c * positions];
+      own = row.data();
     }
+    visit(own, label, i);
   }
-  if (nan) return {kNaN, label};
-  if (!logits) return {static_cast<double>(best), label};
-  double sum = 0;
-  for (std::int64_t c = 0; c < classes; ++c) {
-    sum += std::exp(static_cast<double>(scores[c * stride]) -
-                    static_cast<double>(best));
-  }
-  return {1 / sum, label};
 }
 
 }  // namespace
@@ -180,18 +289,18 @@ BinaryCalibration::State BinaryCalibration::observe(
   const at::Tensor scores = preds.detach();
   const internal::BinaryBatch batch(all, scores, target);
   if (internal::are_plain(scores, target, weight)) {
-    BinSums sums(n_bins_, weight, rules_.nan_policy);
-    internal::visit_elements(batch, [&](const auto* values,
-                                        const auto* targets) {
-      const std::int64_t size = batch.size();
-      for (std::int64_t i = 0; i < size; ++i) {
-        const auto label = static_cast<std::int64_t>(targets[i]);
-        if (!batch.counts(values[i], label, i)) continue;
-        const auto score = static_cast<double>(values[i]);
-        sums.add(logits ? 1 / (1 + std::exp(-score)) : score, label == 1, i);
-      }
-    });
-    return sums.result();
+    const internal::LossWeights weights(weight, rules_.nan_policy);
+    const bool plain = !weight.defined() && n_bins_ <= kManyBins &&
+                       (!rules_.ignore_index || *rules_.ignore_index < 0 ||
+                        *rules_.ignore_index > 1);
+    return internal::visit_elements(
+        batch, [&](const auto* values, const auto* targets) {
+          return sum_parts(
+              n_bins_, batch.size(), 1, weights,
+              [&](std::int64_t begin, std::int64_t end, BinSums& sums) {
+                add_elements(batch, values, targets, begin, end, plain, sums);
+              });
+        });
   }
   const internal::ElementTensors elements = internal::element_tensors(batch);
   const at::Tensor wide = scores.to(at::kDouble);
@@ -215,19 +324,33 @@ MulticlassCalibration::State MulticlassCalibration::observe(
   const bool checks_range = !logits && rules_.validate_args;
   const at::Tensor scores = preds.detach();
   if (internal::are_plain(scores, target, weight)) {
-    BinSums sums(n_bins_, weight, rules_.nan_policy);
-    internal::for_each_class_loss(
-        rules_, scores, target,
-        [&](const auto* own, std::int64_t stride, std::int64_t label,
-            std::int64_t index) {
-          const TopScore top =
-              top_score(own, stride, rules_.num_classes, logits);
-          if (checks_range && (top.confidence < 0 || top.confidence > 1)) {
-            internal::refuse_probability(top.confidence, index);
-          }
-          sums.add(top.confidence, top.label == label, index);
-        });
-    return sums.result();
+    const internal::LossWeights weights(weight, rules_.nan_policy);
+    const at::Tensor wide =
+        scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
+    const std::int64_t positions =
+        target.numel() == 0 ? 1 : target.numel() / target.size(0);
+    const auto sum = [&](const auto* data, const auto* labels) {
+      return sum_parts(
+          n_bins_, target.numel(), rules_.num_classes, weights,
+          [&](std::int64_t begin, std::int64_t end, BinSums& sums) {
+            visit_positions(
+                rules_, data, labels, positions, begin, end,
+                [&](const auto* own, std::int64_t label, std::int64_t index) {
+                  const internal::TopScore top = internal::top_score(
+                      own, rules_.num_classes, label, logits);
+                  if (checks_range &&
+                      (top.confidence < 0 || top.confidence > 1)) {
+                    internal::refuse_probability(top.confidence, index);
+                  }
+                  sums.add(top.confidence, top.hit, index);
+                });
+          });
+    };
+    return internal::visit_labels(target, [&](const auto* labels) {
+      return wide.scalar_type() == at::kDouble
+                 ? sum(wide.const_data_ptr<double>(), labels)
+                 : sum(wide.const_data_ptr<float>(), labels);
+    });
   }
   const at::Tensor kept = internal::kept_labels(rules_, target);
   const auto [best, predicted] = scores.max(1);

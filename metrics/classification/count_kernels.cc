@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <vector>
@@ -14,8 +13,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "metrics/classification/count_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
-// After foreach_target.h, both.
-#include <hwy/contrib/math/math-inl.h>
+// After foreach_target.h.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -243,26 +241,6 @@ void CountColumns(const float* preds, const std::int64_t* targets,
   }
 }
 
-double SoftmaxOfLargest(const float* logits, std::int64_t classes,
-                        float largest) {
-  const hn::ScalableTag<double> dd;
-  const hn::Rebind<float, decltype(dd)> df;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dd));
-  const auto max = hn::Set(dd, static_cast<double>(largest));
-  auto sum = hn::Zero(dd);
-  std::int64_t c = 0;
-  for (; c + lanes <= classes; c += lanes) {
-    const auto x = hn::PromoteTo(dd, hn::LoadU(df, logits + c));
-    sum = hn::Add(sum, hn::Exp(dd, hn::Sub(x, max)));
-  }
-  double total = hn::GetLane(hn::SumOfLanes(dd, sum));
-  for (; c < classes; ++c) {
-    total +=
-        std::exp(static_cast<double>(logits[c]) - static_cast<double>(largest));
-  }
-  return 1 / total;
-}
-
 }  // namespace tally::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -273,7 +251,6 @@ HWY_EXPORT(PredictFloat);
 HWY_EXPORT(PredictDouble);
 HWY_EXPORT(CountPlain);
 HWY_EXPORT(CountColumns);
-HWY_EXPORT(SoftmaxOfLargest);
 
 namespace {
 
@@ -395,11 +372,6 @@ std::int64_t count_plain_rows(const float* preds, const std::int64_t* targets,
     if (ends[part] < std::min((part + 1) * size, rows)) return ends[part];
   }
   return rows;
-}
-
-double softmax_of_largest(const float* logits, std::int64_t classes,
-                          float largest) {
-  return HWY_DYNAMIC_DISPATCH(SoftmaxOfLargest)(logits, classes, largest);
 }
 
 }  // namespace tally::internal

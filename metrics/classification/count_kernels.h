@@ -42,8 +42,4 @@ std::int64_t count_plain_rows(const float* preds, const std::int64_t* targets,
                               float threshold, bool checks_range,
                               std::int64_t* counts);
 
-/// 1 / sum exp(x - largest), which is the softmax of the largest.
-double softmax_of_largest(const float* logits, std::int64_t classes,
-                          float largest);
-
 }  // namespace tally::internal

@@ -21,17 +21,6 @@ constexpr std::int64_t kBlock = 2048;
 // So many positions are worth a thread.
 constexpr std::int64_t kGrain = std::int64_t{1} << 16;
 
-// Labels as codes; false if one is not 0 or 1.
-bool narrow(const std::int64_t* labels, std::int64_t size,
-            std::uint8_t* codes) {
-  return narrow_labels(labels, size, codes);
-}
-bool narrow(const std::uint8_t* labels, std::int64_t size,
-            std::uint8_t* codes) {
-  std::copy_n(labels, size, codes);
-  return !count_codes(labels, size).larger;
-}
-
 }  // namespace
 
 CurveState LabelCurve::observe(const at::Tensor& preds,
@@ -95,7 +84,7 @@ std::int64_t LabelCurve::write_codes(const Score* scores, const Label* labels,
                                      std::int64_t begin, std::int64_t end,
                                      std::uint8_t* codes) const {
   if (nan_policy_ == NanPolicy::kPropagate && ignores_no_class() &&
-      narrow(labels + begin, end - begin, codes)) {
+      narrow_labels(labels + begin, end - begin, codes)) {
     return 0;
   }
   std::int64_t out = 0;
@@ -115,7 +104,7 @@ std::int64_t LabelCurve::write_all_codes(const Score* scores,
     std::atomic<bool> fine{true};
     at::parallel_for(
         0, size, kGrain, [&](std::int64_t begin, std::int64_t end) {
-          if (!narrow(labels + begin, end - begin, codes + begin)) {
+          if (!narrow_labels(labels + begin, end - begin, codes + begin)) {
             fine = false;
           }
         });

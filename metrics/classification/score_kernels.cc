@@ -196,6 +196,11 @@ bool narrow_labels(const std::int64_t* labels, std::int64_t size,
                    std::uint8_t* codes) {
   return HWY_DYNAMIC_DISPATCH(NarrowLabels)(labels, size, codes);
 }
+bool narrow_labels(const std::uint8_t* labels, std::int64_t size,
+                   std::uint8_t* codes) {
+  std::copy_n(labels, size, codes);
+  return !count_codes(labels, size).larger;
+}
 
 void pack_samples(const float* scores, const std::uint8_t* codes,
                   std::int64_t size, const float* cuts, std::int64_t cut_count,

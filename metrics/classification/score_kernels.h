@@ -21,6 +21,8 @@ CodeCounts count_codes(const std::uint8_t* codes, std::int64_t size);
 /// Writes labels as codes. False if one is not 0 or 1.
 bool narrow_labels(const std::int64_t* labels, std::int64_t size,
                    std::uint8_t* codes);
+bool narrow_labels(const std::uint8_t* labels, std::int64_t size,
+                   std::uint8_t* codes);
 
 /// Writes each sample as one number: its score in ascending order, less the
 /// bit that tells negative scores (and no zeros) from others, then its code,
