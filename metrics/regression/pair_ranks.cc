@@ -7,8 +7,10 @@
 #include <limits>
 #include <memory>
 #include <utility>
+#include <vector>
 
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/regression/inversions.h"
+#include "tally/metrics/regression/value_table.h"
 
 namespace tally::internal {
 namespace {
@@ -97,13 +99,6 @@ void sort_by_key(Pairs<Key>& pairs) {
   if (sorted != pairs.items.get()) std::swap(pairs.items, pairs.spare);
 }
 
-template <class Key>
-void sort_keys(Key* keys, Key* spare, std::int64_t count) {
-  const Key* const sorted =
-      radix_sort<Key>(keys, spare, count, [](Key key) { return key; });
-  if (sorted != keys) std::copy(sorted, sorted + count, keys);
-}
-
 // `visit(begin, end)` of each group of equal keys, which are sorted.
 template <class KeyAt, class Visit>
 void for_each_group(std::int64_t count, const KeyAt& key_at,
@@ -127,13 +122,21 @@ bool read(const T* x, const T* y, Pairs<Key>& pairs) {
   return !nan;
 }
 
-// Twice the rank less its mean is a whole number, of either sign: what is
-// summed is exact up to 10^5 samples, and rounded but little beyond.
+// Of twice the ranks less their mean, which are whole numbers of either sign:
+// what is summed is exact up to 10^5 samples, and rounded but little beyond.
+struct RankSums {
+  double squares_x = 0, squares_y = 0, products = 0;
+
+  double correlation() const {
+    return std::clamp(products / std::sqrt(squares_x * squares_y), -1.0, 1.0);
+  }
+};
+
 template <class Key>
 double correlation_of_ranks(Pairs<Key>& pairs) {
   const std::int64_t count = pairs.count;
+  RankSums sums;
   sort_by_key(pairs);
-  double squares_x = 0;
   for_each_group(
       count, [&](std::int64_t i) { return pairs[i].key; },
       [&](std::int64_t begin, std::int64_t end) {
@@ -142,11 +145,9 @@ double correlation_of_ranks(Pairs<Key>& pairs) {
           pairs[i] = {pairs[i].other, static_cast<Key>(rank)};
         }
         const auto centred = static_cast<double>(rank - count);
-        squares_x += static_cast<double>(end - begin) * centred * centred;
+        sums.squares_x += static_cast<double>(end - begin) * centred * centred;
       });
   sort_by_key(pairs);
-  double squares_y = 0;
-  double products = 0;
   for_each_group(
       count, [&](std::int64_t i) { return pairs[i].key; },
       [&](std::int64_t begin, std::int64_t end) {
@@ -155,10 +156,10 @@ double correlation_of_ranks(Pairs<Key>& pairs) {
         for (std::int64_t i = begin; i < end; ++i) {
           sum += static_cast<std::int64_t>(pairs[i].other) - count;
         }
-        squares_y += static_cast<double>(end - begin) * centred * centred;
-        products += centred * static_cast<double>(sum);
+        sums.squares_y += static_cast<double>(end - begin) * centred * centred;
+        sums.products += centred * static_cast<double>(sum);
       });
-  return std::clamp(products / std::sqrt(squares_x * squares_y), -1.0, 1.0);
+  return sums.correlation();
 }
 
 void add_group(std::int64_t size, Ties& ties) {
@@ -169,113 +170,11 @@ void add_group(std::int64_t size, Ties& ties) {
   ++ties.distinct;
 }
 
-// Sorts a few keys by insertion.
-template <class Key>
-std::int64_t insertion_inversions(Key* keys, std::int64_t count) {
-  std::int64_t inversions = 0;
-  for (std::int64_t i = 1; i < count; ++i) {
-    const Key key = keys[i];
-    std::int64_t k = i;
-    for (; k > 0 && keys[k - 1] > key; --k) keys[k] = keys[k - 1];
-    keys[k] = key;
-    inversions += i - k;
-  }
-  return inversions;
-}
-
-constexpr std::int64_t kRun = 8;
-
-// Sorts kRun keys by counting which are smaller: no branch depends on them.
-template <class Key>
-std::int64_t run_inversions(Key* keys) {
-  Key sorted[kRun];
-  std::int32_t inversions = 0;
-  for (std::int64_t i = 0; i < kRun; ++i) {
-    std::int32_t place = 0;
-    for (std::int64_t k = 0; k < i; ++k) place += keys[k] <= keys[i];
-    inversions += static_cast<std::int32_t>(i) - place;
-    for (std::int64_t k = i + 1; k < kRun; ++k) place += keys[k] < keys[i];
-    sorted[place] = keys[i];
-  }
-  std::copy(sorted, sorted + kRun, keys);
-  return inversions;
-}
-
-// Merges runs [0, middle) and [middle, count), from the front alone.
-template <class Key>
-std::int64_t merge_runs(const Key* from, std::int64_t middle,
-                        std::int64_t count, Key* to) {
-  std::int64_t left = 0, right = middle, inversions = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const bool take_right =
-        left == middle || (right < count && from[right] < from[left]);
-    to[i] = from[take_right ? right : left];
-    inversions += take_right ? middle - left : 0;
-    left += !take_right;
-    right += take_right;
-  }
-  return inversions;
-}
-
-// The same of runs of one length, from both ends at once: two chains of
-// dependent steps instead of one, and neither can run past its run's end.
-// An inversion is counted where its right part is moved.
-template <class Key>
-std::int64_t merge_equal_runs(const Key* from, std::int64_t length, Key* to) {
-  const Key* left = from;
-  const Key* right = from + length;
-  const Key* left_back = from + length - 1;
-  const Key* right_back = from + 2 * length - 1;
-  const Key* const left_end = from + length;
-  Key* front = to;
-  Key* back = to + 2 * length - 1;
-  std::int64_t inversions = 0;
-  // Without a branch that the data decide.
-  const auto if_so = [](bool so, std::int64_t value) {
-    return -static_cast<std::int64_t>(so) & value;
-  };
-  for (std::int64_t i = 0; i < length; ++i) {
-    const Key l = *left;
-    const Key r = *right;
-    const bool take_right = r < l;
-    *front++ = take_right ? r : l;
-    inversions += if_so(take_right, left_end - left);
-    right += take_right;
-    left += !take_right;
-    const Key l_back = *left_back;
-    const Key r_back = *right_back;
-    const bool take_left = r_back < l_back;
-    *back-- = take_left ? l_back : r_back;
-    inversions += if_so(!take_left, left_end - 1 - left_back);
-    left_back -= take_left;
-    right_back -= !take_left;
-  }
-  return inversions;
-}
-
-// Sorts; `spare` has room for as many.
-template <class Key>
-std::int64_t sort_inversions(Key* keys, std::int64_t count, Key* spare) {
-  std::int64_t inversions = 0;
-  std::int64_t whole = 0;
-  for (; whole + kRun <= count; whole += kRun) {
-    inversions += run_inversions(keys + whole);
-  }
-  inversions += insertion_inversions(keys + whole, count - whole);
-  Key* from = keys;
-  Key* to = spare;
-  for (std::int64_t length = kRun; length < count; length *= 2) {
-    for (std::int64_t begin = 0; begin < count; begin += 2 * length) {
-      const std::int64_t size = std::min(2 * length, count - begin);
-      inversions += size == 2 * length
-                        ? merge_equal_runs(from + begin, length, to + begin)
-                        : merge_runs(from + begin, std::min(length, size), size,
-                                     to + begin);
-    }
-    std::swap(from, to);
-  }
-  if (from != keys) std::copy(from, from + count, keys);
-  return inversions;
+double less_discordant(const PairCounts& counts, double tied_in_both,
+                       std::int64_t discordant) {
+  const auto n = static_cast<double>(counts.samples);
+  return n * (n - 1) / 2 - counts.x.pairs - counts.y.pairs + tied_in_both -
+         2 * static_cast<double>(discordant);
 }
 
 template <class Key>
@@ -283,75 +182,147 @@ PairCounts counts_of_pairs(Pairs<Key>& pairs) {
   const std::int64_t count = pairs.count;
   PairCounts counts;
   counts.samples = count;
+  // First by y, which becomes its rank; then by x.
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::swap(pairs[i].key, pairs[i].other);
+  }
   sort_by_key(pairs);
-  const std::unique_ptr<Key[]> buffer(new Key[2 * count]);
-  Key* const y = buffer.get();
-  Key* const spare = y + count;
-  for (std::int64_t i = 0; i < count; ++i) y[i] = pairs[i].other;
-  // What is tied in x is put into the order of y: it is not discordant.
+  for_each_group(
+      count, [&](std::int64_t i) { return pairs[i].key; },
+      [&](std::int64_t begin, std::int64_t end) {
+        const auto rank = static_cast<Key>(counts.y.distinct);
+        add_group(end - begin, counts.y);
+        for (std::int64_t i = begin; i < end; ++i) {
+          pairs[i] = {pairs[i].other, rank};
+        }
+      });
+  sort_by_key(pairs);
+  // The sort is stable: what is tied in x is in the order of y, and so not
+  // discordant.
   Ties both;
   for_each_group(
       count, [&](std::int64_t i) { return pairs[i].key; },
       [&](std::int64_t begin, std::int64_t end) {
         add_group(end - begin, counts.x);
         if (end - begin == 1) return;
-        sort_keys(y + begin, spare + begin, end - begin);
         for_each_group(
-            end - begin, [&](std::int64_t i) { return y[begin + i]; },
+            end - begin, [&](std::int64_t i) { return pairs[begin + i].other; },
             [&](std::int64_t from, std::int64_t to) {
               add_group(to - from, both);
             });
       });
-  const auto discordant = static_cast<double>(sort_inversions(y, count, spare));
-  for_each_group(
-      count, [&](std::int64_t i) { return y[i]; },
-      [&](std::int64_t begin, std::int64_t end) {
-        add_group(end - begin, counts.y);
-      });
-  const auto n = static_cast<double>(count);
-  counts.concordant_less_discordant = n * (n - 1) / 2 - counts.x.pairs -
-                                      counts.y.pairs + both.pairs -
-                                      2 * discordant;
+  const std::unique_ptr<std::uint32_t[]> ranks(new std::uint32_t[2 * count]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    ranks[i] = static_cast<std::uint32_t>(pairs[i].other);
+  }
+  counts.concordant_less_discordant =
+      less_discordant(counts, both.pairs,
+                      count_inversions(ranks.get(), ranks.get() + count, count,
+                                       counts.y.distinct));
   return counts;
 }
 
-// `visit(pairs)` of keys of either width; `nothing` for a NaN.
-template <class Result, class Visit>
+double correlation_of_ranks(const ValueTable& table, std::int64_t count) {
+  RankSums sums;
+  std::vector<std::int64_t> ranks_x;
+  std::int64_t begin = 0;
+  for (std::size_t x = 0; x < table.distinct_x(); ++x) {
+    std::int64_t size = 0;
+    for (std::size_t y = 0; y < table.distinct_y(); ++y) {
+      size += table.cell(x, y);
+    }
+    ranks_x.push_back(2 * begin + size - count);
+    begin += size;
+    const auto centred = static_cast<double>(ranks_x.back());
+    sums.squares_x += static_cast<double>(size) * centred * centred;
+  }
+  begin = 0;
+  for (std::size_t y = 0; y < table.distinct_y(); ++y) {
+    std::int64_t size = 0, sum = 0;
+    for (std::size_t x = 0; x < table.distinct_x(); ++x) {
+      size += table.cell(x, y);
+      sum += table.cell(x, y) * ranks_x[x];
+    }
+    const auto centred = static_cast<double>(2 * begin + size - count);
+    begin += size;
+    sums.squares_y += static_cast<double>(size) * centred * centred;
+    sums.products += centred * static_cast<double>(sum);
+  }
+  return sums.correlation();
+}
+
+PairCounts counts_of_pairs(const ValueTable& table, std::int64_t count) {
+  PairCounts counts;
+  counts.samples = count;
+  Ties both;
+  std::int64_t discordant = 0;
+  std::vector<std::int64_t> of_y(table.distinct_y());  // with smaller x
+  for (std::size_t x = 0; x < table.distinct_x(); ++x) {
+    std::int64_t of_x = 0, above = 0;
+    for (std::size_t y = table.distinct_y(); y-- > 0;) {
+      const std::int64_t size = table.cell(x, y);
+      discordant += size * above;
+      above += of_y[y];
+      of_y[y] += size;
+      of_x += size;
+      if (size > 0) add_group(size, both);
+    }
+    add_group(of_x, counts.x);
+  }
+  for (const std::int64_t size : of_y) add_group(size, counts.y);
+  counts.concordant_less_discordant =
+      less_discordant(counts, both.pairs, discordant);
+  return counts;
+}
+
+// `of_table(table)` for few distinct values, else `of_pairs(pairs)` of keys of
+// either width; `nothing` for a NaN.
+template <class Result, class OfTable, class OfPairs>
 Result with_pairs(const at::Tensor& x, const at::Tensor& y, Result nothing,
-                  const Visit& visit) {
+                  const OfTable& of_table, const OfPairs& of_pairs) {
   const std::int64_t count = x.numel();
+  const auto visit = [&](const auto* a, const auto* b, auto pairs_of) {
+    ValueTable table;
+    if (table.count(a, b, count)) return of_table(table);
+    auto pairs = pairs_of();
+    return read(a, b, pairs) ? of_pairs(pairs) : nothing;
+  };
   // Twice a rank must fit into a key.
   if (x.scalar_type() == at::kFloat && y.scalar_type() == at::kFloat &&
       count <= std::numeric_limits<std::int32_t>::max()) {
     const at::Tensor a = x.contiguous();
     const at::Tensor b = y.contiguous();
-    Pairs<std::uint32_t> pairs(count);
-    const bool known =
-        read(a.const_data_ptr<float>(), b.const_data_ptr<float>(), pairs);
-    return known ? visit(pairs) : nothing;
+    return visit(a.const_data_ptr<float>(), b.const_data_ptr<float>(),
+                 [&] { return Pairs<std::uint32_t>(count); });
   }
   const at::Tensor a = x.to(at::kDouble).contiguous();
   const at::Tensor b = y.to(at::kDouble).contiguous();
-  Pairs<std::uint64_t> pairs(count);
-  const bool known =
-      read(a.const_data_ptr<double>(), b.const_data_ptr<double>(), pairs);
-  return known ? visit(pairs) : nothing;
+  return visit(a.const_data_ptr<double>(), b.const_data_ptr<double>(),
+               [&] { return Pairs<std::uint64_t>(count); });
 }
 
 }  // namespace
 
 double rank_correlation(const at::Tensor& x, const at::Tensor& y) {
   if (x.numel() < 2) return kNaN;
-  return with_pairs(x, y, kNaN,
-                    [](auto& pairs) { return correlation_of_ranks(pairs); });
+  return with_pairs(
+      x, y, kNaN,
+      [&](const ValueTable& table) {
+        return correlation_of_ranks(table, x.numel());
+      },
+      [](auto& pairs) { return correlation_of_ranks(pairs); });
 }
 
 std::optional<PairCounts> count_pairs(const at::Tensor& x,
                                       const at::Tensor& y) {
   if (x.numel() == 0) return PairCounts();
-  return with_pairs(x, y, std::optional<PairCounts>(), [](auto& pairs) {
-    return std::optional<PairCounts>(counts_of_pairs(pairs));
-  });
+  using Result = std::optional<PairCounts>;
+  return with_pairs(
+      x, y, Result(),
+      [&](const ValueTable& table) {
+        return Result(counts_of_pairs(table, x.numel()));
+      },
+      [](auto& pairs) { return Result(counts_of_pairs(pairs)); });
 }
 
 }  // namespace tally::internal

@@ -28,7 +28,8 @@ struct PairCounts {
   Ties x, y;
 };
 
-/// Of x and y as above; nothing for a NaN. In N log N steps: Knight 1966.
+/// Of x and y as above; nothing for a NaN. Sorts, and counts inversions (Knight
+/// 1966), or counts pairs of values where they are few.
 std::optional<PairCounts> count_pairs(const at::Tensor& x, const at::Tensor& y);
 
 }  // namespace tally::internal

@@ -9,9 +9,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <random>
+#include <vector>
 
 #include "tally/metrics/collection.h"
+#include "tally/metrics/regression/inversions.h"
 #include "tally/metrics/regression/kendall_rank_corr_coef.h"
 #include "tally/metrics/regression/pair_ranks.h"
 #include "tally/metrics/regression/spearman_corr_coef.h"
@@ -113,7 +117,7 @@ TEST(RanksTest, SpearmanIsPearsonOfRanks) {
   EXPECT_NEAR(spearman(x.to(at::kFloat), y), expected, 1e-13);
 }
 
-// Below, at and beyond what is sorted by comparing, and in whole runs.
+// Below, at and beyond what is sorted by comparing; few values and many.
 TEST(RanksTest, KendallCountsAllPairs) {
   for (const std::int64_t count : {2, 3, 7, 8, 9, 31, 100, 1023, 1024, 2500}) {
     for (const std::int64_t levels : {3, 40, 100'000}) {
@@ -129,6 +133,57 @@ TEST(RanksTest, KendallCountsAllPairs) {
         EXPECT_EQ(counts.y.pairs, expected.tied_y);
       }
     }
+  }
+}
+
+// By a tree of counts, which knows nothing of digits.
+std::int64_t inversions_by_tree(const std::vector<std::uint32_t>& ranks,
+                                std::size_t distinct) {
+  std::vector<std::int64_t> tree(distinct + 1);
+  std::int64_t inversions = 0, seen = 0;
+  for (const std::uint32_t rank : ranks) {
+    std::int64_t not_above = 0;
+    for (std::size_t i = rank + 1; i > 0; i &= i - 1) not_above += tree[i];
+    inversions += seen++ - not_above;
+    for (std::size_t i = rank + 1; i <= distinct; i += i & (~i + 1)) ++tree[i];
+  }
+  return inversions;
+}
+
+TEST(RanksTest, InversionsOfAnyNumberOfDigits) {
+  std::mt19937 random(3);
+  for (const std::size_t distinct : {1, 2, 16, 17, 255, 257, 5000, 70'000}) {
+    for (const std::size_t count : {1, 16, 17, 1000, 40'000}) {
+      std::vector<std::uint32_t> ranks(count), spare(count);
+      for (auto& rank : ranks) {
+        rank = static_cast<std::uint32_t>(random() % distinct);
+      }
+      const std::int64_t expected = inversions_by_tree(ranks, distinct);
+      EXPECT_EQ(internal::count_inversions(ranks.data(), spare.data(),
+                                           static_cast<std::int64_t>(count),
+                                           static_cast<std::int64_t>(distinct)),
+                expected)
+          << count << " of " << distinct;
+    }
+  }
+}
+
+TEST(RanksTest, FewValuesHaveOneZeroAndNoNan) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+    const auto x = at::tensor({-0.0, 0.0, 1.0, 1.0}).repeat(8).to(dtype);
+    const auto y = at::tensor({0.0, -0.0, 0.0, 2.0}).repeat(8).to(dtype);
+    const auto counts = internal::count_pairs(x, y).value();
+    const Reference expected = all_pairs(x, y);
+    EXPECT_EQ(counts.concordant_less_discordant, expected.difference);
+    EXPECT_EQ(counts.x.distinct, 2);
+    EXPECT_EQ(counts.y.distinct, 2);
+    EXPECT_EQ(counts.y.pairs, expected.tied_y);
+    const at::Tensor nan = y.clone();
+    nan.fill_(kNaN);
+    nan.narrow(0, 0, 20).fill_(1);
+    EXPECT_FALSE(internal::count_pairs(x, nan));
+    EXPECT_FALSE(internal::count_pairs(nan, x));
+    EXPECT_TRUE(std::isnan(spearman(x, nan)));
   }
 }
 

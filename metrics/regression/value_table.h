@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tally::internal {
+
+/// Samples (x, y) of few distinct values, counted by both in their order.
+class ValueTable {
+ public:
+  /// False if the table would have more cells than there are samples, or for a
+  /// NaN; then it holds nothing of use.
+  bool count(const float* x, const float* y, std::int64_t samples);
+  bool count(const double* x, const double* y, std::int64_t samples);
+
+  std::size_t distinct_x() const { return distinct_x_; }
+  std::size_t distinct_y() const { return distinct_y_; }
+  /// How many samples have the x of that place and that y.
+  std::int64_t cell(std::size_t x, std::size_t y) const {
+    return cells_[x * distinct_y_ + y];
+  }
+
+ private:
+  template <class T>
+  bool count_values(const T* x, const T* y, std::int64_t samples);
+
+  std::size_t distinct_x_ = 0, distinct_y_ = 0;
+  std::vector<std::int64_t> cells_;
+};
+
+}  // namespace tally::internal
