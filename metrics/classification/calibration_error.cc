@@ -1,6 +1,5 @@
 #include "tally/metrics/classification/calibration_error.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
@@ -17,6 +16,7 @@
 #include "tally/metrics/classification/bin_kernels.h"
 #include "tally/metrics/classification/calibration_kernels.h"
 #include "tally/metrics/classification/score_kernels.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace {
@@ -119,8 +119,7 @@ CalibrationBins sum_parts(std::int64_t n_bins, std::int64_t count,
       n_bins > kManyBins ? 1 : std::max<std::int64_t>(count / step, 1);
   const std::int64_t row = 3 * n_bins;
   CalibrationBins bins;
-  // Past the dispatcher, which would cost more than a small batch.
-  bins.bins = at::Tensor(at::detail::empty_cpu({3, n_bins}, at::kDouble));
+  bins.bins = internal::fresh_tensor({3, n_bins}, at::kDouble);
   auto* const total = bins.bins.mutable_data_ptr<double>();
   std::fill_n(total, row, 0.0);
   const auto add_all = [&] {
@@ -179,7 +178,7 @@ CalibrationBins sum_bins(std::int64_t n_bins, const at::Tensor& confidences,
 }
 
 at::Tensor calibration(const CalibrationBins& state, CalibrationNorm norm) {
-  at::Tensor result(at::detail::empty_cpu({}, at::kDouble));
+  at::Tensor result = internal::fresh_tensor({}, at::kDouble);
   double& value = *result.mutable_data_ptr<double>();
   value = kNaN;
   if (!state.bins.defined() || state.nans.value() > 0) return result;

@@ -1,4 +1,3 @@
-#include <ATen/EmptyTensor.h>
 #include <ATen/ops/arange.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "tally/metrics/classification/classification_checks.h"
 #include "tally/metrics/classification/count_rows.h"
 #include "tally/metrics/classification/curve.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal {
 namespace {
@@ -134,7 +134,7 @@ CurveState ClassCurve::observe_plain(const at::Tensor& rows,
     state.target = Rows(target.to(at::kLong));
     return state;
   }
-  at::Tensor positions(at::detail::empty_cpu({kept}, at::kLong));
+  at::Tensor positions = fresh_tensor({kept}, at::kLong);
   auto* next = positions.mutable_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < size; ++i) {
     if (counts(scores + i * shape_.curves, labels[i], i)) *next++ = i;

@@ -1,4 +1,3 @@
-#include <ATen/EmptyTensor.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
@@ -10,6 +9,7 @@
 #include "tally/metrics/classification/classification_checks.h"
 #include "tally/metrics/classification/curve.h"
 #include "tally/metrics/classification/score_counts.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace {
@@ -78,7 +78,7 @@ CurveState CurveRules::binned_state(std::int64_t count) const {
       buckets > std::numeric_limits<std::int32_t>::max()) {
     state.histogram = zero_counts({state.curves, 2, state.columns});
   } else {
-    state.places = Rows(at::Tensor(at::detail::empty_cpu({count}, at::kInt)));
+    state.places = Rows(fresh_tensor({count}, at::kInt));
   }
   return state;
 }

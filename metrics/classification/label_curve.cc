@@ -1,4 +1,3 @@
-#include <ATen/EmptyTensor.h>
 #include <ATen/Parallel.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "tally/metrics/classification/count_rows.h"
 #include "tally/metrics/classification/curve.h"
 #include "tally/metrics/classification/score_kernels.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal {
 namespace {
@@ -162,7 +162,7 @@ CurveState LabelCurve::observe_plain(const at::Tensor& preds,
     });
   }
   CurveState state;
-  at::Tensor codes(at::detail::empty_cpu(target.sizes(), at::kByte));
+  at::Tensor codes = fresh_tensor(target.sizes(), at::kByte);
   auto* const data = codes.mutable_data_ptr<std::uint8_t>();
   const std::int64_t out = write_all_codes(scores, labels, size, data);
   // Of several labels one that counts keeps the row.

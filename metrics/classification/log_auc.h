@@ -79,7 +79,8 @@ struct MultilabelLogAUCOptions
 /// the result NaN; with kIgnore that sample does not count. With thresholds,
 /// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
 ///
-/// Source: Mysinger and Shoichet 2010.
+/// Source: Mysinger and Shoichet 2010; they go from 0.001 to 1, and subtract
+/// chance.
 ///
 /// Example:
 ///     BinaryLogAUC area(BinaryLogAUCOptions().fpr_range({0.01, 0.5}));

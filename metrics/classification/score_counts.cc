@@ -1,6 +1,5 @@
 #include "tally/metrics/classification/score_counts.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/ones.h>
 #include <c10/util/Exception.h>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "tally/metrics/classification/score_kernels.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal {
 namespace {
@@ -299,7 +299,7 @@ void check_state(bool fits) {
 }
 
 at::Tensor zero_counts(at::IntArrayRef sizes) {
-  at::Tensor counts(at::detail::empty_cpu(sizes, at::kLong));
+  at::Tensor counts = fresh_tensor(sizes, at::kLong);
   std::memset(counts.mutable_data_ptr(), 0, counts.nbytes());
   return counts;
 }

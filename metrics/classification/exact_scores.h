@@ -1,0 +1,248 @@
+#pragma once
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "tally/metrics/classification/curve_counts.h"
+#include "tally/metrics/classification/score_counts.h"
+#include "tally/metrics/classification/scratch.h"
+
+/// How exact curves are read from the samples of a CurveState.
+namespace tally::internal {
+
+/// For each row its largest logit and the logarithm of the softmax's
+/// denominator, relative to it: from these the logarithm of any class's
+/// probability, which does not saturate as the probability does.
+template <class Score>
+struct LogSoftmax {
+  LogSoftmax(const Score* scores, std::int64_t count, std::int64_t classes)
+      : max(count), log_sum(count) {
+    at::parallel_for(
+        0, count, 1 + 32768 / classes,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            const Score* const row = scores + i * classes;
+            const Score* const best = std::max_element(row, row + classes);
+            max[i] = *best;
+            double others = 0;
+            for (const Score* score = row; score != row + classes; ++score) {
+              if (score != best) others += std::exp(*score - max[i]);
+            }
+            log_sum[i] = std::isfinite(max[i])
+                             ? std::log1p(others)
+                             : std::numeric_limits<double>::quiet_NaN();
+          }
+        });
+  }
+  double operator()(Score score, std::int64_t i) const {
+    return (score - max[i]) - log_sum[i];
+  }
+
+  std::vector<double> max;
+  std::vector<double> log_sum;
+};
+
+/// The samples of an exact state.
+struct ExactScores {
+  at::Tensor preds;
+  at::Tensor target;
+  CurveShape shape;
+  ScoreKind input;
+
+  explicit ExactScores(const CurveView& view)
+      : preds(view.state.preds.tensor().contiguous()),
+        target(view.state.target.tensor().contiguous()),
+        shape(view.shape),
+        input(view.input) {
+    const bool binary = shape.task == CurveShape::Task::kBinary;
+    check_state(preds.dim() == (binary ? 1 : 2) &&
+                (binary || preds.size(1) == shape.curves) &&
+                preds.is_floating_point() &&
+                (has_codes()
+                     ? preds.sizes() == target.sizes()
+                     : target.dim() == 1 && target.size(0) == preds.size(0)) &&
+                target.scalar_type() == (has_codes() ? at::kByte : at::kLong));
+  }
+
+  std::int64_t rows() const { return preds.size(0); }
+  // Whether targets are codes, and not classes.
+  bool has_codes() const { return shape.task != CurveShape::Task::kMulticlass; }
+  bool needs_softmax() const {
+    return !has_codes() && input == ScoreKind::kLogits;
+  }
+  bool has_loops() const {
+    return preds.is_cpu() && (preds.scalar_type() == at::kFloat ||
+                              preds.scalar_type() == at::kDouble);
+  }
+};
+
+/// The same on the CPU. Logarithms of probabilities are sorted with kSoftmax,
+/// else the scores.
+template <class Given, bool kSoftmax>
+class Samples {
+ public:
+  using Score = std::conditional_t<kSoftmax, double, Given>;
+  using Ranked = RankedScores<
+      std::conditional_t<sizeof(Score) == 4, std::uint32_t, std::uint64_t>>;
+
+  explicit Samples(const ExactScores& exact)
+      : exact_(exact),
+        rows_(exact.rows()),
+        columns_(exact.shape.curves),
+        scores_(exact.preds.const_data_ptr<Given>()) {
+    if constexpr (kSoftmax) {
+      log_softmax_.emplace(scores_, rows_, columns_);
+    }
+  }
+
+  void visit_curves(const CountsVisit& visit) const {
+    if (exact_.has_codes() && columns_ == 1) return visit(0, flat(codes()));
+    const std::int64_t threads =
+        at::in_parallel_region() ? 1 : at::get_num_threads();
+    // A curve may be sorted by several threads, or several by one each.
+    if (columns_ < threads) return visit_some(0, columns_, visit);
+    const std::int64_t grain = std::min(kColumns, columns_ / threads);
+    at::parallel_for(0, columns_, grain,
+                     [&](std::int64_t begin, std::int64_t end) {
+                       visit_some(begin, end, visit);
+                     });
+  }
+
+  std::optional<ScoreCounts> pooled() const {
+    if (exact_.has_codes()) return flat(codes());
+    Scratch<std::uint8_t> codes(rows_ * columns_);
+    std::fill_n(codes.data(), rows_ * columns_, std::uint8_t{0});
+    const std::int64_t* const own = classes();
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      if (is_class(own[i])) codes[i * columns_ + own[i]] = 1;
+    }
+    return flat(codes.data());
+  }
+
+ private:
+  // So many curves are looked at together.
+  static constexpr std::int64_t kColumns = 8;
+
+  const std::uint8_t* codes() const {
+    return exact_.target.const_data_ptr<std::uint8_t>();
+  }
+  Score score(std::int64_t i, std::int64_t c) const {
+    const Given given = scores_[i * columns_ + c];
+    if constexpr (kSoftmax) {
+      return (*log_softmax_)(given, i);
+    } else {
+      return given;
+    }
+  }
+
+  const std::int64_t* classes() const {
+    return exact_.target.const_data_ptr<std::int64_t>();
+  }
+  bool is_class(std::int64_t c) const { return c >= 0 && c < columns_; }
+
+  // Copies a few columns at a time: a row's scores lie side by side.
+  void visit_some(std::int64_t begin, std::int64_t end,
+                  const CountsVisit& visit) const {
+    const std::int64_t width = std::min(kColumns, end - begin);
+    Scratch<Score> scores(width * rows_);
+    Scratch<std::uint8_t> codes(rows_);
+    const PositiveRows positives(*this);
+    if (!exact_.has_codes()) {
+      std::fill_n(codes.data(), rows_, std::uint8_t{0});
+    }
+    for (std::int64_t first = begin; first < end; first += width) {
+      const std::int64_t count = std::min(width, end - first);
+      for (std::int64_t i = 0; i < rows_; ++i) {
+        for (std::int64_t c = 0; c < count; ++c) {
+          scores[c * rows_ + i] = score(i, first + c);
+        }
+      }
+      for (std::int64_t c = first; c < first + count; ++c) {
+        if (exact_.has_codes()) {
+          const std::uint8_t* const all = this->codes();
+          for (std::int64_t i = 0; i < rows_; ++i) {
+            codes[i] = all[i * columns_ + c];
+          }
+        } else {
+          positives.mark(c, 1, codes.data());
+        }
+        visit(c, Ranked::of(scores.data() + (c - first) * rows_, codes.data(),
+                            rows_));
+        positives.mark(c, 0, codes.data());
+      }
+    }
+  }
+
+  // The rows whose class is a column's; none if targets are codes.
+  class PositiveRows {
+   public:
+    explicit PositiveRows(const Samples& samples)
+        : begins_(samples.columns_ + 2) {
+      if (samples.exact_.has_codes()) return;
+      const std::int64_t* const classes = samples.classes();
+      rows_.resize(samples.rows_);
+      for (std::int64_t i = 0; i < samples.rows_; ++i) {
+        if (samples.is_class(classes[i])) ++begins_[classes[i] + 2];
+      }
+      std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+      for (std::int64_t i = 0; i < samples.rows_; ++i) {
+        if (samples.is_class(classes[i])) {
+          rows_[begins_[classes[i] + 1]++] = i;
+        }
+      }
+    }
+    void mark(std::int64_t c, std::uint8_t code, std::uint8_t* codes) const {
+      for (std::int64_t i = begins_[c]; i < begins_[c + 1]; ++i) {
+        codes[rows_[i]] = code;
+      }
+    }
+
+   private:
+    std::vector<std::int64_t> begins_;
+    std::vector<std::int64_t> rows_;
+  };
+
+  // All samples, of all curves.
+  std::optional<ScoreCounts> flat(const std::uint8_t* codes) const {
+    if constexpr (kSoftmax) {
+      Scratch<Score> scores(rows_ * columns_);
+      for (std::int64_t i = 0; i < rows_; ++i) {
+        for (std::int64_t c = 0; c < columns_; ++c) {
+          scores[i * columns_ + c] = score(i, c);
+        }
+      }
+      return Ranked::of(scores.data(), codes, rows_ * columns_);
+    } else {
+      return Ranked::of(scores_, codes, rows_ * columns_);
+    }
+  }
+
+  const ExactScores& exact_;
+  std::int64_t rows_;
+  std::int64_t columns_;
+  const Given* scores_;
+  std::optional<LogSoftmax<Given>> log_softmax_;
+};
+
+/// use(samples), of the dtypes that the state has.
+template <class Use>
+auto with_samples(const ExactScores& exact, const Use& use) {
+  const bool wide = exact.preds.scalar_type() == at::kDouble;
+  if (exact.needs_softmax()) {
+    return wide ? use(Samples<double, true>(exact))
+                : use(Samples<float, true>(exact));
+  }
+  return wide ? use(Samples<double, false>(exact))
+              : use(Samples<float, false>(exact));
+}
+
+}  // namespace tally::internal
