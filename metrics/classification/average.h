@@ -25,7 +25,7 @@ enum class MultilabelAverage {
   kMacro,     ///< the mean over the labels
   kWeighted,  ///< the mean, weighted by how often each label is set
   kNone,      ///< one value per label
-  kSamples,   ///< the mean of the values of the samples over their labels
+  kSamples,   ///< the mean of the values of the samples, with their weights
 };
 
 template <>

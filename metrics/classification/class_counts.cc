@@ -80,7 +80,8 @@ double CountsRow::macro(bool weighted, bool occurring_only,
 CountRows::CountRows(Layout layout, std::int64_t classes, bool samplewise,
                      const at::Tensor& counts, const at::Tensor& sums)
     : layout_(layout), classes_(classes), samplewise_(samplewise) {
-  if (samplewise) rows_ = counts.defined() ? counts.size(0) : 0;
+  const at::Tensor& any = counts.defined() ? counts : sums;
+  if (samplewise) rows_ = any.defined() ? any.size(0) : 0;
   if (counts.defined()) {
     check_width(counts);
     counts_on_cpu_ = counts.is_cpu() ? counts : counts.cpu();
@@ -183,9 +184,14 @@ at::Tensor CountRows::averages(Average average, ClassValue value) const {
   }
 }
 
-at::Tensor CountRows::mean_over_rows(ClassValue value) const {
+at::Tensor CountRows::mean_over_rows(ClassValue value,
+                                     const at::Tensor& weights) const {
+  const at::Tensor on_cpu =
+      weights.defined() ? weights.cpu().contiguous() : weights;
+  const auto* const weight =
+      on_cpu.defined() ? on_cpu.const_data_ptr<double>() : nullptr;
   double sum = 0;
-  double count = 0;
+  double total = 0;
   bool has_nan = false;
   std::vector<ClassCounts> row(classes_);
   for (std::int64_t i = 0; i < rows_; ++i) {
@@ -193,12 +199,12 @@ at::Tensor CountRows::mean_over_rows(ClassValue value) const {
     has_nan |= counts.nans > 0;
     const double own = value_of(counts, value);
     if (std::isnan(own)) continue;
-    sum += own;
-    ++count;
+    sum += (weight ? weight[i] : 1) * own;
+    total += weight ? weight[i] : 1;
   }
   at::Tensor result = fresh_tensor({}, at::kDouble);
   *result.mutable_data_ptr<double>() =
-      has_nan || count == 0 ? kNaN : sum / count;
+      has_nan || total == 0 ? kNaN : sum / total;
   return device_.is_cpu() ? result : result.to(device_);
 }
 

@@ -101,8 +101,10 @@ class CountRows {
   at::Tensor values(c10::function_ref<double(const CountsRow&)> value) const;
   /// The averages of the classes' values; with kNone one per class.
   at::Tensor averages(Average average, ClassValue value) const;
-  /// The mean of the rows' values, but those that are NaN.
-  at::Tensor mean_over_rows(ClassValue value) const;
+  /// The mean of the rows' values, but those that are NaN, with weights
+  /// [rows] (undefined: all 1).
+  at::Tensor mean_over_rows(ClassValue value,
+                            const at::Tensor& weights = {}) const;
 
  private:
   void own_sums(const at::Tensor& sums);

@@ -1,11 +1,35 @@
 #include "tally/metrics/classification/multilabel_counts.h"
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
 #include "tally/metrics/classification/binary_counts.h"
+#include "tally/metrics/classification/classification_checks.h"
 #include "tally/metrics/classification/element_counts.h"
 
 namespace tally {
+namespace {
+
+// Rows of counts [positions, kElementCounts, 1] with their weights behind the
+// counts; that of a NaN is 0.
+at::Tensor with_weights(const at::Tensor& counts, const at::Tensor& weight,
+                        NanPolicy nan_policy) {
+  at::Tensor weights = weight.reshape({-1, 1, 1});
+  const at::Tensor total = counts.narrow(1, internal::kTotal, 1);
+  const at::Tensor nans = counts.narrow(1, internal::kNans, 1);
+  const at::Tensor bad = weights.isnan().logical_and(total.add(nans).gt(0));
+  if (nan_policy == NanPolicy::kError) {
+    if (const auto index = internal::first_true(bad)) {
+      internal::refuse_nan("weight", *index);
+    }
+  }
+  if (nan_policy == NanPolicy::kPropagate) nans.add_(bad);
+  weights = weights.masked_fill(weights.isnan(), 0);
+  return at::cat({counts.to(at::kDouble), weights}, 1);
+}
+
+}  // namespace
 
 MultilabelCounts::State MultilabelCounts::observe(
     const at::Tensor& preds, const at::Tensor& target,
@@ -13,9 +37,10 @@ MultilabelCounts::State MultilabelCounts::observe(
   const internal::MultilabelBatch batch(rules_, num_labels_, preds, target,
                                         weight);
   State state;
-  if (weight.defined()) {
-    if (samplewise_) internal::refuse_weight("multidim_average samplewise");
-    if (averages_samples_) internal::refuse_weight("average samples");
+  if (weight.defined() && samplewise_) {
+    internal::refuse_weight("multidim_average samplewise");
+  }
+  if (weight.defined() && !averages_samples_) {
     if (batch.is_plain()) {
       state.sums =
           at::zeros({internal::kElementCounts, num_labels_}, at::kDouble);
@@ -47,12 +72,30 @@ MultilabelCounts::State MultilabelCounts::observe(
   } else {
     rows = internal::count_elements_by_tensors(batch, samplewise_);
   }
-  if (samplewise_ || averages_samples_) {
+  if (weight.defined()) {
+    state.weighted_samples =
+        Rows(with_weights(rows, batch.weight(), rules_.nan_policy));
+  } else if (samplewise_ || averages_samples_) {
     state.samples = Rows(rows);
   } else {
     state.counts = std::move(rows);
   }
   return state;
+}
+
+internal::LabelledSamples internal::samples_of(
+    const MultilabelCounts::State& state) {
+  const auto layout = CountRows::Layout::kElements;
+  const at::Tensor plain = state.samples.tensor();
+  const at::Tensor weighted = state.weighted_samples.tensor();
+  if (!weighted.defined()) return {{layout, 1, true, plain, {}}, {}};
+  at::Tensor counts = weighted.narrow(1, 0, kElementCounts);
+  at::Tensor weights = weighted.select(1, kElementCounts).reshape(-1);
+  if (plain.defined()) {
+    counts = at::cat({counts, plain.to(at::kDouble)});
+    weights = at::cat({weights, at::ones({plain.size(0)}, weights.options())});
+  }
+  return {{layout, 1, true, {}, counts.contiguous()}, weights};
 }
 
 }  // namespace tally

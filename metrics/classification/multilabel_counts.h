@@ -130,9 +130,11 @@ class MultilabelCounts {
     at::Tensor counts;  // int64, a row
     at::Tensor sums;    // float64, a row: of samples with weights
     Rows samples;       // int64, a row for each sample: kSamplewise, kSamples
+    Rows weighted_samples;  // float64, the same with its weight: kSamples
 
     void fields(Fields& f) {
       f("counts", counts)("sums", sums)("samples", samples);
+      f("weighted_samples", weighted_samples);
     }
   };
 
@@ -172,15 +174,22 @@ CountRows rows_of(const MultilabelCounts::State& state,
           state.counts, state.sums};
 }
 
+/// Under kSamples, the counts over its labels of each sample and its weight
+/// (undefined: all 1).
+struct LabelledSamples {
+  CountRows rows;
+  at::Tensor weights;
+};
+LabelledSamples samples_of(const MultilabelCounts::State& state);
+
 /// The averages of the labels' values that the options ask for, as float64 of
 /// shape [] or [num_labels] (kGlobal), [N] or [N, num_labels] (kSamplewise).
 template <class Options>
 at::Tensor average_labels(const MultilabelCounts::State& state,
                           const Options& options, ClassValue value) {
   if (options.averages_samples()) {
-    const CountRows rows(CountRows::Layout::kElements, 1, true,
-                         state.samples.tensor(), {});
-    return rows.mean_over_rows(value);
+    const LabelledSamples samples = samples_of(state);
+    return samples.rows.mean_over_rows(value, samples.weights);
   }
   // The first four are those of Average.
   return rows_of(state, options)

@@ -106,7 +106,7 @@ class MulticlassPrecision final
 ///
 /// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
 /// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights where samples have values, c10::TypeError and
+/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
 /// c10::ValueError for other inputs. Not differentiable. As
 /// sklearn.metrics.precision_score.
 ///

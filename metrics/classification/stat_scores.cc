@@ -70,9 +70,12 @@ at::Tensor MulticlassStatScores::evaluate(const State& state) const {
 
 at::Tensor MultilabelStatScores::evaluate(const State& state) const {
   if (options().averages_samples()) {
-    const internal::CountRows rows(internal::CountRows::Layout::kElements, 1,
-                                   true, state.samples.tensor(), {});
-    return scores_of(rows, Average::kMicro).to(at::kDouble).mean(0);
+    const internal::LabelledSamples samples = internal::samples_of(state);
+    const at::Tensor scores =
+        scores_of(samples.rows, Average::kMicro).to(at::kDouble);
+    const at::Tensor& weights = samples.weights;
+    if (!weights.defined()) return scores.mean(0);
+    return scores.mul(weights.unsqueeze(1)).sum(0).div(weights.sum());
   }
   return scores_of(internal::rows_of(state, options()),
                    static_cast<Average>(options().average()));

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -228,6 +229,54 @@ TEST(MultilabelCountsTest, NanStaysWithItsLabel) {
   }
 }
 
+template <class M>
+void expect_weights_repeat_samples() {
+  SCOPED_TRACE(M::kName);
+  const auto options = typename M::Options(4)
+                           .average(MultilabelAverage::kSamples)
+                           .ignore_index(-1);
+  const at::Tensor preds = at::rand({30, 4});
+  const at::Tensor target = at::randint(-1, 2, {30, 4}, at::kLong);
+  const at::Tensor times = at::randint(0, 4, {30}, at::kLong);
+  M repeated(options);
+  repeated.update(preds.repeat_interleave(times, 0),
+                  target.repeat_interleave(times, 0));
+  // Some with their weights, others as often as they are.
+  M weighted(options);
+  weighted.update(preds.narrow(0, 0, 20), target.narrow(0, 0, 20),
+                  times.narrow(0, 0, 20));
+  const at::Tensor rest = times.narrow(0, 20, 10);
+  weighted.update(preds.narrow(0, 20, 10).repeat_interleave(rest, 0),
+                  target.narrow(0, 20, 10).repeat_interleave(rest, 0));
+  EXPECT_TRUE(
+      testing::near(weighted.compute(), repeated.compute(), {1e-12, 1e-12}));
+}
+
+TEST(MultilabelCountsTest, WeightsRepeatSamples) {
+  expect_weights_repeat_samples<MultilabelAccuracy>();
+  expect_weights_repeat_samples<MultilabelPrecision>();
+  expect_weights_repeat_samples<MultilabelF1Score>();
+  expect_weights_repeat_samples<MultilabelJaccardIndex>();
+  expect_weights_repeat_samples<MultilabelStatScores>();
+}
+
+TEST(MultilabelCountsTest, NanWeightsOfSamples) {
+  const auto options =
+      MultilabelAccuracyOptions(2).average(MultilabelAverage::kSamples);
+  const at::Tensor preds = at::tensor({0, 1, 1, 1}, at::kLong).view({2, 2});
+  const at::Tensor target = at::tensor({0, 1, 0, 1}, at::kLong).view({2, 2});
+  const auto value = [&](NanPolicy policy, const at::Tensor& weight) {
+    MultilabelAccuracy metric(options, MetricOptions().nan_policy(policy));
+    metric.update(preds, target, weight);
+    return metric.compute().item<double>();
+  };
+  EXPECT_TRUE(
+      std::isnan(value(NanPolicy::kPropagate, at::tensor({2.0, kNaN}))));
+  EXPECT_EQ(value(NanPolicy::kIgnore, at::tensor({2.0, kNaN})), 1);
+  EXPECT_EQ(value(NanPolicy::kIgnore, at::tensor({3.0, 1.0})), 0.875);
+  EXPECT_TRUE(std::isnan(value(NanPolicy::kIgnore, at::zeros({2}))));
+}
+
 TEST(MultilabelCountsTest, RefusesInputs) {
   MultilabelRecall metric(3);
   const auto message = [](Metric& m, const at::Tensor& preds,
@@ -247,9 +296,11 @@ TEST(MultilabelCountsTest, RefusesInputs) {
   EXPECT_THAT(message(metric, at::rand({2, 3}), zeros({2, 3}), at::rand({3})),
               HasSubstr("expected weight of shape [2], got [3]"));
   MultilabelRecall samples(
-      MultilabelRecallOptions(3).average(MultilabelAverage::kSamples));
-  EXPECT_THAT(message(samples, at::rand({2, 3}), zeros({2, 3}), at::rand({2})),
-              HasSubstr("expected no weight with average samples"));
+      MultilabelRecallOptions(3).average(MultilabelAverage::kSamples),
+      MetricOptions().nan_policy(NanPolicy::kError));
+  EXPECT_THAT(message(samples, at::rand({2, 3}), zeros({2, 3}),
+                      at::tensor({1.0, kNaN})),
+              HasSubstr("expected weight without NaN, got NaN at position 1"));
   MultilabelRecall each(MultilabelRecallOptions(3).multidim_average(
       MultidimAverage::kSamplewise));
   EXPECT_THAT(message(each, at::rand({2, 3}), zeros({2, 3}), at::rand({2})),

@@ -300,6 +300,10 @@ def _multilabel_fixture(name: str, score: Score, divides: bool) -> Fixture:
         _label_setup(metric, "ignored", ignored=-1, average="none", **extra),
         _label_setup(metric, "ignored_samples", ignored=-1, average="samples",
                      **extra),
+        _label_setup(metric, "weights_samples", weighted=True,
+                     average="samples", **extra),
+        _label_setup(metric, "weights_samples_multidim", (2,), ignored=-1,
+                     weighted=True, average="samples", **extra),
         _label_setup(metric, "multidim", (2,), average="macro", **extra),
         _label_setup(metric, "samplewise", (3,), average="macro",
                      multidim_average="samplewise", **extra),
@@ -331,8 +335,11 @@ def _label_average(score: Score, options: Options, target: np.ndarray,
         return of(*(x.reshape(-1) for x in flat),
                   None if weight is None else weight.repeat(LABELS))
     if average == "samples":
-        values = [of(t, p, None) for t, p in zip(*flat, strict=True)]
-        return np.nanmean(values, axis=0)
+        values = np.array([of(t, p, None) for t, p in zip(*flat, strict=True)])
+        if weight is None:
+            return np.nanmean(values, axis=0)
+        counted = ~np.isnan(values).reshape(len(values), -1).any(1)
+        return np.average(values[counted], axis=0, weights=weight[counted])
     values = np.array([of(flat[0][:, l], flat[1][:, l], weight)
                        for l in range(LABELS)])
     if average == "none":
