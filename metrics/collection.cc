@@ -157,7 +157,7 @@ std::vector<AnyState> MetricCollection::observe(
   batch.reserve(accumulation_.groups().size());
   for (std::size_t g = 0; g < accumulation_.groups().size(); ++g) {
     const Member& member = members_[observers_[g]];
-    batch.push_back(member.metric->make_state());
+    batch.push_back(member.metric->make_batch());
     try {
       member.metric->observe_into(batch.back(), inputs, origin);
     } catch (c10::Error& error) {

@@ -44,7 +44,7 @@ void Metric::update_inputs(Inputs inputs) {
   const Use use(accumulation_);
   accumulation_.require_unsynced("update");
   const at::NoGradGuard no_grad;
-  AnyState batch = make_state();
+  AnyState batch = make_batch();
   observe_into(batch, inputs, BatchOrigin(accumulation_));
   accumulation_.absorb(batch);
 }
@@ -55,7 +55,7 @@ Results Metric::forward_inputs(Inputs inputs) {
                               at::GradMode::is_enabled());
   return accumulation_.forward(
       [&] {
-        AnyState batch = make_state();
+        AnyState batch = make_batch();
         observe_into(batch, inputs, BatchOrigin(accumulation_));
         return batch;
       },

@@ -218,6 +218,9 @@ class Metric {
 
   /// The identity: the state of no data.
   AnyState make_state() const { return accumulation_.group().identity; }
+  /// A fresh state for observe_into of the next batch: the identity, perhaps
+  /// without the parts that a batch leaves alone (see StateParts).
+  virtual AnyState make_batch() const { return make_state(); }
   /// This metric's state of the data that `source` is the state of.
   /// REQUIRES: the state of a metric whose state_key() is source_key().
   virtual AnyState derive(const AnyState& source) const;

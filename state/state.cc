@@ -28,6 +28,12 @@ PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
     : ops_(&ops), into_(into), from_(from) {
   if (ops.parts) {
     std::vector<AnyState>& into_parts = ops.parts(into);
+    if (LonePart* lone = ops.lone_part ? ops.lone_part(from) : nullptr) {
+      AnyState& part = into_parts[lone->place];
+      parts_.push_back(
+          {part.ops(), part.data(), lone->state.data(), owner, intake});
+      return;
+    }
     std::vector<AnyState>& from_parts = ops.parts(from);
     TORCH_INTERNAL_ASSERT(into_parts.size() == from_parts.size());
     parts_.reserve(into_parts.size());

@@ -12,6 +12,7 @@
 namespace tally {
 
 class AnyState;
+struct LonePart;
 
 namespace internal {
 template <class State, class = void>
@@ -35,6 +36,13 @@ template <class State>
 struct HasParts<State, std::void_t<decltype(std::declval<State&>().parts())>>
     : std::is_same<decltype(std::declval<State&>().parts()),
                    std::vector<AnyState>&> {};
+
+template <class State, class = void>
+struct HasLonePart : std::false_type {};
+template <class State>
+struct HasLonePart<State,
+                   std::void_t<decltype(std::declval<State&>().lone_part())>>
+    : std::true_type {};
 
 template <class State, class = void>
 struct HasForget : std::false_type {};
@@ -67,6 +75,9 @@ struct StateOps {
   void (*compact)(void*);
   /// Null: it is not made of other states.
   std::vector<AnyState>& (*parts)(void*);
+  /// Of a batch: the only part with anything to merge. Null, or returns null:
+  /// any part may have.
+  LonePart* (*lone_part)(void*);
   /// Null: nothing outlasts a reset.
   void (*forget)(void*);
   void (*swap)(void*, void*);
@@ -96,6 +107,9 @@ const StateOps& state_ops() {
       o.parts = [](void* s) -> std::vector<AnyState>& {
         return static_cast<State*>(s)->parts();
       };
+    }
+    if constexpr (internal::HasLonePart<State>::value) {
+      o.lone_part = [](void* s) { return static_cast<State*>(s)->lone_part(); };
     }
     if constexpr (internal::HasForget<State>::value) {
       o.forget = [](void* s) { static_cast<State*>(s)->forget(); };
@@ -160,6 +174,12 @@ class AnyState {
  private:
   const StateOps* ops_ = nullptr;
   void* state_ = nullptr;
+};
+
+/// One of the states that another one is made of.
+struct LonePart {
+  std::size_t place = 0;
+  AnyState state;
 };
 
 /// How a batch becomes fit to be kept: without its graph, and with tensors of

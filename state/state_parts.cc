@@ -13,9 +13,20 @@ StateParts::StateParts(std::vector<std::pair<std::string, AnyState>> parts) {
   names_ = std::move(names);
 }
 
+StateParts::StateParts(std::shared_ptr<const StateParts> identity,
+                       LonePart lone)
+    : identity_(std::move(identity)), lone_(std::move(lone)) {}
+
+void StateParts::make_whole() {
+  parts_ = identity_->parts_;
+  names_ = identity_->names_;
+  parts_[lone_.place] = std::move(lone_.state);
+  identity_.reset();
+}
+
 void StateParts::fields(Fields& f) {
   std::size_t next = 0;
-  for (AnyState& part : parts_) {
+  for (AnyState& part : parts()) {
     for (Field field : part.fields()) {
       field.name = (*names_)[next++].c_str();
       f.add(field);

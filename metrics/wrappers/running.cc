@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "tally/state/state_parts.h"
-
 namespace tally {
 namespace {
 
@@ -48,8 +46,8 @@ Running::Running(const char* name, OwnedMetric metric, Options options)
   for (std::int64_t i = 0; i < options_.window(); ++i) {
     slots.emplace_back(std::to_string(i), AnyState::of(Slot{-1, identity}));
   }
-  accumulation_.add_group(name, key(),
-                          AnyState::of(StateParts(std::move(slots))),
+  empty_ = std::make_shared<const StateParts>(std::move(slots));
+  accumulation_.add_group(name, key(), AnyState::of(*empty_),
                           metric_options().compute_on_cpu());
 }
 
@@ -58,17 +56,28 @@ std::string Running::key() const {
          metric().state_key() + ")";
 }
 
+AnyState Running::make_batch() const {
+  return AnyState::of(StateParts(empty_, {0, empty_->parts().front()}));
+}
+
 void Running::observe_into(AnyState& fresh, Inputs inputs,
                            const BatchOrigin& origin) const {
   const std::int64_t step = origin.index();
-  auto& slots = fresh.get<StateParts>().parts();
-  auto& slot = slots[static_cast<std::size_t>(step % options_.window())];
-  metric().observe_into(slot.get<Slot>().batch, inputs, origin);
-  slot.get<Slot>().step = step;
+  const auto place = static_cast<std::size_t>(step % options_.window());
+  StateParts& slots = fresh.get<StateParts>();
+  LonePart* const lone = slots.lone_part();
+  if (lone) lone->place = place;
+  Slot& slot = (lone ? lone->state : slots.parts()[place]).get<Slot>();
+  metric().observe_into(slot.batch, inputs, origin);
+  slot.step = step;
 }
 
 void Running::evaluate_into(const AnyState& state, const std::string& name,
                             Results& results) const {
+  if (const LonePart* lone = state.get<StateParts>().lone_part()) {
+    return add_results(results_of(lone->state.get<Slot>().batch), name,
+                       results);
+  }
   std::vector<const Slot*> slots;
   std::int64_t last = -1;
   for (const AnyState& part : state.get<StateParts>().parts()) {

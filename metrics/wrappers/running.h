@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "tally/metrics/options.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
+#include "tally/state/state_parts.h"
 
 namespace tally {
 
@@ -26,8 +28,8 @@ struct RunningOptions {
 /// its batch alone. Over ranks, the k-th batches of all ranks are one step, and
 /// the last `window` steps count: a rank that has fallen behind is not weighed
 /// with what the others saw long before.
-/// State: the metric's, once for each batch in the window; compute() merges
-/// them, and an update costs more the larger the window is. NaN and empty
+/// State: the metric's, once for each batch in the window, which compute()
+/// merges; an update costs the same however large the window is. NaN and empty
 /// behaviour are those of the metric.
 /// Errors: c10::ValueError for a window below 1, and for a metric that
 /// remembers what it computed (MinMaxMetric).
@@ -49,6 +51,7 @@ class Running : public MetricWrapper {
   const Options& options() const { return options_; }
 
   std::string name() const override { return kName; }
+  AnyState make_batch() const final;
   void observe_into(AnyState& fresh, Inputs inputs,
                     const BatchOrigin& origin) const final;
   void evaluate_into(const AnyState& state, const std::string& name,
@@ -66,6 +69,7 @@ class Running : public MetricWrapper {
 
  private:
   Options options_;
+  std::shared_ptr<const StateParts> empty_;
 };
 
 }  // namespace tally

@@ -101,6 +101,32 @@ TEST(StatePartsTest, IsAsItWasWhenAPartRefuses) {
   EXPECT_TRUE(parts_of(state)[0].get<Sum>().sum.equal(at::ones({2})));
 }
 
+TEST(StatePartsTest, MergesALonePartAlone) {
+  const auto identity = std::make_shared<const StateParts>(
+      std::vector<std::pair<std::string, AnyState>>{
+          {"a", AnyState::of(Highest{1, 0})}, {"b", AnyState::of(Last{5, 0})}});
+  const auto batch = [&] {
+    return state_of(StateParts(identity, {1, AnyState::of(Last{7, 0})}));
+  };
+  AnyState state = AnyState::of(*identity);
+  merge(state, batch(), "Metric");
+  merge(state, batch(), "Metric");
+  EXPECT_EQ(parts_of(state)[1].get<Last>().value, 7);
+  // Nothing was merged into the other: its fields were not even looked at.
+  EXPECT_EQ(parts_of(state)[0].get<Highest>().value.value(), 1);
+
+  AnyState whole = batch();
+  const AnyState copy = whole;
+  ASSERT_TRUE(whole.get<StateParts>().lone_part());
+  EXPECT_EQ(whole.fields().schema(), state.fields().schema());
+  EXPECT_FALSE(whole.get<StateParts>().lone_part());
+  EXPECT_TRUE(copy.get<StateParts>().lone_part());
+  EXPECT_EQ(parts_of(whole)[0].get<Highest>().value.value(), 1);
+  EXPECT_EQ(parts_of(whole)[1].get<Last>().value, 7);
+  merge(state, whole, "Metric");
+  EXPECT_EQ(parts_of(state)[1].get<Last>().value, 7);
+}
+
 TEST(StatePartsTest, HasWhatAPartHas) {
   const AnyState plain = AnyState::of(Sum());
   const AnyState own_merge = AnyState::of(Last());

@@ -80,6 +80,36 @@ TEST(RunningTest, CountsTheLastStepsOfAllRanks) {
   });
 }
 
+TEST(RunningTest, ForwardMayBeOfAllRanks) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    Running sum(
+        SumMetric({}, MetricOptions().dist_sync_on_step(true).communicator(
+                          communicator)),
+        3);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(number(sum.forward(10 * communicator->rank() + i).value()),
+                10 + 2 * i);
+    }
+    EXPECT_EQ(number(sum.compute().value()), 2 * (2 + 3 + 4) + 30);
+  });
+}
+
+TEST(RunningTest, AnUpdateDoesNotDependOnTheWindow) {
+  // A batch that stood for the whole window would hold all of its slots.
+  const Running metric(MeanMetric(), 1000);
+  AnyState batch = metric.make_batch();
+  EXPECT_TRUE(batch.get<StateParts>().lone_part());
+  RunningSum sum(100'000);
+  for (int i = 0; i < 1000; ++i) sum.update(i);
+  EXPECT_EQ(number(sum.compute()), 999 * 500);
+  MetricCollection metrics;
+  metrics.add("lately", Running(SumMetric(), 2));
+  for (const int i : {1, 2, 3}) {
+    EXPECT_EQ(number(metrics.forward(i)["lately"]), i);
+  }
+  EXPECT_EQ(number(metrics.compute()["lately"]), 5);
+}
+
 TEST(RunningTest, KeepsTheWindowAcrossCheckpoints) {
   Running metric(MeanMetric(), 3);
   for (const int i : {1, 2, 3, 4}) metric.update(i);
