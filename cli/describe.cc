@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <vector>
 
 namespace tally::cli {
@@ -29,7 +30,8 @@ std::string aligned(const std::vector<Line>& lines, const std::string& indent) {
   return text;
 }
 
-std::vector<Line> options_of(const MetricEntry& entry) {
+/// Each with its default and what it takes, and below what it means.
+std::string options_of(const MetricEntry& entry) {
   const MetricSpec required =
       parse_metric_spec(entry.name + "(" + entry.summary.required + ")");
   std::vector<Line> lines;
@@ -41,7 +43,18 @@ std::vector<Line> options_of(const MetricEntry& entry) {
          option.expected +
              (is_required ? "; for example " + example->second : "")});
   }
-  return lines;
+  std::istringstream rows(aligned(lines, "  "));
+  std::string text;
+  for (const OptionInfo& option : entry.options) {
+    std::string row;
+    std::getline(rows, row);
+    text += row + "\n";
+    const auto words = entry.option_words.find(option.name);
+    if (words != entry.option_words.end()) {
+      text += "      " + words->second + "\n";
+    }
+  }
+  return text;
 }
 
 std::string inputs_of(const Registry& registry, const MetricEntry& entry) {
@@ -76,8 +89,7 @@ std::string list_metrics(const Registry& registry) {
 std::string describe_metric(const Registry& registry, const std::string& name) {
   const MetricEntry& entry = registry.at(name);
   std::string text = name + "\n  " + entry.summary.what + "\n";
-  const std::vector<Line> options = options_of(entry);
-  if (!options.empty()) text += "\noptions\n" + aligned(options, "  ");
+  if (!entry.options.empty()) text += "\noptions\n" + options_of(entry);
   return text + "\ninputs\n" + inputs_of(registry, entry) + "\n" +
          aligned({{"range", entry.summary.range, ""},
                   {"differentiable",

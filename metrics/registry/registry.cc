@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "tally/metrics/nearest.h"
@@ -100,6 +101,17 @@ void Registry::add_wrapper(const char* name, const MetricSummary& summary,
        /*is_wrapper=*/true, std::move(make)});
 }
 
+void Registry::describe_option(const std::string& metric,
+                               const std::string& option, std::string words) {
+  std::vector<std::string> names;
+  for (const OptionInfo& info : at(metric).options) names.push_back(info.name);
+  TORCH_CHECK_VALUE(
+      std::find(names.begin(), names.end(), option) != names.end(), metric,
+      ": there is no option '", option, "'",
+      internal::did_you_mean(option, names));
+  entries_.at(metric).option_words[option] = std::move(words);
+}
+
 const MetricEntry& Registry::at(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found != entries_.end()) return found->second;
@@ -161,6 +173,7 @@ const Registry& builtin_registry() {
     internal::add_curves(r);
     internal::add_regression(r);
     internal::add_wrappers(r);
+    internal::describe_options(r);
     return r;
   }();
   return registry;

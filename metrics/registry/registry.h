@@ -83,6 +83,8 @@ struct MetricEntry {
   std::optional<bool> higher_is_better;
   bool is_wrapper = false;
   MetricFactory make;
+  /// What options mean, by name, one line each.
+  std::map<std::string, std::string> option_words = {};
 };
 
 /// One of a metric's inputs, taken from MetricSummary::inputs.
@@ -98,6 +100,7 @@ struct MetricInput {
 ///
 ///     Registry registry = builtin_registry();
 ///     registry.add<MyMetric>({"what", "preds: float [N]", "[0, 1]"});
+///     registry.describe_option("MyMetric", "beta", "How much it matters.");
 ///     auto metric = registry.make("MyMetric(beta=2)");
 class Registry {
  public:
@@ -125,6 +128,10 @@ class Registry {
   }
   /// Throws c10::ValueError if the name is taken.
   void add(MetricEntry entry);
+  /// Says in one line what an option means, for `tally describe`. Throws
+  /// c10::ValueError for a metric or option that is not there.
+  void describe_option(const std::string& metric, const std::string& option,
+                       std::string words);
 
   /// In alphabetical order.
   const std::map<std::string, MetricEntry>& entries() const { return entries_; }

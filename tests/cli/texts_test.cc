@@ -257,6 +257,7 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
                 false,
                 false,
                 {}});
+  registry.describe_option("Loss", "average", "How it is averaged.");
   EXPECT_EQ(describe_metric(registry, "Loss"),
             "Loss\n"
             "  What it is.\n"
@@ -264,6 +265,7 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
             "options\n"
             "  classes  required  an integer; for example 5\n"
             "  average  macro     one of macro, micro\n"
+            "      How it is averaged.\n"
             "\n"
             "inputs\n"
             "  preds   float [N]\n"

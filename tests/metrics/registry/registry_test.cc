@@ -112,6 +112,33 @@ TEST(RegistryTest, OptionsAreDescribed) {
   EXPECT_EQ(options[3].expected, "none or an integer");
 }
 
+TEST(RegistryTest, EveryOptionIsSaidInWords) {
+  for (const auto& [name, entry] : builtin_registry().entries()) {
+    for (const OptionInfo& option : entry.options) {
+      SCOPED_TRACE(name + "." + option.name);
+      const auto words = entry.option_words.find(option.name);
+      ASSERT_NE(words, entry.option_words.end());
+      ASSERT_FALSE(words->second.empty());
+      EXPECT_EQ(words->second.back(), '.');
+      EXPECT_LE(words->second.size(), 72u);
+    }
+  }
+}
+
+TEST(RegistryTest, WordsAreForOptionsThatAreThere) {
+  Registry registry = builtin_registry();
+  registry.describe_option("BinaryAccuracy", "threshold", "Half of it.");
+  EXPECT_EQ(registry.at("BinaryAccuracy").option_words.at("threshold"),
+            "Half of it.");
+  EXPECT_THAT(error_of([&] {
+                registry.describe_option("BinaryAccuracy", "treshold", "");
+              }),
+              HasSubstr("BinaryAccuracy: there is no option 'treshold'; did "
+                        "you mean 'threshold'?"));
+  EXPECT_THAT(error_of([&] { registry.describe_option("None", "a", ""); }),
+              HasSubstr("there is no metric 'None'"));
+}
+
 TEST(RegistryTest, WrappersNest) {
   const std::string text =
       "ClasswiseWrapper(prefix=\"a), \\\"b\", metric=Running(window=2, metric="
