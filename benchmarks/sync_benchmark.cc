@@ -11,10 +11,12 @@
 #include <tally/sync/launch.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "benchmarks/measure.h"
@@ -84,20 +86,11 @@ void measure(const char* scenario, Metric metric, Communicator& ranks,
   report.row(scenario, ranks.size(), collectives, bytes, gathers, computes);
 }
 
-// Which part of the time of a sync disappears behind steps that compute and
-// reduce a small tensor, as those of training do.
-void measure_overlap(Communicator& ranks, int rounds, const Report& report) {
-  constexpr int kSteps = 4;
+// Which part of the time of a sync disappears behind `steps`.
+template <class Steps>
+void measure_overlap(const char* what, int rounds, const Report& report,
+                     const Steps& steps) {
   tally::CatMetric metric = tally::benchmarks::rows(1, 1'000'000);
-  const at::Tensor matrix = at::ones({384, 384});
-  at::Tensor product = at::empty({384, 384});
-  at::Tensor gradient = at::zeros({16});
-  const auto steps = [&] {
-    for (int i = 0; i < kSteps; ++i) {
-      ranks.all_reduce(gradient, tally::sync::ReduceOp::kSum);
-      at::mm_out(product, matrix, matrix);
-    }
-  };
   std::vector<double> syncs, works, both;
   for (int round = -rounds / 10; round < rounds; ++round) {
     const double sync = microseconds([&] { metric.sync_async().wait(); });
@@ -117,9 +110,31 @@ void measure_overlap(Communicator& ranks, int rounds, const Report& report) {
   const double work = quantile(works, 0.5);
   const double overlapped = quantile(both, 0.5);
   std::printf(
-      "\noverlap: sync %.0f us, steps %.0f us, together %.0f us: %.0f%% of the "
-      "sync hidden\n",
-      sync, work, overlapped, 100 * (sync + work - overlapped) / sync);
+      "overlap with %s: sync %.0f us, %s %.0f us, together %.0f us: %.0f%% of "
+      "the sync hidden\n",
+      what, sync, what, work, overlapped,
+      100 * (sync + work - overlapped) / sync);
+}
+
+// Steps that compute and reduce a small tensor, as those of training do: here,
+// or elsewhere, so that this process waits.
+void measure_overlaps(Communicator& ranks, int rounds, const Report& report) {
+  constexpr int kSteps = 4;
+  const at::Tensor matrix = at::ones({384, 384});
+  at::Tensor product = at::empty({384, 384});
+  at::Tensor gradient = at::zeros({16});
+  measure_overlap("steps", rounds, report, [&] {
+    for (int i = 0; i < kSteps; ++i) {
+      ranks.all_reduce(gradient, tally::sync::ReduceOp::kSum);
+      at::mm_out(product, matrix, matrix);
+    }
+  });
+  measure_overlap("waits", rounds, report, [&] {
+    for (int i = 0; i < kSteps; ++i) {
+      ranks.all_reduce(gradient, tally::sync::ReduceOp::kSum);
+      std::this_thread::sleep_for(std::chrono::milliseconds(4));
+    }
+  });
 }
 
 void run(Communicator& ranks, int rounds, Report report) {
@@ -131,7 +146,8 @@ void run(Communicator& ranks, int rounds, Report report) {
   measure("collection", b::large_collection(), ranks, rounds, report);
   measure("rows", b::rows(1, 1'000'000), ranks, few, report);
   measure("batches", b::rows(100, 32), ranks, rounds, report);
-  measure_overlap(ranks, few, report);
+  if (!report.silent && !report.json) std::printf("\n");
+  measure_overlaps(ranks, few, report);
 }
 
 }  // namespace

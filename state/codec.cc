@@ -1,11 +1,13 @@
 #include "tally/state/codec.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/util/SmallVector.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
+
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace {
@@ -139,7 +141,7 @@ void Encoder::tensor(const at::Tensor& value) {
   }
   TORCH_CHECK_VALUE(value.layout() == at::kStrided && !value.is_quantized(),
                     "expected a dense tensor, got ", value.toString());
-  at::Tensor dense = value.detach();
+  at::Tensor dense = value.requires_grad() ? value.detach() : value;
   if (!dense.is_cpu()) dense = dense.cpu();
   if (dense.is_conj()) dense = dense.resolve_conj();
   if (dense.is_neg()) dense = dense.resolve_neg();
@@ -231,7 +233,7 @@ at::Tensor Decoder::tensor() {
   TORCH_CHECK_VALUE(type != c10::ScalarType::Undefined &&
                         !c10::isQIntType(type) && !c10::isBitsType(type),
                     "expected a tensor of state, got dtype ", type);
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(dimensions));
+  c10::SmallVector<std::int64_t, 5> sizes(static_cast<std::size_t>(dimensions));
   bool empty = false;
   for (std::int64_t& size : sizes) {
     size = integer();
@@ -267,7 +269,7 @@ at::Tensor Decoder::tensor() {
     return at::from_blob(
         const_cast<char*>(data), sizes, [storage = storage_](void*) {}, type);
   }
-  at::Tensor value = at::empty(sizes, type);
+  at::Tensor value = internal::fresh_tensor(sizes, type);
   if (elements > 0) std::memcpy(value.mutable_data_ptr(), data, value.nbytes());
   return value;
 }
@@ -275,7 +277,7 @@ at::Tensor Decoder::tensor() {
 at::Tensor Decoder::narrow(c10::IntArrayRef sizes, std::int64_t elements) {
   const std::int64_t blocks = blocks_of(elements);
   const char* const widths = take(static_cast<std::size_t>(blocks));
-  at::Tensor value = at::empty(sizes, at::kLong);
+  at::Tensor value = internal::fresh_tensor(sizes, at::kLong);
   auto* to = static_cast<std::int64_t*>(value.mutable_data_ptr());
   for (std::int64_t b = 0; b < blocks; ++b, to += kBlock) {
     const std::int64_t count = std::min(kBlock, elements - b * kBlock);

@@ -88,6 +88,7 @@ Agreement agree(const Call& call, c10::function_ref<Offer()> prepare) {
   }
   own.fingerprint = fingerprint(schema());
   own.payload = offer.payload;
+  own.device = offer.device;
   own.flags = offer.flags | (offer.has_graph ? kHasGraph : 0) |
               (at::GradMode::is_enabled() ? 0 : kRecordsNothing);
   Agreement agreement;

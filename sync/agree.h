@@ -14,6 +14,10 @@
 /// How the ranks agree on tensors before they move them.
 namespace tally::sync::internal {
 
+/// Tensors of so many bytes are gathered from where they are, since copying
+/// them into payloads takes longer than a collective more.
+inline constexpr std::int64_t kMovedBytes = std::int64_t{1} << 20;
+
 /// The call that the ranks are in.
 struct Call {
   ExchangeKind kind;
@@ -44,6 +48,8 @@ struct Offer {
   std::uint32_t flags = 0;
   /// Backward communicates if any rank's tensors have one.
   bool has_graph = false;
+  /// Where this rank's tensors are.
+  c10::Device device = at::kCPU;
 };
 
 /// What all ranks bring.

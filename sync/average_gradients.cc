@@ -89,21 +89,26 @@ std::string gradient_bits(const std::vector<at::Tensor>& parameters) {
   return bits;
 }
 
-/// The parameters that have a gradient on any rank. Every rank gets the same,
-/// or an error.
-std::vector<at::Tensor> agree(const std::vector<at::Tensor>& parameters,
-                              Communicator& communicator, Timeout timeout) {
+/// The parameters that have a gradient on any rank, and where their sums are
+/// made. Every rank gets the same, or an error.
+struct Agreed {
+  std::vector<at::Tensor> parameters;
+  c10::Device device;
+};
+Agreed agree(const std::vector<at::Tensor>& parameters,
+             Communicator& communicator, Timeout timeout) {
   const std::string bits = gradient_bits(parameters);
   const auto schema = [&] { return schema_of(parameters); };
   Contribution own{ExchangeKind::kGradients, kName, fingerprint_of(parameters),
                    schema};
   own.payload = bits;
+  if (!parameters.empty()) own.device = parameters[0].device();
   const Contributions all = Exchange::run(communicator, own, timeout);
-  std::vector<at::Tensor> result;
+  Agreed result{{}, all.device};
   for (size_t i = 0; i < parameters.size(); ++i) {
     for (const std::string_view payload : all.payloads) {
       if ((payload[i / 8] >> (i % 8) & 1) == 0) continue;
-      result.push_back(parameters[i]);
+      result.parameters.push_back(parameters[i]);
       break;
     }
   }
@@ -183,10 +188,10 @@ void average_gradients(const std::vector<at::Tensor>& parameters,
     throw;
   }
   if (alone) return;
-  const auto agreed = agree(parameters, *communicator, timeout);
+  const Agreed agreed = agree(parameters, *communicator, timeout);
   std::vector<Bucket> buckets;
   for (at::ScalarType dtype : {at::kFloat, at::kDouble}) {
-    buckets.emplace_back(agreed, dtype, communicator->device());
+    buckets.emplace_back(agreed.parameters, dtype, agreed.device);
     buckets.back().average(*communicator, timeout);
   }
   for (const Bucket& bucket : buckets) bucket.write_back();

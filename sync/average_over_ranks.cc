@@ -50,8 +50,7 @@ at::Tensor value_of(const Call& call, const at::Tensor& own,
       sum = sum.defined() ? sum.add(part) : part;
     }
   } else {
-    sum =
-        term(own, weights.of_rank[call.rank()]).to(call.communicator->device());
+    sum = term(own, weights.of_rank[call.rank()]).to(agreement.all.device);
     call.communicator->all_reduce(sum, ReduceOp::kSum, call.timeout);
   }
   return sum.to(own.options());
@@ -76,6 +75,7 @@ at::Tensor average(const Call& call, double count, GradientFlow flow,
                             own.scalar_type(), " ", own.sizes());
     offer.has_graph = flow == GradientFlow::kAllRanks && has_graph(mean);
     Encoder(offer.payload).real(count);
+    offer.device = own.device();
     pack({own}, offer.payload);
     return offer;
   });

@@ -61,6 +61,7 @@ at::Tensor ring(const Call& call, int shift,
     Offer offer;
     offer.schema = c10::str("shift ", shift, " of ", own.scalar_type());
     offer.has_graph = internal::has_graph(tensor);
+    offer.device = own.device();
     internal::pack({own}, offer.payload);
     return offer;
   });
@@ -75,7 +76,7 @@ at::Tensor ring(const Call& call, int shift,
   if (internal::all_complete(parcels)) {
     result = parcels[from].tensor(0);
   } else {
-    const at::Tensor sent = own.to(call.communicator->device());
+    const at::Tensor sent = own.to(agreement.all.device);
     result = at::empty(parcels[from].sizes[0], sent.options());
     call.communicator
         ->start_send_receive(sent, rank_at(step), result, from, call.timeout)
@@ -124,6 +125,7 @@ at::Tensor broadcast(const Call& call, const at::Tensor& tensor, int root) {
     Offer offer;
     offer.has_graph = internal::has_graph(tensor);
     if (own.defined()) {
+      offer.device = own.device();
       internal::pack({own}, offer.payload);
     } else {
       internal::pack({}, offer.payload);
@@ -137,9 +139,8 @@ at::Tensor broadcast(const Call& call, const at::Tensor& tensor, int root) {
   if (parcel.complete) {
     result = parcel.tensor(0);
   } else {
-    const auto on = at::TensorOptions()
-                        .dtype(parcel.dtype)
-                        .device(call.communicator->device());
+    const auto on =
+        at::TensorOptions().dtype(parcel.dtype).device(agreement.all.device);
     result = is_root ? own.to(on, /*non_blocking=*/false, /*copy=*/true)
                      : at::empty(parcel.sizes[0], on);
     call.communicator->broadcast(result, root, call.timeout);

@@ -13,20 +13,34 @@ namespace tally::sync {
 namespace {
 
 void check_tensor(const char* call, const char* name, const at::Tensor& tensor,
-                  c10::Device device) {
+                  const Communicator& communicator) {
   TORCH_CHECK_VALUE(tensor.defined(), call, ": ", name, " is undefined");
-  TORCH_CHECK_VALUE(tensor.device() == device, call, ": expected ", name,
-                    " on ", device, ", got ", tensor.device());
+  const auto accelerator = communicator.accelerator();
+  TORCH_CHECK_VALUE(tensor.device() == communicator.device() ||
+                        tensor.device() == accelerator,
+                    call, ": expected ", name, " on ", communicator.device(),
+                    accelerator ? " or " + accelerator->str() : std::string(),
+                    ", got ", tensor.device());
   TORCH_CHECK_VALUE(tensor.is_contiguous(), call, ": expected a contiguous ",
                     name, ", got strides ", tensor.strides());
   TORCH_CHECK_VALUE(!tensor.requires_grad(), call, ": expected ", name,
                     " without a graph; detach it first");
 }
 
+void check_pair(const char* call, const char* input_name,
+                const at::Tensor& input, const char* output_name,
+                const at::Tensor& output, const Communicator& communicator) {
+  check_tensor(call, input_name, input, communicator);
+  check_tensor(call, output_name, output, communicator);
+  TORCH_CHECK_VALUE(input.device() == output.device(), call, ": expected ",
+                    output_name, " on ", input.device(), " like ", input_name,
+                    ", got ", output.device());
+}
+
 void check_gather(const at::Tensor& input, const at::Tensor& output,
-                  c10::Device device, int size) {
-  check_tensor("all_gather", "input", input, device);
-  check_tensor("all_gather", "output", output, device);
+                  const Communicator& communicator) {
+  const int size = communicator.size();
+  check_pair("all_gather", "input", input, "output", output, communicator);
   TORCH_CHECK_VALUE(input.scalar_type() == output.scalar_type(),
                     "all_gather: expected output of the input's dtype ",
                     input.scalar_type(), ", got ", output.scalar_type());
@@ -128,8 +142,13 @@ std::shared_ptr<Communicator>& thread_default() {
 }  // namespace
 
 Communicator::Communicator(int rank, int size, c10::Device device,
-                           std::chrono::milliseconds timeout)
-    : rank_(rank), size_(size), device_(device), timeout_(timeout) {
+                           std::chrono::milliseconds timeout,
+                           std::optional<c10::Device> accelerator)
+    : rank_(rank),
+      size_(size),
+      device_(device),
+      accelerator_(accelerator),
+      timeout_(timeout) {
   TORCH_CHECK_VALUE(size > 0, "expected a positive world size, got ", size);
   TORCH_CHECK_VALUE(rank >= 0 && rank < size, "expected a rank below ", size,
                     ", got ", rank);
@@ -233,7 +252,7 @@ void Communicator::run(const char* name, const Timeout& timeout,
 
 void Communicator::all_gather(const at::Tensor& input, at::Tensor& output,
                               Timeout timeout) {
-  check_gather(input, output, device_, size_);
+  check_gather(input, output, *this);
   run("all_gather", timeout, input, [&](std::chrono::milliseconds limit) {
     do_all_gather(input, output, limit);
   });
@@ -241,7 +260,7 @@ void Communicator::all_gather(const at::Tensor& input, at::Tensor& output,
 
 void Communicator::all_reduce(at::Tensor& tensor, ReduceOp op,
                               Timeout timeout) {
-  check_tensor("all_reduce", "tensor", tensor, device_);
+  check_tensor("all_reduce", "tensor", tensor, *this);
   TORCH_CHECK_VALUE(can_reduce(tensor.scalar_type()),
                     "all_reduce: cannot reduce dtype ", tensor.scalar_type(),
                     "; convert it to a floating dtype, int32, int64, int8 or "
@@ -252,7 +271,7 @@ void Communicator::all_reduce(at::Tensor& tensor, ReduceOp op,
 }
 
 void Communicator::broadcast(at::Tensor& tensor, int root, Timeout timeout) {
-  check_tensor("broadcast", "tensor", tensor, device_);
+  check_tensor("broadcast", "tensor", tensor, *this);
   TORCH_CHECK_VALUE(root >= 0 && root < size_,
                     "broadcast: expected a root below ", size_, ", got ", root);
   run("broadcast", timeout, tensor, [&](std::chrono::milliseconds limit) {
@@ -265,8 +284,7 @@ void Communicator::all_to_all(const at::Tensor& input,
                               at::Tensor& output,
                               const std::vector<std::int64_t>& output_counts,
                               Timeout timeout) {
-  check_tensor("all_to_all", "input", input, device_);
-  check_tensor("all_to_all", "output", output, device_);
+  check_pair("all_to_all", "input", input, "output", output, *this);
   TORCH_CHECK_VALUE(input.scalar_type() == output.scalar_type(),
                     "all_to_all: expected output of the input's dtype ",
                     input.scalar_type(), ", got ", output.scalar_type());
@@ -291,7 +309,7 @@ Transfer Communicator::start(
 
 Transfer Communicator::start_all_gather(const at::Tensor& input,
                                         at::Tensor& output, Timeout timeout) {
-  check_gather(input, output, device_, size_);
+  check_gather(input, output, *this);
   return start("all_gather", timeout, input,
                [&](std::chrono::milliseconds limit) {
                  return do_start_all_gather(input, output, limit);
@@ -301,8 +319,7 @@ Transfer Communicator::start_all_gather(const at::Tensor& input,
 Transfer Communicator::start_send_receive(const at::Tensor& send, int to,
                                           at::Tensor& receive, int from,
                                           Timeout timeout) {
-  check_tensor("send_receive", "send", send, device_);
-  check_tensor("send_receive", "receive", receive, device_);
+  check_pair("send_receive", "send", send, "receive", receive, *this);
   TORCH_CHECK_VALUE(to >= 0 && to < size_ && from >= 0 && from < size_,
                     "send_receive: expected ranks below ", size_, ", got ", to,
                     " and ", from);

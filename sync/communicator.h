@@ -50,12 +50,13 @@ class Transfer {
 /// The ranks that work together, and the few collectives that Tally needs.
 ///
 /// All collectives block, are entered by every rank in the same order, and
-/// take contiguous tensors without a graph, on `device()`, of the same number
-/// of bytes on every rank: whoever calls them has agreed on sizes before (see
-/// exchange.h). Arguments that break this are a c10::ValueError before anything
-/// is sent; every other failure is a SyncError. After kPeerLost, kTimeout or
-/// kTransport the group is finished: each later call throws kGroupBroken at
-/// once and repeats the reason.
+/// take contiguous tensors without a graph, on `device()` or the
+/// `accelerator()`, the same on every rank, of the same number of bytes:
+/// whoever calls them has agreed on sizes before (see exchange.h). Arguments
+/// that break this are a c10::ValueError before anything is sent; every other
+/// failure is a SyncError. After kPeerLost, kTimeout or kTransport the group is
+/// finished: each later call throws kGroupBroken at once and repeats the
+/// reason.
 ///
 /// Thread-safety: rank(), size(), device() from any thread. Collectives from
 /// one thread at a time; a second one that enters meanwhile gets kInvalidUse.
@@ -67,8 +68,13 @@ class Communicator {
 
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
-  /// Where the tensors of collectives live: the CPU, but for NCCL.
+  /// Where the tensors of collectives live: the CPU, but for NCCL alone.
   c10::Device device() const noexcept { return device_; }
+  /// Another device whose tensors collectives take as well: the GPU of a group
+  /// that has NCCL beside Gloo.
+  std::optional<c10::Device> accelerator() const noexcept {
+    return accelerator_;
+  }
 
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   void set_timeout(std::chrono::milliseconds timeout);
@@ -130,7 +136,8 @@ class Communicator {
 
  protected:
   Communicator(int rank, int size, c10::Device device,
-               std::chrono::milliseconds timeout);
+               std::chrono::milliseconds timeout,
+               std::optional<c10::Device> accelerator = {});
 
   virtual void do_all_gather(const at::Tensor& input, at::Tensor& output,
                              std::chrono::milliseconds timeout) = 0;
@@ -176,6 +183,7 @@ class Communicator {
   int rank_;
   int size_;
   c10::Device device_;
+  std::optional<c10::Device> accelerator_;
   std::chrono::milliseconds timeout_;
   std::atomic<bool> in_use_{false};
   std::int64_t collectives_ = 0;

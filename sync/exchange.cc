@@ -105,6 +105,8 @@ void Exchange::send_slot() {
   header.payload_bytes = static_cast<std::int64_t>(payload.size());
   header.flags = own_.flags;
   header.failed = failed ? 1 : 0;
+  header.has_accelerator = communicator_.accelerator() ? 1 : 0;
+  header.on_accelerator = own_.device == communicator_.accelerator() ? 1 : 0;
 
   slot_ = std::exchange(communicator_.slot_, at::Tensor());
   if (!slot_.defined()) slot_ = bytes_on(at::kCPU, slot_bytes()).zero_();
@@ -140,6 +142,10 @@ void Exchange::receive_slots() {
   if (!own_.failure.empty()) return;
 
   const int ranks = communicator_.size();
+  const bool on_accelerator =
+      !headers.all([](const Header& h) { return h.on_accelerator == 0; });
+  result_.device =
+      on_accelerator ? *communicator_.accelerator() : communicator_.device();
   for (int r = 0; r < ranks; ++r) {
     result_.flags.push_back(headers[r].flags);
     sizes_.push_back(headers[r].payload_bytes);

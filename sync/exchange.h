@@ -37,6 +37,8 @@ struct Contribution {
   /// beyond what the first round carried.
   std::uint32_t skip_payload_if_all = 0;
   std::string_view payload = {};
+  /// Where this rank's tensors are that may be moved afterwards.
+  c10::Device device = at::kCPU;
   /// Not empty: this rank failed and has no payload. It takes part, so that
   /// nobody waits for it; the others throw kPeerFailed with this text.
   std::string_view failure = {};
@@ -49,6 +51,9 @@ struct Contributions {
   std::vector<std::uint32_t> flags;
   bool payloads_skipped = false;
   std::int64_t sequence = -1;
+  /// Where tensors are to be moved that were not part of payloads: the
+  /// communicator's accelerator if some rank's are there, else its device.
+  c10::Device device = at::kCPU;
   at::Tensor storage;
 };
 

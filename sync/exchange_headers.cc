@@ -68,11 +68,15 @@ void Headers::check() const {
   const bool alike = all([&](const Header& h) {
     return h.magic == kMagic && h.protocol == first.protocol &&
            h.sequence == first.sequence && h.kind == first.kind &&
-           h.fingerprint == first.fingerprint && !h.failed;
+           h.fingerprint == first.fingerprint &&
+           h.has_accelerator == first.has_accelerator && !h.failed;
   });
   if (alike) return;
   require_equal("speak different protocols", [](const Header& h) {
     return h.magic == kMagic ? std::to_string(h.protocol) : "not Tally's";
+  });
+  require_equal("have different transports", [](const Header& h) {
+    return h.has_accelerator ? "with an accelerator" : "without one";
   });
   if (!differing([](const Header& h) {
          return std::to_string(h.sequence);

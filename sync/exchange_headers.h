@@ -27,7 +27,9 @@ struct Header {
   std::int64_t payload_bytes;
   std::uint32_t flags;
   std::uint32_t failed;
-  std::array<std::int64_t, 3> reserved;
+  std::uint32_t has_accelerator;
+  std::uint32_t on_accelerator;
+  std::array<std::int64_t, 2> reserved;
 };
 static_assert(sizeof(Header) == Exchange::kHeaderBytes);
 

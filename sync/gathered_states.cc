@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <utility>
 
 #include "tally/state/codec.h"
+#include "tally/sync/agree.h"
 
 namespace tally::sync::internal {
 namespace {
@@ -17,8 +19,11 @@ namespace {
 // it is so small that a collective of its own costs more.
 constexpr std::int64_t kMostGatheredBytes = std::int64_t{2} << 20;
 constexpr std::int64_t kLeastReducedBytes = std::int64_t{64} << 10;
-// Rows that take longer to copy than a collective of their own takes.
-constexpr std::int64_t kMovedBytes = std::int64_t{1} << 20;
+// Only these can be left out of a payload.
+constexpr size_t kMaskedFields = 63;
+// Beside them in the mask.
+constexpr std::int64_t kOnAccelerator =
+    std::numeric_limits<std::int64_t>::min();
 
 bool is_large_sum(const AnyState& state, const Field& field,
                   std::int64_t reduced_bytes) {
@@ -79,9 +84,11 @@ std::int64_t reduced_bytes(int ranks) {
 }
 
 // The payload: for each state its update count, which fields were left out,
-// and its fields. In the place of one that was left out is its shape_of().
+// whether it is on the accelerator, and its fields. In the place of one that
+// was left out is its shape_of().
 std::string encode_states(const std::vector<SyncItem>& items,
-                          std::optional<std::int64_t> reduced_bytes) {
+                          std::optional<std::int64_t> reduced_bytes,
+                          std::optional<c10::Device> accelerator) {
   std::string bytes;
   Encoder encoder(bytes);
   for (const SyncItem& item : items) {
@@ -92,8 +99,9 @@ std::string encode_states(const std::vector<SyncItem>& items,
     for (size_t f = 0; reduced_bytes && f < fields.size(); ++f) {
       const bool sum = is_large_sum(state, fields[f], *reduced_bytes);
       if (!sum && !are_large_rows(state, fields[f])) continue;
-      TORCH_CHECK_VALUE(f < 63, item.label, ": expected large fields among ",
-                        "the first 63, got field ", f);
+      TORCH_CHECK_VALUE(f < kMaskedFields, item.label, ": expected large ",
+                        "fields among the first ", kMaskedFields,
+                        ", got field ", f);
       left_out |= std::int64_t{1} << f;
       if (sum) {
         fields[f].as_tensor() = shape_of(fields[f].as_tensor());
@@ -101,6 +109,7 @@ std::string encode_states(const std::vector<SyncItem>& items,
         fields[f].as_rows() = Rows(shape_of(fields[f].as_rows().tensor()));
       }
     }
+    if (device_of(item) == accelerator) left_out |= kOnAccelerator;
     encoder.integer(left_out);
     encoder.fields(fields);
   }
@@ -128,10 +137,10 @@ void GatheredStates::decode(std::string_view payload,
     const std::int64_t left_out = decoder.integer();
     const Fields fields = ranks_.back()[i].fields();
     decoder.fields(fields);
-    for (size_t f = 0; f < fields.size(); ++f) {
+    for (size_t f = 0; f < std::min(fields.size(), kMaskedFields); ++f) {
       if ((left_out >> f & 1) == 0) continue;
       const Field& field = fields[f];
-      note_large(ranks_.size() - 1, i, f,
+      note_large(ranks_.size() - 1, i, f, left_out < 0,
                  field.kind == Field::Kind::kRows
                      ? std::exchange(field.as_rows(), Rows()).tensor()
                      : std::exchange(field.as_tensor(), at::Tensor()));
@@ -143,7 +152,7 @@ void GatheredStates::decode(std::string_view payload,
 }
 
 void GatheredStates::note_large(size_t rank, size_t item, size_t field,
-                                const at::Tensor& shape) {
+                                bool on_accelerator, const at::Tensor& shape) {
   const bool rows =
       items_[item].identity.fields()[field].kind == Field::Kind::kRows;
   const auto sizes = shape.sizes().slice(rows ? 2 : 1);
@@ -152,9 +161,15 @@ void GatheredStates::note_large(size_t rank, size_t item, size_t field,
         return other.item == item && other.field == field;
       });
   if (large == large_.end()) {
-    large_.push_back({item, field, sizes.vec(), shape.scalar_type(), {}});
+    large_.push_back({item,
+                      field,
+                      sizes.vec(),
+                      shape.scalar_type(),
+                      communicator_.device(),
+                      {}});
     large = large_.end() - 1;
   }
+  if (on_accelerator) large->device = *communicator_.accelerator();
   require_like(*large, rank, sizes, shape.scalar_type());
   if (!rows) return;
   large->rows.resize(static_cast<size_t>(communicator_.size()));
@@ -177,11 +192,9 @@ void GatheredStates::check_large() const {
             std::find_if(large.rows.begin(), large.rows.end(),
                          [](std::int64_t n) { return n > 0; }) -
             large.rows.begin());
-        const Large few{large.item,
-                        large.field,
-                        rows.sizes().slice(1).vec(),
-                        rows.scalar_type(),
-                        {}};
+        const Large few{
+            large.item,         large.field,  rows.sizes().slice(1).vec(),
+            rows.scalar_type(), large.device, {}};
         // The lowest rank sets what the others have to be like.
         if (r < first) {
           require_like(few, first, large.sizes, large.dtype);
@@ -234,11 +247,19 @@ States GatheredStates::fold(size_t first, size_t last) const {
   return result;
 }
 
-void GatheredStates::merge_rank(States& into, const States& from,
-                                size_t rank) const {
+States GatheredStates::fold_away() {
+  States result = identities(items_);
+  for (size_t r = 0; r < ranks_.size(); ++r) {
+    merge_rank(result,
+               large_.empty() ? std::exchange(ranks_[r], {}) : ranks_[r], r);
+  }
+  return result;
+}
+
+void GatheredStates::merge_rank(States& into, States from, size_t rank) const {
   for (size_t i = 0; i < items_.size(); ++i) {
     try {
-      merge(into[i], from[i], items_[i].label.c_str());
+      merge(into[i], std::move(from[i]), items_[i].label.c_str());
     } catch (const std::exception& error) {
       fail(i, rank, describe(error));
     }
@@ -252,7 +273,7 @@ at::Tensor GatheredStates::reduced(const Large& large,
       items_[large.item].state.fields()[large.field].as_tensor();
   at::Tensor sum = own.defined() ? own.contiguous().clone()
                                  : at::zeros(large.sizes, large.dtype);
-  sum = sum.to(communicator.device());
+  sum = sum.to(large.device);
   communicator.all_reduce(sum, ReduceOp::kSum, timeout);
   return sum;
 }
@@ -265,7 +286,7 @@ at::Tensor GatheredStates::gathered(const Large& large,
   std::vector<std::int64_t> sizes = large.sizes;
   sizes.insert(sizes.begin(), most);
   const at::TensorOptions options =
-      at::TensorOptions().dtype(large.dtype).device(communicator.device());
+      at::TensorOptions().dtype(large.dtype).device(large.device);
   const std::int64_t rows =
       large.rows[static_cast<size_t>(communicator.rank())];
   at::Tensor input;
@@ -277,7 +298,7 @@ at::Tensor GatheredStates::gathered(const Large& large,
                 .detach()
                 .resolve_conj()
                 .resolve_neg()
-                .to(communicator.device())
+                .to(large.device)
                 .contiguous();
   }
   if (rows < most) {

@@ -16,10 +16,12 @@ using States = std::vector<AnyState>;
 
 /// The bytes from which on a sum is reduced instead of gathered.
 std::int64_t reduced_bytes(int ranks);
-/// This rank's payload. Sums of `reduced_bytes` or more are left out, and rows
-/// of about as many, for GatheredStates::complete; none is if that is empty.
+/// This rank's payload for ranks that may have an accelerator. Sums of
+/// `reduced_bytes` or more are left out, and rows of about as many, for
+/// GatheredStates::complete; none is if that is empty.
 std::string encode_states(const std::vector<SyncItem>& items,
-                          std::optional<std::int64_t> reduced_bytes);
+                          std::optional<std::int64_t> reduced_bytes,
+                          std::optional<c10::Device> accelerator);
 
 /// The states of every rank. Refers to the items and the communicator.
 class GatheredStates {
@@ -37,7 +39,10 @@ class GatheredStates {
 
   /// The merge of the ranks from `first` to before `last`.
   States fold(size_t first, size_t last) const;
-  void merge_rank(States& into, const States& from, size_t rank) const;
+  /// The merge of all ranks, in the memory of their states where that will do:
+  /// nothing but complete() may follow.
+  States fold_away();
+  void merge_rank(States& into, States from, size_t rank) const;
   /// Brings what was left out of the payloads into its place in `states`, by
   /// one collective each: sums reduced, rows gathered from where they are.
   void complete(States& states, Communicator& communicator,
@@ -51,11 +56,12 @@ class GatheredStates {
     size_t field;
     std::vector<std::int64_t> sizes;  // of rows: of each of them
     at::ScalarType dtype;
+    c10::Device device;              // where it is moved
     std::vector<std::int64_t> rows;  // by rank; of those that left them out
   };
 
   void decode(std::string_view payload, const at::Tensor& storage);
-  void note_large(size_t rank, size_t item, size_t field,
+  void note_large(size_t rank, size_t item, size_t field, bool on_accelerator,
                   const at::Tensor& shape);
   void check_large() const;
   void require_like(const Large& large, size_t rank, c10::IntArrayRef sizes,

@@ -6,6 +6,7 @@
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <utility>
 
 #include "tally/sync/environment.h"
 #include "tally/sync/gloo.h"
@@ -65,16 +66,15 @@ std::shared_ptr<Communicator> join(const Environment& environment,
     gloo.hostname = "127.0.0.1";
   }
   const auto store = store_of(environment, options.timeout);
-  auto group = make_gloo_communicator(store, environment.rank,
-                                      environment.world_size, gloo);
-  if (options.transport == Transport::kGloo) return group;
-  // NCCL does not say who is missing; by now nobody is.
+  if (options.transport == Transport::kGloo) {
+    return make_gloo_communicator(store, environment.rank,
+                                  environment.world_size, gloo);
+  }
   NcclOptions nccl;
-  nccl.timeout = options.timeout;
   nccl.device = environment.local_rank;
-  return make_nccl_communicator(
-      c10::make_intrusive<c10d::PrefixStore>("nccl", store), environment.rank,
-      environment.world_size, nccl);
+  nccl.gloo = std::move(gloo);
+  return make_nccl_communicator(store, environment.rank, environment.world_size,
+                                nccl);
 }
 
 struct Joined {

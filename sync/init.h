@@ -10,7 +10,7 @@ namespace tally::sync {
 /// What moves the bytes between ranks.
 enum class Transport {
   kGloo,  ///< on the CPU
-  kNccl,  ///< between GPUs, the one of this rank's LOCAL_RANK; see nccl.h
+  kNccl,  ///< beside Gloo, between GPUs, that of LOCAL_RANK; see nccl.h
 };
 
 struct InitOptions {

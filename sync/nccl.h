@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tally/sync/communicator.h"
+#include "tally/sync/gloo.h"
 
 namespace c10d {
 class Store;
@@ -18,24 +19,26 @@ struct NcclOptions {
   /// NCCL wants another one for each rank of a machine. Negative: the rank
   /// modulo the number of devices.
   int device = -1;
-  /// How long a collective may take.
-  std::chrono::milliseconds timeout = kDefaultTimeout;
+  /// Of the group over Gloo, whose timeout is NCCL's too.
+  GlooOptions gloo = {};
 };
 
-/// A group over NCCL of `size` processes that share the store, which must not
-/// have been used for another group. NCCL connects the ranks in the first
-/// collective, so that is where one that is missing shows.
+/// A group over Gloo and NCCL (see paired.h) of `size` processes that share the
+/// store, which must not have been used for another group. Large states and
+/// tensors on the GPU are reduced and gathered there; small ones, and those on
+/// the CPU, travel over Gloo, as does what the ranks agree on.
 ///
-/// States and tensors on the GPU are reduced and gathered there; those on the
-/// CPU travel through its memory, in the same collectives. In the process,
-/// TORCH_NCCL_BLOCKING_WAIT is set, unless it is already: without it, c10d's
-/// watchdog ends a process whose peer is late.
+/// In the process, TORCH_NCCL_BLOCKING_WAIT is set, unless it is already:
+/// without it, c10d's watchdog ends a process whose peer is late. NCCL connects
+/// the ranks in its first collective.
 ///
 /// Throws c10::ValueError for arguments that are not as said; SyncError
 /// kInvalidUse if this build has no NCCL (tools/bazel build --config=nccl) or
-/// the machine no GPU, kTransport if NCCL refuses.
+/// the machine no GPU, kTransport if NCCL refuses, kPeerFailed if any of that
+/// is so on another rank; what make_gloo_communicator throws.
 ///
-/// Tested only for what needs no GPU: the errors, and that it links.
+/// Tested only for what needs no GPU: the errors, that it links, and over other
+/// transports what is moved where.
 std::shared_ptr<Communicator> make_nccl_communicator(
     c10::intrusive_ptr<c10d::Store> store, int rank, int size,
     const NcclOptions& options = {});

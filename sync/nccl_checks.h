@@ -16,9 +16,9 @@ inline void check_nccl(bool has_store, int rank, int size,
   TORCH_CHECK_VALUE(size > 0, "expected a positive world size, got ", size);
   TORCH_CHECK_VALUE(rank >= 0 && rank < size, "expected a rank below ", size,
                     ", got ", rank);
-  TORCH_CHECK_VALUE(options.timeout.count() > 0,
-                    "expected a positive timeout, got ",
-                    options.timeout.count(), " ms");
+  TORCH_CHECK_VALUE(options.gloo.timeout.count() > 1,
+                    "expected a timeout above 1 ms, got ",
+                    options.gloo.timeout.count(), " ms");
 }
 
 [[noreturn]] inline void refuse_nccl(int rank, const std::string& why) {

@@ -2,7 +2,9 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tally/state/codec.h"
@@ -24,6 +26,7 @@ Offer offer_of(const std::vector<at::Tensor>& tensors, std::string schema) {
   Offer offer;
   offer.schema = std::move(schema);
   offer.has_graph = any_graph(tensors);
+  offer.device = tensors[0].device();
   pack(tensors, offer.payload);
   return offer;
 }
@@ -43,9 +46,9 @@ void check_parts(const Call& call, const std::vector<at::Tensor>& parts) {
 // Every rank's part for this one, where the parts did not fit in the exchange.
 std::vector<at::Tensor> move_parts(const Call& call,
                                    const std::vector<at::Tensor>& parts,
-                                   const std::vector<Parcel>& parcels) {
+                                   const std::vector<Parcel>& parcels,
+                                   c10::Device device) {
   const auto rank = static_cast<std::size_t>(call.rank());
-  const c10::Device device = call.communicator->device();
   std::vector<at::Tensor> rows;
   for (const at::Tensor& part : parts) rows.push_back(flat(plain(part)));
   const at::Tensor input = at::cat(rows).to(device);
@@ -73,13 +76,86 @@ std::vector<at::Tensor> received_parts(const Call& call,
                                        const std::vector<at::Tensor>& parts,
                                        const Agreement& agreement) {
   const std::vector<Parcel> parcels = parcels_of(agreement);
-  if (!all_complete(parcels)) return move_parts(call, parts, parcels);
+  if (!all_complete(parcels)) {
+    return move_parts(call, parts, parcels, agreement.all.device);
+  }
   std::vector<at::Tensor> received;
   for (const Parcel& parcel : parcels) {
     received.push_back(parcel.tensor(static_cast<std::size_t>(call.rank()))
                            .to(parts[0].device()));
   }
   return received;
+}
+
+// What gather() exchanges: the tensor, or its shape if it is too large.
+std::string gather_payload(const at::Tensor& tensor) {
+  std::string payload;
+  Encoder encoder(payload);
+  const bool large = tensor.defined() && tensor.layout() == at::kStrided &&
+                     !tensor.is_quantized() &&
+                     static_cast<std::int64_t>(tensor.nbytes()) >= kMovedBytes;
+  encoder.integer(large ? 1 : 0);
+  if (!large) {
+    encoder.tensor(tensor);
+    return payload;
+  }
+  std::vector<std::int64_t> sizes = tensor.sizes().vec();
+  sizes.insert(sizes.begin(), 0);
+  encoder.tensor(at::empty(sizes, tensor.scalar_type()));
+  return payload;
+}
+
+// What the ranks brought to gather(). Those that are too large are not there
+// yet, only their shapes.
+struct Gathered {
+  explicit Gathered(const Contributions& all) {
+    for (const std::string_view payload : all.payloads) {
+      Decoder decoder(payload, all.storage);
+      large.push_back(decoder.integer() != 0);
+      const at::Tensor tensor = decoder.tensor();
+      slots.push_back(
+          large.back()
+              ? at::empty({}, tensor.options()).expand(tensor.sizes().slice(1))
+              : tensor);
+    }
+  }
+
+  std::vector<at::Tensor> slots;
+  std::vector<bool> large;
+};
+
+// Gathers those that are too large, in one collective.
+void move_large(const Call& call, const at::Tensor& own, c10::Device device,
+                Gathered& gathered) {
+  auto& [slots, large] = gathered;
+  std::int64_t block = 0;
+  at::ScalarType dtype{};
+  for (std::size_t r = 0; r < slots.size(); ++r) {
+    if (!large[r]) continue;
+    block = std::max(block, slots[r].numel());
+    dtype = slots[r].scalar_type();
+  }
+  if (block == 0) return;
+  const auto on = at::TensorOptions().dtype(dtype).device(device);
+  at::Tensor input;
+  if (large[static_cast<std::size_t>(call.rank())]) {
+    input = flat(plain(own)).to(device);
+  }
+  if (!input.defined() || input.numel() < block) {
+    const at::Tensor padded = at::zeros({block}, on);
+    if (input.defined()) padded.narrow(0, 0, input.numel()).copy_(input);
+    input = padded;
+  }
+  at::Tensor output = at::empty({block * call.size()}, on);
+  call.communicator->all_gather(input, output, call.timeout);
+  for (std::size_t r = 0; r < slots.size(); ++r) {
+    if (!large[r]) continue;
+    const auto first = static_cast<std::int64_t>(r) * block;
+    // Tensors of their own for autograd, though they share memory.
+    slots[r] = output.narrow(0, first, slots[r].numel())
+                   .view(slots[r].sizes())
+                   .variable_data();
+  }
 }
 
 std::string kind_of(const at::Tensor& tensor, Alike alike) {
@@ -135,15 +211,15 @@ std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
     offer.schema = c10::str("gradient flow ", to_string(flow));
     // Only with kAllRanks is a graph of any concern to the others.
     offer.has_graph = flow == GradientFlow::kAllRanks && has_graph(tensor);
-    Encoder(offer.payload).tensor(tensor);
+    if (tensor.defined()) offer.device = tensor.device();
+    offer.payload = gather_payload(tensor);
     return offer;
   });
 
-  std::vector<at::Tensor> slots;
-  for (const std::string_view payload : agreement.all.payloads) {
-    slots.push_back(Decoder(payload, agreement.all.storage).tensor());
-  }
-  check_alike(call, agreement, slots, alike);
+  Gathered gathered(agreement.all);
+  check_alike(call, agreement, gathered.slots, alike);
+  move_large(call, tensor, agreement.all.device, gathered);
+  std::vector<at::Tensor>& slots = gathered.slots;
   fill_absent(slots);
   if (tensor.defined()) {
     for (at::Tensor& slot : slots) slot = slot.to(tensor.device());

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/sync/paired.h"
 #include "tally/sync/transport_errors.h"
 
 namespace tally::sync {
@@ -171,14 +172,21 @@ std::shared_ptr<Communicator> make_communicator(
   TORCH_CHECK_VALUE(group, "expected a c10d process group, got null");
   check_membership(group->getRank(), group->getSize());
   const auto devices = group->getDeviceTypes();
-  for (auto device : {at::kCPU, at::kCUDA}) {
-    if (std::count(devices.begin(), devices.end(), c10::Device(device)) > 0) {
-      return make_communicator(group->getBackend(device), timeout);
-    }
-  }
-  TORCH_CHECK_VALUE(false,
+  const auto backend_for =
+      [&](c10::DeviceType device) -> c10::intrusive_ptr<c10d::Backend> {
+    const bool has_one =
+        std::count(devices.begin(), devices.end(), c10::Device(device)) > 0;
+    return has_one ? group->getBackend(device) : nullptr;
+  };
+  const auto cpu = backend_for(at::kCPU);
+  const auto cuda = backend_for(at::kCUDA);
+  TORCH_CHECK_VALUE(cpu || cuda,
                     "expected a process group with a backend for the CPU or "
                     "CUDA, got none");
+  if (!cpu) return make_communicator(cuda, timeout);
+  auto main = make_communicator(cpu, timeout);
+  if (!cuda || device_of(*cuda) == main->device()) return main;
+  return pair_communicators(std::move(main), make_communicator(cuda, timeout));
 }
 
 }  // namespace tally::sync

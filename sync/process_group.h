@@ -25,8 +25,8 @@ std::shared_ptr<Communicator> make_communicator(
     c10::intrusive_ptr<c10d::Backend> backend,
     std::chrono::milliseconds timeout = kDefaultTimeout);
 
-/// The same over a process group: its backend for the CPU if it has one, else
-/// the one for CUDA.
+/// The same over a process group: its backend for the CPU, the one for CUDA, or
+/// both (see paired.h) if they are Gloo and NCCL, say.
 std::shared_ptr<Communicator> make_communicator(
     const c10::intrusive_ptr<c10d::ProcessGroup>& group,
     std::chrono::milliseconds timeout = kDefaultTimeout);

@@ -40,17 +40,17 @@ at::Tensor fold(const std::vector<at::Tensor>& tensors, const Merge& merge) {
 at::Tensor add(const at::Tensor& a, const at::Tensor& b) { return a.add(b); }
 
 // A copy that the communicator can reduce in place, where it can do so.
-at::Tensor reducible(const Call& call, const at::Tensor& tensor) {
-  const at::Tensor copy = tensor.to(at::TensorOptions()
-                                        .dtype(wide(tensor.scalar_type()))
-                                        .device(call.communicator->device()),
-                                    /*non_blocking=*/false, /*copy=*/true);
+at::Tensor reducible(const at::Tensor& tensor, c10::Device device) {
+  const at::Tensor copy = tensor.to(
+      at::TensorOptions().dtype(wide(tensor.scalar_type())).device(device),
+      /*non_blocking=*/false, /*copy=*/true);
   return copy.is_complex() ? at::view_as_real(copy) : copy;
 }
 
 // Of tensors that are not at hand.
-at::Tensor all_sum(const Call& call, const at::Tensor& own) {
-  at::Tensor moved = reducible(call, own);
+at::Tensor all_sum(const Call& call, const at::Tensor& own,
+                   c10::Device device) {
+  at::Tensor moved = reducible(own, device);
   call.communicator->all_reduce(moved, ReduceOp::kSum, call.timeout);
   if (own.is_complex()) moved = at::view_as_complex(moved);
   return moved.to(own.device());
@@ -63,7 +63,7 @@ at::Tensor all_extreme(const Call& call, const at::Tensor& own, bool largest,
   for (std::uint32_t flags : agreement.all.flags) {
     any_nan |= (flags & kHasNan) != 0;
   }
-  at::Tensor moved = reducible(call, own);
+  at::Tensor moved = reducible(own, agreement.all.device);
   const at::Tensor is_nan = any_nan ? moved.isnan() : at::Tensor();
   if (any_nan) {
     const double infinity = std::numeric_limits<double>::infinity();
@@ -130,6 +130,7 @@ at::Tensor reduce(const Call& call, Reduction reduction,
     offer.schema = c10::str(to_string(reduction), " of ", own.scalar_type(),
                             " ", own.sizes());
     offer.has_graph = has_graph(tensor);
+    offer.device = own.device();
     pack({own}, offer.payload);
     if (extreme) own = own.to(wide(own.scalar_type()));
     if (extreme && has_nan(own)) offer.flags = kHasNan;
@@ -140,7 +141,8 @@ at::Tensor reduce(const Call& call, Reduction reduction,
   const Call backward = call.backward(agreement.all.sequence);
 
   if (!extreme) {
-    at::Tensor result = ranks.empty() ? all_sum(call, own) : fold(ranks, add);
+    at::Tensor result = ranks.empty() ? all_sum(call, own, agreement.all.device)
+                                      : fold(ranks, add);
     if (reduction == Reduction::kMean) result = result.div(call.size());
     result = result.to(sum_dtype(dtype));
     if (!agreement.any_graph) return result;
@@ -159,7 +161,7 @@ at::Tensor reduce(const Call& call, Reduction reduction,
   const at::Tensor mine = equals(own, result);
   at::Tensor holders;
   if (ranks.empty()) {
-    holders = all_sum(call, mine);
+    holders = all_sum(call, mine, agreement.all.device);
   } else {
     for (const at::Tensor& value : ranks) {
       const at::Tensor one = equals(value, result).to(at::kLong);

@@ -49,7 +49,8 @@ class Prepared {
       label_ += (label_.empty() ? "" : ", ") + item.label;
     }
     try {
-      payload_ = internal::encode_states(items, reduced_bytes);
+      payload_ = internal::encode_states(items, reduced_bytes,
+                                         communicator->accelerator());
     } catch (const std::exception& error) {
       report_failure(label_, describe(error), communicator, options.timeout);
       throw;
@@ -79,13 +80,6 @@ class Prepared {
   Contribution contribution_{ExchangeKind::kStates, {}, 0, get_schema_};
 };
 
-SyncResult plain_result(const GatheredStates& gathered) {
-  SyncResult result;
-  result.update_counts = gathered.update_counts();
-  result.states = gathered.fold(0, gathered.ranks());
-  return result;
-}
-
 SyncResult all_cached() {
   SyncResult result;
   result.all_cached = true;
@@ -108,16 +102,18 @@ SyncResult sync_states(const std::vector<SyncItem>& items,
   const Contributions all =
       Exchange::run(*communicator, own.contribution(), options.timeout);
   if (all.payloads_skipped) return all_cached();
-  const GatheredStates gathered(items, all, *communicator);
-  SyncResult result = plain_result(gathered);
-  gathered.complete(result.states, *communicator, options.timeout);
-
+  GatheredStates gathered(items, all, *communicator);
   const bool graph_somewhere =
       std::any_of(all.flags.begin(), all.flags.end(),
                   [](std::uint32_t flags) { return (flags & kHasGraph) != 0; });
   const bool all_ranks =
       options.flow == GradientFlow::kAllRanks && graph_somewhere;
-  if (!all_ranks && !graph) return result;
+  SyncResult result;
+  result.update_counts = gathered.update_counts();
+  result.states = graph || all_ranks ? gathered.fold(0, gathered.ranks())
+                                     : gathered.fold_away();
+  gathered.complete(result.states, *communicator, options.timeout);
+  if (!graph && !all_ranks) return result;
   const auto rank = static_cast<size_t>(communicator->rank());
   States mine;
   for (const SyncItem& item : items) mine.push_back(item.state);
@@ -166,8 +162,11 @@ SyncResult PendingSync::wait() {
   const AskedBy asked(parts_->prepared.label());
   const Contributions all = parts_->exchange->finish();
   if (all.payloads_skipped) return all_cached();
-  return plain_result(
-      GatheredStates(parts_->items, all, *parts_->communicator));
+  GatheredStates gathered(parts_->items, all, *parts_->communicator);
+  SyncResult result;
+  result.update_counts = gathered.update_counts();
+  result.states = gathered.fold_away();
+  return result;
 }
 
 void report_failure(const std::string& label, const std::string& reason,

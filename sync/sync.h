@@ -13,6 +13,7 @@
 #include "tally/sync/init.h"                // IWYU pragma: export
 #include "tally/sync/launch.h"              // IWYU pragma: export
 #include "tally/sync/nccl.h"                // IWYU pragma: export
+#include "tally/sync/paired.h"              // IWYU pragma: export
 #include "tally/sync/process_group.h"       // IWYU pragma: export
 #include "tally/sync/shard.h"               // IWYU pragma: export
 #include "tally/sync/statistics.h"          // IWYU pragma: export

@@ -37,13 +37,17 @@ void expect_refusal(const SyncError& error) {
 TEST(NcclTest, OneRankSyncsWhatIsOnTheGpuAndOnTheCpu) {
   std::shared_ptr<Communicator> group;
   try {
-    group = make_nccl_communicator(store(), 0, 1);
+    NcclOptions options;
+    options.gloo.hostname = "127.0.0.1";
+    group = make_nccl_communicator(store(), 0, 1, options);
   } catch (const SyncError& error) {
     expect_refusal(error);
     return;
   }
-  EXPECT_TRUE(group->device().is_cuda());
-  at::Tensor on_gpu = at::ones({3}).to(group->device());
+  EXPECT_TRUE(group->device().is_cpu());
+  const c10::Device gpu = group->accelerator().value();
+  EXPECT_TRUE(gpu.is_cuda());
+  at::Tensor on_gpu = at::ones({3}).to(gpu);
   group->all_reduce(on_gpu, ReduceOp::kSum);
   EXPECT_TRUE(on_gpu.cpu().equal(at::ones({3})));
 
@@ -51,7 +55,7 @@ TEST(NcclTest, OneRankSyncsWhatIsOnTheGpuAndOnTheCpu) {
   MetricCollection metrics;
   metrics.add("gpu", SumMetric());
   metrics.add("rows", CatMetric());
-  for (const c10::Device device : {c10::Device(at::kCPU), group->device()}) {
+  for (const c10::Device device : {c10::Device(at::kCPU), gpu}) {
     metrics.reset();
     metrics.update(at::arange(400000, at::kDouble).to(device));
     metrics.sync();
@@ -67,7 +71,7 @@ TEST(NcclTest, RefusesNonsenseBeforeAnythingElse) {
   EXPECT_THROW(make_nccl_communicator(store(), 2, 2), c10::ValueError);
   EXPECT_THROW(make_nccl_communicator(store(), -1, 2), c10::ValueError);
   NcclOptions options;
-  options.timeout = std::chrono::milliseconds(0);
+  options.gloo.timeout = std::chrono::milliseconds(0);
   EXPECT_THROW(make_nccl_communicator(store(), 0, 1, options), c10::ValueError);
 }
 
@@ -80,11 +84,12 @@ TEST(NcclTest, CanBeAskedForInTheEnvironmentOfALauncher) {
       // Where there are GPUs, but not one for each rank, NCCL has its own
       // error.
       auto group = init_from_env(options);
-      at::Tensor tensor = at::ones({1}).to(group->device());
+      at::Tensor tensor = at::ones({1}).to(group->accelerator().value());
       group->all_reduce(tensor, ReduceOp::kSum);
       EXPECT_EQ(tensor.item<double>(), self.size());
     } catch (const SyncError& error) {
       if (error.code() == SyncErrorCode::kInvalidUse) expect_refusal(error);
+      EXPECT_NE(error.code(), SyncErrorCode::kTimeout);
     } catch (const c10::ValueError& error) {
       EXPECT_THAT(error.what(), HasSubstr("expected a CUDA device below"));
     }
