@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <optional>
 
 #include "tally/metrics/classification/binary_counts.h"
@@ -16,90 +17,57 @@ namespace internal {
 /// c10::ValueError unless beta is 0 or more, and finite.
 void check_beta(const char* metric, double beta);
 
+/// Options of F-beta scores besides those of `Base`.
+template <class Self, class Base>
+struct FBetaOptions : Base {
+  explicit FBetaOptions(double beta) : beta_(beta) {}
+  FBetaOptions(std::int64_t count, double beta) : Base(count), beta_(beta) {}
+
+  /// Recall weighs beta times as much as precision; 0 or more. Default: 1,
+  /// which is the F1 score.
+  TALLY_INHERITED_ARG(Self, double, beta);
+  /// The value (of a class or label) where the metric divides by zero: 0, 1,
+  /// or NaN, which also takes it out of the averages. Default: 0.
+  TALLY_INHERITED_ARG(Self, double, zero_division) = 0;
+
+ public:
+  void visit(OptionVisitor& v) {
+    Base::visit(v);
+    v("beta", beta_, OptionRole::kValue);
+    v("zero_division", zero_division_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    Base::validate(metric);
+    check_beta(metric, beta_);
+    check_zero_division(metric, zero_division_);
+  }
+};
+
 }  // namespace internal
 
 /// Options of BinaryFBetaScore.
-///
-/// Example:
-///     BinaryFBetaScore f2(2.0);
-struct BinaryFBetaScoreOptions : BinaryCountsOptions<BinaryFBetaScoreOptions> {
-  /// Recall weighs beta times as much as precision; 0 or more.
-  BinaryFBetaScoreOptions(double beta = 1) : beta_(beta) {}
-
-  /// Default: 1, which is the F1 score.
-  TALLY_INHERITED_ARG(BinaryFBetaScoreOptions, double, beta);
-  /// The value where the metric divides by zero: 0, 1, or NaN. Default: 0.
-  TALLY_INHERITED_ARG(BinaryFBetaScoreOptions, double, zero_division) = 0;
-
- public:
-  void visit(OptionVisitor& v) {
-    BinaryCountsOptions::visit(v);
-    v("beta", beta_, OptionRole::kValue);
-    v("zero_division", zero_division_, OptionRole::kValue);
-  }
-  void validate(const char* metric) const {
-    BinaryCountsOptions::validate(metric);
-    internal::check_beta(metric, beta_);
-    internal::check_zero_division(metric, zero_division_);
-  }
+struct BinaryFBetaScoreOptions
+    : internal::FBetaOptions<BinaryFBetaScoreOptions,
+                             BinaryCountsOptions<BinaryFBetaScoreOptions>> {
+  BinaryFBetaScoreOptions(double beta = 1) : FBetaOptions(beta) {}
 };
 
 /// Options of MulticlassFBetaScore.
-///
-/// Example:
-///     MulticlassFBetaScore f2(MulticlassFBetaScoreOptions(10, 2.0));
 struct MulticlassFBetaScoreOptions
-    : MulticlassAverageOptions<MulticlassFBetaScoreOptions> {
-  /// Recall weighs beta times as much as precision; 0 or more.
+    : internal::FBetaOptions<
+          MulticlassFBetaScoreOptions,
+          MulticlassAverageOptions<MulticlassFBetaScoreOptions>> {
   MulticlassFBetaScoreOptions(std::int64_t num_classes = 0, double beta = 1)
-      : MulticlassAverageOptions(num_classes), beta_(beta) {}
-
-  /// Default: 1, which is the F1 score.
-  TALLY_INHERITED_ARG(MulticlassFBetaScoreOptions, double, beta);
-  /// The value of a class where the metric divides by zero: 0, 1, or NaN,
-  /// which also takes the class out of the averages. Default: 0.
-  TALLY_INHERITED_ARG(MulticlassFBetaScoreOptions, double, zero_division) = 0;
-
- public:
-  void visit(OptionVisitor& v) {
-    MulticlassAverageOptions::visit(v);
-    v("beta", beta_, OptionRole::kValue);
-    v("zero_division", zero_division_, OptionRole::kValue);
-  }
-  void validate(const char* metric) const {
-    MulticlassAverageOptions::validate(metric);
-    internal::check_beta(metric, beta_);
-    internal::check_zero_division(metric, zero_division_);
-  }
+      : FBetaOptions(num_classes, beta) {}
 };
 
 /// Options of MultilabelFBetaScore.
-///
-/// Example:
-///     MultilabelFBetaScore f2(MultilabelFBetaScoreOptions(5, 2.0));
 struct MultilabelFBetaScoreOptions
-    : MultilabelAverageOptions<MultilabelFBetaScoreOptions> {
-  /// Recall weighs beta times as much as precision; 0 or more.
+    : internal::FBetaOptions<
+          MultilabelFBetaScoreOptions,
+          MultilabelAverageOptions<MultilabelFBetaScoreOptions>> {
   MultilabelFBetaScoreOptions(std::int64_t num_labels = 0, double beta = 1)
-      : MultilabelAverageOptions(num_labels), beta_(beta) {}
-
-  /// Default: 1, which is the F1 score.
-  TALLY_INHERITED_ARG(MultilabelFBetaScoreOptions, double, beta);
-  /// The value of a label where the metric divides by zero: 0, 1, or NaN,
-  /// which also takes the label out of the averages. Default: 0.
-  TALLY_INHERITED_ARG(MultilabelFBetaScoreOptions, double, zero_division) = 0;
-
- public:
-  void visit(OptionVisitor& v) {
-    MultilabelAverageOptions::visit(v);
-    v("beta", beta_, OptionRole::kValue);
-    v("zero_division", zero_division_, OptionRole::kValue);
-  }
-  void validate(const char* metric) const {
-    MultilabelAverageOptions::validate(metric);
-    internal::check_beta(metric, beta_);
-    internal::check_zero_division(metric, zero_division_);
-  }
+      : FBetaOptions(num_labels, beta) {}
 };
 
 using BinaryF1ScoreOptions = BinaryRateOptions;

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <c10/util/Exception.h>
-
-#include <type_traits>
+#include <ATen/core/Tensor.h>
 
 #include "tally/metrics/classification/curve.h"
+#include "tally/metrics/classification/fixed_rates.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -23,39 +22,21 @@ struct RecallAtPrecision {
 /// precision.
 template <template <class> class Curve>
 class RecallAtFixedPrecisionOptions
-    : public Curve<RecallAtFixedPrecisionOptions<Curve>> {
-  using Base = Curve<RecallAtFixedPrecisionOptions<Curve>>;
+    : public internal::FixedRateOptions<RecallAtFixedPrecisionOptions<Curve>,
+                                        Curve> {
+  using Base =
+      internal::FixedRateOptions<RecallAtFixedPrecisionOptions<Curve>, Curve>;
 
  public:
-  RecallAtFixedPrecisionOptions() = default;
-  /// Binary.
-  template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
-  RecallAtFixedPrecisionOptions(T min_precision)
-      : min_precision_(min_precision) {}
-  /// Multiclass and multilabel: the number of classes or labels comes first.
-  RecallAtFixedPrecisionOptions(std::int64_t curves, double min_precision = -1)
-      : Base(curves), min_precision_(min_precision) {}
+  using Base::Base;
+  static constexpr const char* kLeast = "min_precision";
 
   /// In [0, 1]; there is no default.
-  RecallAtFixedPrecisionOptions& min_precision(double min_precision) {
-    min_precision_ = min_precision;
+  RecallAtFixedPrecisionOptions& min_precision(double least) {
+    this->least_ = least;
     return *this;
   }
-  double min_precision() const { return min_precision_; }
-
-  void visit(OptionVisitor& v) {
-    Base::visit(v);
-    v("min_precision", min_precision_, OptionRole::kValue);
-  }
-  void validate(const char* metric) const {
-    Base::validate(metric);
-    TORCH_CHECK_VALUE(min_precision_ >= 0 && min_precision_ <= 1, metric,
-                      ": expected min_precision in [0, 1], got ",
-                      min_precision_);
-  }
-
- private:
-  double min_precision_ = -1;
+  double min_precision() const { return this->least_; }
 };
 
 using BinaryRecallAtFixedPrecisionOptions =
@@ -147,40 +128,25 @@ struct PrecisionAtRecall {
   }
 };
 
-/// Options of PrecisionAtFixedRecall: those of `Curve`, and the least recall.
+/// Options of PrecisionAtFixedRecall: those of `Curve`, and the least
+/// recall.
 template <template <class> class Curve>
 class PrecisionAtFixedRecallOptions
-    : public Curve<PrecisionAtFixedRecallOptions<Curve>> {
-  using Base = Curve<PrecisionAtFixedRecallOptions<Curve>>;
+    : public internal::FixedRateOptions<PrecisionAtFixedRecallOptions<Curve>,
+                                        Curve> {
+  using Base =
+      internal::FixedRateOptions<PrecisionAtFixedRecallOptions<Curve>, Curve>;
 
  public:
-  PrecisionAtFixedRecallOptions() = default;
-  /// Binary.
-  template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
-  PrecisionAtFixedRecallOptions(T min_recall) : min_recall_(min_recall) {}
-  /// Multiclass and multilabel: the number of classes or labels comes first.
-  PrecisionAtFixedRecallOptions(std::int64_t curves, double min_recall = -1)
-      : Base(curves), min_recall_(min_recall) {}
+  using Base::Base;
+  static constexpr const char* kLeast = "min_recall";
 
   /// In [0, 1]; there is no default.
-  PrecisionAtFixedRecallOptions& min_recall(double min_recall) {
-    min_recall_ = min_recall;
+  PrecisionAtFixedRecallOptions& min_recall(double least) {
+    this->least_ = least;
     return *this;
   }
-  double min_recall() const { return min_recall_; }
-
-  void visit(OptionVisitor& v) {
-    Base::visit(v);
-    v("min_recall", min_recall_, OptionRole::kValue);
-  }
-  void validate(const char* metric) const {
-    Base::validate(metric);
-    TORCH_CHECK_VALUE(min_recall_ >= 0 && min_recall_ <= 1, metric,
-                      ": expected min_recall in [0, 1], got ", min_recall_);
-  }
-
- private:
-  double min_recall_ = -1;
+  double min_recall() const { return this->least_; }
 };
 
 using BinaryPrecisionAtFixedRecallOptions =

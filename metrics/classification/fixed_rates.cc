@@ -1,5 +1,7 @@
 #include "tally/metrics/classification/fixed_rates.h"
 
+#include <c10/util/Exception.h>
+
 #include <limits>
 #include <vector>
 
@@ -74,6 +76,11 @@ BestThresholds best_thresholds(const CurveView& view, Rate wanted, Rate held,
     return {Number(rates[0]), Number(thresholds[0])};
   }
   return {to_tensor(rates), to_tensor(thresholds)};
+}
+
+void check_least_rate(const char* metric, const char* option, double least) {
+  TORCH_CHECK_VALUE(least >= 0 && least <= 1, metric, ": expected ", option,
+                    " in [0, 1], got ", least);
 }
 
 }  // namespace tally::internal

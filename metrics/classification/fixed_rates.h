@@ -2,7 +2,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <type_traits>
+
 #include "tally/metrics/classification/curve_counts.h"
+#include "tally/metrics/classification/curve_options.h"
 
 namespace tally::internal {
 
@@ -17,5 +21,34 @@ struct BestThresholds {
 };
 BestThresholds best_thresholds(const CurveView& view, Rate wanted, Rate held,
                                double least);
+
+/// c10::ValueError unless in [0, 1].
+void check_least_rate(const char* metric, const char* option, double least);
+
+/// Options of a rate at a fixed one: those of `Curve`, and what the fixed one
+/// must be at least, the option `Derived::kLeast`.
+template <class Derived, template <class> class Curve>
+class FixedRateOptions : public Curve<Derived> {
+ public:
+  FixedRateOptions() = default;
+  /// Binary.
+  template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
+  FixedRateOptions(T least) : least_(least) {}
+  /// Multiclass and multilabel: the number of classes or labels comes first.
+  FixedRateOptions(std::int64_t curves, double least = -1)
+      : Curve<Derived>(curves), least_(least) {}
+
+  void visit(OptionVisitor& v) {
+    Curve<Derived>::visit(v);
+    v(Derived::kLeast, least_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    Curve<Derived>::validate(metric);
+    check_least_rate(metric, Derived::kLeast, least_);
+  }
+
+ protected:
+  double least_ = -1;
+};
 
 }  // namespace tally::internal

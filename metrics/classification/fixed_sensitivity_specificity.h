@@ -1,10 +1,9 @@
 #pragma once
 
-#include <c10/util/Exception.h>
-
-#include <type_traits>
+#include <ATen/core/Tensor.h>
 
 #include "tally/metrics/classification/curve.h"
+#include "tally/metrics/classification/fixed_rates.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -23,40 +22,21 @@ struct SensitivityAtThreshold {
 /// specificity.
 template <template <class> class Curve>
 class SensitivityAtSpecificityOptions
-    : public Curve<SensitivityAtSpecificityOptions<Curve>> {
-  using Base = Curve<SensitivityAtSpecificityOptions<Curve>>;
+    : public internal::FixedRateOptions<SensitivityAtSpecificityOptions<Curve>,
+                                        Curve> {
+  using Base =
+      internal::FixedRateOptions<SensitivityAtSpecificityOptions<Curve>, Curve>;
 
  public:
-  SensitivityAtSpecificityOptions() = default;
-  /// Binary.
-  template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
-  SensitivityAtSpecificityOptions(T min_specificity)
-      : min_specificity_(min_specificity) {}
-  /// Multiclass and multilabel: the number of classes or labels comes first.
-  SensitivityAtSpecificityOptions(std::int64_t curves,
-                                  double min_specificity = -1)
-      : Base(curves), min_specificity_(min_specificity) {}
+  using Base::Base;
+  static constexpr const char* kLeast = "min_specificity";
 
   /// In [0, 1]; there is no default.
-  SensitivityAtSpecificityOptions& min_specificity(double min_specificity) {
-    min_specificity_ = min_specificity;
+  SensitivityAtSpecificityOptions& min_specificity(double least) {
+    this->least_ = least;
     return *this;
   }
-  double min_specificity() const { return min_specificity_; }
-
-  void visit(OptionVisitor& v) {
-    Base::visit(v);
-    v("min_specificity", min_specificity_, OptionRole::kValue);
-  }
-  void validate(const char* metric) const {
-    Base::validate(metric);
-    TORCH_CHECK_VALUE(min_specificity_ >= 0 && min_specificity_ <= 1, metric,
-                      ": expected min_specificity in [0, 1], got ",
-                      min_specificity_);
-  }
-
- private:
-  double min_specificity_ = -1;
+  double min_specificity() const { return this->least_; }
 };
 
 using BinarySensitivityAtSpecificityOptions =
@@ -154,40 +134,21 @@ struct SpecificityAtThreshold {
 /// sensitivity.
 template <template <class> class Curve>
 class SpecificityAtSensitivityOptions
-    : public Curve<SpecificityAtSensitivityOptions<Curve>> {
-  using Base = Curve<SpecificityAtSensitivityOptions<Curve>>;
+    : public internal::FixedRateOptions<SpecificityAtSensitivityOptions<Curve>,
+                                        Curve> {
+  using Base =
+      internal::FixedRateOptions<SpecificityAtSensitivityOptions<Curve>, Curve>;
 
  public:
-  SpecificityAtSensitivityOptions() = default;
-  /// Binary.
-  template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
-  SpecificityAtSensitivityOptions(T min_sensitivity)
-      : min_sensitivity_(min_sensitivity) {}
-  /// Multiclass and multilabel: the number of classes or labels comes first.
-  SpecificityAtSensitivityOptions(std::int64_t curves,
-                                  double min_sensitivity = -1)
-      : Base(curves), min_sensitivity_(min_sensitivity) {}
+  using Base::Base;
+  static constexpr const char* kLeast = "min_sensitivity";
 
   /// In [0, 1]; there is no default.
-  SpecificityAtSensitivityOptions& min_sensitivity(double min_sensitivity) {
-    min_sensitivity_ = min_sensitivity;
+  SpecificityAtSensitivityOptions& min_sensitivity(double least) {
+    this->least_ = least;
     return *this;
   }
-  double min_sensitivity() const { return min_sensitivity_; }
-
-  void visit(OptionVisitor& v) {
-    Base::visit(v);
-    v("min_sensitivity", min_sensitivity_, OptionRole::kValue);
-  }
-  void validate(const char* metric) const {
-    Base::validate(metric);
-    TORCH_CHECK_VALUE(min_sensitivity_ >= 0 && min_sensitivity_ <= 1, metric,
-                      ": expected min_sensitivity in [0, 1], got ",
-                      min_sensitivity_);
-  }
-
- private:
-  double min_sensitivity_ = -1;
+  double min_sensitivity() const { return this->least_; }
 };
 
 using BinarySpecificityAtSensitivityOptions =
