@@ -36,15 +36,6 @@ double logit_squares(const Score* logits, std::int64_t stride,
 
 }  // namespace
 
-void MulticlassBrierScoreOptions::validate(const char* metric) const {
-  internal::check_num_classes(metric, num_classes_);
-}
-
-BinarySquaredErrors::BinarySquaredErrors(const Options& options,
-                                         const MetricOptions& metric_options)
-    : rules_{0.5, options.input(), options.ignore_index(),
-             metric_options.nan_policy(), metric_options.validate_args()} {}
-
 BinarySquaredErrors::State BinarySquaredErrors::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
@@ -61,12 +52,6 @@ BinarySquaredErrors::State BinarySquaredErrors::observe(
         return p.sub(is_one.to(at::kDouble)).square();
       });
 }
-
-MulticlassSquaredErrors::MulticlassSquaredErrors(
-    const Options& options, const MetricOptions& metric_options)
-    : rules_{options.num_classes(), options.ignore_index(),
-             metric_options.nan_policy(), metric_options.validate_args()},
-      input_(options.input()) {}
 
 MulticlassSquaredErrors::State MulticlassSquaredErrors::observe(
     const at::Tensor& preds, const at::Tensor& target,

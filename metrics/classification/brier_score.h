@@ -5,86 +5,50 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/losses.h"
-#include "tally/metrics/classification/score_kind.h"
+#include "tally/metrics/classification/loss_options.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
 
 /// Options of BinaryBrierScore.
-struct BinaryBrierScoreOptions {
-  /// What preds are. Default: probabilities.
-  TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target do not count. It need not be 0 or 1.
-  /// Default: none.
-  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
-
- public:
-  void visit(OptionVisitor& v) {
-    v("input", input_);
-    v("ignore_index", ignore_index_);
-  }
-};
+struct BinaryBrierScoreOptions
+    : internal::BinaryLossOptions<BinaryBrierScoreOptions> {};
 
 /// Options of MulticlassBrierScore.
-struct MulticlassBrierScoreOptions {
-  /// The number of classes, at least 2.
-  MulticlassBrierScoreOptions(std::int64_t num_classes = 0)
-      : num_classes_(num_classes) {}
+struct MulticlassBrierScoreOptions
+    : internal::MulticlassLossOptions<MulticlassBrierScoreOptions> {
+  using MulticlassLossOptions::MulticlassLossOptions;
 
-  /// Targets are 0 to num_classes - 1.
-  TORCH_ARG(std::int64_t, num_classes);
-  /// What preds are. Default: probabilities.
-  TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
   /// Half of it: for 2 classes what BinaryBrierScore is. Default: false.
-  TORCH_ARG(bool, scale_by_half) = false;
-  /// Positions with this target do not count. It need not be a class.
-  /// Default: none.
-  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
+  TALLY_INHERITED_ARG(MulticlassBrierScoreOptions, bool, scale_by_half) = false;
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_);
-    v("input", input_);
+    MulticlassLossOptions::visit(v);
     v("scale_by_half", scale_by_half_, OptionRole::kValue);
-    v("ignore_index", ignore_index_);
   }
-  void validate(const char* metric) const;
 };
 
 /// The sums under BinaryBrierScore.
-class BinarySquaredErrors {
+class BinarySquaredErrors
+    : public internal::BinaryLosses<BinaryBrierScoreOptions> {
  public:
+  using BinaryLosses::BinaryLosses;
   static constexpr const char* kName = "BinarySquaredErrors";
-  using Options = BinaryBrierScoreOptions;
-  using State = internal::WeightedSum;
-
-  BinarySquaredErrors(const Options& options,
-                      const MetricOptions& metric_options);
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
-
- private:
-  internal::BinaryRules rules_;
 };
 
 /// The sums under MulticlassBrierScore.
-class MulticlassSquaredErrors {
+class MulticlassSquaredErrors
+    : public internal::MulticlassLosses<MulticlassBrierScoreOptions> {
  public:
+  using MulticlassLosses::MulticlassLosses;
   static constexpr const char* kName = "MulticlassSquaredErrors";
-  using Options = MulticlassBrierScoreOptions;
-  using State = internal::WeightedSum;
-
-  MulticlassSquaredErrors(const Options& options,
-                          const MetricOptions& metric_options);
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
-
- private:
-  internal::ClassLossRules rules_;
-  ScoreKind input_;
 };
 
 /// The mean squared error of probabilities.

@@ -76,15 +76,6 @@ void MultilabelLogLossOptions::validate(const char* metric) const {
   internal::check_num_labels(metric, num_labels_);
 }
 
-void MulticlassLogLossOptions::validate(const char* metric) const {
-  internal::check_num_classes(metric, num_classes_);
-}
-
-BinaryNegativeLogLikelihood::BinaryNegativeLogLikelihood(
-    const Options& options, const MetricOptions& metric_options)
-    : rules_{0.5, options.input(), options.ignore_index(),
-             metric_options.nan_policy(), metric_options.validate_args()} {}
-
 BinaryNegativeLogLikelihood::State BinaryNegativeLogLikelihood::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
@@ -142,12 +133,6 @@ MultilabelNegativeLogLikelihood::State MultilabelNegativeLogLikelihood::observe(
                            by_label(elements.weights.mul(elements.is_one))})};
       });
 }
-
-MulticlassNegativeLogLikelihood::MulticlassNegativeLogLikelihood(
-    const Options& options, const MetricOptions& metric_options)
-    : rules_{options.num_classes(), options.ignore_index(),
-             metric_options.nan_policy(), metric_options.validate_args()},
-      input_(options.input()) {}
 
 MulticlassNegativeLogLikelihood::State MulticlassNegativeLogLikelihood::observe(
     const at::Tensor& preds, const at::Tensor& target,

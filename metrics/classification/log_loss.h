@@ -6,8 +6,7 @@
 #include <optional>
 
 #include "tally/metrics/classification/average.h"
-#include "tally/metrics/classification/losses.h"
-#include "tally/metrics/classification/score_kind.h"
+#include "tally/metrics/classification/loss_options.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -17,50 +16,35 @@ namespace tally {
 /// Example:
 ///     MulticlassLogLoss loss(
 ///         MulticlassLogLossOptions(10).input(ScoreKind::kLogits));
-struct MulticlassLogLossOptions {
-  /// The number of classes, at least 2.
-  MulticlassLogLossOptions(std::int64_t num_classes = 0)
-      : num_classes_(num_classes) {}
+struct MulticlassLogLossOptions
+    : internal::MulticlassLossOptions<MulticlassLogLossOptions> {
+  using MulticlassLossOptions::MulticlassLossOptions;
 
-  /// Targets are 0 to num_classes - 1.
-  TORCH_ARG(std::int64_t, num_classes);
-  /// What preds are. Default: probabilities.
-  TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
-  /// The weighted mean over the samples, else the weighted sum. Default: true.
-  TORCH_ARG(bool, normalize) = true;
-  /// Samples with this target do not count. It need not be a class.
-  /// Default: none.
-  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
+  /// The weighted mean over the positions, else the weighted sum.
+  /// Default: true.
+  TALLY_INHERITED_ARG(MulticlassLogLossOptions, bool, normalize) = true;
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_);
-    v("input", input_);
+    MulticlassLossOptions::visit(v);
     v("normalize", normalize_, OptionRole::kValue);
-    v("ignore_index", ignore_index_);
   }
-  void validate(const char* metric) const;
 };
 
 /// Options of BinaryLogLoss.
 ///
 /// Example:
 ///     BinaryLogLoss loss(BinaryLogLossOptions().input(ScoreKind::kLogits));
-struct BinaryLogLossOptions {
-  /// What preds are. Default: probabilities.
-  TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
+struct BinaryLogLossOptions
+    : internal::BinaryLossOptions<BinaryLogLossOptions> {
   /// The weighted mean over the positions, else the weighted sum.
   /// Default: true.
-  TORCH_ARG(bool, normalize) = true;
-  /// Positions with this target do not count. It need not be 0 or 1.
-  /// Default: none.
-  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
+  TALLY_INHERITED_ARG(BinaryLogLossOptions, bool, normalize) = true;
 
  public:
   void visit(OptionVisitor& v) {
-    v("input", input_);
+    BinaryLossOptions::visit(v);
     v("normalize", normalize_, OptionRole::kValue);
-    v("ignore_index", ignore_index_);
   }
 };
 
@@ -100,38 +84,25 @@ struct MultilabelLogLossOptions {
 };
 
 /// The sums under BinaryLogLoss.
-class BinaryNegativeLogLikelihood {
+class BinaryNegativeLogLikelihood
+    : public internal::BinaryLosses<BinaryLogLossOptions> {
  public:
+  using BinaryLosses::BinaryLosses;
   static constexpr const char* kName = "BinaryNegativeLogLikelihood";
-  using Options = BinaryLogLossOptions;
-  using State = internal::WeightedSum;
-
-  BinaryNegativeLogLikelihood(const Options& options,
-                              const MetricOptions& metric_options);
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
-
- private:
-  internal::BinaryRules rules_;
 };
 
 /// The sums under MulticlassLogLoss.
-class MulticlassNegativeLogLikelihood {
+class MulticlassNegativeLogLikelihood
+    : public internal::MulticlassLosses<MulticlassLogLossOptions> {
  public:
+  using MulticlassLosses::MulticlassLosses;
   static constexpr const char* kName = "MulticlassNegativeLogLikelihood";
-  using Options = MulticlassLogLossOptions;
-  using State = internal::WeightedSum;
-
-  MulticlassNegativeLogLikelihood(const Options& options,
-                                  const MetricOptions& metric_options);
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
-
- private:
-  internal::ClassLossRules rules_;
-  ScoreKind input_;
 };
 
 /// The sums under MultilabelLogLoss.
