@@ -19,6 +19,8 @@ namespace {
 // it is so small that a collective of its own costs more.
 constexpr std::int64_t kMostGatheredBytes = std::int64_t{2} << 20;
 constexpr std::int64_t kLeastReducedBytes = std::int64_t{64} << 10;
+// Most payloads need no more memory than they start with.
+constexpr size_t kUsualBytes = 16384;
 // Only these can be left out of a payload.
 constexpr size_t kMaskedFields = 63;
 // Beside them in the mask.
@@ -90,6 +92,7 @@ std::string encode_states(const std::vector<SyncItem>& items,
                           std::optional<std::int64_t> reduced_bytes,
                           std::optional<c10::Device> accelerator) {
   std::string bytes;
+  bytes.reserve(kUsualBytes);
   Encoder encoder(bytes);
   for (const SyncItem& item : items) {
     encoder.integer(item.update_count);
