@@ -8,6 +8,11 @@ namespace {
 
 at::Tensor average_area(const internal::CurveView& view, Average average,
                         std::optional<double> max_fpr = std::nullopt) {
+  if (!max_fpr) {
+    if (const auto areas = internal::average_areas(view, average)) {
+      return *areas;
+    }
+  }
   return internal::average_values(view, average,
                                   [=](const internal::ScoreCounts& counts) {
                                     return internal::roc_area(counts, max_fpr);

@@ -39,6 +39,44 @@ at::Tensor checked_histogram(const CurveView& view) {
   return histogram.is_cpu() ? histogram : histogram.cpu();
 }
 
+// The values of several curves, and the numbers of their positives; NaN in both
+// where a score is.
+class CurveValues {
+ public:
+  explicit CurveValues(std::int64_t curves)
+      : values_(curves, kNaN), weights_(curves, kNaN) {}
+
+  void set(std::int64_t c, double value, double weight) {
+    values_[c] = value;
+    weights_[c] = weight;
+  }
+
+  at::Tensor averaged(Average average) const {
+    const std::size_t curves = values_.size();
+    if (average == Average::kNone) {
+      const at::Tensor result =
+          at::empty({static_cast<std::int64_t>(curves)}, at::kDouble);
+      std::copy(values_.begin(), values_.end(),
+                result.mutable_data_ptr<double>());
+      return result;
+    }
+    double sum = 0;
+    double total = 0;
+    for (std::size_t c = 0; c < curves; ++c) {
+      if (std::isnan(weights_[c])) return Number(kNaN);
+      if (std::isnan(values_[c])) continue;
+      const double weight = average == Average::kWeighted ? weights_[c] : 1;
+      sum += weight * values_[c];
+      total += weight;
+    }
+    return Number(sum / total);
+  }
+
+ private:
+  std::vector<double> values_;
+  std::vector<double> weights_;
+};
+
 std::optional<ScoreCounts> no_counts() { return RankedScores<std::uint32_t>(); }
 
 }  // namespace
@@ -144,30 +182,38 @@ at::Tensor average_values(const CurveView& view, Average average,
     const auto counts = pooled_counts(view);
     return Number(counts ? value(*counts) : kNaN);
   }
-  std::vector<double> values(shape.curves, kNaN);
-  std::vector<double> weights(shape.curves, kNaN);
-  visit_counts(
-      view, [&](std::int64_t c, const std::optional<ScoreCounts>& counts) {
-        if (!counts) return;
-        values[c] = value(*counts);
-        weights[c] = static_cast<double>(std::visit(
-            [](const auto& scores) { return scores.positives(); }, *counts));
-      });
-  if (average == Average::kNone) {
-    const at::Tensor result = at::empty({shape.curves}, at::kDouble);
-    std::copy(values.begin(), values.end(), result.mutable_data_ptr<double>());
-    return result;
+  CurveValues values(shape.curves);
+  visit_counts(view, [&](std::int64_t c,
+                         const std::optional<ScoreCounts>& counts) {
+    if (!counts) return;
+    values.set(
+        c, value(*counts),
+        static_cast<double>(std::visit(
+            [](const auto& scores) { return scores.positives(); }, *counts)));
+  });
+  return values.averaged(average);
+}
+
+std::optional<at::Tensor> average_areas(const CurveView& view,
+                                        Average average) {
+  const CurveShape& shape = view.shape;
+  if (shape.task != CurveShape::Task::kMulticlass ||
+      average == Average::kMicro || !view.state.preds.defined() ||
+      !view.state.target.defined()) {
+    return std::nullopt;
   }
-  double sum = 0;
-  double total = 0;
-  for (std::int64_t c = 0; c < shape.curves; ++c) {
-    if (std::isnan(weights[c])) return Number(kNaN);
-    if (std::isnan(values[c])) continue;
-    const double weight = average == Average::kWeighted ? weights[c] : 1;
-    sum += weight * values[c];
-    total += weight;
-  }
-  return Number(sum / total);
+  const ExactScores exact(view);
+  if (!exact.has_loops()) return std::nullopt;
+  CurveValues values(shape.curves);
+  with_samples(exact, [&](const auto& samples) {
+    samples.visit_pairs([&](std::int64_t c,
+                            const std::optional<CurvePairs>& pairs) {
+      if (!pairs) return;
+      const double all = pairs->positives * pairs->negatives;
+      values.set(c, all == 0 ? kNaN : pairs->in_order / all, pairs->positives);
+    });
+  });
+  return values.averaged(average);
 }
 
 }  // namespace tally::internal

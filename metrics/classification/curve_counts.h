@@ -77,4 +77,8 @@ using ValueOf = std::function<double(const ScoreCounts&)>;
 at::Tensor average_values(const CurveView& view, Average average,
                           const ValueOf& value);
 
+/// average_values of the areas under whole ROC curves, where there is a faster
+/// way to them than by counts.
+std::optional<at::Tensor> average_areas(const CurveView& view, Average average);
+
 }  // namespace tally::internal

@@ -4,52 +4,21 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "tally/metrics/classification/curve_counts.h"
+#include "tally/metrics/classification/log_softmax.h"
 #include "tally/metrics/classification/score_counts.h"
+#include "tally/metrics/classification/score_kernels.h"
+#include "tally/metrics/classification/score_keys.h"
 #include "tally/metrics/classification/scratch.h"
 
 /// How exact curves are read from the samples of a CurveState.
 namespace tally::internal {
-
-/// For each row its largest logit and the logarithm of the softmax's
-/// denominator, relative to it: from these the logarithm of any class's
-/// probability, which does not saturate as the probability does.
-template <class Score>
-struct LogSoftmax {
-  LogSoftmax(const Score* scores, std::int64_t count, std::int64_t classes)
-      : max(count), log_sum(count) {
-    at::parallel_for(
-        0, count, 1 + 32768 / classes,
-        [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) {
-            const Score* const row = scores + i * classes;
-            const Score* const best = std::max_element(row, row + classes);
-            max[i] = *best;
-            double others = 0;
-            for (const Score* score = row; score != row + classes; ++score) {
-              if (score != best) others += std::exp(*score - max[i]);
-            }
-            log_sum[i] = std::isfinite(max[i])
-                             ? std::log1p(others)
-                             : std::numeric_limits<double>::quiet_NaN();
-          }
-        });
-  }
-  double operator()(Score score, std::int64_t i) const {
-    return (score - max[i]) - log_sum[i];
-  }
-
-  std::vector<double> max;
-  std::vector<double> log_sum;
-};
 
 /// The samples of an exact state.
 struct ExactScores {
@@ -85,6 +54,13 @@ struct ExactScores {
   }
 };
 
+/// What the area under a class's ROC curve is made of.
+struct CurvePairs {
+  double in_order = 0;  // see RankedScores
+  double positives = 0;
+  double negatives = 0;
+};
+
 /// The same on the CPU. Logarithms of probabilities are sorted with kSoftmax,
 /// else the scores.
 template <class Given, bool kSoftmax>
@@ -106,15 +82,20 @@ class Samples {
 
   void visit_curves(const CountsVisit& visit) const {
     if (exact_.has_codes() && columns_ == 1) return visit(0, flat(codes()));
-    const std::int64_t threads =
-        at::in_parallel_region() ? 1 : at::get_num_threads();
-    // A curve may be sorted by several threads, or several by one each.
-    if (columns_ < threads) return visit_some(0, columns_, visit);
-    const std::int64_t grain = std::min(kColumns, columns_ / threads);
-    at::parallel_for(0, columns_, grain,
-                     [&](std::int64_t begin, std::int64_t end) {
-                       visit_some(begin, end, visit);
-                     });
+    for_each_curve([&](std::int64_t c, const Score* scores,
+                       const std::uint8_t* codes, const PositiveRows&) {
+      visit(c, Ranked::of(scores, codes, rows_));
+    });
+  }
+
+  /// visit(c, pairs) for every class, from several threads; see RankTable.
+  template <class Visit>
+  void visit_pairs(const Visit& visit) const {
+    for_each_curve([&](std::int64_t c, const Score* scores,
+                       const std::uint8_t* codes,
+                       const PositiveRows& positives) {
+      visit(c, pairs_of(scores, codes, positives.begin(c), positives.end(c)));
+    });
   }
 
   std::optional<ScoreCounts> pooled() const {
@@ -149,39 +130,6 @@ class Samples {
   }
   bool is_class(std::int64_t c) const { return c >= 0 && c < columns_; }
 
-  // Copies a few columns at a time: a row's scores lie side by side.
-  void visit_some(std::int64_t begin, std::int64_t end,
-                  const CountsVisit& visit) const {
-    const std::int64_t width = std::min(kColumns, end - begin);
-    Scratch<Score> scores(width * rows_);
-    Scratch<std::uint8_t> codes(rows_);
-    const PositiveRows positives(*this);
-    if (!exact_.has_codes()) {
-      std::fill_n(codes.data(), rows_, std::uint8_t{0});
-    }
-    for (std::int64_t first = begin; first < end; first += width) {
-      const std::int64_t count = std::min(width, end - first);
-      for (std::int64_t i = 0; i < rows_; ++i) {
-        for (std::int64_t c = 0; c < count; ++c) {
-          scores[c * rows_ + i] = score(i, first + c);
-        }
-      }
-      for (std::int64_t c = first; c < first + count; ++c) {
-        if (exact_.has_codes()) {
-          const std::uint8_t* const all = this->codes();
-          for (std::int64_t i = 0; i < rows_; ++i) {
-            codes[i] = all[i * columns_ + c];
-          }
-        } else {
-          positives.mark(c, 1, codes.data());
-        }
-        visit(c, Ranked::of(scores.data() + (c - first) * rows_, codes.data(),
-                            rows_));
-        positives.mark(c, 0, codes.data());
-      }
-    }
-  }
-
   // The rows whose class is a column's; none if targets are codes.
   class PositiveRows {
    public:
@@ -200,9 +148,13 @@ class Samples {
         }
       }
     }
+    const std::int64_t* begin(std::int64_t c) const {
+      return rows_.data() + begins_[c];
+    }
+    const std::int64_t* end(std::int64_t c) const { return begin(c + 1); }
     void mark(std::int64_t c, std::uint8_t code, std::uint8_t* codes) const {
-      for (std::int64_t i = begins_[c]; i < begins_[c + 1]; ++i) {
-        codes[rows_[i]] = code;
+      for (const auto* row = begin(c); row != end(c); ++row) {
+        codes[*row] = code;
       }
     }
 
@@ -210,6 +162,88 @@ class Samples {
     std::vector<std::int64_t> begins_;
     std::vector<std::int64_t> rows_;
   };
+
+  // use(c, scores, codes, positives), of which the last only of classes.
+  template <class Use>
+  void for_each_curve(const Use& use) const {
+    const PositiveRows positives(*this);
+    const std::int64_t threads =
+        at::in_parallel_region() ? 1 : at::get_num_threads();
+    // A curve may be sorted by several threads, or several by one each.
+    if (columns_ < threads) return use_some(0, columns_, positives, use);
+    const std::int64_t grain = std::min(kColumns, columns_ / threads);
+    at::parallel_for(0, columns_, grain,
+                     [&](std::int64_t begin, std::int64_t end) {
+                       use_some(begin, end, positives, use);
+                     });
+  }
+
+  // Copies a few columns at a time: a row's scores lie side by side.
+  template <class Use>
+  void use_some(std::int64_t begin, std::int64_t end,
+                const PositiveRows& positives, const Use& use) const {
+    const std::int64_t width = std::min(kColumns, end - begin);
+    Scratch<Score> scores(width * rows_);
+    Scratch<std::uint8_t> codes(rows_);
+    if (!exact_.has_codes()) {
+      std::fill_n(codes.data(), rows_, std::uint8_t{0});
+    }
+    for (std::int64_t first = begin; first < end; first += width) {
+      const std::int64_t count = std::min(width, end - first);
+      for (std::int64_t i = 0; i < rows_; ++i) {
+        for (std::int64_t c = 0; c < count; ++c) {
+          scores[c * rows_ + i] = score(i, first + c);
+        }
+      }
+      for (std::int64_t c = first; c < first + count; ++c) {
+        const Score* const own = scores.data() + (c - first) * rows_;
+        if (exact_.has_codes()) {
+          const std::uint8_t* const all = this->codes();
+          for (std::int64_t i = 0; i < rows_; ++i) {
+            codes[i] = all[i * columns_ + c];
+          }
+          use(c, own, codes.data(), positives);
+        } else {
+          positives.mark(c, 1, codes.data());
+          use(c, own, codes.data(), positives);
+          positives.mark(c, 0, codes.data());
+        }
+      }
+    }
+  }
+
+  // Of one class, whose rows are from begin to end.
+  std::optional<CurvePairs> pairs_of(const Score* scores,
+                                     const std::uint8_t* codes,
+                                     const std::int64_t* begin,
+                                     const std::int64_t* end) const {
+    const std::int64_t count = end - begin;
+    const auto positives = static_cast<double>(count);
+    const auto negatives = static_cast<double>(rows_ - count);
+    if constexpr (std::is_same_v<Score, float>) {
+      if (count > 0 && count <= rows_ / 8 && count < (1 << 15)) {
+        std::vector<std::uint32_t> keys;
+        for (const auto* row = begin; row != end; ++row) {
+          keys.push_back(ordered(scores[*row]));
+        }
+        sort_keys(keys.data(), count);
+        const RankTable table(keys.data(), count);
+        if (table.is_fast()) {
+          const RankSum ranks = sum_ranks(scores, rows_, table);
+          if (ranks.nan) return std::nullopt;
+          // Positives among themselves are in order count^2 times.
+          const std::uint64_t twice =
+              static_cast<std::uint64_t>(2 * count * rows_) - ranks.sum -
+              static_cast<std::uint64_t>(count * count);
+          return CurvePairs{static_cast<double>(twice) / 2, positives,
+                            negatives};
+        }
+      }
+    }
+    const auto ranked = Ranked::of(scores, codes, rows_);
+    if (!ranked) return std::nullopt;
+    return CurvePairs{ranked->pairs_in_order(), positives, negatives};
+  }
 
   // All samples, of all curves.
   std::optional<ScoreCounts> flat(const std::uint8_t* codes) const {

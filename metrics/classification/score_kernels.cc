@@ -164,6 +164,65 @@ void PackDoubles(const double* scores, const std::uint8_t* codes,
   pack_some(scores, codes, size, cuts, cut_count, next);
 }
 
+RankSum SumRanks(const float* scores, std::int64_t size,
+                 const RankTable& table) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto first = hn::Set(du, table.keys()[0]);
+  const auto last_cell = hn::Set(du, table.last_cell());
+  const auto sign = hn::Set(du, 0x80000000u);
+  const auto one = hn::Set(du, 1u);
+  auto odd = hn::IsNaN(hn::Zero(d));
+  // Both ranks of each score.
+  const auto ranks = [&](auto score) {
+    odd = hn::Or(odd, hn::IsNaN(score));
+    const auto bits = hn::BitCast(di, hn::Add(score, hn::Zero(d)));
+    const auto flip = hn::Or(hn::BitCast(du, hn::BroadcastSignBit(bits)), sign);
+    const auto key = hn::Xor(hn::BitCast(du, bits), flip);
+    const auto cell = hn::Min(
+        hn::ShiftRightSame(hn::Sub(hn::Max(key, first), first), table.shift()),
+        last_cell);
+    auto below = hn::GatherIndex(du, table.cells(), hn::BitCast(di, cell));
+    for (std::int64_t step = 0; step < table.steps(); ++step) {
+      // The mask is -1.
+      const auto next =
+          hn::GatherIndex(du, table.keys(), hn::BitCast(di, below));
+      below =
+          hn::Add(hn::Add(below, one), hn::VecFromMask(du, hn::Gt(next, key)));
+    }
+    // The key before, which is the score's if any is.
+    const auto before = hn::Sub(hn::Max(below, one), one);
+    const auto tie =
+        hn::Eq(hn::GatherIndex(du, table.keys(), hn::BitCast(di, before)), key);
+    if (table.all_distinct()) {
+      return hn::Add(below, hn::IfThenElse(tie, before, below));
+    }
+    const auto least = hn::IfThenElse(tie, before, below);
+    return hn::Add(hn::GatherIndex(du, table.counts(), hn::BitCast(di, below)),
+                   hn::GatherIndex(du, table.counts(), hn::BitCast(di, least)));
+  };
+  RankSum result;
+  HWY_ALIGN std::uint32_t part[HWY_MAX_BYTES / sizeof(std::uint32_t)];
+  std::int64_t i = 0;
+  while (i + lanes <= size) {
+    // So many sums of two ranks fit into 32 bits.
+    const std::int64_t end = std::min(size, i + (lanes << 15));
+    auto sum = hn::Zero(du);
+    for (; i + lanes <= end; i += lanes) {
+      sum = hn::Add(sum, ranks(hn::LoadU(d, scores + i)));
+    }
+    hn::Store(sum, du, part);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) result.sum += part[lane];
+  }
+  for (; i < size; ++i) {
+    result.sum += hn::GetLane(ranks(hn::Set(d, scores[i])));
+  }
+  result.nan = !hn::AllFalse(d, odd);
+  return result;
+}
+
 }  // namespace tally::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -176,6 +235,7 @@ HWY_EXPORT(CountCodes);
 HWY_EXPORT(NarrowLabels);
 HWY_EXPORT(PackFloats);
 HWY_EXPORT(PackDoubles);
+HWY_EXPORT(SumRanks);
 
 bool count_at_least(const float* scores, std::int64_t size, const float* cuts,
                     std::int64_t cut_count, std::int64_t* at_least) {
@@ -211,6 +271,35 @@ void pack_samples(const double* scores, const std::uint8_t* codes,
                   std::int64_t size, const double* cuts, std::int64_t cut_count,
                   std::uint64_t** next) {
   HWY_DYNAMIC_DISPATCH(PackDoubles)(scores, codes, size, cuts, cut_count, next);
+}
+
+RankTable::RankTable(const std::uint32_t* keys, std::int64_t count)
+    : counts_(1) {
+  constexpr std::uint32_t kCells = 1024;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i == 0 || keys[i] != keys[i - 1]) {
+      keys_.push_back(keys[i]);
+      counts_.push_back(counts_.back());
+    }
+    ++counts_.back();
+  }
+  all_distinct_ = static_cast<std::int64_t>(keys_.size()) == count;
+  const std::uint32_t first = count > 0 ? keys_.front() : 0;
+  const std::uint32_t range = count > 0 ? keys_.back() - first : 0;
+  while (range >> shift_ >= kCells) ++shift_;
+  // One more for what is behind them all.
+  cells_.resize((range >> shift_) + 2);
+  for (const std::uint32_t key : keys_) ++cells_[((key - first) >> shift_) + 1];
+  for (std::size_t cell = 1; cell < cells_.size(); ++cell) {
+    steps_ = std::max<std::int64_t>(steps_, cells_[cell]);
+    cells_[cell] += cells_[cell - 1];
+  }
+  keys_.push_back(~std::uint32_t{0});
+}
+
+RankSum sum_ranks(const float* scores, std::int64_t size,
+                  const RankTable& table) {
+  return HWY_DYNAMIC_DISPATCH(SumRanks)(scores, size, table);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 /// The inner loops of exact curves, in the widest vectors that the machine has.
 namespace tally::internal {
@@ -34,6 +35,48 @@ void pack_samples(const float* scores, const std::uint8_t* codes,
 void pack_samples(const double* scores, const std::uint8_t* codes,
                   std::int64_t size, const double* cuts, std::int64_t cut_count,
                   std::uint64_t** next);
+
+/// A few scores, so that for any other it is soon found how many are below.
+class RankTable {
+ public:
+  /// `keys` are ordered() scores, ascending.
+  RankTable(const std::uint32_t* keys, std::int64_t count);
+
+  /// Whether it is faster than to sort all scores.
+  bool is_fast() const { return steps_ <= 6; }
+
+  std::int64_t count() const { return counts_.back(); }
+  bool all_distinct() const { return all_distinct_; }
+  /// Distinct keys; then the largest number.
+  const std::uint32_t* keys() const { return keys_.data(); }
+  /// How many scores have the first so many keys.
+  const std::uint32_t* counts() const { return counts_.data(); }
+  /// For each 2^shift() numbers from the first key on, how many keys are below
+  /// them; at most steps() are among them.
+  const std::uint32_t* cells() const { return cells_.data(); }
+  int shift() const { return shift_; }
+  std::uint32_t last_cell() const {
+    return static_cast<std::uint32_t>(cells_.size() - 1);
+  }
+  std::int64_t steps() const { return steps_; }
+
+ private:
+  std::vector<std::uint32_t> keys_;
+  std::vector<std::uint32_t> counts_;
+  std::vector<std::uint32_t> cells_;
+  int shift_ = 0;
+  std::int64_t steps_ = 0;
+  bool all_distinct_ = true;
+};
+
+struct RankSum {
+  /// Over all scores, how many of the table are below and how many not above.
+  std::uint64_t sum = 0;
+  bool nan = false;
+};
+/// REQUIRES: a table of less than 2^15 scores, not empty.
+RankSum sum_ranks(const float* scores, std::int64_t size,
+                  const RankTable& table);
 
 /// Sorts in ascending order.
 void sort_keys(std::uint32_t* keys, std::int64_t count);

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
 namespace {
@@ -47,7 +48,7 @@ void expect_bins(const typename M::Options& options, const at::Tensor& preds,
   at::set_num_threads(1);
 }
 
-TEST(CalibrationErrorTest, AddsUpManySamples) {
+void expect_sums() {
   constexpr std::int64_t kCount = 150'000;
   const at::Tensor target = at::randint(0, 2, {kCount}, at::kLong);
   const at::Tensor scores = at::rand({kCount});
@@ -73,6 +74,10 @@ TEST(CalibrationErrorTest, AddsUpManySamples) {
           preds, labels, best, predicted.eq(labels));
     }
   }
+}
+
+TEST(CalibrationErrorTest, AddsUpManySamples) {
+  testing::for_each_vector_target(expect_sums);
 }
 
 TEST(CalibrationErrorTest, RefusesTheFirstPosition) {

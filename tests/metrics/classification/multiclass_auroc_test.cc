@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "tally/metrics/classification/auroc.h"
+#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/metric_harness.h"
 
 namespace tally {
@@ -171,6 +172,26 @@ TEST(MulticlassAUROCTest, RefusesWhatIsNoProbability) {
     MulticlassAUROC ignoring(classes(2).thresholds(5).ignore_index(9));
     ignoring.update(preds, at::tensor({0, 1, 9}));
     expect_close(ignoring.compute(), at::full({2}, 1, at::kDouble));
+  }
+}
+
+TEST(MulticlassAUROCTest, ClassesOfManySamplesHaveTheAreaAgainstTheRest) {
+  constexpr std::int64_t kRows = 2500;
+  constexpr std::int64_t kCount = 21;
+  const at::Tensor target = at::randint(0, kCount - 1, {kRows}, at::kLong);
+  const at::Tensor logits = at::randn({kRows, kCount});
+  at::Tensor close = logits.mul(1e-6).add(1);
+  close.select(0, 0).fill_(-kInf);
+  at::Tensor holes = logits.clone();
+  holes.select(0, 7).narrow(0, 3, 2).fill_(kNaN);
+  for (const at::Tensor& preds : {logits, logits.softmax(1), logits.round(),
+                                  close, holes, logits.to(at::kDouble)}) {
+    const at::Tensor values = areas(classes(kCount), preds, target);
+    for (std::int64_t c = 0; c < kCount; ++c) {
+      BinaryAUROC one;
+      one.update(preds.select(1, c), target.eq(c));
+      EXPECT_TRUE(testing::same_bits(values.select(0, c), one.compute())) << c;
+    }
   }
 }
 

@@ -19,6 +19,7 @@
 
 #include "tally/metrics/classification/curve_values.h"
 #include "tally/metrics/classification/score_kernels.h"
+#include "tally/tests/testing/vector_targets.h"
 
 namespace tally::internal {
 namespace {
@@ -185,13 +186,13 @@ void expect_ranks(const char* what, std::int64_t count, double chance,
 }
 
 template <class Score>
-void expect_ranks_of_all_kinds() {
+void expect_ranks_of_all_kinds(const std::vector<std::int64_t>& counts) {
   using Random = std::mt19937;
   constexpr Score kInfinity = std::numeric_limits<Score>::infinity();
   constexpr Score kTiny = std::numeric_limits<Score>::denorm_min();
   const std::vector<Score> odd = {-kInfinity, -3,    -1, -kTiny, -0.0,
                                   0.0,        kTiny, 1,  3,      kInfinity};
-  for (const std::int64_t count : {0, 1, 2, 500, 132'000}) {
+  for (const std::int64_t count : counts) {
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> uniform;
     for (const double chance : {0.5, 0.003}) {
@@ -220,12 +221,83 @@ void expect_ranks_of_all_kinds() {
   }
 }
 
+template <class Score>
+void expect_ranks_of_any_size() {
+  testing::for_each_vector_target([] {
+    expect_ranks_of_all_kinds<Score>({0, 1, 2, 500});
+  });
+  expect_ranks_of_all_kinds<Score>({132'000});
+}
+
 TEST(ScoreCountsTest, RanksFloatsOfAllKinds) {
-  expect_ranks_of_all_kinds<float>();
+  expect_ranks_of_any_size<float>();
 }
 
 TEST(ScoreCountsTest, RanksDoublesOfAllKinds) {
-  expect_ranks_of_all_kinds<double>();
+  expect_ranks_of_any_size<double>();
+}
+
+// Of a table of every `step`-th score.
+void expect_rank_sum(const std::vector<float>& scores, std::size_t step) {
+  std::vector<float> few;
+  for (std::size_t i = 0; i < scores.size(); i += step) {
+    few.push_back(scores[i]);
+  }
+  std::sort(few.begin(), few.end());
+  std::vector<std::uint32_t> keys;
+  for (const float score : few) keys.push_back(ordered(score));
+  std::uint64_t expected = 0;
+  for (const float score : scores) {
+    const auto [low, high] = std::equal_range(few.begin(), few.end(), score);
+    expected += (low - few.begin()) + (high - few.begin());
+  }
+  const RankTable table(keys.data(), static_cast<std::int64_t>(keys.size()));
+  const RankSum ranks =
+      sum_ranks(scores.data(), static_cast<std::int64_t>(scores.size()), table);
+  EXPECT_EQ(ranks.sum, expected) << scores.size() << ' ' << step;
+  EXPECT_FALSE(ranks.nan);
+}
+
+void expect_rank_sums() {
+  std::mt19937 random(2);
+  std::normal_distribution<float> normal;
+  std::vector<float> logits;
+  std::vector<float> few;
+  std::vector<float> close;
+  std::vector<float> odd = {0.0f, -0.0f, kInf, -kInf, 1e-45f, -1e-45f, 0.0f};
+  for (int i = 0; i < 1003; ++i) {
+    logits.push_back(normal(random));
+    few.push_back(std::round(normal(random)));
+    // In one cell but for the last.
+    close.push_back(i == 1000 ? 1e30f : 1 + 1e-6f * normal(random));
+    odd.push_back(odd[random() % 7]);
+  }
+  for (const std::size_t step : {1, 8, 500, 2000}) {
+    for (const auto& scores : {logits, few, close, odd}) {
+      expect_rank_sum(scores, step);
+    }
+  }
+  expect_rank_sum({0.5f}, 1);
+  const std::uint32_t key = ordered(0.5f);
+  const RankTable table(&key, 1);
+  logits[77] = NAN;
+  EXPECT_TRUE(sum_ranks(logits.data(), 1000, table).nan);
+}
+
+TEST(ScoreCountsTest, SumsRanksInATable) {
+  testing::for_each_vector_target(expect_rank_sums);
+}
+
+TEST(ScoreCountsTest, TablesAreFastUnlessScoresAreClose) {
+  std::vector<std::uint32_t> keys = {0, 1, 2, 3, 4, 5, 6};
+  const auto count = static_cast<std::int64_t>(keys.size());
+  EXPECT_TRUE(RankTable(keys.data(), count).is_fast());
+  EXPECT_TRUE(RankTable(keys.data(), count).all_distinct());
+  keys.back() = ~std::uint32_t{0} - 1;
+  keys[5] = 5;
+  EXPECT_TRUE(RankTable(keys.data(), count).is_fast());
+  keys.insert(keys.begin() + 6, {6, 7});
+  EXPECT_FALSE(RankTable(keys.data(), count + 2).is_fast());
 }
 
 TEST(ScoreCountsTest, FindsNanAnywhere) {

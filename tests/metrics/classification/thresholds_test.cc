@@ -10,6 +10,7 @@
 #include <random>
 
 #include "tally/metrics/classification/bin_kernels.h"
+#include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
 namespace {
@@ -147,7 +148,7 @@ Places places_of(const std::vector<double>& edges,
   return places;
 }
 
-TEST(BinKernelsTest, UniformPlacesAreExact) {
+void expect_uniform_places() {
   for (const std::int64_t count :
        {2, 3, 5, 7, 10, 50, 101, 200, 997, 1 << 14, 100'003}) {
     const internal::ThresholdGrid grid{Thresholds(count)};
@@ -164,7 +165,11 @@ TEST(BinKernelsTest, UniformPlacesAreExact) {
   }
 }
 
-TEST(BinKernelsTest, ListedPlacesAreExact) {
+TEST(BinKernelsTest, UniformPlacesAreExact) {
+  testing::for_each_vector_target(expect_uniform_places);
+}
+
+void expect_listed_places() {
   std::vector<std::vector<double>> lists = {{0.5}, {0.0}, {1.0}, {0.0, 1.0}};
   std::vector<double> squares, clustered, thirds;
   for (int i = 0; i < 200; ++i) squares.push_back(i * i / 40000.0);
@@ -190,7 +195,11 @@ TEST(BinKernelsTest, ListedPlacesAreExact) {
   }
 }
 
-TEST(BinKernelsTest, OtherScoresHaveNoPlace) {
+TEST(BinKernelsTest, ListedPlacesAreExact) {
+  testing::for_each_vector_target(expect_listed_places);
+}
+
+void expect_no_places() {
   const internal::ThresholdGrid grid{Thresholds(5)};
   const internal::EdgeTable table(grid.edges(), 5);
   const float tiny = std::numeric_limits<float>::denorm_min();
@@ -208,7 +217,11 @@ TEST(BinKernelsTest, OtherScoresHaveNoPlace) {
   }
 }
 
-TEST(BinKernelsTest, SigmoidsAndSoftmaxes) {
+TEST(BinKernelsTest, OtherScoresHaveNoPlace) {
+  testing::for_each_vector_target(expect_no_places);
+}
+
+void expect_sigmoids_and_softmaxes() {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   std::vector<double> logits = {0, -0.0, kInf, -kInf, 800, -800, 1e-300, 40};
   for (int i = 0; i < 20; ++i) logits.push_back(i - 10.3);
@@ -236,6 +249,10 @@ TEST(BinKernelsTest, SigmoidsAndSoftmaxes) {
   logits[9] = kNaN;
   internal::sigmoids(logits.data(), size, values.data());
   EXPECT_TRUE(std::isnan(values[9]));
+}
+
+TEST(BinKernelsTest, SigmoidsAndSoftmaxes) {
+  testing::for_each_vector_target(expect_sigmoids_and_softmaxes);
 }
 
 TEST(ThresholdGridTest, NoThresholdsMeanNoBuckets) {
