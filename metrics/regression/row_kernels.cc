@@ -85,22 +85,21 @@ HWY_INLINE void for_each_vector(const RowReader<T>& a, const RowReader<T>& b,
   visit(a.last(from_a + i), b.last(from_b + i), i);
 }
 
-// Of shares, which are 1 at most; terms of equal ones are 0.
-struct Terms {
-  Vector sum;
-  Mask usable;
-};
-
+// Scores are sums over shares p and q, which are 1 at most. `add` takes those
+// of at least kLeastShare; `alone` is what those add of which `lacks` holds.
 struct KL {
-  static HWY_INLINE void add(const Vector p, const Vector q, Terms& terms) {
-    const Vector one = set(1.0);
-    const Mask none = hn::Eq(p, hn::Zero(Double()));
-    const Vector a = hn::IfThenElse(none, one, p);
-    const Vector b = hn::IfThenElse(none, one, q);
-    const Vector least = set(kLeast);
-    terms.usable =
-        hn::And(terms.usable, hn::And(hn::Ge(a, least), hn::Ge(b, least)));
-    terms.sum = hn::MulAdd(p, log_ratio(a, b), terms.sum);
+  static constexpr double kLeastShare = kLeast;
+
+  // Equal shares add 0.
+  static HWY_INLINE Vector add(const Vector p, const Vector q,
+                               const Vector sum) {
+    return hn::MulAdd(p, log_ratio(p, q), sum);
+  }
+  static HWY_INLINE Mask lacks(const Vector p, const Vector) {
+    return hn::Eq(p, hn::Zero(Double()));
+  }
+  static HWY_INLINE Vector alone(const Vector, const Vector) {
+    return hn::Zero(Double());
   }
 };
 
@@ -108,28 +107,49 @@ struct KL {
 // (p + q) log(4 p q / (p + q)^2) + (p - q) log(p / q): what is of first order
 // in p - q does not have to cancel.
 struct JensenShannon {
-  static HWY_INLINE void add(const Vector p, const Vector q, Terms& terms) {
-    const Vector zero = hn::Zero(Double());
-    const Vector one = set(1.0);
-    const Mask none = hn::Or(hn::Eq(p, zero), hn::Eq(q, zero));
-    const Vector a = hn::IfThenElse(none, one, p);
-    const Vector b = hn::IfThenElse(none, one, q);
-    // Products of both must be in range.
-    const Vector least = set(0x1p-240);
-    terms.usable =
-        hn::And(terms.usable, hn::And(hn::Ge(a, least), hn::Ge(b, least)));
-    const Vector both = hn::Add(a, b);
-    const Vector difference = hn::Sub(a, b);
-    const Vector first = log_ratio(a, b, difference);
-    const Vector second =
-        log_ratio(hn::Mul(hn::Mul(set(4.0), a), b), hn::Mul(both, both),
+  // Products of both must be in range.
+  static constexpr double kLeastShare = 0x1p-240;
+
+  static HWY_INLINE Vector add(const Vector p, const Vector q,
+                               const Vector sum) {
+    const Vector both = hn::Add(p, q);
+    const Vector difference = hn::Sub(p, q);
+    const Vector log =
+        log_ratio(hn::Mul(hn::Mul(set(4.0), p), q), hn::Mul(both, both),
                   hn::Neg(hn::Mul(difference, difference)));
     const Vector quadruple =
-        hn::MulAdd(difference, first, hn::Mul(both, second));
-    const Vector alone =
-        hn::Mul(hn::Add(p, q), set(2 * 6.93147180559945286227e-01));
-    terms.sum = hn::MulAdd(hn::IfThenElse(none, alone, quadruple), set(0.25),
-                           terms.sum);
+        hn::MulAdd(difference, log_ratio(p, q), hn::Mul(both, log));
+    return hn::MulAdd(quadruple, set(0.25), sum);
+  }
+  static HWY_INLINE Mask lacks(const Vector p, const Vector q) {
+    const Vector zero = hn::Zero(Double());
+    return hn::Or(hn::Eq(p, zero), hn::Eq(q, zero));
+  }
+  static HWY_INLINE Vector alone(const Vector p, const Vector q) {
+    return hn::Mul(hn::Add(p, q), set(6.93147180559945286227e-01 / 2));
+  }
+};
+
+struct Terms {
+  Vector sum;
+  Mask usable;
+
+  template <class Score>
+  HWY_INLINE void add(const Vector p, const Vector q) {
+    const Vector least = set(Score::kLeastShare);
+    const auto all_there = [&](const Vector a, const Vector b) HWY_ATTR {
+      return hn::And(hn::Ge(a, least), hn::Ge(b, least));
+    };
+    if (HWY_LIKELY(hn::AllTrue(Double(), all_there(p, q)))) {
+      sum = Score::add(p, q, sum);
+      return;
+    }
+    const Mask lacks = Score::lacks(p, q);
+    const Vector a = hn::IfThenElse(lacks, set(1.0), p);
+    const Vector b = hn::IfThenElse(lacks, set(1.0), q);
+    usable = hn::And(usable, all_there(a, b));
+    sum = hn::Add(Score::add(a, b, sum),
+                  hn::IfThenElseZero(lacks, Score::alone(p, q)));
   }
 };
 
@@ -158,7 +178,7 @@ HWY_NOINLINE void add_terms(Shares& shares, Terms& terms) {
   shares.push(set(1.0), set(1.0), 0);
   Terms added = terms;
   for (std::int64_t i = 0; i < count; i += lanes()) {
-    Score::add(hn::LoadU(d, shares.p + i), hn::LoadU(d, shares.q + i), added);
+    added.add<Score>(hn::LoadU(d, shares.p + i), hn::LoadU(d, shares.q + i));
   }
   terms = added;
   shares.filled = 0;

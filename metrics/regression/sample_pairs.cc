@@ -11,7 +11,8 @@ at::Tensor kept_form(const at::Tensor& input, std::int64_t num_outputs) {
   const bool narrow =
       dtype == at::kFloat || dtype == at::kHalf || dtype == at::kBFloat16;
   at::Tensor kept = input.requires_grad() ? input.detach() : input;
-  kept = kept.to(narrow ? at::kFloat : at::kDouble);
+  const at::ScalarType wanted = narrow ? at::kFloat : at::kDouble;
+  if (dtype != wanted) kept = kept.to(wanted);
   return num_outputs == 1 && kept.dim() != 1 ? kept.reshape(-1) : kept;
 }
 
