@@ -47,6 +47,7 @@ def batch_cases() -> Cases:
         "WeightedMeanAbsolutePercentageError", "LogCoshError", "R2Score",
         "ExplainedVariance", "RelativeSquaredError",
         "NormalizedRootMeanSquaredError", "ConcordanceCorrCoef",
+        "PearsonCorrCoef", "SpearmanCorrCoef", "KendallRankCorrCoef",
     ):
         add(name, pair)
     add("MinkowskiDistance", pair, p=3)
