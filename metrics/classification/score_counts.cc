@@ -162,9 +162,12 @@ template <class Key>
 std::vector<std::int64_t> RankedScores<Key>::cuts() const {
   std::vector<std::int64_t> cuts = {0};
   for (std::int64_t i = kBlock; i < count_; i += kBlock) {
-    std::int64_t cut = std::max(i, cuts.back());
-    while (cut < count_ && !starts_group(cut)) ++cut;
-    cuts.push_back(cut);
+    // Behind the group of the key before.
+    const Key key = keys_[i - 1] >> 1;
+    const Key* const end = keys_.data() + (i - 1 < below_ ? below_ : count_);
+    const Key* const cut = std::partition_point(
+        keys_.data() + i, end, [=](Key other) { return other >> 1 == key; });
+    cuts.push_back(cut - keys_.data());
   }
   cuts.insert(cuts.end(), {below_, count_});
   std::sort(cuts.begin(), cuts.end());

@@ -71,9 +71,6 @@ class RankedScores {
   static std::optional<RankedScores> of_counted(const Score* scores,
                                                 const std::uint8_t* codes,
                                                 std::int64_t count);
-  bool starts_group(std::int64_t i) const {
-    return i == 0 || i == below_ || keys_[i] >> 1 != keys_[i - 1] >> 1;
-  }
   std::vector<std::int64_t> cuts() const;
 
   static constexpr Key kSign = Key{1} << (8 * sizeof(Key) - 1);
