@@ -1,5 +1,6 @@
 #include "tally/sync/process_group.h"
 
+#include <ATen/ops/empty.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
@@ -19,6 +20,11 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kSendReceiveTag = 7;
+constexpr int kProbeTag = 8;
+// How long a collective may take before its peers are probed, and the longest
+// time between two probes.
+constexpr milliseconds kFirstProbe{250};
+constexpr milliseconds kProbes{2000};
 
 /// The elements as one row, in a dtype that every backend can move: those that
 /// Gloo or NCCL refuse travel as bytes.
@@ -62,7 +68,12 @@ class BackendCommunicator final : public Communicator {
                       milliseconds timeout)
       : Communicator(backend->getRank(), backend->getSize(),
                      device_of(*backend), timeout),
-        backend_(std::move(backend)) {}
+        backend_(std::move(backend)),
+        probes_(backend_->getBackendName() == "gloo") {}
+  // An operation that lost its peer would be waited for until its timeout.
+  ~BackendCommunicator() override {
+    if (abandoned_) static_cast<void>(backend_.release());
+  }
 
   std::string describe() const override {
     return backend_->getBackendName() + " rank " + std::to_string(rank()) +
@@ -76,7 +87,7 @@ class BackendCommunicator final : public Communicator {
     at::Tensor to = movable(output);
     c10d::AllgatherOptions options;
     options.timeout = timeout;
-    backend_->_allgather_base(to, from, options)->wait();
+    wait("all_gather", *backend_->_allgather_base(to, from, options));
   }
 
   void do_all_reduce(at::Tensor& tensor, ReduceOp op,
@@ -85,7 +96,7 @@ class BackendCommunicator final : public Communicator {
     options.reduceOp = c10d_op(op);
     options.timeout = timeout;
     std::vector<at::Tensor> tensors{tensor};
-    backend_->allreduce(tensors, options)->wait();
+    wait("all_reduce", *backend_->allreduce(tensors, options));
   }
 
   void do_broadcast(at::Tensor& tensor, int root,
@@ -94,7 +105,7 @@ class BackendCommunicator final : public Communicator {
     options.rootRank = root;
     options.timeout = timeout;
     std::vector<at::Tensor> tensors{movable(tensor)};
-    backend_->broadcast(tensors, options)->wait();
+    wait("broadcast", *backend_->broadcast(tensors, options));
   }
 
   void do_all_to_all(const at::Tensor& input,
@@ -114,7 +125,8 @@ class BackendCommunicator final : public Communicator {
     auto received = scaled(output_counts, to.numel(), output.numel());
     c10d::AllToAllOptions options;
     options.timeout = timeout;
-    backend_->alltoall_base(to, from, received, sent, options)->wait();
+    wait("all_to_all",
+         *backend_->alltoall_base(to, from, received, sent, options));
   }
 
   std::function<void()> do_start_all_gather(const at::Tensor& input,
@@ -125,7 +137,7 @@ class BackendCommunicator final : public Communicator {
     c10d::AllgatherOptions options;
     options.timeout = timeout;
     auto work = backend_->_allgather_base(to, from, options);
-    return [work, from, to] { work->wait(); };
+    return [this, work, from, to] { wait("all_gather", *work); };
   }
 
   std::function<void()> do_start_send_receive(const at::Tensor& send, int to,
@@ -146,7 +158,52 @@ class BackendCommunicator final : public Communicator {
   }
 
  private:
+  // Gloo forgets a message that is on its way when its peer is lost, and waits
+  // for it until the timeout; but it refuses the next one to that peer. So when
+  // it takes long, each gets one, which nobody reads.
+  void wait(const char* call, c10d::Work& work) {
+    if (!probes_) {
+      work.wait();
+      return;
+    }
+    for (milliseconds limit = kFirstProbe;;
+         limit = std::min(2 * limit, kProbes)) {
+      try {
+        work.wait(limit);
+        return;
+      } catch (const std::exception&) {
+        if (work.isCompleted()) break;
+      }
+      refuse_lost_peers(call);
+    }
+    work.wait();
+  }
+
+  void refuse_lost_peers(const char* call) {
+    SyncErrorDetails details;
+    std::string reason;
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer == rank()) continue;
+      try {
+        std::vector<at::Tensor> message{at::empty({1}, at::kByte)};
+        backend_->send(message, peer, kProbeTag);
+      } catch (const std::exception& error) {
+        details.peers.push_back(peer);
+        reason = sync::describe(error);
+      }
+    }
+    if (details.peers.empty()) return;
+    abandoned_ = true;
+    details.rank = rank();
+    details.phase = call;
+    throw SyncError(SyncErrorCode::kPeerLost,
+                    this->describe() + " lost a peer: " + reason,
+                    std::move(details));
+  }
+
   c10::intrusive_ptr<c10d::Backend> backend_;
+  bool probes_;
+  bool abandoned_ = false;
 };
 
 void check_membership(int rank, int size) {
