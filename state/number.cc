@@ -22,7 +22,8 @@ std::pair<at::Tensor, at::Tensor> tensors(const Number& a, const Number& b) {
 
 template <class T>
 at::Tensor zero_dim(T value) {
-  at::Tensor tensor = internal::fresh_tensor({}, c10::CppTypeToScalarType<T>::value);
+  at::Tensor tensor =
+      internal::fresh_tensor({}, c10::CppTypeToScalarType<T>::value);
   *tensor.mutable_data_ptr<T>() = value;
   return tensor;
 }
