@@ -12,6 +12,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "tally/metrics/classification/largest-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::HWY_NAMESPACE {
 
@@ -52,41 +54,6 @@ hn::VFromD<D> load_wide(D d, const double* values) {
 template <class D>
 hn::VFromD<D> load_wide(D d, const float* values) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), values));
-}
-
-// The largest score; NaN if any is.
-template <class T>
-T largest(const T* scores, std::int64_t classes) {
-  const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  T max = scores[0];
-  bool nan = max != max;
-  std::int64_t c = 0;
-  if (classes >= lanes) {
-    auto max0 = hn::LoadU(d, scores);
-    auto max1 = max0;
-    auto odd = hn::IsNaN(max0);
-    for (; c + 2 * lanes <= classes; c += 2 * lanes) {
-      const auto a = hn::LoadU(d, scores + c);
-      const auto b = hn::LoadU(d, scores + c + lanes);
-      max0 = hn::Max(max0, a);
-      max1 = hn::Max(max1, b);
-      odd = hn::Or(odd, hn::Or(hn::IsNaN(a), hn::IsNaN(b)));
-    }
-    if (c + lanes <= classes) {
-      const auto a = hn::LoadU(d, scores + c);
-      max0 = hn::Max(max0, a);
-      odd = hn::Or(odd, hn::IsNaN(a));
-      c += lanes;
-    }
-    nan = !hn::AllFalse(d, odd);
-    max = hn::GetLane(hn::MaxOfLanes(d, hn::Max(max0, max1)));
-  }
-  for (; c < classes; ++c) {
-    nan |= scores[c] != scores[c];
-    max = scores[c] > max ? scores[c] : max;
-  }
-  return nan ? std::numeric_limits<T>::quiet_NaN() : max;
 }
 
 // REQUIRES: max is finite.

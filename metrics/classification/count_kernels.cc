@@ -16,6 +16,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "tally/metrics/classification/largest-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::HWY_NAMESPACE {
 
@@ -70,41 +72,9 @@ std::int64_t target_or_best(const T* scores, std::int64_t best,
 template <class T>
 std::int64_t predict_row(const T* scores, std::int64_t target,
                          std::int64_t classes, std::int64_t top_k) {
-  const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  T largest = scores[0];
-  bool nan = largest != largest;
-  std::int64_t c = 0;
-  if (classes >= lanes) {
-    auto max0 = hn::LoadU(d, scores);
-    auto max1 = max0;
-    auto odd = hn::IsNaN(max0);
-    for (; c + 2 * lanes <= classes; c += 2 * lanes) {
-      const auto a = hn::LoadU(d, scores + c);
-      const auto b = hn::LoadU(d, scores + c + lanes);
-      max0 = hn::Max(max0, a);
-      max1 = hn::Max(max1, b);
-      odd = hn::Or(odd, hn::Or(hn::IsNaN(a), hn::IsNaN(b)));
-    }
-    if (c + lanes <= classes) {
-      const auto a = hn::LoadU(d, scores + c);
-      max0 = hn::Max(max0, a);
-      odd = hn::Or(odd, hn::IsNaN(a));
-    }
-    // The rest, with some that were seen.
-    const auto last = hn::LoadU(d, scores + classes - lanes);
-    odd = hn::Or(odd, hn::IsNaN(last));
-    nan = !hn::AllFalse(d, odd);
-    largest =
-        hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(max0, max1), last)));
-  } else {
-    for (c = 1; c < classes; ++c) {
-      nan |= scores[c] != scores[c];
-      largest = scores[c] > largest ? scores[c] : largest;
-    }
-  }
-  if (nan) return kNan;
-  return target_or_best(scores, first_equal(scores, classes, largest), target,
+  const T top = largest(scores, classes);
+  if (top != top) return kNan;
+  return target_or_best(scores, first_equal(scores, classes, top), target,
                         classes, top_k);
 }
 
