@@ -11,25 +11,16 @@
 
 #include "tally/cli/csv.h"
 #include "tally/cli/npy.h"
-#include "tally/sync/errors.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally::cli {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "nothing";
-}
 
 struct Dtype {
   const char* file;
@@ -102,7 +93,7 @@ TEST(NpyTest, TakesFilesWithoutRows) {
 }
 
 std::string npy_error(const std::string& path) {
-  return error_of([&] {
+  return refusal_of([&] {
     const NpyFile file(path);
     file.read(0, file.rows());
   });
@@ -205,14 +196,14 @@ TEST(NpyTest, HeadersAreDictionaries) {
         "{" + descr + ", " + order + ", 'shape': (9223372036854775808,)}",
         "{'descr: '<f4', " + order + ", " + shape + "}",
         "{descr: '<f4', " + order + ", " + shape + "}"}) {
-    EXPECT_THAT(error_of([&] { parse_npy_header(text); }),
+    EXPECT_THAT(refusal_of([&] { parse_npy_header(text); }),
                 StartsWith("expected a header with "))
         << text;
   }
   for (const char* dtype :
        {"", "<", "<f", "f4", "<f3", "<f99999999999999999999", "<f4 ", "<x8",
         "|O", "<V2"}) {
-    EXPECT_THAT(error_of([&] {
+    EXPECT_THAT(refusal_of([&] {
                   parse_npy_header("{'descr': '" + std::string(dtype) + "', " +
                                    order + ", " + shape + "}");
                 }),
@@ -232,7 +223,7 @@ std::vector<at::Tensor> read_csv(const std::string& path,
 std::string csv_error(const std::string& text, const std::string& columns = "",
                       std::vector<CsvNumbers> numbers = {}) {
   const Folder folder;
-  return error_of([&] {
+  return refusal_of([&] {
     CsvFile file(folder.write("x.csv", text), columns);
     numbers.resize(file.inputs().size(), CsvNumbers::kEither);
     file.scan(numbers);

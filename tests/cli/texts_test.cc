@@ -11,26 +11,17 @@
 #include "tally/cli/describe.h"
 #include "tally/cli/output.h"
 #include "tally/cli/progress.h"
-#include "tally/sync/errors.h"
 #include "tally/tests/cli/files.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally::cli {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "nothing";
-}
 
 Arguments parsed(std::vector<std::string> words) {
   words.insert(words.begin(), "tally");
@@ -40,7 +31,7 @@ Arguments parsed(std::vector<std::string> words) {
 }
 
 std::string arguments_error(const std::vector<std::string>& words) {
-  return error_of([&] { parsed(words); });
+  return refusal_of([&] { parsed(words); });
 }
 
 std::string evaluate_error(std::vector<std::string> words) {
@@ -219,18 +210,18 @@ TEST(OutputTest, DevicesAreWrittenTo) {
   check_output("/dev/null");
   write_output("/dev/null", "text");
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
-  EXPECT_EQ(error_of([] { write_output("/dev/full", "text"); }),
+  EXPECT_EQ(refusal_of([] { write_output("/dev/full", "text"); }),
             "/dev/full: cannot be written: No space left on device");
 }
 
 TEST(OutputTest, SaysWhatCannotBeWritten) {
   const Folder folder;
-  EXPECT_THAT(error_of([&] { check_output(folder.path("")); }),
+  EXPECT_THAT(refusal_of([&] { check_output(folder.path("")); }),
               EndsWith("expected a file, got a folder"));
   for (auto* call : {check_output, +[](const std::string& path) {
                        write_output(path, "text");
                      }}) {
-    EXPECT_THAT(error_of([&] { call(folder.path("none/out")); }),
+    EXPECT_THAT(refusal_of([&] { call(folder.path("none/out")); }),
                 EndsWith("cannot be written: No such file or directory"));
   }
   EXPECT_EQ(folder.size(), 0u);
@@ -294,8 +285,9 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
   for (const auto& [name, entry] : builtin_registry().entries()) {
     EXPECT_THAT(describe_metric(builtin_registry(), name), HasSubstr("range"));
   }
-  EXPECT_EQ(error_of([] { describe_metric(builtin_registry(), "MaxMetrik"); }),
-            "there is no metric 'MaxMetrik'; did you mean 'MaxMetric'?");
+  EXPECT_EQ(
+      refusal_of([] { describe_metric(builtin_registry(), "MaxMetrik"); }),
+      "there is no metric 'MaxMetrik'; did you mean 'MaxMetric'?");
 }
 
 TEST(ProgressTest, IsShownToThoseWhoWait) {

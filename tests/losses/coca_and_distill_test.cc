@@ -16,11 +16,13 @@
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/fixtures.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {
 
+using ::tally::testing::refusal_of;
 using testing::check_loss;
 using testing::FixtureOptions;
 using testing::learned;
@@ -154,16 +156,6 @@ TEST(DistillClipLossTest, ATeacherLikeTheStudentLeavesItsEntropy) {
   losses.distill.backward();
   EXPECT_LT(image.grad().abs().max().item<double>(), 1e-12);
   EXPECT_NEAR(scale.grad().item<double>(), 0, 1e-12);
-}
-
-template <class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "no c10::ValueError";
 }
 
 TEST(CoCaLossTest, RefusesOptionsThatDoNotFit) {

@@ -22,11 +22,13 @@
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/gradients.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {
 
+using ::tally::testing::refusal_of;
 using testing::match_gradient;
 using testing::normal_rows;
 using testing::run_thread_ranks;
@@ -184,16 +186,6 @@ TEST(CachedBackwardTest, AddsToGradients) {
   const at::NoGradGuard no_grad;  // as backward() itself, it does not care
   step();
   EXPECT_TRUE(testing::near(flat_gradients(towers), once * 2, {1e-12, 1e-12}));
-}
-
-template <class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "no c10::ValueError";
 }
 
 TEST(CachedBackwardTest, SaysWhatDoesNotFit) {

@@ -24,11 +24,13 @@
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/fixtures.h"
 #include "tally/tests/testing/gradients.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {
 
+using ::tally::testing::refusal_of;
 using testing::check_loss;
 using testing::FixtureOptions;
 using testing::LossInstance;
@@ -381,16 +383,6 @@ TEST(LFQTest, EvalCommunicatesNothing) {
     functional::lfq(x, sharp().dim(4)).aux_loss.item<double>();
     EXPECT_EQ(communicator->collectives(), 1);
   });
-}
-
-template <class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "no c10::ValueError";
 }
 
 TEST(LFQTest, RefusesOptionsThatDoNotFit) {

@@ -21,6 +21,7 @@
 #include "tally/sync/average_gradients.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/gradients.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
@@ -30,6 +31,7 @@ using sync::Communicator;
 using sync::GradientFlow;
 using sync::SyncError;
 using sync::SyncErrorCode;
+using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 using testing::match_gradient;
 using testing::run_thread_ranks;
@@ -278,16 +280,6 @@ struct HalvesOfValues final : MetricOf<HalvesOfValues, Count, Halves> {
     return {Number(state.count), Number(state.count)};
   }
 };
-
-template <class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "no c10::ValueError";
-}
 
 TEST(MetricLossTest, RefusesWhatCannotBeALoss) {
   EXPECT_EQ(refusal_of([] { MetricLoss loss{NumberOfValues()}; }),

@@ -12,10 +12,12 @@
 
 #include "tally/sync/errors.h"
 #include "tally/tests/losses/loss_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally::losses {
 namespace {
 
+using ::tally::testing::refusal_of;
 using testing::check_loss;
 using ::testing::HasSubstr;
 using testing::LossInstance;
@@ -208,28 +210,18 @@ TEST(NTXentLossTest, MemoryBankStaysWithoutGradients) {
                c10::ValueError);
 }
 
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "nothing";
-}
-
 TEST(NTXentLossTest, RefusesBadOptionsAndArguments) {
-  EXPECT_THAT(error_of([] { NTXentLoss(Options().temperature(1e-9)); }),
+  EXPECT_THAT(refusal_of([] { NTXentLoss(Options().temperature(1e-9)); }),
               HasSubstr("NTXentLoss: expected a temperature of a size of at "
                         "least 1e-8, got 1e-09"));
-  EXPECT_THAT(error_of([] { NTXentLoss(Options().memory_bank_size(-2)); }),
+  EXPECT_THAT(refusal_of([] { NTXentLoss(Options().memory_bank_size(-2)); }),
               HasSubstr("expected memory_bank_size of at least 0, got -2"));
-  EXPECT_THAT(error_of([] { NTXentLoss(Options().memory_bank_dim(-2)); }),
+  EXPECT_THAT(refusal_of([] { NTXentLoss(Options().memory_bank_dim(-2)); }),
               HasSubstr("expected memory_bank_dim of at least 0, got -2"));
-  EXPECT_THAT(error_of([] { NTXentLoss(Options().logits_budget_bytes(-1)); }),
+  EXPECT_THAT(refusal_of([] { NTXentLoss(Options().logits_budget_bytes(-1)); }),
               HasSubstr("expected logits_budget_bytes of at least 0, got -1"));
   const at::Tensor rows = normal_rows({2, 3}, 1);
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(refusal_of([&] {
                 functional::nt_xent_loss(rows, rows,
                                          Options().memory_bank_size(3));
               }),
@@ -238,7 +230,7 @@ TEST(NTXentLossTest, RefusesBadOptionsAndArguments) {
     functional::nt_xent_loss(rows, group->rank() == 0 ? rows : rows.t());
   });
   EXPECT_THAT(
-      error_of([&] { std::rethrow_exception(errors[1]); }),
+      refusal_of([&] { std::rethrow_exception(errors[1]); }),
       HasSubstr("expected out0 and out1 of one size, dtype and device"));
   try {
     std::rethrow_exception(errors[0]);

@@ -20,11 +20,13 @@
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/fixtures.h"
 #include "tally/tests/testing/gradients.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {
 
+using ::tally::testing::refusal_of;
 using testing::FixtureOptions;
 using testing::LossInstance;
 using testing::LossSubject;
@@ -259,16 +261,6 @@ TEST(TwoViewLossesTest, PiecesDoNotShow) {
   EXPECT_EQ(sum.item<double>(), 0);
   sum.backward();
   EXPECT_EQ(shared.grad().abs().max().item<double>(), 0);
-}
-
-template <class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "no c10::ValueError";
 }
 
 TEST(TwoViewLossesTest, RefuseOptionsThatDoNotFit) {

@@ -21,11 +21,13 @@
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/fixtures.h"
 #include "tally/tests/testing/gradients.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {
 
+using ::tally::testing::refusal_of;
 using testing::FixtureOptions;
 using testing::LossInstance;
 using testing::LossSubject;
@@ -317,16 +319,6 @@ TEST(VectorQuantizeTest, ClonesAndPrints) {
   EXPECT_EQ(vq->steps.item<std::int64_t>(), 1);
   EXPECT_EQ(c10::str(vq),
             "tally::losses::VectorQuantize(dim=3, codebook_size=5)");
-}
-
-template <class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "no c10::ValueError";
 }
 
 TEST(VectorQuantizeTest, RefusesOptionsThatDoNotFit) {

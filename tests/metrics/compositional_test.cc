@@ -21,11 +21,13 @@
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/gradients.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 using testing::near;
 using testing::run_thread_ranks;
@@ -49,16 +51,6 @@ Batch labels(std::int64_t rows, std::uint64_t seed) {
   const auto random = at::detail::createCPUGenerator(seed);
   return {at::randint(3, {rows}, random, at::kLong),
           at::randint(3, {rows}, random, at::kLong)};
-}
-
-template <class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "no c10::ValueError";
 }
 
 template <class Options>

@@ -14,6 +14,7 @@
 #include "tally/metrics/aggregation/sum_metric.h"
 #include "tally/sync/errors.h"
 #include "tally/tests/testing/faulty_communicator.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
 #include "tally/tests/testing/thread_ranks.h"
 
@@ -24,6 +25,7 @@ namespace {
 
 using sync::GradientFlow;
 using sync::SyncErrorCode;
+using ::tally::testing::refusal_of;
 using testing::FaultyCommunicator;
 using ::testing::HasSubstr;
 using testing::run_thread_ranks;
@@ -33,16 +35,6 @@ using testing::SampleStrictSum;
 using testing::SampleTensorSum;
 
 at::Tensor number(double value) { return at::full({2}, value, at::kDouble); }
-
-template <class Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    return sync::describe(error);
-  }
-  return "no error";
-}
 
 class EdgeCasesTest : public ::testing::TestWithParam<int> {};
 
@@ -167,8 +159,9 @@ TEST_P(EdgeCasesTest, AComputeThatThrowsInASyncScopeCanBeRepeated) {
       return metric.compute();
     };
     for (int i = 0; i < 2; ++i) {
-      EXPECT_THAT(message_of(compute_in_scope), HasSubstr("no value below 0"));
-      EXPECT_THAT(message_of([&] { metric.compute(); }),
+      EXPECT_THAT(refusal_of<std::exception>(compute_in_scope),
+                  HasSubstr("no value below 0"));
+      EXPECT_THAT(refusal_of<std::exception>([&] { metric.compute(); }),
                   HasSubstr("no value below 0"));
       EXPECT_EQ(metric.status(), MetricState::kUpdated);
       EXPECT_EQ(metric.serialize(), before);
@@ -185,14 +178,14 @@ TEST_P(EdgeCasesTest, MisuseIsAnErrorWithoutACollective) {
   run_thread_ranks(GetParam(), [](const auto& communicator) {
     SampleTensorSum metric;
     metric.update(number(1));
-    EXPECT_THAT(message_of([&] { metric.unsync(); }),
+    EXPECT_THAT(refusal_of<std::exception>([&] { metric.unsync(); }),
                 HasSubstr("unsync() without sync()"));
     EXPECT_EQ(communicator->collectives(), 0);
     metric.sync();
     const auto calls = communicator->collectives();
-    EXPECT_THAT(message_of([&] { metric.sync(); }),
+    EXPECT_THAT(refusal_of<std::exception>([&] { metric.sync(); }),
                 HasSubstr("sync() was called twice"));
-    EXPECT_THAT(message_of([&] { metric.forward(number(1)); }),
+    EXPECT_THAT(refusal_of<std::exception>([&] { metric.forward(number(1)); }),
                 HasSubstr("call unsync() first"));
     EXPECT_EQ(communicator->collectives(), calls);
     EXPECT_TRUE(metric.compute().equal(number(communicator->size())));
@@ -311,7 +304,7 @@ TEST_P(EdgeCasesTest, ASecondBackwardPassNeedsTheGraphOnEveryRank) {
       const at::Tensor once = x.grad().clone();
       loss.backward();
       EXPECT_TRUE(x.grad().equal(once.mul(2)));
-      EXPECT_THAT(message_of([&] { loss.backward(); }),
+      EXPECT_THAT(refusal_of<std::exception>([&] { loss.backward(); }),
                   HasSubstr("backward through the graph a second time"));
       EXPECT_TRUE(x.grad().equal(once.mul(2)));
       EXPECT_EQ(communicator->broken_reason(), "");

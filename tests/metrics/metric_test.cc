@@ -9,11 +9,13 @@
 #include <future>
 #include <thread>
 
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 using testing::SampleCat;
 using testing::SampleCorrelation;
@@ -31,16 +33,6 @@ at::Tensor row(double a, double b) {
 Metric& erased(Metric& metric) { return metric; }
 
 double value_of(const at::Tensor& tensor) { return tensor.item<double>(); }
-
-template <class Function>
-std::string message_of(const Function& function) {
-  try {
-    function();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
 
 TEST(MetricTest, GoesThroughItsStates) {
   SampleTensorSum metric;
@@ -70,7 +62,7 @@ TEST(MetricTest, MisuseIsAnErrorWithAName) {
   SampleTensorSum other;
   metric.update(row(1, 2));
   other.update(row(1, 2));
-  EXPECT_THAT(message_of([&] { metric.unsync(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.unsync(); }),
               HasSubstr("SampleTensorSum: unsync() without sync()"));
   metric.sync();
   const std::string before = metric.serialize();
@@ -79,19 +71,19 @@ TEST(MetricTest, MisuseIsAnErrorWithAName) {
            " is not possible while synced; call unsync() first";
   };
   const at::Tensor x = row(1, 2);
-  EXPECT_THAT(message_of([&] { metric.update(x); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.update(x); }),
               HasSubstr(refused("update")));
-  EXPECT_THAT(message_of([&] { metric.forward(x); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.forward(x); }),
               HasSubstr(refused("forward")));
-  EXPECT_THAT(message_of([&] { erased(metric).update(x); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { erased(metric).update(x); }),
               HasSubstr(refused("update")));
-  EXPECT_THAT(message_of([&] { metric.forward_results(x); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.forward_results(x); }),
               HasSubstr(refused("forward")));
-  EXPECT_THAT(message_of([&] { metric.merge_state(other); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.merge_state(other); }),
               HasSubstr(refused("merge_state")));
-  EXPECT_THAT(message_of([&] { other.merge_state(metric); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { other.merge_state(metric); }),
               HasSubstr(refused("merge_state")));
-  EXPECT_THAT(message_of([&] { metric.sync(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.sync(); }),
               HasSubstr("sync() was called twice"));
   EXPECT_EQ(metric.serialize(), before);
   EXPECT_TRUE(metric.is_synced());
@@ -102,11 +94,11 @@ TEST(MetricTest, AnObjectThatFailsStaysAsItWas) {
   SampleStrictSum metric;
   metric.update(row(1, 2));
   const std::string before = metric.serialize();
-  EXPECT_THAT(message_of([&] { metric.update(row(1, 101)); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.update(row(1, 101)); }),
               HasSubstr("SampleStrictSum"));
   EXPECT_THROW(metric.update(row(1, 101)), c10::ValueError);
   EXPECT_THROW(metric.forward(row(1, 101)), c10::ValueError);
-  EXPECT_THAT(message_of([&] { metric.forward(row(-1, -2)); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.forward(row(-1, -2)); }),
               HasSubstr("no value below 0"));
   EXPECT_EQ(metric.serialize(), before);
   EXPECT_EQ(value_of(metric.compute()), 3);
@@ -121,11 +113,11 @@ TEST(MetricTest, AnObjectThatFailsStaysAsItWas) {
 TEST(MetricTest, InputsOfAnotherKindAreRefused) {
   SampleMeanSquaredError metric;
   const at::Tensor x = row(1, 2);
-  EXPECT_THAT(message_of([&] { erased(metric).update(x); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { erased(metric).update(x); }),
               HasSubstr("SampleMeanSquaredError: expected 2 inputs, got 1"));
-  EXPECT_THAT(
-      message_of([&] { erased(metric).update(x, std::string("text")); }),
-      HasSubstr("expected input 1 to be a at::Tensor, got a std::"));
+  EXPECT_THAT(refusal_of<c10::Error>(
+                  [&] { erased(metric).update(x, std::string("text")); }),
+              HasSubstr("expected input 1 to be a at::Tensor, got a std::"));
   EXPECT_THROW(metric.update(x, at::ones({3})), c10::ValueError);
   EXPECT_EQ(metric.status(), MetricState::kEmpty);
 }
@@ -134,7 +126,7 @@ TEST(MetricTest, OtherShapesAreRefusedBeforeAnythingChanges) {
   SampleTensorSum metric;
   metric.update(at::ones({2, 3}));
   const std::string before = metric.serialize();
-  EXPECT_THAT(message_of([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 metric.update(at::ones({3, 2}));
               }),
               HasSubstr("SampleTensorSum: state 'sum' holds Float [2, 3]"));
@@ -252,9 +244,9 @@ TEST(MetricTest, MergesOnlyTheSameMetricWithTheSameOptions) {
   SampleTensorSum metric;
   metric.update(row(1, 2));
   const std::string before = metric.serialize();
-  EXPECT_THAT(message_of([&] { metric.merge_state(metric); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.merge_state(metric); }),
               HasSubstr("expected another metric, got itself"));
-  EXPECT_THAT(message_of([&] { metric.merge_state(SampleCat()); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.merge_state(SampleCat()); }),
               HasSubstr("expected the same metrics with the same options, got "
                         "SampleCat"));
   EXPECT_THROW(metric.merge_state(SampleTensorSum(
@@ -286,7 +278,8 @@ TEST(MetricTest, OptionsOfTheStateChangeOnlyBeforeTheFirstUpdate) {
   EXPECT_NE(metric.state_key(), key);
   metric.update(row(1, 2));
   const std::string before = metric.serialize();
-  EXPECT_THAT(message_of([&] { metric.set_metric_options(MetricOptions()); }),
+  EXPECT_THAT(refusal_of<c10::Error>(
+                  [&] { metric.set_metric_options(MetricOptions()); }),
               HasSubstr("can be changed only before the first update"));
   EXPECT_EQ(metric.metric_options().nan_policy(), NanPolicy::kError);
   EXPECT_EQ(metric.serialize(), before);
@@ -296,7 +289,7 @@ TEST(MetricTest, OptionsOfTheStateChangeOnlyBeforeTheFirstUpdate) {
   EXPECT_FALSE(metric.metric_options().sync_on_compute());
   EXPECT_EQ(metric.serialize(), before);
   metric.sync();
-  EXPECT_THAT(message_of([&] { metric.set_metric_options(other); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.set_metric_options(other); }),
               HasSubstr("not possible while synced"));
 }
 
@@ -343,7 +336,7 @@ TEST(MetricTest, ResultsHaveTheDtypeAskedFor) {
     EXPECT_EQ(part.scalar_type(), at::kHalf) << name;
   }
   EXPECT_EQ(metric.forward(row(3, 4)).high.scalar_type(), at::kHalf);
-  EXPECT_THAT(message_of([&] { metric.set_dtype(at::kLong); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.set_dtype(at::kLong); }),
               HasSubstr("SampleExtent: set_dtype expected a floating-point "
                         "dtype, got Long"));
 }
@@ -417,13 +410,16 @@ TEST(MetricTest, ASecondThreadIsRefused) {
   std::thread thread([&] { metric.update(x); });
   entered.get_future().wait();
   const auto refused = HasSubstr("WaitingCount is used by two threads at once");
-  EXPECT_THAT(message_of([&] { metric.update(x); }), refused);
-  EXPECT_THAT(message_of([&] { metric.forward(x); }), refused);
-  EXPECT_THAT(message_of([&] { metric.compute(); }), refused);
-  EXPECT_THAT(message_of([&] { metric.sync(); }), refused);
-  EXPECT_THAT(message_of([&] { metric.reset(); }), refused);
-  EXPECT_THAT(message_of([&] { metric.merge_state(WaitingCount()); }), refused);
-  EXPECT_THAT(message_of([&] { (void)metric.deserialize(""); }), refused);
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.update(x); }), refused);
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.forward(x); }), refused);
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.compute(); }), refused);
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.sync(); }), refused);
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.reset(); }), refused);
+  EXPECT_THAT(
+      refusal_of<c10::Error>([&] { metric.merge_state(WaitingCount()); }),
+      refused);
+  EXPECT_THAT(refusal_of<c10::Error>([&] { (void)metric.deserialize(""); }),
+              refused);
   leave.set_value();
   thread.join();
   EXPECT_EQ(value_of(metric.compute()), 1);

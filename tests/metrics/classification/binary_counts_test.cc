@@ -30,6 +30,7 @@
 #include "tally/metrics/collection.h"
 #include "tally/tests/metrics/classification/counts_harness.h"
 #include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
@@ -37,21 +38,12 @@ namespace {
 
 using internal::BinaryBatch;
 using internal::BinaryRules;
+using ::tally::testing::refusal_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-template <class Error, class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
 
 at::Tensor labels(at::IntArrayRef values) { return at::tensor(values); }
 
@@ -92,7 +84,7 @@ TEST(BinaryCountsTest, AllShareOneState) {
 
 TEST(BinaryCountsTest, OptionsAreChecked) {
   const auto message = [](const auto& make) {
-    return refusal<c10::ValueError>(make);
+    return refusal_of<c10::ValueError>(make);
   };
   EXPECT_THAT(
       message([] { BinaryAccuracy(BinaryAccuracyOptions().threshold(1.5)); }),
@@ -217,7 +209,7 @@ void expect_vectors_equal_tensors() {
       with_nan[place] = kNaN;
       expect_same_counts(rules, with_nan, first(target));
       const auto message = [&](const at::Tensor& p, const at::Tensor& t) {
-        return refusal<c10::Error>([&] { BinaryAccuracy().update(p, t); });
+        return refusal_of<c10::Error>([&] { BinaryAccuracy().update(p, t); });
       };
       const std::string position = c10::str("at position ", place);
       const at::Tensor bad_target = first(target).clone();
@@ -244,11 +236,11 @@ TEST(BinaryCountsTest, RefusesValues) {
     metric.update(labels({1, 0}), labels({1, 1}));
     const Results before = metric.state();
     const std::string text =
-        refusal<c10::Error>([&] { metric.update(preds, target, weight); });
+        refusal_of<c10::Error>([&] { metric.update(preds, target, weight); });
     EXPECT_TRUE(testing::same_bits(metric.state(), before));
     const BinaryRules rules{0.5, ScoreKind::kProbabilities, -1,
                             options.nan_policy(), options.validate_args()};
-    EXPECT_THAT(text, HasSubstr(refusal<c10::Error>([&] {
+    EXPECT_THAT(text, HasSubstr(refusal_of<c10::Error>([&] {
                   internal::count_elements_by_tensors(
                       BinaryBatch(rules, preds, target, weight), false);
                 })));
@@ -279,7 +271,7 @@ TEST(BinaryCountsTest, RefusesInputs) {
   const at::Tensor target = labels({0, 1});
   const auto value_error = [&](const at::Tensor& p, const at::Tensor& t,
                                const at::Tensor& w = {}) {
-    return refusal<c10::ValueError>([&] { metric.update(p, t, w); });
+    return refusal_of<c10::ValueError>([&] { metric.update(p, t, w); });
   };
   EXPECT_THAT(value_error({}, target), HasSubstr("a tensor as preds"));
   EXPECT_THAT(value_error(at::rand({2}), {}), HasSubstr("a tensor as target"));
@@ -290,16 +282,16 @@ TEST(BinaryCountsTest, RefusesInputs) {
               HasSubstr("expected target of shape [N, ...]"));
   EXPECT_THAT(value_error(at::rand({2}), target, at::rand({3})),
               HasSubstr("expected weight of shape [2], got [3]"));
-  EXPECT_THAT(refusal<c10::TypeError>(
+  EXPECT_THAT(refusal_of<c10::TypeError>(
                   [&] { metric.update(at::rand({2}), at::rand({2})); }),
               HasSubstr("in target, got Float"));
-  EXPECT_THAT(refusal<c10::TypeError>([&] {
+  EXPECT_THAT(refusal_of<c10::TypeError>([&] {
                 metric.update(at::zeros({2}, at::kComplexFloat), target);
               }),
               HasSubstr("in preds, got ComplexFloat"));
   BinaryAccuracy each(
       BinaryAccuracyOptions().multidim_average(MultidimAverage::kSamplewise));
-  EXPECT_THAT(refusal<c10::ValueError>(
+  EXPECT_THAT(refusal_of<c10::ValueError>(
                   [&] { each.update(at::rand({2}), target, at::rand({2})); }),
               HasSubstr("expected no weight with multidim_average samplewise"));
 }

@@ -19,24 +19,16 @@
 #include "tally/metrics/classification/log_loss.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-template <class Error, class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
 
 at::Tensor labels(at::IntArrayRef values) { return at::tensor(values); }
 
@@ -201,13 +193,13 @@ TEST(LossesTest, LastBinHoldsOne) {
 }
 
 TEST(LossesTest, OptionsAreChecked) {
-  EXPECT_THAT(refusal<c10::ValueError>([] { MulticlassBrierScore(1); }),
+  EXPECT_THAT(refusal_of<c10::ValueError>([] { MulticlassBrierScore(1); }),
               HasSubstr("MulticlassBrierScore: expected num_classes of at "
                         "least 2, got 1"));
-  EXPECT_THAT(refusal<c10::ValueError>([] { MulticlassHingeLoss(0); }),
+  EXPECT_THAT(refusal_of<c10::ValueError>([] { MulticlassHingeLoss(0); }),
               HasSubstr("got 0"));
   EXPECT_THAT(
-      refusal<c10::ValueError>([] {
+      refusal_of<c10::ValueError>([] {
         BinaryCalibrationError(BinaryCalibrationErrorOptions().n_bins(0));
       }),
       HasSubstr("BinaryCalibrationError: expected n_bins of at least "
@@ -228,7 +220,7 @@ void expect_refused(const typename M::Options& options, const at::Tensor& preds,
                              : preds.dim() == 2        ? strided_rows(preds)
                                                        : strided(preds);
     EXPECT_THAT(
-        refusal<c10::Error>([&] { metric.update(given, target, weight); }),
+        refusal_of<c10::Error>([&] { metric.update(given, target, weight); }),
         AllOf(HasSubstr(M::kName), HasSubstr(message)));
     EXPECT_EQ(metric.update_count(), 0);
   }

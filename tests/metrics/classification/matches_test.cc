@@ -15,6 +15,7 @@
 #include "tally/metrics/collection.h"
 #include "tally/tests/metrics/classification/counts_harness.h"
 #include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
@@ -23,20 +24,11 @@ using internal::BinaryBatch;
 using internal::BinaryRules;
 using internal::MulticlassBatch;
 using internal::MultilabelBatch;
+using ::tally::testing::refusal_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-template <class Error, class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
 
 at::Tensor labels(at::IntArrayRef values) { return at::tensor(values); }
 
@@ -96,7 +88,7 @@ TEST(ExactMatchTest, NanPolicies) {
   EXPECT_EQ(value(NanPolicy::kIgnore, {}), 0.5);
   EXPECT_EQ(value(NanPolicy::kIgnore, at::tensor({1.0, kNaN})), 1);
   MulticlassExactMatch strict(2, MetricOptions().nan_policy(NanPolicy::kError));
-  EXPECT_THAT(refusal<c10::ValueError>([&] {
+  EXPECT_THAT(refusal_of<c10::ValueError>([&] {
                 strict.update(labels({1}), labels({1}), at::full({1}, kNaN));
               }),
               HasSubstr("expected weight without NaN, got NaN at position 0"));
@@ -118,7 +110,7 @@ TEST(ExactMatchTest, RefusesInputs) {
   const at::Tensor target = labels({0, 1});
   const auto message = [](Metric& m, const at::Tensor& both,
                           const at::Tensor& weight) {
-    return refusal<c10::Error>([&] { m.update(both, both, weight); });
+    return refusal_of<c10::Error>([&] { m.update(both, both, weight); });
   };
   EXPECT_THAT(message(metric, labels({0, 3}), {}), HasSubstr("got 3"));
   EXPECT_THAT(message(metric, target.view({2, 1}), at::rand({2, 1})),
@@ -172,7 +164,7 @@ TEST(GroupFairnessTest, RefusesInputs) {
   const auto message = [](const at::Tensor& groups) {
     BinaryGroupStatRates metric(
         BinaryGroupStatRatesOptions(2).ignore_index(-1));
-    const std::string text = refusal<c10::Error>([&] {
+    const std::string text = refusal_of<c10::Error>([&] {
       metric.update(at::rand({3}), labels({-1, 1, 0}), groups);
     });
     EXPECT_EQ(metric.update_count(), 0);
@@ -188,12 +180,12 @@ TEST(GroupFairnessTest, RefusesInputs) {
   EXPECT_THAT(message(at::rand({3})),
               HasSubstr("expected groups of an integer dtype"));
   EXPECT_THAT(message({}), HasSubstr("expected a tensor as groups"));
-  EXPECT_THAT(refusal<c10::ValueError>([] { BinaryFairness(1); }),
+  EXPECT_THAT(refusal_of<c10::ValueError>([] { BinaryFairness(1); }),
               HasSubstr("BinaryFairness: expected num_groups of at least 2, "
                         "got 1"));
   const BinaryRules rules;
   const BinaryBatch batch(rules, at::rand({1}), labels({1}));
-  EXPECT_THAT(refusal<c10::IndexError>([&] {
+  EXPECT_THAT(refusal_of<c10::IndexError>([&] {
                 internal::count_groups_by_tensors(batch, labels({2}), 2);
               }),
               HasSubstr("expected groups in [0, 2), got 2 at position 0"));

@@ -27,10 +27,12 @@
 #include "tally/metrics/collection.h"
 #include "tally/tests/metrics/classification/counts_harness.h"
 #include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -40,16 +42,6 @@ using Sizes = std::vector<std::int64_t>;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr Average kAverages[] = {Average::kMicro, Average::kMacro,
                                  Average::kWeighted, Average::kNone};
-
-template <class Error, class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
 
 at::Tensor labels(at::IntArrayRef values) { return at::tensor(values); }
 
@@ -87,7 +79,7 @@ TEST(MulticlassCountsTest, OthersPassTheHarness) {
 
 TEST(MulticlassCountsOptionsTest, AreChecked) {
   const auto message = [](const Options& options) {
-    return refusal<c10::ValueError>(
+    return refusal_of<c10::ValueError>(
         [&] { MulticlassAccuracy metric(options); });
   };
   EXPECT_THAT(message({}), HasSubstr("MulticlassAccuracy: expected num_classes "
@@ -186,7 +178,8 @@ TEST(MulticlassCountsTest, RefusesWeights) {
       Options(3).multidim_average(MultidimAverage::kSamplewise));
   const at::Tensor target = labels({0, 1});
   const auto message = [&](MulticlassAccuracy& m, const at::Tensor& weight) {
-    return refusal<c10::ValueError>([&] { m.update(target, target, weight); });
+    return refusal_of<c10::ValueError>(
+        [&] { m.update(target, target, weight); });
   };
   EXPECT_THAT(message(each, at::rand({2})),
               HasSubstr("expected no weight with multidim_average samplewise"));
@@ -198,7 +191,7 @@ TEST(MulticlassCountsTest, RefusesWeights) {
 
 TEST(MulticlassCountsTest, ChecksClassesOfQuadraticWeights) {
   EXPECT_THAT(
-      refusal<c10::ValueError>([] {
+      refusal_of<c10::ValueError>([] {
         MulticlassCohenKappa(MulticlassCohenKappaOptions(50'000).weights(
             KappaWeights::kQuadratic));
       }),
@@ -307,7 +300,7 @@ TEST(MulticlassCountsTest, RefusesLabelsThatAreNoClassesForEveryAverage) {
       const auto message = [&](const at::Tensor& preds,
                                const at::Tensor& target) {
         const std::string text =
-            refusal<c10::IndexError>([&] { metric.update(preds, target); });
+            refusal_of<c10::IndexError>([&] { metric.update(preds, target); });
         EXPECT_TRUE(testing::same_bits(metric.state(), before));
         EXPECT_EQ(metric.update_count(), 1);
         return text;
@@ -340,10 +333,10 @@ TEST(MulticlassCountsTest, RefusesOtherInputs) {
   const at::Tensor target = labels({0, 1});
   const auto value_error = [&](Metric& m, const at::Tensor& p,
                                const at::Tensor& t) {
-    return refusal<c10::ValueError>([&] { m.update(p, t); });
+    return refusal_of<c10::ValueError>([&] { m.update(p, t); });
   };
   const auto type_error = [&](const at::Tensor& p, const at::Tensor& t) {
-    return refusal<c10::TypeError>([&] { metric.update(p, t); });
+    return refusal_of<c10::TypeError>([&] { metric.update(p, t); });
   };
   EXPECT_THAT(value_error(metric, {}, target),
               HasSubstr("expected a tensor as preds"));
@@ -396,7 +389,7 @@ TEST(MulticlassCountsTest, NanPolicies) {
 
     MulticlassRecall error = metric(NanPolicy::kError);
     EXPECT_THAT(
-        refusal<c10::ValueError>([&] { error.update(with_nan, target); }),
+        refusal_of<c10::ValueError>([&] { error.update(with_nan, target); }),
         HasSubstr("expected preds without NaN, got NaN among the scores for "
                   "target's position 1"));
     EXPECT_EQ(error.update_count(), 0);
@@ -415,7 +408,7 @@ TEST(MulticlassCountsTest, NanStaysWithItsSample) {
 TEST(MulticlassCountsTest, RefusesStatesOfOtherClasses) {
   MulticlassCounts::State state;
   state.counts = at::zeros({7}, at::kLong);
-  EXPECT_THAT(refusal<c10::ValueError>(
+  EXPECT_THAT(refusal_of<c10::ValueError>(
                   [&] { MulticlassRecall(Options(3)).evaluate(state); }),
               HasSubstr("expected 11 counts in the state, got 7"));
 }

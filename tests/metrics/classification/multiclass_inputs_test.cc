@@ -18,6 +18,7 @@
 #include "tally/metrics/classification/count_kernels.h"
 #include "tally/metrics/classification/multiclass_counts.h"
 #include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
@@ -25,21 +26,12 @@ namespace {
 
 using internal::MulticlassBatch;
 using internal::MulticlassRules;
+using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 using Sizes = std::vector<std::int64_t>;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-template <class Error, class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
 
 // The counts of a batch by the plain loop, which those by tensor operations
 // must equal.
@@ -175,7 +167,7 @@ TEST(MulticlassInputsTest, VectorsEqualTensorOperations) {
     counts_of({classes, 3, -1}, at::zeros(shape), target);
     counts_of({classes, 3, -1}, at::full(shape, -kInfinity), target);
   }
-  EXPECT_THAT(refusal<c10::IndexError>([] {
+  EXPECT_THAT(refusal_of<c10::IndexError>([] {
                 counts_of({20, 5, std::nullopt}, at::rand({3, 20}),
                           labels({0, 19, 20}));
               }),
@@ -198,9 +190,9 @@ TEST(MulticlassInputsTest, TensorOperationsRefuseTheSame) {
   const auto message = [](const MulticlassRules& rules, const at::Tensor& preds,
                           const at::Tensor& target) {
     const MulticlassBatch batch(rules, preds, target);
-    const auto text = refusal<c10::Error>(
+    const auto text = refusal_of<c10::Error>(
         [&] { internal::count_classes_by_tensors(batch, false); });
-    EXPECT_EQ(text, refusal<c10::Error>(
+    EXPECT_EQ(text, refusal_of<c10::Error>(
                         [&] { internal::count_classes(batch, false); }));
     return text;
   };

@@ -15,12 +15,14 @@
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/drive.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
 
 using internal::MulticlassBatch;
 using internal::MulticlassRules;
+using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 using Options = MulticlassConfusionMatrixOptions;
 using Sizes = std::vector<std::int64_t>;
@@ -28,16 +30,6 @@ using Sizes = std::vector<std::int64_t>;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr Normalize kNormalize[] = {Normalize::kNone, Normalize::kTrue,
                                     Normalize::kPred, Normalize::kAll};
-
-template <class Error, class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
 
 at::Tensor labels(at::IntArrayRef values) { return at::tensor(values); }
 
@@ -109,7 +101,7 @@ TEST(MulticlassPairsTest, NormalizedSharesTheState) {
 
 TEST(MulticlassPairsTest, OptionsAreChecked) {
   for (const std::int64_t classes : {0, 1, 46341}) {
-    EXPECT_THAT(refusal<c10::ValueError>(
+    EXPECT_THAT(refusal_of<c10::ValueError>(
                     [&] { MulticlassConfusionMatrix matrix(classes); }),
                 HasSubstr(c10::str("MulticlassConfusionMatrix: expected "
                                    "num_classes from 2 to 46340, got ",
@@ -155,7 +147,7 @@ TEST(MulticlassPairsTest, NanPolicies) {
 
       MulticlassConfusionMatrix error = metric(NanPolicy::kError);
       EXPECT_THAT(
-          refusal<c10::ValueError>([&] { error.update(scores, target); }),
+          refusal_of<c10::ValueError>([&] { error.update(scores, target); }),
           HasSubstr("expected preds without NaN, got NaN among the scores for "
                     "target's position 1"));
       EXPECT_EQ(error.status(), MetricState::kEmpty);
@@ -168,11 +160,11 @@ TEST(MulticlassPairsTest, RefusesLabelsThatAreNoClasses) {
     MulticlassConfusionMatrix matrix(classes);
     matrix.update(labels({0}), labels({1}));
     const at::Tensor before = matrix.compute();
-    EXPECT_THAT(refusal<c10::IndexError>([&] {
+    EXPECT_THAT(refusal_of<c10::IndexError>([&] {
                   matrix.update(labels({0, 0}), labels({0, classes}));
                 }),
                 HasSubstr("at position 1"));
-    EXPECT_THAT(refusal<c10::IndexError>(
+    EXPECT_THAT(refusal_of<c10::IndexError>(
                     [&] { matrix.update(labels({-1}), labels({0})); }),
                 HasSubstr("expected preds in [0, "));
     EXPECT_TRUE(testing::same_bits(matrix.compute(), before));
@@ -215,7 +207,7 @@ TEST(MulticlassPairsTest, AddsPairsTheSameWay) {
 TEST(MulticlassPairsTest, RefusesPairsOfOtherClasses) {
   for (const std::int64_t pair : {-1, 9}) {
     const at::Tensor counts = at::zeros({3, 3}, at::kLong);
-    EXPECT_THAT(refusal<c10::ValueError>([&] {
+    EXPECT_THAT(refusal_of<c10::ValueError>([&] {
                   internal::add_pairs(counts, labels({0, pair}).to(at::kInt));
                 }),
                 HasSubstr("expected pairs of 3 classes in the state"));

@@ -30,6 +30,7 @@
 #include "tally/metrics/collection.h"
 #include "tally/tests/metrics/classification/counts_harness.h"
 #include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
@@ -37,22 +38,13 @@ namespace {
 
 using internal::BinaryRules;
 using internal::MultilabelBatch;
+using ::tally::testing::refusal_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Sizes = std::vector<std::int64_t>;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kCounts = internal::kElementCounts;
-
-template <class Error, class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
 
 template <class... M>
 void check_all() {
@@ -92,11 +84,11 @@ TEST(MultilabelCountsTest, AllShareOneState) {
 }
 
 TEST(MultilabelCountsTest, OptionsAreChecked) {
-  EXPECT_THAT(refusal<c10::ValueError>([] { MultilabelAccuracy(0); }),
+  EXPECT_THAT(refusal_of<c10::ValueError>([] { MultilabelAccuracy(0); }),
               HasSubstr("MultilabelAccuracy: expected num_labels of at least "
                         "1, got 0"));
   EXPECT_THAT(
-      refusal<c10::ValueError>([] {
+      refusal_of<c10::ValueError>([] {
         MultilabelRecall(MultilabelRecallOptions(3)
                              .average(MultilabelAverage::kSamples)
                              .multidim_average(MultidimAverage::kSamplewise));
@@ -172,7 +164,7 @@ void expect_vectors_equal_tensors(const Sizes& shape) {
     expect_same_counts(rules, with_nan, target);
     const at::Tensor bad = target.clone();
     bad[row][1] = 2;
-    EXPECT_THAT(refusal<c10::IndexError>(
+    EXPECT_THAT(refusal_of<c10::IndexError>(
                     [&] { MultilabelAccuracy(shape[1]).update(scores, bad); }),
                 HasSubstr(c10::str("got 2 at position ", row * shape[1] + 1)));
   }
@@ -282,7 +274,7 @@ TEST(MultilabelCountsTest, RefusesInputs) {
   const auto message = [](Metric& m, const at::Tensor& preds,
                           const at::Tensor& target,
                           const at::Tensor& weight = {}) {
-    return refusal<c10::Error>([&] { m.update(preds, target, weight); });
+    return refusal_of<c10::Error>([&] { m.update(preds, target, weight); });
   };
   const auto zeros = [](at::IntArrayRef sizes) {
     return at::zeros(sizes, at::kLong);
@@ -306,7 +298,7 @@ TEST(MultilabelCountsTest, RefusesInputs) {
   EXPECT_THAT(message(each, at::rand({2, 3}), zeros({2, 3}), at::rand({2})),
               HasSubstr("expected no weight with multidim_average samplewise"));
   EXPECT_THAT(
-      refusal<c10::ValueError>([&] {
+      refusal_of<c10::ValueError>([&] {
         internal::check_multilabel_scores(at::rand({2, 2}), zeros({2, 2}), 3);
       }),
       HasSubstr("of shape [N, 3, ...], got [2, 2]"));

@@ -10,11 +10,13 @@
 #include <random>
 
 #include "tally/metrics/classification/bin_kernels.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -23,16 +25,6 @@ struct Options {
   Thresholds thresholds;
   void visit(OptionVisitor& v) { v("thresholds", thresholds.value()); }
 };
-
-template <class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const c10::ValueError& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
 
 Thresholds parsed(const std::string& text) {
   Options options;
@@ -59,12 +51,12 @@ TEST(ThresholdsTest, HaveATextThatReadsBack) {
 
 TEST(ThresholdsTest, RefuseOtherTexts) {
   for (const char* text : {"", "many", "0.5", "[0.1", "12x"}) {
-    EXPECT_THAT(refusal([&] { parsed(text); }),
+    EXPECT_THAT(refusal_of([&] { parsed(text); }),
                 HasSubstr("option 'thresholds': expected none, an integer, or "
                           "a list such as [0.1, 0.9], got '"))
         << text;
   }
-  EXPECT_THAT(refusal([] { parsed("[0.1, half]"); }),
+  EXPECT_THAT(refusal_of([] { parsed("[0.1, half]"); }),
               HasSubstr("expected a number, got 'half'"));
 }
 
@@ -72,15 +64,15 @@ TEST(ThresholdsTest, AreValidated) {
   EXPECT_NO_THROW(Thresholds().validate("Curve"));
   EXPECT_NO_THROW(Thresholds(2).validate("Curve"));
   EXPECT_NO_THROW(Thresholds({0.5}).validate("Curve"));
-  EXPECT_THAT(refusal([] { Thresholds(1).validate("Curve"); }),
+  EXPECT_THAT(refusal_of([] { Thresholds(1).validate("Curve"); }),
               HasSubstr("Curve: expected thresholds to be at least 2, got 1"));
   EXPECT_THAT(
-      refusal([] { Thresholds(std::vector<double>()).validate("Curve"); }),
+      refusal_of([] { Thresholds(std::vector<double>()).validate("Curve"); }),
       HasSubstr("Curve: expected at least one threshold, got an empty list"));
   for (const Thresholds& thresholds :
        {Thresholds({0.5, 0.4}), Thresholds({0.5, 0.5}), Thresholds({-0.1, 0.5}),
         Thresholds({0.5, 1.1}), Thresholds({0.5, kNaN})}) {
-    EXPECT_THAT(refusal([&] { thresholds.validate("Curve"); }),
+    EXPECT_THAT(refusal_of([&] { thresholds.validate("Curve"); }),
                 HasSubstr("expected thresholds in [0, 1] in ascending order"));
   }
 }

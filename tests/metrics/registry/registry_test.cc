@@ -4,26 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "tally/metrics/wrappers/wrappers.h"
-#include "tally/sync/errors.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "nothing";
-}
-
 std::string error_of_making(const std::string& text) {
-  return error_of([&] { make_metric(text); });
+  return refusal_of([&] { make_metric(text); });
 }
 
 /// A text with which each metric can be made.
@@ -130,12 +121,12 @@ TEST(RegistryTest, WordsAreForOptionsThatAreThere) {
   registry.describe_option("BinaryAccuracy", "threshold", "Half of it.");
   EXPECT_EQ(registry.at("BinaryAccuracy").option_words.at("threshold"),
             "Half of it.");
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(refusal_of([&] {
                 registry.describe_option("BinaryAccuracy", "treshold", "");
               }),
               HasSubstr("BinaryAccuracy: there is no option 'treshold'; did "
                         "you mean 'threshold'?"));
-  EXPECT_THAT(error_of([&] { registry.describe_option("None", "a", ""); }),
+  EXPECT_THAT(refusal_of([&] { registry.describe_option("None", "a", ""); }),
               HasSubstr("there is no metric 'None'"));
 }
 
@@ -175,7 +166,7 @@ TEST(RegistryTest, MetricsOfSeveralTasksAreMade) {
 TEST(RegistryTest, WhatIsWrongInANestedMetricIsSaid) {
   EXPECT_THAT(error_of_making("Running"),
               HasSubstr("Running: option 'metric' is required"));
-  EXPECT_THAT(error_of([] { builtin_registry().inputs("Running"); }),
+  EXPECT_THAT(refusal_of([] { builtin_registry().inputs("Running"); }),
               HasSubstr("Running: option 'metric' is required"));
   EXPECT_THAT(error_of_making("Running(metric=MaxMetrik)"),
               HasSubstr("did you mean 'MaxMetric'?"));
@@ -185,13 +176,13 @@ TEST(RegistryTest, WhatIsWrongInANestedMetricIsSaid) {
   std::string deep = "MaxMetric";
   for (int i = 0; i < 17; ++i) deep = "MinMaxMetric(metric=" + deep + ")";
   EXPECT_THAT(error_of_making(deep), HasSubstr("nested at most 16 times"));
-  EXPECT_THAT(error_of([&] { builtin_registry().inputs(deep); }),
+  EXPECT_THAT(refusal_of([&] { builtin_registry().inputs(deep); }),
               HasSubstr("nested at most 16 times"));
 }
 
 TEST(RegistryTest, HasEachNameOnce) {
   Registry registry = builtin_registry();
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(refusal_of([&] {
               registry.add_wrapper<Running>({"What.", "as metric", "any"});
             }),
             "expected one metric of each name, got 'Running' twice");

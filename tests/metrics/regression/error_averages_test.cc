@@ -17,10 +17,12 @@
 #include "tally/metrics/regression/minkowski_distance.h"
 #include "tally/metrics/regression/percentage_errors.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -29,16 +31,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 template <class M>
 double value_of(M& metric) {
   return metric.compute().template item<double>();
-}
-
-template <class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
 }
 
 // Positive, more than one block of them.
@@ -187,7 +179,7 @@ TEST(ErrorAveragesTest, RefusesWeightsThatDoNotFit) {
   MeanAbsoluteError mae;
   const at::Tensor ones = at::ones({4});
   const auto update = [&](const at::Tensor& weight) {
-    return refusal([&] { mae.update(ones, ones, weight); });
+    return refusal_of<c10::Error>([&] { mae.update(ones, ones, weight); });
   };
   EXPECT_THAT(update(at::ones({3})),
               HasSubstr("expected weight of the shape of preds, got [3] for "
@@ -198,7 +190,7 @@ TEST(ErrorAveragesTest, RefusesWeightsThatDoNotFit) {
               HasSubstr("expected weight of at least 0, got less"));
   MeanAbsoluteError several(2);
   EXPECT_THAT(
-      refusal([&] {
+      refusal_of<c10::Error>([&] {
         several.update(at::ones({4, 2}), at::ones({4, 2}), at::ones({4, 2}));
       }),
       HasSubstr("expected weight of [N], got [4, 2]"));
@@ -208,29 +200,29 @@ TEST(ErrorAveragesTest, RefusesWeightsThatDoNotFit) {
 }
 
 TEST(ErrorAveragesTest, RefusesOptionsThatMakeNoSense) {
-  EXPECT_THAT(refusal([] { MeanAbsoluteError mae(0); }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { MeanAbsoluteError mae(0); }),
               HasSubstr("MeanAbsoluteError: expected num_outputs of at least "
                         "1, got 0"));
-  EXPECT_THAT(refusal([] { MinkowskiDistance distance(0.5); }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { MinkowskiDistance distance(0.5); }),
               HasSubstr("expected p of at least 1, got 0.5"));
-  EXPECT_THAT(refusal([] { MinkowskiDistance distance; }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { MinkowskiDistance distance; }),
               HasSubstr("expected p of at least 1, got 0"));
-  EXPECT_THAT(refusal([] { MeanPinballLoss loss(1.5); }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { MeanPinballLoss loss(1.5); }),
               HasSubstr("expected alpha from 0 to 1, got 1.5"));
-  EXPECT_THAT(refusal([] { MeanPinballLoss loss(kNaN); }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { MeanPinballLoss loss(kNaN); }),
               HasSubstr("expected alpha from 0 to 1, got nan"));
-  EXPECT_THAT(refusal([] {
+  EXPECT_THAT(refusal_of<c10::Error>([] {
                 MeanAbsolutePercentageError mape(
                     MeanAbsolutePercentageErrorOptions().epsilon(0));
               }),
               HasSubstr("expected epsilon above 0, got 0"));
-  EXPECT_THAT(refusal([] {
+  EXPECT_THAT(refusal_of<c10::Error>([] {
                 WeightedMeanAbsolutePercentageError wmape(
                     WeightedMeanAbsolutePercentageErrorOptions().epsilon(-1));
               }),
               HasSubstr("expected epsilon above 0, got -1"));
   EXPECT_THAT(
-      refusal([] {
+      refusal_of<c10::Error>([] {
         MeanSquaredLogError msle(MeanSquaredLogErrorOptions().num_outputs(-2));
       }),
       HasSubstr("expected num_outputs of at least 1, got -2"));
@@ -241,11 +233,14 @@ TEST(ErrorAveragesTest, LogarithmsNeedMoreThanMinusOne) {
   const at::Tensor fine = at::tensor({0.0, kNaN});
   MeanSquaredLogError msle;
   const char* const expected = "expected preds and target above -1, got others";
-  EXPECT_THAT(refusal([&] { msle.update(low, fine); }), HasSubstr(expected));
-  EXPECT_THAT(refusal([&] { msle.update(fine, low); }), HasSubstr(expected));
-  EXPECT_THAT(
-      refusal([&] { msle.forward(fine.clone().set_requires_grad(true), low); }),
-      HasSubstr(expected));
+  EXPECT_THAT(refusal_of<c10::Error>([&] { msle.update(low, fine); }),
+              HasSubstr(expected));
+  EXPECT_THAT(refusal_of<c10::Error>([&] { msle.update(fine, low); }),
+              HasSubstr(expected));
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
+                msle.forward(fine.clone().set_requires_grad(true), low);
+              }),
+              HasSubstr(expected));
   EXPECT_EQ(msle.update_count(), 0);
   msle.update(fine, fine);
   EXPECT_TRUE(std::isnan(value_of(msle)));
@@ -268,7 +263,8 @@ void expect_nan_by_policy(typename M::Options options = {}) {
   clean.update(preds.index_select(0, some), target.index_select(0, some));
   EXPECT_DOUBLE_EQ(value_of(ignoring), value_of(clean)) << M::kName;
   M refusing(options, MetricOptions().nan_policy(NanPolicy::kError));
-  EXPECT_THAT(refusal([&] { refusing.update(preds, preds.nan_to_num(1)); }),
+  EXPECT_THAT(refusal_of<c10::Error>(
+                  [&] { refusing.update(preds, preds.nan_to_num(1)); }),
               HasSubstr("expected preds without NaN, got some"));
   EXPECT_EQ(refusing.update_count(), 0);
 }
@@ -297,8 +293,9 @@ TEST(ErrorAveragesTest, NanWeightsGoByThePolicyToo) {
   ignoring.update(preds, target, weight);
   EXPECT_EQ(value_of(ignoring), 2.5);
   MeanAbsoluteError refusing({}, MetricOptions().nan_policy(NanPolicy::kError));
-  EXPECT_THAT(refusal([&] { refusing.update(preds, target, weight); }),
-              HasSubstr("expected weight without NaN, got some"));
+  EXPECT_THAT(
+      refusal_of<c10::Error>([&] { refusing.update(preds, target, weight); }),
+      HasSubstr("expected weight without NaN, got some"));
 }
 
 TEST(ErrorAveragesTest, SmallAndLargeErrorsKeepTheirDigits) {

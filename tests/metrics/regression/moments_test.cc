@@ -17,10 +17,12 @@
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/metrics/regression/r2_score.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -28,16 +30,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 template <class M>
 double value_of(M& metric) {
   return metric.compute().template item<double>();
-}
-
-template <class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
 }
 
 at::Tensor wave(std::int64_t count, double phase) {
@@ -293,7 +285,7 @@ TEST(MomentsTest, WorkTogetherInACollection) {
 TEST(MomentsTest, OneOutputIsOneColumn) {
   R2Score r2;
   EXPECT_THAT(
-      refusal([&] {
+      refusal_of<c10::Error>([&] {
         r2.update(at::ones({4, 3}), at::ones({4, 3}));
       }),
       HasSubstr("expected preds and target of shape [N] or [N, 1], got [4, "
@@ -305,10 +297,11 @@ TEST(MomentsTest, OneOutputIsOneColumn) {
 }
 
 TEST(MomentsTest, RefusesWhatMakesNoSense) {
-  EXPECT_THAT(refusal([] { R2Score r2(0); }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { R2Score r2(0); }),
               HasSubstr("R2Score: expected num_outputs of at least 1, got 0"));
-  EXPECT_THAT(refusal([] { R2Score r2(R2ScoreOptions().adjusted(-1)); }),
-              HasSubstr("expected adjusted of at least 0, got -1"));
+  EXPECT_THAT(
+      refusal_of<c10::Error>([] { R2Score r2(R2ScoreOptions().adjusted(-1)); }),
+      HasSubstr("expected adjusted of at least 0, got -1"));
   EXPECT_THROW(ExplainedVariance(0), c10::ValueError);
   EXPECT_THROW(RelativeSquaredError(0), c10::ValueError);
   EXPECT_THROW(ConcordanceCorrCoef(0), c10::ValueError);
@@ -316,7 +309,7 @@ TEST(MomentsTest, RefusesWhatMakesNoSense) {
                    NormalizedRootMeanSquaredErrorOptions().num_outputs(0)),
                c10::ValueError);
   R2Score r2(2);
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 r2.update(at::ones({4, 2}), at::ones({4, 2}), at::ones({3}));
               }),
               HasSubstr("expected weight of [N], got [3]"));

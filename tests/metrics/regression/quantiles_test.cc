@@ -12,10 +12,12 @@
 #include "tally/metrics/regression/quantile_scores.h"
 #include "tally/metrics/regression/tweedie_deviance.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -23,16 +25,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 template <class M>
 double value_of(M& metric) {
   return metric.compute().template item<double>();
-}
-
-template <class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
 }
 
 at::Tensor wave(std::int64_t count, double phase) {
@@ -216,7 +208,8 @@ TEST(QuantilesTest, RefusesValuesOutsideOfTheDomain) {
   const at::Tensor negative = at::tensor({1.0f, -1.0f});
   const auto update = [](double power, const at::Tensor& preds,
                          const at::Tensor& target) {
-    return refusal([&] { TweedieDevianceScore(power).update(preds, target); });
+    return refusal_of<c10::Error>(
+        [&] { TweedieDevianceScore(power).update(preds, target); });
   };
   EXPECT_THAT(update(-1, zero, negative),
               HasSubstr("expected preds above 0 with power -1, got others"));
@@ -231,7 +224,7 @@ TEST(QuantilesTest, RefusesValuesOutsideOfTheDomain) {
   EXPECT_EQ(update(-1, ones, negative), "nothing");
   const auto forward = [](double power, const at::Tensor& preds,
                           const at::Tensor& target) {
-    return refusal([&] {
+    return refusal_of<c10::Error>([&] {
       D2TweedieScore(power).forward(preds.clone().set_requires_grad(true),
                                     target);
     });
@@ -243,14 +236,14 @@ TEST(QuantilesTest, RefusesValuesOutsideOfTheDomain) {
 }
 
 TEST(QuantilesTest, RefusesOptionsThatMakeNoSense) {
-  EXPECT_THAT(refusal([] { TweedieDevianceScore score(0.5); }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { TweedieDevianceScore score(0.5); }),
               HasSubstr("expected power of at most 0 or at least 1, got 0.5"));
-  EXPECT_THAT(refusal([] { D2PinballScore score(2); }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { D2PinballScore score(2); }),
               HasSubstr("expected alpha from 0 to 1, got 2"));
-  EXPECT_THAT(refusal([] { D2AbsoluteErrorScore score(0); }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { D2AbsoluteErrorScore score(0); }),
               HasSubstr("expected num_outputs of at least 1, got 0"));
   EXPECT_THAT(
-      refusal([] {
+      refusal_of<c10::Error>([] {
         D2AbsoluteErrorScore score(D2AbsoluteErrorScoreOptions().multioutput(
             MultiOutput::kVarianceWeighted));
       }),

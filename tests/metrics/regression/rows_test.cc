@@ -16,10 +16,12 @@
 #include "tally/metrics/regression/critical_success_index.h"
 #include "tally/metrics/regression/divergences.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
 
+using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -28,16 +30,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 template <class M>
 double value_of(M& metric) {
   return metric.compute().template item<double>();
-}
-
-template <class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
 }
 
 template <class M>
@@ -169,21 +161,24 @@ TEST(RowsTest, RefusesWhatIsNoDistribution) {
   const at::Tensor p = at::tensor({0.5, -0.5}).reshape({1, 2});
   const at::Tensor q = at::tensor({0.5, 0.5}).reshape({1, 2});
   const char* const expected = "expected p and q of at least 0, got others";
-  EXPECT_THAT(refusal([&] { kl.update(p, q); }), HasSubstr(expected));
-  EXPECT_THAT(refusal([&] { kl.update(q, p); }), HasSubstr(expected));
-  EXPECT_THAT(refusal([&] { kl.update(q, q.reshape(-1)); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { kl.update(p, q); }),
+              HasSubstr(expected));
+  EXPECT_THAT(refusal_of<c10::Error>([&] { kl.update(q, p); }),
+              HasSubstr(expected));
+  EXPECT_THAT(refusal_of<c10::Error>([&] { kl.update(q, q.reshape(-1)); }),
               HasSubstr("expected p and q of the same shape, got [1, 2] and "
                         "[2]"));
-  EXPECT_THAT(refusal([&] { kl.update(q.reshape(-1), q.reshape(-1)); }),
-              HasSubstr("expected p and q of shape [N, D], D at least 1, got "
-                        "[2]"));
+  EXPECT_THAT(
+      refusal_of<c10::Error>([&] { kl.update(q.reshape(-1), q.reshape(-1)); }),
+      HasSubstr("expected p and q of shape [N, D], D at least 1, got "
+                "[2]"));
   EXPECT_EQ(kl.update_count(), 0);
   KLDivergence logs(KLDivergenceOptions().log_prob(true));
   logs.update(p, q);
   KLDivergence trusting({}, MetricOptions().validate_args(false));
   trusting.update(p, q);
   CosineSimilarity cosine;
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 cosine.update(at::ones({2, 0}), at::ones({2, 0}));
               }),
               HasSubstr("expected preds and target of shape [N, D]"));
@@ -194,13 +189,14 @@ TEST(RowsTest, RefusesEnsemblesThatDoNotFit) {
   const char* const expected =
       "expected preds of shape [N, M], M at least 1, and target of shape [N], "
       "got ";
-  EXPECT_THAT(refusal([&] { crps.update(at::ones({2}), at::ones({2})); }),
+  EXPECT_THAT(refusal_of<c10::Error>(
+                  [&] { crps.update(at::ones({2}), at::ones({2})); }),
               HasSubstr(std::string(expected) + "[2] and [2]"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 crps.update(at::ones({2, 3}), at::ones({3}));
               }),
               HasSubstr(expected));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 crps.update(at::ones({2, 0}), at::ones({2}));
               }),
               HasSubstr(expected));
@@ -210,15 +206,15 @@ TEST(RowsTest, RefusesEnsemblesThatDoNotFit) {
 }
 
 TEST(RowsTest, RefusesThresholdsAndDimensionsThatDoNotFit) {
-  EXPECT_THAT(refusal([] { CriticalSuccessIndex csi; }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { CriticalSuccessIndex csi; }),
               HasSubstr("CriticalSuccessIndex: expected a threshold, got NaN"));
-  EXPECT_THAT(refusal([] {
+  EXPECT_THAT(refusal_of<c10::Error>([] {
                 CriticalSuccessIndex csi(
                     CriticalSuccessIndexOptions(1).keep_sequence_dim(-1));
               }),
               HasSubstr("expected keep_sequence_dim of at least 0, got -1"));
   CriticalSuccessIndex csi(CriticalSuccessIndexOptions(1).keep_sequence_dim(2));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 csi.update(at::ones({2, 3}), at::ones({2, 3}));
               }),
               HasSubstr("expected preds and target with a dimension 2, got "
@@ -257,7 +253,7 @@ TEST(RowsTest, NanGoesByThePolicy) {
   column.update(a.reshape({4, 1}), b.reshape({4, 1}));
   EXPECT_EQ(value_of(column), 3);
   KLDivergence refusing({}, error);
-  EXPECT_THAT(refusal([&] { refusing.update(a, b); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { refusing.update(a, b); }),
               HasSubstr("without NaN, got some"));
   const at::Tensor target = at::tensor({1.0, 1.0});
   ContinuousRankedProbabilityScore crps;
