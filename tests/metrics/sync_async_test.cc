@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 
 #include "tally/metrics/collection.h"
@@ -197,6 +198,34 @@ TEST(SyncAsyncOverlapTest, ReturnsBeforeTheOthersArrive) {
         EXPECT_TRUE(pending.wait().equal(filled(10'000, 2.0)));
       },
       options);
+}
+
+// Rank 0 computes until rank 1 has its value, in one round of the exchange or,
+// started by a collective of the steps in between, in two: what rank 0 has to
+// do for that happens beside its computing.
+TEST(SyncAsyncOverlapTest, MovesStatesWhileARankComputes) {
+  for (const std::int64_t size : {10, 1'000'000}) {
+    std::promise<void> done;
+    std::shared_future<void> rank_1_is_done = done.get_future().share();
+    ThreadRanksOptions options;
+    options.transport = ThreadTransport::kGloo;
+    run_thread_ranks(
+        2,
+        [&](std::shared_ptr<Communicator> group) {
+          Sum metric;
+          metric.update(filled(size, 1.0));
+          auto pending = metric.sync_async();
+          at::Tensor gradient = at::ones({5});
+          group->all_reduce(gradient, sync::ReduceOp::kSum);
+          if (group->rank() == 0) {
+            ASSERT_EQ(rank_1_is_done.wait_for(std::chrono::seconds(20)),
+                      std::future_status::ready);
+          }
+          EXPECT_TRUE(pending.wait().equal(filled(size, 2.0)));
+          if (group->rank() == 1) done.set_value();
+        },
+        options);
+  }
 }
 
 }  // namespace
