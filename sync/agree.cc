@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "tally/sync/fingerprint.h"
@@ -87,7 +88,10 @@ Agreement agree(const Call& call, c10::function_ref<Offer()> prepare) {
     throw;
   }
   own.fingerprint = fingerprint(schema());
-  own.payload = offer.payload;
+  const auto payload =
+      std::make_shared<const std::string>(std::move(offer.payload));
+  own.payload = *payload;
+  own.payload_owner = payload;
   own.device = offer.device;
   own.flags = offer.flags | (offer.has_graph ? kHasGraph : 0) |
               (at::GradMode::is_enabled() ? 0 : kRecordsNothing);

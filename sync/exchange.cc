@@ -172,7 +172,8 @@ void Exchange::advance() noexcept {
     receive_slots();
     if (block_ == 0) return;
     const c10::Device device = communicator_.device();
-    input_ = internal::padded(own_.payload, block_).to(device);
+    input_ =
+        internal::padded(own_.payload, block_, own_.payload_owner).to(device);
     output_ = bytes_on(device, communicator_.size() * block_);
     named("payload", [&] {
       transfer_ = communicator_.start_all_gather(input_, output_, timeout_);

@@ -37,6 +37,9 @@ struct Contribution {
   /// beyond what the first round carried.
   std::uint32_t skip_payload_if_all = 0;
   std::string_view payload = {};
+  /// Keeps the payload alive, which is then sent from where it is: a transport
+  /// may still read it after a failed call.
+  std::shared_ptr<const void> payload_owner = {};
   /// Where this rank's tensors are that may be moved afterwards.
   c10::Device device = at::kCPU;
   /// Not empty: this rank failed and has no payload. It takes part, so that

@@ -35,9 +35,12 @@ at::Tensor gather_blocks(Communicator& communicator, std::string_view own,
 
 }  // namespace
 
-at::Tensor padded(std::string_view bytes, std::int64_t size) {
-  if (static_cast<std::int64_t>(bytes.size()) == size) {
-    return at::from_blob(const_cast<char*>(bytes.data()), {size}, at::kByte);
+at::Tensor padded(std::string_view bytes, std::int64_t size,
+                  std::shared_ptr<const void> owner) {
+  if (owner && static_cast<std::int64_t>(bytes.size()) == size) {
+    return at::from_blob(
+        const_cast<char*>(bytes.data()), {size},
+        [kept = std::move(owner)](void*) {}, at::kByte);
   }
   at::Tensor block = bytes_on(at::kCPU, size);
   std::memcpy(chars(block), bytes.data(), bytes.size());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,9 +51,10 @@ inline std::int64_t block_bytes(std::int64_t longest) {
   return (longest + 63) / 64 * 64;
 }
 
-/// On the CPU, with zeros behind. Where nothing has to be added it refers to
-/// `bytes`.
-at::Tensor padded(std::string_view bytes, std::int64_t size);
+/// On the CPU, with zeros behind. Where nothing has to be added and `owner`
+/// keeps `bytes` alive it refers to them.
+at::Tensor padded(std::string_view bytes, std::int64_t size,
+                  std::shared_ptr<const void> owner = {});
 
 /// The headers of all ranks, read the same way by each of them: what one finds
 /// wrong, all find wrong.

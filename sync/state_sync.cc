@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -49,8 +50,8 @@ class Prepared {
       label_ += (label_.empty() ? "" : ", ") + item.label;
     }
     try {
-      payload_ = internal::encode_states(items, reduced_bytes,
-                                         communicator->accelerator());
+      payload_ = std::make_shared<const std::string>(internal::encode_states(
+          items, reduced_bytes, communicator->accelerator()));
     } catch (const std::exception& error) {
       report_failure(label_, describe(error), communicator, options.timeout);
       throw;
@@ -61,7 +62,8 @@ class Prepared {
     contribution_.flags =
         (options.cached ? kCached : 0) | (graph ? kHasGraph : 0);
     contribution_.skip_payload_if_all = kCached;
-    contribution_.payload = payload_;
+    contribution_.payload = *payload_;
+    contribution_.payload_owner = payload_;
   }
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
@@ -72,7 +74,7 @@ class Prepared {
  private:
   std::string schema_;
   std::string label_;
-  std::string payload_;
+  std::shared_ptr<const std::string> payload_;
   struct GetSchema {
     const std::string& schema;
     std::string operator()() const { return schema; }
