@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <utility>
 
 #include "tally/metrics/classification/score_kernels.h"
@@ -303,7 +302,7 @@ void check_state(bool fits) {
 
 at::Tensor zero_counts(at::IntArrayRef sizes) {
   at::Tensor counts = fresh_tensor(sizes, at::kLong);
-  std::memset(counts.mutable_data_ptr(), 0, counts.nbytes());
+  std::fill_n(counts.mutable_data_ptr<std::int64_t>(), counts.numel(), 0);
   return counts;
 }
 

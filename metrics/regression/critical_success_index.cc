@@ -3,8 +3,8 @@
 #include <ATen/ops/stack.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "tally/metrics/checks.h"
@@ -22,7 +22,7 @@ at::Tensor zero_counts(std::int64_t rows, bool keep_rows) {
   at::Tensor counts = keep_rows
                           ? internal::fresh_tensor({rows, kCounts}, at::kLong)
                           : internal::fresh_tensor({kCounts}, at::kLong);
-  std::memset(counts.mutable_data_ptr(), 0, counts.nbytes());
+  std::fill_n(counts.mutable_data_ptr<std::int64_t>(), counts.numel(), 0);
   return counts;
 }
 
