@@ -19,7 +19,7 @@
 // What each fault must end as, and the tests that hold it. Here: ranks that die
 // or come late, as real processes over Gloo.
 //
-// a rank is killed      kPeerLost in 2 s, states stay, kGroupBroken after it:
+// a rank is killed      kPeerLost in 1 s, states stay, kGroupBroken after it:
 //                       DeathTest, DeathBefore..., DeathInBackward...
 // exits early           the same: RankThatExitsCleanlyIsLost
 // stops, is too late    kTimeout, an error for itself: StoppedRank...
@@ -136,7 +136,7 @@ TEST_P(FaultTableTest, DeathBeforeALargeSumIsReduced) {
     EXPECT_EQ(error.details().state, "sum");
     EXPECT_EQ(error.details().phase, "all_reduce");
     EXPECT_EQ(error.details().sequence, 0);
-    EXPECT_LE(steady_clock::now() - start, seconds(4));
+    EXPECT_LE(steady_clock::now() - start, seconds(1));
     expect_own_value(metric, before, self.rank() + 1.0);
   });
   const auto results = ranks.join();
@@ -161,7 +161,7 @@ TEST_P(FaultTableTest, DeathInBackwardFinishesTheGroupAndNotTheMetric) {
     const auto start = steady_clock::now();
     const SyncError error = error_of([&] { loss.backward(); });
     EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
-    EXPECT_LE(steady_clock::now() - start, seconds(4));
+    EXPECT_LE(steady_clock::now() - start, seconds(1));
     EXPECT_FALSE(x.grad().defined());
     expect_own_value(metric, before, self.rank() + 1.0);
   });
@@ -182,7 +182,7 @@ TEST_P(FaultTableTest, RankThatExitsCleanlyIsLost) {
     const auto start = steady_clock::now();
     EXPECT_EQ(error_of([&] { metric.compute(); }).code(),
               SyncErrorCode::kPeerLost);
-    EXPECT_LE(steady_clock::now() - start, seconds(4));
+    EXPECT_LE(steady_clock::now() - start, seconds(1));
     expect_own_value(metric, before, self.rank());
   });
   expect_success(ranks);
