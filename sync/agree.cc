@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include <cstring>
 #include <exception>
@@ -153,6 +154,28 @@ void pack(const std::vector<at::Tensor>& tensors, std::string& payload) {
     payload.append(static_cast<const char*>(here.const_data_ptr()),
                    here.nbytes());
   }
+}
+
+at::Tensor shape_of(const at::Tensor& tensor) {
+  std::vector<std::int64_t> sizes = tensor.sizes().vec();
+  sizes.insert(sizes.begin(), 0);
+  return at::empty(sizes, tensor.scalar_type());
+}
+
+at::Tensor gather_padded(const at::Tensor& own, std::vector<std::int64_t> sizes,
+                         const at::TensorOptions& options,
+                         Communicator& communicator, Timeout timeout) {
+  at::Tensor input;
+  if (own.defined()) input = plain(own).to(options.device());
+  if (!own.defined() || own.size(0) < sizes[0]) {
+    const at::Tensor padded = at::zeros(sizes, options);
+    if (own.defined()) padded.narrow(0, 0, own.size(0)).copy_(input);
+    input = padded;
+  }
+  sizes[0] *= communicator.size();
+  at::Tensor output = at::empty(sizes, options);
+  communicator.all_gather(input, output, timeout);
+  return output;
 }
 
 Parcel::Parcel(std::string_view payload)

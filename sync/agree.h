@@ -83,6 +83,17 @@ at::ScalarType sum_dtype(at::ScalarType dtype);
 /// an exchange's first round, their bytes.
 void pack(const std::vector<at::Tensor>& tensors, std::string& payload);
 
+/// An empty tensor that tells dtype and sizes of another, behind an additional
+/// dimension of size 0.
+at::Tensor shape_of(const at::Tensor& tensor);
+
+/// Every rank's rows, padded with zeros to `sizes`, one after the other; this
+/// rank brings those of `own`, none if it is undefined. One collective, where
+/// `options` say.
+at::Tensor gather_padded(const at::Tensor& own, std::vector<std::int64_t> sizes,
+                         const at::TensorOptions& options,
+                         Communicator& communicator, Timeout timeout);
+
 /// What pack() wrote.
 struct Parcel {
   explicit Parcel(std::string_view payload);

@@ -1,7 +1,6 @@
 #include "tally/sync/gathered_states.h"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -48,14 +47,6 @@ bool are_large_rows(const AnyState& state, const Field& field) {
   const at::Tensor rows = field.as_rows().tensor();
   return rows.layout() == at::kStrided && !rows.is_quantized() &&
          static_cast<std::int64_t>(rows.nbytes()) >= kMovedBytes;
-}
-
-// An empty tensor that tells dtype and sizes of another, behind an additional
-// dimension of size 0.
-at::Tensor shape_of(const at::Tensor& tensor) {
-  std::vector<std::int64_t> sizes = tensor.sizes().vec();
-  sizes.insert(sizes.begin(), 0);
-  return at::empty(sizes, tensor.scalar_type());
 }
 
 States identities(const std::vector<SyncItem>& items) {
@@ -288,30 +279,14 @@ at::Tensor GatheredStates::gathered(const Large& large,
       *std::max_element(large.rows.begin(), large.rows.end());
   std::vector<std::int64_t> sizes = large.sizes;
   sizes.insert(sizes.begin(), most);
-  const at::TensorOptions options =
-      at::TensorOptions().dtype(large.dtype).device(large.device);
-  const std::int64_t rows =
-      large.rows[static_cast<size_t>(communicator.rank())];
-  at::Tensor input;
-  if (rows > 0) {
-    input = items_[large.item]
-                .state.fields()[large.field]
-                .as_rows()
-                .tensor()
-                .detach()
-                .resolve_conj()
-                .resolve_neg()
-                .to(large.device)
-                .contiguous();
+  at::Tensor own;
+  if (large.rows[static_cast<size_t>(communicator.rank())] > 0) {
+    own = items_[large.item].state.fields()[large.field].as_rows().tensor();
   }
-  if (rows < most) {
-    const at::Tensor padded = at::zeros(sizes, options);
-    if (rows > 0) padded.narrow(0, 0, rows).copy_(input);
-    input = padded;
-  }
-  sizes[0] = most * communicator.size();
-  at::Tensor output = at::empty(sizes, options);
-  communicator.all_gather(input, output, timeout);
+  const at::Tensor output =
+      gather_padded(own, std::move(sizes),
+                    at::TensorOptions().dtype(large.dtype).device(large.device),
+                    communicator, timeout);
   if (std::all_of(large.rows.begin(), large.rows.end(),
                   [&](std::int64_t n) { return n == most; })) {
     return output;

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <utility>
@@ -95,13 +94,7 @@ std::string gather_payload(const at::Tensor& tensor) {
                      !tensor.is_quantized() &&
                      static_cast<std::int64_t>(tensor.nbytes()) >= kMovedBytes;
   encoder.integer(large ? 1 : 0);
-  if (!large) {
-    encoder.tensor(tensor);
-    return payload;
-  }
-  std::vector<std::int64_t> sizes = tensor.sizes().vec();
-  sizes.insert(sizes.begin(), 0);
-  encoder.tensor(at::empty(sizes, tensor.scalar_type()));
+  encoder.tensor(large ? shape_of(tensor) : tensor);
   return payload;
 }
 
@@ -136,18 +129,11 @@ void move_large(const Call& call, const at::Tensor& own, c10::Device device,
     dtype = slots[r].scalar_type();
   }
   if (block == 0) return;
-  const auto on = at::TensorOptions().dtype(dtype).device(device);
-  at::Tensor input;
-  if (large[static_cast<std::size_t>(call.rank())]) {
-    input = flat(plain(own)).to(device);
-  }
-  if (!input.defined() || input.numel() < block) {
-    const at::Tensor padded = at::zeros({block}, on);
-    if (input.defined()) padded.narrow(0, 0, input.numel()).copy_(input);
-    input = padded;
-  }
-  at::Tensor output = at::empty({block * call.size()}, on);
-  call.communicator->all_gather(input, output, call.timeout);
+  const bool mine = large[static_cast<std::size_t>(call.rank())];
+  const at::Tensor output =
+      gather_padded(mine ? flat(own) : at::Tensor(), {block},
+                    at::TensorOptions().dtype(dtype).device(device),
+                    *call.communicator, call.timeout);
   for (std::size_t r = 0; r < slots.size(); ++r) {
     if (!large[r]) continue;
     const auto first = static_cast<std::int64_t>(r) * block;
