@@ -92,7 +92,7 @@ def tally_cc_test(
     Args:
       name: the target's name.
       srcs: sources.
-      deps: libraries; GoogleTest and GoogleMock are added.
+      deps: libraries; GoogleTest, GoogleMock and a seed are added.
       copts: appended to the project's compiler options.
       linkopts: appended to the project's linker options.
       openmp: set it where a source calls at::parallel_for.
@@ -115,7 +115,10 @@ def tally_cc_test(
         env = dict({"OMP_NUM_THREADS": "1"}, **env),
         linkopts = (_OPENMP if openmp else []) + linkopts,
         linkstatic = True,
-        deps = deps + ["@gtest//:gtest" if main else "@gtest//:gtest_main"],
+        deps = deps + [
+            "//tests/testing:seed",
+            "@gtest//:gtest" if main else "@gtest//:gtest_main",
+        ],
         **kwargs
     )
 

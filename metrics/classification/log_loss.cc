@@ -128,9 +128,10 @@ MultilabelNegativeLogLikelihood::State MultilabelNegativeLogLikelihood::observe(
         const auto by_label = [&](const at::Tensor& values) {
           return values.transpose(0, 1).flatten(1).sum(1);
         };
-        return {at::stack({by_label(elements.losses.mul(elements.weights)),
-                           by_label(elements.weights),
-                           by_label(elements.weights.mul(elements.is_one))})};
+        return {
+            at::stack({by_label(elements.losses.mul(elements.weights)),
+                       by_label(elements.weights),
+                       by_label(elements.weights.where(elements.is_one, 0))})};
       });
 }
 

@@ -94,6 +94,19 @@ TEST(MultilabelLogLossTest, LabelsThatDoNotCountLeaveTheAverages) {
                    -(2 * std::log(0.5) + std::log(0.75) + std::log(0.25)) / 4);
 }
 
+// NaN counts with a label's ones where the target is one.
+TEST(MultilabelLogLossTest, NaNWeightsOfZerosAreNoPositives) {
+  const at::Tensor preds = at::tensor({0.5, 0.25, 0.5, 0.75}).view({2, 2});
+  const at::Tensor target = labels({0, 1, 1, 1}).view({2, 2});
+  const at::Tensor weight = at::tensor({kNaN, 2.0});
+  for (const at::Tensor& given : {preds, strided(preds)}) {
+    MultilabelLogLoss loss(2);
+    loss.update(given, target, weight);
+    const at::Tensor sums = loss.state()["sums"];
+    EXPECT_TRUE(testing::near(sums[2], at::tensor({2.0, kNaN})));
+  }
+}
+
 TEST(MultilabelLogLossTest, HasAGradient) {
   const at::Tensor logits = at::randn({6, 3}, at::kDouble);
   const at::Tensor target = at::randint(0, 2, {6, 3}, at::kLong);
