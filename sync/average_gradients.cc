@@ -10,6 +10,7 @@
 
 #include "tally/sync/exchange.h"
 #include "tally/sync/fingerprint.h"
+#include "tally/sync/parameter_list.h"
 
 namespace tally::sync {
 namespace {
@@ -55,17 +56,8 @@ void check(const std::vector<at::Tensor>& parameters) {
   }
 }
 
-/// What must be the same on every rank, for the eye.
-std::string schema_of(const std::vector<at::Tensor>& parameters) {
-  std::string text = c10::str(parameters.size(), " parameters\n");
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    text += c10::str("parameter ", i, ": ", parameters[i].scalar_type(), ' ',
-                     parameters[i].sizes(), '\n');
-  }
-  return text;
-}
-
-/// The same for the machine: called for each step.
+/// What must be the same on every rank, by list_of for the eye: this is called
+/// for each step.
 std::uint64_t fingerprint_of(const std::vector<at::Tensor>& parameters) {
   std::string bytes;
   const auto add = [&](const void* data, size_t size) {
@@ -98,7 +90,7 @@ struct Agreed {
 Agreed agree(const std::vector<at::Tensor>& parameters,
              Communicator& communicator, Timeout timeout) {
   const std::string bits = gradient_bits(parameters);
-  const auto schema = [&] { return schema_of(parameters); };
+  const auto schema = [&] { return internal::list_of(parameters); };
   Contribution own{ExchangeKind::kGradients, kName, fingerprint_of(parameters),
                    schema};
   own.payload = bits;

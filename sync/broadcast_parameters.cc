@@ -1,0 +1,76 @@
+#include "tally/sync/broadcast_parameters.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <utility>
+
+#include "tally/sync/agree.h"
+#include "tally/sync/parameter_list.h"
+
+namespace tally::sync {
+namespace {
+
+// Where a slice of bytes begins, any dtype may.
+constexpr std::int64_t kAlignment = 16;
+
+/// Calls use(tensor, begin, bytes) for each tensor's place in a flat copy, and
+/// returns that one's size.
+template <class Use>
+std::int64_t for_each_place(const std::vector<at::Tensor>& tensors,
+                            const Use& use) {
+  std::int64_t begin = 0;
+  for (const at::Tensor& tensor : tensors) {
+    const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
+    use(tensor, begin, bytes);
+    begin += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  return begin;
+}
+
+}  // namespace
+
+void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
+                          std::shared_ptr<Communicator> communicator,
+                          Timeout timeout) {
+  const internal::Call call = internal::collective(
+      "broadcast_parameters", std::move(communicator), timeout);
+  const AskedBy asked = call.asked();
+  const at::NoGradGuard no_grad;
+  const auto prepare = [&] {
+    TORCH_CHECK_VALUE(root >= 0 && root < call.size(), call.name,
+                      ": expected a root below ", call.size(), ", got ", root);
+    for (const at::Tensor& tensor : tensors) check_dense(call, tensor);
+    internal::Offer offer;
+    offer.schema =
+        c10::str("from rank ", root, ", ", internal::list_of(tensors));
+    if (!tensors.empty()) offer.device = tensors[0].device();
+    return offer;
+  };
+  if (call.size() == 1) {
+    prepare();
+    return;
+  }
+  const c10::Device device = internal::agree(call, prepare).all.device;
+  const std::int64_t size = for_each_place(tensors, [](auto&&...) {});
+  if (size == 0) return;
+  at::Tensor flat =
+      at::empty({size}, at::TensorOptions().dtype(at::kByte).device(device));
+  if (call.rank() == root) {
+    for_each_place(tensors, [&](const at::Tensor& tensor, std::int64_t begin,
+                                std::int64_t bytes) {
+      flat.narrow(0, begin, bytes)
+          .copy_(internal::plain(tensor).reshape({-1}).view(at::kByte));
+    });
+  }
+  call.communicator->broadcast(flat, root, timeout);
+  if (call.rank() == root) return;
+  for_each_place(tensors, [&](const at::Tensor& tensor, std::int64_t begin,
+                              std::int64_t bytes) {
+    tensor.detach().copy_(flat.narrow(0, begin, bytes)
+                              .view(tensor.scalar_type())
+                              .view(tensor.sizes()));
+  });
+}
+
+}  // namespace tally::sync
