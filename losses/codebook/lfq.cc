@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "tally/losses/codebook/code_probability.h"
+#include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/reduce.h"
@@ -205,13 +206,20 @@ void set_losses(const at::Tensor& sums, const LFQOptions& o,
                         .add(output.commitment.mul(o.commitment_loss_weight()));
 }
 
-/// `prepare` gives the latents; what it throws reaches all ranks.
+/// `rotation` may be undefined. `prepare` gives the latents; what it throws
+/// reaches all ranks.
 LFQOutput quantize(const LFQOptions& o, bool training,
+                   const at::Tensor& rotation,
                    c10::function_ref<Latents()> prepare) {
   LFQOutput output;
   Latents latents;
   if (training) {
-    const Call call = sync::internal::collective("LFQ", o.communicator(), {});
+    Call call = sync::internal::collective("LFQ", o.communicator(), {});
+    if (rotation.defined() && call.size() > 1) {
+      call.asker = call.name;
+      call.name += " with the rotation of checksum ";
+      call.name += internal::checksum(rotation);
+    }
     at::Tensor own;
     const at::Tensor all =
         sync::internal::reduce(call, sync::Reduction::kSum, [&] {
@@ -245,7 +253,7 @@ LFQOutput lfq(const at::Tensor& x, const LFQOptions& options,
               const at::Tensor& mask, bool training) {
   LFQOptions o = options;
   internal::TokenView view;
-  LFQOutput output = quantize(o, training, [&] {
+  LFQOutput output = quantize(o, training, {}, [&] {
     o = completed(options);
     view = internal::TokenView("LFQ", x, all_bits(o), /*channel_first=*/false,
                                mask);
@@ -284,7 +292,7 @@ LFQOutput LFQImpl::forward(const at::Tensor& x, const at::Tensor& mask,
   LFQOptions o = options_;
   if (inverse_temperature) o.inverse_temperature(*inverse_temperature);
   internal::TokenView view;
-  LFQOutput output = quantize(o, is_training(), [&] {
+  LFQOutput output = quantize(o, is_training(), rotation, [&] {
     check_between("inverse_temperature", o.inverse_temperature(), 0,
                   "at least 0");
     view = internal::TokenView("LFQ", x, o.dim(), o.channel_first(), mask);

@@ -106,10 +106,11 @@ LFQOutput lfq(const at::Tensor& x, const LFQOptions& options,
 /// Gradient: every rank gets the same aux_loss; averaged over ranks, gradients
 /// are those of one process with all tokens. Training takes one collective
 /// (2^bits numbers for each codebook), forward only; in eval() mode there is
-/// none, and the losses are 0. Ranks begin with equal parameters and buffers.
+/// none, and the losses are 0.
 ///
-/// Throws c10::ValueError for input that does not fit; other ranks get
-/// SyncError kPeerFailed.
+/// Ranks begin with equal parameters and buffers (sync::broadcast_parameters);
+/// rotations that differ are a SyncError kMismatch. Throws c10::ValueError for
+/// input that does not fit; other ranks get SyncError kPeerFailed.
 ///
 /// Example:
 ///     losses::LFQ lfq(losses::LFQOptions().dim(32).codebook_size(1024));

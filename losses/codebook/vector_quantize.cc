@@ -14,21 +14,23 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "tally/losses/codebook/kmeans.h"
+#include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
-#include "tally/state/codec.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 
 namespace tally::losses {
 namespace {
 
-using sync::internal::Agreement;
+using internal::sum_over_ranks;
+using internal::TokenBatch;
+using internal::tokens_at;
 using sync::internal::Call;
-using sync::internal::Offer;
 using Options = VectorQuantizeOptions;
 
 void check_number(const char* name, double value, double least, double most) {
@@ -61,72 +63,23 @@ Call call_of(const Options& o) {
   return sync::internal::collective("VectorQuantize", o.communicator(), {});
 }
 
-/// This rank's tokens that count, and those of the others.
-struct Batch {
-  at::Tensor x;       ///< [n, d] with a graph, float32 or wider; all tokens
-  at::Tensor rows;    ///< those that count; undefined for all
-  at::Tensor tokens;  ///< those, without a graph
-  std::vector<std::int64_t> counts;  ///< of every rank
-  std::int64_t first = 0;            ///< of this rank's, among all
-  std::int64_t total = 0;
-
-  at::Tensor counting(const at::Tensor& of_all) const {
-    return rows.defined() ? of_all.index_select(0, rows) : of_all;
-  }
-};
-
 at::Tensor compared(const at::Tensor& tokens, const Options& o) {
   const at::Tensor wide = tokens.to(sync::internal::wide(tokens.scalar_type()));
   return o.use_cosine_sim() ? internal::unit_vectors(wide) : wide;
 }
 
-/// Agrees with the other ranks on who has how many tokens.
-Batch agreed_batch(
-    const Call& call, const Options& o, const char* state,
+/// `state` is what else the ranks' codes have in common.
+TokenBatch agreed_batch(
+    const Call& call, const Options& o, const std::string& state,
     c10::function_ref<std::pair<at::Tensor, at::Tensor>()> tokens_and_counts) {
-  Batch batch;
-  const Agreement agreement = sync::internal::agree(call, [&] {
-    const auto [x, counts] = tokens_and_counts();
-    batch.x = compared(x, o);
-    if (counts.defined()) batch.rows = counts.nonzero().squeeze(1);
-    batch.tokens = batch.counting(batch.x.detach());
-    Offer offer;
-    offer.schema = c10::str(o.codebook_size(), " codes of size ",
-                            o.codebook_dim(), ", ", state);
-    Encoder(offer.payload).integer(batch.tokens.size(0));
-    return offer;
-  });
-  for (int rank = 0; rank < call.size(); ++rank) {
-    batch.counts.push_back(
-        Decoder(agreement.all.payloads[static_cast<std::size_t>(rank)])
-            .integer());
-    if (rank < call.rank()) batch.first += batch.counts.back();
-    batch.total += batch.counts.back();
-  }
-  return batch;
-}
-
-at::Tensor sum_over_ranks(const Call& call, const at::Tensor& own) {
-  if (call.size() == 1) return own;
-  at::Tensor sum = own.to(call.communicator->device()).contiguous();
-  call.communicator->all_reduce(sum, sync::ReduceOp::kSum, call.timeout);
-  return sum.to(own.device());
-}
-
-/// The tokens with these numbers, counted over all ranks, on every rank.
-at::Tensor tokens_at(const Call& call, const Batch& batch,
-                     const at::Tensor& numbers) {
-  at::Tensor chosen = at::zeros({numbers.size(0), batch.tokens.size(1)},
-                                batch.tokens.options().dtype(at::kDouble));
-  const at::Tensor own = numbers.sub(batch.first);
-  const at::Tensor places =
-      own.ge(0).logical_and(own.lt(batch.tokens.size(0))).nonzero().squeeze(1);
-  const at::Device device = batch.tokens.device();
-  chosen.index_copy_(
-      0, places.to(device),
-      batch.tokens.index_select(0, own.index_select(0, places).to(device))
-          .to(at::kDouble));
-  return sum_over_ranks(call, chosen);
+  return internal::agreed_batch(call,
+                                c10::str(o.codebook_size(), " codes of size ",
+                                         o.codebook_dim(), ", ", state),
+                                [&] {
+                                  const auto [tokens, counts] =
+                                      tokens_and_counts();
+                                  return std::pair(compared(tokens, o), counts);
+                                });
 }
 
 struct Quantized {
@@ -135,7 +88,7 @@ struct Quantized {
   at::Tensor own_errors;  ///< the sum of mean squares, of tokens that count
 };
 
-Quantized quantize(const Batch& batch, const at::Tensor& codebook,
+Quantized quantize(const TokenBatch& batch, const at::Tensor& codebook,
                    const Options& o, bool training) {
   const at::Tensor plain = batch.x.detach();
   const at::Tensor codes = codebook.detach().to(plain.scalar_type());
@@ -157,7 +110,7 @@ Quantized quantize(const Batch& batch, const at::Tensor& codebook,
 
 /// The loss is the same on every rank: its derivative by this rank's sum is
 /// that by the sum of all.
-void set_loss(const Call& call, const Batch& batch, const Options& o,
+void set_loss(const Call& call, const TokenBatch& batch, const Options& o,
               const at::Tensor& own_errors, const at::Tensor& all_errors,
               VectorQuantizeOutput& output) {
   output.commitment =
@@ -208,14 +161,14 @@ VectorQuantizeOutput vector_quantize(const at::Tensor& x,
   VectorQuantizeOutput output;
   if (!training) {
     const auto [rows, counts] = tokens();
-    Batch batch;
+    TokenBatch batch;
     batch.x = compared(rows, options);
     const Quantized quantized = quantize(batch, codebook, options, false);
     set_no_loss(rows, output);
     set_shapes(view, quantized, quantized.codes, output);
     return output;
   }
-  const Batch batch = agreed_batch(call, options, "given", tokens);
+  const TokenBatch batch = agreed_batch(call, options, "given", tokens);
   const Quantized quantized = quantize(batch, codebook, options, true);
   set_loss(call, batch, options, quantized.own_errors,
            sum_over_ranks(call, quantized.own_errors.detach()), output);
@@ -227,7 +180,7 @@ VectorQuantizeOutput vector_quantize(const at::Tensor& x,
 
 struct VectorQuantizeImpl::Step {
   Call call;
-  Batch batch;
+  TokenBatch batch;
 };
 
 VectorQuantizeImpl::VectorQuantizeImpl(VectorQuantizeOptions o)
@@ -256,6 +209,15 @@ void VectorQuantizeImpl::reset() {
   initialised = register_buffer(
       "initialised", at::full({}, !options_.kmeans_init(), at::kBool));
   steps = register_buffer("steps", at::zeros({}, at::kLong));
+}
+
+std::string VectorQuantizeImpl::progress() const {
+  if (!initialised.item<bool>()) return "before k-means";
+  const auto done = steps.item<std::int64_t>();
+  // Codes that have learned the same may differ in the last bit where ranks'
+  // processors do.
+  return done == 0 ? c10::str("of checksum ", internal::checksum(codebook))
+                   : c10::str("after ", done, " steps");
 }
 
 void VectorQuantizeImpl::set_codebook() {
@@ -333,9 +295,7 @@ VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
   Quantized quantized;
   if (is_training()) {
     Step step{call_of(options_), {}};
-    step.batch = agreed_batch(
-        step.call, options_,
-        initialised.item<bool>() ? "with codes" : "before k-means", tokens);
+    step.batch = agreed_batch(step.call, options_, progress(), tokens);
     {
       const at::NoGradGuard no_grad;
       begin(step);
@@ -366,7 +326,7 @@ VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
                       "VectorQuantize: expected a training step, of which "
                       "k-means takes the codes, before eval()");
     const auto [rows, counts] = tokens();
-    Batch batch;
+    TokenBatch batch;
     batch.x = compared(rows, options_);
     quantized = quantize(batch, codebook, options_, /*training=*/false);
     set_no_loss(rows, output);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <string>
 
 #include "tally/losses/codebook/code_gradient.h"
 #include "tally/sync/communicator.h"
@@ -98,9 +99,10 @@ VectorQuantizeOutput vector_quantize(const at::Tensor& x,
 /// Gradient: every rank gets the same loss; averaged over ranks, gradients are
 /// those of one process with all tokens. Training takes two collectives (the
 /// second of codes * (d + 1) numbers), k-means one more and one for each
-/// iteration, dead codes one; backward and eval() take none. Ranks begin with
-/// equal parameters and buffers.
+/// iteration, dead codes one; backward and eval() take none.
 ///
+/// Ranks begin with equal parameters and buffers (sync::broadcast_parameters):
+/// first codes that differ, or numbers of steps, are a SyncError kMismatch.
 /// Throws c10::ValueError for input that does not fit, other ranks SyncError
 /// kPeerFailed; in eval() mode also before k-means.
 ///
@@ -134,6 +136,8 @@ class VectorQuantizeImpl : public torch::nn::Cloneable<VectorQuantizeImpl> {
 
  private:
   struct Step;
+  /// What must be the same on every rank.
+  std::string progress() const;
   void begin(const Step& step);
   void learn(const Step& step, const at::Tensor& sums);
   void replace_dead_codes(const Step& step);

@@ -7,6 +7,7 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -15,6 +16,7 @@
 
 #include "tally/losses/codebook/kmeans.h"
 #include "tally/sync/average_gradients.h"
+#include "tally/sync/broadcast_parameters.h"
 #include "tally/sync/errors.h"
 #include "tally/tests/losses/fixture_options.h"
 #include "tally/tests/losses/loss_harness.h"
@@ -29,6 +31,7 @@ namespace {
 
 using ::tally::testing::refusal_of;
 using testing::FixtureOptions;
+using ::testing::HasSubstr;
 using testing::LossInstance;
 using testing::LossSubject;
 using testing::near;
@@ -387,6 +390,22 @@ TEST(VectorQuantizeTest, TellsOtherRanksOfInputThatDoesNotFit) {
     } catch (const sync::SyncError& error) {
       EXPECT_EQ(error.code(), sync::SyncErrorCode::kMismatch);
     }
+  });
+}
+
+TEST(VectorQuantizeTest, RanksBeginWithTheSameCodes) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    VectorQuantize vq(Options(3, 5));
+    vq->codebook.fill_(communicator->rank());
+    const at::Tensor x = at::rand({4, 3});
+    const auto forward = [&] { vq->forward(x); };
+    EXPECT_THAT(refusal_of<sync::SyncError>(forward),
+                HasSubstr("5 codes of size 3, of checksum "));
+    sync::broadcast_parameters(vq->buffers());
+    forward();
+    if (communicator->rank() == 1) vq->steps.add_(1);
+    EXPECT_THAT(refusal_of<sync::SyncError>(forward),
+                HasSubstr("5 codes of size 3, after 2 steps"));
   });
 }
 
