@@ -11,9 +11,9 @@ namespace tally::sync {
 
 /// Replaces each parameter's gradient by its mean over the ranks; to be called
 /// between backward() and the optimizer's step. With the losses and metrics of
-/// this library that is the gradient of the global batch. Ranks whose parameters
-/// are equal at first (see broadcast_parameters) keep them so. One process:
-/// no-op.
+/// this library that is the gradient of the global batch. Ranks whose
+/// parameters are equal at first (see broadcast_parameters) keep them so. One
+/// process: no-op.
 ///
 /// Every rank passes the same parameters in the same order. A gradient that is
 /// undefined on some ranks counts as zeros there, and is defined afterwards;
