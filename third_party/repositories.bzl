@@ -22,7 +22,7 @@ def tally_repositories():
     for name, header, package in _SYSTEM:
         system_repository(
             name = name,
-            build_file = "//third_party:{}.BUILD".format(name),
+            build_file = Label("//third_party:{}.BUILD".format(name)),
             header = header,
             package = package,
         )

@@ -1,11 +1,11 @@
 """Counts what a run of all tests came to.
 
-Usage: count_tests.py EVENTS BAZEL_STATUS FORMAT_STATUS
+Usage: count_tests.py EVENTS BAZEL_STATUS [CHECK=STATUS]...
 
 EVENTS is Bazel's build event file. A test program counts as its test cases
 where it left a report of them, else as one. A test that was not built counts as
-one that failed, and the format check is one more. Prints `N passed, N failed`
-and exits with 1 unless nothing failed.
+one that failed, and every other check, of this exit status, is one more. Prints
+`N passed, N failed` and exits with 1 unless nothing failed.
 """
 
 import collections
@@ -78,7 +78,7 @@ def count(events):
     return total, sorted(lines)
 
 
-def main(path, bazel_status, format_status):
+def main(path, bazel_status, *checks):
     total, lines = collections.Counter(), []
     try:
         with open(path, encoding="utf-8") as events:
@@ -88,11 +88,13 @@ def main(path, bazel_status, format_status):
     if int(bazel_status) != 0 and not total["failed"]:
         total["failed"] += 1
         lines.append(f"Bazel's exit status is {bazel_status}")
-    if int(format_status) == 0:
-        total["passed"] += 1
-    else:
-        total["failed"] += 1
-        lines.append("failed: tools/format --check")
+    for check in checks:
+        name, _, status = check.rpartition("=")
+        if int(status) == 0:
+            total["passed"] += 1
+        else:
+            total["failed"] += 1
+            lines.append(f"failed: {name}")
 
     for line in lines:
         print(line)

@@ -13,14 +13,14 @@ def debian_repositories():
     _files_repository(
         name = "rules_cc",
         files = {
-            "//third_party/debian:rules_cc.BUILD": "cc/BUILD",
-            "//third_party/debian:rules_cc_defs.bzl": "cc/defs.bzl",
+            Label("//third_party/debian:rules_cc.BUILD"): "cc/BUILD",
+            Label("//third_party/debian:rules_cc_defs.bzl"): "cc/defs.bzl",
         },
     )
     _files_repository(
         name = "remote_coverage_tools",
         files = {
-            "//third_party/debian:remote_coverage_tools.BUILD": "BUILD",
+            Label("//third_party/debian:remote_coverage_tools.BUILD"): "BUILD",
         },
     )
     native.local_repository(
