@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tally/metrics/classification/score_kernels.h"
+#include "tally/metrics/classification/sorted_kernels.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally::internal {
@@ -75,9 +76,52 @@ struct Share {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool nan = false;
+  ScoreOrder order;
   CodeCounts codes;
   std::vector<std::int64_t> at_least;  // by cut
 };
+
+// How many scores, which are in order, are at least as high.
+template <class Score>
+std::int64_t count_at_least(const Score* scores, std::int64_t size,
+                            ScoreOrder order, Score cut) {
+  const Score* const end = std::partition_point(
+      scores, scores + size,
+      [=](Score score) { return (score < cut) == order.rising; });
+  return order.rising ? scores + size - end : end - scores;
+}
+
+// Of shares that follow each other.
+template <class Score>
+ScoreOrder order_of_all(const std::vector<Share>& shares, const Score* scores) {
+  ScoreOrder order{true, true};
+  for (const Share& share : shares) {
+    order.rising &= share.order.rising;
+    order.falling &= share.order.falling;
+    if (share.begin == 0 || share.begin == share.end) continue;
+    const Score* const first = scores + share.begin;
+    order.rising &= first[-1] <= first[0];
+    order.falling &= first[-1] >= first[0];
+  }
+  return order;
+}
+
+// Ascending, but for the order of equal scores.
+template <class Score, class Key>
+void pack_in_order(const Score* scores, const std::uint8_t* codes,
+                   std::int64_t count, ScoreOrder order, std::int64_t threads,
+                   Key* keys) {
+  const std::int64_t blocks = (count + kBlock - 1) / kBlock;
+  for_each_task(blocks, threads, [&](std::int64_t block) {
+    const std::int64_t begin = block * kBlock;
+    const std::int64_t end = std::min(count, begin + kBlock);
+    Key* const first = keys + (order.rising ? begin : count - end);
+    Key* last = first;
+    pack_samples(scores + begin, codes + begin, end - begin,
+                 static_cast<const Score*>(nullptr), 0, &last);
+    if (!order.rising) std::reverse(first, last);
+  });
+}
 
 }  // namespace
 
@@ -93,9 +137,17 @@ std::optional<RankedScores<Key>> RankedScores<Key>::of(
     share.end = count * (i + 1) / threads;
     const std::int64_t size = share.end - share.begin;
     share.at_least.resize(cuts.size());
-    share.nan = count_at_least(scores + share.begin, size, cuts.data(),
-                               static_cast<std::int64_t>(cuts.size()),
-                               share.at_least.data());
+    share.order = order_of(scores + share.begin, size);
+    if (share.order.any()) {
+      for (std::size_t k = 0; k < cuts.size(); ++k) {
+        share.at_least[k] =
+            count_at_least(scores + share.begin, size, share.order, cuts[k]);
+      }
+    } else {
+      share.nan = count_at_least(scores + share.begin, size, cuts.data(),
+                                 static_cast<std::int64_t>(cuts.size()),
+                                 share.at_least.data());
+    }
     share.codes = count_codes(codes + share.begin, size);
   });
   RankedScores ranked;
@@ -125,6 +177,16 @@ std::optional<RankedScores<Key>> RankedScores<Key>::of(
       offset += at_least(shares[i], part) - at_least(shares[i], part + 1);
     }
     ends.push_back(offset);
+  }
+  if (const ScoreOrder order = order_of_all(shares, scores); order.any()) {
+    pack_in_order(scores, codes, count, order, threads, ranked.keys_.data());
+    const std::vector<std::int64_t> groups = ranked.cuts();
+    for_each_task(static_cast<std::int64_t>(groups.size()) - 1, threads,
+                  [&](std::int64_t i) {
+                    sort_equal_scores(ranked.keys_.data() + groups[i],
+                                      groups[i + 1] - groups[i]);
+                  });
+    return ranked;
   }
   const bool one_part =
       threads == 1 && (ranked.below_ == 0 || ranked.below_ == count);
@@ -177,38 +239,19 @@ template <class Key>
 double RankedScores<Key>::pairs_in_order() const {
   const std::vector<std::int64_t> cuts = this->cuts();
   const auto blocks = static_cast<std::int64_t>(cuts.size()) - 1;
-  struct Sums {
-    std::uint64_t twice;
-    std::int64_t positives;
-  };
-  std::vector<Sums> sums(blocks);
+  std::vector<PairCounts> pairs(blocks);
   for_each_task(blocks, threads_for(count_), [&](std::int64_t block) {
-    // Negatives so far, and before the group of equal scores. A group's
-    // negatives come first.
-    std::uint64_t negatives = 0;
-    std::uint64_t before = 0;
-    std::uint64_t twice = 0;
-    std::uint64_t positives = 0;
-    Key last = ~Key{0};
-    const Key* const keys = keys_.data();
-    for (std::int64_t i = cuts[block]; i < cuts[block + 1]; ++i) {
-      const Key key = keys[i] >> 1;
-      const std::uint64_t positive = keys[i] & 1;
-      before = key == last ? before : negatives;
-      last = key;
-      twice += -positive & (negatives + before);
-      positives += positive;
-      negatives += 1 - positive;
-    }
-    sums[block] = {twice, static_cast<std::int64_t>(positives)};
+    pairs[block] =
+        count_pairs(keys_.data() + cuts[block], cuts[block + 1] - cuts[block]);
   });
   double twice = 0;
   std::int64_t negatives = 0;
   for (std::int64_t block = 0; block < blocks; ++block) {
-    const auto positives = static_cast<double>(sums[block].positives);
-    twice += static_cast<double>(sums[block].twice) +
-             2 * positives * static_cast<double>(negatives);
-    negatives += cuts[block + 1] - cuts[block] - sums[block].positives;
+    const std::int64_t positives = pairs[block].positives;
+    twice +=
+        static_cast<double>(pairs[block].twice_in_order) +
+        2 * static_cast<double>(positives) * static_cast<double>(negatives);
+    negatives += cuts[block + 1] - cuts[block] - positives;
   }
   return twice / 2;
 }

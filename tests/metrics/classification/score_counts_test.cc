@@ -12,6 +12,7 @@
 #include <limits>
 #include <optional>
 #include <random>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -19,6 +20,7 @@
 
 #include "tally/metrics/classification/curve_values.h"
 #include "tally/metrics/classification/score_kernels.h"
+#include "tally/metrics/classification/sorted_kernels.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally::internal {
@@ -116,6 +118,32 @@ TEST(ScoreCountsTest, NanMakesNoCounts) {
   EXPECT_FALSE(DeviceRankedScores::of(scores, codes));
   EXPECT_FALSE(RankedScores<std::uint32_t>::of(
       scores.const_data_ptr<float>(), codes.const_data_ptr<std::uint8_t>(), 3));
+}
+
+template <class Score>
+void expect_orders() {
+  for (const std::size_t count : {1, 2, 9, 64, 65, 66, 129, 300}) {
+    std::vector<Score> scores(count);
+    const auto order = [&] {
+      return order_of(scores.data(), static_cast<std::int64_t>(count));
+    };
+    for (const std::size_t place : {std::size_t{0}, count / 2, count - 1}) {
+      scores.assign(count, 0);
+      scores[place] = NAN;
+      EXPECT_FALSE(order().any()) << count << ' ' << place;
+      scores[place] = -0.0;
+      EXPECT_TRUE(order().rising && order().falling) << count << ' ' << place;
+      scores[place] = 1;
+      EXPECT_EQ(order().rising, place + 1 == count) << count << ' ' << place;
+      EXPECT_EQ(order().falling, place == 0) << count << ' ' << place;
+    }
+  }
+  EXPECT_TRUE(order_of(static_cast<const Score*>(nullptr), 0).any());
+}
+
+TEST(ScoreCountsTest, KnowsTheOrderOfScores) {
+  testing::for_each_vector_target(expect_orders<float>);
+  testing::for_each_vector_target(expect_orders<double>);
 }
 
 // What RankedScores tells, by the plainest means.
@@ -221,12 +249,63 @@ void expect_ranks_of_all_kinds(const std::vector<std::int64_t>& counts) {
   }
 }
 
+// As `expect_ranks`, of sorted scores and of what is almost sorted.
+template <class Score, class Draw>
+void expect_ranks_in_order(const char* what, std::int64_t count,
+                           const Draw& draw) {
+  std::mt19937 random(5);
+  std::vector<Score> scores(count);
+  for (Score& score : scores) score = static_cast<Score>(draw(random));
+  const auto expect = [&](const char* order) {
+    expect_ranks<Score>((std::string(what) + ", " + order).c_str(), count, 0.4,
+                        [&](std::mt19937&, std::int64_t i) {
+                          return scores[static_cast<std::size_t>(i)];
+                        });
+  };
+  std::sort(scores.begin(), scores.end());
+  expect("rising");
+  std::reverse(scores.begin(), scores.end());
+  expect("falling");
+  if (count < 2) return;
+  std::swap(scores.front(), scores.back());
+  expect("falling but for the ends");
+  std::sort(scores.begin(), scores.end());
+  std::swap(scores[count - 2], scores[count - 1]);
+  expect("rising but for the last");
+  std::rotate(scores.begin(), scores.begin() + count / 2, scores.end());
+  expect("two runs");
+}
+
+template <class Score>
+void expect_ranks_in_any_order(const std::vector<std::int64_t>& counts) {
+  using Random = std::mt19937;
+  constexpr Score kInfinity = std::numeric_limits<Score>::infinity();
+  std::normal_distribution<double> normal;
+  for (const std::int64_t count : counts) {
+    expect_ranks_in_order<Score>("logits", count,
+                                 [&](Random& r) { return normal(r); });
+    expect_ranks_in_order<Score>("pairs", count, [&](Random& r) {
+      return static_cast<double>(r() % (count / 2 + 1)) + 1;
+    });
+    expect_ranks_in_order<Score>(
+        "few", count, [&](Random& r) { return std::round(2 * normal(r)); });
+    expect_ranks_in_order<Score>("odd", count, [&](Random& r) {
+      const Score odd[] = {-kInfinity, -1, -0.0, 0.0, 1, kInfinity};
+      return odd[r() % 6];
+    });
+    expect_ranks_in_order<Score>("equal", count, [](Random&) { return -0.5; });
+  }
+}
+
 template <class Score>
 void expect_ranks_of_any_size() {
   testing::for_each_vector_target([] {
     expect_ranks_of_all_kinds<Score>({0, 1, 2, 500});
+    expect_ranks_in_any_order<Score>(
+        {0, 1, 2, 3, 8, 15, 16, 17, 63, 64, 65, 128, 129, 130, 2049});
   });
   expect_ranks_of_all_kinds<Score>({132'000});
+  expect_ranks_in_any_order<Score>({133'000});
 }
 
 TEST(ScoreCountsTest, RanksFloatsOfAllKinds) {

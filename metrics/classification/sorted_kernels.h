@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+/// The inner loops over scores that are sorted, in the widest vectors that the
+/// machine has. Keys are those of pack_samples().
+namespace tally::internal {
+
+/// Whether scores never fall and whether they never rise; neither if one is
+/// NaN.
+struct ScoreOrder {
+  bool rising = false;
+  bool falling = false;
+
+  bool any() const { return rising || falling; }
+};
+ScoreOrder order_of(const float* scores, std::int64_t size);
+ScoreOrder order_of(const double* scores, std::int64_t size);
+
+/// Sorts keys whose scores are sorted already.
+void sort_equal_scores(std::uint32_t* keys, std::int64_t size);
+void sort_equal_scores(std::uint64_t* keys, std::int64_t size);
+
+struct PairCounts {
+  /// Pairs of a positive and a negative below it, and half of those of equal
+  /// scores; twice that.
+  std::uint64_t twice_in_order = 0;
+  std::int64_t positives = 0;
+};
+/// Of sorted keys.
+PairCounts count_pairs(const std::uint32_t* keys, std::int64_t size);
+PairCounts count_pairs(const std::uint64_t* keys, std::int64_t size);
+
+}  // namespace tally::internal
