@@ -200,7 +200,7 @@ class MetricOf : public Metric {
     } else {
       fresh.get<State>() = internal::ObserveCall<Accumulator>::call(
           Derived::kName, inputs,
-          [this](const auto&... args) { return observe(args...); });
+          [this](const auto&... args) { return this->observe(args...); });
     }
   }
   void evaluate_into(const AnyState& state, const std::string& name,
