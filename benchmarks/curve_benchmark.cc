@@ -77,19 +77,25 @@ void add_binary() {
   const at::Tensor preds =
       at::randn({kSamples}).add_(target).sub_(0.5).sigmoid_();
   const at::Tensor few = preds.mul(1000).round_().div_(1000);
+  const at::Tensor equal = at::full_like(preds, 0.5);
+  const at::Tensor sorted = std::get<0>(preds.sort());
   add_read("binary", preds, target);
   tally::BinaryAUROCOptions exact;
   add<tally::BinaryAUROC>("scores", exact, preds, target);
   add<tally::BinaryAUROC>("logits", exact, preds.logit().mul_(10), target);
   add<tally::BinaryAUROC>("few_scores", exact, few, target);
-  add<tally::BinaryAUROC>("equal_scores", exact, at::full_like(preds, 0.5),
-                          target);
-  add<tally::BinaryAUROC>("sorted_scores", exact, std::get<0>(preds.sort()),
+  add<tally::BinaryAUROC>("equal_scores", exact, equal, target);
+  add<tally::BinaryAUROC>("sorted_scores", exact, sorted, target);
+  add<tally::BinaryAUROC>("sorted_few_scores", exact,
+                          sorted.mul(1000).round_().div_(1000), target);
+  add<tally::BinaryAUROC>("falling_scores", exact, sorted.flip(0).contiguous(),
                           target);
   add<tally::BinaryAUROC>("few_positives", exact, preds,
                           at::rand({kSamples}).lt(0.01).to(at::kLong));
   add<tally::BinaryAveragePrecision>("scores", {}, preds, target);
   add<tally::BinaryAveragePrecision>("few_scores", {}, few, target);
+  add<tally::BinaryAveragePrecision>("equal_scores", {}, equal, target);
+  add<tally::BinaryAveragePrecision>("sorted_scores", {}, sorted, target);
   add<tally::BinaryAUROC>("200_thresholds", exact.thresholds(200), preds,
                           target);
   add<tally::BinaryAUROC>("200_logit_thresholds",

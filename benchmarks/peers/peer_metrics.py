@@ -176,10 +176,16 @@ def rows_cases() -> Cases:
     }
 
 
-def binary_samples(few: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    target = torch.randint(2, (5_000_000,))
-    preds = (torch.randn(len(target)) + target - 0.5).sigmoid()
-    return (preds * 1000).round() / 1000 if few else preds, target
+def few(preds: torch.Tensor) -> torch.Tensor:
+    return (preds * 1000).round() / 1000
+
+
+def equal(preds: torch.Tensor) -> torch.Tensor:
+    return torch.full_like(preds, 0.5)
+
+
+def in_order(preds: torch.Tensor) -> torch.Tensor:
+    return preds.sort().values
 
 
 def curve_cases() -> Cases:
@@ -188,10 +194,12 @@ def curve_cases() -> Cases:
     def binary(
         make: Callable[[], Any],
         score: Callable[..., Any] | None = None,
-        few: bool = False,
+        change: Callable[[torch.Tensor], torch.Tensor] = torch.clone,
     ) -> Callable[[], Peers]:
         def peers() -> Peers:
-            preds, target = binary_samples(few)
+            target = torch.randint(2, (5_000_000,))
+            noise = torch.randn(len(target))
+            preds = change((noise + target - 0.5).sigmoid())
             result: Peers = {"TorchMetrics": evaluation(make, preds, target)}
             if score:
                 result["scikit-learn"] = lambda: score(
@@ -217,11 +225,33 @@ def curve_cases() -> Cases:
         "BinaryAUROC/few_scores": binary(
             lambda: classification.BinaryAUROC(**FAST),
             sklearn_metrics.roc_auc_score,
-            few=True,
+            few,
+        ),
+        "BinaryAUROC/equal_scores": binary(
+            lambda: classification.BinaryAUROC(**FAST), change=equal
+        ),
+        "BinaryAUROC/sorted_scores": binary(
+            lambda: classification.BinaryAUROC(**FAST), change=in_order
+        ),
+        "BinaryAUROC/sorted_few_scores": binary(
+            lambda: classification.BinaryAUROC(**FAST),
+            change=lambda preds: few(in_order(preds)),
+        ),
+        "BinaryAUROC/falling_scores": binary(
+            lambda: classification.BinaryAUROC(**FAST),
+            change=lambda preds: in_order(preds).flip(0),
         ),
         "BinaryAveragePrecision/scores": binary(
             lambda: classification.BinaryAveragePrecision(**FAST),
             sklearn_metrics.average_precision_score,
+        ),
+        "BinaryAveragePrecision/equal_scores": binary(
+            lambda: classification.BinaryAveragePrecision(**FAST),
+            change=equal,
+        ),
+        "BinaryAveragePrecision/sorted_scores": binary(
+            lambda: classification.BinaryAveragePrecision(**FAST),
+            change=in_order,
         ),
         "BinaryAUROC/200_thresholds": binary(
             lambda: classification.BinaryAUROC(thresholds=200, **FAST)
