@@ -181,8 +181,8 @@ State State::merge(const State& a, const State& b) {
   merged.total = a.total + b.total;
   merged.deviance = a.deviance + b.deviance;
   if (a.total == 0 || b.total == 0) return merged;
-  const auto empty = [](const Number& weight) {
-    return weight.is_plain() && weight.value() == 0;
+  const auto empty = [](const Number& sum) {
+    return sum.is_plain() && sum.value() == 0;
   };
   Null<Number> null{b.weight, b.mean_target, b.null_deviance};
   if (!empty(a.weight)) {
