@@ -33,6 +33,14 @@ at::Tensor fresh_tensor(at::IntArrayRef sizes, at::ScalarType dtype) {
   return tensor;
 }
 
+at::Tensor fresh_zeros(at::IntArrayRef sizes, at::ScalarType dtype) {
+  at::Tensor tensor = fresh_tensor(sizes, dtype);
+  if (tensor.nbytes() > 0) {
+    std::memset(tensor.mutable_data_ptr(), 0, tensor.nbytes());
+  }
+  return tensor;
+}
+
 at::Tensor fresh_copy(const at::Tensor& tensor) {
   const bool is_plain = tensor.is_cpu() && tensor.layout() == at::kStrided &&
                         tensor.is_contiguous() && !tensor.is_conj() &&

@@ -10,6 +10,9 @@ namespace tally::internal {
 /// fast paths of malloc and free.
 at::Tensor fresh_tensor(at::IntArrayRef sizes, at::ScalarType dtype);
 
+/// The same, of zeros.
+at::Tensor fresh_zeros(at::IntArrayRef sizes, at::ScalarType dtype);
+
 /// tensor.clone(), but for a small plain tensor in a ninth of the time.
 at::Tensor fresh_copy(const at::Tensor& tensor);
 

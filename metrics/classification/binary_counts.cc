@@ -1,9 +1,10 @@
 #include "tally/metrics/classification/binary_counts.h"
 
-#include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 
@@ -17,8 +18,8 @@ BinaryCounts::State BinaryCounts::observe(const at::Tensor& preds,
       internal::refuse_weight("multidim_average samplewise");
     at::Tensor rows;
     if (batch.is_plain()) {
-      rows =
-          at::zeros({batch.samples(), internal::kElementCounts, 1}, at::kLong);
+      rows = internal::fresh_zeros(
+          {batch.samples(), internal::kElementCounts, 1}, at::kLong);
       internal::count_elements(batch, /*samplewise=*/true,
                                rows.mutable_data_ptr<std::int64_t>());
     } else {
@@ -30,7 +31,7 @@ BinaryCounts::State BinaryCounts::observe(const at::Tensor& preds,
         internal::count_elements_by_tensors(batch, /*samplewise=*/false)
             .squeeze(1);
   } else if (weight.defined()) {
-    state.sums = at::zeros({internal::kElementCounts}, at::kDouble);
+    state.sums = internal::fresh_zeros({internal::kElementCounts}, at::kDouble);
     internal::sum_element_weights(batch, state.sums.mutable_data_ptr<double>());
   } else {
     internal::count_elements(batch, /*samplewise=*/false, state.counts);
@@ -50,7 +51,7 @@ CountRows rows_of(const BinaryCounts::State& state,
     return {CountRows::Layout::kElements, 1, true, state.samples.tensor(), {}};
   }
   if (state.device_counts.defined()) {
-    at::Tensor counts = fresh_counts(kElementCounts);
+    at::Tensor counts = fresh_zeros({kElementCounts}, at::kLong);
     std::copy_n(state.counts, int{kElementCounts},
                 counts.mutable_data_ptr<std::int64_t>());
     counts = counts.to(state.device_counts.device()).add(state.device_counts);

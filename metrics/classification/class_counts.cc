@@ -2,7 +2,6 @@
 
 #include <c10/util/Exception.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -29,12 +28,6 @@ void check_global(const char* metric, MultidimAverage multidim_average) {
   TORCH_CHECK_VALUE(multidim_average == MultidimAverage::kGlobal, metric,
                     ": expected multidim_average global with average samples, "
                     "got samplewise");
-}
-
-at::Tensor fresh_counts(at::IntArrayRef sizes) {
-  at::Tensor counts = fresh_tensor(sizes, at::kLong);
-  std::fill_n(counts.mutable_data_ptr<std::int64_t>(), counts.numel(), 0);
-  return counts;
 }
 
 ClassCounts& ClassCounts::operator+=(const ClassCounts& other) {

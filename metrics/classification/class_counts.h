@@ -55,9 +55,6 @@ void check_zero_division(const char* metric, double zero_division);
 /// c10::ValueError unless kGlobal, as average samples needs.
 void check_global(const char* metric, MultidimAverage multidim_average);
 
-/// Zeros, int64 on the CPU.
-at::Tensor fresh_counts(at::IntArrayRef sizes);
-
 /// What one row of a state holds.
 struct CountsRow {
   c10::ArrayRef<ClassCounts> classes;

@@ -1,10 +1,11 @@
 #include "tally/metrics/classification/confusion_matrix.h"
 
 #include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
 
 #include <cmath>
 #include <limits>
+
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace {
@@ -73,7 +74,8 @@ at::Tensor MulticlassConfusionMatrix::evaluate(const State& state) const {
   if (state.sums.defined()) {
     counts = counts.defined() ? counts.add(state.sums) : state.sums;
   }
-  if (!counts.defined()) counts = at::zeros({classes, classes}, at::kLong);
+  if (!counts.defined())
+    counts = internal::fresh_zeros({classes, classes}, at::kLong);
   if (state.nans.value() > 0) {
     return at::full({classes, classes}, kNaN,
                     counts.options().dtype(at::kDouble));

@@ -48,7 +48,8 @@ at::Tensor CurveState::counted(bool in_place) const {
   const at::Tensor more = places.tensor().cpu();
   internal::check_state(more.scalar_type() == at::kInt && more.dim() == 1);
   if (!histogram.defined() || !histogram.is_cpu()) {
-    const at::Tensor sum = internal::zero_counts({curves, 2, columns});
+    const at::Tensor sum =
+        internal::fresh_zeros({curves, 2, columns}, at::kLong);
     count_places(sum, more);
     if (!histogram.defined()) return sum.to(places.tensor().device());
     return histogram.add(sum.to(histogram.device()));
@@ -76,7 +77,7 @@ CurveState CurveRules::binned_state(std::int64_t count) const {
   const std::int64_t buckets = 2 * state.curves * state.columns;
   if (buckets <= std::max(kSmallHistogram, kBucketsPerPlace * count) ||
       buckets > std::numeric_limits<std::int32_t>::max()) {
-    state.histogram = zero_counts({state.curves, 2, state.columns});
+    state.histogram = fresh_zeros({state.curves, 2, state.columns}, at::kLong);
   } else {
     state.places = Rows(fresh_tensor({count}, at::kInt));
   }

@@ -11,6 +11,7 @@
 #include "tally/metrics/checks.h"
 #include "tally/metrics/classification/classification_checks.h"
 #include "tally/metrics/classification/element_counts.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace internal {
@@ -65,7 +66,7 @@ void check_num_groups(const char* metric, std::int64_t num_groups) {
 
 at::Tensor count_groups(const BinaryBatch& batch, const at::Tensor& groups,
                         std::int64_t num_groups) {
-  at::Tensor counts = fresh_counts({kElementCounts, num_groups});
+  at::Tensor counts = fresh_zeros({kElementCounts, num_groups}, at::kLong);
   auto* const data = counts.mutable_data_ptr<std::int64_t>();
   const auto* const group_of = groups.const_data_ptr<std::int64_t>();
   for_each_element(batch, [=](std::int64_t index, int predicted, int target) {

@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "tally/state/fresh_tensor.h"
+
 namespace tally {
 namespace {
 
@@ -96,7 +98,7 @@ MulticlassMargins::State MulticlassMargins::one_vs_all(
   internal::check_loss_weight(weight, target);
   if (internal::are_plain(preds, target, weight)) {
     const internal::LossWeights weights(weight, rules_.nan_policy);
-    at::Tensor sums = at::zeros({classes}, at::kDouble);
+    at::Tensor sums = internal::fresh_zeros({classes}, at::kDouble);
     auto* const data = sums.mutable_data_ptr<double>();
     double total = 0;
     internal::for_each_class_loss(

@@ -1,7 +1,6 @@
 #include "tally/metrics/classification/log_loss.h"
 
 #include <ATen/ops/stack.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -109,7 +108,7 @@ MultilabelNegativeLogLikelihood::State MultilabelNegativeLogLikelihood::observe(
       rules_.input, preds, [&](const auto& plain, const auto& tensor) -> State {
         if (internal::are_plain(preds, target, weight)) {
           const at::Tensor table =
-              internal::fresh_tensor({3, num_labels_}, at::kDouble).fill_(0);
+              internal::fresh_zeros({3, num_labels_}, at::kDouble);
           auto* const rows = table.mutable_data_ptr<double>();
           const std::int64_t positions = batch.positions();
           internal::for_each_element_loss(
@@ -182,7 +181,7 @@ at::Tensor MultilabelLogLoss::evaluate(const State& state) const {
   const at::Tensor table =
       state.sums.defined()
           ? state.sums
-          : at::zeros({3, options().num_labels()}, at::kDouble);
+          : internal::fresh_zeros({3, options().num_labels()}, at::kDouble);
   const at::Tensor sums = table.select(0, 0);
   const at::Tensor weights = table.select(0, 1);
   if (options().average() == Average::kMicro) {

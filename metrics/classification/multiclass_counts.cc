@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "tally/metrics/classification/binary_counts.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace internal {
@@ -75,7 +76,7 @@ at::Tensor count_classes(const MulticlassBatch& batch, bool samplewise,
   const std::int64_t width =
       CountRows::width(CountRows::Layout::kClasses, batch.rules().num_classes);
   if (batch.weight().defined()) {
-    at::Tensor sums = at::zeros({width}, at::kDouble);
+    at::Tensor sums = fresh_zeros({width}, at::kDouble);
     count_into(
         batch, /*step=*/0, distance,
         [&](std::int64_t index, double& weight) {
@@ -86,7 +87,7 @@ at::Tensor count_classes(const MulticlassBatch& batch, bool samplewise,
   }
   c10::SmallVector<std::int64_t, 2> sizes{width};
   if (samplewise) sizes.insert(sizes.begin(), batch.samples());
-  at::Tensor counts = fresh_counts(sizes);
+  at::Tensor counts = fresh_zeros(sizes, at::kLong);
   count_into(
       batch, samplewise ? width : 0, distance,
       [](std::int64_t, std::int64_t&) { return true; },
@@ -138,7 +139,7 @@ MulticlassCounts::State MulticlassCounts::derive(
       internal::CountRows::Layout::kClasses, classes);
   State state;
   c10::Device device = c10::kCPU;
-  state.counts = internal::fresh_counts({width});
+  state.counts = internal::fresh_zeros({width}, at::kLong);
   auto* const counts = state.counts.mutable_data_ptr<std::int64_t>();
   counts[3 * classes] = static_cast<std::int64_t>(pairs.nans.value());
   if (pairs.counts.defined()) {
@@ -156,7 +157,7 @@ MulticlassCounts::State MulticlassCounts::derive(
     }
   }
   if (pairs.sums.defined()) {
-    state.sums = at::zeros({width}, at::kDouble);
+    state.sums = internal::fresh_zeros({width}, at::kDouble);
     internal::add_matrix(pairs.sums, classes, distance_,
                          state.sums.mutable_data_ptr<double>());
     device = pairs.sums.device();

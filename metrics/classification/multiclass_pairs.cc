@@ -51,7 +51,7 @@ MulticlassPairs::State pairs_of(const MulticlassBatch& batch) {
   MulticlassPairs::State state;
   state.num_classes = classes;
   if (batch.weight().defined()) {
-    state.sums = at::zeros({classes, classes}, at::kDouble);
+    state.sums = fresh_zeros({classes, classes}, at::kDouble);
     auto* const sums = state.sums.mutable_data_ptr<double>();
     std::int64_t nans = 0;
     for_each_prediction(
@@ -69,7 +69,7 @@ MulticlassPairs::State pairs_of(const MulticlassBatch& batch) {
     return state;
   }
   if (classes * classes <= std::max(kSmallMatrix, size)) {
-    state.counts = fresh_counts({classes, classes});
+    state.counts = fresh_zeros({classes, classes}, at::kLong);
     auto* const counts = state.counts.mutable_data_ptr<std::int64_t>();
     state.nans = Number(
         for_each_pair(batch, [=](std::int64_t pair) { ++counts[pair]; }));

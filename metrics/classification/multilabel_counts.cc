@@ -2,11 +2,11 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
 
 #include "tally/metrics/classification/binary_counts.h"
 #include "tally/metrics/classification/classification_checks.h"
 #include "tally/metrics/classification/element_counts.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace {
@@ -42,8 +42,8 @@ MultilabelCounts::State MultilabelCounts::observe(
   }
   if (weight.defined() && !averages_samples_) {
     if (batch.is_plain()) {
-      state.sums =
-          at::zeros({internal::kElementCounts, num_labels_}, at::kDouble);
+      state.sums = internal::fresh_zeros(
+          {internal::kElementCounts, num_labels_}, at::kDouble);
       internal::sum_element_weights(batch,
                                     state.sums.mutable_data_ptr<double>());
     } else {
@@ -54,7 +54,7 @@ MultilabelCounts::State MultilabelCounts::observe(
   at::Tensor rows;
   if (averages_samples_) {
     if (batch.is_plain()) {
-      rows = at::zeros(
+      rows = internal::fresh_zeros(
           {batch.samples() * batch.positions(), internal::kElementCounts, 1},
           at::kLong);
       internal::count_elements_of_positions(
@@ -66,7 +66,7 @@ MultilabelCounts::State MultilabelCounts::observe(
     c10::SmallVector<std::int64_t, 3> sizes{internal::kElementCounts,
                                             num_labels_};
     if (samplewise_) sizes.insert(sizes.begin(), batch.samples());
-    rows = internal::fresh_counts(sizes);
+    rows = internal::fresh_zeros(sizes, at::kLong);
     internal::count_elements(batch, samplewise_,
                              rows.mutable_data_ptr<std::int64_t>());
   } else {

@@ -10,7 +10,6 @@
 
 #include "tally/metrics/classification/score_kernels.h"
 #include "tally/metrics/classification/sorted_kernels.h"
-#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal {
 namespace {
@@ -341,12 +340,6 @@ std::optional<BucketedScores> BucketedScores::of(at::Tensor histogram,
 
 void check_state(bool fits) {
   TORCH_CHECK_VALUE(fits, "the state's fields do not fit together");
-}
-
-at::Tensor zero_counts(at::IntArrayRef sizes) {
-  at::Tensor counts = fresh_tensor(sizes, at::kLong);
-  std::fill_n(counts.mutable_data_ptr<std::int64_t>(), counts.numel(), 0);
-  return counts;
 }
 
 }  // namespace tally::internal

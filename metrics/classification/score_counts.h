@@ -155,7 +155,4 @@ using ScoreCounts =
 /// that somebody changed.
 void check_state(bool fits);
 
-/// An int64 tensor of zeros on the CPU, past the dispatcher.
-at::Tensor zero_counts(at::IntArrayRef sizes);
-
 }  // namespace tally::internal

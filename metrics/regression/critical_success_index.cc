@@ -3,7 +3,6 @@
 #include <ATen/ops/stack.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -19,11 +18,8 @@ constexpr std::int64_t kCounts = 4;
 
 // [rows, kCounts], or [kCounts] of one that is not kept as such.
 at::Tensor zero_counts(std::int64_t rows, bool keep_rows) {
-  at::Tensor counts = keep_rows
-                          ? internal::fresh_tensor({rows, kCounts}, at::kLong)
-                          : internal::fresh_tensor({kCounts}, at::kLong);
-  std::fill_n(counts.mutable_data_ptr<std::int64_t>(), counts.numel(), 0);
-  return counts;
+  return keep_rows ? internal::fresh_zeros({rows, kCounts}, at::kLong)
+                   : internal::fresh_zeros({kCounts}, at::kLong);
 }
 
 // Adds to the counts of `rows` rows, each of which has `inner` elements in
@@ -148,7 +144,8 @@ EventCounts::State EventCounts::observe(const at::Tensor& preds,
 at::Tensor CriticalSuccessIndex::evaluate(const State& state) const {
   const bool keep = options().keep_sequence_dim().has_value();
   if (keep ? !state.sequence.defined() : !state.counts.defined()) {
-    return keep ? internal::zero_numbers({0}) : at::Tensor(Number(kNaN));
+    return keep ? internal::fresh_zeros({0}, at::kDouble)
+                : at::Tensor(Number(kNaN));
   }
   const at::Tensor counts =
       (keep ? state.sequence.tensor() : state.counts).to(at::kCPU).contiguous();
@@ -160,7 +157,7 @@ at::Tensor CriticalSuccessIndex::evaluate(const State& state) const {
                           static_cast<double>(c[0] + c[1] + c[2]);
   };
   if (!keep) return Number(index(0));
-  at::Tensor values = internal::zero_numbers({counts.size(0)});
+  at::Tensor values = internal::fresh_zeros({counts.size(0)}, at::kDouble);
   for (std::int64_t i = 0; i < counts.size(0); ++i) {
     values.mutable_data_ptr<double>()[i] = index(i);
   }

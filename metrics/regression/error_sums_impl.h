@@ -13,6 +13,7 @@
 #include "tally/metrics/regression/error_kernels.h"
 #include "tally/metrics/regression/error_sums.h"
 #include "tally/metrics/regression/inputs.h"
+#include "tally/state/fresh_tensor.h"
 
 /// The loops of ErrorSums.
 namespace tally::internal {
@@ -138,7 +139,7 @@ ErrorState plain_error_sums(const Error& error, const Samples& samples,
   ErrorState state;
   double* output_sums = nullptr;
   if (outputs > 1) {
-    state.output_sums = zero_numbers({outputs});
+    state.output_sums = fresh_zeros({outputs}, at::kDouble);
     output_sums = state.output_sums.mutable_data_ptr<double>();
   }
   const auto one = [](std::int64_t) { return 1.0; };

@@ -3,13 +3,11 @@
 #include <ATen/ops/full.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/plain_values.h"
 #include "tally/metrics/regression/outputs_options.h"
-#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal {
 
@@ -101,12 +99,6 @@ KeptSamples handle_nan(const Samples& samples, std::int64_t num_outputs,
   };
   return {keep(preds), keep(target),
           weight.defined() ? weight.reshape(-1).index_select(0, kept) : weight};
-}
-
-at::Tensor zero_numbers(at::IntArrayRef sizes) {
-  at::Tensor numbers = fresh_tensor(sizes, at::kDouble);
-  std::fill_n(numbers.mutable_data_ptr<double>(), numbers.numel(), 0.0);
-  return numbers;
 }
 
 at::Tensor undefined_outputs(std::int64_t num_outputs) {

@@ -72,9 +72,6 @@ auto observe_by_policy(const Samples& samples, std::int64_t num_outputs,
   return observe(Samples{kept.preds, kept.target, kept.weight});
 }
 
-/// A float64 tensor of zeros on the CPU, past the dispatcher.
-at::Tensor zero_numbers(at::IntArrayRef sizes);
-
 /// [num_outputs] of NaN.
 at::Tensor undefined_outputs(std::int64_t num_outputs);
 

@@ -11,6 +11,7 @@
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/regression/plain_moments.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace {
@@ -73,7 +74,8 @@ at::Tensor merge_outputs(const at::Tensor& a, const Number& weight_a,
   if (internal::is_plain(a) && internal::is_plain(b) && weight_a.is_plain() &&
       weight_b.is_plain()) {
     const std::int64_t outputs = a.size(1);
-    at::Tensor result = internal::zero_numbers({kMomentRows, outputs});
+    at::Tensor result =
+        internal::fresh_zeros({kMomentRows, outputs}, at::kDouble);
     double* to = result.mutable_data_ptr<double>();
     const double* from_a = a.const_data_ptr<double>();
     const double* from_b = b.const_data_ptr<double>();
@@ -130,7 +132,7 @@ State observe_plain(const Samples& samples, std::int64_t outputs) {
     set_numbers(state, result.moments);
     state.weight = result.weight;
   } else {
-    state.outputs = internal::zero_numbers({kMomentRows, outputs});
+    state.outputs = internal::fresh_zeros({kMomentRows, outputs}, at::kDouble);
     state.weight = internal::plain_output_moments(
         samples, weight, state.outputs.mutable_data_ptr<double>());
   }

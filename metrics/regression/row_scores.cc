@@ -4,6 +4,7 @@
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/regression/inputs.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally {
 
@@ -16,7 +17,8 @@ at::Tensor internal::reduce_rows(const RowScoresState& state,
                                  RowReduction reduction) {
   if (reduction == RowReduction::kSum) return state.sum;
   if (reduction == RowReduction::kMean) return state.sum / state.total;
-  return state.scores.defined() ? state.scores.tensor() : zero_numbers({0});
+  return state.scores.defined() ? state.scores.tensor()
+                                : fresh_zeros({0}, at::kDouble);
 }
 
 }  // namespace tally

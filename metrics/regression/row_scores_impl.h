@@ -7,6 +7,7 @@
 #include "tally/metrics/plain_values.h"
 #include "tally/metrics/regression/inputs.h"
 #include "tally/metrics/regression/row_scores.h"
+#include "tally/state/fresh_tensor.h"
 
 /// The loops of RowScores.
 namespace tally::internal {
@@ -27,7 +28,7 @@ RowScoresState plain_row_scores(const Score& score, const Samples& rows,
   at::Tensor scores;
   double* kept = nullptr;
   if (keep_scores) {
-    scores = zero_numbers({count});
+    scores = fresh_zeros({count}, at::kDouble);
     kept = scores.mutable_data_ptr<double>();
   }
   const double sum = visit_values(

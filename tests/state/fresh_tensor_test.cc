@@ -23,6 +23,9 @@ TEST(FreshTensorTest, HasTheSizesAndDtypeOfAnyOther) {
       EXPECT_TRUE(tensor.is_contiguous());
       tensor.fill_(3);
       EXPECT_TRUE(tensor.eq(3).all().item<bool>());
+      const at::Tensor zeros = fresh_zeros(sizes, dtype);
+      EXPECT_EQ(zeros.scalar_type(), dtype);
+      EXPECT_TRUE(zeros.equal(tensor.fill_(0)));
     }
   }
 }
