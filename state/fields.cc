@@ -144,6 +144,7 @@ void prepare_merge(const Fields& into, const Fields& from, const char* owner) {
     } else if (into[i].kind == Field::Kind::kRows) {
       Rows& rows = into[i].as_rows();
       const Rows& more = from[i].as_rows();
+      if (!more.defined()) continue;
       rows.check_append(more, owner, into[i].name);
       rows.reserve_for(more);
     }
@@ -165,7 +166,7 @@ void commit_merge(const Fields& into, const Fields& from) {
         commit_tensor(a, b);
         break;
       case Field::Kind::kRows:
-        a.as_rows().append(b.as_rows());
+        if (b.as_rows().defined()) a.as_rows().append(b.as_rows());
         break;
     }
   }

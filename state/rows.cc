@@ -57,7 +57,7 @@ at::Tensor Rows::tensor() const {
              : buffer_;
 }
 
-bool Rows::requires_grad() const {
+bool Rows::pieces_require_grad() const {
   return std::any_of(pieces_.begin(), pieces_.end(),
                      [](const at::Tensor& t) { return t.requires_grad(); });
 }

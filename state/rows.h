@@ -30,7 +30,9 @@ class Rows {
   std::int64_t size() const noexcept { return size_; }
   /// [size(), ...]; undefined if undefined. Never written to by later appends.
   at::Tensor tensor() const;
-  bool requires_grad() const;
+  bool requires_grad() const {
+    return !pieces_.empty() && pieces_require_grad();
+  }
 
   /// Throws c10::ValueError, naming the owner and the field, unless `other` has
   /// this one's dtype, device and row shape (or either is undefined).
@@ -45,6 +47,7 @@ class Rows {
   Rows to(c10::Device device) const;
 
  private:
+  bool pieces_require_grad() const;
   const at::Tensor& example() const {
     return buffer_.defined() ? buffer_ : pieces_.front();
   }
