@@ -29,51 +29,65 @@ Score largest(const Score* row, std::int64_t classes) {
 }  // namespace
 
 CurveState ClassCurve::observe(const at::Tensor& preds,
-                               const at::Tensor& target) const {
+                               const at::Tensor& target,
+                               const at::Tensor& weight) const {
   check_class_scores(preds, target, shape_.curves);
   check_dense("preds", preds);
   check_dense("target", target);
   // No curve has a gradient.
-  if (preds.requires_grad()) return observe(preds.detach(), target);
-  if (preds.dim() == 2) return observe_rows(preds, target);
+  if (preds.requires_grad()) return observe(preds.detach(), target, weight);
+  at::Tensor weights;
+  if (weight.defined()) weights = row_weights(weight, "target", target);
+  if (preds.dim() == 2) return observe_rows(preds, target, weights);
   return observe_rows(preds.movedim(1, -1).reshape({-1, shape_.curves}),
-                      target.reshape(-1));
+                      target.reshape(-1), weights);
 }
 
 CurveState ClassCurve::observe_rows(const at::Tensor& rows,
-                                    const at::Tensor& target) const {
+                                    const at::Tensor& target,
+                                    const at::Tensor& weights) const {
   if (!is_plain(rows) || !is_plain(target)) {
-    return observe_tensors(rows, target);
+    return observe_tensors(rows, target, weights);
   }
   return visit_labels(target, [&](const auto* labels) {
+    const auto observe_scores = [&](const auto* scores) {
+      return weights.defined() ? observe_weighted(rows, weights, scores, labels)
+                               : observe_plain(rows, target, scores, labels);
+    };
     switch (rows.scalar_type()) {
       case at::kFloat:
-        return observe_plain(rows, target, rows.const_data_ptr<float>(),
-                             labels);
+        return observe_scores(rows.const_data_ptr<float>());
       case at::kDouble:
-        return observe_plain(rows, target, rows.const_data_ptr<double>(),
-                             labels);
+        return observe_scores(rows.const_data_ptr<double>());
       default:
-        return observe_tensors(rows, target);
+        return observe_tensors(rows, target, weights);
     }
   });
 }
 
-template <class Score, class Label>
-bool ClassCurve::counts(const Score* row, Label label,
-                        std::int64_t position) const {
+template <class Label>
+bool ClassCurve::is_class(Label label, std::int64_t position) const {
   if (ignore_index_ && label == *ignore_index_) return false;
   if (static_cast<std::uint64_t>(label) >=
       static_cast<std::uint64_t>(shape_.curves)) {
     refuse_label(label, position, shape_.curves, ignore_index_);
   }
+  return true;
+}
+
+template <class Score>
+bool ClassCurve::takes_row(const Score* row, std::int64_t position) const {
   if (nan_policy_ == NanPolicy::kPropagate) return true;
   const Score max = largest(row, shape_.curves);
   const bool defined =
       input_ == ScoreKind::kLogits ? std::isfinite(max) : !std::isnan(max);
-  if (defined) return true;
-  if (nan_policy_ == NanPolicy::kError) refuse_nan("preds", position);
-  return false;
+  return defined || takes_nan("preds", position);
+}
+
+template <class Score, class Label>
+bool ClassCurve::counts(const Score* row, Label label,
+                        std::int64_t position) const {
+  return is_class(label, position) && takes_row(row, position);
 }
 
 template <class Score, class Label, class Sink>
@@ -128,27 +142,77 @@ CurveState ClassCurve::observe_plain(const at::Tensor& rows,
   for (std::int64_t i = 0; i < size; ++i) {
     kept += counts(scores + i * shape_.curves, labels[i], i);
   }
-  CurveState state;
-  if (kept == size) {
-    state.preds = Rows(rows);
-    state.target = Rows(target.to(at::kLong));
-    return state;
+  at::Tensor positions;
+  if (kept < size) {
+    positions = fresh_tensor({kept}, at::kLong);
+    auto* next = positions.mutable_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < size; ++i) {
+      if (counts(scores + i * shape_.curves, labels[i], i)) *next++ = i;
+    }
   }
-  at::Tensor positions = fresh_tensor({kept}, at::kLong);
-  auto* next = positions.mutable_data_ptr<std::int64_t>();
+  return exact_rows(rows, target.to(at::kLong), {}, positions);
+}
+
+template <class Score, class Sink>
+void ClassCurve::weigh(const Score* scores, const std::int64_t* own_classes,
+                       const double* weights, std::int64_t first,
+                       std::int64_t last, const Lookup& lookup,
+                       Sink& sink) const {
+  const std::int64_t classes = shape_.curves;
+  const std::int64_t columns = grid_.size() + 2;
+  const bool logits = input_ == ScoreKind::kLogits;
+  std::vector<std::uint32_t> places(classes);
+  std::vector<double> softmaxes(logits ? classes : 0);
+  for (std::int64_t i = first; i < last; ++i) {
+    if (own_classes[i] < 0) continue;
+    const Score* const row = scores + i * classes;
+    if (logits) softmax(row, classes, softmaxes.data());
+    const bool inside =
+        logits
+            ? lookup.places(softmaxes.data(), nullptr, classes, places.data())
+            : lookup.places(row, nullptr, classes, places.data());
+    for (std::int64_t c = 0; c < classes; ++c) {
+      const std::int64_t place =
+          inside ? places[c] : bucket(logits ? softmaxes[c] : row[c], i);
+      sink.add(c, place + (c == own_classes[i] ? columns : 0), weights[i]);
+    }
+  }
+}
+
+template <class Score, class Label>
+CurveState ClassCurve::observe_weighted(const at::Tensor& rows,
+                                        const at::Tensor& weights,
+                                        const Score* scores,
+                                        const Label* labels) const {
+  const std::int64_t size = rows.size(0);
+  const auto* const weight = weights.const_data_ptr<double>();
+  const at::Tensor classes = fresh_tensor({size}, at::kLong);
+  auto* const own = classes.mutable_data_ptr<std::int64_t>();
+  bool all_count = true;
   for (std::int64_t i = 0; i < size; ++i) {
-    if (counts(scores + i * shape_.curves, labels[i], i)) *next++ = i;
+    const bool takes = is_class(labels[i], i) && takes_weight(weight[i], i) &&
+                       takes_row(scores + i * shape_.curves, i);
+    own[i] = takes ? static_cast<std::int64_t>(labels[i]) : -1;
+    all_count &= takes;
   }
-  state.preds = Rows(rows.index_select(0, positions));
-  state.target = Rows(target.index_select(0, positions).to(at::kLong));
-  return state;
+  if (grid_.size() > 0) {
+    return weigh_rows(size, [&](std::int64_t begin, std::int64_t end,
+                                const Lookup& lookup, auto& sink) {
+      weigh(scores, own, weight, begin, end, lookup, sink);
+    });
+  }
+  return exact_rows(
+      rows, classes, weights,
+      all_count ? at::Tensor() : classes.ge(0).nonzero().select(1, 0));
 }
 
 CurveState ClassCurve::observe_tensors(const at::Tensor& rows,
-                                       const at::Tensor& target) const {
+                                       const at::Tensor& target,
+                                       const at::Tensor& weights) const {
   if (validate_args_) check_labels(target, shape_.curves, ignore_index_);
   at::Tensor kept;
   if (ignore_index_) kept = target.ne(*ignore_index_);
+  if (weights.defined()) kept = keep_weighted(kept, weights, target);
   if (nan_policy_ != NanPolicy::kPropagate) {
     at::Tensor nan = input_ == ScoreKind::kLogits
                          ? rows.amax(1).isfinite().logical_not_()
@@ -167,22 +231,14 @@ CurveState ClassCurve::observe_tensors(const at::Tensor& rows,
     const at::Tensor classes =
         at::arange(shape_.curves, target.options().dtype(at::kLong));
     return histogram_of(scores, target.unsqueeze(1).eq(classes),
-                        kept.defined() ? kept.unsqueeze(1) : kept,
+                        kept.defined() ? kept.unsqueeze(1) : kept, weights,
                         /*per_position=*/shape_.curves);
   }
   const bool wide = rows.scalar_type() == at::kDouble;
   const at::Tensor scores = rows.to(wide ? at::kDouble : at::kFloat);
   const at::Tensor labels = target.to(at::kLong);
-  CurveState state;
-  if (!kept.defined()) {
-    state.preds = Rows(scores);
-    state.target = Rows(labels);
-    return state;
-  }
-  const at::Tensor positions = kept.nonzero().select(1, 0);
-  state.preds = Rows(scores.index_select(0, positions));
-  state.target = Rows(labels.index_select(0, positions));
-  return state;
+  return exact_rows(scores, labels, weights,
+                    kept.defined() ? kept.nonzero().select(1, 0) : kept);
 }
 
 }  // namespace tally::internal

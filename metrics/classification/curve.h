@@ -14,7 +14,8 @@ namespace tally {
 
 /// What all metrics on the curves of a classifier accumulate (ROC,
 /// precision-recall, and what is computed from them): without thresholds every
-/// score and target, with T of them a histogram of the scores.
+/// score and target, with T of them a histogram of the scores. What batches
+/// with weights leave is kept apart, so that they mix with others.
 struct CurveState {
   /// float32 or float64, [N] or [N, curves].
   Rows preds;
@@ -28,18 +29,30 @@ struct CurveState {
   /// int32, places in the histogram that are not counted there yet: a small
   /// batch does not cost a large histogram.
   Rows places;
+  /// Of samples with weights the same; the histogram is float64 and has the
+  /// sums of their weights.
+  Rows weighted_preds;
+  Rows weighted_target;
+  at::Tensor weighted_histogram;
+  Rows weighted_places;
+  /// float64, one for each row of weighted_preds, or each of weighted_places.
+  Rows weights;
   std::int64_t curves = 0;   // sizes of the histogram
   std::int64_t columns = 0;  // T + 2
 
   void fields(Fields& f) {
     f("preds", preds)("target", target);
     f("histogram", histogram)("places", places);
+    f("weighted_preds", weighted_preds)("weighted_target", weighted_target);
+    f("weighted_histogram", weighted_histogram);
+    f("weighted_places", weighted_places)("weights", weights);
     f("curves", curves, Merge::kMax)("columns", columns, Merge::kMax);
   }
   void compact();
-  /// histogram with the places counted, undefined if there are neither. It may
-  /// be histogram itself, and is with `in_place`.
+  /// The histograms with the places counted, undefined if there are neither.
+  /// They may be the state's own, and are with `in_place`.
   at::Tensor counted(bool in_place = false) const;
+  at::Tensor weighted_counted(bool in_place = false) const;
 };
 
 namespace internal {
@@ -85,8 +98,13 @@ class CurveRules {
   /// do.
   template <class Fill>
   CurveState count_rows(std::int64_t rows, const Fill& fill) const;
+  /// The same for rows with weights, to sinks that take them.
+  template <class Fill>
+  CurveState weigh_rows(std::int64_t rows, const Fill& fill) const;
   /// With room for `count` places, or a histogram of zeros.
   CurveState binned_state(std::int64_t count) const;
+  /// Whether a batch of `count` places is better counted at once.
+  bool fills_histogram(std::int64_t count) const;
   /// The bucket of a score that is not in [0, 1].
   std::int64_t bucket_outside(double score, std::int64_t position) const;
   std::int64_t bucket(double score, std::int64_t position) const {
@@ -95,9 +113,37 @@ class CurveRules {
   }
   /// Any device: the histogram of probabilities [N, curves], given which of
   /// them are positive and which count (all if undefined), both of that shape.
+  /// There may be weights [N].
   CurveState histogram_of(const at::Tensor& probabilities,
                           const at::Tensor& positive, const at::Tensor& kept,
+                          const at::Tensor& weights,
                           std::int64_t per_position) const;
+
+  /// Whether what has a NaN counts; throws under kError.
+  bool takes_nan(const char* input, std::int64_t position) const;
+  bool takes_score(double score, std::int64_t position) const {
+    return nan_policy_ == NanPolicy::kPropagate || score == score ||
+           takes_nan("preds", position);
+  }
+  bool takes_weight(double weight, std::int64_t row) const {
+    return weight != 0 && (weight == weight || takes_nan("weight", row));
+  }
+
+  /// Weights, if there are any, as float64 [N] in memory of its own order.
+  /// c10::TypeError or c10::ValueError unless they are real numbers of the
+  /// shape of `target`, and with validate_args for the first below 0.
+  at::Tensor row_weights(const at::Tensor& weight, const char* target_input,
+                         const at::Tensor& target) const;
+  /// Any device: `kept` (all if undefined), of the shape of `like`, without the
+  /// rows that do not count for their weight.
+  at::Tensor keep_weighted(const at::Tensor& kept, const at::Tensor& weights,
+                           const at::Tensor& like) const;
+  /// The exact state of the rows at these positions, or of all. There may be
+  /// weights.
+  static CurveState exact_rows(const at::Tensor& preds,
+                               const at::Tensor& target,
+                               const at::Tensor& weights,
+                               const at::Tensor& positions);
 
   CurveShape shape_;
   ThresholdGrid grid_;
@@ -111,16 +157,26 @@ class CurveRules {
 class LabelCurve : public CurveRules {
  public:
   using CurveRules::CurveRules;
-  CurveState observe(const at::Tensor& preds, const at::Tensor& target) const;
+  CurveState observe(const at::Tensor& preds, const at::Tensor& target,
+                     const at::Tensor& weight) const;
 
  private:
-  CurveState observe_flat(const at::Tensor& preds,
-                          const at::Tensor& target) const;
-  CurveState observe_tensors(const at::Tensor& preds,
-                             const at::Tensor& target) const;
+  // Weights are undefined, or float64 [N].
+  CurveState observe_flat(const at::Tensor& preds, const at::Tensor& target,
+                          const at::Tensor& weights) const;
+  CurveState observe_tensors(const at::Tensor& preds, const at::Tensor& target,
+                             const at::Tensor& weights) const;
   template <class Score, class Label>
   CurveState observe_plain(const at::Tensor& preds, const at::Tensor& target,
                            const Score* scores, const Label* labels) const;
+  template <class Score, class Label>
+  CurveState observe_weighted(const at::Tensor& preds, const at::Tensor& target,
+                              const at::Tensor& weights, const Score* scores,
+                              const Label* labels) const;
+  CurveState exact_codes(const at::Tensor& preds, const at::Tensor& codes,
+                         const at::Tensor& weights, bool all_count) const;
+  template <class Label>
+  std::uint8_t code(Label label, std::int64_t position) const;
   template <class Score, class Label>
   std::uint8_t code(Score score, Label label, std::int64_t position) const;
   template <class Score, class Label>
@@ -136,27 +192,44 @@ class LabelCurve : public CurveRules {
   template <class Score, class Label, class Sink>
   void fill(const Score* scores, const Label* labels, std::int64_t begin,
             std::int64_t end, const Lookup& lookup, Sink& sink) const;
+  template <class Score, class Sink>
+  void weigh(const Score* scores, const std::uint8_t* codes,
+             const double* weights, std::int64_t begin, std::int64_t end,
+             const Lookup& lookup, Sink& sink) const;
 };
 
 /// Where a row of scores has one target: multiclass.
 class ClassCurve : public CurveRules {
  public:
   using CurveRules::CurveRules;
-  CurveState observe(const at::Tensor& preds, const at::Tensor& target) const;
+  CurveState observe(const at::Tensor& preds, const at::Tensor& target,
+                     const at::Tensor& weight) const;
 
  private:
-  CurveState observe_rows(const at::Tensor& rows,
-                          const at::Tensor& target) const;
-  CurveState observe_tensors(const at::Tensor& rows,
-                             const at::Tensor& target) const;
+  // Weights are undefined, or float64 [N].
+  CurveState observe_rows(const at::Tensor& rows, const at::Tensor& target,
+                          const at::Tensor& weights) const;
+  CurveState observe_tensors(const at::Tensor& rows, const at::Tensor& target,
+                             const at::Tensor& weights) const;
   template <class Score, class Label>
   CurveState observe_plain(const at::Tensor& rows, const at::Tensor& target,
                            const Score* scores, const Label* labels) const;
   template <class Score, class Label>
+  CurveState observe_weighted(const at::Tensor& rows, const at::Tensor& weights,
+                              const Score* scores, const Label* labels) const;
+  template <class Score, class Label>
   bool counts(const Score* row, Label label, std::int64_t position) const;
+  template <class Label>
+  bool is_class(Label label, std::int64_t position) const;
+  template <class Score>
+  bool takes_row(const Score* row, std::int64_t position) const;
   template <class Score, class Label, class Sink>
   void fill(const Score* scores, const Label* labels, std::int64_t begin,
             std::int64_t end, const Lookup& lookup, Sink& sink) const;
+  template <class Score, class Sink>
+  void weigh(const Score* scores, const std::int64_t* classes,
+             const double* weights, std::int64_t begin, std::int64_t end,
+             const Lookup& lookup, Sink& sink) const;
 };
 
 /// `Rules` made from a metric's options.
@@ -170,8 +243,9 @@ class CurveAccumulator {
       : rules_(options.shape(), options.thresholds(), options.input(),
                options.ignore_index(), metric_options) {}
 
-  State observe(const at::Tensor& preds, const at::Tensor& target) const {
-    return rules_.observe(preds, target);
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const {
+    return rules_.observe(preds, target, weight);
   }
 
  private:

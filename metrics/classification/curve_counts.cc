@@ -17,6 +17,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 struct DeviceScores {
   at::Tensor scores;  // [N, curves]
   at::Tensor codes;
+  at::Tensor weights;  // the same, if there are any
 
   explicit DeviceScores(const ExactScores& exact)
       : scores(exact.needs_softmax()
@@ -27,16 +28,52 @@ struct DeviceScores {
                         .eq(at::arange(exact.shape.curves,
                                        exact.target.options()))
                         .to(at::kByte)
-                  : exact.target.reshape({-1, exact.shape.curves})) {}
+                  : exact.target.reshape({-1, exact.shape.curves})) {
+    if (exact.weights.defined()) {
+      weights = exact.weights.unsqueeze(1).expand_as(codes);
+    }
+  }
+
+  // Of what select() leaves of each.
+  template <class Select>
+  std::optional<ScoreCounts> counts(const Select& select) const {
+    if (weights.defined()) {
+      return WeightedScores::of(select(scores), select(codes), select(weights));
+    }
+    return DeviceRankedScores::of(select(scores), select(codes));
+  }
 };
 
+// Float64 if there are weights.
 at::Tensor checked_histogram(const CurveView& view) {
-  at::Tensor histogram = view.state.counted();
-  if (!histogram.defined()) return histogram;
-  check_state(histogram.dim() == 3 && histogram.size(0) == view.shape.curves &&
-              histogram.size(1) == 2 && histogram.size(2) > 0 &&
-              histogram.scalar_type() == at::kLong);
-  return histogram.is_cpu() ? histogram : histogram.cpu();
+  const auto checked = [&](const at::Tensor& histogram, at::ScalarType dtype) {
+    if (!histogram.defined()) return histogram;
+    check_state(histogram.dim() == 3 &&
+                histogram.size(0) == view.shape.curves &&
+                histogram.size(1) == 2 && histogram.size(2) > 0 &&
+                histogram.scalar_type() == dtype);
+    return histogram.is_cpu() ? histogram : histogram.cpu();
+  };
+  const at::Tensor histogram = checked(view.state.counted(), at::kLong);
+  const at::Tensor weighted =
+      checked(view.state.weighted_counted(), at::kDouble);
+  if (!weighted.defined()) return histogram;
+  if (!histogram.defined()) return weighted;
+  check_state(histogram.sizes() == weighted.sizes());
+  return weighted.add(histogram);
+}
+
+std::optional<ScoreCounts> bucket_counts(const at::Tensor& histogram,
+                                         std::int64_t curve) {
+  if (histogram.scalar_type() == at::kDouble) {
+    return WeightedScores::of(histogram, curve);
+  }
+  return BucketedScores::of(histogram, curve);
+}
+
+bool has_samples(const CurveState& state) {
+  return state.preds.defined() || state.target.defined() ||
+         state.weighted_preds.defined() || state.weighted_target.defined();
 }
 
 // The values of several curves, and the numbers of their positives; NaN in both
@@ -87,12 +124,11 @@ void visit_counts(const CurveView& view, const CountsVisit& visit) {
   if (const at::Tensor histogram = checked_histogram(view);
       histogram.defined()) {
     for (std::int64_t c = 0; c < shape.curves; ++c) {
-      visit(c, BucketedScores::of(histogram, c));
+      visit(c, bucket_counts(histogram, c));
     }
     return;
   }
-  check_state(state.preds.defined() == state.target.defined());
-  if (!state.preds.defined()) {
+  if (!has_samples(state)) {
     for (std::int64_t c = 0; c < shape.curves; ++c) visit(c, no_counts());
     return;
   }
@@ -100,8 +136,8 @@ void visit_counts(const CurveView& view, const CountsVisit& visit) {
   if (!exact.has_loops()) {
     const DeviceScores device(exact);
     for (std::int64_t c = 0; c < shape.curves; ++c) {
-      visit(c, DeviceRankedScores::of(device.scores.select(1, c),
-                                      device.codes.select(1, c)));
+      visit(c, device.counts(
+                   [&](const at::Tensor& all) { return all.select(1, c); }));
     }
     return;
   }
@@ -114,16 +150,14 @@ std::optional<ScoreCounts> pooled_counts(const CurveView& view) {
   const CurveShape& shape = view.shape;
   if (const at::Tensor histogram = checked_histogram(view);
       histogram.defined()) {
-    return BucketedScores::of(
+    return bucket_counts(
         shape.curves == 1 ? histogram : histogram.sum(0, /*keepdim=*/true), 0);
   }
-  check_state(state.preds.defined() == state.target.defined());
-  if (!state.preds.defined()) return no_counts();
+  if (!has_samples(state)) return no_counts();
   const ExactScores exact(view);
   if (!exact.has_loops()) {
-    const DeviceScores device(exact);
-    return DeviceRankedScores::of(device.scores.reshape(-1),
-                                  device.codes.reshape(-1));
+    return DeviceScores(exact).counts(
+        [](const at::Tensor& all) { return all.reshape(-1); });
   }
   return with_samples(exact,
                       [](const auto& samples) { return samples.pooled(); });
@@ -155,19 +189,18 @@ CurvePoints PointReader::operator()(
         points.negatives = static_cast<double>(scores.negatives());
         double tp = 0;
         double fp = 0;
-        scores.for_each(
-            [&](double score, std::int64_t more_tp, std::int64_t more_fp) {
-              if (given > 0) {
-                // Buckets between this one and the last have what came so far.
-                const auto below = given - static_cast<std::size_t>(score);
-                points.tp.resize(below, tp);
-                points.fp.resize(below, fp);
-              } else {
-                points.thresholds.push_back(probability(score));
-              }
-              points.tp.push_back(tp += static_cast<double>(more_tp));
-              points.fp.push_back(fp += static_cast<double>(more_fp));
-            });
+        scores.for_each([&](double score, auto more_tp, auto more_fp) {
+          if (given > 0) {
+            // Buckets between this one and the last have what came so far.
+            const auto below = given - static_cast<std::size_t>(score);
+            points.tp.resize(below, tp);
+            points.fp.resize(below, fp);
+          } else {
+            points.thresholds.push_back(probability(score));
+          }
+          points.tp.push_back(tp += static_cast<double>(more_tp));
+          points.fp.push_back(fp += static_cast<double>(more_fp));
+        });
         points.tp.resize(points.size(), tp);
         points.fp.resize(points.size(), fp);
       },
@@ -183,14 +216,16 @@ at::Tensor average_values(const CurveView& view, Average average,
     return Number(counts ? value(*counts) : kNaN);
   }
   CurveValues values(shape.curves);
-  visit_counts(view, [&](std::int64_t c,
-                         const std::optional<ScoreCounts>& counts) {
-    if (!counts) return;
-    values.set(
-        c, value(*counts),
-        static_cast<double>(std::visit(
-            [](const auto& scores) { return scores.positives(); }, *counts)));
-  });
+  visit_counts(view,
+               [&](std::int64_t c, const std::optional<ScoreCounts>& counts) {
+                 if (!counts) return;
+                 const double positives = std::visit(
+                     [](const auto& scores) {
+                       return static_cast<double>(scores.positives());
+                     },
+                     *counts);
+                 values.set(c, value(*counts), positives);
+               });
   return values.averaged(average);
 }
 
@@ -199,7 +234,7 @@ std::optional<at::Tensor> average_areas(const CurveView& view,
   const CurveShape& shape = view.shape;
   if (shape.task != CurveShape::Task::kMulticlass ||
       average == Average::kMicro || !view.state.preds.defined() ||
-      !view.state.target.defined()) {
+      !view.state.target.defined() || view.state.weighted_preds.defined()) {
     return std::nullopt;
   }
   const ExactScores exact(view);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tally/metrics/checks.h"
 #include "tally/metrics/classification/classification_checks.h"
 #include "tally/metrics/classification/curve.h"
 #include "tally/metrics/classification/score_counts.h"
@@ -28,55 +29,90 @@ bool is_sole_owner(const at::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.storage().use_count() == 1;
 }
 
-// REQUIRES: both on the CPU.
-void count_places(const at::Tensor& histogram, const at::Tensor& places) {
+// REQUIRES: both on the CPU. weight_of(i) is what places[i] counts.
+template <class Count, class WeightOf>
+void count_places(const at::Tensor& histogram, const at::Tensor& places,
+                  const WeightOf& weight_of) {
   const std::int64_t size = histogram.numel();
-  const auto* const begin = places.const_data_ptr<std::int32_t>();
-  const auto* const end = begin + places.numel();
-  internal::check_state(std::all_of(begin, end, [=](std::int32_t place) {
-    return place >= 0 && place < size;
+  const std::int64_t count = places.numel();
+  const auto* const place = places.const_data_ptr<std::int32_t>();
+  internal::check_state(std::all_of(place, place + count, [=](std::int32_t p) {
+    return p >= 0 && p < size;
   }));
-  auto* const counts = histogram.mutable_data_ptr<std::int64_t>();
-  for (const auto* place = begin; place != end; ++place) ++counts[*place];
+  auto* const counts = histogram.mutable_data_ptr<Count>();
+  for (std::int64_t i = 0; i < count; ++i) counts[place[i]] += weight_of(i);
+}
+
+// `histogram` with the places counted; added to itself with `in_place`.
+template <class Count, class WeightOf>
+at::Tensor with_places(const at::Tensor& histogram, bool in_place,
+                       const at::Tensor& places, at::IntArrayRef sizes,
+                       const WeightOf& weight_of) {
+  internal::check_state(sizes[0] > 0 && sizes[2] > 0);
+  const at::Tensor more = places.cpu();
+  internal::check_state(more.scalar_type() == at::kInt && more.dim() == 1);
+  if (!histogram.defined() || !histogram.is_cpu()) {
+    const at::Tensor sum =
+        internal::fresh_zeros(sizes, c10::CppTypeToScalarType<Count>::value);
+    count_places<Count>(sum, more, weight_of);
+    if (!histogram.defined()) return sum.to(places.device());
+    return histogram.add(sum.to(histogram.device()));
+  }
+  const at::Tensor sum = in_place ? histogram : histogram.clone();
+  count_places<Count>(sum, more, weight_of);
+  return sum;
 }
 
 }  // namespace
 
 at::Tensor CurveState::counted(bool in_place) const {
   if (places.size() == 0) return histogram;
-  internal::check_state(curves > 0 && columns > 0);
-  const at::Tensor more = places.tensor().cpu();
-  internal::check_state(more.scalar_type() == at::kInt && more.dim() == 1);
-  if (!histogram.defined() || !histogram.is_cpu()) {
-    const at::Tensor sum =
-        internal::fresh_zeros({curves, 2, columns}, at::kLong);
-    count_places(sum, more);
-    if (!histogram.defined()) return sum.to(places.tensor().device());
-    return histogram.add(sum.to(histogram.device()));
-  }
-  const at::Tensor sum = in_place ? histogram : histogram.clone();
-  count_places(sum, more);
-  return sum;
+  return with_places<std::int64_t>(histogram, in_place, places.tensor(),
+                                   {curves, 2, columns},
+                                   [](std::int64_t) { return 1; });
+}
+
+at::Tensor CurveState::weighted_counted(bool in_place) const {
+  if (weighted_places.size() == 0) return weighted_histogram;
+  internal::check_state(weights.size() == weighted_places.size());
+  const at::Tensor own = weights.tensor().cpu().contiguous();
+  internal::check_state(own.scalar_type() == at::kDouble && own.dim() == 1);
+  const auto* const data = own.const_data_ptr<double>();
+  return with_places<double>(weighted_histogram, in_place,
+                             weighted_places.tensor(), {curves, 2, columns},
+                             [=](std::int64_t i) { return data[i]; });
 }
 
 void CurveState::compact() {
-  if (places.size() * kBucketsPerPlace < 2 * curves * columns ||
-      places.size() == 0) {
-    return;
+  const auto are_many = [&](const Rows& rows) {
+    return rows.size() > 0 &&
+           rows.size() * kBucketsPerPlace >= 2 * curves * columns;
+  };
+  if (are_many(places)) {
+    histogram = counted(histogram.defined() && is_sole_owner(histogram));
+    places = Rows();
   }
-  histogram = counted(histogram.defined() && is_sole_owner(histogram));
-  places = Rows();
+  if (are_many(weighted_places)) {
+    weighted_histogram = weighted_counted(weighted_histogram.defined() &&
+                                          is_sole_owner(weighted_histogram));
+    weighted_places = Rows();
+    weights = Rows();
+  }
 }
 
 namespace internal {
+
+bool CurveRules::fills_histogram(std::int64_t count) const {
+  const std::int64_t buckets = 2 * shape_.curves * (grid_.size() + 2);
+  return buckets <= std::max(kSmallHistogram, kBucketsPerPlace * count) ||
+         buckets > std::numeric_limits<std::int32_t>::max();
+}
 
 CurveState CurveRules::binned_state(std::int64_t count) const {
   CurveState state;
   state.curves = shape_.curves;
   state.columns = grid_.size() + 2;
-  const std::int64_t buckets = 2 * state.curves * state.columns;
-  if (buckets <= std::max(kSmallHistogram, kBucketsPerPlace * count) ||
-      buckets > std::numeric_limits<std::int32_t>::max()) {
+  if (fills_histogram(count)) {
     state.histogram = fresh_zeros({state.curves, 2, state.columns}, at::kLong);
   } else {
     state.places = Rows(fresh_tensor({count}, at::kInt));
@@ -142,6 +178,7 @@ std::int64_t CurveRules::bucket_outside(double score,
 CurveState CurveRules::histogram_of(const at::Tensor& probabilities,
                                     const at::Tensor& positive,
                                     const at::Tensor& kept,
+                                    const at::Tensor& weights,
                                     std::int64_t per_position) const {
   if (validate_args_) {
     at::Tensor outside = probabilities.lt(0).logical_or_(probabilities.gt(1));
@@ -163,12 +200,84 @@ CurveState CurveRules::histogram_of(const at::Tensor& probabilities,
           .masked_fill_(probabilities.isnan(), state.columns - 1)
           .add_(curves.mul_(2).add(positive).mul_(state.columns))
           .reshape(-1);
-  const at::Tensor weight =
+  const auto sums = [&](const at::Tensor& addends) {
+    return at::zeros({2 * state.curves * state.columns}, addends.options())
+        .scatter_add_(0, places, addends)
+        .view({state.curves, 2, state.columns});
+  };
+  if (weights.defined()) {
+    at::Tensor own = weights.unsqueeze(1).expand_as(probabilities);
+    if (kept.defined()) own = own.masked_fill(kept.logical_not(), 0);
+    state.weighted_histogram = sums(own.reshape(-1));
+    return state;
+  }
+  state.histogram = sums(
       kept.defined() ? kept.expand_as(probabilities).reshape(-1).to(at::kLong)
-                     : at::ones({places.numel()}, options);
-  state.histogram = at::zeros({2 * state.curves * state.columns}, options)
-                        .scatter_add_(0, places, weight)
-                        .view({state.curves, 2, state.columns});
+                     : at::ones({places.numel()}, options));
+  return state;
+}
+
+bool CurveRules::takes_nan(const char* input, std::int64_t position) const {
+  if (nan_policy_ == NanPolicy::kError) refuse_nan(input, position);
+  return nan_policy_ == NanPolicy::kPropagate;
+}
+
+at::Tensor CurveRules::row_weights(const at::Tensor& weight,
+                                   const char* target_input,
+                                   const at::Tensor& target) const {
+  if (!weight.defined()) return weight;
+  check_real("weight", weight);
+  check_same_shape("weight", weight, target_input, target);
+  const at::Tensor weights = dense(weight.detach().to(at::kDouble)).reshape(-1);
+  if (!validate_args_) return weights;
+  const auto refuse_negative = [](double negative, std::int64_t position) {
+    TORCH_CHECK_VALUE(false, "expected weight of at least 0, got ", negative,
+                      " at position ", position);
+  };
+  if (weights.is_cpu()) {
+    const auto* const data = weights.const_data_ptr<double>();
+    const auto* const end = data + weights.numel();
+    const auto* const negative =
+        std::find_if(data, end, [](double own) { return own < 0; });
+    if (negative != end) refuse_negative(*negative, negative - data);
+  } else if (const auto i = first_true(weights.lt(0))) {
+    refuse_negative(weights.select(0, *i).item().toDouble(), *i);
+  }
+  return weights;
+}
+
+at::Tensor CurveRules::keep_weighted(const at::Tensor& kept,
+                                     const at::Tensor& weights,
+                                     const at::Tensor& like) const {
+  const at::Tensor own = like.dim() > 1 ? weights.unsqueeze(1) : weights;
+  at::Tensor counts = own.ne(0).expand_as(like);
+  if (kept.defined()) counts = counts.logical_and(kept);
+  if (nan_policy_ == NanPolicy::kPropagate) return counts;
+  const at::Tensor nan = counts.logical_and(own.isnan());
+  if (nan_policy_ == NanPolicy::kError) {
+    if (const auto i = first_true(like.dim() > 1 ? nan.any(1) : nan)) {
+      refuse_nan("weight", *i);
+    }
+  }
+  return counts.logical_and(nan.logical_not());
+}
+
+CurveState CurveRules::exact_rows(const at::Tensor& preds,
+                                  const at::Tensor& target,
+                                  const at::Tensor& weights,
+                                  const at::Tensor& positions) {
+  const auto rows = [&](const at::Tensor& all) {
+    return Rows(positions.defined() ? all.index_select(0, positions) : all);
+  };
+  CurveState state;
+  if (weights.defined()) {
+    state.weighted_preds = rows(preds);
+    state.weighted_target = rows(target);
+    state.weights = rows(weights);
+  } else {
+    state.preds = rows(preds);
+    state.target = rows(target);
+  }
   return state;
 }
 

@@ -10,19 +10,25 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double positives_of(const ScoreCounts& counts) {
-  return static_cast<double>(std::visit(
-      [](const auto& scores) { return scores.positives(); }, counts));
+  return std::visit(
+      [](const auto& scores) {
+        return static_cast<double>(scores.positives());
+      },
+      counts);
 }
 
 double negatives_of(const ScoreCounts& counts) {
-  return static_cast<double>(std::visit(
-      [](const auto& scores) { return scores.negatives(); }, counts));
+  return std::visit(
+      [](const auto& scores) {
+        return static_cast<double>(scores.negatives());
+      },
+      counts);
 }
 
 // Calls step(positives, negatives) for each distinct score, highest first.
 template <class Counts, class Step>
 void for_each_step(const Counts& counts, const Step& step) {
-  counts.for_each([&](double, std::int64_t positives, std::int64_t negatives) {
+  counts.for_each([&](double, auto positives, auto negatives) {
     step(static_cast<double>(positives), static_cast<double>(negatives));
   });
 }
@@ -122,13 +128,15 @@ double equal_error_rate(const ScoreCounts& counts) {
   double tp = 0;
   double fp = 0;
   double rate = kNaN;
+  // How far false positives are ahead of false negatives, times both counts.
+  double before = -positives * negatives;
   for_each_step(counts, [&](double rise, double width) {
-    // How far false positives are ahead of false negatives, times both counts.
-    const double before = fp * positives - (positives - tp) * negatives;
-    const double gain = width * positives + rise * negatives;
-    if (before < 0 && before + gain >= 0) {
-      rate = (fp + width * (-before / gain)) / negatives;
+    const double after =
+        (fp + width) * positives - (positives - (tp + rise)) * negatives;
+    if (before < 0 && after >= 0) {
+      rate = (fp + width * (-before / (after - before))) / negatives;
     }
+    before = after;
     tp += rise;
     fp += width;
   });

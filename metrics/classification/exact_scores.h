@@ -24,23 +24,13 @@ namespace tally::internal {
 struct ExactScores {
   at::Tensor preds;
   at::Tensor target;
+  at::Tensor weights;  // float64, if any batch had some
   CurveShape shape;
   ScoreKind input;
 
-  explicit ExactScores(const CurveView& view)
-      : preds(view.state.preds.tensor().contiguous()),
-        target(view.state.target.tensor().contiguous()),
-        shape(view.shape),
-        input(view.input) {
-    const bool binary = shape.task == CurveShape::Task::kBinary;
-    check_state(preds.dim() == (binary ? 1 : 2) &&
-                (binary || preds.size(1) == shape.curves) &&
-                preds.is_floating_point() &&
-                (has_codes()
-                     ? preds.sizes() == target.sizes()
-                     : target.dim() == 1 && target.size(0) == preds.size(0)) &&
-                target.scalar_type() == (has_codes() ? at::kByte : at::kLong));
-  }
+  /// REQUIRES: there are any. c10::ValueError for a state that is not as it
+  /// should be.
+  explicit ExactScores(const CurveView& view);
 
   std::int64_t rows() const { return preds.size(0); }
   // Whether targets are codes, and not classes.
@@ -74,7 +64,10 @@ class Samples {
       : exact_(exact),
         rows_(exact.rows()),
         columns_(exact.shape.curves),
-        scores_(exact.preds.const_data_ptr<Given>()) {
+        scores_(exact.preds.const_data_ptr<Given>()),
+        weights_(exact.weights.defined()
+                     ? exact.weights.const_data_ptr<double>()
+                     : nullptr) {
     if constexpr (kSoftmax) {
       log_softmax_.emplace(scores_, rows_, columns_);
     }
@@ -82,10 +75,9 @@ class Samples {
 
   void visit_curves(const CountsVisit& visit) const {
     if (exact_.has_codes() && columns_ == 1) return visit(0, flat(codes()));
-    for_each_curve([&](std::int64_t c, const Score* scores,
-                       const std::uint8_t* codes, const PositiveRows&) {
-      visit(c, Ranked::of(scores, codes, rows_));
-    });
+    for_each_curve(
+        [&](std::int64_t c, const Score* scores, const std::uint8_t* codes,
+            const PositiveRows&) { visit(c, counts_of(scores, codes, 1)); });
   }
 
   /// visit(c, pairs) for every class, from several threads; see RankTable.
@@ -254,16 +246,28 @@ class Samples {
           scores[i * columns_ + c] = score(i, c);
         }
       }
-      return Ranked::of(scores.data(), codes, rows_ * columns_);
+      return counts_of(scores.data(), codes, columns_);
     } else {
-      return Ranked::of(scores_, codes, rows_ * columns_);
+      return counts_of(scores_, codes, columns_);
     }
+  }
+
+  // Of so many for each row.
+  std::optional<ScoreCounts> counts_of(const Score* scores,
+                                       const std::uint8_t* codes,
+                                       std::int64_t columns) const {
+    if (weights_ != nullptr) {
+      return WeightedScores::of(scores, codes, weights_, rows_ * columns,
+                                columns);
+    }
+    return Ranked::of(scores, codes, rows_ * columns);
   }
 
   const ExactScores& exact_;
   std::int64_t rows_;
   std::int64_t columns_;
   const Given* scores_;
+  const double* weights_;
   std::optional<LogSoftmax<Given>> log_softmax_;
 };
 

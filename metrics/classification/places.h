@@ -97,4 +97,37 @@ class PlaceSink {
   std::int64_t columns_;
 };
 
+/// The same two for samples with weights: sink.add(curve, place, weight).
+class WeightSumSink {
+ public:
+  WeightSumSink(double* histogram, std::int64_t columns)
+      : histogram_(histogram), columns_(columns) {}
+
+  void add(std::int64_t curve, std::int64_t place, double weight) {
+    histogram_[2 * curve * columns_ + place] += weight;
+  }
+
+ private:
+  double* histogram_;
+  std::int64_t columns_;
+};
+
+class WeightedPlaceSink {
+ public:
+  WeightedPlaceSink(std::int32_t* next, double* next_weight,
+                    std::int64_t columns)
+      : next_(next), next_weight_(next_weight), columns_(columns) {}
+
+  void add(std::int64_t curve, std::int64_t place, double weight) {
+    *next_++ = static_cast<std::int32_t>(2 * curve * columns_ + place);
+    *next_weight_++ = weight;
+  }
+  std::int32_t* end() const { return next_; }
+
+ private:
+  std::int32_t* next_;
+  double* next_weight_;
+  std::int64_t columns_;
+};
+
 }  // namespace tally::internal

@@ -10,16 +10,18 @@
 
 #include "tally/metrics/classification/score_keys.h"
 #include "tally/metrics/classification/scratch.h"
+#include "tally/metrics/classification/weighted_scores.h"
 
 /// The samples of a binary problem in the order of their scores, from which
-/// ROC and precision-recall curves are read. Three forms have the same face:
+/// ROC and precision-recall curves are read. Four forms have the same face:
 ///
 ///     counts.positives(), counts.negatives()
 ///     counts.for_each([](double score, std::int64_t positives,
 ///                        std::int64_t negatives) {});
 ///
 /// for_each goes through the distinct scores, highest first, and says how many
-/// samples of either class have each.
+/// samples of either class have each. Where samples have weights, these are
+/// sums of weights, as double.
 namespace tally::internal {
 
 /// Scores on the CPU, sorted here. Instantiated for std::uint32_t (of float)
@@ -149,7 +151,7 @@ class BucketedScores {
 
 using ScoreCounts =
     std::variant<RankedScores<std::uint32_t>, RankedScores<std::uint64_t>,
-                 DeviceRankedScores, BucketedScores>;
+                 DeviceRankedScores, BucketedScores, WeightedScores>;
 
 /// c10::ValueError for a state that no update() makes: one loaded from bytes
 /// that somebody changed.

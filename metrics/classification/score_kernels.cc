@@ -373,6 +373,13 @@ void sort_keys(std::uint64_t* keys, std::int64_t count) {
     sort_by_digits(keys, count);
   }
 }
+void sort_keys(hwy::uint128_t* keys, std::int64_t count) {
+  if (has_vector_sort()) {
+    hwy::Sorter()(keys, static_cast<std::size_t>(count), hwy::SortAscending());
+  } else {
+    std::sort(keys, keys + count);
+  }
+}
 
 }  // namespace tally::internal
 #endif  // HWY_ONCE

@@ -3,6 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+namespace hwy {
+struct uint128_t;
+}
+
 /// The inner loops of exact curves, in the widest vectors that the machine has.
 namespace tally::internal {
 
@@ -81,7 +85,8 @@ RankSum sum_ranks(const float* scores, std::int64_t size,
 /// Sorts in ascending order.
 void sort_keys(std::uint32_t* keys, std::int64_t count);
 void sort_keys(std::uint64_t* keys, std::int64_t count);
-/// The same where there are no fast vectors. Instantiated for both.
+void sort_keys(hwy::uint128_t* keys, std::int64_t count);
+/// The same where there are no fast vectors. Instantiated for the first two.
 template <class Key>
 void sort_by_digits(Key* keys, std::int64_t count);
 
