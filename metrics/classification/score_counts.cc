@@ -238,17 +238,17 @@ template <class Key>
 double RankedScores<Key>::pairs_in_order() const {
   const std::vector<std::int64_t> cuts = this->cuts();
   const auto blocks = static_cast<std::int64_t>(cuts.size()) - 1;
-  std::vector<PairCounts> pairs(blocks);
+  std::vector<PairsInOrder> pairs(blocks);
   for_each_task(blocks, threads_for(count_), [&](std::int64_t block) {
-    pairs[block] =
-        count_pairs(keys_.data() + cuts[block], cuts[block + 1] - cuts[block]);
+    pairs[block] = count_pairs_in_order(keys_.data() + cuts[block],
+                                        cuts[block + 1] - cuts[block]);
   });
   double twice = 0;
   std::int64_t negatives = 0;
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t positives = pairs[block].positives;
     twice +=
-        static_cast<double>(pairs[block].twice_in_order) +
+        static_cast<double>(pairs[block].twice) +
         2 * static_cast<double>(positives) * static_cast<double>(negatives);
     negatives += cuts[block + 1] - cuts[block] - positives;
   }

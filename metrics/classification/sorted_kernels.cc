@@ -110,7 +110,7 @@ void SortEqualScores64(std::uint64_t* keys, std::int64_t size) {
 }
 
 // Sees keys as bits, 64 of them in a word.
-class PairCounter {
+class InOrderCounter {
  public:
   // Bits for positives, and for the first of each group of equal scores.
   void add(std::uint64_t positive, std::uint64_t first) {
@@ -135,12 +135,11 @@ class PairCounter {
   }
 
   // Of `size` keys.
-  PairCounts finish(std::int64_t size) {
+  PairsInOrder finish(std::int64_t size) {
     if (negatives_ != 0) close(size);
     const auto positives = static_cast<std::uint64_t>(counts_.positives);
     // Below the k-th positive are all but k of the keys before it.
-    counts_.twice_in_order =
-        2 * places_ - positives * (positives - 1) - tied_pairs_;
+    counts_.twice = 2 * places_ - positives * (positives - 1) - tied_pairs_;
     return counts_;
   }
 
@@ -166,7 +165,7 @@ class PairCounter {
     negatives_ = 0;
   }
 
-  PairCounts counts_;
+  PairsInOrder counts_;
   std::uint64_t places_ = 0;  // the sum of those of positives
   std::uint64_t tied_pairs_ = 0;
   std::int64_t base_ = 0;
@@ -198,7 +197,7 @@ void gather_bits(const std::uint8_t* bytes, std::int64_t count,
 }
 
 template <class Key>
-PairCounts count_some_pairs(const Key* keys, std::int64_t size) {
+PairsInOrder count_some_pairs_in_order(const Key* keys, std::int64_t size) {
   const hn::ScalableTag<Key> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d8;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -208,7 +207,7 @@ PairCounts count_some_pairs(const Key* keys, std::int64_t size) {
   HWY_ALIGN std::uint8_t flags[kKeys];
   HWY_ALIGN std::uint64_t positive[kKeys / 64];
   HWY_ALIGN std::uint64_t first[kKeys / 64];
-  PairCounter counter;
+  InOrderCounter counter;
   for (std::int64_t begin = 0; begin < size; begin += kKeys) {
     const std::int64_t count = std::min(kKeys, size - begin);
     const std::int64_t whole = (count + 63) / 64 * 64;
@@ -241,11 +240,11 @@ PairCounts count_some_pairs(const Key* keys, std::int64_t size) {
   return counter.finish(size);
 }
 
-PairCounts CountPairs32(const std::uint32_t* keys, std::int64_t size) {
-  return count_some_pairs(keys, size);
+PairsInOrder CountPairsInOrder32(const std::uint32_t* keys, std::int64_t size) {
+  return count_some_pairs_in_order(keys, size);
 }
-PairCounts CountPairs64(const std::uint64_t* keys, std::int64_t size) {
-  return count_some_pairs(keys, size);
+PairsInOrder CountPairsInOrder64(const std::uint64_t* keys, std::int64_t size) {
+  return count_some_pairs_in_order(keys, size);
 }
 
 }  // namespace tally::internal::HWY_NAMESPACE
@@ -258,8 +257,8 @@ HWY_EXPORT(OrderOfFloats);
 HWY_EXPORT(OrderOfDoubles);
 HWY_EXPORT(SortEqualScores32);
 HWY_EXPORT(SortEqualScores64);
-HWY_EXPORT(CountPairs32);
-HWY_EXPORT(CountPairs64);
+HWY_EXPORT(CountPairsInOrder32);
+HWY_EXPORT(CountPairsInOrder64);
 
 ScoreOrder order_of(const float* scores, std::int64_t size) {
   return HWY_DYNAMIC_DISPATCH(OrderOfFloats)(scores, size);
@@ -275,11 +274,13 @@ void sort_equal_scores(std::uint64_t* keys, std::int64_t size) {
   HWY_DYNAMIC_DISPATCH(SortEqualScores64)(keys, size);
 }
 
-PairCounts count_pairs(const std::uint32_t* keys, std::int64_t size) {
-  return HWY_DYNAMIC_DISPATCH(CountPairs32)(keys, size);
+PairsInOrder count_pairs_in_order(const std::uint32_t* keys,
+                                  std::int64_t size) {
+  return HWY_DYNAMIC_DISPATCH(CountPairsInOrder32)(keys, size);
 }
-PairCounts count_pairs(const std::uint64_t* keys, std::int64_t size) {
-  return HWY_DYNAMIC_DISPATCH(CountPairs64)(keys, size);
+PairsInOrder count_pairs_in_order(const std::uint64_t* keys,
+                                  std::int64_t size) {
+  return HWY_DYNAMIC_DISPATCH(CountPairsInOrder64)(keys, size);
 }
 
 }  // namespace tally::internal

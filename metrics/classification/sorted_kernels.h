@@ -21,14 +21,14 @@ ScoreOrder order_of(const double* scores, std::int64_t size);
 void sort_equal_scores(std::uint32_t* keys, std::int64_t size);
 void sort_equal_scores(std::uint64_t* keys, std::int64_t size);
 
-struct PairCounts {
+struct PairsInOrder {
   /// Pairs of a positive and a negative below it, and half of those of equal
   /// scores; twice that.
-  std::uint64_t twice_in_order = 0;
+  std::uint64_t twice = 0;
   std::int64_t positives = 0;
 };
 /// Of sorted keys.
-PairCounts count_pairs(const std::uint32_t* keys, std::int64_t size);
-PairCounts count_pairs(const std::uint64_t* keys, std::int64_t size);
+PairsInOrder count_pairs_in_order(const std::uint32_t* keys, std::int64_t size);
+PairsInOrder count_pairs_in_order(const std::uint64_t* keys, std::int64_t size);
 
 }  // namespace tally::internal
