@@ -5,7 +5,8 @@
 namespace tally::internal {
 
 /// The number of pairs i < j with ranks[i] > ranks[j]; ranks are below
-/// `distinct`. Both arrays are used up. Takes the threads of ATen.
+/// `distinct`. Both arrays are used up. Takes the threads of ATen. REQUIRES:
+/// count < 2^32.
 std::int64_t count_inversions(std::uint32_t* ranks, std::uint32_t* spare,
                               std::int64_t count, std::int64_t distinct);
 

@@ -77,6 +77,7 @@ struct KendallResult {
 /// beyond 2^53 are rounded). With num_outputs > 1: [N, num_outputs].
 /// Result: KendallResult of 0-dim or [num_outputs]; float64, tau in [-1, 1].
 /// NaN for fewer than two samples; but for variant a, for constant inputs.
+/// c10::ValueError for 2^32 samples or more.
 /// State: all samples, as in SpearmanCorrCoef; NaN and errors too.
 /// Not differentiable. Source: Knight 1966; Kendall 1970.
 ///

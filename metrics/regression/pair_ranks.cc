@@ -1,5 +1,7 @@
 #include "tally/metrics/regression/pair_ranks.h"
 
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,6 +23,8 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kFewItems = 1024;
 constexpr int kDigitBits = 11;
 constexpr std::int64_t kDigits = std::int64_t{1} << kDigitBits;
+// Pairs of so many would not fit into 64 bits, nor ranks into 32.
+constexpr std::int64_t kTooManySamples = std::int64_t{1} << 32;
 
 // An unsigned number with the order of the floating-point one; both zeros are
 // the same. REQUIRES: value is not NaN.
@@ -315,6 +319,8 @@ double rank_correlation(const at::Tensor& x, const at::Tensor& y) {
 
 std::optional<PairCounts> count_pairs(const at::Tensor& x,
                                       const at::Tensor& y) {
+  TORCH_CHECK_VALUE(x.numel() < kTooManySamples,
+                    "expected less than 2^32 samples, got ", x.numel());
   if (x.numel() == 0) return PairCounts();
   using Result = std::optional<PairCounts>;
   return with_pairs(

@@ -29,7 +29,8 @@ struct PairCounts {
 };
 
 /// Of x and y as above; nothing for a NaN. Sorts, and counts inversions (Knight
-/// 1966), or counts pairs of values where they are few.
+/// 1966), or counts pairs of values where they are few. c10::ValueError for
+/// 2^32 samples or more, which it could not count.
 std::optional<PairCounts> count_pairs(const at::Tensor& x, const at::Tensor& y);
 
 }  // namespace tally::internal

@@ -20,6 +20,7 @@
 #include "tally/metrics/regression/pair_ranks.h"
 #include "tally/metrics/regression/spearman_corr_coef.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
@@ -258,6 +259,15 @@ TEST(RanksTest, RefusesInputsThatDoNotFit) {
   EXPECT_EQ(one.update_count(), 1);
   EXPECT_THROW(SpearmanCorrCoef(0), c10::ValueError);
   EXPECT_THROW(KendallRankCorrCoef(-1), c10::ValueError);
+}
+
+// One stored value stands for all samples.
+TEST(RanksTest, KendallRefusesMoreThanItCanCount) {
+  const std::int64_t count = std::int64_t{1} << 32;
+  SamplePairs::State state;
+  state.preds = state.target = Rows(at::ones({1}).expand({count}));
+  EXPECT_EQ(testing::refusal_of([&] { KendallRankCorrCoef().evaluate(state); }),
+            "expected less than 2^32 samples, got 4294967296");
 }
 
 TEST(RanksTest, NanGoesByThePolicy) {
