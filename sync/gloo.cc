@@ -38,21 +38,23 @@ SyncErrorDetails details_of(int rank, std::vector<int> peers = {}) {
 /// connects, so that a rank that is missing or there twice has a name.
 class Rendezvous {
  public:
-  Rendezvous(c10d::Store& store, int rank, int size)
-      : store_(store), rank_(rank), size_(size) {}
+  Rendezvous(c10d::Store& store, std::string store_name, int rank, int size)
+      : store_(store),
+        rank_(rank),
+        size_(size),
+        used_before_(", or an earlier group used " + std::move(store_name)) {}
 
   void meet(milliseconds timeout) {
     const std::string size = std::to_string(size_);
     const std::string agreed = store_.compareSet(kSizeKey, "", size);
     if (agreed != size) {
       refuse("rank " + std::to_string(rank_) + " expects a world size of " +
-                 size + ", another rank one of " + agreed,
+                 size + ", another rank one of " + agreed + used_before_,
              std::max(size_, std::stoi(agreed)));
     }
     if (store_.add(claim_key(rank_), 1) != 1) {
       check_for_refusal();
-      refuse("two processes have rank " + std::to_string(rank_) +
-                 ", or an earlier group used this store",
+      refuse("two processes have rank " + std::to_string(rank_) + used_before_,
              size_);
     }
     // Not the claim itself: HashStore's add() wakes nobody.
@@ -105,6 +107,7 @@ class Rendezvous {
   c10d::Store& store_;
   int rank_;
   int size_;
+  std::string used_before_;
 };
 
 std::shared_ptr<::gloo::transport::Device> make_device(
@@ -147,7 +150,7 @@ std::shared_ptr<Communicator> make_gloo_communicator(
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + options.timeout;
   try {
-    Rendezvous(*store, rank, size).meet(options.timeout);
+    Rendezvous(*store, options.store_name, rank, size).meet(options.timeout);
     // All are there; even if the last one came late they get time to connect.
     const auto left = std::max(
         std::chrono::duration_cast<milliseconds>(deadline - Clock::now()),

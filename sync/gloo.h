@@ -23,6 +23,8 @@ struct GlooOptions {
   std::string interface;
   /// How long to wait for other ranks, here and in collectives.
   std::chrono::milliseconds timeout = kDefaultTimeout;
+  /// What messages call the store.
+  std::string store_name = "this store";
 };
 
 /// Connects `size` processes or threads that share the store, and returns once

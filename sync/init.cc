@@ -34,6 +34,16 @@ c10::intrusive_ptr<c10d::Store> open_store(const Environment& environment,
       c10::make_intrusive<c10d::TCPStore>(environment.master_address, options));
 }
 
+// Where the store is, and what says so.
+std::string place_of_store(const Environment& environment) {
+  if (!environment.store_path.empty()) {
+    return environment.store_path + " (TALLY_STORE)";
+  }
+  return environment.master_address + ":" +
+         std::to_string(environment.master_port) +
+         " (MASTER_ADDR and MASTER_PORT)";
+}
+
 c10::intrusive_ptr<c10d::Store> store_of(const Environment& environment,
                                          milliseconds timeout) {
   try {
@@ -45,12 +55,9 @@ c10::intrusive_ptr<c10d::Store> store_of(const Environment& environment,
     SyncErrorDetails details;
     details.rank = environment.rank;
     details.phase = "init";
-    const std::string where = environment.store_path.empty()
-                                  ? environment.master_address + ":" +
-                                        std::to_string(environment.master_port)
-                                  : environment.store_path;
     throw SyncError(classify_transport_message(text),
-                    "no store at " + where + ": " + text, details);
+                    "no store at " + place_of_store(environment) + ": " + text,
+                    details);
   }
 }
 
@@ -60,6 +67,7 @@ std::shared_ptr<Communicator> join(const Environment& environment,
   GlooOptions gloo;
   gloo.timeout = options.timeout;
   gloo.interface = environment.interface;
+  gloo.store_name = "the store at " + place_of_store(environment);
   // Host names of laptops and containers often resolve to nothing useful.
   if (gloo.interface.empty() &&
       environment.local_world_size == environment.world_size) {

@@ -141,16 +141,20 @@ TEST(InitTest, DuplicateRankIsAMismatch) {
   }
 }
 
-TEST(InitTest, AStoreOfAnEarlierGroupIsAMismatch) {
+// What two ranks say of a store in which a group of `size` left something
+// before it was killed.
+template <class Leave>
+void expect_refused_store(int size, const Leave& leave,
+                          const std::string& reason) {
   const std::string path = ::testing::TempDir() + "/tally_stale_store";
   ProcessRanksOptions options;
   options.environment = [&](int rank) -> std::vector<std::string> {
     if (rank == 0) {
-      // What a group leaves that was killed: never destroyed, the store counts
-      // nobody as finished.
       std::remove(path.c_str());
-      static auto* const killed = new c10d::FileStore(path, 2);
-      killed->add("tally/claimed/0", 1);
+      // Never destroyed, a store counts nobody as finished.
+      static auto& killed = *new std::vector<c10d::Store*>;
+      killed.push_back(new c10d::FileStore(path, size));
+      leave(*killed.back());
     }
     return {"TALLY_STORE=" + path};
   };
@@ -160,9 +164,20 @@ TEST(InitTest, AStoreOfAnEarlierGroupIsAMismatch) {
   for (const auto& result : ranks.join()) {
     EXPECT_EQ(result.exit_code, ProcessRanks::kSyncError);
     EXPECT_THAT(result.output, HasSubstr("kMismatch"));
-    EXPECT_THAT(result.output, HasSubstr("an earlier group used this store"));
+    EXPECT_THAT(result.output,
+                HasSubstr(reason + ", or an earlier group used the store at " +
+                          path + " (TALLY_STORE)"));
   }
   std::remove(path.c_str());
+}
+
+TEST(InitTest, AStoreOfAnEarlierGroupIsAMismatch) {
+  expect_refused_store(
+      2, [](c10d::Store& store) { store.add("tally/claimed/0", 1); },
+      "two processes have rank 0");
+  expect_refused_store(
+      3, [](c10d::Store& store) { store.compareSet("tally/size", "", "3"); },
+      "another rank one of 3");
 }
 
 TEST(InitTest, NonsenseIsAValueErrorBeforeTheNetwork) {
