@@ -10,6 +10,7 @@
 #include "tally/metrics/classification/classification_checks.h"
 #include "tally/metrics/classification/curve.h"
 #include "tally/metrics/classification/score_counts.h"
+#include "tally/metrics/plain_values.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
@@ -101,6 +102,23 @@ void CurveState::compact() {
 }
 
 namespace internal {
+namespace {
+
+// [N], float64, without a graph; of any device.
+at::Tensor doubles_of(const at::Tensor& tensor) {
+  const at::Tensor own = tensor.requires_grad() ? tensor.detach() : tensor;
+  if (!is_plain(own)) return dense(own.to(at::kDouble)).reshape(-1);
+  if (own.scalar_type() == at::kDouble) {
+    return own.dim() == 1 ? own : own.reshape(-1);
+  }
+  const at::Tensor doubles = fresh_tensor({own.numel()}, at::kDouble);
+  visit_values(own, [&](const auto* data) {
+    std::copy_n(data, own.numel(), doubles.mutable_data_ptr<double>());
+  });
+  return doubles;
+}
+
+}  // namespace
 
 bool CurveRules::fills_histogram(std::int64_t count) const {
   const std::int64_t buckets = 2 * shape_.curves * (grid_.size() + 2);
@@ -228,7 +246,7 @@ at::Tensor CurveRules::row_weights(const at::Tensor& weight,
   if (!weight.defined()) return weight;
   check_real("weight", weight);
   check_same_shape("weight", weight, target_input, target);
-  const at::Tensor weights = dense(weight.detach().to(at::kDouble)).reshape(-1);
+  const at::Tensor weights = doubles_of(weight);
   if (!validate_args_) return weights;
   const auto refuse_negative = [](double negative, std::int64_t position) {
     TORCH_CHECK_VALUE(false, "expected weight of at least 0, got ", negative,

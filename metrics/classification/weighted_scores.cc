@@ -1,6 +1,7 @@
 #include "tally/metrics/classification/weighted_scores.h"
 
 #include <hwy/base.h>
+#include <hwy/cache_control.h>
 
 #include <cmath>
 #include <limits>
@@ -29,6 +30,10 @@ std::int64_t index_of(std::uint64_t key) {
 std::int64_t index_of(const hwy::uint128_t& key) {
   return static_cast<std::int64_t>(key.lo);
 }
+
+// Weights lie anywhere once scores are sorted: those of samples so far ahead
+// are fetched.
+constexpr std::int64_t kAhead = 32;
 
 bool is_weight(double weight) {
   return weight >= 0 && weight <= std::numeric_limits<double>::max();
@@ -66,6 +71,11 @@ std::optional<WeightedScores> WeightedScores::sorted(const Score* scores,
     double sums[2] = {0, 0};
     while (end > 0 && score_of(keys[end - 1]) == score) {
       const std::int64_t i = index_of(keys[--end]);
+      if (end >= kAhead) {
+        const std::int64_t later = index_of(keys[end - kAhead]);
+        hwy::Prefetch(weights + (columns == 1 ? later : later / columns));
+        hwy::Prefetch(codes + later);
+      }
       sums[codes[i]] += weight_of(i);
     }
     weighted.add(unordered(score), sums[1], sums[0]);
