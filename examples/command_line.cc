@@ -1,5 +1,6 @@
 #include "tally/examples/command_line.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -27,6 +28,17 @@ std::map<std::string, std::string> read_command_line(
                       name, "' is given twice");
   }
   return texts;
+}
+
+void check_range(const char* program, const char* name, std::int64_t value,
+                 std::int64_t least, std::int64_t most) {
+  TORCH_CHECK_VALUE(value >= least && value <= most, program, ": option '",
+                    name, "': expected ", least, " to ", most, ", got ", value);
+}
+
+void check_positive(const char* program, const char* name, double value) {
+  TORCH_CHECK_VALUE(std::isfinite(value) && value > 0, program, ": option '",
+                    name, "': expected a positive number, got ", value);
 }
 
 std::string user_path(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -29,6 +30,12 @@ void set_options(Options& options, const char* program,
   }
   options.validate(program);
 }
+
+/// c10::ValueError unless the option's value is from `least` to `most`.
+void check_range(const char* program, const char* name, std::int64_t value,
+                 std::int64_t least, std::int64_t most);
+/// c10::ValueError unless it is positive and finite.
+void check_positive(const char* program, const char* name, double value);
 
 /// A path meant from where the user is, which `bazel run` tells; "" stays.
 std::string user_path(const std::string& path);

@@ -1,9 +1,5 @@
 #include "tally/examples/digits/options.h"
 
-#include <c10/util/Exception.h>
-
-#include <cmath>
-
 #include "tally/examples/command_line.h"
 
 namespace digits {
@@ -41,17 +37,11 @@ void Options::visit(tally::OptionVisitor& v) {
 }
 
 void Options::validate(const char* program) const {
-  const auto check = [&](const char* name, auto value, auto least, auto most) {
-    TORCH_CHECK_VALUE(value >= least && value <= most, program, ": option '",
-                      name, "': expected ", least, " to ", most, ", got ",
-                      value);
-  };
-  check("ranks", ranks_, 1, 64);
-  check("epochs", epochs_, 1, 1'000'000);
-  check("batch-size", batch_size_, 1, 100'000);
-  check("seed", seed_, 0, 1'000'000'000);
-  TORCH_CHECK_VALUE(std::isfinite(lr_) && lr_ > 0, program,
-                    ": option 'lr': expected a positive number, got ", lr_);
+  examples::check_range(program, "ranks", ranks_, 1, 64);
+  examples::check_range(program, "epochs", epochs_, 1, 1'000'000);
+  examples::check_range(program, "batch-size", batch_size_, 1, 100'000);
+  examples::check_range(program, "seed", seed_, 0, 1'000'000'000);
+  examples::check_positive(program, "lr", lr_);
 }
 
 Options parse_command_line(int argc, char** argv) {
