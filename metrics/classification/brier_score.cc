@@ -1,6 +1,5 @@
 #include "tally/metrics/classification/brier_score.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace tally {
@@ -21,16 +20,9 @@ double squares(std::int64_t classes, std::int64_t label,
 template <class Score>
 double logit_squares(const Score* logits, std::int64_t stride,
                      std::int64_t classes, std::int64_t label) {
-  double max = logits[0];
-  for (std::int64_t c = 1; c < classes; ++c) {
-    max = std::max<double>(max, logits[c * stride]);
-  }
-  double sum = 0;
-  for (std::int64_t c = 0; c < classes; ++c) {
-    sum += std::exp(logits[c * stride] - max);
-  }
+  const auto terms = internal::softmax_terms(logits, stride, classes);
   return squares(classes, label, [=](std::int64_t c) {
-    return std::exp(logits[c * stride] - max) / sum;
+    return std::exp(logits[c * stride] - terms.max) / terms.sum;
   });
 }
 

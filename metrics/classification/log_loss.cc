@@ -30,14 +30,7 @@ double epsilon_of(at::ScalarType dtype) {
 template <class Score>
 double logit_loss(const Score* logits, std::int64_t classes,
                   std::int64_t stride, std::int64_t label) {
-  double max = logits[0];
-  for (std::int64_t c = 1; c < classes; ++c) {
-    max = std::max<double>(max, logits[c * stride]);
-  }
-  double sum = 0;
-  for (std::int64_t c = 0; c < classes; ++c) {
-    sum += std::exp(logits[c * stride] - max);
-  }
+  const auto [max, sum] = internal::softmax_terms(logits, stride, classes);
   return std::log(sum) + (max - logits[label * stride]);
 }
 

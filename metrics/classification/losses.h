@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,26 @@ struct ClassLossRules {
   NanPolicy nan_policy;
   bool validate_args;
 };
+
+/// The largest logit of a position and the sum of exp(logit - max): what its
+/// probabilities are made of.
+struct SoftmaxTerms {
+  double max;
+  double sum;
+};
+template <class Score>
+SoftmaxTerms softmax_terms(const Score* logits, std::int64_t stride,
+                           std::int64_t classes) {
+  double max = logits[0];
+  for (std::int64_t c = 1; c < classes; ++c) {
+    max = std::max<double>(max, logits[c * stride]);
+  }
+  double sum = 0;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    sum += std::exp(logits[c * stride] - max);
+  }
+  return {max, sum};
+}
 
 /// Throws unless weights are real numbers of the target's shape, or undefined.
 void check_loss_weight(const at::Tensor& weight, const at::Tensor& target);
