@@ -173,11 +173,7 @@ TEST_P(SyncAsyncTest, SaysInWaitThatTheRanksDiffer) {
 INSTANTIATE_TEST_SUITE_P(Transports, SyncAsyncTest,
                          ::testing::Values(ThreadTransport::kMemory,
                                            ThreadTransport::kGloo),
-                         [](const auto& param) {
-                           return param.param == ThreadTransport::kMemory
-                                      ? "Memory"
-                                      : "Gloo";
-                         });
+                         tally::testing::TransportName());
 
 // Rank 1 does not start before rank 0 has started and computed something: a
 // sync that waited for its peer would never get there.

@@ -11,7 +11,7 @@
 #include "tally/metrics/collection.h"
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
-#include "tally/sync/errors.h"
+#include "tally/tests/testing/refusal.h"
 
 /// What the tests of collections share.
 namespace tally::testing {
@@ -48,17 +48,6 @@ inline Samples joined(const std::vector<Samples>& batches) {
 template <class Metrics>
 void update(Metrics& metrics, const Samples& b) {
   metrics.update(b.preds, b.target);
-}
-
-/// What an error says; empty if there is none of this type.
-template <class Error = c10::ValueError, class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return sync::describe(error);
-  }
-  return "";
 }
 
 }  // namespace tally::testing

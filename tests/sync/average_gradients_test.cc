@@ -207,12 +207,7 @@ TEST_P(AverageGradientsTest, BadGradientFailsEveryRankAndSparesTheGroup) {
 INSTANTIATE_TEST_SUITE_P(Transports, AverageGradientsTest,
                          ::testing::Values(testing::ThreadTransport::kMemory,
                                            testing::ThreadTransport::kGloo),
-                         [](const auto& parameters) {
-                           return parameters.param ==
-                                          testing::ThreadTransport::kMemory
-                                      ? "Memory"
-                                      : "Gloo";
-                         });
+                         testing::TransportName());
 
 TEST(AverageGradientsAloneTest, DoesNothingButCheck) {
   at::Tensor p = parameter(at::ones({2}), at::full({2}, 5.0));

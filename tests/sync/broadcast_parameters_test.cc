@@ -111,12 +111,7 @@ TEST_P(BroadcastParametersTest, WhatOneRankRefusesTheOthersHear) {
 INSTANTIATE_TEST_SUITE_P(Transports, BroadcastParametersTest,
                          ::testing::Values(testing::ThreadTransport::kMemory,
                                            testing::ThreadTransport::kGloo),
-                         [](const auto& parameters) {
-                           return parameters.param ==
-                                          testing::ThreadTransport::kMemory
-                                      ? "Memory"
-                                      : "Gloo";
-                         });
+                         testing::TransportName());
 
 TEST(BroadcastParametersAloneTest, DoesNothingButCheck) {
   const at::Tensor p = at::full({2}, 5.0);

@@ -337,12 +337,7 @@ TEST_P(TransfersTest, LostPeersAreSeenByThoseWhoWait) {
 INSTANTIATE_TEST_SUITE_P(Transports, TransfersTest,
                          ::testing::Values(testing::ThreadTransport::kMemory,
                                            testing::ThreadTransport::kGloo),
-                         [](const auto& parameters) {
-                           return parameters.param ==
-                                          testing::ThreadTransport::kMemory
-                                      ? "Memory"
-                                      : "Gloo";
-                         });
+                         testing::TransportName());
 
 TEST(CommunicatorTest, TransfersThatFailBreakTheGroup) {
   auto broken = faulty(throwing("Broken pipe"));

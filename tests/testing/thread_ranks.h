@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "tally/sync/communicator.h"
@@ -17,6 +18,14 @@ using RankFunction =
 enum class ThreadTransport {
   kMemory,  ///< without LibTorch's c10d: quick, and clean under TSan
   kGloo,    ///< Gloo on loopback over a HashStore
+};
+
+/// "Memory" or "Gloo", for tests that take a transport as parameter.
+struct TransportName {
+  template <class Info>
+  std::string operator()(const Info& info) const {
+    return info.param == ThreadTransport::kMemory ? "Memory" : "Gloo";
+  }
 };
 
 struct ThreadRanksOptions {
