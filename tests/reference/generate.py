@@ -16,13 +16,15 @@ from typing import Any
 from generators import (aggregation, auroc, confusion_matrix, counts, curves,
                         log_loss, matches, probabilistic, ranking, regression,
                         regression_errors, regression_moments,
-                        regression_ranks, regression_rows, stat_scores)
+                        regression_ranks, regression_rows, stat_scores,
+                        weighted_curves)
 from generators.fixture import to_text
 
 DATA = Path(__file__).resolve().parent / "data"
 MODULES = (aggregation, auroc, confusion_matrix, counts, curves, log_loss,
            matches, probabilistic, ranking, regression, regression_errors,
-           regression_moments, regression_ranks, regression_rows, stat_scores)
+           regression_moments, regression_ranks, regression_rows, stat_scores,
+           weighted_curves)
 # The last digits of exp and log differ between platforms.
 RELATIVE_TOLERANCE = 1e-12
 

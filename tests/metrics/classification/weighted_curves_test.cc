@@ -12,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "tally/metrics/classification/precision_recall_curve.h"
 #include "tally/metrics/classification/roc.h"
 #include "tally/tests/testing/compare.h"
+#include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/thread_ranks.h"
 
@@ -163,6 +165,20 @@ std::string name_of(const Kind& metric, const OptionTexts& form) {
     for (const auto& [name, value] : list) text += " " + name + "=" + value;
   }
   return text;
+}
+
+TEST(WeightedCurvesTest, PassesTheHarness) {
+  testing::HarnessOptions options;
+  options.metric_options = [](const testing::FixtureCase& one) {
+    return MetricOptions().nan_policy(
+        one.name == "nan_ignored" ? NanPolicy::kIgnore : NanPolicy::kPropagate);
+  };
+  std::set<std::string> done;
+  for (const Kind& metric : kinds()) {
+    if (!done.insert(metric.name).second) continue;
+    testing::check_fixture(metric.name + ".weighted", metric.make_from,
+                           options);
+  }
 }
 
 TEST(WeightedCurvesTest, IntegerWeightsEqualRepeatedSamples) {

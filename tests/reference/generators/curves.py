@@ -187,7 +187,7 @@ def _averaged(parts: list[Parts], pairs: Pairs, average: str) -> Parts:
     return {"": np.average(values[defined], weights=weights[defined])}
 
 
-def _padded(parts: list[Parts]) -> Parts:
+def padded(parts: list[Parts]) -> Parts:
     """One row for each curve, NaN behind its end."""
     result: Parts = {}
     for name in parts[0]:
@@ -247,11 +247,11 @@ def _combined(pairs: Pairs, curve_of: CurveOf, options: Options) -> Parts:
         return _mean_roc(parts)
     if average == "macro":
         return _mean_precision_recall(parts, pairs)
-    return _padded(parts)
+    return padded(parts)
 
 
-def _data(metric: str, name: str, shape: tuple[int, ...],
-          digits: int) -> tuple[np.ndarray, np.ndarray]:
+def labelled(metric: str, name: str, shape: tuple[int, ...],
+             digits: int) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities that favour their targets of 0 and 1: apart from all
     thresholds in use, or, with one digit, with many ties."""
     rng = seeded(metric, name)
@@ -262,7 +262,7 @@ def _data(metric: str, name: str, shape: tuple[int, ...],
     return preds.astype("float32"), target
 
 
-def _logits(preds: np.ndarray) -> np.ndarray:
+def logits_of(preds: np.ndarray) -> np.ndarray:
     """Of probabilities, with three decimals."""
     return np.round(special.logit(preds.astype("float64")), 3) \
         .astype("float32")
@@ -326,11 +326,11 @@ def _binary(metric: str, curve_of: CurveOf, _: str, **extra) -> list[Case]:
     """Binary cases."""
     def case(name: str, shape: tuple[int, ...] = (ROWS,), digits: int = 3,
              only: int | None = None, **options) -> Case:
-        preds, target = _data(metric, name, shape, digits)
+        preds, target = labelled(metric, name, shape, digits)
         if only is not None:
             target[:] = only
         if options.get("input") == "logits":
-            preds = _logits(preds)
+            preds = logits_of(preds)
         if "ignore_index" in options:
             target.reshape(-1)[1::5] = options["ignore_index"]
         return _case(name, (preds, target), _one_curve, curve_of,
@@ -360,7 +360,7 @@ def _multiclass(metric: str, curve_of: CurveOf, averages: str,
         target = targets(rng, shape, list(classes))
         preds = probabilities(rng, target, CLASSES, "float32", steps)
         if options.get("input") == "logits":
-            preds = _logits(preds)
+            preds = logits_of(preds)
         if options.get("ignore_index") == -1:
             target.reshape(-1)[1::5] = -1
         return _case(name, (preds, target), _class_curves, curve_of,
@@ -388,11 +388,11 @@ def _multilabel(metric: str, curve_of: CurveOf, averages: str,
     """Multilabel cases."""
     def case(name: str, shape: tuple[int, ...] = (), digits: int = 3,
              without: bool = False, **options) -> Case:
-        preds, target = _data(metric, name, (ROWS, CLASSES, *shape), digits)
+        preds, target = labelled(metric, name, (ROWS, CLASSES, *shape), digits)
         if without:
             target[:, 1] = 0
         if options.get("input") == "logits":
-            preds = _logits(preds)
+            preds = logits_of(preds)
         if "ignore_index" in options:
             target.reshape(-1)[1::5] = options["ignore_index"]
         return _case(name, (preds, target), _label_curves, curve_of,
