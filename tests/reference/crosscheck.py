@@ -105,6 +105,7 @@ REASONS = {
         "MulticlassPrecisionRecallCurve/ties",
         "MulticlassPrecisionRecallCurve/absent",
         "MulticlassPrecisionRecallCurve/binned_macro"],
+    "no threshold at all": ["BinaryRecallAtFixedPrecision/binned_logits"],
     "drops zero_division": [
         "BinarySpecificity/all_1_*", "BinaryNegativePredictiveValue/all_1_*"],
     "fails": ["MulticlassAveragePrecision/micro",
@@ -132,7 +133,7 @@ WITHOUT_SAMPLES = {
         "Multiclass*/ignore_inside*", "MulticlassAUROC/one_class_*",
         "Multilabel*/without_positives*"],
 }
-# Where only the threshold may differ.
+# Where another threshold does as well.
 THRESHOLD_REASONS = {
     "the first of several best thresholds": [
         "BinarySpecificityAtSensitivity/logits",
@@ -146,7 +147,6 @@ THRESHOLD_REASONS = {
         "MultilabelSpecificityAtSensitivity/without_positives*",
         "MultilabelSpecificityAtSensitivity/logits",
         "MultilabelSpecificityAtSensitivity/ignore_index"],
-    "no threshold at all": ["BinaryRecallAtFixedPrecision/binned_logits"],
 }
 
 
@@ -203,16 +203,21 @@ def is_classification(name: str) -> bool:
     return name.startswith(("Multiclass", "Binary", "Multilabel"))
 
 
-def computed(name: str, case: dict[str, Any]) -> list[torch.Tensor]:
-    """TorchMetrics' value or its parts; batches without rows are left out."""
+def batches_of(name: str, case: dict[str, Any]) -> list[list[torch.Tensor]]:
+    """What TorchMetrics is given; batches without rows are left out."""
     batches = [[decode(x) for x in batch["inputs"]]
                for batch in case["batches"]]
     if case["options"].get("input") == "logits":
         # A batch of logits in [0, 1] would be taken for probabilities.
         batches = [[torch.cat(column) for column in zip(*batches)]]
-    batches = [[x.long() if x.dtype == torch.uint8 and
-                is_classification(name) else x for x in inputs]
-               for inputs in batches if inputs[0].numel() > 0]
+    return [[x.long() if x.dtype == torch.uint8 and
+             is_classification(name) else x for x in inputs]
+            for inputs in batches if inputs[0].numel() > 0]
+
+
+def computed(name: str, case: dict[str, Any]) -> list[torch.Tensor]:
+    """TorchMetrics' value or its parts."""
+    batches = batches_of(name, case)
     if curve_readings.reading_of(name):
         return curve_readings.value(name, case["options"], batches)
     metric = make_metric(name, case["options"])
@@ -244,7 +249,8 @@ def is_lacking(name: str, case: dict[str, Any]) -> bool:
 def difference(name: str, case: dict[str, Any], undefined: bool = False,
                threshold: bool = False) -> str:
     """An empty text, or how TorchMetrics' outcome differs; but for values that
-    are undefined here, and for thresholds, if that is said."""
+    are undefined here, and with the best thresholds of TorchMetrics' curves, if
+    that is said."""
     try:
         values = computed(name, case)
     except LackingError:
@@ -257,7 +263,8 @@ def difference(name: str, case: dict[str, Any], undefined: bool = False,
         if part == "thresholds" and name.endswith("ROC"):
             expected.masked_fill_(expected.isposinf(), 1)
         if part == "threshold" and threshold:
-            continue
+            value = curve_readings.best_thresholds(
+                name, case["options"], batches_of(name, case)).double()
         if undefined and value.shape == expected.shape:
             free = expected.isnan() & (
                 (value == 0) | (value == 1) | (part == "threshold"))

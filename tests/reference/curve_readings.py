@@ -5,15 +5,27 @@ docs/from_torchmetrics.md), so that only its curves can be compared.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torchmetrics import classification
 
 Options = dict[str, Any]
-# FPR and TPR, ascending, and the numbers of negatives and of positives.
-Curve = tuple[np.ndarray, np.ndarray, int, int]
+
+
+class Curve(NamedTuple):
+    """FPR and TPR, ascending, from (0, 0) to (1, 1)."""
+
+    fpr: np.ndarray
+    tpr: np.ndarray
+    thresholds: np.ndarray  # NaN at an end that no threshold reaches
+    zeros: int
+    ones: int
+
+    def is_defined(self) -> bool:
+        """Whether there are both classes."""
+        return self.zeros > 0 and self.ones > 0
 
 
 def equal_error_rate(fpr: np.ndarray, tpr: np.ndarray, _: Options) -> float:
@@ -51,20 +63,35 @@ def value(name: str, options: Options,
     read = READINGS[reading_of(name)]
     found = curves(name.removesuffix(reading_of(name)), options, batches)
     values = np.array([
-        read(fpr, tpr, options) if zeros > 0 and ones > 0 else np.nan
-        for fpr, tpr, zeros, ones in found])
+        read(curve.fpr, curve.tpr, options) if curve.is_defined() else np.nan
+        for curve in found])
     average = options.get("average", "none")
     if len(values) == 1 or average == "micro":
         return [torch.tensor(values[0])]
     if average == "none":
         return [torch.from_numpy(values)]
-    weights = np.array([ones if average == "weighted" else 1.0
-                        for *_, ones in found])
+    weights = np.array([curve.ones if average == "weighted" else 1.0
+                        for curve in found])
     defined = ~np.isnan(values)
     if not defined.any():
         return [torch.tensor(np.nan)]
     return [torch.tensor(np.average(values[defined],
                                     weights=weights[defined]))]
+
+
+def best_thresholds(name: str, options: Options,
+                    batches: list[list[torch.Tensor]]) -> torch.Tensor:
+    """Those of SpecificityAtSensitivity: of the highest specificity, then the
+    highest sensitivity, then the highest."""
+    best = []
+    for curve in curves(name.removesuffix("SpecificityAtSensitivity"),
+                        options, batches):
+        # TorchMetrics' rates are those of float32.
+        points = [(1 - x, y, t) for x, y, t in zip(
+            curve.fpr, curve.tpr, curve.thresholds)
+            if y >= options["min_sensitivity"] - 1e-6 and not np.isnan(t)]
+        best.append(max(points)[2] if curve.is_defined() else np.nan)
+    return torch.tensor(best[0] if name.startswith("Binary") else best)
 
 
 def curves(task: str, options: Options,
@@ -85,7 +112,9 @@ def curves(task: str, options: Options,
         **{k: v for k, v in options.items() if k.startswith("num_")
            and task != "Binary"})
     metric.update(preds, target.long())
-    lines = metric.compute()[:2]
+    lines = metric.compute()
+    if task != "Binary" and isinstance(lines[2], torch.Tensor):
+        lines = (*lines[:2], [lines[2]] * len(lines[0]))
     if task == "Binary":
         positive = positive.reshape(-1, 1)
         lines = [[line] for line in lines]
@@ -98,6 +127,7 @@ def curves(task: str, options: Options,
         ones = int((column == 1).sum())
         counts.append((column.numel() - ones, ones))
     # Binned curves lack an end.
-    return [(np.r_[0.0, fpr.double().numpy(), 1.0],
-             np.r_[0.0, tpr.double().numpy(), 1.0], *count)
-            for fpr, tpr, count in zip(*lines, counts)]
+    return [Curve(np.r_[0.0, fpr.double().numpy(), 1.0],
+                  np.r_[0.0, tpr.double().numpy(), 1.0],
+                  np.r_[np.inf, thresholds.double().numpy(), np.nan], *count)
+            for fpr, tpr, thresholds, count in zip(*lines, counts)]
