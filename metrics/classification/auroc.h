@@ -44,17 +44,19 @@ struct MultilabelAUROCOptions
 ///
 ///     AUROC = (#{s_p > s_n} + #{s_p = s_n} / 2) / (#p * #n)
 ///
-/// update(preds, target): scores, floating point, and 0 or 1 of an integer
-/// dtype or bool, of the same shape [N, ...]. Result: 0-dim, in [0, 1].
+/// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
+/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
+/// counts (default: 1). Result: 0-dim, in [0, 1].
 ///
-/// State: all scores and targets, concatenated; with thresholds a histogram,
-/// summed, whose size does not depend on the data. The area is then that of the
-/// scores' buckets, from (0, 0) to (1, 1) whatever the thresholds.
+/// State: all scores, targets and weights, concatenated; with thresholds a
+/// histogram, summed, whose size does not depend on the data. The area is then
+/// that of the scores' buckets, from (0, 0) to (1, 1) whatever the thresholds.
 ///
-/// NaN before any update and unless both classes occur. A NaN in preds makes
-/// the result NaN; with kIgnore that sample does not count. With thresholds,
-/// probabilities outside [0, 1] are a c10::ValueError; exact areas take any
-/// score. Not differentiable.
+/// NaN before any update and unless both classes occur. A NaN in preds or
+/// weight, or an infinite weight, makes the result NaN; with kIgnore samples
+/// with a NaN do not count, as with weight 0. Weights below 0 and, with
+/// thresholds, probabilities outside [0, 1] are a c10::ValueError; exact areas
+/// take any score. Not differentiable.
 ///
 /// Source: Hanley and McNeil 1982; max_fpr: McClish 1989, as in scikit-learn.
 ///
@@ -77,21 +79,21 @@ class BinaryAUROC final : public MetricOf<BinaryAUROC, BinaryCurve, at::Tensor,
 ///     AUROC_c = (#{s_p > s_n} + #{s_p = s_n} / 2) / (#p * #n)
 ///
 /// over samples p of class c and n of the others, s being their scores for c.
+/// update(preds, target, weight = {}): scores [N, C, ...], floating point,
+/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// 0-dim, with kNone [C]; in [0, 1].
 ///
-/// update(preds, target): scores [N, C, ...], floating point, and classes
-/// [N, ...] of an integer dtype. Result: 0-dim, with kNone [C]; in [0, 1].
-///
-/// State: all scores and targets, concatenated; with thresholds a histogram,
-/// summed, whose size does not depend on the data (see BinaryAUROC).
+/// State: all samples, concatenated; with thresholds a histogram, summed (see
+/// BinaryAUROC).
 ///
 /// A class is NaN in kNone unless it has both samples and others, and does not
 /// count in averages; they are NaN if no class is left. A NaN in preds makes
-/// its class and averages NaN; with kIgnore that sample does not count. A row
-/// of logits has no softmax, and counts as NaN, with a NaN or +infinity in it.
-/// With thresholds, probabilities outside [0, 1] are a c10::ValueError.
-/// Not differentiable.
-///
-/// Source: Hanley and McNeil 1982; roc_auc_score of scikit-learn, "ovr".
+/// its class and averages NaN, a weight that is NaN or infinite everything;
+/// with kIgnore samples with a NaN do not count, as with weight 0. A row of
+/// logits has no softmax, and counts as NaN, with a NaN or +infinity in it.
+/// Weights below 0 and, with thresholds, probabilities outside [0, 1] are a
+/// c10::ValueError. Not differentiable. Source: Hanley and McNeil 1982;
+/// roc_auc_score of scikit-learn, "ovr".
 ///
 /// Example:
 ///     MulticlassAUROC auroc(10);
@@ -110,10 +112,11 @@ class MulticlassAUROC final
 
 /// BinaryAUROC of each label, averaged.
 ///
-/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
-/// same shape. Result: 0-dim, with kNone [L]; in [0, 1]. State, errors and NaN
-/// as in BinaryAUROC; a label without both classes leaves averages, a NaN makes
-/// its label and averages NaN.
+/// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
+/// and 1 of the same shape, weights [N, ...] (default: 1). Result: 0-dim, with
+/// kNone [L]; in [0, 1]. State, errors and NaN as in BinaryAUROC; a label
+/// without both classes leaves averages, a NaN makes its label and averages
+/// NaN.
 ///
 /// Example:
 ///     MultilabelAUROC auroc(

@@ -28,15 +28,17 @@ struct MultilabelAveragePrecisionOptions
 ///
 ///     AP = sum over thresholds t, descending, of (R_t - R_t') * P_t
 ///
-/// update(preds, target): scores, floating point, and 0 or 1 of an integer
-/// dtype or bool, of the same shape [N, ...]. Result: 0-dim, in [0, 1].
+/// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
+/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
+/// counts (default: 1). Result: 0-dim, in [0, 1].
 ///
-/// State: all scores and targets, concatenated; with thresholds a histogram,
-/// summed. The value is then that of the scores' buckets, down to recall 1
-/// whatever the thresholds.
+/// State: all scores, targets and weights, concatenated; with thresholds a
+/// histogram, summed. The value is then that of the scores' buckets, down to
+/// recall 1 whatever the thresholds.
 ///
-/// NaN before any update and without positives. A NaN in preds makes the result
-/// NaN; with kIgnore that sample does not count. With thresholds,
+/// NaN before any update and without positives. A NaN in preds or weight, or an
+/// infinite weight, makes the result NaN; with kIgnore samples with a NaN do
+/// not count, as with weight 0. Weights below 0 and, with thresholds,
 /// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
 ///
 /// Source: average_precision_score of scikit-learn.
@@ -58,10 +60,11 @@ class BinaryAveragePrecision final
 
 /// BinaryAveragePrecision of each class against the rest, averaged.
 ///
-/// update(preds, target): scores [N, C, ...], floating point, and classes
-/// [N, ...] of an integer dtype. Result: 0-dim, with kNone [C]; in [0, 1].
-/// Classes that do not occur are NaN and leave averages, which are NaN if none
-/// is left; NaN among the scores as in MulticlassAUROC.
+/// update(preds, target, weight = {}): scores [N, C, ...], floating point,
+/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// 0-dim, with kNone [C]; in [0, 1]. Classes that do not occur are NaN and
+/// leave averages, which are NaN if none is left; NaN and weights as in
+/// MulticlassAUROC.
 ///
 /// Example:
 ///     MulticlassAveragePrecision precision(10);
@@ -79,9 +82,9 @@ class MulticlassAveragePrecision final
 
 /// BinaryAveragePrecision of each label, averaged.
 ///
-/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
-/// same shape. Result: 0-dim, with kNone [L]; in [0, 1]. Labels without
-/// positives are NaN and leave averages.
+/// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
+/// and 1 of the same shape, weights [N, ...] (default: 1). Result: 0-dim, with
+/// kNone [L]; in [0, 1]. Labels without positives are NaN and leave averages.
 ///
 /// Example:
 ///     MultilabelAveragePrecision precision(5);

@@ -254,21 +254,28 @@ class CurveAccumulator {
 
 }  // namespace internal
 
-/// update(preds, target): scores of a floating-point dtype and targets 0 or 1
-/// of an integer dtype or bool, both of the same shape.
+/// update(preds, target, weight = {}): scores of a floating-point dtype,
+/// targets 0 or 1 of an integer dtype or bool, and weights of a real dtype, all
+/// of the same shape. Batches with and without weights mix: without, all are 1.
 ///
 /// With thresholds, logits go through a sigmoid; exact curves rank them as they
 /// are, since a sigmoid changes no order but would make ties. Scores outside
 /// [0, 1] are then a c10::ValueError for probabilities, unless validate_args is
 /// off: they lie beyond the outermost thresholds. Other targets are a
 /// c10::IndexError.
+///
+/// A sample of weight 0 does not count, but its target has to be one. Weights
+/// below 0 are a c10::ValueError; with validate_args off they make results NaN,
+/// as infinite ones always do. With a NaN in its weight a sample is as with one
+/// in its scores.
 class BinaryCurve : public internal::CurveAccumulator<internal::LabelCurve> {
  public:
   static constexpr const char* kName = "BinaryCurve";
   using CurveAccumulator::CurveAccumulator;
 };
 
-/// The same with preds and target [N, L, ...], for each of L labels.
+/// The same with preds and target [N, L, ...] and weights [N, ...], for each of
+/// L labels.
 class MultilabelCurve
     : public internal::CurveAccumulator<internal::LabelCurve> {
  public:
@@ -276,8 +283,8 @@ class MultilabelCurve
   using CurveAccumulator::CurveAccumulator;
 };
 
-/// The same with preds [N, C, ...] and classes [N, ...] as target, for each of
-/// C classes against the rest. Logits go through a softmax, exact curves or
+/// The same with preds [N, C, ...] and classes and weights [N, ...], for each
+/// of C classes against the rest. Logits go through a softmax, exact curves or
 /// not: within a class their order is another than that of probabilities.
 class MulticlassCurve
     : public internal::CurveAccumulator<internal::ClassCurve> {

@@ -145,7 +145,7 @@ class AveragedCurveOptions : public Options<Derived> {
 
   /// kMicro pools the scores of all classes or labels; kMacro averages over
   /// those whose value is defined; kWeighted does with the number of their
-  /// positives as weights.
+  /// positives, or the sum of the positives' weights, as weights.
   Derived& average(Average average) {
     average_ = average;
     return static_cast<Derived&>(*this);

@@ -243,7 +243,6 @@ bool CurveRules::takes_nan(const char* input, std::int64_t position) const {
 at::Tensor CurveRules::row_weights(const at::Tensor& weight,
                                    const char* target_input,
                                    const at::Tensor& target) const {
-  if (!weight.defined()) return weight;
   check_real("weight", weight);
   check_same_shape("weight", weight, target_input, target);
   const at::Tensor weights = doubles_of(weight);

@@ -27,15 +27,18 @@ struct MultilabelEEROptions
 ///
 ///     EER = FPR where FPR = 1 - TPR, on straight lines between the points
 ///
-/// update(preds, target): scores, floating point, and 0 or 1 of an integer
-/// dtype or bool, of the same shape [N, ...]. Result: 0-dim, in [0, 1].
+/// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
+/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
+/// counts (default: 1). Result: 0-dim, in [0, 1].
 ///
-/// State: all scores and targets, concatenated; with thresholds a histogram,
-/// summed, of whose buckets the curve then is.
+/// State: all scores, targets and weights, concatenated; with thresholds a
+/// histogram, summed, of whose buckets the curve then is.
 ///
-/// NaN before any update and unless both classes occur. A NaN in preds makes
-/// the result NaN; with kIgnore that sample does not count. With thresholds,
-/// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
+/// NaN before any update and unless both classes occur. A NaN in preds or
+/// weight, or an infinite weight, makes the result NaN; with kIgnore samples
+/// with a NaN do not count, as with weight 0. Weights below 0 and, with
+/// thresholds, probabilities outside [0, 1] are a c10::ValueError. Not
+/// differentiable.
 ///
 /// Source: own definition, the usual one (1 - TPR = FPR by interpolation).
 ///
@@ -54,10 +57,10 @@ class BinaryEER final
 
 /// BinaryEER of each class against the rest.
 ///
-/// update(preds, target): scores [N, C, ...], floating point, and classes
-/// [N, ...] of an integer dtype. Result: [C], or 0-dim with an average, over
-/// the classes that have both samples and others; the others are NaN. NaN among
-/// the scores as in MulticlassAUROC.
+/// update(preds, target, weight = {}): scores [N, C, ...], floating point,
+/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// [C], or 0-dim with an average, over the classes that have both samples and
+/// others; the others are NaN. NaN and weights as in MulticlassAUROC.
 ///
 /// Example:
 ///     MulticlassEER rates(3);
@@ -73,9 +76,10 @@ class MulticlassEER final : public MetricOf<MulticlassEER, MulticlassCurve,
 
 /// BinaryEER of each label.
 ///
-/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
-/// same shape. Result: [L], or 0-dim with an average, over the labels that have
-/// both classes; the others are NaN.
+/// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
+/// and 1 of the same shape, weights [N, ...] (default: 1). Result: [L], or
+/// 0-dim with an average, over the labels that have both classes; the others
+/// are NaN.
 ///
 /// Example:
 ///     MultilabelEER rate(MultilabelEEROptions(3).average(Average::kMacro));

@@ -50,21 +50,20 @@ using MultilabelRecallAtFixedPrecisionOptions =
 ///
 ///     max R(t) over t with P(t) >= min_precision
 ///
-/// update(preds, target): scores, floating point, and 0 or 1 of an integer
-/// dtype or bool, of the same shape [N, ...].
+/// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
+/// [N, ...] of an integer dtype or bool, weights [N, ...] (default: 1).
 ///
 /// Result: recall and threshold, 0-dim. The threshold is a probability, one of
 /// those given or a score; of equal ones
 /// that with the highest precision. If none is precise enough, recall is 0 and
 /// the threshold +infinity: nothing is taken as positive.
 ///
-/// State: all scores and targets, concatenated; with thresholds a histogram,
-/// summed.
+/// State: all samples, concatenated; with thresholds a histogram, summed.
 ///
-/// Both are NaN before any update and without positives. A NaN in preds makes
-/// them NaN; with kIgnore that sample does not count. With thresholds,
+/// Both are NaN before any update and without positives. A NaN in preds or
+/// weight, or an infinite weight, makes them NaN; with kIgnore samples with a
+/// NaN do not count, as with weight 0. Weights below 0 and, with thresholds,
 /// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
-///
 /// Source: own definition, on the points of precision_recall_curve.
 ///
 /// Example:
@@ -83,9 +82,9 @@ class BinaryRecallAtFixedPrecision final
 
 /// BinaryRecallAtFixedPrecision of each class against the rest.
 ///
-/// update(preds, target): scores [N, C, ...], floating point, and classes
-/// [N, ...] of an integer dtype. Result: recall and threshold, [C]. NaN among
-/// the scores as in MulticlassAUROC.
+/// update(preds, target, weight = {}): scores [N, C, ...], floating point,
+/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// recall and threshold, [C]. NaN and weights as in MulticlassAUROC.
 ///
 /// Example:
 ///     MulticlassRecallAtFixedPrecision metric({3, 0.9});
@@ -102,8 +101,9 @@ class MulticlassRecallAtFixedPrecision final
 
 /// BinaryRecallAtFixedPrecision of each label.
 ///
-/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
-/// same shape. Result: recall and threshold, [L].
+/// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
+/// and 1 of the same shape, weights [N, ...] (default: 1). Result: recall and
+/// threshold, [L].
 ///
 /// Example:
 ///     MultilabelRecallAtFixedPrecision metric({5, 0.9});
@@ -160,21 +160,20 @@ using MultilabelPrecisionAtFixedRecallOptions =
 ///
 ///     max P(t) over t with R(t) >= min_recall
 ///
-/// update(preds, target): scores, floating point, and 0 or 1 of an integer
-/// dtype or bool, of the same shape [N, ...].
+/// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
+/// [N, ...] of an integer dtype or bool, weights [N, ...] (default: 1).
 ///
 /// Result: precision and threshold, 0-dim. The threshold is a probability, one
 /// of those given or a score; of equal ones that with the highest recall.
 ///
-/// State: all scores and targets, concatenated; with thresholds a histogram,
-/// summed.
+/// State: all samples, concatenated; with thresholds a histogram, summed.
 ///
 /// Both are NaN before any update, without positives, and if no threshold given
-/// has the recall. A NaN in preds makes them NaN; with kIgnore that sample does
-/// not count. With thresholds, probabilities outside [0, 1] are a
-/// c10::ValueError. Not differentiable.
-///
-/// Source: own definition, on the points of precision_recall_curve.
+/// has the recall. A NaN in preds or weight, or an infinite weight, makes them
+/// NaN; with kIgnore samples with a NaN do not count, as with weight 0. Weights
+/// below 0 and, with thresholds, probabilities outside [0, 1] are a
+/// c10::ValueError. Not differentiable. Source: own definition, on the points
+/// of precision_recall_curve.
 ///
 /// Example:
 ///     BinaryPrecisionAtFixedRecall metric(0.9);
@@ -192,9 +191,9 @@ class BinaryPrecisionAtFixedRecall final
 
 /// BinaryPrecisionAtFixedRecall of each class against the rest.
 ///
-/// update(preds, target): scores [N, C, ...], floating point, and classes
-/// [N, ...] of an integer dtype. Result: precision and threshold, [C]. NaN
-/// among the scores as in MulticlassAUROC.
+/// update(preds, target, weight = {}): scores [N, C, ...], floating point,
+/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// precision and threshold, [C]. NaN and weights as in MulticlassAUROC.
 ///
 /// Example:
 ///     MulticlassPrecisionAtFixedRecall metric({3, 0.9});
@@ -211,8 +210,9 @@ class MulticlassPrecisionAtFixedRecall final
 
 /// BinaryPrecisionAtFixedRecall of each label.
 ///
-/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
-/// same shape. Result: precision and threshold, [L].
+/// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
+/// and 1 of the same shape, weights [N, ...] (default: 1). Result: precision
+/// and threshold, [L].
 ///
 /// Example:
 ///     MultilabelPrecisionAtFixedRecall metric({5, 0.9});

@@ -51,21 +51,20 @@ using MultilabelSensitivityAtSpecificityOptions =
 ///
 ///     max TPR(t) over t with 1 - FPR(t) >= min_specificity
 ///
-/// update(preds, target): scores, floating point, and 0 or 1 of an integer
-/// dtype or bool, of the same shape [N, ...].
+/// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
+/// [N, ...] of an integer dtype or bool, weights [N, ...] (default: 1).
 ///
 /// Result: sensitivity and threshold, 0-dim. The threshold is a probability,
 /// one of those given or a score; of equal ones that with the highest
 /// specificity. If none is specific enough, sensitivity is 0 and the threshold
 /// +infinity: nothing is taken as positive.
 ///
-/// State: all scores and targets, concatenated; with thresholds a histogram,
-/// summed.
+/// State: all samples, concatenated; with thresholds a histogram, summed.
 ///
 /// Both are NaN before any update and unless both classes occur. A NaN in preds
-/// makes them NaN; with kIgnore that sample does not count. With thresholds,
+/// or weight, or an infinite weight, makes them NaN; with kIgnore samples with
+/// a NaN do not count, as with weight 0. Weights below 0 and, with thresholds,
 /// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
-///
 /// Source: own definition, on the points of roc_curve.
 ///
 /// Example:
@@ -85,9 +84,9 @@ class BinarySensitivityAtSpecificity final
 
 /// BinarySensitivityAtSpecificity of each class against the rest.
 ///
-/// update(preds, target): scores [N, C, ...], floating point, and classes
-/// [N, ...] of an integer dtype. Result: sensitivity and threshold, [C]. NaN
-/// among the scores as in MulticlassAUROC.
+/// update(preds, target, weight = {}): scores [N, C, ...], floating point,
+/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// sensitivity and threshold, [C]. NaN and weights as in MulticlassAUROC.
 ///
 /// Example:
 ///     MulticlassSensitivityAtSpecificity metric({3, 0.9});
@@ -104,8 +103,9 @@ class MulticlassSensitivityAtSpecificity final
 
 /// BinarySensitivityAtSpecificity of each label.
 ///
-/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
-/// same shape. Result: sensitivity and threshold, [L].
+/// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
+/// and 1 of the same shape, weights [N, ...] (default: 1). Result: sensitivity
+/// and threshold, [L].
 ///
 /// Example:
 ///     MultilabelSensitivityAtSpecificity metric({5, 0.9});
@@ -163,22 +163,21 @@ using MultilabelSpecificityAtSensitivityOptions =
 ///
 ///     max (1 - FPR(t)) over t with TPR(t) >= min_sensitivity
 ///
-/// update(preds, target): scores, floating point, and 0 or 1 of an integer
-/// dtype or bool, of the same shape [N, ...].
+/// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
+/// [N, ...] of an integer dtype or bool, weights [N, ...] (default: 1).
 ///
 /// Result: specificity and threshold, 0-dim. The threshold is a probability,
 /// one of those given or a score; of equal ones that with the highest
 /// sensitivity.
 ///
-/// State: all scores and targets, concatenated; with thresholds a histogram,
-/// summed.
+/// State: all samples, concatenated; with thresholds a histogram, summed.
 ///
 /// Both are NaN before any update, unless both classes occur, and if no
-/// threshold given has the sensitivity. A NaN in preds makes them NaN; with
-/// kIgnore that sample does not count. With thresholds, probabilities outside
-/// [0, 1] are a c10::ValueError. Not differentiable.
-///
-/// Source: own definition, on the points of roc_curve.
+/// threshold given has the sensitivity. A NaN in preds or weight, or an
+/// infinite weight, makes them NaN; with kIgnore samples with a NaN do not
+/// count, as with weight 0. Weights below 0 and, with thresholds, probabilities
+/// outside [0, 1] are a c10::ValueError. Not differentiable. Source: own
+/// definition, on the points of roc_curve.
 ///
 /// Example:
 ///     BinarySpecificityAtSensitivity metric(0.9);
@@ -197,9 +196,9 @@ class BinarySpecificityAtSensitivity final
 
 /// BinarySpecificityAtSensitivity of each class against the rest.
 ///
-/// update(preds, target): scores [N, C, ...], floating point, and classes
-/// [N, ...] of an integer dtype. Result: specificity and threshold, [C]. NaN
-/// among the scores as in MulticlassAUROC.
+/// update(preds, target, weight = {}): scores [N, C, ...], floating point,
+/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// specificity and threshold, [C]. NaN and weights as in MulticlassAUROC.
 ///
 /// Example:
 ///     MulticlassSpecificityAtSensitivity metric({3, 0.9});
@@ -216,8 +215,9 @@ class MulticlassSpecificityAtSensitivity final
 
 /// BinarySpecificityAtSensitivity of each label.
 ///
-/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
-/// same shape. Result: specificity and threshold, [L].
+/// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
+/// and 1 of the same shape, weights [N, ...] (default: 1). Result: specificity
+/// and threshold, [L].
 ///
 /// Example:
 ///     MultilabelSpecificityAtSensitivity metric({5, 0.9});

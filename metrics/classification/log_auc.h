@@ -69,18 +69,19 @@ struct MultilabelLogAUCOptions
 /// with straight lines (over FPR) between the points of the curve. Chance has
 /// (high - low) / ln(high / low), 0.0215 in the range of the default.
 ///
-/// update(preds, target): scores, floating point, and 0 or 1 of an integer
-/// dtype or bool, of the same shape [N, ...]. Result: 0-dim, in [0, 1].
+/// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
+/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
+/// counts (default: 1). Result: 0-dim, in [0, 1].
 ///
-/// State: all scores and targets, concatenated; with thresholds a histogram,
-/// summed, of whose buckets the curve then is.
+/// State: all scores, targets and weights, concatenated; with thresholds a
+/// histogram, summed, of whose buckets the curve then is.
 ///
-/// NaN before any update and unless both classes occur. A NaN in preds makes
-/// the result NaN; with kIgnore that sample does not count. With thresholds,
-/// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
-///
-/// Source: Mysinger and Shoichet 2010; they go from 0.001 to 1, and subtract
-/// chance.
+/// NaN before any update and unless both classes occur. A NaN in preds or
+/// weight, or an infinite weight, makes the result NaN; with kIgnore samples
+/// with a NaN do not count, as with weight 0. Weights below 0 and, with
+/// thresholds, probabilities outside [0, 1] are a c10::ValueError. Not
+/// differentiable. Source: Mysinger and Shoichet 2010; they go from 0.001 to 1,
+/// and subtract chance.
 ///
 /// Example:
 ///     BinaryLogAUC area(BinaryLogAUCOptions().fpr_range({0.01, 0.5}));
@@ -96,10 +97,10 @@ class BinaryLogAUC final : public MetricOf<BinaryLogAUC, BinaryCurve,
 
 /// BinaryLogAUC of each class against the rest, averaged.
 ///
-/// update(preds, target): scores [N, C, ...], floating point, and classes
-/// [N, ...] of an integer dtype. Result: 0-dim, with kNone [C]. Classes without
-/// samples, or without others, are NaN and leave averages; NaN among the scores
-/// as in MulticlassAUROC.
+/// update(preds, target, weight = {}): scores [N, C, ...], floating point,
+/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// 0-dim, with kNone [C]. Classes without samples, or without others, are NaN
+/// and leave averages; NaN and weights as in MulticlassAUROC.
 ///
 /// Example:
 ///     MulticlassLogAUC area(10);
@@ -116,9 +117,9 @@ class MulticlassLogAUC final
 
 /// BinaryLogAUC of each label, averaged.
 ///
-/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
-/// same shape. Result: 0-dim, with kNone [L]. Labels without both classes are
-/// NaN and leave averages.
+/// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
+/// and 1 of the same shape, weights [N, ...] (default: 1). Result: 0-dim, with
+/// kNone [L]. Labels without both classes are NaN and leave averages.
 ///
 /// Example:
 ///     MultilabelLogAUC area(5);

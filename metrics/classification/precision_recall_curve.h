@@ -82,21 +82,21 @@ struct MultilabelPrecisionRecallCurveOptions
 ///
 ///     P(t) = #{s_p >= t} / #{s >= t},  R(t) = #{s_p >= t} / #p
 ///
-/// update(preds, target): scores, floating point, and 0 or 1 of an integer
-/// dtype or bool, of the same shape [N, ...].
+/// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
+/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
+/// counts (default: 1).
 ///
 /// Result: precision and recall [K + 1] and thresholds [K] for K distinct
 /// scores or, with thresholds, K of them; thresholds are probabilities.
 ///
-/// State: all scores and targets, concatenated; with thresholds a histogram,
-/// summed, whose size does not depend on the data.
+/// State: all scores, targets and weights, concatenated; with thresholds a
+/// histogram, summed, whose size does not depend on the data.
 ///
 /// Recall is NaN without positives, so is all but the last point before any
-/// update or with a NaN in preds; with kIgnore that sample
-/// does not count. With thresholds, probabilities outside [0, 1] are a
-/// c10::ValueError. Not differentiable.
-///
-/// Source: precision_recall_curve of scikit-learn.
+/// update, with a NaN in preds or weight, or with an infinite weight; with
+/// kIgnore samples with a NaN do not count, as with weight 0. Weights below 0
+/// and, with thresholds, probabilities outside [0, 1] are a c10::ValueError.
+/// Not differentiable. Source: precision_recall_curve of scikit-learn.
 ///
 /// Example:
 ///     BinaryPrecisionRecallCurve curve;
@@ -114,17 +114,17 @@ class BinaryPrecisionRecallCurve final
 
 /// The precision-recall curve of each class against the rest.
 ///
-/// update(preds, target): scores [N, C, ...], floating point, and classes
-/// [N, ...] of an integer dtype.
+/// update(preds, target, weight = {}): scores [N, C, ...], floating point,
+/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1).
 ///
 /// Result: as BinaryPrecisionRecallCurve's, [C, K + 1] and [C, K]; K is that of
 /// the class with most distinct scores, and rows of other classes end with NaN,
-/// which thresholds otherwise have only where a score of the class is NaN. With
-/// kMicro one curve of all classes' samples. With kMacro the mean precision of
-/// the classes at each recall of a class, precision being that of the highest
-/// threshold that reaches it: the steps' area is the mean of the classes'
-/// average precision; there thresholds are NaN. Classes that do not occur leave
-/// it.
+/// which thresholds otherwise have only where a score of the class, or a
+/// weight, is NaN. With kMicro one curve of all classes' samples. With kMacro
+/// the mean precision of the classes at each recall of a class, precision being
+/// that of the highest threshold that reaches it: the steps' area is the mean
+/// of the classes' average precision; there thresholds are NaN. Classes that do
+/// not occur leave it.
 ///
 /// Example:
 ///     MulticlassPrecisionRecallCurve curve(3);
@@ -140,9 +140,9 @@ class MulticlassPrecisionRecallCurve final
 
 /// The precision-recall curve of each label.
 ///
-/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
-/// same shape. Result: [L, K + 1] and [L, K], or one curve, as in
-/// MulticlassPrecisionRecallCurve.
+/// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
+/// and 1 of the same shape, weights [N, ...] (default: 1). Result: [L, K + 1]
+/// and [L, K], or one curve, as in MulticlassPrecisionRecallCurve.
 ///
 /// Example:
 ///     MultilabelPrecisionRecallCurve curve(5);

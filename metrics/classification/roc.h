@@ -41,21 +41,21 @@ struct MultilabelROCOptions
 ///
 ///     FPR(t) = #{s_n >= t} / #n,  TPR(t) = #{s_p >= t} / #p
 ///
-/// update(preds, target): scores, floating point, and 0 or 1 of an integer
-/// dtype or bool, of the same shape [N, ...].
+/// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
+/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
+/// counts (default: 1).
 ///
 /// Result: fpr, tpr and thresholds, each [K + 1] for K distinct scores or, with
 /// thresholds, K of them; thresholds are probabilities, +infinity first.
 ///
-/// State: all scores and targets, concatenated; with thresholds a histogram,
-/// summed, whose size does not depend on the data.
+/// State: all scores, targets and weights, concatenated; with thresholds a
+/// histogram, summed, whose size does not depend on the data.
 ///
 /// A rate without samples is NaN, so is all before any update. With a NaN in
-/// preds all rates are NaN; with kIgnore that sample does not count. With
+/// preds or weight, or an infinite weight, all rates are NaN; with kIgnore
+/// samples with a NaN do not count, as with weight 0. Weights below 0 and, with
 /// thresholds, probabilities outside [0, 1] are a c10::ValueError. Not
-/// differentiable.
-///
-/// Source: roc_curve of scikit-learn, every score kept.
+/// differentiable. Source: roc_curve of scikit-learn, every score kept.
 ///
 /// Example:
 ///     BinaryROC roc(BinaryROCOptions().thresholds(100));
@@ -72,16 +72,16 @@ class BinaryROC final
 
 /// The ROC curve of each class against the rest.
 ///
-/// update(preds, target): scores [N, C, ...], floating point, and classes
-/// [N, ...] of an integer dtype.
+/// update(preds, target, weight = {}): scores [N, C, ...], floating point,
+/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1).
 ///
 /// Result: as BinaryROC's, each [C, K + 1]; K is that of the class with most
 /// distinct scores, and rows of other classes end with NaN, which thresholds
-/// otherwise have only where a score of the class is NaN. With kMicro one curve
-/// of all classes' samples. With kMacro the mean of the curves, whose area is
-/// the mean of their areas: at each false positive rate of a class the mean
-/// true positive rate before and after; there thresholds are NaN. Classes
-/// without samples, or without others, leave it.
+/// otherwise have only where a score of the class, or a weight, is NaN. With
+/// kMicro one curve of all classes' samples. With kMacro the mean of the
+/// curves, whose area is the mean of their areas: at each false positive rate
+/// of a class the mean true positive rate before and after; there thresholds
+/// are NaN. Classes without samples, or without others, leave it.
 ///
 /// Example:
 ///     MulticlassROC roc(MulticlassROCOptions(3).average(Average::kMacro));
@@ -96,8 +96,9 @@ class MulticlassROC final : public MetricOf<MulticlassROC, MulticlassCurve,
 
 /// The ROC curve of each label.
 ///
-/// update(preds, target): scores [N, L, ...], floating point, and 0 or 1 of the
-/// same shape. Result: [L, K + 1], or one curve, as in MulticlassROC.
+/// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
+/// and 1 of the same shape, weights [N, ...] (default: 1). Result: [L, K + 1],
+/// or one curve, as in MulticlassROC.
 ///
 /// Example:
 ///     MultilabelROC roc(5);

@@ -13,12 +13,12 @@ namespace tally::internal {
 
 void add_curves(Registry& r) {
   const char* binary =
-      "preds: float scores [N, ...]; target: int 0 or 1 [N, ...]";
+      "preds: float scores [N, ...]; target: int 0 or 1 [N, ...]; "
+      "weight?: real [N, ...]";
   const char* multiclass =
-      "preds: float scores [N, C, ...]; target: int labels [N, ...]";
+      "preds: float scores [N, C, ...]; target: int labels [N, ...]; "
+      "weight?: real [N, ...]";
   const char* multilabel =
-      "preds: float scores [N, L, ...]; target: int 0 or 1 [N, L, ...]";
-  const char* ranking =
       "preds: float scores [N, L, ...]; target: int 0 or 1 [N, L, ...]; "
       "weight?: real [N, ...]";
   const char* classes = "num_classes=5";
@@ -112,13 +112,13 @@ void add_curves(Registry& r) {
       {"The best specificity where sensitivity is high enough, of each label.",
        multilabel, "[0, 1]", "num_labels=5, min_sensitivity=0.9"});
   r.add<MultilabelCoverageError>(
-      {"How many of a sample's best labels hold all of its own.", ranking,
+      {"How many of a sample's best labels hold all of its own.", multilabel,
        "[0, L]", labels});
   r.add<MultilabelRankingAveragePrecision>(
       {"The share of positives among the labels ranked above each positive.",
-       ranking, "(0, 1]", labels});
+       multilabel, "(0, 1]", labels});
   r.add<MultilabelRankingLoss>(
-      {"The share of pairs of labels that are ranked wrongly.", ranking,
+      {"The share of pairs of labels that are ranked wrongly.", multilabel,
        "[0, 1]", labels});
 }
 
