@@ -8,6 +8,7 @@
 #include <atomic>
 #include <utility>
 
+#include "tally/metrics/classification/key_sums.h"
 #include "tally/metrics/classification/score_kernels.h"
 #include "tally/metrics/classification/sorted_kernels.h"
 
@@ -118,7 +119,7 @@ void pack_in_order(const Score* scores, const std::uint8_t* codes,
     Key* last = first;
     pack_samples(scores + begin, codes + begin, end - begin,
                  static_cast<const Score*>(nullptr), 0, &last);
-    if (!order.rising) std::reverse(first, last);
+    if (!order.rising) reverse_keys(first, last - first);
   });
 }
 
@@ -223,11 +224,21 @@ std::vector<std::int64_t> RankedScores<Key>::cuts() const {
   std::vector<std::int64_t> cuts = {0};
   for (std::int64_t i = kBlock; i < count_; i += kBlock) {
     // Behind the group of the key before.
-    const Key key = keys_[i - 1] >> 1;
-    const Key* const end = keys_.data() + (i - 1 < below_ ? below_ : count_);
-    const Key* const cut = std::partition_point(
-        keys_.data() + i, end, [=](Key other) { return other >> 1 == key; });
-    cuts.push_back(cut - keys_.data());
+    const Key* const here = keys_.data() + i - 1;
+    const Key key = *here >> 1;
+    const bool is_below = i - 1 < below_;
+    const Key* const end =
+        std::partition_point(here, keys_.data() + (is_below ? below_ : count_),
+                             [=](Key other) { return other >> 1 == key; });
+    // A large group is a block of its own.
+    if (end - here > kBlock) {
+      const Key* const begin = std::partition_point(
+          keys_.data() + std::max(cuts.back(), is_below ? 0 : below_), here,
+          [=](Key other) { return other >> 1 != key; });
+      cuts.push_back(begin - keys_.data());
+    }
+    cuts.push_back(end - keys_.data());
+    i = std::max(i, (cuts.back() - 1) / kBlock * kBlock);
   }
   cuts.insert(cuts.end(), {below_, count_});
   std::sort(cuts.begin(), cuts.end());
@@ -260,32 +271,21 @@ double RankedScores<Key>::sum_of_precisions() const {
   const std::vector<std::int64_t> cuts = this->cuts();
   const auto blocks = static_cast<std::int64_t>(cuts.size()) - 1;
   const std::int64_t threads = threads_for(count_);
-  // Of each block, then of all above it.
+  // Of each block, then of it and all above.
   std::vector<std::int64_t> positives(blocks);
   for_each_task(blocks, threads, [&](std::int64_t block) {
-    std::int64_t own = 0;
-    for (std::int64_t i = cuts[block]; i < cuts[block + 1]; ++i) {
-      own += keys_[i] & 1;
-    }
-    positives[block] = own;
+    positives[block] = count_positives(keys_.data() + cuts[block],
+                                       cuts[block + 1] - cuts[block]);
   });
   std::int64_t above = 0;
   for (std::int64_t block = blocks; block-- > 0;) {
-    above += std::exchange(positives[block], above);
+    positives[block] = above += positives[block];
   }
   std::vector<double> sums(blocks);
   for_each_task(blocks, threads, [&](std::int64_t block) {
-    auto tp = static_cast<double>(positives[block]);
-    double fp = static_cast<double>(count_ - cuts[block + 1]) - tp;
-    double sum = 0;
-    for_each(cuts[block], cuts[block + 1],
-             [&](double, std::int64_t more_tp, std::int64_t more_fp) {
-               const auto rise = static_cast<double>(more_tp);
-               tp += rise;
-               fp += static_cast<double>(more_fp);
-               sum += rise * (tp / (tp + fp));
-             });
-    sums[block] = sum;
+    sums[block] = sum_precisions(keys_.data() + cuts[block],
+                                 cuts[block + 1] - cuts[block],
+                                 positives[block], count_ - cuts[block]);
   });
   double sum = 0;
   for (std::int64_t block = blocks; block-- > 0;) sum += sums[block];

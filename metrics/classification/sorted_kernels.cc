@@ -53,6 +53,28 @@ ScoreOrder OrderOfDoubles(const double* scores, std::int64_t size) {
   return order_of_some(scores, size);
 }
 
+template <class Key>
+void reverse_some_keys(Key* keys, std::int64_t size) {
+  const hn::ScalableTag<Key> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t begin = 0;
+  std::int64_t end = size;
+  for (; begin + 2 * lanes <= end; begin += lanes, end -= lanes) {
+    const auto low = hn::LoadU(d, keys + begin);
+    const auto high = hn::LoadU(d, keys + end - lanes);
+    hn::StoreU(hn::Reverse(d, high), d, keys + begin);
+    hn::StoreU(hn::Reverse(d, low), d, keys + end - lanes);
+  }
+  std::reverse(keys + begin, keys + end);
+}
+
+void ReverseKeys32(std::uint32_t* keys, std::int64_t size) {
+  reverse_some_keys(keys, size);
+}
+void ReverseKeys64(std::uint64_t* keys, std::int64_t size) {
+  reverse_some_keys(keys, size);
+}
+
 // The first of `size` keys, from `i` on, that is larger than the next one; the
 // last if none is.
 template <class Key>
@@ -109,144 +131,6 @@ void SortEqualScores64(std::uint64_t* keys, std::int64_t size) {
   sort_some_equal_scores(keys, size);
 }
 
-// Sees keys as bits, 64 of them in a word.
-class InOrderCounter {
- public:
-  // Bits for positives, and for the first of each group of equal scores.
-  void add(std::uint64_t positive, std::uint64_t first) {
-    const auto count = static_cast<std::int64_t>(hwy::PopCount(positive));
-    counts_.positives += count;
-    places_ += static_cast<std::uint64_t>(base_ * count) + places_in(positive);
-    if (negatives_ != 0 && first != 0) close(base_ + lowest(first));
-    // A group's first positive, if negatives are before it.
-    for (std::uint64_t both = positive & ~first & ~(positive << 1 | last_);
-         both != 0; both &= both - 1) {
-      const int bit = lowest(both);
-      const std::uint64_t before = first & ((std::uint64_t{1} << bit) - 1);
-      const std::uint64_t behind = first & (~std::uint64_t{1} << bit);
-      negatives_ =
-          base_ + bit - (before != 0 ? base_ + highest(before) : first_);
-      place_ = base_ + bit;
-      if (behind != 0) close(base_ + lowest(behind));
-    }
-    if (first != 0) first_ = base_ + highest(first);
-    last_ = positive >> 63;
-    base_ += 64;
-  }
-
-  // Of `size` keys.
-  PairsInOrder finish(std::int64_t size) {
-    if (negatives_ != 0) close(size);
-    const auto positives = static_cast<std::uint64_t>(counts_.positives);
-    // Below the k-th positive are all but k of the keys before it.
-    counts_.twice = 2 * places_ - positives * (positives - 1) - tied_pairs_;
-    return counts_;
-  }
-
- private:
-  static int lowest(std::uint64_t bits) {
-    return static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits));
-  }
-  static int highest(std::uint64_t bits) {
-    return 63 - static_cast<int>(hwy::Num0BitsAboveMS1Bit_Nonzero64(bits));
-  }
-  // The sum of the places of all bits.
-  static std::uint64_t places_in(std::uint64_t bits) {
-    constexpr std::uint64_t kDigits[] = {
-        0xAAAAAAAAAAAAAAAA, 0xCCCCCCCCCCCCCCCC, 0xF0F0F0F0F0F0F0F0,
-        0xFF00FF00FF00FF00, 0xFFFF0000FFFF0000, 0xFFFFFFFF00000000};
-    std::uint64_t sum = 0;
-    for (int k = 0; k < 6; ++k) sum += hwy::PopCount(bits & kDigits[k]) << k;
-    return sum;
-  }
-  // The group that has both ends here.
-  void close(std::int64_t end) {
-    tied_pairs_ += static_cast<std::uint64_t>(negatives_ * (end - place_));
-    negatives_ = 0;
-  }
-
-  PairsInOrder counts_;
-  std::uint64_t places_ = 0;  // the sum of those of positives
-  std::uint64_t tied_pairs_ = 0;
-  std::int64_t base_ = 0;
-  std::int64_t first_ = 0;  // of the current group
-  // Of the current group, if it has both; of these the first positive's place.
-  std::int64_t negatives_ = 0;
-  std::int64_t place_ = 0;
-  std::uint64_t last_ = 0;
-};
-
-// Puts one bit of each of `count` bytes, a multiple of 64, into words.
-void gather_bits(const std::uint8_t* bytes, std::int64_t count,
-                 std::uint8_t bit, std::uint64_t* words) {
-  const hn::ScalableTag<std::uint8_t> d;
-  if constexpr (hn::MaxLanes(d) < 8) {
-    std::fill_n(words, count / 64, 0);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::uint64_t is_set = (bytes[i] & bit) != 0 ? 1 : 0;
-      words[i / 64] |= is_set << (i % 64);
-    }
-  } else {
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    auto* const to = reinterpret_cast<std::uint8_t*>(words);
-    for (std::int64_t i = 0; i < count; i += lanes) {
-      const auto set = hn::TestBit(hn::Load(d, bytes + i), hn::Set(d, bit));
-      hn::StoreMaskBits(d, set, to + i / 8);
-    }
-  }
-}
-
-template <class Key>
-PairsInOrder count_some_pairs_in_order(const Key* keys, std::int64_t size) {
-  const hn::ScalableTag<Key> d;
-  const hn::Rebind<std::uint8_t, decltype(d)> d8;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  constexpr std::int64_t kKeys = 2048;
-  constexpr std::uint8_t kPositive = 1;
-  constexpr std::uint8_t kFirst = 2;
-  HWY_ALIGN std::uint8_t flags[kKeys];
-  HWY_ALIGN std::uint64_t positive[kKeys / 64];
-  HWY_ALIGN std::uint64_t first[kKeys / 64];
-  InOrderCounter counter;
-  for (std::int64_t begin = 0; begin < size; begin += kKeys) {
-    const std::int64_t count = std::min(kKeys, size - begin);
-    const std::int64_t whole = (count + 63) / 64 * 64;
-    std::int64_t i = 0;
-    const auto flag_one = [&] {
-      const std::int64_t k = begin + i;
-      const bool is_first = k == 0 || keys[k] >> 1 != keys[k - 1] >> 1;
-      flags[i] = static_cast<std::uint8_t>(keys[k] & 1) |
-                 (is_first ? kFirst : std::uint8_t{0});
-      ++i;
-    };
-    if (begin == 0) flag_one();
-    for (; i + lanes <= count; i += lanes) {
-      const auto key = hn::LoadU(d, keys + begin + i);
-      const auto before = hn::LoadU(d, keys + begin + i - 1);
-      const auto is_first =
-          hn::Ne(hn::ShiftRight<1>(key), hn::ShiftRight<1>(before));
-      const auto flag =
-          hn::Or(hn::And(key, hn::Set(d, Key{kPositive})),
-                 hn::IfThenElseZero(is_first, hn::Set(d, Key{kFirst})));
-      hn::StoreU(hn::TruncateTo(d8, flag), d8, flags + i);
-    }
-    while (i < count) flag_one();
-    // Groups end where there are no more keys.
-    std::fill(flags + count, flags + whole, kFirst);
-    gather_bits(flags, whole, kPositive, positive);
-    gather_bits(flags, whole, kFirst, first);
-    for (i = 0; i < whole / 64; ++i) counter.add(positive[i], first[i]);
-  }
-  return counter.finish(size);
-}
-
-PairsInOrder CountPairsInOrder32(const std::uint32_t* keys, std::int64_t size) {
-  return count_some_pairs_in_order(keys, size);
-}
-PairsInOrder CountPairsInOrder64(const std::uint64_t* keys, std::int64_t size) {
-  return count_some_pairs_in_order(keys, size);
-}
-
 }  // namespace tally::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -255,10 +139,10 @@ namespace tally::internal {
 
 HWY_EXPORT(OrderOfFloats);
 HWY_EXPORT(OrderOfDoubles);
+HWY_EXPORT(ReverseKeys32);
+HWY_EXPORT(ReverseKeys64);
 HWY_EXPORT(SortEqualScores32);
 HWY_EXPORT(SortEqualScores64);
-HWY_EXPORT(CountPairsInOrder32);
-HWY_EXPORT(CountPairsInOrder64);
 
 ScoreOrder order_of(const float* scores, std::int64_t size) {
   return HWY_DYNAMIC_DISPATCH(OrderOfFloats)(scores, size);
@@ -274,13 +158,11 @@ void sort_equal_scores(std::uint64_t* keys, std::int64_t size) {
   HWY_DYNAMIC_DISPATCH(SortEqualScores64)(keys, size);
 }
 
-PairsInOrder count_pairs_in_order(const std::uint32_t* keys,
-                                  std::int64_t size) {
-  return HWY_DYNAMIC_DISPATCH(CountPairsInOrder32)(keys, size);
+void reverse_keys(std::uint32_t* keys, std::int64_t size) {
+  HWY_DYNAMIC_DISPATCH(ReverseKeys32)(keys, size);
 }
-PairsInOrder count_pairs_in_order(const std::uint64_t* keys,
-                                  std::int64_t size) {
-  return HWY_DYNAMIC_DISPATCH(CountPairsInOrder64)(keys, size);
+void reverse_keys(std::uint64_t* keys, std::int64_t size) {
+  HWY_DYNAMIC_DISPATCH(ReverseKeys64)(keys, size);
 }
 
 }  // namespace tally::internal

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-/// The inner loops over scores that are sorted, in the widest vectors that the
+/// What is done to scores that come in order, in the widest vectors that the
 /// machine has. Keys are those of pack_samples().
 namespace tally::internal {
 
@@ -17,18 +17,11 @@ struct ScoreOrder {
 ScoreOrder order_of(const float* scores, std::int64_t size);
 ScoreOrder order_of(const double* scores, std::int64_t size);
 
+void reverse_keys(std::uint32_t* keys, std::int64_t size);
+void reverse_keys(std::uint64_t* keys, std::int64_t size);
+
 /// Sorts keys whose scores are sorted already.
 void sort_equal_scores(std::uint32_t* keys, std::int64_t size);
 void sort_equal_scores(std::uint64_t* keys, std::int64_t size);
-
-struct PairsInOrder {
-  /// Pairs of a positive and a negative below it, and half of those of equal
-  /// scores; twice that.
-  std::uint64_t twice = 0;
-  std::int64_t positives = 0;
-};
-/// Of sorted keys.
-PairsInOrder count_pairs_in_order(const std::uint32_t* keys, std::int64_t size);
-PairsInOrder count_pairs_in_order(const std::uint64_t* keys, std::int64_t size);
 
 }  // namespace tally::internal
