@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace tally {
 namespace {
@@ -28,13 +29,13 @@ bool same_row_shape(const at::Tensor& a, const at::Tensor& b) {
 
 }  // namespace
 
-Rows::Rows(const at::Tensor& rows) {
-  at::Tensor given = rows.dim() == 0 ? rows.unsqueeze(0) : rows;
-  size_ = given.size(0);
-  if (given.requires_grad()) {
-    pieces_.push_back(std::move(given));
+Rows::Rows(at::Tensor rows) {
+  if (rows.dim() == 0) rows = rows.unsqueeze(0);
+  size_ = rows.size(0);
+  if (rows.requires_grad()) {
+    pieces_.push_back(std::move(rows));
   } else {
-    buffer_ = std::move(given);
+    buffer_ = std::move(rows);
   }
 }
 

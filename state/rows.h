@@ -19,7 +19,7 @@ class Rows {
  public:
   Rows() = default;
   /// The rows of one batch, not copied; a 0-dim tensor is one row.
-  explicit Rows(const at::Tensor& rows);
+  explicit Rows(at::Tensor rows);
 
   Rows(const Rows& other);
   Rows& operator=(const Rows& other);

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <utility>
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/classification/classification_checks.h"
@@ -21,10 +22,10 @@ constexpr std::int64_t kBlock = 2048;
 // So many positions are worth a thread.
 constexpr std::int64_t kGrain = std::int64_t{1} << 16;
 
-CurveState state_of(const at::Tensor& preds, const at::Tensor& codes) {
+CurveState state_of(const at::Tensor& preds, at::Tensor codes) {
   CurveState state;
   state.preds = Rows(preds);
-  state.target = Rows(codes);
+  state.target = Rows(std::move(codes));
   return state;
 }
 
@@ -181,10 +182,10 @@ CurveState LabelCurve::observe_plain(const at::Tensor& preds,
       fill(scores, labels, begin * curves, end * curves, lookup, sink);
     });
   }
-  const at::Tensor codes = fresh_tensor(target.sizes(), at::kByte);
+  at::Tensor codes = fresh_tensor(target.sizes(), at::kByte);
   auto* const data = codes.mutable_data_ptr<std::uint8_t>();
   const std::int64_t out = write_all_codes(scores, labels, size, data);
-  if (out == 0) return state_of(preds, codes);
+  if (out == 0) return state_of(preds, std::move(codes));
   return exact_codes(preds, codes, {}, /*all_count=*/false);
 }
 
