@@ -26,20 +26,23 @@ constexpr std::int64_t kClasses = 100;
 
 template <class M>
 void evaluate(benchmark::State& state, const typename M::Options& options,
-              const at::Tensor& preds, const at::Tensor& target) {
+              const at::Tensor& preds, const at::Tensor& target,
+              const at::Tensor& weight) {
   for (auto _ : state) {
     M metric(options);
-    metric.update(preds, target);
+    metric.update(preds, target, weight);
     benchmark::DoNotOptimize(metric.compute());
   }
 }
 
 template <class M>
 void add(const std::string& name, const typename M::Options& options,
-         const at::Tensor& preds, const at::Tensor& target) {
+         const at::Tensor& preds, const at::Tensor& target,
+         const at::Tensor& weight = {}) {
   benchmark::RegisterBenchmark((std::string(M::kName) + "/" + name).c_str(),
                                [=](benchmark::State& state) {
-                                 evaluate<M>(state, options, preds, target);
+                                 evaluate<M>(state, options, preds, target,
+                                             weight);
                                })
       ->Unit(benchmark::kMillisecond)
       ->UseRealTime();
@@ -79,6 +82,7 @@ void add_binary() {
   const at::Tensor few = preds.mul(1000).round_().div_(1000);
   const at::Tensor equal = at::full_like(preds, 0.5);
   const at::Tensor sorted = std::get<0>(preds.sort());
+  const at::Tensor weight = at::rand({kSamples}, at::kDouble);
   add_read("binary", preds, target);
   tally::BinaryAUROCOptions exact;
   add<tally::BinaryAUROC>("scores", exact, preds, target);
@@ -92,12 +96,15 @@ void add_binary() {
                           target);
   add<tally::BinaryAUROC>("few_positives", exact, preds,
                           at::rand({kSamples}).lt(0.01).to(at::kLong));
+  add<tally::BinaryAUROC>("weighted_scores", exact, preds, target, weight);
   add<tally::BinaryAveragePrecision>("scores", {}, preds, target);
   add<tally::BinaryAveragePrecision>("few_scores", {}, few, target);
   add<tally::BinaryAveragePrecision>("equal_scores", {}, equal, target);
   add<tally::BinaryAveragePrecision>("sorted_scores", {}, sorted, target);
   add<tally::BinaryAUROC>("200_thresholds", exact.thresholds(200), preds,
                           target);
+  add<tally::BinaryAUROC>("weighted_200_thresholds", exact, preds, target,
+                          weight);
   add<tally::BinaryAUROC>("200_logit_thresholds",
                           exact.input(tally::ScoreKind::kLogits), preds.logit(),
                           target);

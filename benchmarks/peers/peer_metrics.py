@@ -209,6 +209,16 @@ def curve_cases() -> Cases:
 
         return peers
 
+    def weighted() -> Peers:
+        target = torch.randint(2, (5_000_000,))
+        preds = (torch.randn(len(target)) + target - 0.5).sigmoid()
+        weight = torch.rand(len(target), dtype=torch.float64)
+        return {
+            "scikit-learn": lambda: sklearn_metrics.roc_auc_score(
+                target.numpy(), preds.numpy(), sample_weight=weight.numpy()
+            )
+        }
+
     def multiclass(make: Callable[[], Any]) -> Callable[[], Peers]:
         def peers() -> Peers:
             preds = torch.randn(10_000, 100).softmax(1)
@@ -241,6 +251,7 @@ def curve_cases() -> Cases:
             lambda: classification.BinaryAUROC(**FAST),
             change=lambda preds: in_order(preds).flip(0),
         ),
+        "BinaryAUROC/weighted_scores": weighted,
         "BinaryAveragePrecision/scores": binary(
             lambda: classification.BinaryAveragePrecision(**FAST),
             sklearn_metrics.average_precision_score,
