@@ -110,7 +110,19 @@ bool add_plain(const at::Tensor& into, const at::Tensor& from) {
   const T* const b = from.const_data_ptr<T>();
   // Not read again each time: a[i] might be where it is kept.
   const std::int64_t count = into.numel();
-  for (std::int64_t i = 0; i < count; ++i) a[i] += b[i];
+  std::int64_t i = 0;
+  // All sums before the first is written: compilers make vectors of that.
+  for (; i + 4 <= count; i += 4) {
+    const T sum_0 = a[i] + b[i];
+    const T sum_1 = a[i + 1] + b[i + 1];
+    const T sum_2 = a[i + 2] + b[i + 2];
+    const T sum_3 = a[i + 3] + b[i + 3];
+    a[i] = sum_0;
+    a[i + 1] = sum_1;
+    a[i + 2] = sum_2;
+    a[i + 3] = sum_3;
+  }
+  for (; i < count; ++i) a[i] += b[i];
   return true;
 }
 
