@@ -1,5 +1,6 @@
 #include "tally/sync/broadcast_parameters.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
@@ -40,7 +41,14 @@ void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
   const auto prepare = [&] {
     TORCH_CHECK_VALUE(root >= 0 && root < call.size(), call.name,
                       ": expected a root below ", call.size(), ", got ", root);
-    for (const at::Tensor& tensor : tensors) check_dense(call, tensor);
+    for (const at::Tensor& tensor : tensors) {
+      check_dense(call, tensor);
+      TORCH_CHECK_VALUE(at::has_internal_overlap(tensor) != at::MemOverlap::Yes,
+                        call.name,
+                        ": expected memory of its own for each element, got an "
+                        "expanded tensor of sizes ",
+                        tensor.sizes());
+    }
     internal::Offer offer;
     offer.schema =
         c10::str("from rank ", root, ", ", internal::list_of(tensors));

@@ -100,6 +100,8 @@ TEST_P(BroadcastParametersTest, WhatOneRankRefusesTheOthersHear) {
                 HasSubstr("expected a dense tensor"));
     EXPECT_THAT(refused(bad ? at::Tensor() : plain, 0),
                 HasSubstr("expected a tensor, got an undefined one"));
+    EXPECT_THAT(refused(bad ? at::ones({1}).expand({2}) : plain, 0),
+                HasSubstr("got an expanded tensor of sizes [2]"));
     EXPECT_THAT(refused(plain, bad ? 2 : 0),
                 HasSubstr("expected a root below 2, got 2"));
     EXPECT_TRUE(good.equal(at::full({2}, 5.0 + group->rank())));
