@@ -259,6 +259,16 @@ def _kinds(averages: str) -> list[Options]:
     return [{"average": names[letter]} for letter in averages] or [{}]
 
 
+def _of_kinds(case: Callable[..., Case], kinds: list[Options]) -> list[Case]:
+    """One case for each kind, and others of some of them."""
+    cases = [case(kind.get("average", "exact"), **kind) for kind in kinds]
+    return cases + [
+        case("ties", **kinds[0]), case("binned", thresholds=11, **kinds[0]),
+        case("nan_ignored", **kinds[-1]),
+        case("logits_multidim", input="logits", **kinds[0]),
+        case("ignore_index", ignore_index=-1, **kinds[0])]
+
+
 def _multiclass(metric: str, curve_of: CurveOf, averages: str,
                 extra: Options) -> list[Case]:
     """Multiclass cases."""
@@ -285,13 +295,7 @@ def _multiclass(metric: str, curve_of: CurveOf, averages: str,
         _agree(made, metric, scores[keep], labels[keep], own)
         return made
 
-    kinds = _kinds(averages)
-    cases = [case(kind.get("average", "exact"), **kind) for kind in kinds]
-    return cases + [
-        case("ties", **kinds[0]), case("binned", thresholds=11, **kinds[0]),
-        case("nan_ignored", **kinds[-1]),
-        case("logits_multidim", input="logits", **kinds[0]),
-        case("ignore_index", ignore_index=-1, **kinds[0])]
+    return _of_kinds(case, _kinds(averages))
 
 
 def _multilabel(metric: str, curve_of: CurveOf, averages: str,
@@ -317,13 +321,7 @@ def _multilabel(metric: str, curve_of: CurveOf, averages: str,
         _agree(made, metric, scores, labels, own)
         return made
 
-    kinds = _kinds(averages)
-    cases = [case(kind.get("average", "exact"), **kind) for kind in kinds]
-    return cases + [
-        case("ties", **kinds[0]), case("binned", thresholds=11, **kinds[0]),
-        case("nan_ignored", **kinds[-1]),
-        case("logits_multidim", input="logits", **kinds[0]),
-        case("ignore_index", ignore_index=-1, **kinds[0])]
+    return _of_kinds(case, _kinds(averages))
 
 
 def _agree(case: Case, metric: str, scores: np.ndarray, labels: np.ndarray,
