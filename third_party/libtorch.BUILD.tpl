@@ -7,6 +7,8 @@ cc_library(
     # One folder rather than 11 000 files: else sandboxing a compilation would
     # cost more than the compilation.
     textual_hdrs = ["include"],
+    # As LibTorch's own CMake package: its headers differ without.
+    defines = ["USE_DISTRIBUTED"],
     includes = [
         "include",
         "include/torch/csrc/api/include",
@@ -18,9 +20,6 @@ cc_library(
 # out and Debian's libgloo-dev has.
 cc_library(
     name = "c10d_gloo",
-    defines = [
-        "USE_C10D_GLOO",
-        "USE_DISTRIBUTED",
-    ],
+    defines = ["USE_C10D_GLOO"],
     deps = [":libtorch"],
 )

@@ -9,7 +9,6 @@ cc_library(
     defines = [
         "USE_C10D_NCCL",
         "USE_CUDA",
-        "USE_DISTRIBUTED",
     ],
     includes = [
         "include/cuda",

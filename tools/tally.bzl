@@ -6,22 +6,20 @@ library in its deps; packages do not say so themselves.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+load(":copts.bzl", "COPTS", "OPENMP")
 
-# -Werror is in .bazelrc: it is meant for this repository, not for a project
-# that builds Tally with a compiler we have not met.
-_COPTS = [
-    "-std=c++17",
-    "-Wall",
-    "-Wextra",
-    "-Wshadow",
-    "-Wnon-virtual-dtor",
-    "-Woverloaded-virtual",
-    "-Wno-sign-compare",
-]
-
-# at::parallel_for runs serially unless the file that calls it is compiled
-# with -fopenmp.
-_OPENMP = ["-fopenmp"]
+def _precompiled(name, openmp):
+    """Returns the dependencies and options that a precompiled header takes."""
+    if not name:
+        return [], []
+    pch = name + "_openmp" if openmp else name
+    return select({
+        str(Label("//tools/pch:enabled")): [str(Label("//tools/pch:" + pch))],
+        "//conditions:default": [],
+    }), select({
+        str(Label("//tools/pch:enabled")): ["-include", "tools/pch/{}.pch/pch.h".format(pch)],
+        "//conditions:default": [],
+    })
 
 def _include_prefix():
     package = native.package_name()
@@ -35,6 +33,7 @@ def tally_cc_library(
         copts = [],
         linkopts = [],
         openmp = False,
+        pch = "aten",
         **kwargs):
     """A cc_library whose headers are seen under <tally/PACKAGE/...>.
 
@@ -46,6 +45,7 @@ def tally_cc_library(
       copts: appended to the project's compiler options.
       linkopts: appended to the project's linker options.
       openmp: set it where a source calls at::parallel_for.
+      pch: the header of tools/pch that the sources begin with, if any.
       **kwargs: visibility, testonly, alwayslink, tags and so on, as in
         cc_library.
     """
@@ -62,16 +62,17 @@ def tally_cc_library(
             visibility = ["//visibility:private"],
         )
         deps = deps + [":" + name + "_private_hdrs"]
+    pch_deps, pch_copts = _precompiled(pch, openmp)
     cc_library(
         name = name,
         srcs = [src for src in srcs if src not in private_hdrs],
         hdrs = hdrs,
-        copts = _COPTS + (_OPENMP if openmp else []) + copts,
+        copts = pch_copts + COPTS + (OPENMP if openmp else []) + copts,
         include_prefix = _include_prefix(),
-        linkopts = (_OPENMP if openmp else []) + linkopts,
+        linkopts = (OPENMP if openmp else []) + linkopts,
         # No shared library beside each archive: it would only cost a link.
         linkstatic = True,
-        deps = deps,
+        deps = pch_deps + deps,
         **kwargs
     )
 
@@ -82,6 +83,7 @@ def tally_cc_test(
         copts = [],
         linkopts = [],
         openmp = False,
+        pch = "test",
         main = False,
         size = "small",
         data = [],
@@ -96,26 +98,28 @@ def tally_cc_test(
       copts: appended to the project's compiler options.
       linkopts: appended to the project's linker options.
       openmp: set it where a source calls at::parallel_for.
+      pch: the header of tools/pch that the sources begin with, if any.
       main: set it where a source has a main() of its own.
       size: as in cc_test; "small" stops the test after a minute.
       data: files that the test reads.
       env: variables of the test; OMP_NUM_THREADS is 1 unless given here.
       **kwargs: args, tags, timeout and so on, as in cc_test.
     """
+    pch_deps, pch_copts = _precompiled(pch, openmp)
     cc_test(
         name = name,
         size = size,
         srcs = srcs,
-        copts = _COPTS + (_OPENMP if openmp else []) + copts,
+        copts = pch_copts + COPTS + (OPENMP if openmp else []) + copts,
         data = data + select({
             "//tools:asan": ["//tools:lsan.supp"],
             "//tools:tsan": ["//tools:tsan.supp"],
             "//conditions:default": [],
         }),
         env = dict({"OMP_NUM_THREADS": "1"}, **env),
-        linkopts = (_OPENMP if openmp else []) + linkopts,
+        linkopts = (OPENMP if openmp else []) + linkopts,
         linkstatic = True,
-        deps = deps + [
+        deps = pch_deps + deps + [
             "//tests/testing:seed",
             "@gtest//:gtest" if main else "@gtest//:gtest_main",
         ],
@@ -129,6 +133,7 @@ def tally_cc_binary(
         copts = [],
         linkopts = [],
         openmp = False,
+        pch = "aten",
         **kwargs):
     """A program.
 
@@ -139,14 +144,16 @@ def tally_cc_binary(
       copts: appended to the project's compiler options.
       linkopts: appended to the project's linker options.
       openmp: set it where a source calls at::parallel_for.
+      pch: the header of tools/pch that the sources begin with, if any.
       **kwargs: visibility, data, testonly and so on, as in cc_binary.
     """
+    pch_deps, pch_copts = _precompiled(pch, openmp)
     cc_binary(
         name = name,
         srcs = srcs,
-        copts = _COPTS + (_OPENMP if openmp else []) + copts,
-        linkopts = (_OPENMP if openmp else []) + linkopts,
+        copts = pch_copts + COPTS + (OPENMP if openmp else []) + copts,
+        linkopts = (OPENMP if openmp else []) + linkopts,
         linkstatic = True,
-        deps = deps,
+        deps = pch_deps + deps,
         **kwargs
     )
