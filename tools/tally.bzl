@@ -94,7 +94,8 @@ def tally_cc_test(
     Args:
       name: the target's name.
       srcs: sources.
-      deps: libraries; GoogleTest, GoogleMock and a seed are added.
+      deps: libraries; GoogleTest, GoogleMock, a seed and the limit of
+        TALLY_HWY_TARGET are added.
       copts: appended to the project's compiler options.
       linkopts: appended to the project's linker options.
       openmp: set it where a source calls at::parallel_for.
@@ -121,6 +122,7 @@ def tally_cc_test(
         linkstatic = True,
         deps = pch_deps + deps + [
             "//tests/testing:seed",
+            "//tests/testing:vector_limit",
             "@gtest//:gtest" if main else "@gtest//:gtest_main",
         ],
         **kwargs
