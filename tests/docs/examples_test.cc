@@ -2,61 +2,13 @@
 #include <tally/tally.h>
 #include <torch/torch.h>
 
-#include <functional>
 #include <iostream>
-#include <memory>
-#include <vector>
+#include <string>
 
-// What the examples of the documentation take for granted.
-struct Batch {
-  at::Tensor data, target, mask;
-  std::int64_t size() const { return data.size(0); }
-};
-struct DataSet {
-  std::int64_t size() const { return 0; }
-  Batch get(std::int64_t) const { return {}; }
-};
-struct Model {
-  at::Tensor forward(const at::Tensor& x) { return linear->forward(x); }
-  std::vector<at::Tensor> parameters() { return linear->parameters(); }
-  torch::nn::Linear linear{4, 10};
-};
-struct Things {
-  at::Tensor preds, target, weight, value, features, x, y, loss, losses, scores;
-  std::shared_ptr<Model> model = std::make_shared<Model>();
-  std::vector<Batch> batches;
-  std::vector<Batch>* loader = &batches;
-  Batch batch;
-  DataSet set;
-  torch::optim::SGD optimizer{model->parameters(), 0.1};
-  tally::MulticlassAccuracy metric{10};
-  std::function<at::Tensor(const Batch&)> score_of, loss_of;
-};
+#include "tally/tests/docs/things.h"
 
-#define EXAMPLE_THINGS(things)        \
-  using namespace tally;              \
-  auto& preds = things.preds;         \
-  auto& target = things.target;       \
-  auto& weight = things.weight;       \
-  auto& value = things.value;         \
-  auto& features = things.features;   \
-  auto& x = things.x;                 \
-  auto& y = things.y;                 \
-  auto& loss = things.loss;           \
-  auto& losses = things.losses;       \
-  auto& scores = things.scores;       \
-  auto& model = things.model;         \
-  auto& batches = things.batches;     \
-  auto& loader = things.loader;       \
-  auto& batch = things.batch;         \
-  auto& set = things.set;             \
-  auto& optimizer = things.optimizer; \
-  auto& metric = things.metric;       \
-  auto& score_of = things.score_of;   \
-  auto& loss_of = things.loss_of;     \
-  auto communicator = sync::default_communicator();
-
-#include "tests/docs/examples.inc"
+// Behind the others.
+#include "tests/docs/other.inc"
 
 namespace {
 

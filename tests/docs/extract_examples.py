@@ -2,9 +2,15 @@
 
 Each block that follows "/// Example:" in a header, and each ```cpp block of a
 Markdown file, becomes the body of a function, in the order of the arguments.
-Lines that include headers are dropped: the file includes the whole library.
+Lines that include headers are dropped: the file includes what it needs.
+
+Usage: extract_examples.py [--only FOLDER]... [--without FOLDER]... FILE...
+
+Of headers, --only takes those below a folder of the repository, --without all
+others.
 """
 
+import argparse
 import pathlib
 import re
 import sys
@@ -37,12 +43,26 @@ def markdown_examples(text: str) -> list[str]:
 
 
 def main() -> None:
-    for path in sys.argv[1:]:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--without", action="append", default=[])
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+
+    def is_below(path: str, folders: list[str]) -> bool:
+        return any(path.startswith(f"tally/{folder}/") for folder in folders)
+
+    for path in arguments.files:
+        # Bazel's path of a header ends in the one that users include.
+        header = re.sub(r".*/_virtual_includes/\w+/", "", path)
+        if is_below(header, arguments.without) or (
+            arguments.only and not is_below(header, arguments.only)
+        ):
+            continue
         text = pathlib.Path(path).read_text(encoding="utf-8")
         find = markdown_examples if path.endswith(".md") else header_examples
         for number, example in enumerate(find(text), start=1):
-            # Bazel's path of a header ends in the one that users include.
-            name = re.sub(r"\W", "_", re.sub(r".*/_virtual_includes/\w+/", "", path))
+            name = re.sub(r"\W", "_", header)
             body = "\n".join(
                 line
                 for line in example.splitlines()

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tally/metrics/collection.h"
+#include "tally/sync/communicator.h"
+
+// What the examples of the documentation take for granted.
+struct Batch {
+  at::Tensor data, target, mask;
+  std::int64_t size() const { return data.size(0); }
+};
+struct DataSet {
+  std::int64_t size() const { return 0; }
+  Batch get(std::int64_t) const { return {}; }
+};
+struct Linear {
+  at::Tensor weight = at::zeros({10, 4}).requires_grad_();
+  at::Tensor bias = at::zeros({10}).requires_grad_();
+};
+struct Model {
+  at::Tensor forward(const at::Tensor& x) {
+    return x.matmul(linear->weight.t()).add(linear->bias);
+  }
+  std::vector<at::Tensor> parameters() {
+    return {linear->weight, linear->bias};
+  }
+  std::shared_ptr<Linear> linear = std::make_shared<Linear>();
+};
+struct Optimizer {
+  void step() {}
+};
+struct Things {
+  at::Tensor preds, target, weight, value, features, x, y, loss, losses, scores;
+  std::shared_ptr<Model> model = std::make_shared<Model>();
+  std::vector<Batch> batches;
+  std::vector<Batch>* loader = &batches;
+  Batch batch;
+  DataSet set;
+  Optimizer optimizer;
+  tally::MetricCollection metric;
+  std::function<at::Tensor(const Batch&)> score_of, loss_of;
+};
+
+#define EXAMPLE_THINGS(things)        \
+  using namespace tally;              \
+  auto& preds = things.preds;         \
+  auto& target = things.target;       \
+  auto& weight = things.weight;       \
+  auto& value = things.value;         \
+  auto& features = things.features;   \
+  auto& x = things.x;                 \
+  auto& y = things.y;                 \
+  auto& loss = things.loss;           \
+  auto& losses = things.losses;       \
+  auto& scores = things.scores;       \
+  auto& model = things.model;         \
+  auto& batches = things.batches;     \
+  auto& loader = things.loader;       \
+  auto& batch = things.batch;         \
+  auto& set = things.set;             \
+  auto& optimizer = things.optimizer; \
+  auto& metric = things.metric;       \
+  auto& score_of = things.score_of;   \
+  auto& loss_of = things.loss_of;     \
+  auto communicator = sync::default_communicator();
