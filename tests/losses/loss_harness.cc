@@ -4,11 +4,15 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 
+#include "tally/sync/errors.h"
 #include "tally/tests/testing/gradients.h"
 
 namespace tally::testing {
@@ -195,7 +199,113 @@ void check_ranks(const LossSubject& subject, int ranks) {
       options);
 }
 
+using LossFunction =
+    std::function<at::Tensor(const Tensors& batch, const Tensors& parameters)>;
+
+/// The sum of the first derivatives of `loss`, each times a number: of the
+/// batch's, these come behind it in `batch`.
+at::Tensor sum_of_derivatives(const LossFunction& loss, const Tensors& batch,
+                              const Tensors& parameters, std::size_t inputs,
+                              bool bend) {
+  const bool recording = at::GradMode::is_enabled();
+  const at::AutoGradMode record(true);
+  Tensors rows(batch.begin(), batch.begin() + inputs), leaves, factors;
+  for (at::Tensor& tensor : rows) {
+    if (!tensor.is_floating_point()) continue;
+    if (!tensor.requires_grad()) tensor = tensor.detach().requires_grad_();
+    factors.push_back(batch[inputs + leaves.size()]);
+    leaves.push_back(tensor);
+  }
+  for (const at::Tensor& parameter : parameters) {
+    leaves.push_back(parameter);
+    factors.push_back(normal_rows(parameter.sizes(), leaves.size()));
+  }
+  at::Tensor value = loss(rows, parameters);
+  if (bend) value = value.add(value.square());
+  const Tensors derivatives = torch::autograd::grad(
+      {value}, leaves, /*grad_outputs=*/{}, /*retain_graph=*/true,
+      /*create_graph=*/true, /*allow_unused=*/true);
+  at::Tensor sum = value.mul(0);
+  for (std::size_t i = 0; i < derivatives.size(); ++i) {
+    if (!derivatives[i].defined()) continue;
+    sum = sum.add(derivatives[i].mul(factors[i]).sum());
+  }
+  return recording ? sum : sum.detach();
+}
+
+/// The loss that check_second_derivatives() speaks of.
+LossSubject derivative_of(const LossSubject& subject) {
+  LossSubject result = subject;
+  const std::size_t inputs = subject.batch.size();
+  const bool bend = subject.same_on_ranks;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (!subject.batch[i].is_floating_point()) continue;
+    result.batch.push_back(normal_rows(subject.batch[i].sizes(), 100 + i));
+  }
+  result.make = [=] {
+    LossInstance instance = subject.make();
+    const auto loss = instance.loss;
+    const Tensors parameters = values_of(instance);
+    instance.loss = [=](const Tensors& batch) {
+      return sum_of_derivatives(
+          [&](const Tensors& rows, const Tensors&) { return loss(rows); },
+          batch, parameters, inputs, bend);
+    };
+    return instance;
+  };
+  if (subject.reference) {
+    result.reference = [=](const Tensors& batch, const Tensors& parameters) {
+      return sum_of_derivatives(subject.reference, batch, parameters, inputs,
+                                bend);
+    };
+  }
+  result.ranks.clear();
+  for (const int ranks : subject.ranks) {
+    if (ranks <= 3) result.ranks.push_back(ranks);
+  }
+  return result;
+}
+
 }  // namespace
+
+void check_second_derivatives(const LossSubject& subject) {
+  check_loss(derivative_of(subject));
+}
+
+void check_second_derivatives_are_refused(const LossSubject& subject,
+                                          const std::string& message) {
+  const LossSubject derivative = derivative_of(subject);
+  for (const int ranks : derivative.ranks) {
+    SCOPED_TRACE(c10::str(ranks, " ranks"));
+    ThreadRanksOptions options;
+    options.transport = subject.transport;
+    const auto errors = collect_thread_ranks(
+        ranks,
+        [&](const std::shared_ptr<sync::Communicator>& communicator) {
+          // Beside each other, the last one has no rows.
+          const std::int64_t rows = derivative.batch[0].size(0);
+          const std::int64_t busy = std::max(1, ranks - 1);
+          const std::int64_t rank = communicator->rank();
+          const std::int64_t first = std::min(rank, busy) * rows / busy;
+          const std::int64_t end = std::min(rank + 1, busy) * rows / busy;
+          Tensors own;
+          for (const at::Tensor& tensor : derivative.batch) {
+            own.push_back(tensor.narrow(0, first, end - first));
+          }
+          const LossInstance instance = derivative.make();
+          instance.loss(leaves_of(own)).backward();
+        },
+        options);
+    for (const std::exception_ptr& error : errors) {
+      try {
+        if (!error) throw std::runtime_error("no error");
+        std::rethrow_exception(error);
+      } catch (const std::exception& thrown) {
+        EXPECT_THAT(sync::describe(thrown), ::testing::HasSubstr(message));
+      }
+    }
+  }
+}
 
 void check_loss(const LossSubject& subject) {
   check_one_process(subject);

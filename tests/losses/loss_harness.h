@@ -41,6 +41,8 @@ struct LossSubject {
   /// Compare gradients with differences of the loss. To be turned off where
   /// the graph is cut or bent on purpose: straight-through, stop-gradient.
   bool numerical = true;
+  /// Every rank's loss is that of the global batch, not a part of its own.
+  bool same_on_ranks = true;
   ThreadTransport transport = ThreadTransport::kMemory;
 };
 
@@ -57,6 +59,17 @@ struct LossSubject {
 ///
 /// Losses whose state changes from call to call need tests of their own.
 void check_loss(const LossSubject& subject);
+
+/// Checks gradients of gradients, of a curved function of the loss (of the loss
+/// itself where ranks have parts of it): all first derivatives, each times a
+/// number of its own, add up to a loss whose derivatives are the second ones,
+/// and which check_loss() checks, at as many of the subject's ranks as are at
+/// most 3.
+void check_second_derivatives(const LossSubject& subject);
+
+/// Checks that, instead, every rank is told so: its error contains `message`.
+void check_second_derivatives_are_refused(const LossSubject& subject,
+                                          const std::string& message);
 
 /// Of `sizes`, drawn from a normal distribution, float64.
 at::Tensor normal_rows(at::IntArrayRef sizes, std::uint64_t seed);
