@@ -140,11 +140,13 @@ void print_parts(std::int64_t size) {
   float* const r = row.mutable_data_ptr<float>();
   float* const c = column.mutable_data_ptr<float>();
   float* const q = tile.mutable_data_ptr<float>();
+  std::vector<double> row_sum(kTileRows), column_sum(kTileColumns);
   const double statistics = best([&] {
-    add_to_statistics({q, kTileRows, kTileColumns, 1e-3f}, r, r, c, c);
+    add_to_statistics({q, kTileRows, kTileColumns, 1e-3f, 0}, r, row_sum.data(),
+                      c, column_sum.data());
   });
   const double gradient = best([&] {
-    softmax_gradient({q, kTileRows, kTileColumns, 1e-3f}, r, 1.0f, c, 1.0f);
+    softmax_gradient({q, kTileRows, kTileColumns, 1e-3f, 0}, {r, r}, {c, c});
   });
   const double total = 2 * product + rows + columns + statistics + gradient;
   std::printf(

@@ -36,59 +36,57 @@ struct AlikeStep {
   Vector<T> row_max;
   std::int32_t row_id;
   const std::int32_t* ids;
-  Vector<T> row_sum = hn::Zero(Tag<T>());
+  Vector<T> others = hn::Zero(Tag<T>());
   Vector<T> alike = hn::Zero(Tag<T>());
+  Vector<T> distance = hn::Zero(Tag<T>());
+  Vector<T> found = hn::Zero(Tag<T>());
 
   template <bool kWhole>
-  HWY_INLINE void run(std::int64_t j) {
+  HWY_INLINE void run(std::int64_t j, hn::Mask<Tag<T>> mask) {
     const Tag<T> d;
-    const Vector<T> t = hn::Mul(load<kWhole>(q + j, columns - j), scale);
-    const auto here = hn::FirstN(
-        d, kWhole ? hn::Lanes(d) : static_cast<std::size_t>(columns - j));
-    const Vector<T> term = exp_below_one<T>(hn::Sub(t, row_max));
-    row_sum = hn::Add(row_sum, kWhole ? term : hn::IfThenElseZero(here, term));
-    auto counts =
-        hn::And(same_id<T>(ids + j, row_id), hn::Gt(t, hn::Set(d, kNone<T>)));
-    if (!kWhole) counts = hn::And(counts, here);
-    alike = hn::Add(alike, hn::IfThenElseZero(counts, t));
+    const Vector<T> value = load<kWhole>(q + j, columns - j);
+    const Vector<T> below = hn::Sub(value, row_max);
+    const Vector<T> term =
+        only<kWhole, T>(mask, exp_up_to_one<T>(hn::Mul(scale, below)));
+    auto same = same_id<T>(ids + j, row_id);
+    if (!kWhole) same = hn::And(same, mask);
+    others = hn::Add(others, hn::IfThenZeroElse(same, term));
+    alike = hn::Add(alike, hn::IfThenElseZero(same, term));
+    distance = hn::Sub(distance, hn::IfThenElseZero(same, below));
+    found = hn::Add(found, hn::IfThenElseZero(same, hn::Set(d, T(1))));
   }
 };
 
 template <class T>
-void exclude_self(const Tile<T>& tile, std::int64_t self, T value) {
-  for (std::int64_t i = 0; i < tile.rows; ++i) {
-    const std::int64_t j = self + i;
-    if (j >= 0 && j < tile.columns) tile.q[i * tile.columns + j] = value;
-  }
-}
-
-template <class T>
-T no_logit(T scale) {
-  return scale > 0 ? kNone<T> : -kNone<T>;
-}
-
-template <class T>
-void add_alike_statistics(const Tile<T>& tile, const Ids& ids, T* row_max,
-                          T* row_sum, T* row_alike) {
+void add_alike_statistics(const Tile<const T>& tile, const Ids& ids,
+                          AlikeStatistics* rows) {
   const Tag<T> d;
-  exclude_self(tile, ids.self, no_logit(tile.scale));
   for (std::int64_t i = 0; i < tile.rows; ++i) {
     const T* const q = tile.q + i * tile.columns;
-    MaxStep<T> max{q, tile.columns, hn::Set(d, tile.scale), nullptr};
-    for_each_vector<T>(tile.columns, max);
-    const T here = hn::GetLane(hn::MaxOfLanes(d, max.row_max));
-    if (here > row_max[i]) {
-      row_sum[i] *= rescale(row_max[i], here);
-      row_max[i] = here;
+    AlikeStatistics& row = rows[i];
+    MaxStep<T, false> max{q, tile.columns, nullptr};
+    for_each_vector<T>(tile.columns, tile.left_out + i, max);
+    const double here = hn::GetLane(hn::MaxOfLanes(d, max.row_max));
+    if (here > row.max) {
+      if (row.others + row.alike != 0) {
+        const double factor = rescale(tile.scale, row.max, here);
+        row.others *= factor;
+        row.alike *= factor;
+      }
+      if (row.found > 0) row.distance += row.found * (here - row.max);
+      row.max = here;
     }
-    // Nothing but itself so far: all terms are 0, or NaN.
-    const T shift = row_max[i] == kNone<T> ? 0 : row_max[i];
-    AlikeStep<T> step{
-        q,           tile.columns, hn::Set(d, tile.scale), hn::Set(d, shift),
-        ids.rows[i], ids.columns};
-    for_each_vector<T>(tile.columns, step);
-    row_sum[i] += sum<T>(step.row_sum);
-    row_alike[i] += sum<T>(step.alike);
+    AlikeStep<T> step{q,
+                      tile.columns,
+                      hn::Set(d, tile.scale),
+                      hn::Set(d, static_cast<T>(row.max)),
+                      ids.rows[i],
+                      ids.columns};
+    for_each_vector<T>(tile.columns, tile.left_out + i, step);
+    row.others += sum<T>(step.others);
+    row.alike += sum<T>(step.alike);
+    row.distance += sum<T>(step.distance);
+    row.found += sum<T>(step.found);
   }
 }
 
@@ -97,78 +95,78 @@ struct AlikeGradientStep {
   T* q;
   std::int64_t columns;
   Vector<T> scale;
-  Vector<T> row_lse;
-  Vector<T> row_weight;
+  Vector<T> row_max;
+  Vector<T> row_factor;
+  Vector<T> row_alike_factor;
   Vector<T> row_alike;
   std::int32_t row_id;
   const std::int32_t* ids;
-  const T* column_lse;
-  const T* column_weight;
-  const T* column_alike;
+  AlikeTerms<T> of_columns;
 
   template <bool kWhole>
-  HWY_INLINE void run(std::int64_t j) {
+  HWY_INLINE void run(std::int64_t j, hn::Mask<Tag<T>> mask) {
     const Tag<T> d;
-    const Vector<T> t = hn::Mul(load<kWhole>(q + j, columns - j), scale);
-    const Vector<T> of_row = exp_below_one<T>(hn::Sub(t, row_lse));
-    const Vector<T> of_column =
-        exp_below_one<T>(hn::Sub(t, hn::LoadU(d, column_lse + j)));
-    Vector<T> gradient =
-        hn::MulAdd(of_row, row_weight,
-                   hn::Mul(of_column, hn::LoadU(d, column_weight + j)));
-    const Vector<T> alike = hn::Add(row_alike, hn::LoadU(d, column_alike + j));
-    gradient = hn::Sub(gradient,
-                       hn::IfThenElseZero(same_id<T>(ids + j, row_id), alike));
-    store<kWhole>(gradient, q + j, columns - j);
+    const Vector<T> value = load<kWhole>(q + j, columns - j);
+    const auto same = same_id<T>(ids + j, row_id);
+    const Vector<T> of_row =
+        exp_up_to_one<T>(hn::Mul(scale, hn::Sub(value, row_max)));
+    const Vector<T> of_column = exp_up_to_one<T>(
+        hn::Mul(scale, hn::Sub(value, hn::LoadU(d, of_columns.max + j))));
+    const Vector<T> by_column =
+        hn::Mul(of_column,
+                hn::IfThenElse(same, hn::LoadU(d, of_columns.alike_factor + j),
+                               hn::LoadU(d, of_columns.factor + j)));
+    const Vector<T> alike =
+        hn::Add(row_alike, hn::LoadU(d, of_columns.alike + j));
+    const Vector<T> gradient = hn::Sub(
+        hn::MulAdd(of_row, hn::IfThenElse(same, row_alike_factor, row_factor),
+                   by_column),
+        hn::IfThenElseZero(same, alike));
+    store<kWhole, T>(gradient, mask, q + j);
   }
 };
 
 template <class T>
-void gradient_of_alike(const Tile<T>& tile, const Ids& ids, const T* row_lse,
-                       const T* row_weight, const T* row_alike,
-                       const T* column_lse, const T* column_weight,
-                       const T* column_alike) {
+void gradient_of_alike(const Tile<T>& tile, const Ids& ids,
+                       const AlikeTerms<T>& rows,
+                       const AlikeTerms<T>& columns) {
   const Tag<T> d;
   for (std::int64_t i = 0; i < tile.rows; ++i) {
-    AlikeGradientStep<T> step{tile.q + i * tile.columns,
+    T* const q = tile.q + i * tile.columns;
+    AlikeGradientStep<T> step{q,
                               tile.columns,
                               hn::Set(d, tile.scale),
-                              hn::Set(d, row_lse[i]),
-                              hn::Set(d, row_weight[i]),
-                              hn::Set(d, row_alike[i]),
+                              hn::Set(d, rows.max[i]),
+                              hn::Set(d, rows.factor[i]),
+                              hn::Set(d, rows.alike_factor[i]),
+                              hn::Set(d, rows.alike[i]),
                               ids.rows[i],
                               ids.columns,
-                              column_lse,
-                              column_weight,
-                              column_alike};
-    for_each_vector<T>(tile.columns, step);
+                              columns};
+    const std::int64_t self = tile.left_out + i;
+    for_each_vector<T>(tile.columns, self, step);
+    if (self >= 0 && self < tile.columns) q[self] = 0;
   }
-  exclude_self<T>(tile, ids.self, 0);
 }
 
 // One function for each type, as dispatch needs.
-void alike_statistics_f32(const Tile<float>& tile, const Ids& ids,
-                          float* row_max, float* row_sum, float* row_alike) {
-  add_alike_statistics(tile, ids, row_max, row_sum, row_alike);
+void alike_statistics_f32(const Tile<const float>& tile, const Ids& ids,
+                          AlikeStatistics* rows) {
+  add_alike_statistics(tile, ids, rows);
 }
-void alike_statistics_f64(const Tile<double>& tile, const Ids& ids,
-                          double* row_max, double* row_sum, double* row_alike) {
-  add_alike_statistics(tile, ids, row_max, row_sum, row_alike);
+void alike_statistics_f64(const Tile<const double>& tile, const Ids& ids,
+                          AlikeStatistics* rows) {
+  add_alike_statistics(tile, ids, rows);
 }
 void alike_gradient_f32(const Tile<float>& tile, const Ids& ids,
-                        const float* row_lse, const float* row_weight,
-                        const float* row_alike, const float* column_lse,
-                        const float* column_weight, const float* column_alike) {
-  gradient_of_alike(tile, ids, row_lse, row_weight, row_alike, column_lse,
-                    column_weight, column_alike);
+                        const AlikeTerms<float>& rows,
+                        const AlikeTerms<float>& columns) {
+  gradient_of_alike(tile, ids, rows, columns);
 }
 void alike_gradient_f64(const Tile<double>& tile, const Ids& ids,
-                        const double* row_lse, const double* row_weight,
-                        const double* row_alike, const double* column_lse,
-                        const double* column_weight,
-                        const double* column_alike) {
-  gradient_of_alike(tile, ids, row_lse, row_weight, row_alike, column_lse,
-                    column_weight, column_alike);
+                        const AlikeTerms<double>& rows,
+                        const AlikeTerms<double>& columns) {
+  gradient_of_alike(tile, ids, rows, columns);
 }
 
 }  // namespace tally::losses::internal::HWY_NAMESPACE
@@ -182,31 +180,23 @@ HWY_EXPORT(alike_statistics_f64);
 HWY_EXPORT(alike_gradient_f32);
 HWY_EXPORT(alike_gradient_f64);
 
-void add_to_statistics(const Tile<float>& tile, const Ids& ids, float* row_max,
-                       float* row_sum, float* row_alike) {
-  HWY_DYNAMIC_DISPATCH(alike_statistics_f32)
-  (tile, ids, row_max, row_sum, row_alike);
+void add_to_statistics(const Tile<const float>& tile, const Ids& ids,
+                       AlikeStatistics* rows) {
+  HWY_DYNAMIC_DISPATCH(alike_statistics_f32)(tile, ids, rows);
 }
-void add_to_statistics(const Tile<double>& tile, const Ids& ids,
-                       double* row_max, double* row_sum, double* row_alike) {
-  HWY_DYNAMIC_DISPATCH(alike_statistics_f64)
-  (tile, ids, row_max, row_sum, row_alike);
+void add_to_statistics(const Tile<const double>& tile, const Ids& ids,
+                       AlikeStatistics* rows) {
+  HWY_DYNAMIC_DISPATCH(alike_statistics_f64)(tile, ids, rows);
 }
 void softmax_gradient(const Tile<float>& tile, const Ids& ids,
-                      const float* row_lse, const float* row_weight,
-                      const float* row_alike, const float* column_lse,
-                      const float* column_weight, const float* column_alike) {
-  HWY_DYNAMIC_DISPATCH(alike_gradient_f32)
-  (tile, ids, row_lse, row_weight, row_alike, column_lse, column_weight,
-   column_alike);
+                      const AlikeTerms<float>& rows,
+                      const AlikeTerms<float>& columns) {
+  HWY_DYNAMIC_DISPATCH(alike_gradient_f32)(tile, ids, rows, columns);
 }
 void softmax_gradient(const Tile<double>& tile, const Ids& ids,
-                      const double* row_lse, const double* row_weight,
-                      const double* row_alike, const double* column_lse,
-                      const double* column_weight, const double* column_alike) {
-  HWY_DYNAMIC_DISPATCH(alike_gradient_f64)
-  (tile, ids, row_lse, row_weight, row_alike, column_lse, column_weight,
-   column_alike);
+                      const AlikeTerms<double>& rows,
+                      const AlikeTerms<double>& columns) {
+  HWY_DYNAMIC_DISPATCH(alike_gradient_f64)(tile, ids, rows, columns);
 }
 
 }  // namespace tally::losses::internal

@@ -1,22 +1,20 @@
 #include "tally/losses/contrastive/alike_ring.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/neg.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
+#include "tally/losses/contrastive/sum_round.h"
 #include "tally/losses/contrastive/tile_kernels.h"
 #include "tally/losses/contrastive/tiles.h"
 
 namespace tally::losses::internal {
 namespace {
-
-template <class T>
-constexpr T kNone = -std::numeric_limits<T>::infinity();
 
 /// This rank's labels as small numbers.
 class LabelIds {
@@ -60,6 +58,7 @@ class AlikeRound {
         labels_(problem.labels),
         row_ids_(
             labels_.of(problem.labels.const_data_ptr<std::int64_t>(), count_)),
+        rows_(problem.scale < 0 ? problem.z.neg() : problem.z),
         tiles_(problem.z.options()) {}
 
  protected:
@@ -92,23 +91,24 @@ class AlikeRound {
     column_ids_ = labels_.of(labels.const_data_ptr<std::int64_t>(), rows);
   }
 
-  Ids ids(const Block& block, std::int64_t row, std::int64_t column) const {
-    return {row_ids_.data() + row, column_ids_.data() + column,
-            block.step == 0 ? row - column
-                            : std::numeric_limits<std::int64_t>::min() / 2};
+  Ids ids(std::int64_t row, std::int64_t column) const {
+    return {row_ids_.data() + row, column_ids_.data() + column};
   }
 
-  Tile<T> stripe(const at::Tensor& tile, std::int64_t begin,
-                 std::int64_t size) const {
-    const std::int64_t width = tile.size(1);
-    return {tile.mutable_data_ptr<T>() + begin * width, size, width,
-            static_cast<T>(problem_.scale)};
+  /// Some of a tile's rows. They meet themselves in the own block only.
+  template <class Element>
+  Tile<Element> stripe(Element* q, const Block& block, const Part& rows,
+                       const Part& columns) const {
+    return {q, rows.size, columns.size,
+            static_cast<T>(std::abs(problem_.scale)),
+            block.step == 0 ? rows.first - columns.first : kNoColumn};
   }
 
   const AlikeProblem& problem_;
   std::int64_t count_;
   LabelIds labels_;
   std::vector<std::int32_t> row_ids_, column_ids_;
+  at::Tensor rows_;  ///< whose products are times the scale's absolute value
   TileBuffer tiles_;
 };
 
@@ -117,22 +117,17 @@ class AlikeForward : private AlikeRound<T> {
  public:
   explicit AlikeForward(const AlikeProblem& problem)
       : AlikeRound<T>(problem),
-        row_max_(padded_array(count_, kNone<T>, problem.z.options())),
-        row_sum_(padded_array(count_, 0, problem.z.options())),
-        row_alike_(padded_array(count_, 0, problem.z.options())),
-        alike_of_kind_(labels_.kinds(), 0),
         keep_(problem.rows.total() * count_ *
                   static_cast<std::int64_t>(sizeof(T)) <=
-              problem.budget_bytes) {}
+              problem.budget_bytes) {
+    state_.statistics.resize(count_);
+  }
 
   AlikeState run() {
     this->go_round(
         problem_.labels,
         [&](const Block& block, const at::Tensor& labels) {
           this->take_labels(labels, block.rows);
-          for (std::int64_t j = 0; j < block.rows; ++j) {
-            if (column_ids_[j] >= 0) ++alike_of_kind_[column_ids_[j]];
-          }
         },
         [&](const Block& block, const at::Tensor& columns, std::int64_t first) {
           panel(block, columns, first);
@@ -144,9 +139,7 @@ class AlikeForward : private AlikeRound<T> {
  private:
   using AlikeRound<T>::problem_;
   using AlikeRound<T>::count_;
-  using AlikeRound<T>::labels_;
-  using AlikeRound<T>::row_ids_;
-  using AlikeRound<T>::column_ids_;
+  using AlikeRound<T>::rows_;
   using AlikeRound<T>::tiles_;
 
   void panel(const Block& block, const at::Tensor& columns,
@@ -156,12 +149,9 @@ class AlikeForward : private AlikeRound<T> {
       kept = at::empty({count_, columns.size(0)}, problem_.z.options());
       state_.products.push_back(kept);
     }
-    T* const row_max = row_max_.mutable_data_ptr<T>();
-    T* const row_sum = row_sum_.mutable_data_ptr<T>();
-    T* const row_alike = row_alike_.mutable_data_ptr<T>();
     for_each_part(
         count_, kTileRows, [&](std::int64_t first, std::int64_t rows) {
-          const at::Tensor z = problem_.z.narrow(0, first, rows);
+          const at::Tensor z = rows_.narrow(0, first, rows);
           at::Tensor tile;
           if (keep_) {
             tile = kept.narrow(0, first, rows);
@@ -169,34 +159,30 @@ class AlikeForward : private AlikeRound<T> {
           } else {
             tile = tiles_.product(z, columns);
           }
-          for_each_stripe(rows, [&](std::int64_t begin, std::int64_t size,
-                                    int /*thread*/) {
-            const std::int64_t row = first + begin;
-            add_to_statistics(this->stripe(tile, begin, size),
-                              this->ids(block, row, first_column),
-                              row_max + row, row_sum + row, row_alike + row);
-          });
+          const T* const q = tile.const_data_ptr<T>();
+          const Part width{first_column, columns.size(0)};
+          for_each_stripe(
+              rows, [&](std::int64_t begin, std::int64_t size, int /*thread*/) {
+                const Part height{first + begin, size};
+                add_to_statistics(
+                    this->stripe(q + begin * width.size, block, height, width),
+                    this->ids(height.first, first_column),
+                    state_.statistics.data() + height.first);
+              });
         });
   }
 
   void finish() {
-    state_.row_lse = row_max_;  // in place
-    T* const row_lse = row_max_.mutable_data_ptr<T>();
-    const T* const row_sum = row_sum_.const_data_ptr<T>();
-    const T* const row_alike = row_alike_.const_data_ptr<T>();
-    for (std::int64_t i = 0; i < count_; ++i) {
-      const std::int64_t alike = alike_of_kind_[row_ids_[i]] - 1;
-      state_.alike.push_back(alike);
-      row_lse[i] = row_lse[i] == kNone<T> ? row_lse[i] + row_sum[i]
-                                          : row_lse[i] + std::log(row_sum[i]);
-      if (alike == 0) continue;
+    for (const AlikeStatistics& row : state_.statistics) {
+      if (row.found == 0) continue;
       ++state_.rows;
-      state_.loss += row_lse[i] - row_alike[i] / static_cast<double>(alike);
+      // The sum is at least 1. If the largest one is all that is alike, then
+      // only the others make it more: not a digit of theirs is lost.
+      state_.loss += std::log1p(row.others + (row.alike - 1)) +
+                     std::abs(problem_.scale) * row.distance / row.found;
     }
   }
 
-  at::Tensor row_max_, row_sum_, row_alike_;
-  std::vector<std::int64_t> alike_of_kind_;
   bool keep_;
   AlikeState state_;
 };
@@ -209,29 +195,23 @@ class AlikeBackward : private AlikeRound<T> {
         state_(state),
         weight_(weight),
         products_(std::move(state.products)),
-        own_(terms_of(state)),
         gradient_(at::zeros_like(problem.z)) {
     state.products.clear();
   }
 
   at::Tensor run() {
-    // A label, log-sum-exp and weights for each row.
-    const at::Tensor extras = at::zeros({count_, 3}, at::kDouble);
-    double* const numbers = extras.mutable_data_ptr<double>();
-    const T* const lse = state_.row_lse.const_data_ptr<T>();
-    for (std::int64_t i = 0; i < count_; ++i) {
-      numbers[3 * i] = lse[i];
-      numbers[3 * i + 1] = own_.weight[i];
-      numbers[3 * i + 2] = own_.alike[i];
-    }
-    const at::Tensor labels = problem_.labels.view({count_, 1});
-    const at::Tensor packed = at::empty({count_, 4}, at::kLong);
-    packed.narrow(1, 0, 1).copy_(labels);
-    packed.narrow(1, 1, 3).copy_(extras.view(at::kLong));
+    const at::Tensor terms = row_terms();
+    own_.unpack(terms, count_);
+    const at::Tensor packed = at::empty({count_, 1 + kTerms}, at::kLong);
+    packed.select(1, 0).copy_(problem_.labels);
+    packed.narrow(1, 1, kTerms).copy_(terms.view(at::kLong));
     this->go_round(
         packed,
         [&](const Block& block, const at::Tensor& arriving) {
-          unpack(arriving, block.rows);
+          this->take_labels(arriving.select(1, 0).contiguous(), block.rows);
+          columns_.unpack(
+              arriving.narrow(1, 1, kTerms).contiguous().view(at::kDouble),
+              block.rows);
         },
         [&](const Block& block, const at::Tensor& columns, std::int64_t first) {
           panel(block, columns, first);
@@ -242,60 +222,71 @@ class AlikeBackward : private AlikeRound<T> {
  private:
   using AlikeRound<T>::problem_;
   using AlikeRound<T>::count_;
+  using AlikeRound<T>::rows_;
   using AlikeRound<T>::tiles_;
 
-  /// By row: what its loss counts, and each logit of one alike.
+  static constexpr std::int64_t kTerms = 4;
+
+  /// AlikeTerms's, padded.
   struct Terms {
-    std::vector<T> lse, weight, alike;
+    std::vector<T> max, factor, alike_factor, alike;
+
+    void unpack(const at::Tensor& terms, std::int64_t rows) {
+      const double* const from = terms.const_data_ptr<double>();
+      std::int64_t term = 0;
+      for (std::vector<T>* part : {&max, &factor, &alike_factor, &alike}) {
+        part->assign(rows + kPadding, 0);
+        for (std::int64_t i = 0; i < rows; ++i) {
+          (*part)[i] = static_cast<T>(from[kTerms * i + term]);
+        }
+        ++term;
+      }
+    }
+    AlikeTerms<T> from(std::int64_t row) const {
+      return {max.data() + row, factor.data() + row, alike_factor.data() + row,
+              alike.data() + row};
+    }
   };
 
-  Terms terms_of(const AlikeState& state) const {
-    Terms terms;
-    for (const std::int64_t alike : state.alike) {
-      terms.weight.push_back(alike == 0 ? 0 : static_cast<T>(weight_));
-      terms.alike.push_back(alike == 0 ? 0 : static_cast<T>(weight_ / alike));
+  /// One row of numbers for each of this rank's rows.
+  at::Tensor row_terms() const {
+    const at::Tensor result = at::zeros({count_, kTerms}, at::kDouble);
+    double* terms = result.mutable_data_ptr<double>();
+    for (const AlikeStatistics& row : state_.statistics) {
+      terms[0] = row.max;
+      if (row.found > 0) {
+        const double factor = weight_ / (row.others + row.alike);
+        terms[1] = factor;
+        // The probability of a single one is that of no other, less than 1.
+        terms[2] = row.found == 1 ? 0 : factor;
+        terms[3] = row.found == 1 ? factor * row.others : weight_ / row.found;
+      }
+      terms += kTerms;
     }
-    return terms;
-  }
-
-  void unpack(const at::Tensor& packed, std::int64_t rows) {
-    const at::Tensor labels = packed.select(1, 0).contiguous();
-    this->take_labels(labels, rows);
-    const at::Tensor rest = packed.narrow(1, 1, 3).contiguous();
-    const at::Tensor numbers = rest.view(at::kDouble);
-    const double* const from = numbers.const_data_ptr<double>();
-    for (auto* part : {&columns_.lse, &columns_.weight, &columns_.alike}) {
-      part->assign(rows + kPadding, 0);
-    }
-    for (std::int64_t j = 0; j < rows; ++j) {
-      columns_.lse[j] = static_cast<T>(from[3 * j]);
-      columns_.weight[j] = static_cast<T>(from[3 * j + 1]);
-      columns_.alike[j] = static_cast<T>(from[3 * j + 2]);
-    }
+    return result;
   }
 
   void panel(const Block& block, const at::Tensor& columns,
              std::int64_t first_column) {
     at::Tensor kept;
     if (!products_.empty()) kept = std::move(products_[next_product_++]);
-    const T* const lse = state_.row_lse.const_data_ptr<T>();
+    const Part width{first_column, columns.size(0)};
     for_each_part(
         count_, kept.defined() ? count_ : kTileRows,
         [&](std::int64_t first, std::int64_t rows) {
           const at::Tensor tile =
               kept.defined()
                   ? kept
-                  : tiles_.product(problem_.z.narrow(0, first, rows), columns);
-          for_each_stripe(rows, [&](std::int64_t begin, std::int64_t size,
-                                    int /*thread*/) {
-            const std::int64_t row = first + begin;
-            softmax_gradient(this->stripe(tile, begin, size),
-                             this->ids(block, row, first_column), lse + row,
-                             own_.weight.data() + row, own_.alike.data() + row,
-                             columns_.lse.data() + first_column,
-                             columns_.weight.data() + first_column,
-                             columns_.alike.data() + first_column);
-          });
+                  : tiles_.product(rows_.narrow(0, first, rows), columns);
+          T* const q = tile.mutable_data_ptr<T>();
+          for_each_stripe(
+              rows, [&](std::int64_t begin, std::int64_t size, int /*thread*/) {
+                const Part height{first + begin, size};
+                softmax_gradient(
+                    this->stripe(q + begin * width.size, block, height, width),
+                    this->ids(height.first, first_column),
+                    own_.from(height.first), columns_.from(first_column));
+              });
           add_product(gradient_.narrow(0, first, rows), tile, columns);
         });
   }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tally/losses/contrastive/ring.h"
+#include "tally/losses/contrastive/tile_kernels.h"
 
 /// The cross entropy of rows among themselves, over all ranks' rows: for each
 /// row i that is like some others (their set P_i: the same label),
@@ -12,6 +13,9 @@
 /// The rows travel round the ring of ranks, in both passes. As logits are
 /// symmetric, what reaches a row as another one's column is found here too:
 /// no gradients travel.
+///
+/// Rows alike have sums of their own: where there is just one, as in NT-Xent, a
+/// loss near 0 and its gradients have all their digits.
 namespace tally::losses::internal {
 
 struct AlikeProblem {
@@ -29,8 +33,7 @@ struct AlikeProblem {
 struct AlikeState {
   double loss = 0;        ///< the sum over this rank's rows
   std::int64_t rows = 0;  ///< of this rank, that are like others
-  at::Tensor row_lse;
-  std::vector<std::int64_t> alike;   ///< |P_i|
+  std::vector<AlikeStatistics> statistics;
   std::vector<at::Tensor> products;  ///< in the order of their computation
 };
 

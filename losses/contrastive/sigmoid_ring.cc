@@ -2,7 +2,6 @@
 
 #include <ATen/ops/zeros_like.h>
 
-#include <limits>
 #include <vector>
 
 #include "tally/losses/contrastive/sum_round.h"
@@ -59,9 +58,7 @@ class SigmoidRound {
           const at::Tensor a = problem_.a.narrow(0, first, rows);
           const at::Tensor tile = tiles_.product(a, columns);
           // Only in the own block does a row meet its pair.
-          add_losses(tile, block.step == 0
-                               ? first - first_column
-                               : std::numeric_limits<std::int64_t>::min() / 2);
+          add_losses(tile, block.step == 0 ? first - first_column : kNoColumn);
           if (!with_gradients_) return;
           add_product(result_.a_gradient.narrow(0, first, rows), tile, columns);
           add_product(gradient, tile.t(), a);
@@ -75,9 +72,9 @@ class SigmoidRound {
     for_each_stripe(
         tile.size(0), [&](std::int64_t begin, std::int64_t size, int thread) {
           const Tile<T> stripe{q + begin * width, size, width,
-                               static_cast<T>(problem_.scale)};
+                               static_cast<T>(problem_.scale), pair + begin};
           const SigmoidSums here =
-              sigmoid(stripe, static_cast<T>(problem_.bias), pair + begin,
+              sigmoid(stripe, static_cast<T>(problem_.bias),
                       static_cast<T>(weight_), with_gradients_);
           sums[thread].loss += here.loss;
           sums[thread].logits += here.logits;

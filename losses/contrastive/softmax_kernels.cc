@@ -14,24 +14,6 @@ HWY_BEFORE_NAMESPACE();
 namespace tally::losses::internal::HWY_NAMESPACE {
 
 template <class T>
-struct ColumnRescaleStep {
-  const T* before;
-  const T* after;
-  T* column_sum;
-
-  template <bool kWhole>
-  HWY_INLINE void run(std::int64_t j) {
-    const Tag<T> d;
-    const Vector<T> old = hn::LoadU(d, before + j);
-    const Vector<T> factor =
-        exp_below_one<T>(hn::Sub(old, hn::LoadU(d, after + j)));
-    const Vector<T> value = hn::Mul(hn::LoadU(d, column_sum + j), factor);
-    hn::StoreU(hn::IfThenZeroElse(hn::Eq(old, hn::Set(d, kNone<T>)), value), d,
-               column_sum + j);
-  }
-};
-
-template <class T>
 struct ExpSumStep {
   const T* q;
   std::int64_t columns;
@@ -42,56 +24,61 @@ struct ExpSumStep {
   Vector<T> row_sum = hn::Zero(Tag<T>());
 
   template <bool kWhole>
-  HWY_INLINE void run(std::int64_t j) {
+  HWY_INLINE void run(std::int64_t j, hn::Mask<Tag<T>> mask) {
     const Tag<T> d;
-    const Vector<T> t = hn::Mul(load<kWhole>(q + j, columns - j), scale);
-    const Vector<T> of_row = exp_below_one<T>(hn::Sub(t, row_max));
-    const Vector<T> of_column =
-        exp_below_one<T>(hn::Sub(t, hn::LoadU(d, column_max + j)));
-    row_sum = hn::Add(
-        row_sum, kWhole
-                     ? of_row
-                     : hn::IfThenElseZero(
-                           hn::FirstN(d, static_cast<std::size_t>(columns - j)),
-                           of_row));
-    hn::StoreU(hn::Add(hn::LoadU(d, column_sum + j), of_column), d,
-               column_sum + j);
+    const Vector<T> value = load<kWhole>(q + j, columns - j);
+    const Vector<T> of_row =
+        exp_up_to_one<T>(hn::Mul(scale, hn::Sub(value, row_max)));
+    const Vector<T> of_column = exp_up_to_one<T>(
+        hn::Mul(scale, hn::Sub(value, hn::LoadU(d, column_max + j))));
+    row_sum = hn::Add(row_sum, only<kWhole, T>(mask, of_row));
+    hn::StoreU(
+        hn::Add(hn::LoadU(d, column_sum + j), only<kWhole, T>(mask, of_column)),
+        d, column_sum + j);
   }
 };
 
 template <class T>
-void add_statistics(const Tile<const T>& tile, T* row_max, T* row_sum,
-                    T* column_max, T* column_sum) {
+void add_statistics(const Tile<const T>& tile, T* row_max, double* row_sum,
+                    T* column_max, double* column_sum) {
   const Tag<T> d;
-  const Vector<T> scale = hn::Set(d, tile.scale);
   // As many as a cache holds the statistics of.
   constexpr std::int64_t kColumns = 1024;
-  alignas(64) T before[kColumns + kPadding];
+  alignas(64) T before[kColumns];
+  alignas(64) T column_here[kColumns + kPadding];
   for (std::int64_t first = 0; first < tile.columns; first += kColumns) {
     const std::int64_t columns = std::min(kColumns, tile.columns - first);
     T* const of_columns = column_max + first;
-    std::copy(of_columns, of_columns + columns + kPadding, before);
+    std::copy(of_columns, of_columns + columns, before);
     for (std::int64_t i = 0; i < tile.rows; ++i) {
-      MaxStep<T> max{tile.q + i * tile.columns + first, columns, scale,
-                     of_columns};
-      for_each_vector<T>(columns, max);
+      MaxStep<T, true> max{tile.q + i * tile.columns + first, columns,
+                           of_columns};
+      for_each_vector<T>(columns, tile.left_out + i - first, max);
       const T here = hn::GetLane(hn::MaxOfLanes(d, max.row_max));
       if (here > row_max[i]) {
-        row_sum[i] *= rescale(row_max[i], here);
+        if (row_sum[i] != 0) {
+          row_sum[i] *= rescale(tile.scale, row_max[i], here);
+        }
         row_max[i] = here;
       }
     }
-    ColumnRescaleStep<T> rescaled{before, of_columns, column_sum + first};
-    for_each_vector<T>(columns, rescaled);
+    std::fill(column_here, column_here + columns + kPadding, T(0));
     for (std::int64_t i = 0; i < tile.rows; ++i) {
       ExpSumStep<T> step{tile.q + i * tile.columns + first,
                          columns,
-                         scale,
+                         hn::Set(d, tile.scale),
                          hn::Set(d, row_max[i]),
                          of_columns,
-                         column_sum + first};
-      for_each_vector<T>(columns, step);
+                         column_here};
+      for_each_vector<T>(columns, tile.left_out + i - first, step);
       row_sum[i] += sum<T>(step.row_sum);
+    }
+    for (std::int64_t j = 0; j < columns; ++j) {
+      double& total = column_sum[first + j];
+      if (before[j] != of_columns[j] && total != 0) {
+        total *= rescale(tile.scale, before[j], of_columns[j]);
+      }
+      total += column_here[j];
     }
   }
 }
@@ -101,70 +88,73 @@ struct SoftmaxGradientStep {
   T* q;
   std::int64_t columns;
   Vector<T> scale;
-  Vector<T> row_lse;
-  Vector<T> row_weight;
-  const T* column_lse;
-  Vector<T> column_weight;
-  Vector<T> total = hn::Zero(Tag<T>());
+  Vector<T> row_max;
+  Vector<T> row_factor;
+  const T* column_max;
+  const T* column_factor;
+  Vector<T> by_row = hn::Zero(Tag<T>());
+  Vector<T> by_column = hn::Zero(Tag<T>());
 
   template <bool kWhole>
-  HWY_INLINE void run(std::int64_t j) {
+  HWY_INLINE void run(std::int64_t j, hn::Mask<Tag<T>> mask) {
     const Tag<T> d;
     const Vector<T> value = load<kWhole>(q + j, columns - j);
-    const Vector<T> t = hn::Mul(value, scale);
-    const Vector<T> of_row = exp_below_one<T>(hn::Sub(t, row_lse));
+    const Vector<T> below_row = hn::Sub(value, row_max);
+    const Vector<T> below_column = hn::Sub(value, hn::LoadU(d, column_max + j));
+    const Vector<T> of_row = exp_up_to_one<T>(hn::Mul(scale, below_row));
     const Vector<T> of_column =
-        exp_below_one<T>(hn::Sub(t, hn::LoadU(d, column_lse + j)));
-    const Vector<T> gradient =
-        hn::MulAdd(of_row, row_weight, hn::Mul(of_column, column_weight));
-    const Vector<T> term = hn::Mul(gradient, value);
-    total = hn::Add(
-        total,
-        kWhole
-            ? term
-            : hn::IfThenElseZero(
-                  hn::FirstN(d, static_cast<std::size_t>(columns - j)), term));
-    store<kWhole>(gradient, q + j, columns - j);
+        hn::Mul(exp_up_to_one<T>(hn::Mul(scale, below_column)),
+                hn::LoadU(d, column_factor + j));
+    if (kWhole) {
+      by_row = hn::MulAdd(of_row, below_row, by_row);
+      by_column = hn::MulAdd(of_column, below_column, by_column);
+    } else {
+      by_row =
+          hn::Add(by_row, hn::IfThenElseZero(mask, hn::Mul(of_row, below_row)));
+      by_column =
+          hn::Add(by_column,
+                  hn::IfThenElseZero(mask, hn::Mul(of_column, below_column)));
+    }
+    store<kWhole, T>(hn::MulAdd(of_row, row_factor, of_column), mask, q + j);
   }
 };
 
 template <class T>
-double gradient_of_softmax(const Tile<T>& tile, const T* row_lse, T row_weight,
-                           const T* column_lse, T column_weight) {
+double gradient_of_softmax(const Tile<T>& tile, const SoftmaxTerms<T>& rows,
+                           const SoftmaxTerms<T>& columns) {
   const Tag<T> d;
   double total = 0;
   for (std::int64_t i = 0; i < tile.rows; ++i) {
-    SoftmaxGradientStep<T> step{
-        tile.q + i * tile.columns, tile.columns,
-        hn::Set(d, tile.scale),    hn::Set(d, row_lse[i]),
-        hn::Set(d, row_weight),    column_lse,
-        hn::Set(d, column_weight)};
-    for_each_vector<T>(tile.columns, step);
-    total += sum<T>(step.total);
+    SoftmaxGradientStep<T> step{tile.q + i * tile.columns,
+                                tile.columns,
+                                hn::Set(d, tile.scale),
+                                hn::Set(d, rows.max[i]),
+                                hn::Set(d, rows.factor[i]),
+                                columns.max,
+                                columns.factor};
+    for_each_vector<T>(tile.columns, tile.left_out + i, step);
+    total += static_cast<double>(rows.factor[i]) * sum<T>(step.by_row) +
+             sum<T>(step.by_column);
   }
   return total;
 }
 
 // One function for each type, as dispatch needs.
 void statistics_f32(const Tile<const float>& tile, float* row_max,
-                    float* row_sum, float* column_max, float* column_sum) {
+                    double* row_sum, float* column_max, double* column_sum) {
   add_statistics(tile, row_max, row_sum, column_max, column_sum);
 }
 void statistics_f64(const Tile<const double>& tile, double* row_max,
                     double* row_sum, double* column_max, double* column_sum) {
   add_statistics(tile, row_max, row_sum, column_max, column_sum);
 }
-double gradient_f32(const Tile<float>& tile, const float* row_lse,
-                    float row_weight, const float* column_lse,
-                    float column_weight) {
-  return gradient_of_softmax(tile, row_lse, row_weight, column_lse,
-                             column_weight);
+double gradient_f32(const Tile<float>& tile, const SoftmaxTerms<float>& rows,
+                    const SoftmaxTerms<float>& columns) {
+  return gradient_of_softmax(tile, rows, columns);
 }
-double gradient_f64(const Tile<double>& tile, const double* row_lse,
-                    double row_weight, const double* column_lse,
-                    double column_weight) {
-  return gradient_of_softmax(tile, row_lse, row_weight, column_lse,
-                             column_weight);
+double gradient_f64(const Tile<double>& tile, const SoftmaxTerms<double>& rows,
+                    const SoftmaxTerms<double>& columns) {
+  return gradient_of_softmax(tile, rows, columns);
 }
 
 }  // namespace tally::losses::internal::HWY_NAMESPACE
@@ -179,7 +169,7 @@ HWY_EXPORT(gradient_f32);
 HWY_EXPORT(gradient_f64);
 
 void add_to_statistics(const Tile<const float>& tile, float* row_max,
-                       float* row_sum, float* column_max, float* column_sum) {
+                       double* row_sum, float* column_max, double* column_sum) {
   HWY_DYNAMIC_DISPATCH(statistics_f32)
   (tile, row_max, row_sum, column_max, column_sum);
 }
@@ -189,17 +179,15 @@ void add_to_statistics(const Tile<const double>& tile, double* row_max,
   HWY_DYNAMIC_DISPATCH(statistics_f64)
   (tile, row_max, row_sum, column_max, column_sum);
 }
-double softmax_gradient(const Tile<float>& tile, const float* row_lse,
-                        float row_weight, const float* column_lse,
-                        float column_weight) {
-  return HWY_DYNAMIC_DISPATCH(gradient_f32)(tile, row_lse, row_weight,
-                                            column_lse, column_weight);
+double softmax_gradient(const Tile<float>& tile,
+                        const SoftmaxTerms<float>& rows,
+                        const SoftmaxTerms<float>& columns) {
+  return HWY_DYNAMIC_DISPATCH(gradient_f32)(tile, rows, columns);
 }
-double softmax_gradient(const Tile<double>& tile, const double* row_lse,
-                        double row_weight, const double* column_lse,
-                        double column_weight) {
-  return HWY_DYNAMIC_DISPATCH(gradient_f64)(tile, row_lse, row_weight,
-                                            column_lse, column_weight);
+double softmax_gradient(const Tile<double>& tile,
+                        const SoftmaxTerms<double>& rows,
+                        const SoftmaxTerms<double>& columns) {
+  return HWY_DYNAMIC_DISPATCH(gradient_f64)(tile, rows, columns);
 }
 
 }  // namespace tally::losses::internal

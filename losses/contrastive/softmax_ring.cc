@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/neg.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -18,22 +19,27 @@ namespace {
 template <class T>
 constexpr T kNone = -std::numeric_limits<T>::infinity();
 
-/// Merges two maxima with their sums into the first.
-template <class T>
-void merge(T& max, T& sum, T other_max, T other_sum) {
-  if (other_max == kNone<T>) {
-    sum += other_sum;  // 0, or a NaN
-  } else if (max < other_max) {
-    sum = (max == kNone<T> ? sum : sum * std::exp(max - other_max)) + other_sum;
+/// Merges two maxima with their sums of exp(scale * (q - max)) into the first.
+void merge(double scale, double& max, double& sum, double other_max,
+           double other_sum) {
+  if (max < other_max) {
+    if (sum != 0) sum *= std::exp(scale * (max - other_max));
     max = other_max;
-  } else {
-    sum += other_sum * std::exp(other_max - max);
+  } else if (other_sum != 0) {
+    other_sum *= std::exp(scale * (other_max - max));
   }
+  sum += other_sum;
 }
 
-template <class T>
-T log_sum(T max, T sum) {
-  return max == kNone<T> ? max + sum : max + std::log(sum);
+/// The rows whose products are multiplied by the scale's absolute value.
+at::Tensor signed_rows(const SoftmaxProblem& problem) {
+  return problem.scale < 0 ? problem.a.neg() : problem.a;
+}
+
+/// The tile's column with which its first row is a pair: see Tile.
+std::int64_t first_pair(const Block& block, std::int64_t first_row,
+                        std::int64_t first_column) {
+  return block.step == 0 ? first_row - first_column : kNoColumn;
 }
 
 template <class T>
@@ -45,11 +51,12 @@ class SoftmaxForward {
         count_(problem.a.size(0)),
         threads_(at::get_num_threads()),
         tiles_(options_),
+        rows_(signed_rows(problem)),
         row_max_(padded_array(count_, kNone<T>, options_)),
-        row_sum_(padded_array(count_, 0, options_)),
+        row_sum_(count_, 0),
+        pairs_(count_, 0),
         panel_max_(at::empty({threads_, kTileColumns + kPadding}, options_)),
-        panel_sum_(at::empty_like(panel_max_)) {
-    state_.pairs = padded_array(count_, 0, options_);
+        panel_sum_(at::empty(panel_max_.sizes(), options_.dtype(at::kDouble))) {
     const auto products = problem.rows.total() * count_;
     keep_ =
         products * static_cast<std::int64_t>(sizeof(T)) <= problem.budget_bytes;
@@ -60,8 +67,8 @@ class SoftmaxForward {
     const std::int64_t most = problem_.rows.most();
     Visitor columns(ring, padded(problem_.b, most));
     // Maxima and sums of the columns that are here.
-    at::Tensor statistics = at::empty({2, most + kPadding}, options_);
-    statistics[0].fill_(kNone<T>);
+    at::Tensor statistics = at::empty({2, most}, options_.dtype(at::kDouble));
+    statistics[0].fill_(kNone<double>);
     statistics[1].zero_();
     at::Tensor arriving;
     for (int step = 0; step < ring.steps(); ++step) {
@@ -84,8 +91,8 @@ class SoftmaxForward {
   void visit(const Block& block, const at::Tensor& columns,
              const at::Tensor& statistics) {
     if (count_ == 0) return;
-    T* const max = statistics.mutable_data_ptr<T>();
-    T* const sum = max + statistics.size(1);
+    double* const max = statistics.mutable_data_ptr<double>();
+    double* const sum = max + statistics.size(1);
     for_each_part(block.rows, kTileColumns,
                   [&](std::int64_t first, std::int64_t width) {
                     panel_max_.fill_(kNone<T>);
@@ -108,70 +115,87 @@ class SoftmaxForward {
           at::Tensor tile;
           if (keep_) {
             tile = kept.narrow(0, first, rows);
-            product_into(tile, problem_.a.narrow(0, first, rows), columns);
+            product_into(tile, rows_.narrow(0, first, rows), columns);
           } else {
-            tile = tiles_.product(problem_.a.narrow(0, first, rows), columns);
+            tile = tiles_.product(rows_.narrow(0, first, rows), columns);
           }
           const T* const q = tile.const_data_ptr<T>();
-          if (block.step == 0) save_pairs(q, first, rows, first_column, width);
-          statistics_of(q, first, rows, width);
+          const std::int64_t pair = first_pair(block, first, first_column);
+          save_pairs(q, first, rows, pair, width);
+          statistics_of(q, first, rows, pair, width);
         });
   }
 
   void statistics_of(const T* q, std::int64_t first, std::int64_t rows,
-                     std::int64_t width) {
+                     std::int64_t pair, std::int64_t width) {
     T* const row_max = row_max_.mutable_data_ptr<T>() + first;
-    T* const row_sum = row_sum_.mutable_data_ptr<T>() + first;
+    double* const row_sum = row_sum_.data() + first;
     T* const panel_max = panel_max_.mutable_data_ptr<T>();
-    T* const panel_sum = panel_sum_.mutable_data_ptr<T>();
+    double* const panel_sum = panel_sum_.mutable_data_ptr<double>();
     const std::int64_t stride = panel_max_.size(1);
-    for_each_stripe(rows,
-                    [&](std::int64_t begin, std::int64_t size, int thread) {
-                      const Tile<const T> tile{q + begin * width, size, width,
-                                               static_cast<T>(problem_.scale)};
-                      add_to_statistics(tile, row_max + begin, row_sum + begin,
-                                        panel_max + thread * stride,
-                                        panel_sum + thread * stride);
-                    });
+    for_each_stripe(
+        rows, [&](std::int64_t begin, std::int64_t size, int thread) {
+          const Tile<const T> tile{q + begin * width, size, width,
+                                   static_cast<T>(std::abs(problem_.scale)),
+                                   pair + begin};
+          add_to_statistics(tile, row_max + begin, row_sum + begin,
+                            panel_max + thread * stride,
+                            panel_sum + thread * stride);
+        });
   }
 
   void save_pairs(const T* q, std::int64_t first, std::int64_t rows,
-                  std::int64_t first_column, std::int64_t width) {
-    T* const pairs = state_.pairs.mutable_data_ptr<T>();
+                  std::int64_t pair, std::int64_t width) {
     for (std::int64_t i = 0; i < rows; ++i) {
-      const std::int64_t column = first + i - first_column;
-      if (column >= 0 && column < width) {
-        pairs[first + i] = q[i * width + column];
-      }
+      const std::int64_t column = pair + i;
+      if (column < 0 || column >= width) continue;
+      pairs_[first + i] = q[i * width + column];
     }
   }
 
-  void merge_panel(T* max, T* sum, std::int64_t width) const {
+  void merge_panel(double* max, double* sum, std::int64_t width) const {
     const T* const panel_max = panel_max_.const_data_ptr<T>();
-    const T* const panel_sum = panel_sum_.const_data_ptr<T>();
+    const double* const panel_sum = panel_sum_.const_data_ptr<double>();
     for (std::int64_t t = 0; t < threads_; ++t) {
       const std::int64_t start = t * panel_max_.size(1);
       for (std::int64_t j = 0; j < width; ++j) {
-        merge(max[j], sum[j], panel_max[start + j], panel_sum[start + j]);
+        merge(std::abs(problem_.scale), max[j], sum[j], panel_max[start + j],
+              panel_sum[start + j]);
       }
     }
   }
 
   void finish(const at::Tensor& statistics) {
-    state_.row_lse = row_max_;  // in place
-    state_.column_lse = padded_array(problem_.rows.most(), 0, options_);
-    const T* const column_max = statistics.const_data_ptr<T>();
-    const T* const column_sum = column_max + statistics.size(1);
-    T* const row_lse = row_max_.mutable_data_ptr<T>();
-    const T* const row_sum = row_sum_.const_data_ptr<T>();
-    T* const column_lse = state_.column_lse.mutable_data_ptr<T>();
-    const T* const pairs = state_.pairs.const_data_ptr<T>();
+    const double* const column_max = statistics.const_data_ptr<double>();
+    const double* const column_sum = column_max + statistics.size(1);
+    state_.columns.max = padded_array(count_, 0, options_);
+    state_.rows.max = row_max_;
+    const T* const row_max = row_max_.const_data_ptr<T>();
+    T* const narrow = state_.columns.max.mutable_data_ptr<T>();
     for (std::int64_t i = 0; i < count_; ++i) {
-      row_lse[i] = log_sum(row_lse[i], row_sum[i]);
-      column_lse[i] = log_sum(column_max[i], column_sum[i]);
-      state_.loss += static_cast<double>(row_lse[i]) + column_lse[i] -
-                     2 * problem_.scale * pairs[i];
+      narrow[i] = static_cast<T>(column_max[i]);
+      add(state_.rows, row_max[i], row_sum_[i], pairs_[i]);
+      add(state_.columns, column_max[i], column_sum[i], pairs_[i]);
     }
+  }
+
+  /// The terms of one row or column.
+  void add(SoftmaxSide& side, double max, double sum, double pair) {
+    if (sum == 0) {                // there are no others
+      state_.loss += pair - pair;  // 0, or NaN
+      side.wrong.push_back(0);
+      side.factor.push_back(0);
+      return;
+    }
+    // An infinite product of the pair is none to compare with: NaN.
+    const double gap = pair - pair + max - pair;
+    const double d = std::abs(problem_.scale) * gap + std::log(sum);
+    const double e = std::exp(-std::abs(d));
+    const double wrong = (d < 0 ? e : 1) / (1 + e);
+    state_.loss += (d < 0 ? 0 : d) + std::log1p(e);
+    state_.slope += gap * wrong;
+    side.wrong.push_back(wrong);
+    side.factor.push_back(wrong / sum);
   }
 
   const SoftmaxProblem& problem_;
@@ -180,7 +204,9 @@ class SoftmaxForward {
   std::int64_t threads_;
   TileBuffer tiles_;
   bool keep_;
-  at::Tensor row_max_, row_sum_;
+  at::Tensor rows_;
+  at::Tensor row_max_;
+  std::vector<double> row_sum_, pairs_;
   at::Tensor panel_max_, panel_sum_;  // of each thread
   SoftmaxState state_;
 };
@@ -195,72 +221,100 @@ class SoftmaxBackward {
         weights_(weights),
         products_(std::move(state.products)),
         count_(problem.a.size(0)),
-        tiles_(problem.a.options()) {
+        tiles_(problem.a.options()),
+        rows_(signed_rows(problem)),
+        row_factor_(factors(state.rows, count_)) {
     state.products.clear();
     gradients_.a = at::zeros_like(problem.a);
-    gradients_.scale = 0;
+    gradients_.scale = own_weight() * state.slope;
   }
 
   SoftmaxGradients run() {
     Ring ring(problem_.call);
-    Visitor lse(ring, state_.column_lse);
+    Visitor terms(ring, column_terms());
     Visitor columns(ring, padded(problem_.b, problem_.rows.most()));
     gradients_.b = sum_round(
-        ring, problem_.rows, problem_.b, {&lse, &columns},
+        ring, problem_.rows, problem_.b, {&terms, &columns},
         [&](const Block& block, const Part& part, const at::Tensor& gradient) {
           if (count_ == 0) return;
           panel(block, columns.here().narrow(0, part.first, part.size),
-                gradient, lse.here(), part.first);
+                gradient, terms.here(), part.first);
         });
     gradients_.a.mul_(problem_.scale);
     gradients_.b.mul_(problem_.scale);
+    if (problem_.scale < 0) gradients_.scale = -gradients_.scale;
     return std::move(gradients_);
   }
 
  private:
+  double own_weight() const { return weights_[problem_.call.rank()]; }
+
+  /// Padded; of a logit's gradient.
+  at::Tensor factors(const SoftmaxSide& side, std::int64_t size) const {
+    const at::Tensor result = padded_array(size, 0, problem_.a.options());
+    T* const factors = result.mutable_data_ptr<T>();
+    for (std::int64_t i = 0; i < count_; ++i) {
+      factors[i] = static_cast<T>(own_weight() * side.factor[i]);
+    }
+    return result;
+  }
+
+  /// What comes with this rank's columns: their maxima, then their factors.
+  at::Tensor column_terms() const {
+    const std::int64_t most = problem_.rows.most();
+    const at::Tensor result =
+        at::zeros({2, most + kPadding}, problem_.a.options());
+    result[0]
+        .narrow(0, 0, count_)
+        .copy_(state_.columns.max.narrow(0, 0, count_));
+    result[1].copy_(factors(state_.columns, most));
+    return result;
+  }
+
   void panel(const Block& block, const at::Tensor& columns,
-             const at::Tensor& gradient, const at::Tensor& lse,
+             const at::Tensor& gradient, const at::Tensor& terms,
              std::int64_t first_column) {
     at::Tensor kept;
     if (!products_.empty()) kept = std::move(products_[next_product_++]);
     // What was kept need not be computed in tiles that fit in a cache.
     const std::int64_t height = kept.defined() ? count_ : kTileRows;
     for_each_part(count_, height, [&](std::int64_t first, std::int64_t rows) {
-      const at::Tensor a = problem_.a.narrow(0, first, rows);
       const at::Tensor tile =
-          kept.defined() ? kept : tiles_.product(a, columns);
-      gradient_of(block, tile, lse, first, first_column);
+          kept.defined()
+              ? kept
+              : tiles_.product(rows_.narrow(0, first, rows), columns);
+      gradient_of(block, tile, terms, first, first_column);
       add_product(gradients_.a.narrow(0, first, rows), tile, columns);
-      add_product(gradient, tile.t(), a);
+      add_product(gradient, tile.t(), problem_.a.narrow(0, first, rows));
     });
   }
 
   void gradient_of(const Block& block, const at::Tensor& tile,
-                   const at::Tensor& lse, std::int64_t first,
+                   const at::Tensor& terms, std::int64_t first,
                    std::int64_t first_column) {
     const std::int64_t width = tile.size(1);
     T* const q = tile.mutable_data_ptr<T>();
-    const T* const row_lse = state_.row_lse.const_data_ptr<T>() + first;
-    const T* const column_lse = lse.const_data_ptr<T>() + first_column;
-    const double row_weight = weights_[problem_.call.rank()];
-    const double column_weight = weights_[block.owner];
+    const T* const row_max = state_.rows.max.const_data_ptr<T>() + first;
+    const T* const row_factor = row_factor_.const_data_ptr<T>() + first;
+    const T* const column_max = terms.const_data_ptr<T>() + first_column;
+    const SoftmaxTerms<T> columns{column_max, column_max + terms.size(1)};
+    const std::int64_t pair = first_pair(block, first, first_column);
     std::vector<double> sums(at::get_num_threads(), 0);
-    for_each_stripe(tile.size(0),
-                    [&](std::int64_t begin, std::int64_t size, int thread) {
-                      const Tile<T> stripe{q + begin * width, size, width,
-                                           static_cast<T>(problem_.scale)};
-                      sums[thread] += softmax_gradient(
-                          stripe, row_lse + begin, static_cast<T>(row_weight),
-                          column_lse, static_cast<T>(column_weight));
-                    });
+    for_each_stripe(
+        tile.size(0), [&](std::int64_t begin, std::int64_t size, int thread) {
+          const Tile<T> stripe{q + begin * width, size, width,
+                               static_cast<T>(std::abs(problem_.scale)),
+                               pair + begin};
+          sums[thread] += softmax_gradient(
+              stripe, {row_max + begin, row_factor + begin}, columns);
+        });
     for (const double sum : sums) gradients_.scale += sum;
-    if (block.step > 0) return;
-    const T* const pairs = state_.pairs.const_data_ptr<T>();
     for (std::int64_t i = 0; i < tile.size(0); ++i) {
-      const std::int64_t column = first + i - first_column;
+      const std::int64_t column = pair + i;
       if (column < 0 || column >= width) continue;
-      q[i * width + column] -= static_cast<T>(2 * row_weight);
-      gradients_.scale -= 2 * row_weight * pairs[first + i];
+      q[i * width + column] =
+          static_cast<T>(-own_weight() * (state_.rows.wrong[first + i] +
+                                          state_.columns.wrong[first + i]));
     }
   }
 
@@ -271,6 +325,8 @@ class SoftmaxBackward {
   std::size_t next_product_ = 0;
   std::int64_t count_;
   TileBuffer tiles_;
+  at::Tensor rows_;
+  at::Tensor row_factor_;
   SoftmaxGradients gradients_;
 };
 

@@ -13,6 +13,10 @@
 /// Logits exist a tile at a time. The b rows travel round the ring of ranks,
 /// and with them what they gather on their way: forward, their running maxima
 /// and sums; backward, their gradients.
+///
+/// A pair's logit is apart from all sums: its two terms are log(1 + exp(d))
+/// with d = log sum_{j != i} exp(s <a_i, b_j>) - s <a_i, b_i>. So a loss near
+/// 0, and the gradients that belong to it, have all their digits.
 namespace tally::losses::internal {
 
 struct SoftmaxProblem {
@@ -25,9 +29,18 @@ struct SoftmaxProblem {
   std::int64_t budget_bytes = 0;
 };
 
+/// Of each row (column), over the columns (rows) that are not its pair.
+struct SoftmaxSide {
+  at::Tensor max;              ///< the largest product, -infinity without any
+  std::vector<double> wrong;   ///< how probable they are, all together
+  std::vector<double> factor;  ///< the same, by the sum of exp(s (q - max))
+};
+
 struct SoftmaxState {
   double loss = 0;  ///< the sum over this rank's pairs
-  at::Tensor row_lse, column_lse, pairs;
+  /// The sum of s (q - q of the pair) times probabilities, by s.
+  double slope = 0;
+  SoftmaxSide rows, columns;
   std::vector<at::Tensor> products;  ///< in the order of their computation
 };
 

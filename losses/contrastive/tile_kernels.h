@@ -1,68 +1,99 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 /// What is done with a tile of products `q` of rows and columns, while it is in
 /// the cache. Logits are `scale * q`.
 ///
 /// Tiles are row-major without gaps. Arrays of columns have room for kPadding
 /// more elements, whose values do not matter.
+///
+/// Exponents are `scale * (q - max)` with the largest product of the row or the
+/// column: however large logits are, and with them the rounding of their
+/// log-sum-exp, no probability is off by more than a few units in its last
+/// place times the exponent.
 namespace tally::losses::internal {
 
 inline constexpr std::int64_t kPadding = 64;
+/// Far from any tile's columns.
+inline constexpr std::int64_t kNoColumn =
+    std::numeric_limits<std::int64_t>::min() / 2;
 
 template <class T>
 struct Tile {
   T* q;
   std::int64_t rows;
   std::int64_t columns;
-  T scale;
+  T scale;  ///< at least 0, but in sigmoid()
+  /// The column that is left out for the tile's first row, its pair or the row
+  /// itself; for the second it is the next one, and so on. May be out of range.
+  std::int64_t left_out;
 };
 
-/// The running maximum of logits and the sum of exp(logit - maximum), of rows
-/// and of columns. They start with -infinity and 0.
+/// The largest product of rows and of columns, and the sum of their
+/// exp(scale * (q - max)). They start with -infinity and 0.
 void add_to_statistics(const Tile<const float>& tile, float* row_max,
-                       float* row_sum, float* column_max, float* column_sum);
+                       double* row_sum, float* column_max, double* column_sum);
 void add_to_statistics(const Tile<const double>& tile, double* row_max,
                        double* row_sum, double* column_max, double* column_sum);
 
-/// q becomes the logit's gradient, the sum of row_weight * exp(logit - row_lse)
-/// and column_weight * exp(logit - column_lse). Returns the sum of q times it.
-double softmax_gradient(const Tile<float>& tile, const float* row_lse,
-                        float row_weight, const float* column_lse,
-                        float column_weight);
-double softmax_gradient(const Tile<double>& tile, const double* row_lse,
-                        double row_weight, const double* column_lse,
-                        double column_weight);
+/// The gradient of a logit that a row or a column brings about is
+/// factor * exp(scale * (q - max)).
+template <class T>
+struct SoftmaxTerms {
+  const T* max;
+  const T* factor;
+};
+
+/// q becomes the logit's gradient; what is left out stays. Returns the sum of
+/// all gradients, those by rows times q - max of the row, those by columns
+/// times q - max of the column.
+double softmax_gradient(const Tile<float>& tile,
+                        const SoftmaxTerms<float>& rows,
+                        const SoftmaxTerms<float>& columns);
+double softmax_gradient(const Tile<double>& tile,
+                        const SoftmaxTerms<double>& rows,
+                        const SoftmaxTerms<double>& columns);
 
 /// Which columns are alike a row: those with its id.
 struct Ids {
   const std::int32_t* rows;
   const std::int32_t* columns;
-  /// The column that is the tile's first row itself, the second's is the next,
-  /// and so on; it counts neither as alike nor at all. May be out of range.
-  std::int64_t self;
 };
 
-/// As above, of rows alone, and the sum of the logits of columns alike. A row's
-/// product with itself is overwritten, so that it counts for nothing.
-void add_to_statistics(const Tile<float>& tile, const Ids& ids, float* row_max,
-                       float* row_sum, float* row_alike);
-void add_to_statistics(const Tile<double>& tile, const Ids& ids,
-                       double* row_max, double* row_sum, double* row_alike);
+/// A row's largest product, and sums over its columns.
+struct AlikeStatistics {
+  double max = -std::numeric_limits<double>::infinity();
+  double others = 0;    ///< of exp(scale * (q - max))
+  double alike = 0;     ///< the same, of columns alike
+  double distance = 0;  ///< of max - q of columns alike
+  double found = 0;     ///< their number
+};
 
-/// q becomes the gradient of the logit and of its mirror image: the sum of
-/// row_weight * exp(logit - row_lse) and column_weight * exp(logit -
-/// column_lse), less row_alike + column_alike if the two are alike; 0 for a row
-/// itself.
+void add_to_statistics(const Tile<const float>& tile, const Ids& ids,
+                       AlikeStatistics* rows);
+void add_to_statistics(const Tile<const double>& tile, const Ids& ids,
+                       AlikeStatistics* rows);
+
+/// As SoftmaxTerms; of a column alike, alike_factor * exp(scale * (q - max)) -
+/// alike.
+template <class T>
+struct AlikeTerms {
+  const T* max;
+  const T* factor;
+  const T* alike_factor;
+  const T* alike;
+};
+
+/// q becomes the gradient of the logit and of its mirror image, 0 where left
+/// out.
 void softmax_gradient(const Tile<float>& tile, const Ids& ids,
-                      const float* row_lse, const float* row_weight,
-                      const float* row_alike, const float* column_lse,
-                      const float* column_weight, const float* column_alike);
+                      const AlikeTerms<float>& rows,
+                      const AlikeTerms<float>& columns);
 void softmax_gradient(const Tile<double>& tile, const Ids& ids,
-                      const double* row_lse, const double* row_weight,
-                      const double* row_alike, const double* column_lse,
-                      const double* column_weight, const double* column_alike);
+                      const AlikeTerms<double>& rows,
+                      const AlikeTerms<double>& columns);
 
 struct SigmoidSums {
   double loss = 0;    ///< of softplus(logit), of softplus(-logit) for pairs
@@ -70,12 +101,11 @@ struct SigmoidSums {
   double scale = 0;   ///< of q times those
 };
 
-/// Logits are scale * q + bias. The pair of the tile's first row is column
-/// `self`, the second's is the next, and so on; it may be out of range. With
-/// gradients, q becomes the logit's times `weight`.
-SigmoidSums sigmoid(const Tile<float>& tile, float bias, std::int64_t self,
-                    float weight, bool with_gradient);
-SigmoidSums sigmoid(const Tile<double>& tile, double bias, std::int64_t self,
-                    double weight, bool with_gradient);
+/// Logits are scale * q + bias; what the tile calls left out are the pairs.
+/// With gradients, q becomes the logit's times `weight`.
+SigmoidSums sigmoid(const Tile<float>& tile, float bias, float weight,
+                    bool with_gradient);
+SigmoidSums sigmoid(const Tile<double>& tile, double bias, double weight,
+                    bool with_gradient);
 
 }  // namespace tally::losses::internal

@@ -4,6 +4,7 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -29,11 +30,14 @@ using Vector = hn::Vec<Tag<T>>;
 template <class T>
 constexpr T kNone = -std::numeric_limits<T>::infinity();
 
-// exp(x) for x up to about 1, within 2 ulp; 0 where that is subnormal. NaN
-// stays NaN. Cephes' reduction and polynomial.
+// exp(x) for x up to 0, within 2 ulp, but no less than about 1e-38. 1 above:
+// products that are computed again may be a little larger than the largest one
+// was. NaN stays NaN. Cephes' reduction and polynomial.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_below_one(const D d, const V x, float /*type*/) {
+HWY_INLINE V exp_up_to_one(const D d, const V unbounded, float /*type*/) {
   const hn::RebindToSigned<D> di;
+  // In this order: NaN is what is second.
+  const V x = hn::Min(hn::Zero(d), hn::Max(hn::Set(d, -87.33f), unbounded));
   const V n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
   V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
@@ -46,17 +50,17 @@ HWY_INLINE V exp_below_one(const D d, const V x, float /*type*/) {
   p = hn::MulAdd(p, hn::Mul(r, r), hn::Add(r, hn::Set(d, 1.0f)));
   const auto exponent =
       hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
-  const V result = hn::Mul(p, hn::BitCast(d, exponent));
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.33f)), result);
+  return hn::Mul(p, hn::BitCast(d, exponent));
 }
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_below_one(const D d, const V x, double /*type*/) {
+HWY_INLINE V exp_up_to_one(const D d, const V unbounded, double /*type*/) {
+  const V x = hn::Min(hn::Zero(d), unbounded);
   // Highway's loses a NaN.
   return hn::IfThenElse(hn::Eq(x, x), hn::Exp(d, x), x);
 }
 template <class T>
-HWY_INLINE Vector<T> exp_below_one(const Vector<T> x) {
-  return exp_below_one(Tag<T>(), x, T());
+HWY_INLINE Vector<T> exp_up_to_one(const Vector<T> x) {
+  return exp_up_to_one(Tag<T>(), x, T());
 }
 
 // log(1 + e) for e from 0 to 1.
@@ -77,31 +81,54 @@ HWY_INLINE V log1p_of_part(const D d, const V e, double /*type*/) {
   return hn::Log1p(d, e);
 }
 
-// A vector of a row, or what is left of it behind its last whole vector: then
-// -infinity fills it up.
+// A vector of a row; zeros fill up what is left of it behind its last whole
+// vector. Not by MaskedLoad, which wants alignment of some targets.
 template <bool kWhole, class T>
 HWY_INLINE Vector<T> load(const T* q, std::int64_t left) {
   const Tag<T> d;
-  if (kWhole) return hn::LoadU(d, q);
-  const auto mask = hn::FirstN(d, static_cast<std::size_t>(left));
-  return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, q), hn::Set(d, kNone<T>));
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (kWhole || left >= lanes) return hn::LoadU(d, q);
+  HWY_ALIGN T values[hn::MaxLanes(Tag<T>())] = {};
+  for (std::int64_t i = 0; i < left; ++i) values[i] = q[i];
+  return hn::Load(d, values);
 }
 
-// Does not touch what is behind the row.
 template <bool kWhole, class T>
-HWY_INLINE void store(const Vector<T> value, T* q, std::int64_t left) {
+HWY_INLINE void store(const Vector<T> value, const hn::Mask<Tag<T>> mask,
+                      T* q) {
   const Tag<T> d;
   if (kWhole) return hn::StoreU(value, d, q);
-  hn::BlendedStore(value, hn::FirstN(d, static_cast<std::size_t>(left)), d, q);
+  hn::BlendedStore(value, mask, d, q);
 }
 
-// Calls step.run<true>(j) for each whole vector, run<false>(j) for the rest.
+// 0 where masked out.
+template <bool kWhole, class T>
+HWY_INLINE Vector<T> only(const hn::Mask<Tag<T>> mask, const Vector<T> value) {
+  return kWhole ? value : hn::IfThenElseZero(mask, value);
+}
+
+// Calls step.run<true>(j, all) for each whole vector, run<false>(j, mask) for
+// what is behind the last one and for the one with the column that is left out.
 template <class T, class Step>
-HWY_INLINE void for_each_vector(std::int64_t columns, Step& step) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
+HWY_INLINE void for_each_vector(std::int64_t columns, std::int64_t left_out,
+                                Step& step) {
+  const Tag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto all = hn::FirstN(d, hn::Lanes(d));
   std::int64_t j = 0;
-  for (; j + lanes <= columns; j += lanes) step.template run<true>(j);
-  if (j < columns) step.template run<false>(j);
+  if (left_out >= 0 && left_out < columns) {
+    for (; j + lanes <= left_out; j += lanes) step.template run<true>(j, all);
+    const auto behind =
+        hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, columns - j)));
+    step.template run<false>(
+        j, hn::And(behind, hn::Ne(hn::Iota(d, T(0)),
+                                  hn::Set(d, static_cast<T>(left_out - j)))));
+    j += lanes;
+  }
+  for (; j + lanes <= columns; j += lanes) step.template run<true>(j, all);
+  if (j >= columns) return;
+  step.template run<false>(
+      j, hn::FirstN(d, static_cast<std::size_t>(columns - j)));
 }
 
 template <class T>
@@ -109,34 +136,27 @@ HWY_INLINE T sum(const Vector<T> v) {
   return hn::GetLane(hn::SumOfLanes(Tag<T>(), v));
 }
 
-// What a running sum is worth after its maximum has grown.
-template <class T>
-T rescale(T before, T after) {
-  if (before == kNone<T>) return 0;
-  return std::exp(before - after);
+// What a sum of exp(scale * (q - max)) is times after its maximum has grown.
+inline double rescale(double scale, double before, double after) {
+  return std::exp(scale * (before - after));
 }
 
-template <class T>
+// The largest product of the row, and of each column if there are any.
+template <class T, bool kColumns>
 struct MaxStep {
   const T* q;
   std::int64_t columns;
-  Vector<T> scale;
   T* column_max;
   Vector<T> row_max = hn::Set(Tag<T>(), kNone<T>);
 
   template <bool kWhole>
-  HWY_INLINE void run(std::int64_t j) {
+  HWY_INLINE void run(std::int64_t j, hn::Mask<Tag<T>> mask) {
     const Tag<T> d;
-    const Vector<T> raw = load<kWhole>(q + j, columns - j);
-    Vector<T> t = hn::Mul(raw, scale);
-    if (!kWhole) {
-      t = hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(columns - j)),
-                         t, hn::Set(d, kNone<T>));
-    }
-    row_max = hn::Max(row_max, t);
-    if (column_max != nullptr) {
-      hn::StoreU(hn::Max(hn::LoadU(d, column_max + j), t), d, column_max + j);
-    }
+    Vector<T> value = load<kWhole>(q + j, columns - j);
+    if (!kWhole) value = hn::IfThenElse(mask, value, hn::Set(d, kNone<T>));
+    row_max = hn::Max(row_max, value);
+    if (!kColumns) return;
+    hn::StoreU(hn::Max(hn::LoadU(d, column_max + j), value), d, column_max + j);
   }
 };
 
