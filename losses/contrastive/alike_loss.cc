@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/alike_ring.h"
 #include "tally/losses/contrastive/tiles.h"
 #include "tally/sync/autograd.h"
@@ -17,8 +18,6 @@ namespace tally::losses::internal {
 namespace {
 
 using sync::internal::Call;
-
-double mean(double sum, double rows) { return rows == 0 ? 0 : sum / rows; }
 
 /// The loss in tiles, for as long as its backward pass may come.
 class TiledLoss {
@@ -42,6 +41,7 @@ class TiledLoss {
   }
 
   at::Tensor backward(const at::Tensor& gradient) {
+    const AutocastOff autocast_off;
     double sum = 0;
     for (const double arriving :
          agree_on_gradients(backward_, gradient, untouched_)) {
@@ -65,14 +65,13 @@ at::Tensor gathered_loss(const Call& call, const RowAgreement& agreement,
   const auto all = [&](const at::Tensor& tensor) {
     return sync::all_gather(tensor, call.communicator, call.timeout);
   };
-  const at::Tensor labels = inputs.labels.to(inputs.z.device());
-  const at::Tensor logits =
-      inputs.z.matmul(all(inputs.z).t())
-          .to(sync::internal::wide(inputs.z.scalar_type()))
-          .mul(inputs.scale);
+  const at::Tensor z =
+      inputs.z.to(sync::internal::wide(inputs.z.scalar_type()));
+  const at::Tensor labels = inputs.labels.to(z.device());
+  const at::Tensor logits = z.matmul(all(z).t()).mul(inputs.scale);
   const auto index = labels.options();
   const at::Tensor own =
-      at::arange(inputs.z.size(0), index)
+      at::arange(z.size(0), index)
           .add(agreement.rows.before(call.rank()))
           .unsqueeze(1)
           .eq(at::arange(agreement.rows.total(), index).unsqueeze(0));
@@ -80,16 +79,17 @@ at::Tensor gathered_loss(const Call& call, const RowAgreement& agreement,
                                .eq(all(labels).unsqueeze(0))
                                .logical_and(own.logical_not());
   const at::Tensor counts = alike.sum(1);
+  // Without what logits have in common, which would hide small differences.
+  const at::Tensor right = logits.mul(alike)
+                               .sum(1, /*keepdim=*/true)
+                               .div(counts.clamp_min(1).unsqueeze(1));
   const at::Tensor losses =
-      logits.masked_fill(own, -std::numeric_limits<double>::infinity())
+      logits.sub(right)
+          .masked_fill(own, -std::numeric_limits<double>::infinity())
           .logsumexp(1)
-          .sub(logits.mul(alike).sum(1).div(counts.clamp_min(1)))
           .masked_fill(counts.eq(0), 0);
   const double rows = sum_over_ranks(call, counts.gt(0).sum().item<double>());
-  const at::Tensor share = losses.sum().mul(mean(call.size(), rows));
-  const double value = sum_over_ranks(call, share.item<double>()) / call.size();
-  return sync::internal::replace_values(
-      share, at::scalar_tensor(value, share.options()));
+  return mean_over_ranks(call, losses.sum().mul(mean(call.size(), rows)));
 }
 
 }  // namespace

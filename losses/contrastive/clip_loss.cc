@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/contrastive/softmax_ring.h"
 #include "tally/losses/contrastive/tiles.h"
@@ -81,40 +82,56 @@ RowAgreement agree(const Call& call, const ClipLossOptions& options,
   });
 }
 
-/// Of all ranks' rows in place of the own ones, or for columns.
+/// All ranks' rows.
 at::Tensor gathered(const Call& call, const ClipLossOptions& options,
                     const at::Tensor& features) {
-  if (options.local_loss()) {
+  if (options.gather_with_grad()) {
     return sync::all_gather(features, call.communicator, call.timeout);
   }
-  const auto flow = options.gather_with_grad() ? sync::GradientFlow::kReplicated
-                                               : sync::GradientFlow::kLocal;
-  return at::cat(sync::gather_all_tensors(features, flow, call.communicator,
-                                          call.timeout));
+  const at::Tensor own =
+      call.size() == 1
+          ? features
+          : internal::differentiable_once(
+                call, features,
+                "need gather_with_grad: without, those of other ranks' rows "
+                "would be missing");
+  return at::cat(sync::gather_all_tensors(own, sync::GradientFlow::kLocal,
+                                          call.communicator, call.timeout));
 }
 
+at::Tensor widened(const at::Tensor& features) {
+  return features.to(sync::internal::wide(features.scalar_type()));
+}
+
+/// Of all ranks' rows, or of this rank's alone.
 ClipLogits gathered_logits(const Call& call, const ClipLossOptions& options,
-                           const Inputs& inputs) {
-  const at::Tensor images = gathered(call, options, inputs.image);
-  const at::Tensor texts = gathered(call, options, inputs.text);
+                           const Inputs& inputs, bool own_rows) {
+  const at::Tensor image = widened(inputs.image);
+  const at::Tensor text = widened(inputs.text);
+  const at::Tensor images = gathered(call, options, image);
+  const at::Tensor texts = gathered(call, options, text);
   const auto of = [&](const at::Tensor& rows, const at::Tensor& columns) {
     const at::Tensor logits = rows.matmul(columns.t()).mul(inputs.scale);
     return inputs.bias.defined() ? logits.add(inputs.bias) : logits;
   };
-  if (options.local_loss()) {
-    return {of(inputs.image, texts), of(inputs.text, images)};
-  }
+  if (own_rows) return {of(image, texts), of(text, images)};
   const at::Tensor logits = of(images, texts);
   return {logits, logits.t()};
+}
+
+/// Of each pair there are two.
+double entropies(const internal::RankRows& rows) {
+  return 2.0 * static_cast<double>(rows.total());
 }
 
 at::Tensor gathered_loss(const Call& call, const ClipLossOptions& options,
                          const Inputs& inputs, const RowAgreement& agreement,
                          at::Tensor& labels) {
-  const ClipLogits logits = gathered_logits(call, options, inputs);
+  // Without gradients of what other ranks do, each needs all rows itself.
+  const bool own_rows = options.gather_with_grad();
+  const ClipLogits logits = gathered_logits(call, options, inputs, own_rows);
   const std::int64_t rows = logits.per_image.size(0);
-  const std::int64_t first =
-      options.local_loss() ? agreement.rows.before(call.rank()) : 0;
+  const std::int64_t first = own_rows ? agreement.rows.before(call.rank()) : 0;
   const bool cached = labels.defined() && labels.numel() == rows &&
                       labels.device() == inputs.image.device() &&
                       (rows == 0 || labels[0].item<std::int64_t>() == first);
@@ -124,15 +141,15 @@ at::Tensor gathered_loss(const Call& call, const ClipLossOptions& options,
         at::TensorOptions().dtype(at::kLong).device(inputs.image.device()));
   }
   const auto side = [&](const at::Tensor& of_rows) {
-    return at::cross_entropy_loss(
-        of_rows.to(sync::internal::wide(of_rows.scalar_type())), labels, {},
-        at::Reduction::Sum);
+    return at::cross_entropy_loss(of_rows, labels, {}, at::Reduction::Sum);
   };
-  const double ranks = options.local_loss() ? call.size() : 1;
-  return side(logits.per_image)
-      .add(side(logits.per_text))
-      .mul(ranks)
-      .div(2.0 * static_cast<double>(agreement.rows.total()));
+  const at::Tensor loss = side(logits.per_image)
+                              .add(side(logits.per_text))
+                              .mul(internal::mean(own_rows ? call.size() : 1,
+                                                  entropies(agreement.rows)));
+  return own_rows && !options.local_loss()
+             ? internal::mean_over_ranks(call, loss)
+             : loss;
 }
 
 /// The tiled loss, for as long as its backward pass may come.
@@ -157,10 +174,12 @@ class TiledLoss {
         options_.local_loss()
             ? problem_.call.size() * state_.loss
             : internal::sum_over_ranks(problem_.call, state_.loss);
-    return at::scalar_tensor(value / pairs(), problem_.a.options());
+    return at::scalar_tensor(internal::mean(value, entropies(problem_.rows)),
+                             problem_.a.options());
   }
 
   std::vector<at::Tensor> backward(const at::Tensor& gradient) {
+    const internal::AutocastOff autocast_off;
     const std::vector<double> arriving =
         internal::agree_on_gradients(backward_, gradient, untouched_);
     const double own = arriving[problem_.call.rank()];
@@ -172,7 +191,7 @@ class TiledLoss {
                             : options_.local_loss()
                                 ? problem_.call.size() * of_rank
                                 : sum;
-      weights.push_back(weight / pairs());
+      weights.push_back(internal::mean(weight, entropies(problem_.rows)));
     }
     internal::SoftmaxGradients result =
         internal::softmax_backward(problem_, state_, weights);
@@ -199,11 +218,6 @@ class TiledLoss {
   }
 
  private:
-  /// Of each pair there are two cross entropies.
-  double pairs() const {
-    return 2.0 * static_cast<double>(problem_.rows.total());
-  }
-
   ClipLossOptions options_;
   Inputs inputs_;
   internal::Untouched untouched_;
@@ -214,6 +228,7 @@ class TiledLoss {
 
 at::Tensor loss_of(const ClipLossOptions& options, Inputs inputs,
                    at::Tensor& labels) {
+  const internal::AutocastOff autocast_off;
   const Call call = call_of(options);
   const RowAgreement agreement = agree(call, options, inputs);
   if (!tiled(options, inputs)) {
@@ -251,11 +266,12 @@ ClipLogits clip_logits(const at::Tensor& image_features,
                        const at::Tensor& logit_bias,
                        const ClipLossOptions& options) {
   Inputs inputs{image_features, text_features, logit_scale, logit_bias};
+  const internal::AutocastOff autocast_off;
   const ClipLossOptions whole =
       ClipLossOptions(options).implementation(Implementation::kGathered);
   const Call call = call_of(options);
   agree(call, whole, inputs);
-  return gathered_logits(call, options, inputs);
+  return gathered_logits(call, options, inputs, options.local_loss());
 }
 
 }  // namespace functional

@@ -49,15 +49,18 @@ struct ClipLogits {
 /// forward() takes this rank's features, [n, D], of length 1 and any floating
 /// dtype; n may differ between ranks and be 0. `logit_scale` is s itself, the
 /// same on all ranks; a bias does not change the loss, and its gradient is 0.
-/// Gives a float32 or float64 number, NaN without any pairs. forward() and
-/// backward() are collective.
+/// Computes in float32 or wider, also under autocast, and gives a number of
+/// that dtype: the same on every rank but with local_loss; 0, with gradients of
+/// 0, without any pairs. forward() and backward() are collective.
 ///
 /// Gradients: averaged over the ranks, those of parameters (encoders, scale)
 /// are of one process with all pairs; a feature's is W times that. With
 /// gather_with_grad(false) a feature's is that of one process, so that
 /// encoders' are to be summed, while each rank has all of the scale's, as in
-/// OpenCLIP. local_loss without gather_with_grad is refused: a row then gets no
-/// gradient as another one's column, which no factor mends.
+/// OpenCLIP; kGathered then computes all ranks' rows of logits, and has no
+/// gradients of gradients but in one process. local_loss without
+/// gather_with_grad is refused: a row then gets no gradient as another one's
+/// column, which no factor makes up for.
 ///
 /// Throws c10::ValueError for arguments, and on the other ranks SyncError
 /// kPeerFailed; kMismatch if ranks differ in D, dtype, scale or options.
@@ -75,7 +78,8 @@ class ClipLossImpl : public torch::nn::Cloneable<ClipLossImpl> {
                      const at::Tensor& text_features,
                      const at::Tensor& logit_scale,
                      const at::Tensor& logit_bias = {});
-  /// The logits, with the gradients that the options say. Collective.
+  /// The logits, in float32 or wider, with the gradients that the options say.
+  /// Collective, as is the backward pass with gather_with_grad.
   ClipLogits logits(const at::Tensor& image_features,
                     const at::Tensor& text_features,
                     const at::Tensor& logit_scale,

@@ -5,6 +5,8 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include "tally/state/codec.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/collectives.h"
 
 namespace tally::losses::internal {
 
@@ -86,8 +88,8 @@ std::vector<double> agree_on_gradients(const Call& backward,
                                        const Untouched& inputs) {
   const Agreement agreement = sync::internal::agree(backward, [&] {
     TORCH_CHECK(!at::GradMode::is_enabled(), backward.name,
-                ": gradients of gradients are those of the gathered "
-                "implementation only");
+                ": gradients of gradients are not those of tiles; the other "
+                "implementations have them");
     inputs.check(backward);
     Offer offer;
     Encoder(offer.payload).real(gradient.item<double>());
@@ -98,6 +100,25 @@ std::vector<double> agree_on_gradients(const Call& backward,
     gradients.push_back(Decoder(payload).real());
   }
   return gradients;
+}
+
+double mean(double sum, double count) { return count == 0 ? 0 : sum / count; }
+
+at::Tensor mean_over_ranks(const Call& call, const at::Tensor& loss) {
+  return sync::all_reduce(loss.to(at::kDouble), sync::Reduction::kMean,
+                          call.communicator, call.timeout)
+      .to(loss.scalar_type());
+}
+
+at::Tensor differentiable_once(const Call& call, const at::Tensor& tensor,
+                               const char* reason) {
+  if (!sync::internal::has_graph(tensor)) return tensor;
+  return sync::internal::attach(
+      tensor, tensor, [name = call.name, reason](const at::Tensor& gradient) {
+        TORCH_CHECK(!at::GradMode::is_enabled(), name,
+                    ": gradients of gradients ", reason);
+        return gradient;
+      });
 }
 
 double sum_over_ranks(const Call& call, double value) {

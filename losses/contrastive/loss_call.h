@@ -58,6 +58,19 @@ std::vector<double> agree_on_gradients(const sync::internal::Call& backward,
                                        const at::Tensor& gradient,
                                        const Untouched& inputs);
 
+/// `sum` divided by `count`; 0 if there is nothing to count.
+double mean(double sum, double count);
+
+/// The mean of the ranks' losses, the same on every rank. Each rank's gradient
+/// of it reaches all of theirs, as do gradients of gradients.
+at::Tensor mean_over_ranks(const sync::internal::Call& call,
+                           const at::Tensor& loss);
+
+/// `tensor`, whose gradients have none themselves: a c10::Error that says
+/// `reason` where they are asked for.
+at::Tensor differentiable_once(const sync::internal::Call& call,
+                               const at::Tensor& tensor, const char* reason);
+
 /// The sum of the ranks' numbers, the same on every rank.
 double sum_over_ranks(const sync::internal::Call& call, double value);
 

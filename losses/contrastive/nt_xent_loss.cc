@@ -5,15 +5,15 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/alike_loss.h"
-#include "tally/sync/autograd.h"
 #include "tally/sync/gather.h"
 
 namespace tally::losses {
@@ -58,6 +58,7 @@ std::string schema_of(const NTXentLossOptions& options,
 
 at::Tensor alike_pairs(const NTXentLossOptions& options, const at::Tensor& out0,
                        const at::Tensor& out1) {
+  const internal::AutocastOff autocast_off;
   const Call call = call_of(options);
   AlikeInputs inputs;
   const RowAgreement agreement = internal::agree_on_rows(call, [&] {
@@ -118,6 +119,7 @@ at::Tensor NTXentLossImpl::forward(const at::Tensor& out0,
 
 at::Tensor NTXentLossImpl::forward_with_bank(const at::Tensor& out0,
                                              const at::Tensor& out1) {
+  const internal::AutocastOff autocast_off;
   const Call call = call_of(options_);
   bool has_graph = false;
   const RowAgreement agreement = internal::agree_on_rows(call, [&] {
@@ -138,22 +140,21 @@ at::Tensor NTXentLossImpl::forward_with_bank(const at::Tensor& out0,
   // Of their own: the backward pass needs them as they are now.
   const at::Tensor bank =
       memory_bank.to(q.options(), /*non_blocking=*/false, /*copy=*/true);
-  const at::Tensor negatives = q.matmul(bank.t());
-  const at::Tensor logits = at::cat({q.mul(k).sum(1, true), negatives}, 1)
-                                .div(options_.temperature());
-  const at::Tensor losses = logits.logsumexp(1).sub(logits.select(1, 0));
+  const at::Tensor right = q.mul(k).sum(1, /*keepdim=*/true);
+  // Less the right answer's, which would hide small differences.
+  const at::Tensor logits =
+      at::cat({at::zeros_like(right), q.matmul(bank.t()).sub(right)}, 1)
+          .div(options_.temperature());
   const auto rows = static_cast<double>(agreement.rows.total());
-  const at::Tensor share = losses.sum().mul(rows == 0 ? 0 : call.size() / rows);
-  const double value =
-      internal::sum_over_ranks(call, share.item<double>()) / call.size();
+  const at::Tensor loss = internal::mean_over_ranks(
+      call, logits.logsumexp(1).sum().mul(internal::mean(call.size(), rows)));
   if (agreement.any_graph) {
     const at::NoGradGuard no_grad;
     enqueue(at::cat(sync::gather_all_tensors(
         k.detach().to(memory_bank.options()), sync::GradientFlow::kDetached,
         call.communicator, call.timeout)));
   }
-  return sync::internal::replace_values(
-      share, at::scalar_tensor(value, share.options()));
+  return loss;
 }
 
 void NTXentLossImpl::enqueue(const at::Tensor& rows) {

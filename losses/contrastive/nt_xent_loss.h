@@ -43,15 +43,17 @@ struct NTXentLossOptions {
 ///     z_j>/t))
 ///
 /// forward() takes two views' features, [n, D], of any floating dtype and any
-/// length; n may differ between ranks and be 0. Gives a float32 or float64
-/// number, the same on every rank if negatives are gathered, 0 without samples.
+/// length; n may differ between ranks and be 0. Computes in float32 or wider,
+/// also under autocast, and gives a number of that dtype: the same on every
+/// rank if negatives are gathered; 0, with gradients of 0, without any samples.
 /// forward() and backward() are collective then.
 ///
 /// With a memory bank it is the mean over the M rows of out0 of the cross
 /// entropy of <q, k>/t among <q, bank_j>/t, k the row of out1. Each step whose
 /// inputs have a gradient then replaces the bank's oldest rows by out1's, of
 /// all ranks in rank order. The bank begins with random rows, the same in every
-/// process, and is the buffer `memory_bank`.
+/// process, and is the buffer `memory_bank`. Gradients of gradients flow, as
+/// those of kGathered do.
 ///
 /// Gradients: averaged over the ranks, parameters' are those of one process
 /// with all rows; a feature's is W times that.

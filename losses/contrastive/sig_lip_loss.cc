@@ -1,13 +1,14 @@
 #include "tally/losses/contrastive/sig_lip_loss.h"
 
-#include <ATen/ops/eye.h>
+#include <ATen/ops/diagonal_scatter.h>
+#include <ATen/ops/log_sigmoid.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/softplus.h>
 
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/contrastive/sigmoid_ring.h"
 #include "tally/losses/contrastive/tiles.h"
@@ -97,11 +98,13 @@ class TiledLoss {
     internal::SigmoidResult result = round(with_gradients);
     const double loss = internal::sum_over_ranks(problem_.call, result.loss);
     if (with_gradients) gradients_ = std::move(result);
-    return at::scalar_tensor(loss / static_cast<double>(problem_.rows.total()),
-                             problem_.a.options());
+    return at::scalar_tensor(
+        internal::mean(loss, static_cast<double>(problem_.rows.total())),
+        problem_.a.options());
   }
 
   std::vector<at::Tensor> backward(const at::Tensor& gradient) {
+    const internal::AutocastOff autocast_off;
     double sum = 0;
     for (const double arriving :
          internal::agree_on_gradients(backward_, gradient, untouched_)) {
@@ -130,7 +133,8 @@ class TiledLoss {
   internal::SigmoidResult round(bool with_gradients) const {
     return internal::sigmoid_round(
         problem_, with_gradients,
-        problem_.call.size() / static_cast<double>(problem_.rows.total()));
+        internal::mean(problem_.call.size(),
+                       static_cast<double>(problem_.rows.total())));
   }
 
   Inputs inputs_;
@@ -143,7 +147,8 @@ class TiledLoss {
 /// Calls visit(texts, own) for each rank's texts.
 template <class Visit>
 void exchange_texts(SigLipExchange exchange, const Call& call,
-                    const at::Tensor& text, const Visit& visit) {
+                    const internal::RankRows& rows, const at::Tensor& text,
+                    const Visit& visit) {
   const int ranks = call.size();
   const auto moved = [&](const at::Tensor& tensor, int shift) {
     return sync::ring_exchange(tensor, shift, call.communicator, call.timeout);
@@ -151,8 +156,12 @@ void exchange_texts(SigLipExchange exchange, const Call& call,
   if (exchange == SigLipExchange::kReduce) {
     for (int rank = 0; rank < ranks; ++rank) {
       const bool own = rank == call.rank();
-      visit(sync::broadcast(own ? text : at::Tensor(), rank, call.communicator,
-                            call.timeout),
+      // Other ranks bring zeros that depend on their texts: whoever asks for
+      // the gradients of these takes part in the backward pass.
+      const at::Tensor brought = own ? text
+                                     : text.narrow(0, 0, 0).sum().expand(
+                                           {rows.of(rank), text.size(1)});
+      visit(sync::broadcast(brought, rank, call.communicator, call.timeout),
             own);
     }
     return;
@@ -187,23 +196,23 @@ void exchange_texts(SigLipExchange exchange, const Call& call,
 at::Tensor exchanged_loss(SigLipExchange exchange, const Call& call,
                           const Inputs& inputs, const RowAgreement& agreement) {
   const at::ScalarType dtype = sync::internal::wide(inputs.image.scalar_type());
+  const at::Tensor image = inputs.image.to(dtype);
   at::Tensor sum;
-  exchange_texts(exchange, call, inputs.text,
-                 [&](const at::Tensor& text, bool own) {
-                   const at::Tensor logits = inputs.image.matmul(text.t())
-                                                 .to(dtype)
-                                                 .mul(inputs.scale)
-                                                 .add(inputs.bias);
-                   at::Tensor loss = at::softplus(logits).sum();
-                   if (own) loss = loss.sub(logits.diagonal().sum());
-                   sum = sum.defined() ? sum.add(loss) : loss;
-                 });
-  const at::Tensor share =
-      sum.mul(call.size()).div(static_cast<double>(agreement.rows.total()));
-  const double value =
-      internal::sum_over_ranks(call, share.item<double>()) / call.size();
-  return sync::internal::replace_values(
-      share, at::scalar_tensor(value, share.options()));
+  exchange_texts(
+      exchange, call, agreement.rows, inputs.text.to(dtype),
+      [&](const at::Tensor& text, bool own) {
+        const at::Tensor logits =
+            image.matmul(text.t()).mul(inputs.scale).add(inputs.bias);
+        at::Tensor right = logits.neg();
+        if (own) right = at::diagonal_scatter(right, logits.diagonal());
+        // Not softplus, which ends at 20: it is a little more than its argument
+        // there.
+        const at::Tensor loss = at::log_sigmoid(right).sum();
+        sum = sum.defined() ? sum.sub(loss) : loss.neg();
+      });
+  return internal::mean_over_ranks(
+      call, sum.mul(internal::mean(
+                call.size(), static_cast<double>(agreement.rows.total()))));
 }
 
 }  // namespace
@@ -215,6 +224,7 @@ at::Tensor sig_lip_loss(const at::Tensor& image_features,
                         const at::Tensor& logit_scale,
                         const at::Tensor& logit_bias,
                         const SigLipLossOptions& options) {
+  const internal::AutocastOff autocast_off;
   const Call call = sync::internal::collective(kName, options.communicator(),
                                                options.timeout());
   Inputs inputs{image_features, text_features, logit_scale, logit_bias};

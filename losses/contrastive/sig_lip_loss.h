@@ -12,10 +12,14 @@
 
 namespace tally::losses {
 
-/// How texts meet the images of other ranks. All give the same numbers.
+/// How texts meet the images of other ranks. All give the same numbers, up to
+/// rounding.
 enum class SigLipExchange {
-  kTiledRing,  ///< texts travel round the ring, logits a tile at a time
-  // As in OpenCLIP, with whole blocks of logits that autograd keeps:
+  /// Texts travel round the ring, logits exist a tile at a time. Gradients of
+  /// gradients are refused with an error.
+  kTiledRing,
+  // As in OpenCLIP, with whole blocks of logits that autograd keeps, and
+  // gradients of gradients:
   kBidirectional,  ///< texts are passed on to both neighbours
   kShift,          ///< to the next rank
   kReduce,         ///< each rank's are given to all, one after the other
@@ -42,8 +46,9 @@ struct SigLipLossOptions {
 ///
 /// forward() takes this rank's features, [n, D], of length 1 and any floating
 /// dtype; n may differ between ranks and be 0. s and b are numbers that are the
-/// same on all ranks; the paper begins with 10 and -10. Gives a float32 or
-/// float64 number, the same on every rank, NaN without any pairs. forward() and
+/// same on all ranks; the paper begins with 10 and -10. Computes in float32 or
+/// wider, also under autocast, and gives a number of that dtype, the same on
+/// every rank; 0, with gradients of 0, without any pairs. forward() and
 /// backward() are collective. The tiled ring computes gradients with the loss,
 /// where any rank records some, in one round: three products of matrices in
 /// all.

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/alike_loss.h"
 
 namespace tally::losses {
@@ -52,6 +53,7 @@ namespace functional {
 
 at::Tensor sup_con_loss(const at::Tensor& features, const at::Tensor& labels,
                         const SupConLossOptions& options) {
+  const internal::AutocastOff autocast_off;
   const Call call = sync::internal::collective(kName, options.communicator(),
                                                options.timeout());
   AlikeInputs inputs;

@@ -40,8 +40,9 @@ struct SupConLossOptions {
 /// forward() takes this rank's features, [n, D], or [n, V, D] for V views of
 /// each sample, of length 1 and any floating dtype, and integer labels, [n];
 /// without labels each sample is alike only itself. n may differ between ranks
-/// and be 0. Gives a float32 or float64 number, the same on every rank; 0, with
-/// gradients of 0, if no row has others of its label. Rows without others count
+/// and be 0. Computes in float32 or wider, also under autocast, and gives a
+/// number of that dtype, the same on every rank; 0, with gradients of 0, if no
+/// row has others of its label, or there are no rows. Rows without others count
 /// as columns, not as rows; the reference implementation lets them lower the
 /// mean. forward() and backward() are collective.
 ///
