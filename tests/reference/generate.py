@@ -13,18 +13,18 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from generators import (aggregation, auroc, confusion_matrix, counts, curves,
-                        log_loss, matches, probabilistic, ranking, regression,
-                        regression_errors, regression_moments,
-                        regression_ranks, regression_rows, stat_scores,
-                        weighted_curves)
+from generators import (aggregation, auroc, confusion_matrix, contrastive,
+                        counts, curves, log_loss, matches, probabilistic,
+                        ranking, regression, regression_errors,
+                        regression_moments, regression_ranks, regression_rows,
+                        stat_scores, weighted_curves)
 from generators.fixture import to_text
 
 DATA = Path(__file__).resolve().parent / "data"
-MODULES = (aggregation, auroc, confusion_matrix, counts, curves, log_loss,
-           matches, probabilistic, ranking, regression, regression_errors,
-           regression_moments, regression_ranks, regression_rows, stat_scores,
-           weighted_curves)
+MODULES = (aggregation, auroc, confusion_matrix, contrastive, counts, curves,
+           log_loss, matches, probabilistic, ranking, regression,
+           regression_errors, regression_moments, regression_ranks,
+           regression_rows, stat_scores, weighted_curves)
 # The last digits of exp and log differ between platforms.
 RELATIVE_TOLERANCE = 1e-12
 
