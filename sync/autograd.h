@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <string>
 #include <vector>
 
 /// The autograd nodes under everything that communicates.
@@ -17,6 +18,13 @@ at::Tensor scale_gradient(const at::Tensor& tensor, double factor);
 /// computed twice, once plainly and bit-equal on every rank, once with a graph.
 at::Tensor replace_values(const at::Tensor& graph, const at::Tensor& values);
 
+/// `tensor` as this rank's part among others whose graphs are not here, with a
+/// gradient that arrives `factor` times as large. What lacks their graphs is a
+/// gradient's own gradient: where that one depends on anything, its backward
+/// pass throws c10::Error, after `name`.
+at::Tensor only_own_part(const at::Tensor& tensor, double factor,
+                         const std::string& name);
+
 /// `loss`, whose backward pass reaches `output` with zeros.
 at::Tensor tie(const at::Tensor& loss, const at::Tensor& output);
 
@@ -27,8 +35,9 @@ using Adjoint = std::function<std::vector<at::Tensor>(
 
 /// Gives `outputs`, which own their memory and carry no graph, a node that
 /// leads to `inputs` by `adjoint`. It exists also where no input has a graph,
-/// because another rank's backward pass counts on this one's. Gradients of
-/// gradients flow if `adjoint` is made of differentiable calls.
+/// because another rank's backward pass counts on this one's; of gradients that
+/// carry a graph, the backward pass leads to `inputs` in any case, too.
+/// Gradients of gradients flow if `adjoint` is made of differentiable calls.
 std::vector<at::Tensor> attach(const std::vector<at::Tensor>& inputs,
                                std::vector<at::Tensor> outputs,
                                Adjoint adjoint);
@@ -37,5 +46,19 @@ std::vector<at::Tensor> attach(const std::vector<at::Tensor>& inputs,
 at::Tensor attach(
     const at::Tensor& input, const at::Tensor& output,
     std::function<at::Tensor(const at::Tensor& gradient)> adjoint);
+
+/// While it lives, what attach() makes on this thread leads to `tensors` as
+/// well, with zeros: for inputs from which nothing may be computed, as they
+/// have no rows, while other ranks' backward pass counts on this one's.
+class LeadTo {
+ public:
+  explicit LeadTo(std::vector<at::Tensor> tensors);
+  ~LeadTo();
+  LeadTo(const LeadTo&) = delete;
+  LeadTo& operator=(const LeadTo&) = delete;
+
+ private:
+  std::vector<at::Tensor> before_;
+};
 
 }  // namespace tally::sync::internal

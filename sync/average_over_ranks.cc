@@ -84,18 +84,16 @@ at::Tensor average(const Call& call, double count, GradientFlow flow,
   const at::Tensor value = value_of(call, own, agreement, weights);
 
   if (agreement.any_graph) {
-    return attach(mean, value,
-                  [weight, backward = call.backward(agreement.all.sequence)](
-                      const at::Tensor& gradient) {
-                    const at::Tensor sum = reduce(backward, Reduction::kSum,
-                                                  [&] { return gradient; });
-                    return weight == 0 ? at::Tensor() : sum.mul(weight);
+    const Call backward = call.backward(agreement.all.sequence);
+    return attach(scale_gradient(mean, weight), value,
+                  [backward](const at::Tensor& gradient) {
+                    return reduce(backward, Reduction::kSum,
+                                  [&] { return gradient; });
                   });
   }
   if (flow == GradientFlow::kDetached || !has_graph(mean)) return value;
-  const double factor =
-      flow == GradientFlow::kReplicated ? call.size() * weight : weight;
-  return replace_values(scale_gradient(mean, factor), value);
+  return replicated(call, scale_gradient(mean, weight), value,
+                    flow == GradientFlow::kReplicated ? call.size() : 1);
 }
 
 }  // namespace internal

@@ -23,7 +23,8 @@ namespace tally::sync {
 /// Gradient, for a loss that is the same on every rank: the own mean's, times
 /// W * n_r / M (kReplicated: exact when gradients are averaged), times n_r / M
 /// (kLocal: exact when they are summed), both without communication in
-/// backward; kAllRanks is for losses that differ between ranks.
+/// backward; kAllRanks is for losses that differ between ranks. Gradients of
+/// gradients are exact, too, and take one exchange.
 ///
 /// Example:
 ///     at::Tensor use = scores.softmax(1);  // of codes, by this rank's samples

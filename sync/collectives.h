@@ -34,7 +34,10 @@
 ///
 /// Dtypes: all dense ones. float16 and bfloat16 are summed in float32, forward
 /// and backward; sums of integers and bool are int64, as those of at::sum.
-/// Gradients of gradients flow. Outputs are on the device of the rank's input.
+/// Gradients of gradients flow, to any order: if one rank's backward pass makes
+/// a graph, every rank's has to, and the next one is every rank's again. It
+/// leads to the ranks' inputs whatever rows they have, so that autograd::grad
+/// by them does on all ranks. Outputs are on the device of the rank's input.
 namespace tally::sync {
 
 /// All ranks' rows, in rank order, on every rank: `cat(tensors, 0)`. Ranks may

@@ -83,9 +83,10 @@ class GatheredStates {
 
 /// The merge of all ranks with the graph of this rank's part, between the plain
 /// merges of the ranks before and behind: no graph grows with the number of
-/// ranks. Its gradient arrives `factor` times as large.
+/// ranks. Its gradient arrives `factor` times as large; that gradient's own is
+/// refused after `name`, as it would lack the other ranks' parts.
 States fold_own_graph(const GatheredStates& gathered, States own, size_t rank,
-                      double factor);
+                      double factor, const std::string& name);
 /// The merge of all ranks, each part with a graph that leads back to its rank.
 States fold_all_graphs(const GatheredStates& gathered, States own, size_t rank,
                        const std::shared_ptr<Communicator>& communicator);

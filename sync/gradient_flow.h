@@ -20,6 +20,9 @@ namespace tally::sync {
 ///   kAllRanks   | the sum of its gradients on   | gradients are averaged,
 ///               | all ranks (the adjoint of the | whatever each rank computes
 ///               | gather)                       | from the gathered values
+/// Gradients of gradients need other ranks' graphs too: kAllRanks has them.
+/// kReplicated refuses them on several ranks (c10::Error); with kLocal a
+/// gathered slot is the tensor itself, and they lack what leads to other ranks.
 enum class GradientFlow { kDetached, kLocal, kReplicated, kAllRanks };
 
 /// The enumerator's name, for example "kLocal".

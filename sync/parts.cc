@@ -224,7 +224,9 @@ std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
   }
   if (!tensor.defined()) return slots;
   if (flow == GradientFlow::kReplicated && has_graph(tensor)) {
-    slots[rank] = scale_gradient(tensor, call.size());
+    slots[rank] = call.size() == 1
+                      ? scale_gradient(tensor, 1)
+                      : only_own_part(tensor, call.size(), call.name);
   } else {
     slots[rank] = flow == GradientFlow::kDetached ? tensor.detach() : tensor;
   }

@@ -1,12 +1,15 @@
 #include "tally/sync/reduce.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/view_as_complex.h>
 #include <ATen/ops/view_as_real.h>
 #include <ATen/ops/where.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <limits>
+#include <utility>
 
 #include "tally/sync/autograd.h"
 
@@ -88,6 +91,42 @@ at::Tensor equals(const at::Tensor& value, const at::Tensor& extreme) {
   return value.eq(extreme).logical_or(
       value.isnan().logical_and(extreme.isnan()));
 }
+
+// The gradient that arrives at the sum is the same on every rank, and each uses
+// it for its own part. So a gradient of that gradient is the sum over ranks.
+struct Replicated : torch::autograd::Function<Replicated> {
+  struct Holder : torch::CustomClassHolder {
+    Holder(Call c, double f) : call(std::move(c)), factor(f) {}
+    Call call;  ///< of the gradient's own backward pass
+    double factor;
+  };
+
+  static at::Tensor forward(torch::autograd::AutogradContext* context,
+                            const at::Tensor& /*own*/, const at::Tensor& sum,
+                            c10::intrusive_ptr<Holder> holder) {
+    context->saved_data["holder"] = at::IValue::make_capsule(std::move(holder));
+    return sum.clone();
+  }
+
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* context,
+      torch::autograd::variable_list gradients) {
+    const auto capsule = context->saved_data["holder"].toCapsule();
+    const auto& holder = static_cast<const Holder&>(*capsule);
+    const at::Tensor& gradient = gradients[0];
+    at::Tensor result = gradient.mul(holder.factor);
+    if (at::GradMode::is_enabled() && gradient.requires_grad()) {
+      result = attach(
+          gradient, result,
+          [call = holder.call, factor = holder.factor](const at::Tensor& own) {
+            const at::Tensor sum =
+                reduce(call, Reduction::kSum, [&] { return own.detach(); });
+            return replicated(call, own, sum, factor);
+          });
+    }
+    return {result, at::Tensor(), at::Tensor()};
+  }
+};
 
 }  // namespace
 
@@ -173,6 +212,17 @@ at::Tensor reduce(const Call& call, Reduction reduction,
         reduce(backward, Reduction::kSum, [&] { return gradient; });
     return at::where(mine, sum.div(holders.to(sum.scalar_type())), 0);
   });
+}
+
+at::Tensor replicated(const Call& call, const at::Tensor& own,
+                      const at::Tensor& sum, double factor) {
+  if (!has_graph(own)) return sum;
+  const std::string backward = "gradient of a gradient of " + call.name;
+  return Replicated::apply(own, sum,
+                           c10::make_intrusive<Replicated::Holder>(
+                               Call{ExchangeKind::kBackward, backward,
+                                    call.communicator, call.timeout, backward},
+                               factor));
 }
 
 }  // namespace tally::sync::internal

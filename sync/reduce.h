@@ -16,4 +16,13 @@ void check_reducible(const Call& call, Reduction reduction,
 at::Tensor reduce(const Call& call, Reduction reduction,
                   c10::function_ref<at::Tensor()> prepare);
 
+/// `sum`, what the ranks' `own` add up to, equal on every rank and without a
+/// graph, with the graph of `own`; for losses that every rank computes alike
+/// from it. Backward hands `own` `factor` times the gradient and communicates
+/// nothing: the number of ranks where parameters' gradients are averaged
+/// afterwards, 1 where they are summed. Gradients of gradients are exact too,
+/// and take an exchange.
+at::Tensor replicated(const Call& call, const at::Tensor& own,
+                      const at::Tensor& sum, double factor);
+
 }  // namespace tally::sync::internal

@@ -53,12 +53,12 @@ void take_values(States& graph, const States& plain) {
 }
 
 States fold_own_graph(const GatheredStates& gathered, States own, size_t rank,
-                      double factor) {
-  if (factor != 1.0) {
+                      double factor, const std::string& name) {
+  if (gathered.ranks() > 1) {
     for_each_field(own, [&](const Field& field, size_t, size_t) {
       const at::Tensor value = differentiable(field);
       if (value.defined() && value.requires_grad()) {
-        assign(field, scale_gradient(value, factor));
+        assign(field, only_own_part(value, factor, name));
       }
     });
   }

@@ -121,11 +121,11 @@ SyncResult sync_states(const std::vector<SyncItem>& items,
   for (const SyncItem& item : items) mine.push_back(item.state);
   const double factor =
       options.flow == GradientFlow::kReplicated ? communicator->size() : 1;
-  States with_graph =
-      all_ranks
-          ? internal::fold_all_graphs(gathered, std::move(mine), rank,
-                                      communicator)
-          : internal::fold_own_graph(gathered, std::move(mine), rank, factor);
+  States with_graph = all_ranks
+                          ? internal::fold_all_graphs(gathered, std::move(mine),
+                                                      rank, communicator)
+                          : internal::fold_own_graph(gathered, std::move(mine),
+                                                     rank, factor, own.label());
   internal::take_values(with_graph, result.states);
   result.states = std::move(with_graph);
   return result;

@@ -107,6 +107,46 @@ TEST(AverageOverRanksTest, IsTheMeanOfAllSamplesWithItsExactGradient) {
   }
 }
 
+TEST(AverageOverRanksTest, GradientsOfGradientsAreExact) {
+  for (std::int64_t columns : {4, 3000}) {
+    const at::Tensor factors = random({columns}, 2);
+    for (int ranks : {1, 2, 3, 5}) {
+      // The derivative along `factors`, and its gradient.
+      const auto second = [&](const at::Tensor& parameter,
+                              const at::Tensor& loss) {
+        const at::Tensor first = torch::autograd::grad(
+            {loss}, {parameter}, {}, /*retain_graph=*/true,
+            /*create_graph=*/true)[0];
+        return torch::autograd::grad({first.mul(factors).sum()},
+                                     {parameter})[0];
+      };
+      const at::Tensor parameter = random({columns}, 1).set_requires_grad(true);
+      const at::Tensor expected = second(
+          parameter,
+          entropy(all_rows(ranks, columns).mul(parameter).softmax(1).mean(0)));
+      for (const Regime& regime : {Regime{GradientFlow::kReplicated, true},
+                                   Regime{GradientFlow::kLocal, false},
+                                   Regime{GradientFlow::kAllRanks, true}}) {
+        SCOPED_TRACE(c10::str(to_string(regime.flow), " on ", ranks, " ranks, ",
+                              columns, " columns"));
+        run_thread_ranks(ranks, [&](Group group) {
+          const int rank = group->rank();
+          const at::Tensor own = parameter.detach().clone();
+          own.set_requires_grad(true);
+          const at::Tensor mean = average_over_ranks(
+              rows(rank, columns).mul(own).softmax(1).mean(0), rows_of(rank),
+              regime.flow);
+          own.mutable_grad() = second(own, entropy(mean));
+          average_gradients({own});
+          const auto match = match_gradient(own.grad(), expected);
+          EXPECT_NEAR(match.scale, regime.averaged ? 1 : 1.0 / ranks, 1e-11);
+          EXPECT_LT(match.residual, 1e-11);
+        });
+      }
+    }
+  }
+}
+
 // vector-quantize-pytorch's maybe_distributed_mean drops what the reduction
 // gives, and counts ranks where it should count samples.
 TEST(AverageOverRanksTest, CountsSamplesNotRanks) {

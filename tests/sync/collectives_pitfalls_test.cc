@@ -6,6 +6,7 @@
 #include <ATen/ops/real.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <functional>
@@ -252,6 +253,41 @@ TEST(CollectivesPitfallsTest, TiedRanksTakePartThoughTheirLossDoesNot) {
     });
   }
   EXPECT_THROW(tie(at::ones({}), at::Tensor()), c10::ValueError);
+}
+
+// at::cat gives a vector without elements a gradient without a graph.
+TEST(CollectivesPitfallsTest, RanksThatGetNothingHaveGradientsOfGradients) {
+  for (std::int64_t size : kSizes) {
+    run_thread_ranks(3, [&](Group group) {
+      // All rows go to rank 2; rank 1's loss is linear, and has none.
+      const at::Tensor x = leaf(group->rank() + 1, size);
+      const at::Tensor y = all_to_all(x, Counts{0, 0, size});
+      EXPECT_EQ(y.numel(), group->rank() == 2 ? 3 * size : 0);
+      const at::Tensor loss =
+          group->rank() == 1 ? y.sum() : y.square().mul(y).sum();
+      const at::Tensor first = torch::autograd::grad(
+          {loss}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true)[0];
+      expect_all(first.detach(), 3 * std::pow(group->rank() + 1, 2));
+      expect_all(torch::autograd::grad({first.square().sum()}, {x})[0],
+                 36 * std::pow(group->rank() + 1, 3));
+    });
+  }
+}
+
+// What is linear on one rank has no second derivative there, and is waited for.
+TEST(CollectivesPitfallsTest, LinearLossesHaveGradientsOfGradients) {
+  for (std::int64_t size : kSizes) {
+    run_thread_ranks(3, [&](Group group) {
+      const at::Tensor x = leaf(group->rank() + 1, size);
+      const at::Tensor y = all_reduce(x);
+      const at::Tensor loss = group->rank() == 1 ? y.sum() : y.square().sum();
+      const at::Tensor first = torch::autograd::grad(
+          {loss}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true)[0];
+      expect_all(first.detach(), 25);
+      // Of 3 gradients 2 y + 1 + 2 y.
+      expect_all(torch::autograd::grad({first.sum()}, {x})[0], 12);
+    });
+  }
 }
 
 // Two gathers whose results are used in another order, and to another depth, on

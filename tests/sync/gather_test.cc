@@ -265,10 +265,12 @@ TEST(GatherTest, InfinitiesDoNotSpoilGradients) {
   }
 }
 
-TEST(GatherTest, GradientsHaveGradientsWhereNothingIsSent) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    for (const GradientFlow flow :
-         {GradientFlow::kLocal, GradientFlow::kReplicated}) {
+// With kLocal by the own rows alone; the others' slots have no graph.
+TEST(GatherTest, GradientsOfGradientsLeadToAllRanksOrAreRefused) {
+  for (const GradientFlow flow :
+       {GradientFlow::kLocal, GradientFlow::kReplicated,
+        GradientFlow::kAllRanks}) {
+    run_thread_ranks(2, [&](const auto& communicator) {
       at::Tensor leaf =
           values({2}, communicator->rank()).set_requires_grad(true);
       const auto slots = gather_all_tensors(leaf, flow);
@@ -277,11 +279,37 @@ TEST(GatherTest, GradientsHaveGradientsWhereNothingIsSent) {
       const at::Tensor gradient =
           torch::autograd::grad({loss}, {leaf}, {}, {}, true).front();
       ASSERT_TRUE(gradient.requires_grad());
+      if (flow == GradientFlow::kReplicated) {
+        try {
+          gradient.sum().backward();
+          ADD_FAILURE() << "without the other rank's graph";
+        } catch (const c10::Error& error) {
+          EXPECT_THAT(error.what_without_backtrace(),
+                      ::testing::HasSubstr("GradientFlow::kAllRanks has them"));
+        }
+        return;
+      }
       gradient.sum().backward();
       const at::Tensor other = values({2}, 1 - communicator->rank());
-      const double factor = flow == GradientFlow::kLocal ? 1 : 4;
-      EXPECT_TRUE(leaf.grad().equal(other.mul(other).mul(2 * factor)));
-    }
+      const at::Tensor of_own = other.mul(other).mul(2);
+      const at::Tensor of_all =
+          of_own.mul(2).add(leaf.detach().mul(other).mul(8));
+      EXPECT_TRUE(
+          leaf.grad().equal(flow == GradientFlow::kLocal ? of_own : of_all));
+    });
+  }
+}
+
+// What is linear in the slots has no gradient of a gradient to be refused.
+TEST(GatherTest, GradientsMayHaveAGraphThatIsNotUsed) {
+  run_thread_ranks(2, [](const auto&) {
+    const at::Tensor leaf = values({2}, 1).set_requires_grad(true);
+    const auto slots =
+        gather_all_tensors(leaf.square(), GradientFlow::kReplicated);
+    slots[0].add(slots[1]).sum().backward({}, /*retain_graph=*/true,
+                                          /*create_graph=*/true);
+    leaf.grad().sum().backward();
+    EXPECT_TRUE(leaf.grad().detach().equal(leaf.detach().mul(4).add(4)));
   });
 }
 
