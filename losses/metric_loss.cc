@@ -1,5 +1,7 @@
 #include "tally/losses/metric_loss.h"
 
+#include "tally/losses/autocast.h"
+#include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
 
 namespace tally::losses {
@@ -37,14 +39,16 @@ MetricLossImpl::MetricLossImpl(std::unique_ptr<Metric> metric,
 
 at::Tensor MetricLossImpl::forward_inputs(
     Inputs inputs, const std::vector<at::Tensor>& tensors) {
+  const internal::AutocastOff as_written;
+  std::vector<at::Tensor> learned;
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.defined() && tensor.requires_grad()) learned.push_back(tensor);
+  }
+  // A batch without rows leaves no trace in the loss.
+  const sync::internal::LeadTo lead_to(learned);
   at::Tensor loss = metric_->forward_inputs(inputs).value();
   if (!options_.accumulate()) metric_->reset();
-  for (const at::Tensor& tensor : tensors) {
-    // A batch without rows leaves no trace in the loss.
-    if (tensor.defined() && tensor.requires_grad()) {
-      loss = sync::tie(loss, tensor);
-    }
-  }
+  for (const at::Tensor& tensor : learned) loss = sync::tie(loss, tensor);
   return loss;
 }
 

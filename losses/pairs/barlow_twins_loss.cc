@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/pairs/two_views.h"
 
@@ -26,6 +27,7 @@ namespace functional {
 
 at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
                              const BarlowTwinsLossOptions& options) {
+  const internal::AutocastOff as_written;
   const auto call = sync::internal::collective(kName, options.communicator(),
                                                options.timeout());
   const internal::CentredViews views = internal::centred_views(call, [&] {
@@ -33,6 +35,7 @@ at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
     internal::check_features(call, "a", a, "b", b);
     return std::pair(a, b);
   });
+  if (views.rows == 0) return internal::loss_without_rows({a, b});
   const std::int64_t features = a.size(1);
   const at::Tensor moments =
       internal::replicated_sum(

@@ -31,19 +31,20 @@ struct BarlowTwinsLossOptions {
 ///   loss = sum_i (c_ii - 1)^2 + lambda * sum_{i != j} c_ij^2
 ///
 /// forward() takes this rank's projections of the two views, [n, D], of any
-/// floating dtype (sums are float32 or wider); n may differ between ranks and
-/// be 0, but two rows in all are needed. Means and variances (biased, plus eps)
-/// are those of all ranks' rows, so that the loss is that of the global batch;
+/// floating dtype, computed in float32 or wider whatever autocast says; n may
+/// differ between ranks and be 0. Means and variances (biased, plus eps) are
+/// those of all ranks' rows, so that the loss is that of the global batch;
 /// lightly's takes them of each rank's own rows, and is another loss then. For
 /// the same reason no SyncBatchNorm is needed before it.
 ///
-/// The result is one number, the same on every rank. Gradients: averaged over
-/// the ranks, parameters' are those of one process with all rows. Two
+/// The result is one number, the same on every rank; 0, with zero gradients, if
+/// no rank has rows. Gradients: averaged over the ranks, parameters' are those
+/// of one process with all rows, and so are gradients' gradients. Two
 /// collectives forward, D * D numbers whatever the number of rows and ranks;
-/// none in backward.
+/// none in backward; two for gradients of gradients.
 ///
-/// Throws c10::ValueError for arguments, and the other ranks SyncError
-/// kPeerFailed. Zbontar et al., arXiv 2103.03230; lightly's BarlowTwinsLoss.
+/// Throws c10::ValueError for arguments and for one row in all, which has
+/// nothing to correlate, and the other ranks SyncError kPeerFailed. Zbontar et al., arXiv 2103.03230; lightly's BarlowTwinsLoss.
 ///
 /// Example:
 ///     losses::BarlowTwinsLoss barlow;

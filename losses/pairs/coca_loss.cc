@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "tally/sync/autograd.h"
+#include "tally/losses/autocast.h"
 #include "tally/sync/reduce.h"
 
 namespace tally::losses {
@@ -69,6 +69,7 @@ at::Tensor own_sums(const at::Tensor& logits, const at::Tensor& labels,
 
 at::Tensor caption_loss(const at::Tensor& logits, const at::Tensor& labels,
                         const CoCaLossOptions& options) {
+  const internal::AutocastOff as_written;
   const Call call = sync::internal::collective(
       kName, options.clip().communicator(), options.clip().timeout());
   at::Tensor own;
@@ -79,9 +80,8 @@ at::Tensor caption_loss(const at::Tensor& logits, const at::Tensor& labels,
         own = own_sums(logits, labels, options.pad_id());
         return own.detach().to(at::kDouble);
       });
-  return sync::internal::replace_values(
-             sync::internal::scale_gradient(own[0], call.size()),
-             all[0].to(own.scalar_type()))
+  return sync::internal::replicated(call, own[0], all[0].to(own.scalar_type()),
+                                    call.size())
       .div(all[1].clamp_min(1).to(own.scalar_type()))
       .mul(options.caption_loss_weight());
 }

@@ -41,14 +41,16 @@ struct CoCaLosses {
 ///
 /// forward() takes what ClipLoss does, logits of the captions' next tokens
 /// [n, length, vocabulary] of any floating dtype, and labels [n, length]
-/// (int64). The mean is over the tokens of all ranks that are not pad_id, each
-/// of which counts the same; OpenCLIP averages each rank's own, so that a token
-/// among many padded ones counts more than others. Without any token the
-/// caption loss is 0.
+/// (int64); the cross entropy is computed in float32 or wider whatever autocast
+/// says. The mean is over the tokens of all ranks that are not pad_id, each of
+/// which counts the same; OpenCLIP averages each rank's own, so that a token
+/// among many padded ones counts more than others. Without any token on any
+/// rank the caption loss is 0, with zero gradients.
 ///
 /// Both are one number, the same on every rank. Gradients: averaged over the
 /// ranks, parameters' are those of one process with all rows. Caption takes one
-/// collective, forward only.
+/// collective, forward only; gradients of its gradients are exact, and take
+/// one. Of contrastive, ClipLoss says which there are.
 ///
 /// Throws c10::ValueError for arguments, and on the other ranks SyncError
 /// kPeerFailed. Yu et al., arXiv 2205.01917; OpenCLIP's CoCaLoss.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/pairs/row_pieces.h"
 #include "tally/losses/pairs/two_views.h"
@@ -59,6 +60,7 @@ at::Tensor negatives(const Tensors& by_row, const Tensors& shared) {
 at::Tensor loss_of(const Call& call, const at::Tensor& a, const at::Tensor& b,
                    double temperature, c10::function_ref<void()> check,
                    const Weigh& weigh) {
+  const internal::AutocastOff as_written;
   const internal::RowAgreement agreement = internal::agree_on_rows(call, [&] {
     check();
     internal::check_features(call, "a", a, "b", b);
@@ -69,6 +71,7 @@ at::Tensor loss_of(const Call& call, const at::Tensor& a, const at::Tensor& b,
   });
   const auto total = static_cast<double>(agreement.rows.total());
   internal::check_rows_of_all_ranks(call, total);
+  if (total == 0) return internal::loss_without_rows({a, b});
 
   Pairs pairs;
   const at::ScalarType dtype = sync::internal::wide(a.scalar_type());

@@ -49,17 +49,18 @@ struct DCLWLossOptions {
 ///          -w_i * sim(i, i') + log sum of exp(sim(i, j)) over all rows j of
 ///          both views but i and its pair i',   sim = cosine / temperature
 ///
-/// forward() takes this rank's rows of two views, [n, D], of any floating dtype
-/// (sums are float32 or wider); n may differ between ranks and be 0, but two
-/// pairs in all are needed. Logits exist for a few rows at a time, and are
+/// forward() takes this rank's rows of two views, [n, D], of any floating
+/// dtype, computed in float32 or wider whatever autocast says; n may differ
+/// between ranks and be 0. Logits exist for a few rows at a time, and are
 /// computed again in backward; features are gathered.
 ///
-/// The result is one number, the same on every rank. Gradients: averaged over
-/// the ranks, parameters' are those of one process with all rows. Every rank's
+/// The result is one number, the same on every rank; 0, with zero gradients, if
+/// no rank has rows. Gradients: averaged over the ranks, parameters' are those
+/// of one process with all rows, and so are gradients' gradients. Every rank's
 /// backward() takes part in one exchange.
 ///
-/// Throws c10::ValueError for arguments, and the other ranks SyncError
-/// kPeerFailed. Yeh et al., arXiv 2110.06848; lightly's DCLLoss.
+/// Throws c10::ValueError for arguments and for one pair in all, which has no
+/// negatives, and the other ranks SyncError kPeerFailed. Yeh et al., arXiv 2110.06848; lightly's DCLLoss.
 ///
 /// Example:
 ///     losses::DCLLoss dcl(losses::DCLLossOptions().temperature(0.2));
@@ -82,7 +83,7 @@ class DCLLossImpl : public torch::nn::Cloneable<DCLLossImpl> {
 TORCH_MODULE(DCLLoss);
 
 /// DCLLoss with the paper's weights, w_i = 2 - M * softmax_i(cosine(i, i') /
-/// sigma) over all M pairs, without a gradient. lightly takes the softmax over
+/// sigma) over all M pairs, which are constants in every derivative. lightly takes the softmax over
 /// each rank's own pairs, which is another loss than one process's.
 ///
 /// Example:

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/pairs/row_pieces.h"
 #include "tally/losses/pairs/two_views.h"
@@ -53,6 +54,7 @@ struct Sides {
 
 at::Tensor distill(const Call& call, Sides student, Sides teacher,
                    const DistillClipLossOptions& options) {
+  const internal::AutocastOff as_written;
   const internal::RowAgreement agreement = internal::agree_on_rows(call, [&] {
     check(options);
     internal::check_features(call, "image_features", student.image,
@@ -77,13 +79,17 @@ at::Tensor distill(const Call& call, Sides student, Sides teacher,
                                           teacher.scale)),
         false};
   });
+  const std::int64_t pairs = agreement.rows.total();
+  if (pairs == 0) {
+    return internal::loss_without_rows(
+        {student.image, student.text, student.scale});
+  }
   const at::ScalarType dtype = sync::internal::wide(c10::promoteTypes(
       student.image.scalar_type(), teacher.image.scalar_type()));
   student.widen(dtype);
   teacher.widen(dtype);
   student.gather(call);
   teacher.gather(call);
-  const std::int64_t pairs = agreement.rows.total();
   const auto side = [&](const at::Tensor& rows, const at::Tensor& of_teacher,
                         const at::Tensor& columns,
                         const at::Tensor& columns_of_teacher) {

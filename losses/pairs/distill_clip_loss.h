@@ -31,12 +31,14 @@ struct DistillClipLosses {
 /// forward() takes what ClipLoss does, of the student, and the same of the
 /// teacher, whose features may have another size. Nothing of the teacher gets a
 /// gradient; in OpenCLIP that is left to the caller. Logits exist for a few
-/// rows at a time and are computed again in backward; features are gathered.
+/// rows at a time and are computed again in backward, in float32 or wider
+/// whatever autocast says; features are gathered.
 ///
-/// Both are one number, the same on every rank; NaN without any pairs.
-/// Gradients: averaged over the ranks, those of parameters (encoders, scale)
-/// are of one process with all pairs. Every rank's backward() takes part in one
-/// exchange for distill, and in ClipLoss's.
+/// Both are one number, the same on every rank; distill is 0, with zero
+/// gradients, if no rank has pairs. Gradients: averaged over the ranks, those
+/// of parameters (encoders, scale) are of one process with all pairs, and of
+/// distill so are gradients' gradients. Every rank's backward() takes part in
+/// one exchange for distill, and in ClipLoss's.
 ///
 /// Throws c10::ValueError for arguments, and on the other ranks SyncError
 /// kPeerFailed; kMismatch if ranks differ in sizes, dtypes or scales.

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tally/losses/autocast.h"
+
 namespace tally::losses::internal {
 namespace {
 
@@ -26,9 +28,12 @@ struct Pieces : torch::CustomClassHolder {
   template <class Body>
   void for_each(const Tensors& tensors, const Body& body) const {
     const std::int64_t rows = tensors[0].size(0);
-    for (std::int64_t first = 0; first < rows; first += rows_at_once) {
+    // One of no rows, too, so that gradients have their graph.
+    std::int64_t first = 0;
+    do {
       body(first, std::min(rows_at_once, rows - first));
-    }
+      first += rows_at_once;
+    } while (first < rows);
   }
 
   at::Tensor call(const Tensors& tensors) const {
@@ -56,6 +61,7 @@ struct SumOverPieces : Function<SumOverPieces> {
   }
 
   static Tensors backward(AutogradContext* context, Tensors gradients) {
+    const AutocastOff as_written;
     const bool again = at::GradMode::is_enabled();
     const at::AutoGradMode recording(true);
     const auto capsule = context->saved_data["pieces"].toCapsule();
@@ -98,11 +104,10 @@ struct SumOverPieces : Function<SumOverPieces> {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (!tensors[i].requires_grad()) {
         result.emplace_back();
-      } else if (!of_pieces[i].empty()) {
+      } else if (static_cast<std::int64_t>(i) < pieces.by_row) {
         result.push_back(at::cat(of_pieces[i]));
       } else {
-        result.push_back(sums[i].defined() ? sums[i]
-                                           : at::zeros_like(tensors[i]));
+        result.push_back(sums[i]);
       }
     }
     result.emplace_back();

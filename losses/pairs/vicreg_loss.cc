@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "tally/losses/autocast.h"
 #include "tally/losses/pairs/two_views.h"
 
 namespace tally::losses {
@@ -73,6 +74,7 @@ namespace functional {
 
 at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
                        const VICRegLossOptions& options) {
+  const internal::AutocastOff as_written;
   const Call call = sync::internal::collective(kName, options.communicator(),
                                                options.timeout());
   const internal::CentredViews views = internal::centred_views(call, [&] {
@@ -89,6 +91,7 @@ at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
     return a.dim() == 2 ? std::pair(a.unsqueeze(1), b.unsqueeze(1))
                         : std::pair(a, b);
   });
+  if (views.rows == 0) return internal::loss_without_rows({a, b});
   const at::ScalarType dtype = views.a.scalar_type();
   const at::Tensor of_a = products(views.a), of_b = products(views.b);
   const at::Tensor squares = a.to(dtype).sub(b.to(dtype)).square().sum();

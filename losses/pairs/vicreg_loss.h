@@ -35,18 +35,19 @@ struct VICRegLossOptions {
 ///        + nu / D * sum_{i != j} cov_ij^2, of both
 ///
 /// forward() takes this rank's projections of the two views, [n, ..., D], of
-/// any floating dtype (sums are float32 or wider); n may differ between ranks
-/// and be 0, but two rows in all are needed. Variances and covariances
-/// (unbiased) are those of all ranks' rows; of positions between n and D, each
-/// has its own, and the terms are their mean.
+/// any floating dtype, computed in float32 or wider whatever autocast says; n
+/// may differ between ranks and be 0. Variances and covariances (unbiased) are
+/// those of all ranks' rows; of positions between n and D, each has its own,
+/// and the terms are their mean.
 ///
-/// The result is one number, the same on every rank. Gradients: averaged over
-/// the ranks, parameters' are those of one process with all rows. Two
+/// The result is one number, the same on every rank; 0, with zero gradients, if
+/// no rank has rows. Gradients: averaged over the ranks, parameters' are those
+/// of one process with all rows, and so are gradients' gradients. Two
 /// collectives forward, 2 * D * D numbers for each position whatever the number
-/// of rows and ranks; none in backward.
+/// of rows and ranks; none in backward; two for gradients of gradients.
 ///
-/// Throws c10::ValueError for arguments, and the other ranks SyncError
-/// kPeerFailed. Bardes et al., arXiv 2105.04906; lightly's VICRegLoss.
+/// Throws c10::ValueError for arguments and for one row in all, which has no
+/// variance, and the other ranks SyncError kPeerFailed. Bardes et al., arXiv 2105.04906; lightly's VICRegLoss.
 ///
 /// Example:
 ///     losses::VICRegLoss vicreg(losses::VICRegLossOptions().nu(0.5));
