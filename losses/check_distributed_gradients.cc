@@ -1,10 +1,8 @@
 #include "tally/losses/check_distributed_gradients.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/randn.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "tally/losses/gradient_comparison.h"
+#include "tally/losses/gradient_reference.h"
 #include "tally/state/codec.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/fingerprint.h"
@@ -27,7 +26,6 @@ using Tensors = std::vector<at::Tensor>;
 using Loss = std::function<at::Tensor(const Tensors&)>;
 using Parameters = std::vector<std::pair<std::string, at::Tensor>>;
 using Options = CheckDistributedGradientsOptions;
-using internal::norm;
 
 std::int64_t checked_rows(const Tensors& batch) {
   TORCH_CHECK_VALUE(!batch.empty(), "expected a batch of at least one tensor");
@@ -167,6 +165,21 @@ class GradientsAside {
   Tensors aside_;
 };
 
+// A parameter with other values for as long as it lives.
+class Moved {
+ public:
+  Moved(const at::Tensor& parameter, const at::Tensor& values)
+      : memory_(parameter.detach()), before_(memory_.clone()) {
+    memory_.copy_(values);
+  }
+  ~Moved() { memory_.copy_(before_); }
+  Moved(const Moved&) = delete;
+  Moved& operator=(const Moved&) = delete;
+
+ private:
+  at::Tensor memory_, before_;
+};
+
 // With every source of randomness as in the last call.
 at::Tensor evaluate(const Loss& loss, const Tensors& batch,
                     const Options& options) {
@@ -209,38 +222,37 @@ Run run(const Loss& loss, const Tensors& shard, const Parameters& parameters,
   return result;
 }
 
-// The inputs along which the loss does not change as `run` says.
-std::vector<std::string> cut_inputs(const Loss& loss, const Tensors& batch,
-                                    const Run& run, const Options& options) {
-  constexpr double kStep = 1e-5;
+// Holds what `run` says against differences of the loss in one process.
+internal::ReferenceCheck check_derivatives(const Loss& loss,
+                                           const Tensors& batch,
+                                           const Parameters& parameters,
+                                           const Run& run,
+                                           const Options& options) {
   const sync::CommunicatorGuard alone(sync::single_process_communicator());
   const at::AutoGradMode record(true);
-  std::vector<std::string> names;
+  const auto loss_of = [&](const Tensors& rows) {
+    return evaluate(loss, rows_of(rows, 0, rows[0].size(0)), options)
+        .item<double>();
+  };
+  std::vector<internal::ReferenceGradient> gradients;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    const at::Tensor& gradient = run.inputs[i];
-    if (!gradient.defined() || batch[i].scalar_type() != at::kDouble) continue;
-    const double size = norm(gradient);
-    if (size == 0) continue;
-    const double spread = norm(batch[i]) / std::sqrt(batch[i].numel());
-    const at::Tensor direction =
-        at::randn(batch[i].sizes(), at::detail::createCPUGenerator(i),
-                  at::kDouble)
-            .mul(spread > 0 ? spread : 1);
-    const auto value_at = [&](double step) {
-      Tensors moved = rows_of(batch, 0, batch[i].size(0));
-      const at::NoGradGuard in_place;
-      moved[i].add_(direction.to(moved[i].device()), step);
-      const at::AutoGradMode recording(true);
-      return evaluate(loss, moved, options).item<double>();
-    };
-    const double slope = (value_at(kStep) - value_at(-kStep)) / (2 * kStep);
-    const double expected = gradient.mul(direction).sum().item<double>();
-    const double noise =
-        1e-5 * size * norm(direction) / std::sqrt(direction.numel()) +
-        1e-9 * std::abs(run.loss);
-    if (std::abs(slope - expected) > noise) names.push_back(input_name(i));
+    if (!differentiable(batch[i])) continue;
+    gradients.push_back({input_name(i), run.inputs[i], batch[i],
+                         [&, i](const at::Tensor& point) {
+                           Tensors moved = batch;
+                           moved[i] = point;
+                           return loss_of(moved);
+                         }});
   }
-  return names;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto& [name, parameter] = parameters[i];
+    gradients.push_back({name, run.parameters[i], parameter,
+                         [&, value = parameter](const at::Tensor& point) {
+                           const Moved there(value, point);
+                           return loss_of(batch);
+                         }});
+  }
+  return internal::check_reference(gradients, run.loss);
 }
 
 std::string encode(const Run& run) {
@@ -272,17 +284,16 @@ at::Tensor or_zeros(const at::Tensor& gradient, const at::Tensor& like) {
       plain.to(plain.is_complex() ? at::kComplexDouble : at::kDouble));
 }
 
-bool near(double a, double b, double tolerance) {
-  return std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b));
-}
-
-bool exact_loss(const DistributedGradientReport& report) {
+bool exact_loss(const DistributedGradientReport& report, double rounding) {
   double sum = 0;
   for (double loss : report.rank_losses) sum += loss;
-  const auto ranks = static_cast<double>(report.rank_losses.size());
-  return near(sum / ranks, report.loss, report.tolerance) ||
-         (report.gradients == GradientReduction::kSum &&
-          near(sum, report.loss, report.tolerance));
+  const double size = std::abs(report.loss);
+  const auto near = [&](double loss) {
+    return std::abs(loss - report.loss) <=
+           report.tolerance * size + rounding * std::max(1.0, size);
+  };
+  return near(sum / static_cast<double>(report.rank_losses.size())) ||
+         (report.gradients == GradientReduction::kSum && near(sum));
 }
 
 }  // namespace
@@ -310,7 +321,10 @@ DistributedGradientReport check_distributed_gradients(
     whole = run(loss, rows_of(batch, 0, rows), parameters, options,
                 sync::single_process_communicator());
     if (options.check_reference()) {
-      report.cut_in_reference = cut_inputs(loss, batch, whole, options);
+      internal::ReferenceCheck reference =
+          check_derivatives(loss, batch, parameters, whole, options);
+      report.cut_in_reference = std::move(reference.cut);
+      report.unchecked_in_reference = std::move(reference.unchecked);
     }
     Offer offer;
     offer.schema = schema_of(batch, parameters, options, report.rows);
@@ -342,13 +356,16 @@ DistributedGradientReport check_distributed_gradients(
   }
 
   report.loss = whole.loss;
-  report.loss_exact = exact_loss(report);
+  const double rounding = internal::rounding_of(report.dtype, report.tolerance);
+  report.loss_exact = exact_loss(report, rounding);
+  report.same_rows = internal::same_rows(batch, report.rows);
   const double divisor =
       options.gradients() == GradientReduction::kMean ? call.size() : 1;
   Tensors all_of_whole = whole.parameters;
   all_of_whole.insert(all_of_whole.end(), whole.inputs.begin(),
                       whole.inputs.end());
-  const internal::GradientComparison comparison(all_of_whole, report.tolerance);
+  const internal::GradientComparison comparison(all_of_whole, report.tolerance,
+                                                rounding);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto& [name, parameter] = parameters[i];
     const at::Tensor expected = or_zeros(whole.parameters[i], parameter);

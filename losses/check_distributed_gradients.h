@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -40,8 +41,9 @@ struct CheckDistributedGradientsOptions {
   TORCH_ARG(double, tolerance) = 0;
   /// Compare the gradients of one process, which are what the ranks are held
   /// against, with differences of the loss. Finds a graph that is cut there as
-  /// well; takes two more evaluations for each float64 input. To be turned off
-  /// where that is meant, as in a straight-through estimator. Default: true.
+  /// well; takes two more evaluations for each float64 input and parameter, and
+  /// leaves out those of other dtypes. To be turned off where that is meant, as
+  /// in a straight-through estimator. Default: true.
   TORCH_ARG(bool, check_reference) = true;
   /// Seeds LibTorch's generators before each evaluation. Default: 0.
   TORCH_ARG(std::uint64_t, seed) = 0;
@@ -54,16 +56,24 @@ enum class GradientVerdict {
   kFactor,         ///< the right direction, but `factor` times too large
   kFactorPerRank,  ///< the same with a factor of its own for each rank's rows
   kResidual,       ///< another direction: terms are missing or too many
+  kNotFinite,      ///< infinite or NaN, in one process or over the ranks
+  kNone,           ///< none at all, or 0, here and in one process
+  kTooSmall,  ///< differs by less than the rounding errors of larger gradients
 };
 
 /// How the ranks' gradient compares with that of one process: it is `factor`
-/// times that (the best fit), and off by `residual`, relative to it.
+/// times that (the best fit), and off by `residual`, relative to it. NaN where
+/// there is nothing to compare.
 struct GradientCheck {
   std::string name;
-  GradientVerdict verdict;
-  double factor;
-  double residual;
+  GradientVerdict verdict = GradientVerdict::kExact;
+  double factor = std::numeric_limits<double>::quiet_NaN();
+  double residual = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> rank_factors;  ///< of kFactorPerRank; NaN without rows
+  /// Ranks whose rows' gradients are kTooSmall, of an input.
+  std::vector<int> lost_on_ranks;
+  /// Of kNotFinite: "infinite", "NaN", or empty.
+  std::string in_one_process, over_ranks;
 };
 
 /// What check_distributed_gradients found. `out << report` is a table that says
@@ -78,10 +88,15 @@ struct DistributedGradientReport {
   bool loss_exact;                  ///< their mean is `loss`
   std::vector<GradientCheck> parameters;
   std::vector<GradientCheck> inputs;  ///< "input 0" and so on
-  /// Inputs whose gradient in one process is not the loss's derivative.
+  /// Those whose gradient in one process is not the loss's derivative.
   std::vector<std::string> cut_in_reference;
+  /// Those of which that was not found out, for their dtype.
+  std::vector<std::string> unchecked_in_reference;
+  bool same_rows;  ///< every rank with rows has the same
 
-  /// Whether everything is as in one process.
+  /// Whether everything that was compared is as in one process, and something
+  /// was. Gradients that are kNone or kTooSmall are not compared; the table
+  /// names them.
   bool exact() const;
   /// c10::IndexError if there is none of this name.
   const GradientCheck& at(const std::string& name) const;
@@ -100,7 +115,9 @@ std::ostream& operator<<(std::ostream& out,
 /// tensors are copies; the floating ones require gradients.
 ///
 /// The parameters' gradients are averaged or summed over the ranks, as the
-/// options say; inputs' are compared rank by rank. With GradientReduction::kSum
+/// options say; inputs' are compared rank by rank too. A gradient that is not
+/// there in one process either, or not finite, is named as such, and never
+/// counts as exact. With GradientReduction::kSum
 /// the ranks' losses may also add up to the whole one. float64 is recommended:
 /// in float32 an error below 1e-4 is not seen. Parameters' grad() is left as it
 /// was; whatever else the loss changes happens at each call.

@@ -11,56 +11,112 @@ namespace tally::losses::internal {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Fit {
   double factor;
   double residual;
 };
 
-// `actual` as a multiple of `expected`.
+/// `actual` as a multiple of `expected`, which is not 0.
 Fit fit(const at::Tensor& actual, const at::Tensor& expected) {
   const double size = norm(expected);
-  const at::Tensor product = actual.mul(expected.conj()).sum();
-  const double factor = at::real(product).item<double>() / (size * size);
-  return {factor, norm(actual.sub(expected.mul(factor))) / size};
+  const at::Tensor direction = expected.div(size), multiple = actual.div(size);
+  const double factor =
+      at::real(multiple.mul(direction.conj()).sum()).item<double>();
+  return {factor, norm(multiple.sub(direction.mul(factor)))};
+}
+
+/// "NaN", "infinite", or nothing.
+std::string not_finite(double norm) {
+  return std::isnan(norm) ? "NaN" : std::isinf(norm) ? "infinite" : "";
+}
+
+bool is_wrong(const GradientCheck& check) {
+  return check.verdict == GradientVerdict::kFactor ||
+         check.verdict == GradientVerdict::kResidual;
 }
 
 }  // namespace
 
 double norm(const at::Tensor& tensor) {
-  return tensor.abs().square().sum().sqrt().item<double>();
+  if (tensor.numel() == 0) return 0;
+  const at::Tensor sizes = tensor.abs();
+  const double largest = sizes.max().item<double>();
+  if (largest == 0 || !std::isfinite(largest)) return largest;
+  return largest * sizes.div(largest).square().sum().sqrt().item<double>();
+}
+
+double rounding_of(at::ScalarType dtype, double tolerance) {
+  const double epsilon = dtype == at::kDouble  ? 0x1p-52
+                         : dtype == at::kFloat ? 0x1p-23
+                         : dtype == at::kHalf  ? 0x1p-10
+                                               : 0x1p-7;
+  return std::min(64 * epsilon, tolerance / 10);
+}
+
+bool same_rows(const std::vector<at::Tensor>& batch,
+               const std::vector<std::int64_t>& rows) {
+  std::int64_t first = 0, ranks = 0, count = 0;
+  for (const std::int64_t here : rows) {
+    if (here == 0) continue;
+    if (ranks++ == 0) count = here;
+    if (here != count) return false;
+    for (const at::Tensor& tensor : batch) {
+      if (!tensor.narrow(0, first, count).equal(tensor.narrow(0, 0, count))) {
+        return false;
+      }
+    }
+    first += count;
+  }
+  return ranks > 1;
 }
 
 GradientComparison::GradientComparison(const std::vector<at::Tensor>& expected,
-                                       double tolerance)
+                                       double tolerance, double rounding)
     : tolerance_(tolerance) {
   double largest = 0;
   for (const at::Tensor& gradient : expected) {
-    if (gradient.defined()) largest = std::max(largest, norm(gradient));
+    const double size = gradient.defined() ? norm(gradient) : 0;
+    if (std::isfinite(size)) largest = std::max(largest, size);
   }
-  negligible_ = largest * tolerance / 100;
+  negligible_ = largest * rounding;
 }
 
 GradientCheck GradientComparison::compare(std::string name,
                                           const at::Tensor& actual,
                                           const at::Tensor& expected) const {
-  GradientCheck check{std::move(name), GradientVerdict::kExact, 1, 0, {}};
-  const double size = norm(expected);
-  if (size <= negligible_) {
-    const double found = norm(actual);
-    if (found <= negligible_) return check;
-    check.verdict = GradientVerdict::kResidual;
-    check.factor = kNan;
-    check.residual = std::numeric_limits<double>::infinity();
+  GradientCheck check;
+  check.name = std::move(name);
+  const double size = norm(expected), found = norm(actual);
+  if (!std::isfinite(size) || !std::isfinite(found)) {
+    check.verdict = GradientVerdict::kNotFinite;
+    check.in_one_process = not_finite(size);
+    check.over_ranks = not_finite(found);
     return check;
   }
-  const Fit found = fit(actual, expected);
-  check.factor = found.factor;
-  check.residual = found.residual;
-  if (!(found.residual <= tolerance_)) {
+  if (size == 0 && found == 0) {
+    check.verdict = GradientVerdict::kNone;
+    return check;
+  }
+  if (size > 0) {
+    const Fit best = fit(actual, expected);
+    check.factor = best.factor;
+    check.residual = best.residual;
+    if (best.residual > tolerance_) {
+      check.verdict = GradientVerdict::kResidual;
+    } else if (std::abs(best.factor - 1) > tolerance_) {
+      check.verdict = GradientVerdict::kFactor;
+    } else {
+      return check;
+    }
+  }
+  if (norm(actual.sub(expected)) <= negligible_) {
+    check.verdict = GradientVerdict::kTooSmall;
+  } else if (size <= negligible_) {
     check.verdict = GradientVerdict::kResidual;
-  } else if (std::abs(found.factor - 1) > tolerance_) {
-    check.verdict = GradientVerdict::kFactor;
+    check.factor = kNan;
+    check.residual = kInfinity;
   }
   return check;
 }
@@ -69,21 +125,39 @@ GradientCheck GradientComparison::compare_rows(
     std::string name, const at::Tensor& actual, const at::Tensor& expected,
     const std::vector<std::int64_t>& rows) const {
   GradientCheck check = compare(std::move(name), actual, expected);
-  if (check.verdict != GradientVerdict::kResidual) return check;
-  std::vector<double> factors;
-  std::int64_t first = 0;
-  for (std::int64_t count : rows) {
-    const at::Tensor here = expected.narrow(0, first, count);
-    factors.push_back(kNan);
-    if (count > 0 && norm(here) > negligible_) {
-      const Fit found = fit(actual.narrow(0, first, count), here);
-      if (!(found.residual <= tolerance_)) return check;
-      factors.back() = found.factor;
-    }
-    first += count;
+  if (check.verdict != GradientVerdict::kExact &&
+      check.verdict != GradientVerdict::kResidual) {
+    return check;
   }
-  check.verdict = GradientVerdict::kFactorPerRank;
-  check.rank_factors = std::move(factors);
+  std::vector<double> factors;
+  std::vector<int> lost;
+  bool factor_each = true, any_wrong = false;
+  GradientCheck worst = check;
+  std::int64_t first = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const GradientCheck here =
+        compare(check.name, actual.narrow(0, first, rows[r]),
+                expected.narrow(0, first, rows[r]));
+    first += rows[r];
+    factors.push_back(here.residual <= tolerance_ ? here.factor : kNan);
+    if (here.verdict == GradientVerdict::kTooSmall) {
+      lost.push_back(static_cast<int>(r));
+    }
+    if (!is_wrong(here)) continue;
+    any_wrong = true;
+    factor_each &= here.verdict == GradientVerdict::kFactor;
+    if (worst.verdict == GradientVerdict::kExact ||
+        here.residual > worst.residual) {
+      worst = here;
+    }
+  }
+  if (any_wrong && factor_each) {
+    check.verdict = GradientVerdict::kFactorPerRank;
+    check.rank_factors = std::move(factors);
+  } else if (any_wrong && check.verdict == GradientVerdict::kExact) {
+    check = worst;
+  }
+  check.lost_on_ranks = std::move(lost);
   return check;
 }
 
