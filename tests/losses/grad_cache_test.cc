@@ -2,6 +2,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/rand.h>
@@ -258,6 +259,37 @@ TEST(CachedBackwardTest, TellsOtherRanksWhatEncodeThrows) {
     // Nobody is out of step.
     EXPECT_TRUE(step(false).isfinite().template item<bool>());
   });
+}
+
+// Autocast keeps the weights that it cast in the first pass, without a graph.
+TEST(CachedBackwardTest, AutocastLosesNoGradients) {
+  const at::Tensor x = normal_rows({8, 4}, 1).to(at::kFloat);
+  const auto gradient = [&](const auto& train) {
+    const at::Tensor weight =
+        normal_rows({4, 3}, 2).to(at::kFloat).requires_grad_();
+    const auto encode = [weight](const Tensors& rows) -> Tensors {
+      return {rows[0].matmul(weight)};
+    };
+    const auto loss = [](const Tensors& features) {
+      return features[0].to(at::kDouble).square().sum();
+    };
+    at::autocast::set_autocast_enabled(at::kCPU, true);
+    train(encode, loss);
+    at::autocast::set_autocast_enabled(at::kCPU, false);
+    at::autocast::clear_cache();
+    return weight.grad();
+  };
+  const at::Tensor whole = gradient([&](const auto& encode, const auto& loss) {
+    loss(encode({x})).backward();
+  });
+  const at::Tensor cached = gradient([&](const auto& encode, const auto& loss) {
+    cached_backward(encode, loss, {x}, 3);
+  });
+  ASSERT_TRUE(cached.defined());
+  const auto match =
+      match_gradient(cached.to(at::kDouble), whole.to(at::kDouble));
+  EXPECT_NEAR(match.scale, 1, 0.02);
+  EXPECT_LT(match.residual, 0.02);
 }
 
 }  // namespace
