@@ -14,6 +14,7 @@
 
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/results.h"
+#include "tally/state/outside_inference.h"
 #include "tally/state/state.h"
 #include "tally/sync/state_sync.h"
 
@@ -157,7 +158,8 @@ class Accumulation {
 
   std::string label() const;
 
-  /// Marks the object as in use; a second thread gets an error.
+  /// Marks the object as in use; a second thread gets an error. States and kept
+  /// values, which outlive inference mode, are made outside it.
   class Use {
    public:
     explicit Use(const Accumulation& accumulation);
@@ -167,6 +169,7 @@ class Accumulation {
 
    private:
     std::atomic<bool>& flag_;
+    OutsideInference outside_;
   };
 
  private:

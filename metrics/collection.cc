@@ -314,6 +314,7 @@ std::unique_ptr<Metric> MetricCollection::extract(
   for (const Member& member : members_) {
     if (member.name != name) continue;
     const auto& group = accumulation_.groups()[member.group];
+    const internal::OutsideInference outside;
     auto metric = member.metric->clone();
     metric->accumulation_.group().local =
         DerivedStates(derived_count_).of(member, group.local);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/metric.h"
+#include "tally/state/outside_inference.h"
 
 /// What MetricOf finds out about an accumulator and its options.
 namespace tally {
@@ -105,6 +106,7 @@ std::string type_name(const std::type_info& type);
 template <class Accumulator, class Options>
 Accumulator make_accumulator(const Options& options,
                              const MetricOptions& metric_options) {
+  const OutsideInference outside;
   if constexpr (std::is_constructible_v<Accumulator, const Options&,
                                         const MetricOptions&>) {
     return Accumulator(options, metric_options);
@@ -117,6 +119,7 @@ Accumulator make_accumulator(const Options& options,
 
 template <class Accumulator>
 AnyState identity_of(const Accumulator& accumulator) {
+  const OutsideInference outside;
   if constexpr (HasIdentity<Accumulator>::value) {
     return AnyState::of(accumulator.identity());
   } else {

@@ -2,12 +2,13 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <c10/core/InferenceMode.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
+
+#include "tally/state/outside_inference.h"
 
 namespace tally {
 namespace {
@@ -87,8 +88,7 @@ void Rows::reserve_for(const Rows& other) {
       std::max({needed, 2 * capacity_, kFirstCapacity});
   std::vector<std::int64_t> sizes = example.sizes().vec();
   sizes[0] = capacity;
-  // Rows go on to be appended when inference mode has ended.
-  const c10::InferenceMode no_inference(false);
+  const internal::OutsideInference outside;
   at::Tensor larger = at::empty(sizes, example.options().requires_grad(false));
   if (size_ > 0) larger.narrow(0, 0, size_).copy_(buffer_.narrow(0, 0, size_));
   buffer_ = std::move(larger);

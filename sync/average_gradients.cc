@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "tally/state/outside_inference.h"
 #include "tally/sync/exchange.h"
 #include "tally/sync/fingerprint.h"
 #include "tally/sync/parameter_list.h"
@@ -53,6 +54,10 @@ void check(const std::vector<at::Tensor>& parameters) {
         sum_dtype(gradient.scalar_type()) != at::ScalarType::Undefined, kName,
         ": cannot average gradients of dtype ", gradient.scalar_type(),
         ", which parameter ", i, " has");
+    TORCH_CHECK_VALUE(internal::is_writable(gradient), kName,
+                      ": expected gradients that can be written to, got an "
+                      "inference tensor outside inference mode for parameter ",
+                      i);
   }
 }
 
@@ -143,7 +148,10 @@ class Bucket {
   void write_back() const {
     for_each([](const at::Tensor& parameter, const at::Tensor& slice) {
       at::Tensor& gradient = parameter.mutable_grad();
-      if (!gradient.defined()) gradient = at::empty_like(parameter.detach());
+      if (!gradient.defined()) {
+        const tally::internal::OutsideInference outside;
+        gradient = at::empty_like(parameter.detach());
+      }
       reals(gradient).copy_(slice);
     });
   }

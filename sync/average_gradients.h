@@ -24,8 +24,8 @@ namespace tally::sync {
 /// over all gradients (one more if float32 and float64 occur together), for
 /// which a flat copy of the gradients is held. Throws SyncError: kMismatch on
 /// every rank if the parameters differ; c10::ValueError for sparse and other
-/// gradients that cannot be summed, and the other ranks kPeerFailed. Gradients
-/// are unchanged after an error.
+/// gradients that cannot be summed, for those made in inference mode outside
+/// it, and the other ranks kPeerFailed. Gradients are unchanged after an error.
 ///
 /// Example:
 ///     loss.backward();

@@ -48,6 +48,11 @@ void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
                         ": expected memory of its own for each element, got an "
                         "expanded tensor of sizes ",
                         tensor.sizes());
+      TORCH_CHECK_VALUE(
+          call.rank() == root || internal::is_writable(tensor), call.name,
+          ": expected tensors that can be written to, got an inference tensor "
+          "outside inference mode, of sizes ",
+          tensor.sizes());
     }
     internal::Offer offer;
     offer.schema =

@@ -20,8 +20,9 @@ namespace tally::sync {
 /// Two collectives: one in which the ranks agree on what there is, and one
 /// broadcast, for which a flat copy is held. Throws SyncError: kMismatch on
 /// every rank if the tensors or the roots differ; c10::ValueError for tensors
-/// that are undefined, expanded or not dense and for a root that is no rank,
-/// and the other ranks kPeerFailed. Tensors are unchanged after an error.
+/// that are undefined, expanded, not dense, or made in inference mode and to be
+/// written to outside it, and for a root that is no rank, and the other ranks
+/// kPeerFailed. Tensors are unchanged after an error.
 ///
 /// Example:
 ///     torch::nn::Linear model(3, 2);

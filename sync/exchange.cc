@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tally/state/outside_inference.h"
 #include "tally/sync/exchange_headers.h"
 
 namespace tally::sync {
@@ -90,6 +91,7 @@ void Exchange::named(const char* phase, const Call& call) const {
 
 // Round 1, in buffers that the communicator lends.
 void Exchange::send_slot() {
+  const tally::internal::OutsideInference outside;
   const c10::Device device = communicator_.device();
   const bool failed = !own_.failure.empty();
   const std::string_view payload =

@@ -1,5 +1,6 @@
 #include "tally/sync/parameter_list.h"
 
+#include <c10/core/InferenceMode.h>
 #include <c10/util/StringUtil.h>
 
 namespace tally::sync::internal {
@@ -11,6 +12,10 @@ std::string list_of(const std::vector<at::Tensor>& parameters) {
                      parameters[i].sizes(), '\n');
   }
   return text;
+}
+
+bool is_writable(const at::Tensor& tensor) {
+  return !tensor.is_inference() || c10::InferenceMode::is_enabled();
 }
 
 }  // namespace tally::sync::internal

@@ -11,4 +11,7 @@ namespace tally::sync::internal {
 /// rank, a line for each. REQUIRES: all are defined.
 std::string list_of(const std::vector<at::Tensor>& parameters);
 
+/// An inference tensor can be written to in inference mode only.
+bool is_writable(const at::Tensor& tensor);
+
 }  // namespace tally::sync::internal
