@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/checkpoint.h"
+#include "tally/sync/autograd.h"
 
 namespace tally::internal {
 namespace {
@@ -103,6 +104,29 @@ void Accumulation::refuse_synced(const char* verb) const {
 void Accumulation::refuse_concurrent() const {
   TORCH_CHECK(false, label(),
               " is used by two threads at once; expected one thread at a time");
+}
+
+void Accumulation::take_values(const ResultParts& graph,
+                               const ResultParts& plain) {
+  auto from = plain.begin();
+  for (const auto& [name, part] : graph) {
+    const at::Tensor& value = *(from++)->second;
+    *part = part->defined() && part->requires_grad()
+                ? sync::internal::replace_values(*part, value)
+                : value;
+  }
+}
+
+bool Accumulation::drop_graph(const Fields& fields) {
+  const bool graph = requires_grad(fields);
+  if (graph) detach(fields);
+  return graph;
+}
+
+bool Accumulation::drop_graph(std::vector<AnyState>& states) {
+  bool graph = false;
+  for (AnyState& state : states) graph = drop_graph(state) || graph;
+  return graph;
 }
 
 void Accumulation::absorb(std::vector<AnyState>& batch) {

@@ -94,7 +94,8 @@ class Accumulation {
     const auto ranks = ranks_to_sync_on_step();
     if (!ranks) require_unsynced("forward");
     auto batch = ranks ? observe_or_report(observe, ranks) : observe();
-    auto value = ranks ? evaluate(merge_ranks(batch, ranks)) : evaluate(batch);
+    auto value =
+        ranks ? value_of_ranks(batch, ranks, evaluate) : evaluate(batch);
     absorb(batch);
     return value;
   }
@@ -220,6 +221,37 @@ class Accumulation {
     AnyState merged = merge_ranks(AnyState::of(batch), communicator);
     return std::move(merged.get<State>());
   }
+
+  // The value of all ranks' batches. With a graph a formula may round otherwise
+  // than without: where there is one, the value's numbers are nevertheless
+  // those of the plain state, which every rank has.
+  template <class Batch, class Evaluate>
+  auto value_of_ranks(const Batch& batch,
+                      const std::shared_ptr<sync::Communicator>& communicator,
+                      const Evaluate& evaluate) {
+    auto merged = merge_ranks(batch, communicator);
+    auto value = evaluate(merged);
+    if (drop_graph(merged)) {
+      auto plain = evaluate(merged);
+      ResultParts parts, plain_parts;
+      result_parts(value, parts);
+      result_parts(plain, plain_parts);
+      take_values(parts, plain_parts);
+    }
+    return value;
+  }
+  static void take_values(const ResultParts& graph, const ResultParts& plain);
+  // Whether there was one.
+  static bool drop_graph(const Fields& fields);
+  static bool drop_graph(AnyState& state) { return drop_graph(state.fields()); }
+  static bool drop_graph(std::vector<AnyState>& states);
+  template <class State>
+  static bool drop_graph(State& state) {
+    Fields fields;
+    state.fields(fields);
+    return drop_graph(std::as_const(fields));
+  }
+
   void absorb_states(c10::ArrayRef<void*> batches);
 
   // Whether the last computed value is still that of the state, as computed

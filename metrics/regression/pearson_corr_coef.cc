@@ -30,12 +30,12 @@ at::Tensor correlation(const Moments<at::Tensor>& m) {
   return m.products.div(norm).clamp(-1, 1).masked_fill(undefined, kNaN);
 }
 
-// `correction` makes the variances unbiased.
+// `correction` makes the variances unbiased. In the order of the tensors below.
 double concordance(const Moments<double>& m, double weight, double correction) {
   const double bias = m.mean_preds - m.mean_target;
   return 2 * m.products /
          (m.squares_preds + m.squares_target +
-          weight * correction * bias * bias);
+          bias * bias * weight * correction);
 }
 
 at::Tensor concordance(const Moments<at::Tensor>& m, const at::Tensor& weight,
