@@ -20,6 +20,7 @@ using internal::States;
 
 constexpr std::uint32_t kCached = 1;
 constexpr std::uint32_t kHasGraph = 2;
+constexpr std::uint32_t kRecordsNothing = 4;
 
 std::string schema_of(const std::vector<SyncItem>& items) {
   std::string text;
@@ -59,8 +60,9 @@ class Prepared {
     contribution_.kind = ExchangeKind::kStates;
     contribution_.label = label_;
     contribution_.fingerprint = fingerprint(schema_);
-    contribution_.flags =
-        (options.cached ? kCached : 0) | (graph ? kHasGraph : 0);
+    contribution_.flags = (options.cached ? kCached : 0) |
+                          (graph ? kHasGraph : 0) |
+                          (at::GradMode::is_enabled() ? 0 : kRecordsNothing);
     contribution_.skip_payload_if_all = kCached;
     contribution_.payload = *payload_;
     contribution_.payload_owner = payload_;
@@ -81,6 +83,28 @@ class Prepared {
   } get_schema_{schema_};
   Contribution contribution_{ExchangeKind::kStates, {}, 0, get_schema_};
 };
+
+// With a graph on all ranks, a backward pass waits for every rank.
+void check_grad_modes(const Contributions& all, const std::string& label,
+                      int rank) {
+  SyncErrorDetails details;
+  for (std::size_t r = 0; r < all.flags.size(); ++r) {
+    if ((all.flags[r] & kRecordsNothing) != 0) {
+      details.peers.push_back(static_cast<int>(r));
+    }
+  }
+  if (details.peers.empty()) return;
+  const std::string others = c10::str(c10::Join(", ", details.peers));
+  details.metric = label;
+  details.rank = rank;
+  details.sequence = all.sequence;
+  details.phase = "payload";
+  throw SyncError(SyncErrorCode::kMismatch,
+                  "backward passes would wait for ranks that record no "
+                  "gradients: " +
+                      others,
+                  std::move(details));
+}
 
 SyncResult all_cached() {
   SyncResult result;
@@ -110,6 +134,7 @@ SyncResult sync_states(const std::vector<SyncItem>& items,
                   [](std::uint32_t flags) { return (flags & kHasGraph) != 0; });
   const bool all_ranks =
       options.flow == GradientFlow::kAllRanks && graph_somewhere;
+  if (all_ranks) check_grad_modes(all, own.label(), communicator->rank());
   SyncResult result;
   result.update_counts = gathered.update_counts();
   result.states = graph || all_ranks ? gathered.fold(0, gathered.ranks())
