@@ -76,6 +76,10 @@ void CaseCheck::run(bool with_files) {
     check("dist_sync_on_step on " + std::to_string(ranks) + " ranks",
           [&] { check_steps(ranks); });
   }
+  check("modes of ranks", [&] { check_modes(); });
+  check("inference mode", [&] { check_inference(); });
+  check("gradients after inference mode", [&] { check_inference_gradients(); });
+  check("threads", [&] { check_threads(); });
   check("gradients", [&] { check_gradients(); });
   check("inputs", [&] {
     for (size_t i = 0; i < batches_.size(); ++i) {

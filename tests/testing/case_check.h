@@ -57,6 +57,10 @@ class CaseCheck {
   void check_strides();
   void check_splits(int ranks);
   void check_steps(int ranks);
+  void check_modes();
+  void check_inference();
+  void check_inference_gradients();
+  void check_threads();
   void check_gradients();
 
   const FixtureCase& fixture_;

@@ -1,5 +1,7 @@
 #include "tally/tests/testing/drive.h"
 
+#include <algorithm>
+
 namespace tally::testing {
 namespace {
 
@@ -21,6 +23,18 @@ void update(Metric& metric, const std::vector<Batch>& batches) {
 
 Results forward(Metric& metric, const Batch& batch) {
   return metric.forward_inputs(refs(batch));
+}
+
+Batch with_graph(const Batch& rows, const std::vector<std::size_t>& inputs) {
+  Batch result;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool floating = at::isFloatingType(rows[i].scalar_type());
+    result.push_back(floating ? rows[i].to(at::kDouble).clone() : rows[i]);
+    const bool wanted =
+        std::find(inputs.begin(), inputs.end(), i) != inputs.end();
+    if (floating && wanted) result.back().set_requires_grad(true);
+  }
+  return result;
 }
 
 bool report_throws(const std::vector<std::exception_ptr>& errors) {

@@ -17,6 +17,10 @@ void update(Metric& metric, const Batch& batch);
 void update(Metric& metric, const std::vector<Batch>& batches);
 Results forward(Metric& metric, const Batch& batch);
 
+/// In float64, with a graph of its own for every input of the list that may
+/// have one.
+Batch with_graph(const Batch& rows, const std::vector<std::size_t>& inputs);
+
 /// A failure for each rank that threw, but for those that only lost a peer
 /// by that; whether there was any.
 bool report_throws(const std::vector<std::exception_ptr>& errors);

@@ -50,19 +50,6 @@ class Projection {
   std::vector<at::Tensor> weights_;
 };
 
-// In float64, with a graph of its own for every input that may have one.
-Batch with_graph(const Batch& rows, const std::vector<size_t>& differentiable) {
-  Batch inputs;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const bool floating = at::isFloatingType(rows[i].scalar_type());
-    inputs.push_back(floating ? rows[i].to(at::kDouble).clone() : rows[i]);
-    const bool wanted = std::find(differentiable.begin(), differentiable.end(),
-                                  i) != differentiable.end();
-    if (floating && wanted) inputs.back().set_requires_grad(true);
-  }
-  return inputs;
-}
-
 void expect_no_graph(const Metric& metric, const char* after) {
   for (const auto& [name, part] : metric.state()) {
     EXPECT_FALSE(part.defined() && part.requires_grad())

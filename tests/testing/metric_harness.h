@@ -34,6 +34,8 @@ struct HarnessOptions {
   /// Whether the order of the rows shows in the result; if not, rows are dealt
   /// to ranks in turn, too.
   bool order_matters = false;
+  /// Whether sums are LibTorch's, whose order the number of threads decides.
+  bool threads_matter = false;
   /// Whether something is meant to outlast reset().
   bool outlasts_reset = false;
   /// The inputs that the value of a differentiable metric has a gradient for.
@@ -65,6 +67,11 @@ void check_case(const FixtureCase& one, const MetricFactory& factory,
 ///   aliases     the caller's tensors stay as they are, and what becomes of
 ///               them later does not show in the metric; nor do results
 ///   strides     inputs with gaps give the same value
+///   modes       with a graph on some ranks only, ranks without rows, and in
+///               inference mode on one rank: bit-equal between ranks
+///   inference   updates, merges and loads in inference mode and after it give
+///               the bits, and gradients, that they give without
+///   threads     1, 2 and 5 give the same bits
 ///   gradients   of a differentiable metric: numerically, and on 2 and 3 ranks
 ///               against one process, with every GradientFlow; of others: none
 ///

@@ -17,6 +17,7 @@ TEST(MetricHarnessTest, PassesAMetricOfSums) {
   options.skip_cases = {
       "root",   "outputs",         "outputs_root",       "int32_root",
       "weight", "weight_multidim", "weight_outputs_root"};
+  options.threads_matter = true;
   check_metric<SampleMeanSquaredError>("MeanSquaredError", options);
 }
 
@@ -29,6 +30,7 @@ TEST(MetricHarnessTest, PassesAMetricWithAMergeOfItsOwn) {
                         "weight",
                         "weight_outputs"};
   options.differentiable_inputs = {0, 1};
+  options.threads_matter = true;
   check_metric<SampleCorrelation>("PearsonCorrCoef", options);
 }
 
@@ -59,6 +61,8 @@ enum class Fault {
   kNoGradient,
   kHalfGradient,
   kOtherWithGraph,
+  kRoundsWithGraph,  // none: the library sees to it
+  kThreads,
 };
 
 template <Fault kFault>
@@ -121,6 +125,9 @@ class FaultyMetric final
     const at::Tensor value = s.sum / Number(s.total);
     if (kFault == Fault::kValue) return value.mul(1 + 1e-5);
     if (kFault == Fault::kShape) return value.unsqueeze(0);
+    if (kFault == Fault::kRoundsWithGraph && value.requires_grad()) {
+      return value.mul(1 + 1e-13);
+    }
     return value;
   }
 };
@@ -129,6 +136,7 @@ class FaultyMetric final
 template <Fault kFault>
 std::string complaint() {
   HarnessOptions options;
+  options.threads_matter = kFault != Fault::kThreads;
   for (const FixtureCase& one : read_fixture("MeanSquaredError")) {
     if (one.name != "float64") options.skip_cases.insert(one.name);
   }
@@ -176,6 +184,14 @@ TEST(MetricHarnessTest, FindsChangedInputs) {
 TEST(MetricHarnessTest, FindsLayoutsThatMatter) {
   EXPECT_THAT(complaint<Fault::kNeedsContiguous>(),
               HasSubstr("case float64, strides"));
+}
+
+TEST(MetricHarnessTest, PassesFormulasThatRoundOtherwiseWithAGraph) {
+  EXPECT_EQ(complaint<Fault::kRoundsWithGraph>(), "");
+}
+
+TEST(MetricHarnessTest, FindsSumsThatDependOnThreads) {
+  EXPECT_THAT(complaint<Fault::kThreads>(), HasSubstr("case float64, threads"));
 }
 
 TEST(MetricHarnessTest, FindsWrongGradients) {
