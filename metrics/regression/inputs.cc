@@ -24,7 +24,9 @@ void check_outputs(const at::Tensor& preds, const at::Tensor& target,
   TORCH_CHECK_VALUE(
       num_outputs == 1 || (preds.dim() == 2 && preds.size(1) == num_outputs),
       "expected preds and target of shape [N, ", num_outputs, "], got ",
-      preds.sizes());
+      preds.sizes(),
+      preds.dim() == 1 ? c10::str("; one row is [1, ", num_outputs, "]")
+                       : std::string());
 }
 
 void check_columns(const at::Tensor& preds, const at::Tensor& target,

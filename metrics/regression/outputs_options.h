@@ -11,8 +11,8 @@ namespace tally {
 /// Example: `MeanAbsoluteError mae(3);`
 struct OutputsOptions {
   OutputsOptions(std::int64_t num_outputs = 1) : num_outputs_(num_outputs) {}
-  /// With more than one, inputs are [N, num_outputs], and so many values come
-  /// out. Default: 1.
+  /// With more than one, inputs are [N, num_outputs], one row too, and so many
+  /// values come out. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
 
  public:

@@ -65,10 +65,12 @@ at::Tensor R2Score::evaluate(const State& state) const {
   const at::Tensor value = average(scores, state, options().multioutput());
   const std::int64_t adjusted = options().adjusted();
   if (adjusted == 0) return value;
+  if (state.total < adjusted + 2) {
+    return internal::undefined_unless(false, value);
+  }
   const double factor = static_cast<double>(state.total - 1) /
                         static_cast<double>(state.total - adjusted - 1);
-  return internal::undefined_unless(state.total >= adjusted + 2,
-                                    value.mul(factor).add(1 - factor));
+  return value.mul(factor).add(1 - factor);
 }
 
 at::Tensor ExplainedVariance::evaluate(const State& state) const {

@@ -46,7 +46,8 @@ struct R2ScoreOptions {
 /// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
 /// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs.
-/// Differentiable by preds and target.
+/// Differentiable by preds and target. The gradient is 0 where the target is
+/// constant or the value NaN for want of samples.
 ///
 /// Example:
 ///     R2Score r2;
@@ -132,8 +133,9 @@ struct RelativeSquaredErrorOptions {
 ///
 /// Result: 0-dim float64, 0 or more. Of a constant target infinite, or NaN if
 /// the predictions are perfect. NaN for fewer than two samples.
-/// Like R2Score in everything else, with which it shares its state. The
-/// gradient of the root is 0 where the error is.
+/// Like R2Score in everything else, with which it shares its state, but that
+/// gradients of a constant target are infinite or NaN. The gradient of the root
+/// is 0 where the error is.
 ///
 /// Example:
 ///     RelativeSquaredError error;

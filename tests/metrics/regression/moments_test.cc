@@ -313,6 +313,27 @@ TEST(MomentsTest, RefusesWhatMakesNoSense) {
                 r2.update(at::ones({4, 2}), at::ones({4, 2}), at::ones({3}));
               }),
               HasSubstr("expected weight of [N], got [3]"));
+  EXPECT_THAT(
+      refusal_of<c10::Error>([&] { r2.update(at::ones({2}), at::ones({2})); }),
+      HasSubstr("of shape [N, 2], got [2]; one row is [1, 2]"));
+}
+
+TEST(MomentsTest, GradientsAreZeroWhereNothingCanBeExplained) {
+  const auto expect_zero = [](auto metric, const at::Tensor& targets) {
+    const at::Tensor preds = wave(targets.size(0), 0).requires_grad_();
+    const at::Tensor target = targets.clone().requires_grad_();
+    metric.forward(preds, target).backward();
+    EXPECT_TRUE(preds.grad().eq(0).all().template item<bool>());
+    EXPECT_TRUE(target.grad().eq(0).all().template item<bool>());
+  };
+  for (const std::int64_t rows : {1, 4}) {
+    const at::Tensor constant = at::full({rows}, 0.1, at::kDouble);
+    expect_zero(R2Score(), constant);
+    expect_zero(R2Score(R2ScoreOptions().adjusted(1)), constant);
+    expect_zero(ExplainedVariance(), constant);
+    // Too few samples to adjust.
+    expect_zero(R2Score(R2ScoreOptions().adjusted(3)), wave(rows, 1));
+  }
 }
 
 TEST(MomentsTest, WeightsCountLikeRepeatedSamples) {
