@@ -79,7 +79,8 @@ class MetricOf : public Metric {
   template <class... Args>
   Result forward(const Args&... args) {
     const internal::Accumulation::Use use(accumulation_);
-    const at::AutoGradMode grad(Derived::kIsDifferentiable &&
+    // Not the constant: of arithmetic with metrics it depends on those.
+    const at::AutoGradMode grad(derived().is_differentiable() &&
                                 at::GradMode::is_enabled());
     return accumulation_.forward(
         [&] { return observe_here(internal::as_input(args)...); },
