@@ -52,9 +52,15 @@ at::Tensor expanded_weight(const at::Tensor& value, const at::Tensor& weight) {
   return wide.expand_as(value);
 }
 
+// LibTorch's sums, whose order depends on the number of threads, are for graphs
+// and other devices alone.
 State sums(const at::Tensor& value, const at::Tensor& weight) {
-  const at::Tensor wide = expanded_weight(value, weight);
-  return {Number(value.to(at::kDouble).mul(wide).sum()), Number(wide.sum())};
+  const at::Tensor wide = value.to(at::kDouble).contiguous();
+  const at::Tensor weights = expanded_weight(value, weight).contiguous();
+  if (internal::is_plain(wide) && internal::is_plain(weights)) {
+    return plain_sums(wide, weights);
+  }
+  return {Number(wide.mul(weights).sum()), Number(weights.sum())};
 }
 
 bool can_loop(const at::Tensor& value, const at::Tensor& weight) {

@@ -8,9 +8,15 @@
 namespace tally {
 namespace {
 
-double plain_sum(const at::Tensor& value) {
-  return internal::visit_values(value, [&](const auto* data) {
-    return internal::sum_terms(value.numel(), [data](std::int64_t i) {
+// LibTorch's sum, whose order depends on the number of threads, is for graphs
+// and other devices alone.
+Number sum_of(const at::Tensor& value) {
+  const at::Tensor in_order = value.contiguous();
+  if (!internal::is_plain(in_order)) {
+    return Number(in_order.to(at::kDouble).sum());
+  }
+  return internal::visit_values(in_order, [&](const auto* data) {
+    return internal::sum_terms(in_order.numel(), [data](std::int64_t i) {
       return static_cast<double>(data[i]);
     });
   });
@@ -21,9 +27,7 @@ double plain_sum(const at::Tensor& value) {
 SumAggregation::State SumAggregation::observe(const at::Tensor& value) const {
   internal::check_real("value", value);
   if (value.is_cpu() || nan_strategy_ == NanStrategy::kDisable) {
-    const Number sum = internal::is_plain(value)
-                           ? Number(plain_sum(value))
-                           : Number(value.to(at::kDouble).sum());
+    const Number sum = sum_of(value);
     // A NaN in the values would have come through.
     if (nan_strategy_ == NanStrategy::kDisable || !std::isnan(sum.value())) {
       return {sum};
@@ -32,8 +36,7 @@ SumAggregation::State SumAggregation::observe(const at::Tensor& value) const {
   internal::report_nan(nan_strategy_, "value", value);
   const bool replace = nan_strategy_ == NanStrategy::kReplace;
   const at::Tensor wide = value.to(at::kDouble);
-  return {
-      Number(wide.masked_fill(wide.isnan(), replace ? nan_value_ : 0.0).sum())};
+  return {sum_of(wide.masked_fill(wide.isnan(), replace ? nan_value_ : 0.0))};
 }
 
 }  // namespace tally
