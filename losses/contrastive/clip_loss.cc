@@ -13,6 +13,7 @@
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/contrastive/softmax_ring.h"
 #include "tally/losses/contrastive/tiles.h"
+#include "tally/state/outside_inference.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
 
@@ -136,6 +137,7 @@ at::Tensor gathered_loss(const Call& call, const ClipLossOptions& options,
                       labels.device() == inputs.image.device() &&
                       (rows == 0 || labels[0].item<std::int64_t>() == first);
   if (!cached) {
+    const tally::internal::OutsideInference outside;
     labels = at::arange(
         first, first + rows,
         at::TensorOptions().dtype(at::kLong).device(inputs.image.device()));

@@ -14,6 +14,7 @@
 
 #include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/alike_loss.h"
+#include "tally/state/outside_inference.h"
 #include "tally/sync/gather.h"
 
 namespace tally::losses {
@@ -103,6 +104,7 @@ void NTXentLossImpl::reset() {
   if (options_.memory_bank_size() == 0 || options_.memory_bank_dim() == 0) {
     return;
   }
+  const tally::internal::OutsideInference outside;
   const at::Tensor rows =
       at::randn({options_.memory_bank_size(), options_.memory_bank_dim()},
                 at::detail::createCPUGenerator(/*seed=*/0), at::kFloat);
