@@ -2,7 +2,6 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -57,16 +56,6 @@ class RestoreRandomState {
 
  private:
   RandomState state_;
-};
-
-/// Autocast keeps weights that it has cast. Those that it casts while this
-/// lives have no graph, and must not be used again where one is wanted.
-class ForgetCasts {
- public:
-  ForgetCasts() = default;
-  ~ForgetCasts() { at::autocast::clear_cache(); }
-  ForgetCasts(const ForgetCasts&) = delete;
-  ForgetCasts& operator=(const ForgetCasts&) = delete;
 };
 
 std::vector<at::Device> devices_of(const Tensors& batch) {
@@ -145,7 +134,6 @@ Encoded encode_all(const Encode& encode, const Tensors& batch,
   encoded.pieces = micro_batches(batch, options.micro_batches());
   const std::vector<at::Device> devices = devices_of(batch);
   const at::NoGradGuard no_grad;
-  const ForgetCasts forget;
   std::vector<Tensors> parts;  // of each representation
   for (const Tensors& rows : encoded.pieces) {
     encoded.random.emplace_back(devices);

@@ -261,7 +261,7 @@ TEST(CachedBackwardTest, TellsOtherRanksWhatEncodeThrows) {
   });
 }
 
-// Autocast keeps the weights that it cast in the first pass, without a graph.
+// The second pass uses the weights that autocast cast and kept in the first.
 TEST(CachedBackwardTest, AutocastLosesNoGradients) {
   const at::Tensor x = normal_rows({8, 4}, 1).to(at::kFloat);
   const auto gradient = [&](const auto& train) {
