@@ -1,26 +1,37 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <type_traits>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace tally::internal {
 
-/// Memory for one pass over many samples, not initialised. It asks for large
-/// pages: most of the time of a first touch is the kernel's.
+/// Memory that is not initialised. Most of the time of a first touch is the
+/// kernel's: large blocks are asked for in large pages and kept for the next
+/// pass when they are given back, up to kMostKept bytes of all together. The
+/// kernel is told that it may take their pages meanwhile.
+struct ScratchBlock {
+  static constexpr std::size_t kMostKept = std::size_t{1} << 26;
+
+  /// Of at least so many bytes. std::bad_alloc if there is none.
+  static ScratchBlock take(std::size_t bytes);
+  static void give_back(ScratchBlock block) noexcept;
+  /// How many bytes are kept now.
+  static std::size_t kept();
+
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// An array for one pass over many samples.
 template <class T>
 class Scratch {
   static_assert(std::is_trivial_v<T>);
 
  public:
   Scratch() = default;
-  explicit Scratch(std::size_t size) : data_(allocate(size * sizeof(T))) {}
+  explicit Scratch(std::size_t size)
+      : Scratch(ScratchBlock::take(size * sizeof(T))) {}
 
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
@@ -28,27 +39,18 @@ class Scratch {
   const T& operator[](std::size_t i) const { return data_.get()[i]; }
 
  private:
-  static constexpr std::size_t kPage = std::size_t{1} << 21;
+  struct GiveBack {
+    std::size_t bytes = 0;
 
-  static T* allocate(std::size_t bytes) {
-    void* memory = nullptr;
-    if (bytes < kPage) {
-      memory = std::malloc(bytes == 0 ? 1 : bytes);
-    } else {
-      const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
-      memory = std::aligned_alloc(kPage, whole);
-#if defined(__linux__)
-      if (memory != nullptr) madvise(memory, whole, MADV_HUGEPAGE);
-#endif
+    void operator()(T* memory) const {
+      ScratchBlock::give_back({memory, bytes});
     }
-    if (memory == nullptr) throw std::bad_alloc();
-    return static_cast<T*>(memory);
-  }
-
-  struct Free {
-    void operator()(T* memory) const { std::free(memory); }
   };
-  std::unique_ptr<T, Free> data_;
+
+  explicit Scratch(ScratchBlock block)
+      : data_(static_cast<T*>(block.memory), GiveBack{block.bytes}) {}
+
+  std::unique_ptr<T, GiveBack> data_;
 };
 
 }  // namespace tally::internal
