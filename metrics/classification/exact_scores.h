@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tally/metrics/classification/curve_counts.h"
+#include "tally/metrics/classification/key_sort.h"
 #include "tally/metrics/classification/log_softmax.h"
 #include "tally/metrics/classification/score_counts.h"
 #include "tally/metrics/classification/score_kernels.h"

@@ -1,75 +1,22 @@
 #include "tally/metrics/classification/score_counts.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/ones.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
+#include "tally/metrics/classification/key_sort.h"
 #include "tally/metrics/classification/key_sums.h"
 #include "tally/metrics/classification/score_kernels.h"
+#include "tally/metrics/classification/score_parts.h"
 #include "tally/metrics/classification/sorted_kernels.h"
 
 namespace tally::internal {
 namespace {
 
-// So many samples are worth a thread.
-constexpr std::int64_t kGrain = std::int64_t{1} << 16;
 // Sums are made of blocks of so many keys, whatever the number of threads.
 constexpr std::int64_t kBlock = std::int64_t{1} << 16;
-// Parts that are sorted for each thread: what one gets more of, another can
-// leave to it.
-constexpr std::int64_t kPartsPerThread = 2;
-constexpr std::int64_t kMaxParts = 64;
-// Scores looked at for each cut between two parts.
-constexpr std::int64_t kSamplesPerPart = 128;
-
-std::int64_t threads_for(std::int64_t count) {
-  if (count < 2 * kGrain || at::in_parallel_region()) return 1;
-  return std::min<std::int64_t>(at::get_num_threads(), count / kGrain);
-}
-
-// Calls work(i) for each i below `count`, the next one on the next free thread.
-template <class Work>
-void for_each_task(std::int64_t count, std::int64_t threads, const Work& work) {
-  if (threads == 1) {
-    for (std::int64_t i = 0; i < count; ++i) work(i);
-    return;
-  }
-  std::atomic<std::int64_t> next{0};
-  at::parallel_for(0, threads, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t thread = begin; thread < end; ++thread) {
-      for (std::int64_t i = next++; i < count; i = next++) work(i);
-    }
-  });
-}
-
-// Scores that cut all into parts of about the same size, ascending. Zero is
-// among them: the keys of lower scores have an order of their own.
-template <class Score>
-std::vector<Score> part_cuts(const Score* scores, std::int64_t count,
-                             std::int64_t threads) {
-  std::vector<Score> cuts = {0};
-  if (threads > 1) {
-    const std::int64_t parts = std::min(kPartsPerThread * threads, kMaxParts);
-    const std::int64_t size = parts * kSamplesPerPart;
-    std::vector<Score> samples;
-    for (std::int64_t i = 0; i < size; ++i) {
-      const Score score = scores[i * (count / size)];
-      if (score == score) samples.push_back(score);
-    }
-    std::sort(samples.begin(), samples.end());
-    const auto found = static_cast<std::int64_t>(samples.size());
-    for (std::int64_t k = 1; k < parts && found > 0; ++k) {
-      cuts.push_back(samples[k * found / parts]);
-    }
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  }
-  return cuts;
-}
 
 // What a share of the samples, which a thread looks at, has.
 struct Share {
@@ -117,8 +64,9 @@ void pack_in_order(const Score* scores, const std::uint8_t* codes,
     const std::int64_t end = std::min(count, begin + kBlock);
     Key* const first = keys + (order.rising ? begin : count - end);
     Key* last = first;
+    Key* const behind = first + (end - begin);
     pack_samples(scores + begin, codes + begin, end - begin,
-                 static_cast<const Score*>(nullptr), 0, &last);
+                 static_cast<const Score*>(nullptr), 0, &last, &behind);
     if (!order.rising) reverse_keys(first, last - first);
   });
 }
@@ -130,6 +78,9 @@ std::optional<RankedScores<Key>> RankedScores<Key>::of(
     const Score* scores, const std::uint8_t* codes, std::int64_t count) {
   const std::int64_t threads = threads_for(count);
   std::vector<Score> cuts = part_cuts(scores, count, threads);
+  // The keys of negative scores have an order of their own.
+  const auto zero = std::lower_bound(cuts.begin(), cuts.end(), Score{0});
+  if (zero == cuts.end() || *zero != 0) cuts.insert(zero, Score{0});
   std::vector<Share> shares(threads);
   for_each_task(threads, threads, [&](std::int64_t i) {
     Share& share = shares[i];
@@ -169,12 +120,14 @@ std::optional<RankedScores<Key>> RankedScores<Key>::of(
   };
   std::vector<std::int64_t> ends;
   std::vector<std::vector<Key*>> next(threads);
+  std::vector<std::vector<Key*>> last(threads);
   std::int64_t offset = 0;
   for (std::size_t part = 0; part <= cuts.size(); ++part) {
     if (part > 0 && cuts[part - 1] == 0) ranked.below_ = offset;
     for (std::int64_t i = 0; i < threads; ++i) {
       next[i].push_back(ranked.keys_.data() + offset);
       offset += at_least(shares[i], part) - at_least(shares[i], part + 1);
+      last[i].push_back(ranked.keys_.data() + offset);
     }
     ends.push_back(offset);
   }
@@ -192,10 +145,12 @@ std::optional<RankedScores<Key>> RankedScores<Key>::of(
       threads == 1 && (ranked.below_ == 0 || ranked.below_ == count);
   for_each_task(threads, threads, [&](std::int64_t i) {
     const Share& share = shares[i];
+    // Not beside those of other threads: they change with every vector.
+    std::vector<Key*> own = next[i];
     pack_samples(scores + share.begin, codes + share.begin,
                  share.end - share.begin, cuts.data(),
                  one_part ? 0 : static_cast<std::int64_t>(cuts.size()),
-                 next[i].data());
+                 own.data(), last[i].data());
   });
   for_each_task(static_cast<std::int64_t>(ends.size()), threads,
                 [&](std::int64_t part) {

@@ -1,12 +1,9 @@
 #include "tally/metrics/classification/score_kernels.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <utility>
 
 #include "tally/metrics/classification/score_keys.h"
-#include "tally/metrics/classification/scratch.h"
 
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
@@ -14,8 +11,9 @@
 #define HWY_TARGET_INCLUDE "metrics/classification/score_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h.
-#include <hwy/contrib/sort/vqsort.h>
 #include <hwy/highway.h>
+
+#include "tally/metrics/classification/compress-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::HWY_NAMESPACE {
@@ -111,16 +109,43 @@ hn::VFromD<D> load_codes(D d, const std::uint8_t* codes) {
   return hn::PromoteTo(d, load_codes(hn::Rebind<std::uint32_t, D>(), codes));
 }
 
+// Where a score goes: the number of cuts that are not above it.
+template <class T>
+HWY_INLINE std::int64_t part_of(T score, const T* cuts,
+                                std::int64_t cut_count) {
+  std::int64_t part = 0;
+  // A branch would be guessed wrong.
+  for (std::int64_t k = 0; k < cut_count; ++k) part += score >= cuts[k];
+  return part;
+}
+
 template <class T, class Key>
 void pack_some(const T* scores, const std::uint8_t* codes, std::int64_t size,
-               const T* cuts, std::int64_t cut_count, Key** next) {
+               const T* cuts, std::int64_t cut_count, Key** next,
+               [[maybe_unused]] Key* const* ends) {
   const hn::ScalableTag<T> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const hn::RebindToSigned<decltype(d)> di;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto zero = hn::Zero(d);
   std::int64_t i = 0;
-  for (; i + lanes <= size; i += lanes) {
+#if TALLY_HAS_SELECT
+  // Whole vectors, of which the next ones overwrite what is too much.
+  const auto put = [&](hn::VFromD<decltype(du)> key, auto mask,
+                       std::int64_t part) HWY_ATTR {
+    const auto own = selected(du, key, hn::RebindMask(du, mask));
+    if (ends[part] - next[part] >= lanes) {
+      hn::StoreU(own.lanes, du, next[part]);
+    } else {
+      HWY_ALIGN Key last[HWY_MAX_BYTES / sizeof(Key)];
+      hn::Store(own.lanes, du, last);
+      std::copy_n(last, own.count, next[part]);
+    }
+    next[part] += own.count;
+  };
+#endif
+  const bool by_vectors = TALLY_HAS_SELECT || cut_count == 0;
+  for (; by_vectors && i + lanes <= size; i += lanes) {
     const auto score = hn::LoadU(d, scores + i);
     // The sum has no negative zero.
     const auto bits = hn::BitCast(di, hn::Add(score, zero));
@@ -132,36 +157,34 @@ void pack_some(const T* scores, const std::uint8_t* codes, std::int64_t size,
       *next += lanes;
       continue;
     }
+#if TALLY_HAS_SELECT
     auto above = hn::Ge(score, hn::Set(d, cuts[0]));
-    next[0] += hn::CompressBlendedStore(key, hn::RebindMask(du, hn::Not(above)),
-                                        du, next[0]);
+    put(key, hn::Not(above), 0);
     for (std::int64_t k = 1; k < cut_count; ++k) {
       const auto higher = hn::Ge(score, hn::Set(d, cuts[k]));
-      next[k] += hn::CompressBlendedStore(
-          key, hn::RebindMask(du, hn::AndNot(higher, above)), du, next[k]);
+      put(key, hn::AndNot(higher, above), k);
       above = higher;
     }
-    next[cut_count] += hn::CompressBlendedStore(key, hn::RebindMask(du, above),
-                                                du, next[cut_count]);
+    put(key, above, cut_count);
+#endif
   }
   constexpr int kSign = 8 * sizeof(Key) - 1;
   for (; i < size; ++i) {
     const Key key = ordered(scores[i]);
-    std::int64_t k = 0;
-    while (k < cut_count && scores[i] >= cuts[k]) ++k;
-    *next[k]++ = (key & ~(Key{1} << kSign)) << 1 | codes[i];
+    *next[part_of(scores[i], cuts, cut_count)]++ =
+        (key & ~(Key{1} << kSign)) << 1 | codes[i];
   }
 }
 
 void PackFloats(const float* scores, const std::uint8_t* codes,
                 std::int64_t size, const float* cuts, std::int64_t cut_count,
-                std::uint32_t** next) {
-  pack_some(scores, codes, size, cuts, cut_count, next);
+                std::uint32_t** next, std::uint32_t* const* ends) {
+  pack_some(scores, codes, size, cuts, cut_count, next, ends);
 }
 void PackDoubles(const double* scores, const std::uint8_t* codes,
                  std::int64_t size, const double* cuts, std::int64_t cut_count,
-                 std::uint64_t** next) {
-  pack_some(scores, codes, size, cuts, cut_count, next);
+                 std::uint64_t** next, std::uint64_t* const* ends) {
+  pack_some(scores, codes, size, cuts, cut_count, next, ends);
 }
 
 RankSum SumRanks(const float* scores, std::int64_t size,
@@ -264,13 +287,15 @@ bool narrow_labels(const std::uint8_t* labels, std::int64_t size,
 
 void pack_samples(const float* scores, const std::uint8_t* codes,
                   std::int64_t size, const float* cuts, std::int64_t cut_count,
-                  std::uint32_t** next) {
-  HWY_DYNAMIC_DISPATCH(PackFloats)(scores, codes, size, cuts, cut_count, next);
+                  std::uint32_t** next, std::uint32_t* const* ends) {
+  HWY_DYNAMIC_DISPATCH(PackFloats)
+  (scores, codes, size, cuts, cut_count, next, ends);
 }
 void pack_samples(const double* scores, const std::uint8_t* codes,
                   std::int64_t size, const double* cuts, std::int64_t cut_count,
-                  std::uint64_t** next) {
-  HWY_DYNAMIC_DISPATCH(PackDoubles)(scores, codes, size, cuts, cut_count, next);
+                  std::uint64_t** next, std::uint64_t* const* ends) {
+  HWY_DYNAMIC_DISPATCH(PackDoubles)
+  (scores, codes, size, cuts, cut_count, next, ends);
 }
 
 RankTable::RankTable(const std::uint32_t* keys, std::int64_t count)
@@ -300,85 +325,6 @@ RankTable::RankTable(const std::uint32_t* keys, std::int64_t count)
 RankSum sum_ranks(const float* scores, std::int64_t size,
                   const RankTable& table) {
   return HWY_DYNAMIC_DISPATCH(SumRanks)(scores, size, table);
-}
-
-namespace {
-
-// Below this, counting digits costs more than comparing keys.
-constexpr std::int64_t kFewKeys = 1024;
-constexpr int kDigitBits = 11;
-constexpr std::int64_t kDigits = std::int64_t{1} << kDigitBits;
-
-// Highway's sort is slow in the narrowest vectors.
-bool has_vector_sort() {
-#ifdef HWY_SSE2
-  constexpr std::int64_t kBaseline = HWY_SSE2;
-#else
-  constexpr std::int64_t kBaseline = 0;
-#endif
-  constexpr std::int64_t kSlow =
-      kBaseline | HWY_SSSE3 | HWY_SCALAR | HWY_EMU128;
-  static const bool has = (hwy::SupportedTargets() & ~kSlow) != 0;
-  return has;
-}
-
-}  // namespace
-
-template <class Key>
-void sort_by_digits(Key* keys, std::int64_t count) {
-  if (count < kFewKeys) {
-    std::sort(keys, keys + count);
-    return;
-  }
-  constexpr int kPasses = (8 * sizeof(Key) + kDigitBits - 1) / kDigitBits;
-  std::array<std::array<std::int64_t, kDigits>, kPasses> counts{};
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (int pass = 0; pass < kPasses; ++pass) {
-      ++counts[pass][(keys[i] >> (pass * kDigitBits)) & (kDigits - 1)];
-    }
-  }
-  Scratch<Key> spare(count);
-  Key* from = keys;
-  Key* to = spare.data();
-  for (int pass = 0; pass < kPasses; ++pass) {
-    const int shift = pass * kDigitBits;
-    auto& offsets = counts[pass];
-    if (offsets[(keys[0] >> shift) & (kDigits - 1)] == count) continue;
-    std::int64_t offset = 0;
-    for (std::int64_t& digit : offsets) {
-      offset += std::exchange(digit, offset);
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-      to[offsets[(from[i] >> shift) & (kDigits - 1)]++] = from[i];
-    }
-    std::swap(from, to);
-  }
-  if (from != keys) std::copy(from, from + count, keys);
-}
-
-template void sort_by_digits(std::uint32_t*, std::int64_t);
-template void sort_by_digits(std::uint64_t*, std::int64_t);
-
-void sort_keys(std::uint32_t* keys, std::int64_t count) {
-  if (has_vector_sort()) {
-    hwy::Sorter()(keys, static_cast<std::size_t>(count), hwy::SortAscending());
-  } else {
-    sort_by_digits(keys, count);
-  }
-}
-void sort_keys(std::uint64_t* keys, std::int64_t count) {
-  if (has_vector_sort()) {
-    hwy::Sorter()(keys, static_cast<std::size_t>(count), hwy::SortAscending());
-  } else {
-    sort_by_digits(keys, count);
-  }
-}
-void sort_keys(hwy::uint128_t* keys, std::int64_t count) {
-  if (has_vector_sort()) {
-    hwy::Sorter()(keys, static_cast<std::size_t>(count), hwy::SortAscending());
-  } else {
-    std::sort(keys, keys + count);
-  }
 }
 
 }  // namespace tally::internal

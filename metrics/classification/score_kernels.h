@@ -3,10 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-namespace hwy {
-struct uint128_t;
-}
-
 /// The inner loops of exact curves, in the widest vectors that the machine has.
 namespace tally::internal {
 
@@ -32,13 +28,14 @@ bool narrow_labels(const std::uint8_t* labels, std::int64_t size,
 /// Writes each sample as one number: its score in ascending order, less the
 /// bit that tells negative scores (and no zeros) from others, then its code,
 /// 0 or 1. Those between ascending cuts k - 1 and k go to next[k], which
-/// advances. REQUIRES: no score is NaN.
+/// advances; any may be written from there up to ends[k]. REQUIRES: no score is
+/// NaN; there is room.
 void pack_samples(const float* scores, const std::uint8_t* codes,
                   std::int64_t size, const float* cuts, std::int64_t cut_count,
-                  std::uint32_t** next);
+                  std::uint32_t** next, std::uint32_t* const* ends);
 void pack_samples(const double* scores, const std::uint8_t* codes,
                   std::int64_t size, const double* cuts, std::int64_t cut_count,
-                  std::uint64_t** next);
+                  std::uint64_t** next, std::uint64_t* const* ends);
 
 /// A few scores, so that for any other it is soon found how many are below.
 class RankTable {
@@ -81,13 +78,5 @@ struct RankSum {
 /// REQUIRES: a table of less than 2^15 scores, not empty.
 RankSum sum_ranks(const float* scores, std::int64_t size,
                   const RankTable& table);
-
-/// Sorts in ascending order.
-void sort_keys(std::uint32_t* keys, std::int64_t count);
-void sort_keys(std::uint64_t* keys, std::int64_t count);
-void sort_keys(hwy::uint128_t* keys, std::int64_t count);
-/// The same where there are no fast vectors. Instantiated for the first two.
-template <class Key>
-void sort_by_digits(Key* keys, std::int64_t count);
 
 }  // namespace tally::internal

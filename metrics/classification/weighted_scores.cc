@@ -1,35 +1,20 @@
 #include "tally/metrics/classification/weighted_scores.h"
 
-#include <hwy/base.h>
 #include <hwy/cache_control.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
+#include "tally/metrics/classification/sample_keys.h"
 #include "tally/metrics/classification/score_kernels.h"
-#include "tally/metrics/classification/score_keys.h"
+#include "tally/metrics/classification/score_parts.h"
 
 namespace tally::internal {
 namespace {
-
-// A sample's place in the order of scores, then its index, as one number.
-std::uint64_t key_of(float score, std::int64_t i, std::uint64_t) {
-  return std::uint64_t{ordered(score)} << 32 | static_cast<std::uint64_t>(i);
-}
-hwy::uint128_t key_of(double score, std::int64_t i, hwy::uint128_t) {
-  return {static_cast<std::uint64_t>(i), ordered(score)};
-}
-std::uint32_t score_of(std::uint64_t key) {
-  return static_cast<std::uint32_t>(key >> 32);
-}
-std::uint64_t score_of(const hwy::uint128_t& key) { return key.hi; }
-std::int64_t index_of(std::uint64_t key) {
-  return static_cast<std::int64_t>(key & 0xffffffff);
-}
-std::int64_t index_of(const hwy::uint128_t& key) {
-  return static_cast<std::int64_t>(key.lo);
-}
 
 // Weights lie anywhere once scores are sorted: those of samples so far ahead
 // are fetched.
@@ -41,45 +26,104 @@ bool is_weight(double weight) {
 
 }  // namespace
 
-template <class Key, class Score>
-std::optional<WeightedScores> WeightedScores::sorted(const Score* scores,
-                                                     const std::uint8_t* codes,
-                                                     const double* weights,
-                                                     std::int64_t count,
-                                                     std::int64_t columns) {
-  const auto weight_of = [=](std::int64_t i) {
-    return weights[columns == 1 ? i : i / columns];
+template <class Score>
+std::optional<WeightedScores> WeightedScores::of_samples(
+    const Score* scores, const std::uint8_t* codes, const double* weights,
+    std::int64_t count, std::int64_t columns) {
+  const auto weight_at = [=](std::int64_t i) {
+    return weights + (columns == 1 ? i : i / columns);
   };
-  Scratch<Key> keys(count);
-  std::int64_t size = 0;
-  bool all_numbers = true;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double weight = weight_of(i);
-    if (codes[i] > 1 || weight == 0) continue;
-    all_numbers &= scores[i] == scores[i] && is_weight(weight);
-    keys[size++] = key_of(scores[i], i, Key());
+  const SampleKeys<Score> samples(scores,
+                                  SampleKeys<Score>::low_bits_for(count));
+  const std::int64_t threads = threads_for(count);
+  const std::vector<Score> cuts = part_cuts(scores, count, threads);
+  const auto cut_count = static_cast<std::int64_t>(cuts.size());
+
+  // Each thread's samples of each part have a place of their own, with room for
+  // those that do not count.
+  std::vector<std::vector<std::int64_t>> at_least(threads);
+  for_each_task(threads, threads, [&](std::int64_t thread) {
+    const std::int64_t begin = count * thread / threads;
+    const std::int64_t end = count * (thread + 1) / threads;
+    at_least[thread].resize(cut_count + 2);
+    at_least[thread][0] = end - begin;
+    count_at_least(scores + begin, end - begin, cuts.data(), cut_count,
+                   at_least[thread].data() + 1);
+  });
+  Scratch<std::uint64_t> keys(count);
+  std::vector<std::vector<std::uint64_t*>> first(threads);
+  std::uint64_t* place = keys.data();
+  for (std::int64_t part = 0; part <= cut_count; ++part) {
+    for (std::int64_t thread = 0; thread < threads; ++thread) {
+      first[thread].push_back(place);
+      place += at_least[thread][part] - at_least[thread][part + 1];
+    }
   }
+  std::vector<std::vector<std::uint64_t*>> next = first;
+  std::atomic<bool> all_numbers{true};
+  for_each_task(threads, threads, [&](std::int64_t thread) {
+    std::vector<std::uint64_t*> own = next[thread];
+    bool are_numbers = true;
+    for (std::int64_t i = count * thread / threads;
+         i < count * (thread + 1) / threads; ++i) {
+      const double weight = *weight_at(i);
+      if (codes[i] > 1 || weight == 0) continue;
+      are_numbers &= scores[i] == scores[i] && is_weight(weight);
+      std::int64_t part = 0;
+      for (const Score cut : cuts) part += scores[i] >= cut;
+      *own[part]++ = samples.key(i, codes[i]);
+    }
+    if (!are_numbers) all_numbers = false;
+    next[thread] = std::move(own);
+  });
   if (!all_numbers) return std::nullopt;
-  sort_keys(keys.data(), size);
-  std::int64_t steps = size > 0;
-  for (std::int64_t i = 1; i < size; ++i) {
-    steps += score_of(keys[i]) != score_of(keys[i - 1]);
+
+  struct Part {
+    std::uint64_t* begin;
+    std::uint64_t* end;
+    std::int64_t steps;
+    std::int64_t first_step;
+  };
+  std::vector<Part> parts(cut_count + 1);
+  for_each_task(cut_count + 1, threads, [&](std::int64_t i) {
+    Part& part = parts[i];
+    part.begin = first[0][i];
+    part.end = next[0][i];
+    for (std::int64_t thread = 1; thread < threads; ++thread) {
+      part.end = std::copy(first[thread][i], next[thread][i], part.end);
+    }
+    samples.sort(part.begin, part.end - part.begin);
+    part.steps = part.begin < part.end;
+    for (const std::uint64_t* key = part.begin; key + 1 < part.end; ++key) {
+      part.steps += !samples.have_same_score(key[0], key[1]);
+    }
+  });
+  // The highest scores come first.
+  std::int64_t steps = 0;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    part->first_step = steps;
+    steps += part->steps;
   }
   WeightedScores weighted(steps);
-  for (std::int64_t end = size; end > 0;) {
-    const auto score = score_of(keys[end - 1]);
-    double sums[2] = {0, 0};
-    while (end > 0 && score_of(keys[end - 1]) == score) {
-      const std::int64_t i = index_of(keys[--end]);
-      if (end >= kAhead) {
-        const std::int64_t later = index_of(keys[end - kAhead]);
-        hwy::Prefetch(weights + (columns == 1 ? later : later / columns));
-        hwy::Prefetch(codes + later);
+  for_each_task(cut_count + 1, threads, [&](std::int64_t i) {
+    const Part& part = parts[i];
+    Step* step = weighted.steps_.data() + part.first_step;
+    for (const std::uint64_t* key = part.end; key > part.begin;) {
+      const std::uint64_t highest = key[-1];
+      double sums[2] = {0, 0};
+      while (key > part.begin && samples.have_same_score(key[-1], highest)) {
+        --key;
+        if (key - part.begin >= kAhead) {
+          const std::int64_t later = samples.index(key[-kAhead]);
+          hwy::Prefetch(weight_at(later));
+          if (samples.cuts_scores()) hwy::Prefetch(scores + later);
+        }
+        sums[samples.code(*key)] += *weight_at(samples.index(*key));
       }
-      sums[codes[i]] += weight_of(i);
+      *step++ = {samples.score(highest), sums[1], sums[0]};
     }
-    weighted.add(unordered(score), sums[1], sums[0]);
-  }
+  });
+  weighted.size_ = steps;
   return std::move(weighted).finished();
 }
 
@@ -88,10 +132,7 @@ std::optional<WeightedScores> WeightedScores::of(const float* scores,
                                                  const double* weights,
                                                  std::int64_t count,
                                                  std::int64_t columns) {
-  if (count >> 32 == 0) {
-    return sorted<std::uint64_t>(scores, codes, weights, count, columns);
-  }
-  return sorted<hwy::uint128_t>(scores, codes, weights, count, columns);
+  return of_samples(scores, codes, weights, count, columns);
 }
 
 std::optional<WeightedScores> WeightedScores::of(const double* scores,
@@ -99,7 +140,7 @@ std::optional<WeightedScores> WeightedScores::of(const double* scores,
                                                  const double* weights,
                                                  std::int64_t count,
                                                  std::int64_t columns) {
-  return sorted<hwy::uint128_t>(scores, codes, weights, count, columns);
+  return of_samples(scores, codes, weights, count, columns);
 }
 
 std::optional<WeightedScores> WeightedScores::of(const at::Tensor& scores,
@@ -157,11 +198,13 @@ std::optional<WeightedScores> WeightedScores::of(const at::Tensor& histogram,
 
 void WeightedScores::add(double score, double positives, double negatives) {
   steps_[size_++] = {score, positives, negatives};
-  positives_ += positives;
-  negatives_ += negatives;
 }
 
 std::optional<WeightedScores> WeightedScores::finished() && {
+  for (std::int64_t i = 0; i < size_; ++i) {
+    positives_ += steps_[i].positives;
+    negatives_ += steps_[i].negatives;
+  }
   // Finite weights may have sums that are not.
   if (!is_weight(positives_) || !is_weight(negatives_)) return std::nullopt;
   return std::move(*this);

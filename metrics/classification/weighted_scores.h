@@ -57,12 +57,12 @@ class WeightedScores {
 
   // With room for steps.
   explicit WeightedScores(std::int64_t steps) : steps_(steps) {}
-  template <class Key, class Score>
-  static std::optional<WeightedScores> sorted(const Score* scores,
-                                              const std::uint8_t* codes,
-                                              const double* weights,
-                                              std::int64_t count,
-                                              std::int64_t columns);
+  template <class Score>
+  static std::optional<WeightedScores> of_samples(const Score* scores,
+                                                  const std::uint8_t* codes,
+                                                  const double* weights,
+                                                  std::int64_t count,
+                                                  std::int64_t columns);
   // Scores come highest first.
   void add(double score, double positives, double negatives);
   // With their totals, if they are numbers.

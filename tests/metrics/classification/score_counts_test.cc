@@ -41,32 +41,6 @@ Groups groups(const Counts& counts) {
   return list;
 }
 
-template <class Key>
-void expect_sorts(std::int64_t count, int bits) {
-  std::mt19937_64 random(3);
-  std::vector<Key> keys(count);
-  for (Key& key : keys) {
-    key = static_cast<Key>(random()) >> (8 * sizeof(Key) - bits);
-  }
-  std::vector<Key> expected = keys;
-  std::sort(expected.begin(), expected.end());
-  std::vector<Key> digits = keys;
-  sort_by_digits(digits.data(), count);
-  EXPECT_EQ(digits, expected) << count << " keys of " << bits << " bits";
-  sort_keys(keys.data(), count);
-  EXPECT_EQ(keys, expected) << count << " keys of " << bits << " bits";
-}
-
-TEST(ScoreCountsTest, SortsKeys) {
-  for (const std::int64_t count : {0, 1, 2, 31, 1000, 1024, 5000}) {
-    for (const int bits : {1, 11, 12, 23, 32}) {
-      expect_sorts<std::uint32_t>(count, bits);
-      expect_sorts<std::uint64_t>(count, bits);
-      expect_sorts<std::uint64_t>(count, bits + 32);
-    }
-  }
-}
-
 TEST(ScoreCountsTest, KeysHaveTheOrderOfTheScores) {
   const std::vector<float> scores = {-kInf,  -3e38f, -1.0f, -1e-45f, 0.0f,
                                      1e-45f, 0.5f,   1.0f,  3e38f,   kInf};
