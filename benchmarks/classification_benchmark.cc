@@ -17,6 +17,8 @@
 #include <string>
 #include <utility>
 
+#include "benchmarks/target.h"
+
 namespace {
 
 constexpr std::int64_t kBatch = 32;
@@ -162,6 +164,7 @@ void add_large() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tally::benchmarks::take_target(&argc, argv);
   if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
   benchmark::Initialize(&argc, argv);
   add_small();

@@ -1,5 +1,6 @@
 // The metrics on curves over many samples, and what a batch of 32 costs. "read"
-// sums the inputs once, which is as fast as they can be looked at.
+// sums the inputs once, which is as fast as they can be looked at; "gain" is
+// what more threads than one gain, beside what reading gains.
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
@@ -11,10 +12,15 @@
 #include <tally/metrics/classification/auroc.h>
 #include <tally/metrics/classification/average_precision.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include "benchmarks/measure.h"
+#include "benchmarks/target.h"
 
 namespace {
 
@@ -23,30 +29,6 @@ using tally::Thresholds;
 constexpr std::int64_t kSamples = 5'000'000;
 constexpr std::int64_t kRows = 10'000;
 constexpr std::int64_t kClasses = 100;
-
-template <class M>
-void evaluate(benchmark::State& state, const typename M::Options& options,
-              const at::Tensor& preds, const at::Tensor& target,
-              const at::Tensor& weight) {
-  for (auto _ : state) {
-    M metric(options);
-    metric.update(preds, target, weight);
-    benchmark::DoNotOptimize(metric.compute());
-  }
-}
-
-template <class M>
-void add(const std::string& name, const typename M::Options& options,
-         const at::Tensor& preds, const at::Tensor& target,
-         const at::Tensor& weight = {}) {
-  benchmark::RegisterBenchmark((std::string(M::kName) + "/" + name).c_str(),
-                               [=](benchmark::State& state) {
-                                 evaluate<M>(state, options, preds, target,
-                                             weight);
-                               })
-      ->Unit(benchmark::kMillisecond)
-      ->UseRealTime();
-}
 
 template <class T>
 std::int64_t sum_of(const at::Tensor& tensor) {
@@ -61,18 +43,71 @@ std::int64_t sum_of(const at::Tensor& tensor) {
       [](std::int64_t a, std::int64_t b) { return a + b; });
 }
 
+void read(const at::Tensor& preds, const at::Tensor& target) {
+  benchmark::DoNotOptimize(sum_of<std::int32_t>(preds) +
+                           sum_of<std::int64_t>(target));
+}
+
 void add_read(const std::string& name, const at::Tensor& preds,
               const at::Tensor& target) {
-  benchmark::RegisterBenchmark(
-      ("read/" + name).c_str(),
-      [=](benchmark::State& state) {
-        for (auto _ : state) {
-          benchmark::DoNotOptimize(sum_of<std::int32_t>(preds) +
-                                   sum_of<std::int64_t>(target));
-        }
-      })
+  benchmark::RegisterBenchmark(("read/" + name).c_str(),
+                               [=](benchmark::State& state) {
+                                 for (auto _ : state) read(preds, target);
+                               })
       ->Unit(benchmark::kMillisecond)
       ->UseRealTime();
+}
+
+// The best times of one thread and of all, of `work` and of reading, in turn.
+template <class Work>
+void compare_threads(benchmark::State& state, const Work& work,
+                     const at::Tensor& preds, const at::Tensor& target) {
+  const int threads = at::get_num_threads();
+  if (threads == 1) return state.SkipWithError("has one thread");
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  double best[2][2] = {{kNone, kNone}, {kNone, kNone}};
+  for (auto _ : state) {
+    for (const bool all : {false, true}) {
+      at::set_num_threads(all ? threads : 1);
+      const auto keep_best = [&](double& time, const auto& function) {
+        time = std::min(time, tally::benchmarks::microseconds(function));
+      };
+      keep_best(best[0][all], [&] { read(preds, target); });
+      keep_best(best[1][all], work);
+    }
+  }
+  const double of_reading = best[0][0] / best[0][1];
+  const double gain = best[1][0] / best[1][1];
+  state.counters["one_ms"] = best[1][0] / 1e3;
+  state.counters["all_ms"] = best[1][1] / 1e3;
+  state.counters["gain"] = gain;
+  state.counters["of_reading"] = of_reading;
+  state.counters["ratio"] = gain / of_reading;
+}
+
+template <class M>
+void add(const std::string& name, const typename M::Options& options,
+         const at::Tensor& preds, const at::Tensor& target,
+         const at::Tensor& weight = {}) {
+  const std::string full_name = std::string(M::kName) + "/" + name;
+  const auto evaluate = [=] {
+    M metric(options);
+    metric.update(preds, target, weight);
+    benchmark::DoNotOptimize(metric.compute());
+  };
+  benchmark::RegisterBenchmark(full_name.c_str(),
+                               [=](benchmark::State& state) {
+                                 for (auto _ : state) evaluate();
+                               })
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+  constexpr int kRounds = 20;
+  benchmark::RegisterBenchmark(("gain/" + full_name).c_str(),
+                               [=](benchmark::State& state) {
+                                 compare_threads(state, evaluate, preds,
+                                                 target);
+                               })
+      ->Iterations(kRounds);
 }
 
 void add_binary() {
@@ -175,6 +210,7 @@ void add_small() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tally::benchmarks::take_target(&argc, argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   add_small();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "benchmarks/measure.h"
+#include "benchmarks/target.h"
 
 namespace {
 
@@ -35,6 +36,7 @@ std::int64_t argument(int argc, char** argv, int place, std::int64_t fallback) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tally::benchmarks::take_target(&argc, argv);
   const std::int64_t bits = argument(argc, argv, 1, 16);
   const std::int64_t tokens = argument(argc, argv, 2, 2048);
   const std::int64_t rounds = argument(argc, argv, 3, 5);

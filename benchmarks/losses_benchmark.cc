@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "benchmarks/measure.h"
+#include "benchmarks/target.h"
 
 namespace {
 
@@ -159,6 +160,7 @@ void print_parts(std::int64_t size) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tally::benchmarks::take_target(&argc, argv);
   if (argc < 4) {
     std::fprintf(stderr, "usage: %s RANKS ROWS SIZE [ROUNDS [CASE...]]\n",
                  argv[0]);

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <string>
 
+#include "benchmarks/target.h"
+
 namespace {
 
 constexpr std::int64_t kBatch = 32;
@@ -138,6 +140,7 @@ void add_classification() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tally::benchmarks::take_target(&argc, argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   at::set_num_threads(1);

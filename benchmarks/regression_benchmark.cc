@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/target.h"
+
 namespace {
 
 constexpr std::int64_t kBatch = 32;
@@ -148,6 +150,7 @@ void add_large() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tally::benchmarks::take_target(&argc, argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   add_batches();
