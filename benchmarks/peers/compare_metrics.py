@@ -29,6 +29,18 @@ SUFFIX = "(/iterations:[0-9]+)?(/real_time)?"
 Times = dict[tuple[str, str], list[float]]
 
 
+def variables_of(target: str | None) -> dict[str, str]:
+    """What makes both sides run as on a processor with no newer vectors."""
+    if not target:
+        return {}
+    variables = {"TALLY_HWY_TARGET": target}
+    if not target.startswith("AVX3"):
+        avx2 = target == "AVX2"
+        variables["ATEN_CPU_CAPABILITY"] = "avx2" if avx2 else "default"
+        variables["MKL_ENABLE_INSTRUCTIONS"] = "AVX2" if avx2 else "SSE4_2"
+    return variables
+
+
 def output_of(command: list[str], threads: int) -> str:
     """What a program prints when it has so many threads."""
     result = subprocess.run(
@@ -74,18 +86,27 @@ def main() -> None:
     parser.add_argument("--filter", default="", help="part of the names")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--passes", type=int, default=3)
+    parser.add_argument("--target", help="Highway's, such as AVX2 or SSE4")
     options = parser.parse_args()
+    os.environ.update(variables_of(options.target))
     python = options.python or environment.interpreter()
     peers = [python, str(environment.HERE / "peer_metrics.py"), options.filter]
 
+    all_names = output_of([*peers, "--list"], 1).split()
+    if not all_names:
+        sys.exit(f"no benchmark has {options.filter!r} in its name; "
+                 "those that peers do are named in peer_metrics.py")
     print("| benchmark | threads | peer | peer / Tally |")
     print("|---|---|---|---|")
+    rows = 0
     for threads in options.threads:
-        names = output_of([*peers, "--list"], threads).split()
+        names = all_names
         # One batch of 32 is nothing to share.
         if threads > 1:
             names = [name for name in names if not name.endswith("ward")
                      and not name.endswith("update")]
+            if not names:
+                continue
         times: Times = collections.defaultdict(list)
         for _ in range(options.passes):
             measure_own(names, threads, times)
@@ -97,6 +118,11 @@ def main() -> None:
             ratio = statistics.median(of_peer) / statistics.median(own)
             print(f"| {name} | {threads} | {library} | {ratio:.3g} |",
                   flush=True)
+            rows += 1
+    if rows == 0:
+        sys.exit("nothing was compared: with these numbers of threads, the "
+                 f"programs in {environment.PROGRAMS} have none of "
+                 + ", ".join(all_names))
 
 
 if __name__ == "__main__":
