@@ -1,5 +1,6 @@
 #include "tally/state/rows.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 
@@ -22,6 +23,20 @@ std::string describe(const at::Tensor& rows) {
     text += ", " + std::to_string(size);
   }
   return text + "]";
+}
+
+// A large copy takes all threads: most of it is the kernel's, which makes the
+// pages for it.
+void copy_bytes(const void* from, std::int64_t bytes, char* to) {
+  constexpr std::int64_t kGrain = std::int64_t{1} << 20;
+  if (bytes < 2 * kGrain) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  at::parallel_for(0, bytes, kGrain, [=](std::int64_t begin, std::int64_t end) {
+    std::memcpy(to + begin, static_cast<const char*>(from) + begin,
+                end - begin);
+  });
 }
 
 bool same_row_shape(const at::Tensor& a, const at::Tensor& b) {
@@ -109,9 +124,9 @@ void Rows::append(const Rows& other) {
     const at::Tensor& from = other.buffer_;
     if (buffer_.is_cpu() && from.is_contiguous() && !from.is_conj() &&
         !from.is_neg()) {
-      std::memcpy(
-          static_cast<char*>(buffer_.mutable_data_ptr()) + size_ * row_bytes_,
-          from.const_data_ptr(), other.size_ * row_bytes_);
+      copy_bytes(
+          from.const_data_ptr(), other.size_ * row_bytes_,
+          static_cast<char*>(buffer_.mutable_data_ptr()) + size_ * row_bytes_);
     } else {
       buffer_.narrow(0, size_, other.size_).copy_(other.tensor());
     }

@@ -29,6 +29,17 @@ CurveState state_of(const at::Tensor& preds, at::Tensor codes) {
   return state;
 }
 
+bool have_no_zero(const double* weights, std::int64_t count) {
+  return at::parallel_reduce(
+      0, count, kGrain, true,
+      [=](std::int64_t begin, std::int64_t end, bool none) {
+        // A branch for each would cost more.
+        for (std::int64_t i = begin; i < end; ++i) none &= weights[i] != 0;
+        return none;
+      },
+      [](bool a, bool b) { return a && b; });
+}
+
 }  // namespace
 
 CurveState LabelCurve::observe(const at::Tensor& preds,
@@ -248,16 +259,21 @@ CurveState LabelCurve::observe_weighted(const at::Tensor& preds,
   const auto* const weight = weights.const_data_ptr<double>();
   const at::Tensor codes = fresh_tensor(target.sizes(), at::kByte);
   auto* const data = codes.mutable_data_ptr<std::uint8_t>();
-  bool all_count = true;
-  std::int64_t i = 0;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t curve = 0; curve < curves; ++curve, ++i) {
-      data[i] = code(labels[i], i);
-      if (data[i] != kDoesNotCount &&
-          !(takes_weight(weight[row], row) && takes_score(scores[i], i))) {
-        data[i] = kDoesNotCount;
+  bool all_count = nan_policy_ == NanPolicy::kPropagate &&
+                   have_no_zero(weight, rows) &&
+                   write_all_codes(scores, labels, rows * curves, data) == 0;
+  if (!all_count) {
+    all_count = true;
+    std::int64_t i = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t curve = 0; curve < curves; ++curve, ++i) {
+        data[i] = code(labels[i], i);
+        if (data[i] != kDoesNotCount &&
+            !(takes_weight(weight[row], row) && takes_score(scores[i], i))) {
+          data[i] = kDoesNotCount;
+        }
+        all_count &= data[i] != kDoesNotCount;
       }
-      all_count &= data[i] != kDoesNotCount;
     }
   }
   if (grid_.size() > 0) {

@@ -1,5 +1,6 @@
 #include "tally/state/rows.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
@@ -167,6 +168,19 @@ TEST(RowsTest, KeepGraphs) {
   plain.append(Rows(counting(6, 7)));
   expect_equal(plain.tensor(), counting(0, 7));
   expect_equal(rows.tensor().detach(), counting(0, 6));
+}
+
+TEST(RowsTest, LargeBatchesAreCopiedByAllThreads) {
+  // More bytes than three threads have in whole megabytes.
+  const at::Tensor batch = counting(0, 1'000'003);
+  for (const int threads : {1, 3}) {
+    at::set_num_threads(threads);
+    Rows rows;
+    rows.append(Rows(counting(0, 5)));
+    rows.append(Rows(batch));
+    expect_equal(rows.tensor(), at::cat({counting(0, 5), batch}));
+  }
+  at::set_num_threads(1);
 }
 
 TEST(RowsTest, GrowAfterInferenceMode) {
