@@ -42,6 +42,11 @@ at::Tensor unit(const at::Tensor& rows) {
   return rows / rows.norm(2, {1}, /*keepdim=*/true);
 }
 
+/// ClipLoss with gradients of gradients.
+ClipLossOptions gathered() {
+  return ClipLossOptions().implementation(Implementation::kGathered);
+}
+
 /// Of the views' features; DistillClipLoss's and CoCaLoss's other inputs are
 /// made of them, row by row.
 std::vector<Named> losses() {
@@ -73,17 +78,17 @@ std::vector<Named> losses() {
        }},
       {"DistillClipLoss",
        [](const auto& a, const auto& b) {
-         return functional::distill_clip_loss(unit(a), unit(b), learned(4),
-                                              a.flip(1).sin(), b.flip(1).sin(),
-                                              learned(2))
-             .distill;
+         const DistillClipLosses both = functional::distill_clip_loss(
+             unit(a), unit(b), learned(4), a.flip(1).sin(), b.flip(1).sin(),
+             learned(2), DistillClipLossOptions().clip(gathered()));
+         return both.contrastive + both.distill;
        }},
       {"CoCaLoss",
        [](const auto& a, const auto& b) {
-         return functional::coca_loss({}, {}, at::cat({a, b}, 1).unsqueeze(1),
-                                      a.detach().argmax(1, true), {},
-                                      CoCaLossOptions(2, 0).pad_id(3))
-             .caption;
+         const CoCaLosses both = functional::coca_loss(
+             a, b, at::cat({a, b}, 1).unsqueeze(1), a.detach().argmax(1, true),
+             learned(0.5), CoCaLossOptions(2, 3).pad_id(3).clip(gathered()));
+         return both.contrastive + both.caption;
        }},
   };
 }
@@ -156,7 +161,8 @@ at::Tensor distill(const at::Tensor& x, const at::Tensor& y) {
   const at::Tensor teacher =
       (2 * x.flip(1).sin().matmul(y.flip(1).sin().t())).detach();
   const auto side = [&](std::int64_t dim) {
-    return (teacher.softmax(dim) * student.log_softmax(dim)).sum() /
+    const at::Tensor logs = student.log_softmax(dim);
+    return ((teacher.softmax(dim) * logs).sum() + logs.diagonal().sum()) /
            (-2.0 * static_cast<double>(x.size(0)));
   };
   return side(0) + side(1);
