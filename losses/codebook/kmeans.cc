@@ -1,41 +1,15 @@
 #include "tally/losses/codebook/kmeans.h"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
-#include <algorithm>
-#include <vector>
+#include "tally/losses/codebook/nearest.h"
 
 namespace tally::losses::internal {
-namespace {
-
-constexpr std::int64_t kBytesAtOnce = 16 << 20;
-
-}  // namespace
-
 at::Tensor unit_vectors(const at::Tensor& vectors) {
   return vectors.div(vectors.norm(2, {-1}, /*keepdim=*/true).clamp_min(1e-6));
-}
-
-at::Tensor nearest(const at::Tensor& tokens, const at::Tensor& codes,
-                   bool cosine) {
-  if (tokens.size(0) == 0) {
-    return at::empty({0}, tokens.options().dtype(at::kLong));
-  }
-  // |x - c|^2 is least where <x, c> - |c|^2 / 2 is most.
-  const at::Tensor half_squares = codes.square().sum(-1).div(2);
-  const std::int64_t rows = std::max<std::int64_t>(
-      1, kBytesAtOnce / (codes.size(0) * codes.element_size()));
-  std::vector<at::Tensor> indices;
-  for (const at::Tensor& piece : tokens.split(rows)) {
-    at::Tensor products = piece.matmul(codes.t());
-    if (!cosine) products.sub_(half_squares);
-    indices.push_back(products.argmax(-1));
-  }
-  return at::cat(indices);
 }
 
 at::Tensor sums_of_codes(const at::Tensor& tokens, const at::Tensor& indices,

@@ -7,12 +7,6 @@
 
 namespace tally::losses::internal {
 
-/// The number of the code nearest to each token: [n] int64, from [n, d] and
-/// [codes, d]; the lowest of several. `cosine`: of the largest product, else of
-/// the least distance. Of the products that it compares, 16 MB at a time.
-at::Tensor nearest(const at::Tensor& tokens, const at::Tensor& codes,
-                   bool cosine);
-
 /// [codes, d + 1] float64: the sum of each code's tokens, and their number.
 at::Tensor sums_of_codes(const at::Tensor& tokens, const at::Tensor& indices,
                          std::int64_t codes);

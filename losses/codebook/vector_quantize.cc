@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tally/losses/codebook/kmeans.h"
+#include "tally/losses/codebook/nearest.h"
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
 #include "tally/sync/agree.h"
