@@ -34,9 +34,9 @@ struct MetricLossOptions {
 /// forward() gives the metric's value over the batches of all ranks together,
 /// on every rank the same, and with average_gradients() its exact gradient:
 /// uneven batches and ranks with an empty one included. No communication takes
-/// place in backward() (one exchange with kAllRanks). Gradients of gradients are
-/// exact with kAllRanks; with the others, on several ranks, their backward pass
-/// throws c10::Error.
+/// place in backward() (one exchange with kAllRanks). Gradients of gradients
+/// are exact with kAllRanks; with the others, on several ranks, their backward
+/// pass throws c10::Error.
 ///
 /// forward() is collective and takes what the metric's update() takes; it
 /// returns the metric's result, which must be one tensor, computed as if

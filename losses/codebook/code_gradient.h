@@ -16,7 +16,8 @@ enum class CodeGradient {
 namespace internal {
 
 /// The values of `code` with the gradient of `latent`; both are vectors along
-/// the last dimension.
+/// the last dimension. Gradients of gradients flow: the rotation changes with
+/// the latent.
 at::Tensor pass_through(const at::Tensor& latent, const at::Tensor& code,
                         CodeGradient gradient);
 

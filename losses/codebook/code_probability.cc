@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "tally/losses/autocast.h"
+
 namespace tally::losses::internal {
 namespace {
 
@@ -106,6 +108,7 @@ struct SumOfCodeProbabilities : Function<SumOfCodeProbabilities> {
 
   static variable_list backward(AutogradContext* context,
                                 variable_list gradients) {
+    const AutocastOff autocast_off;
     const at::Tensor logits = context->get_saved_variables()[0];
     if (logits.numel() == 0) return {at::zeros_like(logits)};
     const std::int64_t bits = logits.size(2);
@@ -131,7 +134,9 @@ struct SumOfCodeProbabilities : Function<SumOfCodeProbabilities> {
 
 at::Tensor bit_entropy(const at::Tensor& logits) {
   // Terms that are not negative: nothing cancels where a bit is certain.
-  const at::Tensor size = logits.abs();
+  // Not abs(), which has no second derivative at 0.
+  const at::Tensor size =
+      logits.mul(logits.detach().lt(0).to(logits.scalar_type()).mul(-2).add(1));
   return at::softplus(size.neg()).add(size.mul(at::sigmoid(size.neg())));
 }
 

@@ -5,13 +5,10 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
+#include "tally/losses/codebook/fixed_order.h"
 #include "tally/losses/codebook/nearest.h"
 
 namespace tally::losses::internal {
-at::Tensor unit_vectors(const at::Tensor& vectors) {
-  return vectors.div(vectors.norm(2, {-1}, /*keepdim=*/true).clamp_min(1e-6));
-}
-
 at::Tensor sums_of_codes(const at::Tensor& tokens, const at::Tensor& indices,
                          std::int64_t codes) {
   const at::Tensor wide = tokens.to(at::kDouble);

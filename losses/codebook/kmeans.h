@@ -24,7 +24,4 @@ struct Clusters {
 Clusters kmeans(const at::Tensor& tokens, const at::Tensor& means,
                 std::int64_t iterations, bool cosine, SumOverRanks sum);
 
-/// Vectors of length 1 along the last dimension.
-at::Tensor unit_vectors(const at::Tensor& vectors);
-
 }  // namespace tally::losses::internal

@@ -16,10 +16,12 @@
 #include <cmath>
 #include <utility>
 
+#include "tally/losses/autocast.h"
 #include "tally/losses/codebook/code_probability.h"
+#include "tally/losses/codebook/fixed_order.h"
+#include "tally/losses/codebook/projection.h"
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
-#include "tally/sync/autograd.h"
 #include "tally/sync/reduce.h"
 
 namespace tally::losses {
@@ -125,7 +127,9 @@ Latents latents_of(const at::Tensor& tokens, const LFQOptions& o,
     x = x.div(*clamp).tanh().mul(*clamp);
   }
   x = x.unflatten(1, {o.num_codebooks(), bits_of(o)});
-  if (rotation.defined()) x = x.matmul(rotation.to(x.scalar_type()));
+  if (rotation.defined()) {
+    x = internal::fixed_product(x, rotation.to(x.scalar_type()));
+  }
   if (o.spherical()) {
     x = x.div(x.norm(2, {-1}, /*keepdim=*/true).clamp_min(1e-12))
             .mul(o.codebook_scale());
@@ -200,7 +204,10 @@ void set_losses(const at::Tensor& sums, const LFQOptions& o,
   at::Tensor entropy = output.per_sample_entropy.sub(
       output.batch_entropy.mul(o.diversity_gamma()));
   if (o.softplus_entropy_loss()) {
-    entropy = at::softplus(entropy.add(o.entropy_loss_offset()));
+    // Linear where nothing else shows in float64. 0 without tokens.
+    entropy = at::softplus(entropy.add(o.entropy_loss_offset()), /*beta=*/1,
+                           /*threshold=*/50)
+                  .mul(sums[parts + 2].detach().gt(0));
   }
   output.aux_loss = entropy.mul(o.entropy_loss_weight())
                         .add(output.commitment.mul(o.commitment_loss_weight()));
@@ -211,6 +218,7 @@ void set_losses(const at::Tensor& sums, const LFQOptions& o,
 LFQOutput quantize(const LFQOptions& o, bool training,
                    const at::Tensor& rotation,
                    c10::function_ref<Latents()> prepare) {
+  const internal::AutocastOff autocast_off;
   LFQOutput output;
   Latents latents;
   if (training) {
@@ -227,11 +235,7 @@ LFQOutput quantize(const LFQOptions& o, bool training,
           own = sums_of(latents, o).flat();
           return own.detach();
         });
-    // The loss is the same on every rank: its derivative by this rank's sums
-    // is that by the sum of all.
-    set_losses(sync::internal::replace_values(
-                   sync::internal::scale_gradient(own, call.size()), all),
-               o, output);
+    set_losses(internal::replicated_sum(call, own, all), o, output);
   } else {
     latents = prepare();
     const at::Tensor zero = at::zeros({}, latents.x.options());
@@ -297,15 +301,16 @@ LFQOutput LFQImpl::forward(const at::Tensor& x, const at::Tensor& mask,
                   "at least 0");
     view = internal::TokenView("LFQ", x, o.dim(), o.channel_first(), mask);
     at::Tensor tokens = view.tokens();
-    if (project_in) tokens = project_in->forward(tokens);
+    if (project_in) tokens = internal::projected(*project_in, tokens);
     return latents_of(tokens, o, rotation, view.counts());
   });
+  const internal::AutocastOff autocast_off;
   at::Tensor codes = output.quantized;
   if (rotation.defined()) {
     codes = codes.matmul(rotation.to(codes.scalar_type()).t());
   }
-  codes = codes.flatten(1).to(x.scalar_type());
-  if (project_out) codes = project_out->forward(codes);
+  codes = codes.flatten(1);
+  if (project_out) codes = internal::projected(*project_out, codes);
   output.quantized = view.restored(codes);
   output.indices =
       view.restored_indices(output.indices, *o.keep_num_codebooks_dim());
@@ -322,6 +327,7 @@ at::Tensor LFQImpl::indices_to_codes(const at::Tensor& indices, bool project) {
       "LFQ: indices: expected int64 as forward() gives them, got ",
       indices.defined() ? c10::str(indices.scalar_type(), " ", indices.sizes())
                         : "an undefined tensor");
+  const internal::AutocastOff autocast_off;
   const at::Tensor numbers = codebooks == 1 ? indices : indices.unsqueeze(-1);
   at::Tensor codes = numbers.unsqueeze(-1)
                          .bitwise_and(powers(bits, indices))
@@ -332,9 +338,10 @@ at::Tensor LFQImpl::indices_to_codes(const at::Tensor& indices, bool project) {
                          .mul(component(options_));
   if (rotation.defined()) codes = codes.matmul(rotation.to(at::kDouble).t());
   codes = codes.flatten(-2);
-  if (project_out) codes = codes.to(project_out->weight.scalar_type());
-  if (!project_out) codes = codes.to(at::kFloat);
-  if (project && project_out) codes = project_out->forward(codes);
+  const at::ScalarType dtype =
+      project_out ? project_out->weight.scalar_type() : at::kFloat;
+  if (project && project_out) codes = internal::projected(*project_out, codes);
+  codes = codes.to(dtype);
   // Images have two dimensions between batch and channels.
   const bool channel_first =
       options_.channel_first().value_or(numbers.dim() >= 4);

@@ -95,17 +95,21 @@ LFQOutput lfq(const at::Tensor& x, const LFQOptions& options,
 ///            + commitment_loss_weight * mean |x_i - code_i|^2
 ///
 /// forward() takes x [batch, ..., dim] of any floating dtype and computes in
-/// float32 or wider. All means are over the tokens of all ranks; the entropies
-/// are exact, but for rounding, at a cost of 2^bits numbers and a matrix
-/// product (`code_probability.h`), not of tokens times 2^bits.
+/// float32 or wider, also under autocast. A token's bits depend on what comes
+/// out of the projection in (and of soft_clamp_input_value) alone, and not on
+/// the batch, threads, the processor or the device. All means are over the
+/// tokens of all ranks; the entropies are exact, but for rounding, at a cost of
+/// 2^bits numbers and a matrix product (`code_probability.h`), not of tokens
+/// times 2^bits.
 ///
 /// mask (bool), of x's first dimension or of more of them, but for the
 /// channels', says which tokens count in the loss: one a sample [batch] or one
 /// a token [batch, n]. Without any token on all ranks the losses are 0.
 ///
 /// Gradient: every rank gets the same aux_loss; averaged over ranks, gradients
-/// are those of one process with all tokens. Training takes one collective
-/// (2^bits numbers for each codebook), forward only; in eval() mode there is
+/// are those of one process with all tokens, and so are gradients of gradients.
+/// Training takes one collective (2^bits numbers for each codebook) in forward,
+/// and one in backward under create_graph and after it; in eval() mode there is
 /// none, and the losses are 0.
 ///
 /// Ranks begin with equal parameters and buffers (sync::broadcast_parameters);

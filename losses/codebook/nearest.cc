@@ -230,11 +230,16 @@ std::vector<std::int64_t> distinct(const at::Tensor& codes) {
   return order;
 }
 
-/// Calls work(token) for all, on some threads.
+/// Calls work(begin, end) for all tokens, on some threads.
 template <class Work>
-void for_each_token(std::int64_t tokens, std::int64_t codes, const Work& work) {
-  at::parallel_for(0, tokens,
-                   std::max<std::int64_t>(1, kOperationsAtOnce / codes), work);
+void for_each_token(std::int64_t tokens, std::int64_t operations,
+                    const Work& work) {
+  // A token costs about as much as so many operations by itself.
+  constexpr std::int64_t kOverhead = 256;
+  at::parallel_for(
+      0, tokens,
+      std::max<std::int64_t>(1, kOperationsAtOnce / (operations + kOverhead)),
+      work);
 }
 
 /// Compares all tokens with all codes.

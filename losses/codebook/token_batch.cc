@@ -1,12 +1,16 @@
 #include "tally/losses/codebook/token_batch.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 
 #include <cstdio>
+#include <memory>
 #include <string_view>
 
 #include "tally/state/codec.h"
+#include "tally/sync/autograd.h"
 #include "tally/sync/fingerprint.h"
+#include "tally/sync/reduce.h"
 
 namespace tally::losses::internal {
 
@@ -43,6 +47,22 @@ at::Tensor sum_over_ranks(const Call& call, const at::Tensor& own) {
   at::Tensor sum = own.to(call.communicator->device()).contiguous();
   call.communicator->all_reduce(sum, sync::ReduceOp::kSum, call.timeout);
   return sum.to(own.device());
+}
+
+at::Tensor replicated_sum(const Call& call, const at::Tensor& own,
+                          const at::Tensor& all) {
+  const at::Tensor values = all.to(own.scalar_type());
+  if (!sync::internal::has_graph(own)) return values;
+  Call backward = call;
+  backward.name += ": gradients of gradients";
+  const auto differs = std::make_shared<bool>(false);
+  return sync::internal::attach(
+      own, values.clone(), [backward, differs](const at::Tensor& gradient) {
+        *differs = *differs || at::GradMode::is_enabled();
+        if (!*differs) return gradient.mul(backward.size());
+        return sync::internal::reduce(backward, sync::Reduction::kSum,
+                                      [&] { return gradient; });
+      });
 }
 
 at::Tensor tokens_at(const Call& call, const TokenBatch& batch,

@@ -36,6 +36,14 @@ TokenBatch agreed_batch(
 at::Tensor sum_over_ranks(const sync::internal::Call& call,
                           const at::Tensor& own);
 
+/// `all`, the sum of the ranks' `own` that this call's losses are computed
+/// from, the same on every rank: so is its gradient, and backward communicates
+/// nothing. What is computed from gradients differs by rank: in a backward pass
+/// under create_graph and in those that follow it, backward is one all_reduce,
+/// of every rank.
+at::Tensor replicated_sum(const sync::internal::Call& call,
+                          const at::Tensor& own, const at::Tensor& all);
+
 /// The tokens with these numbers, counted over all ranks, on every rank.
 at::Tensor tokens_at(const sync::internal::Call& call, const TokenBatch& batch,
                      const at::Tensor& numbers);

@@ -18,12 +18,14 @@
 #include <utility>
 #include <vector>
 
+#include "tally/losses/autocast.h"
+#include "tally/losses/codebook/fixed_order.h"
 #include "tally/losses/codebook/kmeans.h"
 #include "tally/losses/codebook/nearest.h"
+#include "tally/losses/codebook/projection.h"
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
 #include "tally/sync/agree.h"
-#include "tally/sync/autograd.h"
 
 namespace tally::losses {
 namespace {
@@ -109,15 +111,11 @@ Quantized quantize(const TokenBatch& batch, const at::Tensor& codebook,
   return result;
 }
 
-/// The loss is the same on every rank: its derivative by this rank's sum is
-/// that by the sum of all.
 void set_loss(const Call& call, const TokenBatch& batch, const Options& o,
               const at::Tensor& own_errors, const at::Tensor& all_errors,
               VectorQuantizeOutput& output) {
   output.commitment =
-      sync::internal::replace_values(
-          sync::internal::scale_gradient(own_errors, call.size()),
-          all_errors.to(own_errors.scalar_type()))
+      internal::replicated_sum(call, own_errors, all_errors)
           .div(static_cast<double>(std::max<std::int64_t>(1, batch.total)));
   output.loss = output.commitment.mul(o.commitment_weight());
 }
@@ -146,6 +144,7 @@ VectorQuantizeOutput vector_quantize(const at::Tensor& x,
                                      const at::Tensor& codebook,
                                      const VectorQuantizeOptions& options,
                                      const at::Tensor& mask, bool training) {
+  const internal::AutocastOff autocast_off;
   const Call call = call_of(options);
   internal::TokenView view;
   const auto tokens = [&] {
@@ -215,8 +214,7 @@ void VectorQuantizeImpl::reset() {
 std::string VectorQuantizeImpl::progress() const {
   if (!initialised.item<bool>()) return "before k-means";
   const auto done = steps.item<std::int64_t>();
-  // Codes that have learned the same may differ in the last bit where ranks'
-  // processors do.
+  // Codes that have learned the same are the same.
   return done == 0 ? c10::str("of checksum ", internal::checksum(codebook))
                    : c10::str("after ", done, " steps");
 }
@@ -224,7 +222,7 @@ std::string VectorQuantizeImpl::progress() const {
 void VectorQuantizeImpl::set_codebook() {
   // In float64, as the tokens' sums.
   const at::Tensor counts = code_counts.to(at::kDouble);
-  const at::Tensor total = counts.sum();
+  const at::Tensor total = internal::fixed_sum(counts);
   const double eps = options_.eps();
   const auto codes = static_cast<double>(options_.codebook_size());
   const at::Tensor smooth =
@@ -254,11 +252,13 @@ void VectorQuantizeImpl::begin(const Step& step) {
 
 void VectorQuantizeImpl::learn(const Step& step, const at::Tensor& sums) {
   const std::int64_t dims = options_.codebook_dim();
-  const double share = 1 - options_.decay();
-  code_counts.copy_(
-      code_counts.to(at::kDouble).lerp(sums.select(1, dims), share));
-  code_sums.copy_(
-      code_sums.to(at::kDouble).lerp(sums.narrow(1, 0, dims), share));
+  // Not lerp(), which processors round differently.
+  const auto learned = [&](const at::Tensor& old, const at::Tensor& fresh) {
+    const double decay = options_.decay();
+    return old.to(at::kDouble).mul(decay).add(fresh.mul(1 - decay));
+  };
+  code_counts.copy_(learned(code_counts, sums.select(1, dims)));
+  code_sums.copy_(learned(code_sums, sums.narrow(1, 0, dims)));
   set_codebook();
   if (options_.threshold_ema_dead_code() > 0) replace_dead_codes(step);
 }
@@ -284,13 +284,15 @@ void VectorQuantizeImpl::replace_dead_codes(const Step& step) {
 
 VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
                                                  const at::Tensor& mask) {
+  const internal::AutocastOff autocast_off;
   internal::TokenView view;
   const auto tokens = [&] {
     view = internal::TokenView("VectorQuantize", x, options_.dim(),
                                options_.channel_first(), mask);
-    return std::pair(
-        project_in ? project_in->forward(view.tokens()) : view.tokens(),
-        view.counts());
+    return std::pair(project_in
+                         ? internal::projected(*project_in, view.tokens())
+                         : view.tokens(),
+                     view.counts());
   };
   VectorQuantizeOutput output;
   Quantized quantized;
@@ -333,9 +335,7 @@ VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
     set_no_loss(rows, output);
   }
   at::Tensor codes = quantized.codes;
-  if (project_out) {
-    codes = project_out->forward(codes.to(project_out->weight.scalar_type()));
-  }
+  if (project_out) codes = internal::projected(*project_out, codes);
   set_shapes(view, quantized, codes, output);
   return output;
 }
@@ -348,7 +348,11 @@ at::Tensor VectorQuantizeImpl::indices_to_codes(const at::Tensor& indices) {
       indices.defined() ? c10::str(indices.scalar_type(), " ", indices.sizes())
                         : "an undefined tensor");
   at::Tensor codes = codebook.index_select(0, indices.reshape({-1}));
-  if (project_out) codes = project_out->forward(codes);
+  if (project_out) {
+    const internal::AutocastOff autocast_off;
+    codes = internal::projected(*project_out, codes)
+                .to(project_out->weight.scalar_type());
+  }
   std::vector<std::int64_t> sizes = indices.sizes().vec();
   sizes.push_back(codes.size(1));
   codes = codes.reshape(sizes);

@@ -87,19 +87,26 @@ VectorQuantizeOutput vector_quantize(const at::Tensor& x,
 ///   sums_j = decay * sums_j + (1 - decay) * their sum
 ///   code_j = sums_j / (counts_j, smoothed by eps)
 ///
-/// forward() takes x [batch, ..., dim] of any floating dtype. In training mode
-/// it gives the codes of before the step, then moves them; tokens of all ranks
-/// count, and the buffers are afterwards those of one process that has all
-/// tokens in rank order, but for rounding, and equal on every rank. So are
-/// k-means and dead codes: ranks draw the same tokens of the whole batch. Sums
-/// are taken in float64. mask (bool) is [batch] or more of x's dimensions, but
-/// for the channels'; tokens without it do not count. A rank without tokens
-/// takes part like others; without any on all ranks the codes stay as they are.
+/// forward() takes x [batch, ..., dim] of any floating dtype and computes in
+/// float32 or wider, also under autocast. A token's code depends on the token,
+/// as it comes out of the projection in, and on the codes alone: not on the
+/// batch, threads, the processor or the device; of equal codes it is the first
+/// (nearest.h).
+///
+/// In training mode it gives the codes of before the step, then moves them;
+/// tokens of all ranks count, and the buffers are afterwards those of one
+/// process that has all tokens in rank order, but for rounding of the tokens'
+/// sums, which are taken in float64, and equal on every rank. So are k-means
+/// and dead codes: ranks draw the same tokens of the whole batch. mask (bool)
+/// is [batch] or more of x's dimensions, but for the channels'; tokens without
+/// it do not count. A rank without tokens takes part like others; without any
+/// on all ranks the loss is 0, and the codes stay as they are.
 ///
 /// Gradient: every rank gets the same loss; averaged over ranks, gradients are
-/// those of one process with all tokens. Training takes two collectives (the
-/// second of codes * (d + 1) numbers), k-means one more and one for each
-/// iteration, dead codes one; backward and eval() take none.
+/// those of one process with all tokens, and so are gradients of gradients.
+/// Training takes two collectives (the second of codes * (d + 1) numbers),
+/// k-means one more and one for each iteration, dead codes one; backward one
+/// under create_graph and after it, else none, and eval() none.
 ///
 /// Ranks begin with equal parameters and buffers (sync::broadcast_parameters):
 /// first codes that differ, or numbers of steps, are a SyncError kMismatch.

@@ -44,7 +44,8 @@ struct BarlowTwinsLossOptions {
 /// none in backward; two for gradients of gradients.
 ///
 /// Throws c10::ValueError for arguments and for one row in all, which has
-/// nothing to correlate, and the other ranks SyncError kPeerFailed. Zbontar et al., arXiv 2103.03230; lightly's BarlowTwinsLoss.
+/// nothing to correlate, and the other ranks SyncError kPeerFailed. Zbontar et
+/// al., arXiv 2103.03230; lightly's BarlowTwinsLoss.
 ///
 /// Example:
 ///     losses::BarlowTwinsLoss barlow;

@@ -60,7 +60,8 @@ struct DCLWLossOptions {
 /// backward() takes part in one exchange.
 ///
 /// Throws c10::ValueError for arguments and for one pair in all, which has no
-/// negatives, and the other ranks SyncError kPeerFailed. Yeh et al., arXiv 2110.06848; lightly's DCLLoss.
+/// negatives, and the other ranks SyncError kPeerFailed. Yeh et al., arXiv
+/// 2110.06848; lightly's DCLLoss.
 ///
 /// Example:
 ///     losses::DCLLoss dcl(losses::DCLLossOptions().temperature(0.2));
@@ -83,8 +84,9 @@ class DCLLossImpl : public torch::nn::Cloneable<DCLLossImpl> {
 TORCH_MODULE(DCLLoss);
 
 /// DCLLoss with the paper's weights, w_i = 2 - M * softmax_i(cosine(i, i') /
-/// sigma) over all M pairs, which are constants in every derivative. lightly takes the softmax over
-/// each rank's own pairs, which is another loss than one process's.
+/// sigma) over all M pairs, which are constants in every derivative. lightly
+/// takes the softmax over each rank's own pairs, which is another loss than one
+/// process's.
 ///
 /// Example:
 ///     losses::DCLWLoss dclw;

@@ -47,7 +47,8 @@ struct VICRegLossOptions {
 /// of rows and ranks; none in backward; two for gradients of gradients.
 ///
 /// Throws c10::ValueError for arguments and for one row in all, which has no
-/// variance, and the other ranks SyncError kPeerFailed. Bardes et al., arXiv 2105.04906; lightly's VICRegLoss.
+/// variance, and the other ranks SyncError kPeerFailed. Bardes et al., arXiv
+/// 2105.04906; lightly's VICRegLoss.
 ///
 /// Example:
 ///     losses::VICRegLoss vicreg(losses::VICRegLossOptions().nu(0.5));

@@ -169,10 +169,12 @@ TEST(LFQTest, IsTheLossOfTheGlobalBatch) {
     return by_definition(batch[0], options);
   };
   check_loss(subject);
+  check_second_derivatives(subject);
 }
 
 TEST(LFQTest, ProjectionsLearnAsInOneProcess) {
   check_loss(projected(sharp().dim(6).codebook_size(8)));
+  check_second_derivatives(projected(sharp().dim(6).codebook_size(8)));
   check_loss(projected(sharp()
                            .dim(6)
                            .codebook_size(4)

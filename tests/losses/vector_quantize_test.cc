@@ -127,6 +127,7 @@ TEST(VectorQuantizeTest, ProjectionLearnsAsInOneProcess) {
   };
   subject.batch = {normal_rows({11, 4}, 2)};
   check_loss(subject);
+  check_second_derivatives(subject);
 }
 
 /// The buffers after some steps, the losses, and the projections' gradients.
@@ -247,6 +248,43 @@ TEST(VectorQuantizeTest, BuffersAreBitEqualOnAllRanks) {
   });
   EXPECT_TRUE(testing::same_bits(codebooks[1], codebooks[0]));
   EXPECT_TRUE(testing::same_bits(codebooks[2], codebooks[0]));
+}
+
+/// Numbers of 24 bits from 0 to 1 that no processor rounds.
+at::Tensor exact_rows(at::IntArrayRef sizes, std::int64_t seed) {
+  const std::int64_t count = c10::multiply_integers(sizes);
+  return at::arange(count)
+      .add(seed * count)
+      .mul(7368787)
+      .remainder(std::int64_t{1} << 24)
+      .to(at::kFloat)
+      .div(1 << 24)
+      .view(sizes);
+}
+
+/// Of a float32 tensor's bits.
+std::int64_t bits_sum(const at::Tensor& tensor) {
+  const at::Tensor bits = tensor.flatten().view(at::kInt).to(at::kLong);
+  return at::arange(1, bits.numel() + 1)
+      .mul(bits)
+      .remainder(1000003)
+      .sum()
+      .item<std::int64_t>();
+}
+
+TEST(VectorQuantizeTest, LearnsTheSameOnEveryProcessor) {
+  for (const auto& [cosine, expected] :
+       {std::pair(false, std::int64_t{372737998}),
+        std::pair(true, std::int64_t{375979288})}) {
+    VectorQuantize vq(Options(19, 40)
+                          .kmeans_init(true)
+                          .use_cosine_sim(cosine)
+                          .threshold_ema_dead_code(0.9));
+    for (std::int64_t step = 0; step < 5; ++step) {
+      vq->forward(exact_rows({26, 19}, step));
+    }
+    EXPECT_EQ(bits_sum(vq->codebook), expected) << "cosine " << cosine;
+  }
 }
 
 TEST(VectorQuantizeTest, ReplacesCodesThatNobodyUses) {
