@@ -9,8 +9,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "metrics/classification/bin_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
-// After foreach_target.h, both.
-#include <hwy/contrib/math/math-inl.h>
+// After foreach_target.h.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -108,94 +107,28 @@ bool ListedPlaces(const float* scores, const std::uint8_t* codes,
       });
 }
 
-// That Highway's exp takes.
-constexpr double kLargestExponent = 706;
-
 template <class T>
-void sigmoids_of(const T* logits, std::int64_t size, double* probabilities) {
-  const hn::ScalableTag<double> dd;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dd));
-  const auto one = hn::Set(dd, 1.0);
-  const auto limit = hn::Set(dd, kLargestExponent);
-  const auto sigmoid = [&](auto x) {
-    const auto exponent = hn::Neg(x);
-    const auto odds = hn::Exp(dd, hn::Min(exponent, limit));
-    const auto value = hn::IfThenZeroElse(hn::Gt(exponent, limit),
-                                          hn::Div(one, hn::Add(one, odds)));
-    return hn::IfThenElse(hn::IsNaN(x), x, value);
-  };
+bool are_inside(const T* scores, std::int64_t size) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto one = hn::Set(d, T{1});
+  const auto zero = hn::Zero(d);
+  auto fine = hn::Eq(zero, zero);
   std::int64_t i = 0;
   for (; i + lanes <= size; i += lanes) {
-    if constexpr (sizeof(T) == sizeof(double)) {
-      hn::StoreU(sigmoid(hn::LoadU(dd, logits + i)), dd, probabilities + i);
-    } else {
-      const hn::Rebind<float, decltype(dd)> df;
-      hn::StoreU(sigmoid(hn::PromoteTo(dd, hn::LoadU(df, logits + i))), dd,
-                 probabilities + i);
-    }
+    const auto score = hn::LoadU(d, scores + i);
+    fine = hn::And(fine, hn::And(hn::Ge(score, zero), hn::Le(score, one)));
   }
-  for (; i < size; ++i) {
-    probabilities[i] =
-        hn::GetLane(sigmoid(hn::Set(dd, static_cast<double>(logits[i]))));
-  }
+  bool rest = true;
+  for (; i < size; ++i) rest &= scores[i] >= 0 && scores[i] <= 1;
+  return rest && hn::AllTrue(d, fine);
 }
 
-void SigmoidsOfFloats(const float* logits, std::int64_t size,
-                      double* probabilities) {
-  sigmoids_of(logits, size, probabilities);
+bool FloatsAreInside(const float* scores, std::int64_t size) {
+  return are_inside(scores, size);
 }
-void SigmoidsOfDoubles(const double* logits, std::int64_t size,
-                       double* probabilities) {
-  sigmoids_of(logits, size, probabilities);
-}
-
-template <class T>
-void softmax_of(const T* logits, std::int64_t classes, double* probabilities) {
-  const hn::ScalableTag<double> dd;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dd));
-  double max = logits[0];
-  bool nan = max != max;
-  for (std::int64_t c = 1; c < classes; ++c) {
-    nan |= logits[c] != logits[c];
-    max = logits[c] > max ? logits[c] : max;
-  }
-  if (nan || !std::isfinite(max)) {
-    std::fill_n(probabilities, classes,
-                std::numeric_limits<double>::quiet_NaN());
-    return;
-  }
-  const auto largest = hn::Set(dd, max);
-  const auto power = [&](auto x) { return hn::Exp(dd, hn::Sub(x, largest)); };
-  auto sums = hn::Zero(dd);
-  std::int64_t c = 0;
-  for (; c + lanes <= classes; c += lanes) {
-    auto x = hn::Zero(dd);
-    if constexpr (sizeof(T) == sizeof(double)) {
-      x = hn::LoadU(dd, logits + c);
-    } else {
-      x = hn::PromoteTo(
-          dd, hn::LoadU(hn::Rebind<float, decltype(dd)>(), logits + c));
-    }
-    const auto value = power(x);
-    sums = hn::Add(sums, value);
-    hn::StoreU(value, dd, probabilities + c);
-  }
-  double sum = hn::GetLane(hn::SumOfLanes(dd, sums));
-  for (; c < classes; ++c) {
-    probabilities[c] =
-        hn::GetLane(power(hn::Set(dd, static_cast<double>(logits[c]))));
-    sum += probabilities[c];
-  }
-  for (c = 0; c < classes; ++c) probabilities[c] /= sum;
-}
-
-void SoftmaxOfFloats(const float* logits, std::int64_t classes,
-                     double* probabilities) {
-  softmax_of(logits, classes, probabilities);
-}
-void SoftmaxOfDoubles(const double* logits, std::int64_t classes,
-                      double* probabilities) {
-  softmax_of(logits, classes, probabilities);
+bool DoublesAreInside(const double* scores, std::int64_t size) {
+  return are_inside(scores, size);
 }
 
 }  // namespace tally::internal::HWY_NAMESPACE
@@ -206,10 +139,8 @@ namespace tally::internal {
 
 HWY_EXPORT(UniformPlaces);
 HWY_EXPORT(ListedPlaces);
-HWY_EXPORT(SigmoidsOfFloats);
-HWY_EXPORT(SigmoidsOfDoubles);
-HWY_EXPORT(SoftmaxOfFloats);
-HWY_EXPORT(SoftmaxOfDoubles);
+HWY_EXPORT(FloatsAreInside);
+HWY_EXPORT(DoublesAreInside);
 
 namespace {
 
@@ -268,19 +199,11 @@ bool listed_places(const float* scores, const std::uint8_t* codes,
                                             places);
 }
 
-void sigmoids(const float* logits, std::int64_t size, double* probabilities) {
-  HWY_DYNAMIC_DISPATCH(SigmoidsOfFloats)(logits, size, probabilities);
+bool are_probabilities(const float* scores, std::int64_t size) {
+  return HWY_DYNAMIC_DISPATCH(FloatsAreInside)(scores, size);
 }
-void sigmoids(const double* logits, std::int64_t size, double* probabilities) {
-  HWY_DYNAMIC_DISPATCH(SigmoidsOfDoubles)(logits, size, probabilities);
-}
-
-void softmax(const float* logits, std::int64_t classes, double* probabilities) {
-  HWY_DYNAMIC_DISPATCH(SoftmaxOfFloats)(logits, classes, probabilities);
-}
-void softmax(const double* logits, std::int64_t classes,
-             double* probabilities) {
-  HWY_DYNAMIC_DISPATCH(SoftmaxOfDoubles)(logits, classes, probabilities);
+bool are_probabilities(const double* scores, std::int64_t size) {
+  return HWY_DYNAMIC_DISPATCH(DoublesAreInside)(scores, size);
 }
 
 }  // namespace tally::internal

@@ -57,11 +57,8 @@ bool listed_places(const float* scores, const std::uint8_t* codes,
                    std::int64_t size, const EdgeTable& table,
                    std::int64_t columns, std::uint32_t* places);
 
-/// 1 / (1 + exp(-logit)).
-void sigmoids(const float* logits, std::int64_t size, double* probabilities);
-void sigmoids(const double* logits, std::int64_t size, double* probabilities);
-/// Of one row; NaN without a finite largest logit.
-void softmax(const float* logits, std::int64_t classes, double* probabilities);
-void softmax(const double* logits, std::int64_t classes, double* probabilities);
+/// Whether all scores are in [0, 1]; NaN is not.
+bool are_probabilities(const float* scores, std::int64_t size);
+bool are_probabilities(const double* scores, std::int64_t size);
 
 }  // namespace tally::internal

@@ -3,10 +3,10 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/classification/classification_checks.h"
+#include "tally/metrics/classification/logit_kernels.h"
 
 namespace tally::internal {
 namespace {
@@ -99,8 +99,8 @@ void BinaryBatch::set_inputs(const at::Tensor& preds,
   samples_ = target.size(0);
   if (has_scores_) {
     const bool logits = rules_.input == ScoreKind::kLogits;
-    const double t = rules_.threshold;
-    threshold_ = rounded(logits ? std::log(t / (1 - t)) : t, dtype);
+    threshold_ =
+        rounded(logits ? logit(rules_.threshold) : rules_.threshold, dtype);
     checks_range_ = !logits && rules_.validate_args;
   }
 }

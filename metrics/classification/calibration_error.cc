@@ -13,8 +13,9 @@
 #include <numeric>
 #include <vector>
 
-#include "tally/metrics/classification/bin_kernels.h"
 #include "tally/metrics/classification/calibration_kernels.h"
+#include "tally/metrics/classification/logit_kernels.h"
+#include "tally/metrics/classification/logit_tensors.h"
 #include "tally/metrics/classification/score_kernels.h"
 #include "tally/state/fresh_tensor.h"
 
@@ -260,6 +261,20 @@ void visit_positions(const internal::ClassLossRules& rules, const Score* scores,
   }
 }
 
+// Gives the confidence of logits, which is right to 1e-14 but rounded as on no
+// other processor, the same bits on all where they may decide on the bin.
+template <class Score>
+void settle(const Score* logits, std::int64_t classes, double n_bins,
+            double& confidence) {
+  const double place = confidence * n_bins;
+  const double edge = std::round(place);
+  if (edge >= n_bins || !(std::abs(place - edge) <= 1e-12 * place)) return;
+  internal::LogSoftmaxTerms terms;
+  internal::log_softmax_terms(logits, 1, classes, &terms);
+  confidence = terms(terms.max);
+  internal::exps(&confidence, 1, &confidence);
+}
+
 }  // namespace
 
 void BinaryCalibrationErrorOptions::validate(const char* metric) const {
@@ -302,9 +317,9 @@ BinaryCalibration::State BinaryCalibration::observe(
         });
   }
   const internal::ElementTensors elements = internal::element_tensors(batch);
-  const at::Tensor wide = scores.to(at::kDouble);
-  return sum_bins(n_bins_, logits ? wide.sigmoid() : wide, elements.target,
-                  elements.kept, weight, rules_.nan_policy);
+  return sum_bins(n_bins_,
+                  logits ? internal::sigmoids(scores) : scores.to(at::kDouble),
+                  elements.target, elements.kept, weight, rules_.nan_policy);
 }
 
 MulticlassCalibration::MulticlassCalibration(
@@ -335,8 +350,11 @@ MulticlassCalibration::State MulticlassCalibration::observe(
             visit_positions(
                 rules_, data, labels, positions, begin, end,
                 [&](const auto* own, std::int64_t label, std::int64_t index) {
-                  const internal::TopScore top = internal::top_score(
+                  internal::TopScore top = internal::top_score(
                       own, rules_.num_classes, label, logits);
+                  if (logits) {
+                    settle(own, rules_.num_classes, n_bins_, top.confidence);
+                  }
                   if (checks_range &&
                       (top.confidence < 0 || top.confidence > 1)) {
                     internal::refuse_probability(top.confidence, index);
@@ -355,9 +373,10 @@ MulticlassCalibration::State MulticlassCalibration::observe(
   const auto [best, predicted] = scores.max(1);
   at::Tensor confidence = best.to(at::kDouble);
   if (logits) {
-    confidence =
-        scores.to(at::kDouble).sub(confidence.unsqueeze(1)).exp().sum(1);
-    confidence = confidence.reciprocal();
+    const at::Tensor rows =
+        scores.movedim(1, -1).reshape({-1, rules_.num_classes});
+    confidence = internal::exps(internal::log_softmaxes(rows).amax(1))
+                     .reshape(target.sizes());
   }
   confidence = confidence.masked_fill(kept.logical_not(), 0);
   if (checks_range) internal::check_probabilities(confidence);

@@ -8,6 +8,8 @@
 #include "tally/metrics/classification/classification_checks.h"
 #include "tally/metrics/classification/count_rows.h"
 #include "tally/metrics/classification/curve.h"
+#include "tally/metrics/classification/logit_kernels.h"
+#include "tally/metrics/classification/logit_tensors.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally::internal {
@@ -98,15 +100,13 @@ void ClassCurve::fill(const Score* scores, const Label* labels,
   const std::int64_t step = std::max<std::int64_t>(kBlock / classes, 1);
   const bool logits = input_ == ScoreKind::kLogits;
   std::vector<std::uint32_t> places(step * classes);
-  std::vector<double> softmaxes(logits ? step * classes : 0);
+  std::vector<double> probabilities(logits ? step * classes : 0);
   for (std::int64_t begin = first; begin < last; begin += step) {
     const std::int64_t rows = std::min(step, last - begin);
     const Score* const block = scores + begin * classes;
-    for (std::int64_t i = 0; logits && i < rows; ++i) {
-      softmax(block + i * classes, classes, softmaxes.data() + i * classes);
-    }
+    if (logits) softmaxes(block, rows, classes, probabilities.data());
     const bool inside =
-        logits ? lookup.places(softmaxes.data(), nullptr, rows * classes,
+        logits ? lookup.places(probabilities.data(), nullptr, rows * classes,
                                places.data())
                : lookup.places(block, nullptr, rows * classes, places.data());
     for (std::int64_t i = 0; i < rows; ++i) {
@@ -117,7 +117,7 @@ void ClassCurve::fill(const Score* scores, const Label* labels,
         for (std::int64_t c = 0; c < classes; ++c) {
           const std::int64_t at = i * classes + c;
           own[c] = static_cast<std::uint32_t>(
-              bucket(logits ? softmaxes[at] : block[at], begin + i));
+              bucket(logits ? probabilities[at] : block[at], begin + i));
         }
       }
       sink.add(own, classes, 0);
@@ -162,18 +162,18 @@ void ClassCurve::weigh(const Score* scores, const std::int64_t* own_classes,
   const std::int64_t columns = grid_.size() + 2;
   const bool logits = input_ == ScoreKind::kLogits;
   std::vector<std::uint32_t> places(classes);
-  std::vector<double> softmaxes(logits ? classes : 0);
+  std::vector<double> probabilities(logits ? classes : 0);
   for (std::int64_t i = first; i < last; ++i) {
     if (own_classes[i] < 0) continue;
     const Score* const row = scores + i * classes;
-    if (logits) softmax(row, classes, softmaxes.data());
+    if (logits) softmaxes(row, 1, classes, probabilities.data());
     const bool inside =
-        logits
-            ? lookup.places(softmaxes.data(), nullptr, classes, places.data())
-            : lookup.places(row, nullptr, classes, places.data());
+        logits ? lookup.places(probabilities.data(), nullptr, classes,
+                               places.data())
+               : lookup.places(row, nullptr, classes, places.data());
     for (std::int64_t c = 0; c < classes; ++c) {
       const std::int64_t place =
-          inside ? places[c] : bucket(logits ? softmaxes[c] : row[c], i);
+          inside ? places[c] : bucket(logits ? probabilities[c] : row[c], i);
       sink.add(c, place + (c == own_classes[i] ? columns : 0), weights[i]);
     }
   }
@@ -226,8 +226,8 @@ CurveState ClassCurve::observe_tensors(const at::Tensor& rows,
     }
   }
   if (grid_.size() > 0) {
-    at::Tensor scores = rows.to(at::kDouble);
-    if (input_ == ScoreKind::kLogits) scores = scores.softmax(1);
+    const at::Tensor scores =
+        input_ == ScoreKind::kLogits ? softmaxes(rows) : rows.to(at::kDouble);
     const at::Tensor classes =
         at::arange(shape_.curves, target.options().dtype(at::kLong));
     return histogram_of(scores, target.unsqueeze(1).eq(classes),

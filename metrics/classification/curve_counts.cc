@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "tally/metrics/classification/exact_scores.h"
+#include "tally/metrics/classification/logit_kernels.h"
+#include "tally/metrics/classification/logit_tensors.h"
 
 namespace tally::internal {
 namespace {
@@ -21,7 +23,7 @@ struct DeviceScores {
 
   explicit DeviceScores(const ExactScores& exact)
       : scores(exact.needs_softmax()
-                   ? exact.preds.log_softmax(1, at::kDouble)
+                   ? log_softmaxes(exact.preds)
                    : exact.preds.reshape({-1, exact.shape.curves})),
         codes(exact.shape.task == CurveShape::Task::kMulticlass
                   ? exact.target.unsqueeze(1)
@@ -163,10 +165,14 @@ std::optional<ScoreCounts> pooled_counts(const CurveView& view) {
                       [](const auto& samples) { return samples.pooled(); });
 }
 
-double PointReader::probability(double score) const {
-  if (input_ == ScoreKind::kProbabilities) return score;
-  return task_ == CurveShape::Task::kMulticlass ? std::exp(score)
-                                                : 1 / (1 + std::exp(-score));
+void PointReader::make_probabilities(std::vector<double>& scores) const {
+  if (input_ != ScoreKind::kLogits) return;
+  const auto size = static_cast<std::int64_t>(scores.size());
+  if (task_ == CurveShape::Task::kMulticlass) {
+    exps(scores.data(), size, scores.data());
+  } else {
+    sigmoids(scores.data(), size, scores.data());
+  }
 }
 
 CurvePoints PointReader::operator()(
@@ -196,7 +202,7 @@ CurvePoints PointReader::operator()(
             points.tp.resize(below, tp);
             points.fp.resize(below, fp);
           } else {
-            points.thresholds.push_back(probability(score));
+            points.thresholds.push_back(score);
           }
           points.tp.push_back(tp += static_cast<double>(more_tp));
           points.fp.push_back(fp += static_cast<double>(more_fp));
@@ -205,6 +211,7 @@ CurvePoints PointReader::operator()(
         points.fp.resize(points.size(), fp);
       },
       *counts);
+  if (given == 0) make_probabilities(points.thresholds);
   return points;
 }
 

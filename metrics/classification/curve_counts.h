@@ -53,7 +53,8 @@ struct CurvePoints {
 };
 
 /// Reads CurvePoints. Exact curves have a threshold for each distinct score
-/// (one, if a score is NaN), as a probability; others those they were given.
+/// (one, if a score is NaN), that of a logit as its probability; others those
+/// they were given.
 class PointReader {
  public:
   explicit PointReader(const CurveView& view)
@@ -62,7 +63,8 @@ class PointReader {
   CurvePoints operator()(const std::optional<ScoreCounts>& counts) const;
 
  private:
-  double probability(double score) const;
+  // Of logits, or of logarithms of a softmax.
+  void make_probabilities(std::vector<double>& scores) const;
 
   ThresholdGrid grid_;
   CurveShape::Task task_;

@@ -12,7 +12,7 @@
 
 #include "tally/metrics/classification/curve_counts.h"
 #include "tally/metrics/classification/key_sort.h"
-#include "tally/metrics/classification/log_softmax.h"
+#include "tally/metrics/classification/logit_kernels.h"
 #include "tally/metrics/classification/score_counts.h"
 #include "tally/metrics/classification/score_kernels.h"
 #include "tally/metrics/classification/score_keys.h"
@@ -70,7 +70,13 @@ class Samples {
                      ? exact.weights.const_data_ptr<double>()
                      : nullptr) {
     if constexpr (kSoftmax) {
-      log_softmax_.emplace(scores_, rows_, columns_);
+      terms_.resize(rows_);
+      at::parallel_for(0, rows_, 1 + 32768 / columns_,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         log_softmax_terms(scores_ + begin * columns_,
+                                           end - begin, columns_,
+                                           terms_.data() + begin);
+                       });
     }
   }
 
@@ -112,7 +118,7 @@ class Samples {
   Score score(std::int64_t i, std::int64_t c) const {
     const Given given = scores_[i * columns_ + c];
     if constexpr (kSoftmax) {
-      return (*log_softmax_)(given, i);
+      return terms_[i](given);
     } else {
       return given;
     }
@@ -269,7 +275,7 @@ class Samples {
   std::int64_t columns_;
   const Given* scores_;
   const double* weights_;
-  std::optional<LogSoftmax<Given>> log_softmax_;
+  std::vector<LogSoftmaxTerms> terms_;
 };
 
 /// use(samples), of the dtypes that the state has.

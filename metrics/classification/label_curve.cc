@@ -10,6 +10,8 @@
 #include "tally/metrics/classification/classification_checks.h"
 #include "tally/metrics/classification/count_rows.h"
 #include "tally/metrics/classification/curve.h"
+#include "tally/metrics/classification/logit_kernels.h"
+#include "tally/metrics/classification/logit_tensors.h"
 #include "tally/metrics/classification/score_kernels.h"
 #include "tally/state/fresh_tensor.h"
 
@@ -304,8 +306,8 @@ CurveState LabelCurve::observe_tensors(const at::Tensor& preds,
   }
   const at::Tensor positive = target.eq(1);
   if (grid_.size() > 0) {
-    at::Tensor scores = preds.to(at::kDouble);
-    if (input_ == ScoreKind::kLogits) scores = scores.sigmoid();
+    const at::Tensor scores =
+        input_ == ScoreKind::kLogits ? sigmoids(preds) : preds.to(at::kDouble);
     const auto matrix = [&](const at::Tensor& flat) {
       return flat.defined() ? flat.reshape({-1, shape_.curves}) : flat;
     };

@@ -1,6 +1,7 @@
 #include "tally/metrics/classification/calibration_error.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
@@ -8,6 +9,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,6 +80,38 @@ void expect_sums() {
 
 TEST(CalibrationErrorTest, AddsUpManySamples) {
   testing::for_each_vector_target(expect_sums);
+}
+
+// Confidences that are the ends of bins, but for a few roundings.
+TEST(CalibrationErrorTest, BinsAreThoseOfAnyProcessor) {
+  constexpr std::int64_t kBins = 20;
+  const at::Tensor ends = at::arange(1, kBins, at::kDouble).div(kBins);
+  const at::Tensor noise =
+      at::randint(-4, 5, {200, 1}, at::kDouble).mul(1e-16).add(1);
+  const at::Tensor logits = ends.logit().mul(noise).reshape(-1);
+  const at::Tensor rows =
+      at::stack({logits, at::zeros_like(logits), logits.sub(40)}, 1);
+  const at::Tensor target = at::zeros({rows.size(0)}, at::kLong);
+  at::Tensor first, first_of_rows;
+  testing::for_each_vector_target([&] {
+    BinaryCalibrationError binary(
+        BinaryCalibrationErrorOptions().n_bins(kBins).input(
+            ScoreKind::kLogits));
+    binary.update(logits, target);
+    const at::Tensor bins = binary.state()["bins"];
+    if (!first.defined()) first = bins;
+    EXPECT_TRUE(testing::same_bits(bins, first));
+    for (const at::Tensor& given :
+         {rows, at::stack({rows, rows}, -1).select(-1, 0)}) {
+      MulticlassCalibrationError error(
+          MulticlassCalibrationErrorOptions(3).n_bins(kBins).input(
+              ScoreKind::kLogits));
+      error.update(given, target);
+      const at::Tensor counts = error.state()["bins"].select(0, 0);
+      if (!first_of_rows.defined()) first_of_rows = counts;
+      EXPECT_TRUE(testing::same_bits(counts, first_of_rows));
+    }
+  });
 }
 
 TEST(CalibrationErrorTest, RefusesTheFirstPosition) {

@@ -213,38 +213,30 @@ TEST(BinKernelsTest, OtherScoresHaveNoPlace) {
   testing::for_each_vector_target(expect_no_places);
 }
 
-void expect_sigmoids_and_softmaxes() {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  std::vector<double> logits = {0, -0.0, kInf, -kInf, 800, -800, 1e-300, 40};
-  for (int i = 0; i < 20; ++i) logits.push_back(i - 10.3);
-  const auto size = static_cast<std::int64_t>(logits.size());
-  std::vector<double> values(size);
-  internal::sigmoids(logits.data(), size, values.data());
-  for (std::int64_t i = 0; i < size; ++i) {
-    EXPECT_NEAR(values[i], 1 / (1 + std::exp(-logits[i])),
-                1e-300 + 1e-15 * values[i])
-        << logits[i];
+void expect_inside() {
+  for (const std::int64_t size : {0, 1, 16, 41}) {
+    std::vector<float> scores(size, 0.25f);
+    EXPECT_TRUE(internal::are_probabilities(scores.data(), size));
+    if (size == 0) continue;
+    for (const std::int64_t place : {std::int64_t{0}, size - 1}) {
+      for (const float fine : {0.0f, -0.0f, 1.0f}) {
+        scores[place] = fine;
+        EXPECT_TRUE(internal::are_probabilities(scores.data(), size));
+      }
+      for (const float odd :
+           {-1e-30f, std::nextafter(1.0f, 2.0f), static_cast<float>(kNaN)}) {
+        scores[place] = odd;
+        EXPECT_FALSE(internal::are_probabilities(scores.data(), size)) << odd;
+        const std::vector<double> wide(scores.begin(), scores.end());
+        EXPECT_FALSE(internal::are_probabilities(wide.data(), size)) << odd;
+      }
+      scores[place] = 0.5f;
+    }
   }
-  EXPECT_EQ(values[0], 0.5);
-  const std::vector<float> row = {1, -2, 3.5, 1, -1e30, 0.5, 1, 3.5, -90, 2};
-  double sum = 0;
-  for (const double x : row) sum += std::exp(x - 3.5);
-  internal::softmax(row.data(), 10, values.data());
-  for (std::size_t c = 0; c < row.size(); ++c) {
-    EXPECT_NEAR(values[c], std::exp(row[c] - 3.5) / sum, 1e-15) << c;
-  }
-  for (const double odd : {kNaN, kInf}) {
-    logits[3] = odd;
-    internal::softmax(logits.data(), 5, values.data());
-    for (int c = 0; c < 5; ++c) EXPECT_TRUE(std::isnan(values[c]));
-  }
-  logits[9] = kNaN;
-  internal::sigmoids(logits.data(), size, values.data());
-  EXPECT_TRUE(std::isnan(values[9]));
 }
 
-TEST(BinKernelsTest, SigmoidsAndSoftmaxes) {
-  testing::for_each_vector_target(expect_sigmoids_and_softmaxes);
+TEST(BinKernelsTest, ProbabilitiesAreInside) {
+  testing::for_each_vector_target(expect_inside);
 }
 
 TEST(ThresholdGridTest, NoThresholdsMeanNoBuckets) {
