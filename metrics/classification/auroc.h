@@ -45,8 +45,8 @@ struct MultilabelAUROCOptions
 ///     AUROC = (#{s_p > s_n} + #{s_p = s_n} / 2) / (#p * #n)
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
-/// counts (default: 1). Result: 0-dim, in [0, 1].
+/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// (default: 1). Result: 0-dim, in [0, 1].
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
 /// histogram, summed, whose size does not depend on the data. The area is then
@@ -80,7 +80,7 @@ class BinaryAUROC final : public MetricOf<BinaryAUROC, BinaryCurve, at::Tensor,
 ///
 /// over samples p of class c and n of the others, s being their scores for c.
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
-/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
 /// 0-dim, with kNone [C]; in [0, 1].
 ///
 /// State: all samples, concatenated; with thresholds a histogram, summed (see

@@ -29,8 +29,8 @@ struct MultilabelAveragePrecisionOptions
 ///     AP = sum over thresholds t, descending, of (R_t - R_t') * P_t
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
-/// counts (default: 1). Result: 0-dim, in [0, 1].
+/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// (default: 1). Result: 0-dim, in [0, 1].
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
 /// histogram, summed. The value is then that of the scores' buckets, down to
@@ -61,7 +61,7 @@ class BinaryAveragePrecision final
 /// BinaryAveragePrecision of each class against the rest, averaged.
 ///
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
-/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
 /// 0-dim, with kNone [C]; in [0, 1]. Classes that do not occur are NaN and
 /// leave averages, which are NaN if none is left; NaN and weights as in
 /// MulticlassAUROC.

@@ -47,9 +47,9 @@ struct MulticlassBalancedAccuracyOptions
 /// If only one of them occurs as a target, it is that one's. Adjusted by n
 /// classes that occur: (value - 1 / n) / (1 - 1 / n).
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
 /// that of BinaryCounts, added up, or kept for each sample. Nothing counted
@@ -83,10 +83,10 @@ class BinaryBalancedAccuracy final
 ///     mean over classes of tp / (tp + fn)
 /// Adjusted by n such classes: (value - 1 / n) / (1 - 1 / n).
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
-/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
-/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
-/// (default: 1).
+/// update(preds, target, weight = {}): target are labels [N, ...], whole
+/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
+/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
+/// class wins ties; weights [N, ...] (default: 1).
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
 /// that of MulticlassCounts, added up, or kept for each sample. Nothing counted

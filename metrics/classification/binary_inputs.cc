@@ -50,7 +50,7 @@ void check_threshold(const char* metric, double threshold) {
 
 void check_binary_scores(const at::Tensor& preds, const at::Tensor& target) {
   check_floating("preds", preds);
-  check_integral("target", target);
+  check_target_type(target);
   check_same_shape("preds", preds, "target", target);
 }
 
@@ -81,10 +81,11 @@ BinaryBatch::BinaryBatch(const BinaryRules& rules, Labels labels,
 }
 
 void BinaryBatch::set_inputs(const at::Tensor& preds,
-                             const at::Tensor& target) {
-  check_same_device("preds", preds, "target", target);
+                             const at::Tensor& given_target) {
+  check_same_device("preds", preds, "target", given_target);
   check_dense("preds", preds);
-  check_dense("target", target);
+  check_dense("target", given_target);
+  const at::Tensor target = whole_target(given_target, rules_.validate_args);
   check_label_type("target", target, 2);
   const at::ScalarType dtype = preds.scalar_type();
   has_scores_ = is_score_type(dtype);

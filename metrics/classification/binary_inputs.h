@@ -26,7 +26,7 @@ struct BinaryRules {
 void check_threshold(const char* metric, double threshold);
 
 /// c10::TypeError or c10::ValueError unless preds are floating-point scores and
-/// target integers of the same shape.
+/// target of a dtype for labels and of the same shape.
 void check_binary_scores(const at::Tensor& preds, const at::Tensor& target);
 
 /// What stands for NaN where an element's prediction is 0 or 1.
@@ -105,7 +105,7 @@ class BinaryBatch {
               const at::Tensor& target, const at::Tensor& weight);
 
  private:
-  void set_inputs(const at::Tensor& preds, const at::Tensor& target);
+  void set_inputs(const at::Tensor& preds, const at::Tensor& given_target);
   void set_weight(const at::Tensor& weight, at::IntArrayRef sizes);
   bool counts_nan(std::int64_t index) const;
   bool counts_nan_weight(std::int64_t index) const;

@@ -56,8 +56,8 @@ class MulticlassSquaredErrors
 ///     sum w_i (p_i - target_i)^2 / sum w_i
 ///
 /// update(preds, target, weight = {}): probabilities of 1 or logits [N, ...],
-/// floating point, 0 and 1 [N, ...] of an integer dtype or bool, weights
-/// [N, ...] (default: 1). Result: 0-dim float64, in [0, 1].
+/// floating point, 0 and 1 [N, ...] of any real dtype, weights [N, ...]
+/// (default: 1). Result: 0-dim float64, in [0, 1].
 ///
 /// State: the sums of w_i times the squares and of w_i (kSum). Nothing counted
 /// gives NaN. A NaN in a score or weight makes the result NaN; with kIgnore
@@ -89,7 +89,7 @@ class BinaryBrierScore final
 ///     sum_i w_i sum_c (p_ic - [target_i = c])^2 / sum w_i
 ///
 /// update(preds, target, weight = {}): probabilities or logits [N, C, ...],
-/// floating point, classes [N, ...] of an integer dtype, weights [N, ...]
+/// floating point, classes [N, ...] of any real dtype, weights [N, ...]
 /// (default: 1). Result: 0-dim float64, in [0, 2]; in [0, 1] scaled by half.
 ///
 /// State: the sums of w_i times the squares and of w_i (kSum). Nothing counted

@@ -330,10 +330,12 @@ MulticlassCalibration::MulticlassCalibration(
              metric_options.nan_policy(), metric_options.validate_args()} {}
 
 MulticlassCalibration::State MulticlassCalibration::observe(
-    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& preds, const at::Tensor& given_target,
     const at::Tensor& weight) const {
-  internal::check_class_scores(preds, target, rules_.num_classes);
-  internal::check_loss_weight(weight, target);
+  internal::check_class_scores(preds, given_target, rules_.num_classes);
+  internal::check_loss_weight(weight, given_target);
+  const at::Tensor target =
+      internal::whole_target(given_target, rules_.validate_args);
   const bool logits = input_ == ScoreKind::kLogits;
   const bool checks_range = !logits && rules_.validate_args;
   const at::Tensor scores = preds.detach();

@@ -134,8 +134,8 @@ class MulticlassCalibration {
 /// calibration error), l2: sqrt(sum_b share_b gap_b^2), max: max_b gap_b.
 ///
 /// update(preds, target, weight = {}): probabilities of 1 or logits [N, ...],
-/// floating point, 0 and 1 [N, ...] of an integer dtype or bool, weights
-/// [N, ...] (default: 1). Result: 0-dim float64, in [0, 1].
+/// floating point, 0 and 1 [N, ...] of any real dtype, weights [N, ...]
+/// (default: 1). Result: 0-dim float64, in [0, 1].
 ///
 /// State: three sums for each bin (kSum), not samples. Nothing counted gives
 /// NaN. A NaN in a score or weight makes the result NaN; with kIgnore that
@@ -170,8 +170,8 @@ class BinaryCalibrationError final
 ///
 /// update(preds, target, weight = {}): probabilities or logits [N, C, ...],
 /// floating point, of which the largest is the confidence and the lower class
-/// wins ties, classes [N, ...] of an integer dtype, weights [N, ...]
-/// (default: 1). Result: 0-dim float64, in [0, 1].
+/// wins ties, classes [N, ...] of any real dtype, weights [N, ...] (default:
+/// 1). Result: 0-dim float64, in [0, 1].
 ///
 /// State: three sums for each bin (kSum), not samples. Nothing counted gives
 /// NaN. A NaN among a position's scores or in its weight makes the result NaN;

@@ -38,6 +38,9 @@ CurveState ClassCurve::observe(const at::Tensor& preds,
   check_dense("target", target);
   // No curve has a gradient.
   if (preds.requires_grad()) return observe(preds.detach(), target, weight);
+  if (is_score_type(target.scalar_type())) {
+    return observe(preds, whole_target(target, validate_args_), weight);
+  }
   at::Tensor weights;
   if (weight.defined()) weights = row_weights(weight, "target", target);
   if (preds.dim() == 2) return observe_rows(preds, target, weights);

@@ -2,14 +2,47 @@
 
 #include <c10/util/Exception.h>
 
+#include <cmath>
+
 #include "tally/metrics/checks.h"
+#include "tally/state/fresh_tensor.h"
 
 namespace tally::internal {
+namespace {
+
+[[noreturn]] void refuse_part(double label, std::int64_t position) {
+  TORCH_CHECK_VALUE(false, "expected whole numbers as target, got ", label,
+                    " at position ", position);
+}
+
+// REQUIRES: of dtype T, on the CPU.
+template <class T>
+at::Tensor whole_numbers(const at::Tensor& target) {
+  // Larger ones are whole, but no class has such a number.
+  constexpr T kLimit = 0x1p53;
+  const at::Tensor given = dense(target);
+  const auto* const data = given.const_data_ptr<T>();
+  at::Tensor labels = fresh_tensor(given.sizes(), at::kLong);
+  auto* const out = labels.mutable_data_ptr<std::int64_t>();
+  const auto is_whole = [&](std::int64_t i) {
+    const bool inside = std::abs(data[i]) <= kLimit;
+    out[i] = inside ? static_cast<std::int64_t>(data[i]) : 0;
+    return inside && static_cast<T>(out[i]) == data[i];
+  };
+  bool fine = true;
+  for (std::int64_t i = 0; i < given.numel(); ++i) fine &= is_whole(i);
+  for (std::int64_t i = 0; !fine && i < given.numel(); ++i) {
+    if (!is_whole(i)) refuse_part(data[i], i);
+  }
+  return labels;
+}
+
+}  // namespace
 
 void check_class_scores(const at::Tensor& preds, const at::Tensor& target,
                         std::int64_t num_classes) {
   check_floating("preds", preds);
-  check_integral("target", target);
+  check_target_type(target);
   check_same_device("preds", preds, "target", target);
   TORCH_CHECK_VALUE(preds.dim() >= 2 && preds.size(1) == num_classes &&
                         preds.dim() == target.dim() + 1 &&
@@ -28,6 +61,31 @@ bool is_label_type(at::ScalarType type) {
 bool is_score_type(at::ScalarType type) {
   return type == at::kFloat || type == at::kDouble || type == at::kHalf ||
          type == at::kBFloat16;
+}
+
+void check_target_type(const at::Tensor& target) {
+  check_defined("target", target);
+  const at::ScalarType type = target.scalar_type();
+  TORCH_CHECK_TYPE(
+      at::isIntegralType(type, /*includeBool=*/true) || is_score_type(type),
+      "expected target of an integer dtype, or whole numbers of a "
+      "floating-point dtype, got ",
+      type);
+}
+
+at::Tensor whole_target(const at::Tensor& target, bool checks) {
+  if (!is_score_type(target.scalar_type())) return target;
+  check_dense("target", target);
+  const at::Tensor given = target.detach();
+  if (!given.is_cpu()) {
+    const at::Tensor labels = given.to(at::kLong);
+    if (const auto i = checks ? first_true(labels.ne(given)) : std::nullopt) {
+      refuse_part(given.reshape(-1).select(0, *i).item().toDouble(), *i);
+    }
+    return labels;
+  }
+  if (given.scalar_type() == at::kDouble) return whole_numbers<double>(given);
+  return whole_numbers<float>(given.to(at::kFloat));
 }
 
 void check_label_type(const char* input, const at::Tensor& labels,

@@ -10,12 +10,19 @@
 namespace tally::internal {
 
 /// c10::TypeError or c10::ValueError unless preds are floating-point scores
-/// [N, num_classes, ...] and target integers [N, ...].
+/// [N, num_classes, ...] and target of a dtype for labels, [N, ...].
 void check_class_scores(const at::Tensor& preds, const at::Tensor& target,
                         std::int64_t num_classes);
 
 /// Labels are bool or integers of up to 64 bits with a sign, or uint8.
 bool is_label_type(at::ScalarType type);
+/// c10::TypeError unless of an integer dtype (bool counts as one) or one that
+/// scores may have.
+void check_target_type(const at::Tensor& target);
+/// Floating-point targets as int64, others as they are. c10::ValueError for the
+/// first that is no whole number; on a GPU, where that waits for the device,
+/// only if it `checks`.
+at::Tensor whole_target(const at::Tensor& target, bool checks);
 /// Scores are float, double, half or bfloat16.
 bool is_score_type(at::ScalarType type);
 /// c10::TypeError unless labels; bool is for 2 classes.

@@ -58,9 +58,9 @@ struct MulticlassCohenKappaOptions
 /// independently.
 /// NaN where pe is 1: predictions and targets are all the same.
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: at most 1, float64 of shape [] or, with kSamplewise, [N]. State:
 /// that of BinaryCounts, added up, or kept for each sample. Nothing counted
@@ -97,10 +97,10 @@ class BinaryCohenKappa final
 /// NaN where all expected disagreement is 0. It takes three counts per class,
 /// not a confusion matrix.
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
-/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
-/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
-/// (default: 1).
+/// update(preds, target, weight = {}): target are labels [N, ...], whole
+/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
+/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
+/// class wins ties; weights [N, ...] (default: 1).
 ///
 /// Result: at most 1, float64 of shape [] or, with kSamplewise, [N]. State:
 /// that of MulticlassCounts, added up, or kept for each sample. Nothing counted

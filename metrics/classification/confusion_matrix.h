@@ -78,9 +78,9 @@ struct MulticlassConfusionMatrixOptions
 ///
 ///     {{tn, fp}, {fn, tp}}
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: int64 counts or, of weights and normalised, float64; [2, 2] or, with
 /// kSamplewise, [N, 2, 2]. A row or column without entries is 0. State: that of
@@ -113,10 +113,10 @@ class BinaryConfusionMatrix final
 ///
 ///     matrix[i][j] = positions with target i that were predicted to be j
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
-/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
-/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
-/// (default: 1).
+/// update(preds, target, weight = {}): target are labels [N, ...], whole
+/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
+/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
+/// class wins ties; weights [N, ...] (default: 1).
 ///
 /// Result: int64 counts or, of weights and normalised, float64; [C, C]. A row
 /// or column without entries is 0. State: that of MulticlassPairs, added up.
@@ -146,9 +146,9 @@ class MulticlassConfusionMatrix final
 ///
 ///     {{tn, fp}, {fn, tp}}, per label
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: int64 counts or, of weights and normalised, float64; [L, 2, 2] or,
 /// with kSamplewise, [N, L, 2, 2]. A row or column without entries is 0. State:

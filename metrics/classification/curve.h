@@ -255,8 +255,9 @@ class CurveAccumulator {
 }  // namespace internal
 
 /// update(preds, target, weight = {}): scores of a floating-point dtype,
-/// targets 0 or 1 of an integer dtype or bool, and weights of a real dtype, all
-/// of the same shape. Batches with and without weights mix: without, all are 1.
+/// targets 0 or 1 of an integer or floating-point dtype or bool, and weights of
+/// a real dtype, all of the same shape. Batches with and without weights mix:
+/// without, all are 1.
 ///
 /// With thresholds, logits go through a sigmoid; exact curves rank them as they
 /// are, since a sigmoid changes no order but would make ties. Scores outside

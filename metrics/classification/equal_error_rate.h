@@ -28,8 +28,8 @@ struct MultilabelEEROptions
 ///     EER = FPR where FPR = 1 - TPR, on straight lines between the points
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
-/// counts (default: 1). Result: 0-dim, in [0, 1].
+/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// (default: 1). Result: 0-dim, in [0, 1].
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
 /// histogram, summed, of whose buckets the curve then is.
@@ -58,7 +58,7 @@ class BinaryEER final
 /// BinaryEER of each class against the rest.
 ///
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
-/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
 /// [C], or 0-dim with an average, over the classes that have both samples and
 /// others; the others are NaN. NaN and weights as in MulticlassAUROC.
 ///

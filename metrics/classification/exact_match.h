@@ -94,10 +94,10 @@ class MultilabelMatches {
 ///
 ///     sum of w_i where sample i is right / sum of w_i
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
-/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
-/// floating-point dtype, of which the lower class wins ties; weights [N]
-/// (default: 1).
+/// update(preds, target, weight = {}): target are labels [N, ...], whole
+/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
+/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
+/// class wins ties; weights [N] (default: 1).
 ///
 /// Result: float64 in [0, 1], of shape [] or, with kSamplewise, [N] of 0 and 1.
 /// State: the two sums, or the values of the samples. Ignored positions are
@@ -129,9 +129,9 @@ class MulticlassExactMatch final
 ///
 ///     sum of w_i where sample i is right / sum of w_i
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: float64 in [0, 1]: over all positions as samples or, with
 /// kSamplewise, [N], over the positions of each. State: the two sums, or the

@@ -79,9 +79,9 @@ using MultilabelF1ScoreOptions = MultilabelRateOptions;
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
 /// Where 1 is neither predicted nor the target, it is zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
 /// that of BinaryCounts, added up, or kept for each sample. Nothing counted
@@ -115,9 +115,9 @@ class BinaryFBetaScore final
 ///     2 tp / (2 tp + fp + fn)
 /// Where 1 is neither predicted nor the target, it is zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
 /// that of BinaryCounts, added up, or kept for each sample. Nothing counted
@@ -150,10 +150,10 @@ class BinaryF1Score final : public MetricOf<BinaryF1Score, BinaryCounts,
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
 /// Averages go over the classes that occur.
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
-/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
-/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
-/// (default: 1).
+/// update(preds, target, weight = {}): target are labels [N, ...], whole
+/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
+/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
+/// class wins ties; weights [N, ...] (default: 1).
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
 /// kSamplewise puts [N] in front, in the order of the samples. State: that of
@@ -187,10 +187,10 @@ class MulticlassFBetaScore final
 ///     2 tp / (2 tp + fp + fn), per class or (micro) of all classes together
 /// Averages go over the classes that occur.
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
-/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
-/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
-/// (default: 1).
+/// update(preds, target, weight = {}): target are labels [N, ...], whole
+/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
+/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
+/// class wins ties; weights [N, ...] (default: 1).
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
 /// kSamplewise puts [N] in front, in the order of the samples. State: that of
@@ -224,9 +224,9 @@ class MulticlassF1Score final
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
 /// A label that does not occur counts with zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
 /// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
@@ -261,9 +261,9 @@ class MultilabelFBetaScore final
 ///     2 tp / (2 tp + fp + fn), per label, per sample or (micro) of all
 /// A label that does not occur counts with zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
 /// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that

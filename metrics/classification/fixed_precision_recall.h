@@ -51,7 +51,7 @@ using MultilabelRecallAtFixedPrecisionOptions =
 ///     max R(t) over t with P(t) >= min_precision
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of an integer dtype or bool, weights [N, ...] (default: 1).
+/// [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
 /// Result: recall and threshold, 0-dim. The threshold is a probability, one of
 /// those given or a score; of equal ones
@@ -83,7 +83,7 @@ class BinaryRecallAtFixedPrecision final
 /// BinaryRecallAtFixedPrecision of each class against the rest.
 ///
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
-/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
 /// recall and threshold, [C]. NaN and weights as in MulticlassAUROC.
 ///
 /// Example:
@@ -161,7 +161,7 @@ using MultilabelPrecisionAtFixedRecallOptions =
 ///     max P(t) over t with R(t) >= min_recall
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of an integer dtype or bool, weights [N, ...] (default: 1).
+/// [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
 /// Result: precision and threshold, 0-dim. The threshold is a probability, one
 /// of those given or a score; of equal ones that with the highest recall.
@@ -192,7 +192,7 @@ class BinaryPrecisionAtFixedRecall final
 /// BinaryPrecisionAtFixedRecall of each class against the rest.
 ///
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
-/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
 /// precision and threshold, [C]. NaN and weights as in MulticlassAUROC.
 ///
 /// Example:

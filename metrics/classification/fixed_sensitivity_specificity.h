@@ -52,7 +52,7 @@ using MultilabelSensitivityAtSpecificityOptions =
 ///     max TPR(t) over t with 1 - FPR(t) >= min_specificity
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of an integer dtype or bool, weights [N, ...] (default: 1).
+/// [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
 /// Result: sensitivity and threshold, 0-dim. The threshold is a probability,
 /// one of those given or a score; of equal ones that with the highest
@@ -85,7 +85,7 @@ class BinarySensitivityAtSpecificity final
 /// BinarySensitivityAtSpecificity of each class against the rest.
 ///
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
-/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
 /// sensitivity and threshold, [C]. NaN and weights as in MulticlassAUROC.
 ///
 /// Example:
@@ -164,7 +164,7 @@ using MultilabelSpecificityAtSensitivityOptions =
 ///     max (1 - FPR(t)) over t with TPR(t) >= min_sensitivity
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of an integer dtype or bool, weights [N, ...] (default: 1).
+/// [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
 /// Result: specificity and threshold, 0-dim. The threshold is a probability,
 /// one of those given or a score; of equal ones that with the highest
@@ -197,7 +197,7 @@ class BinarySpecificityAtSensitivity final
 /// BinarySpecificityAtSensitivity of each class against the rest.
 ///
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
-/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
 /// specificity and threshold, [C]. NaN and weights as in MulticlassAUROC.
 ///
 /// Example:

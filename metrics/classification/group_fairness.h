@@ -134,9 +134,10 @@ at::Tensor count_groups_by_tensors(const BinaryBatch& batch,
 ///
 ///     tp, fp, tn, fn of the group, each / total of the group
 ///
-/// update(preds, target, groups): target [N, ...] holds 0 and 1 in an integer
-/// dtype or bool; preds too, or floating-point scores, of which `input` says
-/// what they are; groups [N, ...] are integers in [0, num_groups).
+/// update(preds, target, groups): target [N, ...] holds 0 and 1 in any real
+/// dtype; preds too, in an integer dtype or bool, or floating-point scores, of
+/// which `input` says what they are; groups [N, ...] are integers in [0,
+/// num_groups).
 ///
 /// Result: float64 [num_groups, 4], in [0, 1]; NaN for a group without
 /// positions. State: five counts for each group (kSum), so that a batch, or a
@@ -179,9 +180,10 @@ struct Fairness {
 ///     demographic_parity: min over groups of (tp + fp) / total / max of it
 ///     equal_opportunity: min over groups of tp / (tp + fn) / max of it
 ///
-/// update(preds, target, groups): target [N, ...] holds 0 and 1 in an integer
-/// dtype or bool; preds too, or floating-point scores, of which `input` says
-/// what they are; groups [N, ...] are integers in [0, num_groups).
+/// update(preds, target, groups): target [N, ...] holds 0 and 1 in any real
+/// dtype; preds too, in an integer dtype or bool, or floating-point scores, of
+/// which `input` says what they are; groups [N, ...] are integers in [0,
+/// num_groups).
 ///
 /// Result: ratios, 0-dim float64 in [0, 1], each with the lowest and highest
 /// group, int64 [2]. Groups without positions (without targets that are 1) are

@@ -91,11 +91,13 @@ MulticlassMargins::State MulticlassMargins::observe(
 }
 
 MulticlassMargins::State MulticlassMargins::one_vs_all(
-    const at::Tensor& preds, const at::Tensor& target,
+    const at::Tensor& preds, const at::Tensor& given_target,
     const at::Tensor& weight) const {
   const std::int64_t classes = rules_.num_classes;
-  internal::check_class_scores(preds, target, classes);
-  internal::check_loss_weight(weight, target);
+  internal::check_class_scores(preds, given_target, classes);
+  internal::check_loss_weight(weight, given_target);
+  const at::Tensor target =
+      internal::whole_target(given_target, rules_.validate_args);
   if (internal::are_plain(preds, target, weight)) {
     const internal::LossWeights weights(weight, rules_.nan_policy);
     at::Tensor sums = internal::fresh_zeros({classes}, at::kDouble);

@@ -116,8 +116,8 @@ class MulticlassMargins {
 ///     HingeLoss = sum w_i loss_i / sum w_i, of squares if `squared`
 ///
 /// update(preds, target, weight = {}): decision values [N, ...], floating
-/// point, taken as they are, 0 and 1 [N, ...] of an integer dtype or bool,
-/// weights [N, ...] (default: 1). Result: 0-dim float64, in [0, inf).
+/// point, taken as they are, 0 and 1 [N, ...] of any real dtype, weights [N,
+/// ...] (default: 1). Result: 0-dim float64, in [0, inf).
 ///
 /// State: the sums of w_i loss_i and of w_i (kSum). Nothing counted gives NaN.
 /// A NaN in a score or weight makes the result NaN; with kIgnore that position
@@ -149,8 +149,8 @@ class BinaryHingeLoss final
 /// of squares if `squared`; weighted by w_i.
 ///
 /// update(preds, target, weight = {}): decision values [N, C, ...], floating
-/// point, taken as they are, classes [N, ...] of an integer dtype, weights
-/// [N, ...] (default: 1). Result: float64 in [0, inf), of shape [] or, with
+/// point, taken as they are, classes [N, ...] of any real dtype, weights [N,
+/// ...] (default: 1). Result: float64 in [0, inf), of shape [] or, with
 /// kOneVsAll, [C].
 ///
 /// State: the sums of w_i times the losses and of w_i (kSum). Nothing counted

@@ -48,12 +48,15 @@ CurveState LabelCurve::observe(const at::Tensor& preds,
                                const at::Tensor& target,
                                const at::Tensor& weight) const {
   check_floating("preds", preds);
-  check_integral("target", target);
+  check_target_type(target);
   check_dense("preds", preds);
   check_dense("target", target);
   check_same_shape("preds", preds, "target", target);
   // No curve has a gradient.
   if (preds.requires_grad()) return observe(preds.detach(), target, weight);
+  if (is_score_type(target.scalar_type())) {
+    return observe(preds, whole_target(target, validate_args_), weight);
+  }
   at::Tensor weights;
   if (shape_.task == CurveShape::Task::kBinary) {
     if (weight.defined()) weights = row_weights(weight, "target", target);

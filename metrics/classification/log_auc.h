@@ -70,8 +70,8 @@ struct MultilabelLogAUCOptions
 /// (high - low) / ln(high / low), 0.0215 in the range of the default.
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
-/// counts (default: 1). Result: 0-dim, in [0, 1].
+/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// (default: 1). Result: 0-dim, in [0, 1].
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
 /// histogram, summed, of whose buckets the curve then is.
@@ -98,7 +98,7 @@ class BinaryLogAUC final : public MetricOf<BinaryLogAUC, BinaryCurve,
 /// BinaryLogAUC of each class against the rest, averaged.
 ///
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
-/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1). Result:
+/// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
 /// 0-dim, with kNone [C]. Classes without samples, or without others, are NaN
 /// and leave averages; NaN and weights as in MulticlassAUROC.
 ///

@@ -136,8 +136,8 @@ class MultilabelNegativeLogLikelihood {
 ///     LogLoss = sum w_i loss_i / sum w_i
 ///
 /// update(preds, target, weight = {}): probabilities of 1 or logits [N, ...],
-/// floating point, 0 and 1 [N, ...] of an integer dtype or bool, weights
-/// [N, ...] (default: 1). Result: 0-dim, in [0, inf), in nats.
+/// floating point, 0 and 1 [N, ...] of any real dtype, weights [N, ...]
+/// (default: 1). Result: 0-dim, in [0, inf), in nats.
 ///
 /// Probabilities are clipped to [eps, 1 - eps] with the eps of their dtype.
 /// Logits go through a log-sigmoid and are not clipped.
@@ -172,7 +172,7 @@ class BinaryLogLoss final
 ///     loss_i = -log p_i[target_i],  LogLoss = sum w_i loss_i / sum w_i
 ///
 /// update(preds, target, weight = {}): probabilities or logits [N, C, ...],
-/// floating point, classes [N, ...] of an integer dtype, weights [N, ...]
+/// floating point, classes [N, ...] of any real dtype, weights [N, ...]
 /// (default: 1). Result: 0-dim, in [0, inf), in nats.
 ///
 /// Probabilities are clipped to [eps, 1 - eps] with the eps of their dtype and
@@ -210,10 +210,10 @@ class MulticlassLogLoss final
 ///     per label l: sum_i w_i loss_il / sum_i w_i
 ///     micro: sum_il w_i loss_il / sum_il w_i; macro: the mean of the labels'
 ///
-/// update(preds, target, weight = {}): probabilities of 1 or logits
-/// [N, L, ...], floating point, 0 and 1 [N, L, ...] of an integer dtype or
-/// bool, weights [N, ...] (default: 1). Result: 0-dim or, with Average::kNone,
-/// [L], in [0, inf), in nats.
+/// update(preds, target, weight = {}): probabilities of 1 or logits [N, L,
+/// ...], floating point, 0 and 1 [N, L, ...] of any real dtype, weights [N,
+/// ...] (default: 1). Result: 0-dim or, with Average::kNone, [L], in [0, inf),
+/// in nats.
 ///
 /// Scores are clipped as those of BinaryLogLoss. State: by label the sums of
 /// w_i loss_il, of w_i, and of w_i where the target is 1 (kSum). Where nothing

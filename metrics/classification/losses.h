@@ -220,11 +220,13 @@ void for_each_class_loss(const ClassLossRules& rules, const at::Tensor& preds,
 /// sum_binary_losses.
 template <class Plain, class TensorLoss>
 WeightedSum sum_class_losses(const ClassLossRules& rules,
-                             const at::Tensor& preds, const at::Tensor& target,
+                             const at::Tensor& preds,
+                             const at::Tensor& given_target,
                              const at::Tensor& weight, const Plain& plain,
                              const TensorLoss& tensor) {
-  check_class_scores(preds, target, rules.num_classes);
-  check_loss_weight(weight, target);
+  check_class_scores(preds, given_target, rules.num_classes);
+  check_loss_weight(weight, given_target);
+  const at::Tensor target = whole_target(given_target, rules.validate_args);
   if (are_plain(preds, target, weight)) {
     const LossWeights weights(weight, rules.nan_policy);
     double sum = 0;

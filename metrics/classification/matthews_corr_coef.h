@@ -30,9 +30,9 @@ struct MultilabelMatthewsCorrCoefOptions
 ///     (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))
 /// It is 0 where predictions or targets are all the same.
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: in [-1, 1], float64 of shape [] or, with kSamplewise, [N]. State:
 /// that of BinaryCounts, added up, or kept for each sample. Nothing counted
@@ -68,10 +68,10 @@ class BinaryMatthewsCorrCoef final
 /// It is 0 where predictions or targets are all the same. It takes three counts
 /// per class, not a confusion matrix.
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
-/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
-/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
-/// (default: 1).
+/// update(preds, target, weight = {}): target are labels [N, ...], whole
+/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
+/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
+/// class wins ties; weights [N, ...] (default: 1).
 ///
 /// Result: in [-1, 1], float64 of shape [] or, with kSamplewise, [N]. State:
 /// that of MulticlassCounts, added up, or kept for each sample. Nothing counted
@@ -104,9 +104,9 @@ class MulticlassMatthewsCorrCoef final
 ///     (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))
 /// It is 0 where predictions or targets are all the same.
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: in [-1, 1], float64 of shape [] or, with kSamplewise, [N]. State:
 /// that of MultilabelCounts, added up, or kept for each sample. Nothing counted

@@ -32,12 +32,13 @@ void check_num_classes(const char* metric, std::int64_t num_classes,
 
 MulticlassBatch::MulticlassBatch(const MulticlassRules& rules,
                                  const at::Tensor& preds,
-                                 const at::Tensor& target,
+                                 const at::Tensor& given_target,
                                  const at::Tensor& weight)
     : rules_(rules) {
-  check_same_device("preds", preds, "target", target);
+  check_same_device("preds", preds, "target", given_target);
   check_dense("preds", preds);
-  check_dense("target", target);
+  check_dense("target", given_target);
+  const at::Tensor target = whole_target(given_target, rules.validate_args);
   check_label_type("target", target, rules.num_classes);
   const at::IntArrayRef sizes = target.sizes();
   TORCH_CHECK_VALUE(!sizes.empty(),

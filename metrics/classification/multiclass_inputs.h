@@ -47,7 +47,8 @@ class MulticlassBatch {
   /// scores [N, C, ...] or labels [N, ...], with labels and weights (which may
   /// be undefined) [N, ...].
   MulticlassBatch(const MulticlassRules& rules, const at::Tensor& preds,
-                  const at::Tensor& target, const at::Tensor& weight = {});
+                  const at::Tensor& given_target,
+                  const at::Tensor& weight = {});
 
   const MulticlassRules& rules() const { return rules_; }
   bool has_scores() const { return has_scores_; }

@@ -56,7 +56,7 @@ MultilabelRanking::State MultilabelRanking::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
   internal::check_floating("preds", preds);
-  internal::check_integral("target", target);
+  internal::check_target_type(target);
   internal::check_same_shape("preds", preds, "target", target);
   TORCH_CHECK_VALUE(preds.dim() >= 2 && preds.size(1) == num_labels_,
                     "expected preds and target [N, ", num_labels_,
@@ -75,7 +75,8 @@ MultilabelRanking::State MultilabelRanking::observe(
   const double* const sample_weights =
       weights.defined() ? weights.const_data_ptr<double>() : nullptr;
   const at::Tensor scores = rows_of(preds.detach());
-  const at::Tensor labels = rows_of(target);
+  const at::Tensor labels =
+      rows_of(internal::whole_target(target, /*checks=*/true));
   return internal::visit_labels(labels, [&](const auto* label) {
     return scores.scalar_type() == at::kFloat
                ? add_rows(scores.const_data_ptr<float>(), label, sample_weights,

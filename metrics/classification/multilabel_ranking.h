@@ -33,9 +33,9 @@ struct MultilabelRankingOptions {
 /// Adds up, over samples, how well their labels are ranked.
 ///
 /// update(preds, target, weight): scores [N, L, ...] of a floating-point dtype
-/// and targets 0 or 1 of the same shape, of an integer dtype or bool; each
-/// position behind the labels is a sample of its own. weight, if given, has the
-/// sizes [N, ...] and is neither negative nor NaN.
+/// and targets 0 or 1 of the same shape, of any real dtype; each position
+/// behind the labels is a sample of its own. weight, if given, has the sizes
+/// [N, ...] and is neither negative nor NaN.
 class MultilabelRanking {
  public:
   static constexpr const char* kName = "MultilabelRanking";

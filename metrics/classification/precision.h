@@ -20,9 +20,9 @@ using MultilabelPrecisionOptions = MultilabelRateOptions;
 ///     tp / (tp + fp)
 /// Where nothing is predicted to be 1, it is zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
 /// that of BinaryCounts, added up, or kept for each sample. Nothing counted
@@ -57,10 +57,10 @@ class BinaryPrecision final
 /// Averages go over the classes that occur; one that is never predicted counts
 /// with zero_division.
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
-/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
-/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
-/// (default: 1).
+/// update(preds, target, weight = {}): target are labels [N, ...], whole
+/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
+/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
+/// class wins ties; weights [N, ...] (default: 1).
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
 /// kSamplewise puts [N] in front, in the order of the samples. State: that of
@@ -94,9 +94,9 @@ class MulticlassPrecision final
 ///     tp / (tp + fp), per label, per sample or (micro) of all labels together
 /// A label that is never predicted counts with zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
 /// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that

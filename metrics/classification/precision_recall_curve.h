@@ -83,8 +83,8 @@ struct MultilabelPrecisionRecallCurveOptions
 ///     P(t) = #{s_p >= t} / #{s >= t},  R(t) = #{s_p >= t} / #p
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
-/// counts (default: 1).
+/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// (default: 1).
 ///
 /// Result: precision and recall [K + 1] and thresholds [K] for K distinct
 /// scores or, with thresholds, K of them; thresholds are probabilities.
@@ -115,7 +115,7 @@ class BinaryPrecisionRecallCurve final
 /// The precision-recall curve of each class against the rest.
 ///
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
-/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1).
+/// classes [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
 /// Result: as BinaryPrecisionRecallCurve's, [C, K + 1] and [C, K]; K is that of
 /// the class with most distinct scores, and rows of other classes end with NaN,

@@ -42,8 +42,8 @@ struct MultilabelROCOptions
 ///     FPR(t) = #{s_n >= t} / #n,  TPR(t) = #{s_p >= t} / #p
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of an integer dtype or bool, weights [N, ...], how often each
-/// counts (default: 1).
+/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// (default: 1).
 ///
 /// Result: fpr, tpr and thresholds, each [K + 1] for K distinct scores or, with
 /// thresholds, K of them; thresholds are probabilities, +infinity first.
@@ -73,7 +73,7 @@ class BinaryROC final
 /// The ROC curve of each class against the rest.
 ///
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
-/// classes [N, ...] of an integer dtype, weights [N, ...] (default: 1).
+/// classes [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
 /// Result: as BinaryROC's, each [C, K + 1]; K is that of the class with most
 /// distinct scores, and rows of other classes end with NaN, which thresholds

@@ -16,9 +16,9 @@ namespace tally {
 ///
 ///     tp, fp, tn, fn, tp + fn
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: int64, but float64 for sums of weights and with NaN: [5] or, with
 /// kSamplewise, [N, 5]. State: that of BinaryCounts, added up, or kept for each
@@ -52,10 +52,10 @@ class BinaryStatScores final
 ///     tp, fp, tn, fn, tp + fn
 /// Averages are those of each of the five over all classes.
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...] of an integer
-/// dtype (bool for 2 classes); preds too, or scores [N, C, ...] of a
-/// floating-point dtype, of which the lower class wins ties; weights [N, ...]
-/// (default: 1).
+/// update(preds, target, weight = {}): target are labels [N, ...], whole
+/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
+/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
+/// class wins ties; weights [N, ...] (default: 1).
 ///
 /// Result: int64, but float64 for sums of weights, for averages but micro and
 /// with NaN: [5] or, with Average::kNone, [C, 5]; kSamplewise puts [N] in
@@ -89,9 +89,9 @@ class MulticlassStatScores final
 ///     tp, fp, tn, fn, tp + fn
 /// Averages are those of each of the five over all labels.
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in an
-/// integer dtype or bool; preds too, or floating-point scores, of which `input`
-/// says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
 ///
 /// Result: int64, but float64 for sums of weights, for averages but micro and
 /// with NaN: [5] or, with MultilabelAverage::kNone, [L, 5]; kSamplewise puts

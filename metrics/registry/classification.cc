@@ -6,29 +6,30 @@ namespace tally::internal {
 
 void add_classification(Registry& r) {
   const char* binary =
-      "preds: int 0 or 1, or float scores [N, ...]; target: int 0 or 1 "
-      "[N, ...]; weight?: real [N, ...]";
+      "preds: int 0 or 1, or float scores [N, ...]; "
+      "target: int or float 0 or 1 [N, ...]; weight?: real [N, ...]";
   const char* multiclass =
       "preds: int labels [N, ...] or float scores [N, C, ...]; "
-      "target: int labels [N, ...]; weight?: real [N, ...]";
+      "target: int or float labels [N, ...]; weight?: real [N, ...]";
   const char* multilabel =
-      "preds: int 0 or 1, or float scores [N, L, ...]; target: int 0 or 1 "
-      "[N, L, ...]; weight?: real [N, ...]";
+      "preds: int 0 or 1, or float scores [N, L, ...]; "
+      "target: int or float 0 or 1 [N, L, ...]; weight?: real [N, ...]";
   const char* binary_scores =
-      "preds: float scores [N, ...]; target: int 0 or 1 [N, ...]; "
+      "preds: float scores [N, ...]; target: int or float 0 or 1 [N, ...]; "
       "weight?: real [N, ...]";
   const char* multiclass_scores =
-      "preds: float scores [N, C, ...]; target: int labels [N, ...]; "
+      "preds: float scores [N, C, ...]; target: int or float labels [N, ...]; "
       "weight?: real [N, ...]";
   const char* multilabel_scores =
-      "preds: float scores [N, L, ...]; target: int 0 or 1 [N, L, ...]; "
+      "preds: float scores [N, L, ...]; "
+      "target: int or float 0 or 1 [N, L, ...]; "
       "weight?: real [N, ...]";
   const char* samples =
       "preds: int labels [N, ...] or float scores [N, C, ...]; "
-      "target: int labels [N, ...]; weight?: real [N]";
+      "target: int or float labels [N, ...]; weight?: real [N]";
   const char* grouped =
-      "preds: int 0 or 1, or float scores [N, ...]; target: int 0 or 1 "
-      "[N, ...]; groups: int [N, ...]";
+      "preds: int 0 or 1, or float scores [N, ...]; "
+      "target: int or float 0 or 1 [N, ...]; groups: int [N, ...]";
   const char* classes = "num_classes=5";
   const char* labels = "num_labels=5";
 

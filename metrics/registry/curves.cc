@@ -13,13 +13,14 @@ namespace tally::internal {
 
 void add_curves(Registry& r) {
   const char* binary =
-      "preds: float scores [N, ...]; target: int 0 or 1 [N, ...]; "
+      "preds: float scores [N, ...]; target: int or float 0 or 1 [N, ...]; "
       "weight?: real [N, ...]";
   const char* multiclass =
-      "preds: float scores [N, C, ...]; target: int labels [N, ...]; "
+      "preds: float scores [N, C, ...]; target: int or float labels [N, ...]; "
       "weight?: real [N, ...]";
   const char* multilabel =
-      "preds: float scores [N, L, ...]; target: int 0 or 1 [N, L, ...]; "
+      "preds: float scores [N, L, ...]; "
+      "target: int or float 0 or 1 [N, L, ...]; "
       "weight?: real [N, ...]";
   const char* classes = "num_classes=5";
   const char* labels = "num_labels=5";

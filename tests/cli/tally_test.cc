@@ -199,9 +199,10 @@ TEST(TallyTest, SaysWhatIsWrongWithArgumentsAndFiles) {
   refusal({"--metrics", "a=MulticlassLogLoss(num_classes=3)", "--inputs", preds,
            target, target, target},
           "a: expected the inputs preds, target[, weight], got 4");
-  refusal({"--metrics", accuracy, "--inputs", preds, preds},
-          "MulticlassAccuracy: expected target to be int labels [N, ...], got "
-          "float32 in ");
+  refusal({"--metrics", "MulticlassLogLoss(num_classes=3)", "--inputs", target,
+           target},
+          "MulticlassLogLoss: expected preds to be float scores [N, C, ...], "
+          "got int64 in ");
   refusal(
       {"--metrics", "MeanSquaredError", "--inputs", preds, data_file("f8.npy")},
       ", got 3 and 19");

@@ -1,4 +1,5 @@
 #include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -174,8 +175,10 @@ TEST(BinaryAUROCTest, RefusesOtherShapesAndDtypes) {
   EXPECT_THAT(
       refusal<c10::TypeError>(auroc, at::tensor({0, 1}), at::tensor({0, 1})),
       HasSubstr("expected preds of a floating-point dtype, got Int"));
-  EXPECT_THAT(refusal<c10::TypeError>(auroc, preds, preds),
-              HasSubstr("expected target of an integer dtype, got Float"));
+  EXPECT_THAT(
+      refusal<c10::TypeError>(auroc, preds, at::ones({4}, at::kComplexFloat)),
+      HasSubstr("expected target of an integer dtype, or whole numbers "
+                "of a floating-point dtype, got ComplexFloat"));
   EXPECT_THAT(refusal<c10::ValueError>(auroc, at::Tensor(), preds),
               HasSubstr("expected a tensor as preds"));
 }

@@ -282,9 +282,10 @@ TEST(BinaryCountsTest, RefusesInputs) {
               HasSubstr("expected target of shape [N, ...]"));
   EXPECT_THAT(value_error(at::rand({2}), target, at::rand({3})),
               HasSubstr("expected weight of shape [2], got [3]"));
-  EXPECT_THAT(refusal_of<c10::TypeError>(
-                  [&] { metric.update(at::rand({2}), at::rand({2})); }),
-              HasSubstr("in target, got Float"));
+  EXPECT_THAT(refusal_of<c10::TypeError>([&] {
+                metric.update(at::rand({2}), at::ones({2}, at::kComplexFloat));
+              }),
+              HasSubstr("in target, got ComplexFloat"));
   EXPECT_THAT(refusal_of<c10::TypeError>([&] {
                 metric.update(at::zeros({2}, at::kComplexFloat), target);
               }),

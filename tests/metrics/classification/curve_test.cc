@@ -151,8 +151,9 @@ TEST(MultilabelCurveTest, RefusesOtherInputs) {
               HasSubstr("[2, 3]"));
   EXPECT_THAT(refusal<c10::TypeError>(labels(3), target, target),
               HasSubstr("expected preds of a floating-point dtype"));
-  EXPECT_THAT(refusal<c10::TypeError>(labels(3), preds, preds),
-              HasSubstr("expected target of an integer dtype"));
+  EXPECT_THAT(
+      refusal<c10::TypeError>(labels(3), preds, preds.to(at::kComplexFloat)),
+      HasSubstr("expected target of an integer dtype"));
   EXPECT_THAT(refusal<c10::TypeError>(labels(3), preds.to_sparse(), target),
               HasSubstr("preds"));
   for (const at::Tensor& scores : {preds, with_gaps(preds)}) {

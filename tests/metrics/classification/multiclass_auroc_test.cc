@@ -1,5 +1,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -225,8 +226,11 @@ TEST(MulticlassAUROCTest, RefusesOtherShapesAndDtypes) {
   EXPECT_THAT(
       refusal<c10::TypeError>(auroc, at::rand({2, 3}).to(at::kLong), target),
       HasSubstr("expected preds of a floating-point dtype, got Long"));
-  EXPECT_THAT(refusal<c10::TypeError>(auroc, at::rand({2, 3}), at::rand({2})),
-              HasSubstr("expected target of an integer dtype, got Float"));
+  EXPECT_THAT(
+      refusal<c10::TypeError>(auroc, at::rand({2, 3}),
+                              at::ones({2}, at::kComplexFloat)),
+      HasSubstr("expected target of an integer dtype, or whole numbers of a "
+                "floating-point dtype, got ComplexFloat"));
 }
 
 TEST(MulticlassAUROCTest, FollowsTheNanPolicy) {
