@@ -121,7 +121,9 @@ void add_binary() {
   add_read("binary", preds, target);
   tally::BinaryAUROCOptions exact;
   add<tally::BinaryAUROC>("scores", exact, preds, target);
-  add<tally::BinaryAUROC>("logits", exact, preds.logit().mul_(10), target);
+  add<tally::BinaryAUROC>(
+      "logits", tally::BinaryAUROCOptions().input(tally::ScoreKind::kLogits),
+      preds.logit().mul_(10), target);
   add<tally::BinaryAUROC>("few_scores", exact, few, target);
   add<tally::BinaryAUROC>("equal_scores", exact, equal, target);
   add<tally::BinaryAUROC>("sorted_scores", exact, sorted, target);

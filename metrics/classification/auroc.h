@@ -54,9 +54,9 @@ struct MultilabelAUROCOptions
 ///
 /// NaN before any update and unless both classes occur. A NaN in preds or
 /// weight, or an infinite weight, makes the result NaN; with kIgnore samples
-/// with a NaN do not count, as with weight 0. Weights below 0 and, with
-/// thresholds, probabilities outside [0, 1] are a c10::ValueError; exact areas
-/// take any score. Not differentiable.
+/// with a NaN do not count, as with weight 0. Weights below 0 and probabilities
+/// outside [0, 1] are a c10::ValueError; exact areas take any score with
+/// ScoreKind::kScores. Not differentiable.
 ///
 /// Source: Hanley and McNeil 1982; max_fpr: McClish 1989, as in scikit-learn.
 ///
@@ -91,9 +91,9 @@ class BinaryAUROC final : public MetricOf<BinaryAUROC, BinaryCurve, at::Tensor,
 /// its class and averages NaN, a weight that is NaN or infinite everything;
 /// with kIgnore samples with a NaN do not count, as with weight 0. A row of
 /// logits has no softmax, and counts as NaN, with a NaN or +infinity in it.
-/// Weights below 0 and, with thresholds, probabilities outside [0, 1] are a
-/// c10::ValueError. Not differentiable. Source: Hanley and McNeil 1982;
-/// roc_auc_score of scikit-learn, "ovr".
+/// Weights below 0 and probabilities outside [0, 1] are a c10::ValueError. Not
+/// differentiable. Source: Hanley and McNeil 1982; roc_auc_score of
+/// scikit-learn, "ovr".
 ///
 /// Example:
 ///     MulticlassAUROC auroc(10);

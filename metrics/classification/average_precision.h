@@ -38,8 +38,8 @@ struct MultilabelAveragePrecisionOptions
 ///
 /// NaN before any update and without positives. A NaN in preds or weight, or an
 /// infinite weight, makes the result NaN; with kIgnore samples with a NaN do
-/// not count, as with weight 0. Weights below 0 and, with thresholds,
-/// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
+/// not count, as with weight 0. Weights below 0 and probabilities outside [0,
+/// 1] are a c10::ValueError. Not differentiable.
 ///
 /// Source: average_precision_score of scikit-learn.
 ///

@@ -43,6 +43,7 @@ struct BinaryCountsOptions {
   /// c10::ValueError for values that are not as said above.
   void validate(const char* metric) const {
     internal::check_threshold(metric, threshold_);
+    internal::check_probability_kind(metric, input_);
   }
 };
 

@@ -279,11 +279,13 @@ void settle(const Score* logits, std::int64_t classes, double n_bins,
 
 void BinaryCalibrationErrorOptions::validate(const char* metric) const {
   check_bins(metric, n_bins_);
+  internal::check_probability_kind(metric, input_);
 }
 
 void MulticlassCalibrationErrorOptions::validate(const char* metric) const {
   internal::check_num_classes(metric, num_classes_);
   check_bins(metric, n_bins_);
+  internal::check_probability_kind(metric, input_);
 }
 
 BinaryCalibration::BinaryCalibration(const Options& options,

@@ -1,6 +1,8 @@
+#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <vector>
 
@@ -26,6 +28,22 @@ Score largest(const Score* row, std::int64_t classes) {
     if (!(row[c] <= max)) max = std::isnan(max) ? max : row[c];
   }
   return max;
+}
+
+template <class Score>
+bool all_probabilities(const Score* scores, std::int64_t size) {
+  // So many scores are worth a thread.
+  constexpr std::int64_t kGrain = std::int64_t{1} << 16;
+  if (size < 2 * kGrain) return are_probabilities(scores, size);
+  std::atomic<bool> fine{true};
+  at::parallel_for(0, size, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end && fine; i += kGrain) {
+      if (!are_probabilities(scores + i, std::min(kGrain, end - i))) {
+        fine = false;
+      }
+    }
+  });
+  return fine;
 }
 
 }  // namespace
@@ -95,6 +113,17 @@ bool ClassCurve::counts(const Score* row, Label label,
   return is_class(label, position) && takes_row(row, position);
 }
 
+// The same of a row that has to be looked at.
+template <class Score, class Label>
+bool ClassCurve::counts_checked(const Score* row, Label label,
+                                std::int64_t position) const {
+  if (!is_class(label, position)) return false;
+  for (std::int64_t c = 0; checks_scores_ && c < shape_.curves; ++c) {
+    check_score(row[c], position);
+  }
+  return takes_row(row, position);
+}
+
 template <class Score, class Label, class Sink>
 void ClassCurve::fill(const Score* scores, const Label* labels,
                       std::int64_t first, std::int64_t last,
@@ -142,8 +171,14 @@ CurveState ClassCurve::observe_plain(const at::Tensor& rows,
     });
   }
   std::int64_t kept = 0;
-  for (std::int64_t i = 0; i < size; ++i) {
-    kept += counts(scores + i * shape_.curves, labels[i], i);
+  if (checks_scores_ && !all_probabilities(scores, rows.numel())) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      kept += counts_checked(scores + i * shape_.curves, labels[i], i);
+    }
+  } else {
+    for (std::int64_t i = 0; i < size; ++i) {
+      kept += counts(scores + i * shape_.curves, labels[i], i);
+    }
   }
   at::Tensor positions;
   if (kept < size) {
@@ -194,7 +229,7 @@ CurveState ClassCurve::observe_weighted(const at::Tensor& rows,
   bool all_count = true;
   for (std::int64_t i = 0; i < size; ++i) {
     const bool takes = is_class(labels[i], i) && takes_weight(weight[i], i) &&
-                       takes_row(scores + i * shape_.curves, i);
+                       counts_checked(scores + i * shape_.curves, labels[i], i);
     own[i] = takes ? static_cast<std::int64_t>(labels[i]) : -1;
     all_count &= takes;
   }
@@ -236,6 +271,10 @@ CurveState ClassCurve::observe_tensors(const at::Tensor& rows,
     return histogram_of(scores, target.unsqueeze(1).eq(classes),
                         kept.defined() ? kept.unsqueeze(1) : kept, weights,
                         /*per_position=*/shape_.curves);
+  }
+  if (checks_scores_) {
+    check_range(rows, kept.defined() ? kept.unsqueeze(1) : kept,
+                /*per_position=*/shape_.curves);
   }
   const bool wide = rows.scalar_type() == at::kDouble;
   const at::Tensor scores = rows.to(wide ? at::kDouble : at::kFloat);

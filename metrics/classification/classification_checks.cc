@@ -148,9 +148,11 @@ void refuse_nan(const char* input, std::int64_t position) {
                     "position ", position);
 }
 
-void refuse_probability(double score, std::int64_t position) {
-  TORCH_CHECK_VALUE(false, "expected probabilities in [0, 1] as preds, got ",
-                    score, " at position ", position);
+void refuse_probability(double score, std::int64_t position, bool any_allowed) {
+  TORCH_CHECK_VALUE(
+      false, "expected probabilities in [0, 1] as preds, got ", score,
+      " at position ", position, " (input is ScoreKind::kLogits for logits",
+      any_allowed ? ", ScoreKind::kScores for scores of any kind)" : ")");
 }
 
 std::optional<std::int64_t> first_true(const at::Tensor& mask) {

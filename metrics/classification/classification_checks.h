@@ -55,8 +55,10 @@ void check_labels(const at::Tensor& target, std::int64_t num_classes,
 /// c10::ValueError: NaN in `input` at `position`.
 [[noreturn]] void refuse_nan(const char* input, std::int64_t position);
 
-/// c10::ValueError: a score outside [0, 1] that has to be a probability.
-[[noreturn]] void refuse_probability(double score, std::int64_t position);
+/// c10::ValueError: a score outside [0, 1] that has to be a probability; with
+/// `any_allowed`, the metric takes any scores if its input says so.
+[[noreturn]] void refuse_probability(double score, std::int64_t position,
+                                     bool any_allowed = false);
 
 /// The position of the first true element of a bool tensor.
 std::optional<std::int64_t> first_true(const at::Tensor& mask);

@@ -6,54 +6,12 @@
 #include <optional>
 
 #include "tally/metrics/classification/bin_kernels.h"
+#include "tally/metrics/classification/classification_checks.h"
 #include "tally/metrics/classification/curve_options.h"
+#include "tally/metrics/classification/curve_state.h"
 #include "tally/metrics/metric_options.h"
-#include "tally/state/fields.h"
 
 namespace tally {
-
-/// What all metrics on the curves of a classifier accumulate (ROC,
-/// precision-recall, and what is computed from them): without thresholds every
-/// score and target, with T of them a histogram of the scores. What batches
-/// with weights leave is kept apart, so that they mix with others.
-struct CurveState {
-  /// float32 or float64, [N] or [N, curves].
-  Rows preds;
-  /// Binary [N] and multilabel [N, curves]: uint8, 0, 1, or 2 for positions
-  /// that do not count. Multiclass [N]: int64 classes.
-  Rows target;
-  /// int64 [curves, 2, T + 2]: for each curve the negatives and the positives,
-  /// by the number of thresholds that the score reaches (score >= threshold,
-  /// compared in float64), and NaN at the end.
-  at::Tensor histogram;
-  /// int32, places in the histogram that are not counted there yet: a small
-  /// batch does not cost a large histogram.
-  Rows places;
-  /// Of samples with weights the same; the histogram is float64 and has the
-  /// sums of their weights.
-  Rows weighted_preds;
-  Rows weighted_target;
-  at::Tensor weighted_histogram;
-  Rows weighted_places;
-  /// float64, one for each row of weighted_preds, or each of weighted_places.
-  Rows weights;
-  std::int64_t curves = 0;   // sizes of the histogram
-  std::int64_t columns = 0;  // T + 2
-
-  void fields(Fields& f) {
-    f("preds", preds)("target", target);
-    f("histogram", histogram)("places", places);
-    f("weighted_preds", weighted_preds)("weighted_target", weighted_target);
-    f("weighted_histogram", weighted_histogram);
-    f("weighted_places", weighted_places)("weights", weights);
-    f("curves", curves, Merge::kMax)("columns", columns, Merge::kMax);
-  }
-  void compact();
-  /// The histograms with the places counted, undefined if there are neither.
-  /// They may be the state's own, and are with `in_place`.
-  at::Tensor counted(bool in_place = false) const;
-  at::Tensor weighted_counted(bool in_place = false) const;
-};
 
 namespace internal {
 
@@ -68,7 +26,9 @@ class CurveRules {
         input_(input),
         ignore_index_(ignore_index),
         nan_policy_(metric_options.nan_policy()),
-        validate_args_(metric_options.validate_args()) {}
+        validate_args_(metric_options.validate_args()),
+        checks_scores_(validate_args_ && thresholds.exact() &&
+                       input == ScoreKind::kProbabilities) {}
 
  protected:
   /// Looks the scores of one batch up in the thresholds.
@@ -122,9 +82,19 @@ class CurveRules {
   /// Whether what has a NaN counts; throws under kError.
   bool takes_nan(const char* input, std::int64_t position) const;
   bool takes_score(double score, std::int64_t position) const {
+    check_score(score, position);
     return nan_policy_ == NanPolicy::kPropagate || score == score ||
            takes_nan("preds", position);
   }
+  void check_score(double score, std::int64_t position) const {
+    if (checks_scores_ && (score < 0 || score > 1)) {
+      refuse_probability(score, position, /*any_allowed=*/true);
+    }
+  }
+  /// Of scores [N, curves] on any device, of which some count (all if
+  /// undefined): c10::ValueError for the first that is no probability.
+  void check_range(const at::Tensor& scores, const at::Tensor& kept,
+                   std::int64_t per_position) const;
   bool takes_weight(double weight, std::int64_t row) const {
     return weight != 0 && (weight == weight || takes_nan("weight", row));
   }
@@ -151,6 +121,9 @@ class CurveRules {
   std::optional<std::int64_t> ignore_index_;
   NanPolicy nan_policy_;
   bool validate_args_;
+  // Whether an exact curve's have to be probabilities; those of others are
+  // looked at when they are put into buckets.
+  bool checks_scores_;
 };
 
 /// Where every score has a target of its own: binary and multilabel.
@@ -179,6 +152,10 @@ class LabelCurve : public CurveRules {
   std::uint8_t code(Label label, std::int64_t position) const;
   template <class Score, class Label>
   std::uint8_t code(Score score, Label label, std::int64_t position) const;
+  template <class Score, class Label>
+  bool write_plain_codes(const Score* scores, const Label* labels,
+                         std::int64_t begin, std::int64_t end,
+                         std::uint8_t* codes) const;
   template <class Score, class Label>
   std::int64_t write_codes(const Score* scores, const Label* labels,
                            std::int64_t begin, std::int64_t end,
@@ -219,6 +196,9 @@ class ClassCurve : public CurveRules {
                               const Score* scores, const Label* labels) const;
   template <class Score, class Label>
   bool counts(const Score* row, Label label, std::int64_t position) const;
+  template <class Score, class Label>
+  bool counts_checked(const Score* row, Label label,
+                      std::int64_t position) const;
   template <class Label>
   bool is_class(Label label, std::int64_t position) const;
   template <class Score>
@@ -259,11 +239,14 @@ class CurveAccumulator {
 /// a real dtype, all of the same shape. Batches with and without weights mix:
 /// without, all are 1.
 ///
-/// With thresholds, logits go through a sigmoid; exact curves rank them as they
-/// are, since a sigmoid changes no order but would make ties. Scores outside
-/// [0, 1] are then a c10::ValueError for probabilities, unless validate_args is
-/// off: they lie beyond the outermost thresholds. Other targets are a
-/// c10::IndexError.
+/// Probabilities outside [0, 1] are a c10::ValueError, unless validate_args is
+/// off: exact curves then rank them, and with thresholds they lie beyond the
+/// outermost ones. With thresholds, logits go through a sigmoid; exact curves
+/// rank them as they are, since a sigmoid changes no order but would make ties,
+/// and report the sigmoid of each, which it reaches if it is given back as a
+/// threshold. Scores of any kind (ScoreKind::kScores) are ranked and reported
+/// as they are. Other targets are a c10::IndexError, those that are not whole
+/// numbers a c10::ValueError.
 ///
 /// A sample of weight 0 does not count, but its target has to be one. Weights
 /// below 0 are a c10::ValueError; with validate_args off they make results NaN,
@@ -286,7 +269,8 @@ class MultilabelCurve
 
 /// The same with preds [N, C, ...] and classes and weights [N, ...], for each
 /// of C classes against the rest. Logits go through a softmax, exact curves or
-/// not: within a class their order is another than that of probabilities.
+/// not: within a class their order is another than that of probabilities. On a
+/// GPU that is the device's own, and thresholds are reached there.
 class MulticlassCurve
     : public internal::CurveAccumulator<internal::ClassCurve> {
  public:

@@ -34,7 +34,7 @@ class BinaryCurveOptions {
   }
   const Thresholds& thresholds() const { return thresholds_; }
 
-  /// What preds are. Default: probabilities.
+  /// What preds are; kScores only without thresholds. Default: probabilities.
   Derived& input(ScoreKind input) {
     input_ = input;
     return derived();
@@ -56,7 +56,10 @@ class BinaryCurveOptions {
     v("ignore_index", ignore_index_);
   }
   /// c10::ValueError for values that are not as said above.
-  void validate(const char* metric) const { thresholds_.validate(metric); }
+  void validate(const char* metric) const {
+    thresholds_.validate(metric);
+    if (!thresholds_.exact()) internal::check_probability_kind(metric, input_);
+  }
 
  private:
   Derived& derived() { return static_cast<Derived&>(*this); }

@@ -1,3 +1,5 @@
+#include "tally/metrics/classification/curve_state.h"
+
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
@@ -193,20 +195,22 @@ std::int64_t CurveRules::bucket_outside(double score,
   return grid_.bucket(score);
 }
 
+void CurveRules::check_range(const at::Tensor& scores, const at::Tensor& kept,
+                             std::int64_t per_position) const {
+  at::Tensor outside = scores.lt(0).logical_or_(scores.gt(1));
+  if (kept.defined()) outside.logical_and_(kept);
+  if (const auto i = first_true(outside)) {
+    refuse_probability(scores.reshape(-1).select(0, *i).item().toDouble(),
+                       *i / per_position, /*any_allowed=*/checks_scores_);
+  }
+}
+
 CurveState CurveRules::histogram_of(const at::Tensor& probabilities,
                                     const at::Tensor& positive,
                                     const at::Tensor& kept,
                                     const at::Tensor& weights,
                                     std::int64_t per_position) const {
-  if (validate_args_) {
-    at::Tensor outside = probabilities.lt(0).logical_or_(probabilities.gt(1));
-    if (kept.defined()) outside.logical_and_(kept);
-    if (const auto i = first_true(outside)) {
-      refuse_probability(
-          probabilities.reshape(-1).select(0, *i).item().toDouble(),
-          *i / per_position);
-    }
-  }
+  if (validate_args_) check_range(probabilities, kept, per_position);
   CurveState state;
   state.curves = shape_.curves;
   state.columns = grid_.size() + 2;

@@ -62,9 +62,9 @@ using MultilabelRecallAtFixedPrecisionOptions =
 ///
 /// Both are NaN before any update and without positives. A NaN in preds or
 /// weight, or an infinite weight, makes them NaN; with kIgnore samples with a
-/// NaN do not count, as with weight 0. Weights below 0 and, with thresholds,
-/// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
-/// Source: own definition, on the points of precision_recall_curve.
+/// NaN do not count, as with weight 0. Weights below 0 and probabilities
+/// outside [0, 1] are a c10::ValueError. Not differentiable. Source: own
+/// definition, on the points of precision_recall_curve.
 ///
 /// Example:
 ///     BinaryRecallAtFixedPrecision metric(0.9);
@@ -171,9 +171,9 @@ using MultilabelPrecisionAtFixedRecallOptions =
 /// Both are NaN before any update, without positives, and if no threshold given
 /// has the recall. A NaN in preds or weight, or an infinite weight, makes them
 /// NaN; with kIgnore samples with a NaN do not count, as with weight 0. Weights
-/// below 0 and, with thresholds, probabilities outside [0, 1] are a
-/// c10::ValueError. Not differentiable. Source: own definition, on the points
-/// of precision_recall_curve.
+/// below 0 and probabilities outside [0, 1] are a c10::ValueError. Not
+/// differentiable. Source: own definition, on the points of
+/// precision_recall_curve.
 ///
 /// Example:
 ///     BinaryPrecisionAtFixedRecall metric(0.9);

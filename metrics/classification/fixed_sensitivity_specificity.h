@@ -63,9 +63,9 @@ using MultilabelSensitivityAtSpecificityOptions =
 ///
 /// Both are NaN before any update and unless both classes occur. A NaN in preds
 /// or weight, or an infinite weight, makes them NaN; with kIgnore samples with
-/// a NaN do not count, as with weight 0. Weights below 0 and, with thresholds,
-/// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
-/// Source: own definition, on the points of roc_curve.
+/// a NaN do not count, as with weight 0. Weights below 0 and probabilities
+/// outside [0, 1] are a c10::ValueError. Not differentiable. Source: own
+/// definition, on the points of roc_curve.
 ///
 /// Example:
 ///     BinarySensitivityAtSpecificity metric(0.9);
@@ -175,9 +175,9 @@ using MultilabelSpecificityAtSensitivityOptions =
 /// Both are NaN before any update, unless both classes occur, and if no
 /// threshold given has the sensitivity. A NaN in preds or weight, or an
 /// infinite weight, makes them NaN; with kIgnore samples with a NaN do not
-/// count, as with weight 0. Weights below 0 and, with thresholds, probabilities
-/// outside [0, 1] are a c10::ValueError. Not differentiable. Source: own
-/// definition, on the points of roc_curve.
+/// count, as with weight 0. Weights below 0 and probabilities outside [0, 1]
+/// are a c10::ValueError. Not differentiable. Source: own definition, on the
+/// points of roc_curve.
 ///
 /// Example:
 ///     BinarySpecificityAtSensitivity metric(0.9);

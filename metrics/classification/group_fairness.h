@@ -49,6 +49,7 @@ struct BinaryGroupOptions {
   void validate(const char* metric) const {
     internal::check_num_groups(metric, num_groups_);
     internal::check_threshold(metric, threshold_);
+    internal::check_probability_kind(metric, input_);
   }
 };
 

@@ -115,15 +115,22 @@ std::uint8_t LabelCurve::code(Score score, Label label,
   return kDoesNotCount;
 }
 
+// Whether all positions count as they are; else the codes mean nothing.
+template <class Score, class Label>
+bool LabelCurve::write_plain_codes(const Score* scores, const Label* labels,
+                                   std::int64_t begin, std::int64_t end,
+                                   std::uint8_t* codes) const {
+  return nan_policy_ == NanPolicy::kPropagate && ignores_no_class() &&
+         narrow_labels(labels + begin, end - begin, codes) &&
+         (!checks_scores_ || are_probabilities(scores + begin, end - begin));
+}
+
 // Returns how many positions do not count.
 template <class Score, class Label>
 std::int64_t LabelCurve::write_codes(const Score* scores, const Label* labels,
                                      std::int64_t begin, std::int64_t end,
                                      std::uint8_t* codes) const {
-  if (nan_policy_ == NanPolicy::kPropagate && ignores_no_class() &&
-      narrow_labels(labels + begin, end - begin, codes)) {
-    return 0;
-  }
+  if (write_plain_codes(scores, labels, begin, end, codes)) return 0;
   std::int64_t out = 0;
   for (std::int64_t i = begin; i < end; ++i) {
     codes[i - begin] = code(scores[i], labels[i], i);
@@ -136,13 +143,15 @@ template <class Score, class Label>
 std::int64_t LabelCurve::write_all_codes(const Score* scores,
                                          const Label* labels, std::int64_t size,
                                          std::uint8_t* codes) const {
-  if (size >= 2 * kGrain && nan_policy_ == NanPolicy::kPropagate &&
-      ignores_no_class()) {
+  if (size >= 2 * kGrain) {
     std::atomic<bool> fine{true};
     at::parallel_for(
         0, size, kGrain, [&](std::int64_t begin, std::int64_t end) {
-          if (!narrow_labels(labels + begin, end - begin, codes + begin)) {
-            fine = false;
+          for (std::int64_t i = begin; i < end && fine; i += kBlock) {
+            if (!write_plain_codes(scores, labels, i, std::min(i + kBlock, end),
+                                   codes + i)) {
+              fine = false;
+            }
           }
         });
     if (fine) return 0;
@@ -317,6 +326,7 @@ CurveState LabelCurve::observe_tensors(const at::Tensor& preds,
     return histogram_of(matrix(scores), matrix(positive), matrix(kept), weights,
                         /*per_position=*/1);
   }
+  if (checks_scores_) check_range(preds, kept, /*per_position=*/1);
   const bool wide = preds.scalar_type() == at::kDouble;
   const at::Tensor scores = preds.to(wide ? at::kDouble : at::kFloat);
   at::Tensor codes = positive.to(at::kByte);

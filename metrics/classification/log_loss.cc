@@ -66,6 +66,7 @@ auto with_element_loss(ScoreKind input, const at::Tensor& preds,
 
 void MultilabelLogLossOptions::validate(const char* metric) const {
   internal::check_num_labels(metric, num_labels_);
+  internal::check_probability_kind(metric, input_);
 }
 
 BinaryNegativeLogLikelihood::State BinaryNegativeLogLikelihood::observe(

@@ -25,6 +25,9 @@ struct BinaryLossOptions {
     v("input", input_);
     v("ignore_index", ignore_index_);
   }
+  void validate(const char* metric) const {
+    check_probability_kind(metric, input_);
+  }
 };
 
 /// The same of scores of classes.
@@ -51,6 +54,7 @@ struct MulticlassLossOptions {
   }
   void validate(const char* metric) const {
     check_num_classes(metric, num_classes_);
+    check_probability_kind(metric, input_);
   }
 };
 

@@ -50,6 +50,7 @@ struct MultilabelCountsOptions {
   void validate(const char* metric) const {
     internal::check_num_labels(metric, num_labels_);
     internal::check_threshold(metric, threshold_);
+    internal::check_probability_kind(metric, input_);
   }
   bool averages_samples() const { return false; }
 };

@@ -87,7 +87,8 @@ struct MultilabelPrecisionRecallCurveOptions
 /// (default: 1).
 ///
 /// Result: precision and recall [K + 1] and thresholds [K] for K distinct
-/// scores or, with thresholds, K of them; thresholds are probabilities.
+/// scores or, with thresholds, K of them; thresholds are probabilities (with
+/// kScores, scores).
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
 /// histogram, summed, whose size does not depend on the data.
@@ -95,8 +96,8 @@ struct MultilabelPrecisionRecallCurveOptions
 /// Recall is NaN without positives, so is all but the last point before any
 /// update, with a NaN in preds or weight, or with an infinite weight; with
 /// kIgnore samples with a NaN do not count, as with weight 0. Weights below 0
-/// and, with thresholds, probabilities outside [0, 1] are a c10::ValueError.
-/// Not differentiable. Source: precision_recall_curve of scikit-learn.
+/// and probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
+/// Source: precision_recall_curve of scikit-learn.
 ///
 /// Example:
 ///     BinaryPrecisionRecallCurve curve;

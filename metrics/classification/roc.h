@@ -46,16 +46,17 @@ struct MultilabelROCOptions
 /// (default: 1).
 ///
 /// Result: fpr, tpr and thresholds, each [K + 1] for K distinct scores or, with
-/// thresholds, K of them; thresholds are probabilities, +infinity first.
+/// thresholds, K of them; thresholds are probabilities (with kScores, scores),
+/// +infinity first.
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
 /// histogram, summed, whose size does not depend on the data.
 ///
 /// A rate without samples is NaN, so is all before any update. With a NaN in
 /// preds or weight, or an infinite weight, all rates are NaN; with kIgnore
-/// samples with a NaN do not count, as with weight 0. Weights below 0 and, with
-/// thresholds, probabilities outside [0, 1] are a c10::ValueError. Not
-/// differentiable. Source: roc_curve of scikit-learn, every score kept.
+/// samples with a NaN do not count, as with weight 0. Weights below 0 and
+/// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
+/// Source: roc_curve of scikit-learn, every score kept.
 ///
 /// Example:
 ///     BinaryROC roc(BinaryROCOptions().thresholds(100));

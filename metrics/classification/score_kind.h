@@ -1,18 +1,32 @@
 #pragma once
 
+#include <c10/util/Exception.h>
+
 #include "tally/metrics/options.h"
 
 namespace tally {
 
 /// What the scores in preds are. It is said, never guessed from their values.
 enum class ScoreKind {
-  kProbabilities,  ///< in [0, 1]
+  kProbabilities,  ///< in [0, 1]; others are refused
   kLogits,         ///< before the sigmoid (binary) or softmax (multiclass)
+  kScores,  ///< any numbers, of which the order counts: exact curves only
 };
 
 template <>
 struct EnumNames<ScoreKind> {
-  static constexpr const char* kNames[] = {"probabilities", "logits"};
+  static constexpr const char* kNames[] = {"probabilities", "logits", "scores"};
 };
+
+namespace internal {
+
+/// c10::ValueError for kScores: a metric that needs probabilities.
+inline void check_probability_kind(const char* metric, ScoreKind input) {
+  TORCH_CHECK_VALUE(input != ScoreKind::kScores, metric,
+                    ": expected input to be probabilities or logits, got "
+                    "scores, which are for curves without thresholds");
+}
+
+}  // namespace internal
 
 }  // namespace tally

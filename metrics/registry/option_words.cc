@@ -20,7 +20,7 @@ constexpr OptionWords kCommon[] = {
     {"epsilon", "What an error is divided by at least, as targets may be 0."},
     {"fpr_range", "From which to which false positive rate, in (0, 1]."},
     {"ignore_index", "What has this target does not count; any integer."},
-    {"input", "What floating-point preds are."},
+    {"input", "What floating-point preds are; scores: exact curves only."},
     {"keep_sequence_dim", "A dimension to give a value for each index of."},
     {"labels", "The classes' names, as [horse, fish]; with none, numbers."},
     {"log_prob", "Inputs are logarithms of probabilities, taken as they are."},

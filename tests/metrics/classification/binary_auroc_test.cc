@@ -36,9 +36,9 @@ double area_of(const BinaryAUROCOptions& given, const at::Tensor& preds,
 
 template <class Error>
 std::string refusal(BinaryAUROC& auroc, const at::Tensor& preds,
-                    const at::Tensor& target) {
+                    const at::Tensor& target, const at::Tensor& weight = {}) {
   try {
-    auroc.update(preds, target);
+    auroc.update(preds, target, weight);
   } catch (const Error& error) {
     EXPECT_EQ(auroc.update_count(), 0);
     return error.what_without_backtrace();
@@ -106,10 +106,11 @@ TEST(BinaryAUROCTest, TakesEveryDtypeAndStride) {
 TEST(BinaryAUROCTest, ManySamplesAreExact) {
   const at::Tensor target = at::randint(0, 2, {20000}, at::kLong);
   const at::Tensor preds = at::randn({20000}, at::kDouble).add_(target);
-  const double expected = area_of(options(), preds, target);
-  EXPECT_EQ(area_of(options(), with_gaps(preds), target), expected);
-  EXPECT_EQ(area_of(options(), preds.neg(), target.sub(1).neg()), expected);
-  EXPECT_NEAR(area_of(options(), preds.to(at::kFloat), target), expected, 1e-6);
+  const auto any = options().input(ScoreKind::kScores);
+  const double expected = area_of(any, preds, target);
+  EXPECT_EQ(area_of(any, with_gaps(preds), target), expected);
+  EXPECT_EQ(area_of(any, preds.neg(), target.sub(1).neg()), expected);
+  EXPECT_NEAR(area_of(any, preds.to(at::kFloat), target), expected, 1e-6);
 }
 
 TEST(BinaryAUROCTest, HasNoGradient) {
@@ -123,9 +124,12 @@ TEST(BinaryAUROCTest, HasNoGradient) {
 
 TEST(BinaryAUROCTest, ExactAreasTakeAnyScore) {
   const float infinity = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(area_of(options(), at::tensor({-infinity, -7.0f, 3.0f, infinity}),
-                    at::tensor({0, 0, 1, 1})),
-            1);
+  for (const auto input : {ScoreKind::kScores, ScoreKind::kLogits}) {
+    EXPECT_EQ(area_of(options().input(input),
+                      at::tensor({-infinity, -7.0f, 3.0f, infinity}),
+                      at::tensor({0, 0, 1, 1})),
+              1);
+  }
 }
 
 TEST(BinaryAUROCTest, RefusesWhatIsNoProbability) {
@@ -133,18 +137,33 @@ TEST(BinaryAUROCTest, RefusesWhatIsNoProbability) {
     const at::Tensor scores = at::tensor({0.5f, 0.2f, 1.5f, -2.0f});
     const at::Tensor preds = plain ? scores : with_gaps(scores);
     const at::Tensor target = at::tensor({0, 1, 1, 0});
-    BinaryAUROC binned(options().thresholds(5));
-    EXPECT_THAT(refusal<c10::ValueError>(binned, preds, target),
-                AllOf(HasSubstr("expected probabilities in [0, 1] as preds, "
-                                "got 1.5 at position 2"),
-                      HasSubstr("BinaryAUROC")));
-    // Unchecked, they lie beyond the outermost thresholds.
-    EXPECT_EQ(area_of(options().thresholds(5), preds, target,
-                      MetricOptions().validate_args(false)),
-              0.75);
-    BinaryAUROC ignoring(options().thresholds(5).ignore_index(1));
-    EXPECT_THAT(refusal<c10::ValueError>(ignoring, preds, target),
-                HasSubstr("got -2 at position 3"));
+    for (const auto& given : {options(), options().thresholds(5)}) {
+      BinaryAUROC auroc(given);
+      EXPECT_THAT(refusal<c10::ValueError>(auroc, preds, target),
+                  AllOf(HasSubstr("expected probabilities in [0, 1] as preds, "
+                                  "got 1.5 at position 2 (input is "
+                                  "ScoreKind::kLogits for logits"),
+                        HasSubstr("BinaryAUROC")));
+      // Unchecked, they are ranked, or lie beyond the outermost thresholds.
+      EXPECT_EQ(
+          area_of(given, preds, target, MetricOptions().validate_args(false)),
+          0.75);
+      BinaryAUROC ignoring(BinaryAUROCOptions(given).ignore_index(1));
+      EXPECT_THAT(refusal<c10::ValueError>(ignoring, preds, target),
+                  HasSubstr("got -2 at position 3"));
+      BinaryAUROC weighted(given);
+      EXPECT_THAT(refusal<c10::ValueError>(weighted, preds, target,
+                                           at::tensor({1, 1, 0, 2})),
+                  HasSubstr("got -2 at position 3"));
+      weighted.update(preds, target, at::tensor({2, 1, 0, 0}));
+      BinaryAUROC holes(given);
+      EXPECT_THAT(refusal<c10::ValueError>(
+                      holes, preds.masked_fill(preds.eq(0.5), kNaN), target),
+                  HasSubstr("got 1.5 at position 2"));
+    }
+    BinaryAUROC exact;
+    EXPECT_THAT(refusal<c10::ValueError>(exact, preds, target),
+                HasSubstr("ScoreKind::kScores for scores of any kind)"));
   }
 }
 

@@ -277,10 +277,19 @@ TEST(CurveTest, LargeBatchesAreRefusedForTheirFirstPosition) {
                                          bad_target.unsqueeze(1)),
                 HasSubstr("got 70001 at position 70001"));
   }
-  EXPECT_THAT(
-      refusal<c10::ValueError>(labels(1).thresholds(10), bad_preds.unsqueeze(1),
-                               target.unsqueeze(1)),
-      HasSubstr("1.5 at position 70001"));
+  for (const auto& given : {labels(1), labels(1).thresholds(10)}) {
+    EXPECT_THAT(refusal<c10::ValueError>(given, bad_preds.unsqueeze(1),
+                                         target.unsqueeze(1)),
+                HasSubstr("1.5 at position 70001"));
+  }
+  MulticlassAUROC classes(2);
+  try {
+    classes.update(at::stack({preds, bad_preds}, 1), target);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const c10::ValueError& error) {
+    EXPECT_THAT(error.what_without_backtrace(),
+                HasSubstr("1.5 at position 70001"));
+  }
   at::set_num_threads(1);
 }
 

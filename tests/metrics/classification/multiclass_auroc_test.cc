@@ -134,7 +134,7 @@ TEST(MulticlassAUROCTest, LogitsGoThroughASoftmax) {
     expect_close(areas(from_logits, with_gaps(logits), target), expected);
   }
   // Raw logits have another order within a class.
-  EXPECT_FALSE(areas(classes(4), logits, target)
+  EXPECT_FALSE(areas(classes(4).input(ScoreKind::kScores), logits, target)
                    .allclose(areas(classes(4), probabilities, target)));
 }
 
@@ -160,19 +160,33 @@ TEST(MulticlassAUROCTest, RefusesWhatIsNoProbability) {
       at::tensor({0.5f, 0.5f, 0.2f, 0.8f, -1.0f, 2.0f}).view({3, 2});
   const at::Tensor target = at::tensor({0, 1, 1});
   for (const at::Tensor& preds : {scores, with_gaps(scores)}) {
-    MulticlassAUROC binned(classes(2).thresholds(5));
-    EXPECT_THAT(refusal<c10::ValueError>(binned, preds, target),
-                AllOf(HasSubstr("expected probabilities in [0, 1] as preds, "
-                                "got -1 at position 2"),
-                      HasSubstr("MulticlassAUROC")));
-    // Unchecked, they lie beyond the outermost thresholds.
-    expect_close(areas(classes(2).thresholds(5), preds, target,
-                       MetricOptions().validate_args(false)),
-                 at::full({2}, 1, at::kDouble));
-    // Those that are ignored are not looked at.
-    MulticlassAUROC ignoring(classes(2).thresholds(5).ignore_index(9));
-    ignoring.update(preds, at::tensor({0, 1, 9}));
-    expect_close(ignoring.compute(), at::full({2}, 1, at::kDouble));
+    for (const auto& given : {classes(2), classes(2).thresholds(5)}) {
+      MulticlassAUROC auroc(given);
+      EXPECT_THAT(refusal<c10::ValueError>(auroc, preds, target),
+                  AllOf(HasSubstr("expected probabilities in [0, 1] as preds, "
+                                  "got -1 at position 2 (input is "
+                                  "ScoreKind::kLogits for logits"),
+                        HasSubstr("MulticlassAUROC")));
+      // Unchecked, they are ranked, or lie beyond the outermost thresholds.
+      expect_close(
+          areas(given, preds, target, MetricOptions().validate_args(false)),
+          at::full({2}, 1, at::kDouble));
+      // Those that are ignored are not looked at.
+      MulticlassAUROC ignoring(MulticlassAUROCOptions(given).ignore_index(9));
+      ignoring.update(preds, at::tensor({0, 1, 9}));
+      expect_close(ignoring.compute(), at::full({2}, 1, at::kDouble));
+      // Nor are those of weight 0.
+      MulticlassAUROC weighted(given);
+      weighted.update(preds, target, at::tensor({1, 2, 0}));
+      expect_close(weighted.compute(), at::full({2}, 1, at::kDouble));
+      at::Tensor holes = preds.clone();
+      holes.select(0, 0).fill_(kNaN);
+      EXPECT_THAT(refusal<c10::ValueError>(auroc, holes, target),
+                  HasSubstr("got -1 at position 2"));
+    }
+    MulticlassAUROC exact(classes(2));
+    EXPECT_THAT(refusal<c10::ValueError>(exact, preds, target),
+                HasSubstr("ScoreKind::kScores for scores of any kind)"));
   }
 }
 
@@ -187,9 +201,10 @@ TEST(MulticlassAUROCTest, ClassesOfManySamplesHaveTheAreaAgainstTheRest) {
   holes.select(0, 7).narrow(0, 3, 2).fill_(kNaN);
   for (const at::Tensor& preds : {logits, logits.softmax(1), logits.round(),
                                   close, holes, logits.to(at::kDouble)}) {
-    const at::Tensor values = areas(classes(kCount), preds, target);
+    const at::Tensor values =
+        areas(classes(kCount).input(ScoreKind::kScores), preds, target);
     for (std::int64_t c = 0; c < kCount; ++c) {
-      BinaryAUROC one;
+      BinaryAUROC one(BinaryAUROCOptions().input(ScoreKind::kScores));
       one.update(preds.select(1, c), target.eq(c));
       EXPECT_TRUE(testing::same_bits(values.select(0, c), one.compute())) << c;
     }

@@ -114,7 +114,7 @@ TEST(WeightedStatesTest, RanksScoresOfAllKinds) {
   const at::Tensor own = weight.mul(target);
   const at::Tensor rest = weight.sub(own);
   for (const at::Tensor& scores : {preds, preds.to(at::kFloat)}) {
-    BinaryAUROC auroc;
+    BinaryAUROC auroc(BinaryAUROCOptions().input(ScoreKind::kScores));
     auroc.update(scores, target, weight);
     const at::Tensor column = scores.unsqueeze(1);
     const at::Tensor order =
