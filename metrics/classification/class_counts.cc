@@ -45,18 +45,26 @@ ClassCounts CountsRow::sum() const {
   return sum;
 }
 
-double CountsRow::micro(ClassValue value) const {
-  return value_of(sum(), value);
+double CountsRow::micro(ClassValue value,
+                        std::optional<std::int64_t> left_out) const {
+  ClassCounts sum;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (static_cast<std::int64_t>(c) != left_out) sum += classes[c];
+  }
+  return value_of(sum, value);
 }
 
 double CountsRow::macro(bool weighted, bool occurring_only,
+                        std::optional<std::int64_t> left_out,
                         ClassValue value) const {
   double sum = 0;
   double plain_sum = 0;
   double weights = 0;
   double count = 0;
-  for (const ClassCounts& counts : classes) {
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const ClassCounts& counts = classes[c];
     if (counts.nans > 0) return kNaN;
+    if (static_cast<std::int64_t>(c) == left_out) continue;
     if (occurring_only && counts.target == 0 && counts.predicted == 0) continue;
     const double own = value_of(counts, value);
     if (std::isnan(own)) continue;
@@ -158,7 +166,8 @@ at::Tensor CountRows::values(
                 [&](const CountsRow& row, double* out) { *out = value(row); });
 }
 
-at::Tensor CountRows::averages(Average average, ClassValue value) const {
+at::Tensor CountRows::averages(Average average, ClassValue value,
+                               std::optional<std::int64_t> left_out) const {
   switch (average) {
     case Average::kMicro:
       return values([&](const CountsRow& row) { return row.micro(value); });
@@ -172,7 +181,7 @@ at::Tensor CountRows::averages(Average average, ClassValue value) const {
       const bool weighted = average == Average::kWeighted;
       const bool occurring_only = layout_ == Layout::kClasses;
       return values([&](const CountsRow& row) {
-        return row.macro(weighted, occurring_only, value);
+        return row.macro(weighted, occurring_only, left_out, value);
       });
   }
 }

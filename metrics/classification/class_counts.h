@@ -4,6 +4,7 @@
 #include <c10/util/FunctionRef.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tally/metrics/classification/average.h"
@@ -62,8 +63,10 @@ struct CountsRow {
 
   ClassCounts sum() const;
   /// NaN where nothing was counted or a NaN was.
-  double micro(ClassValue value) const;
-  double macro(bool weighted, bool occurring_only, ClassValue value) const;
+  double micro(ClassValue value,
+               std::optional<std::int64_t> left_out = std::nullopt) const;
+  double macro(bool weighted, bool occurring_only,
+               std::optional<std::int64_t> left_out, ClassValue value) const;
 };
 
 /// The rows of a state: integers, sums of weights, or both, to be added.
@@ -96,8 +99,11 @@ class CountRows {
       c10::function_ref<void(const CountsRow&, double*)> fill) const;
   /// A value for each row.
   at::Tensor values(c10::function_ref<double(const CountsRow&)> value) const;
-  /// The averages of the classes' values; with kNone one per class.
-  at::Tensor averages(Average average, ClassValue value) const;
+  /// The averages of the classes' values; with kNone one per class. A class
+  /// may be left out of the means.
+  at::Tensor averages(
+      Average average, ClassValue value,
+      std::optional<std::int64_t> left_out = std::nullopt) const;
   /// The mean of the rows' values, but those that are NaN, with weights
   /// [rows] (undefined: all 1).
   at::Tensor mean_over_rows(ClassValue value,

@@ -17,8 +17,15 @@ at::Tensor BinaryJaccardIndex::evaluate(const State& state) const {
 }
 
 at::Tensor MulticlassJaccardIndex::evaluate(const State& state) const {
-  return internal::average_classes(state, options(),
-                                   value_with(options().zero_division()));
+  const auto value = value_with(options().zero_division());
+  if (options().average() == Average::kMicro) {
+    // A wrong prediction is in the union of its target's class already.
+    return internal::rows_of(state, options())
+        .values([&](const internal::CountsRow& row) {
+          return row.micro(value, options().ignore_index());
+        });
+  }
+  return internal::average_classes(state, options(), value);
 }
 
 at::Tensor MultilabelJaccardIndex::evaluate(const State& state) const {

@@ -58,7 +58,8 @@ struct MulticlassAverageOptions : MulticlassCountsOptions<Self> {
   using MulticlassCountsOptions<Self>::MulticlassCountsOptions;
 
   /// kMacro and kWeighted average over the classes that occur as a target or
-  /// as a prediction. Default: kMacro.
+  /// as a prediction, except one that is ignored, which cannot be right. In
+  /// kMicro what is predicted to be that one is wrong. Default: kMacro.
   TALLY_INHERITED_ARG(Self, Average, average) = Average::kMacro;
 
  public:
@@ -171,11 +172,13 @@ CountRows rows_of(const MulticlassCounts::State& state,
 
 /// The averages of the classes' values that the options ask for, as float64 of
 /// shape [] or [num_classes] (kGlobal), [N] or [N, num_classes] (kSamplewise).
-/// NaN where nothing was counted, or a NaN was.
+/// NaN where nothing was counted, or a NaN was. A class that is ignored leaves
+/// the means.
 template <class Options>
 at::Tensor average_classes(const MulticlassCounts::State& state,
                            const Options& options, ClassValue value) {
-  return rows_of(state, options).averages(options.average(), value);
+  return rows_of(state, options)
+      .averages(options.average(), value, options.ignore_index());
 }
 
 /// The counts of a batch as MulticlassCounts keeps them, one row or a row per

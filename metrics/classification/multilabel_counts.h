@@ -61,8 +61,8 @@ template <class Self>
 struct MultilabelAverageOptions : MultilabelCountsOptions<Self> {
   using MultilabelCountsOptions<Self>::MultilabelCountsOptions;
 
-  /// kMacro and kWeighted average over the labels that count at all.
-  /// Default: kMacro.
+  /// kMacro and kWeighted average over the labels that count at all: one whose
+  /// positions are all ignored leaves them. Default: kMacro.
   TALLY_INHERITED_ARG(Self, MultilabelAverage,
                       average) = MultilabelAverage::kMacro;
 

@@ -115,8 +115,12 @@ REASONS = {
         "*PrecisionRecallCurve/binned_*"],
     "decision values outside [0, 1] go through a sigmoid or softmax": [
         "*HingeLoss/*"],
-    "an ignored class that is predicted leaves the matrix": [
-        "MulticlassJaccardIndex/ignored_inside_*"],
+    "an ignored class that is predicted counts in the mean": [
+        "MulticlassF1Score/ignore_inside_macro",
+        "MulticlassFBetaScore/ignored_inside_macro",
+        "MulticlassNegativePredictiveValue/ignored_inside_macro",
+        "MulticlassPrecision/ignore_inside_macro",
+        "MulticlassRecall/ignore_inside_macro"],
     "what is ignored counts as right": [
         "*ExactMatch/ignored*", "*ExactMatch/samplewise"],
     "what is ignored counts as a label": [

@@ -236,6 +236,40 @@ TEST(MulticlassCountsTest, NothingCountedIsNaN) {
   }
 }
 
+// The last class is ignored, and predicted twice; the one before is absent.
+template <class M>
+void expect_mean_of_the_others(double micro) {
+  SCOPED_TRACE(M::kName);
+  const at::Tensor preds = labels({0, 3, 1, 2, 3}).unsqueeze(0);
+  const at::Tensor target = labels({0, 0, 1, 3, 1}).unsqueeze(0);
+  const auto value = [&](Average average, MultidimAverage over) {
+    M metric(
+        Options(4).average(average).multidim_average(over).ignore_index(3));
+    metric.update(preds, target);
+    return metric.compute();
+  };
+  for (const auto over :
+       {MultidimAverage::kGlobal, MultidimAverage::kSamplewise}) {
+    const at::Tensor each = value(Average::kNone, over).reshape({4});
+    const double mean = each.narrow(0, 0, 2).mean().template item<double>();
+    EXPECT_EQ(value(Average::kMacro, over).template item<double>(), mean);
+    EXPECT_EQ(value(Average::kWeighted, over).template item<double>(), mean);
+    EXPECT_EQ(value(Average::kMicro, over).template item<double>(), micro);
+  }
+}
+
+TEST(MulticlassCountsTest, AnIgnoredClassLeavesTheMeans) {
+  expect_mean_of_the_others<MulticlassAccuracy>(0.5);
+  expect_mean_of_the_others<MulticlassPrecision>(0.5);
+  expect_mean_of_the_others<MulticlassRecall>(0.5);
+  expect_mean_of_the_others<MulticlassF1Score>(0.5);
+  expect_mean_of_the_others<MulticlassHammingDistance>(0.5);
+  expect_mean_of_the_others<MulticlassSpecificity>(10.0 / 12);
+  expect_mean_of_the_others<MulticlassNegativePredictiveValue>(10.0 / 12);
+  // Its union is left out here, too.
+  expect_mean_of_the_others<MulticlassJaccardIndex>(0.5);
+}
+
 TEST(MulticlassCountsTest, NothingCountedSamplewise) {
   const Options options =
       Options(3).multidim_average(MultidimAverage::kSamplewise);
@@ -353,8 +387,8 @@ TEST(MulticlassCountsTest, RefusesOtherInputs) {
               HasSubstr("expected labels in preds of target's shape"));
   EXPECT_THAT(value_error(top, target, target),
               HasSubstr("expected scores in preds for top_k 2, got labels"));
-  EXPECT_THAT(type_error(at::rand({2, 3}), at::rand({2})),
-              HasSubstr("int64 in target, got Float"));
+  EXPECT_THAT(type_error(at::rand({2, 3}), at::zeros({2}, at::kComplexFloat)),
+              HasSubstr("int64 in target, got ComplexFloat"));
   EXPECT_THAT(type_error(at::zeros({2, 3}, at::kComplexFloat), target),
               HasSubstr("int64 in preds, got ComplexFloat"));
   EXPECT_THAT(type_error(at::rand({2, 3}), target.to(at::kBool)),

@@ -1,6 +1,7 @@
 """Metrics over counts: binary, multilabel, and the multiclass ones that
 stat_scores.py does not hold."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -448,11 +449,12 @@ def _class_fixture(name: str, score: Score) -> Fixture:
         if name == "FBetaScore":
             options["beta"] = 2.0
 
-        def value(target, labels, weight, average=average):
+        def value(target, labels, weight, average=average, ignored=None):
             by_class = [(target == c, labels == c) for c in range(CLASSES)]
             if average == "micro":
-                pairs = [np.concatenate(x)
-                         for x in zip(*by_class, strict=True)]
+                pairs = [np.concatenate(x) for x in zip(
+                    *(pair for c, pair in enumerate(by_class)
+                      if c != ignored or name != "JaccardIndex"), strict=True)]
                 w = None if weight is None else np.tile(weight, CLASSES)
                 return score(*pairs, w, 0)
             values = np.array([score(t, p, weight, 0) for t, p in by_class])
@@ -461,12 +463,15 @@ def _class_fixture(name: str, score: Score) -> Fixture:
             support = np.array([
                 t.sum() if weight is None else (t * weight).sum()
                 for t, _ in by_class])
-            occurring = np.array([(t | p).any() for t, p in by_class])
+            occurring = np.array([(t | p).any() and c != ignored
+                                  for c, (t, p) in enumerate(by_class)])
             if name == "StatScores":
                 occurring |= True
             return np.average(values[occurring], axis=0,
                               weights=support[occurring]
                               if average == "weighted" else None)
-        cases += [_class_case(s, value) for s in
-                  _class_setups(metric, f"_{average}", options)]
+        cases += [
+            _class_case(s, functools.partial(
+                value, ignored=s.options.get("ignore_index")))
+            for s in _class_setups(metric, f"_{average}", options)]
     return Fixture(metric, SOURCE, cases)

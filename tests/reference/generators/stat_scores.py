@@ -70,11 +70,15 @@ def predicted_labels(preds: np.ndarray, target: np.ndarray,
 
 def score(function: Score, preds: np.ndarray, target: np.ndarray,
           options: Options) -> np.ndarray:
-    """The score of labels [N]: ignored ones leave, absent classes too."""
+    """The score of labels [N]: ignored ones leave, absent classes too.
+
+    So does an ignored class that is predicted.
+    """
     keep = target != options.get("ignore_index", np.iinfo("int64").min)
     preds, target = preds[keep], target[keep]
     average = options.get("average", "macro")
-    occurring = np.union1d(target, preds)
+    occurring = np.setdiff1d(np.union1d(target, preds),
+                             [options.get("ignore_index", -1)])
     every = np.arange(options["num_classes"])
     zero = options.get("zero_division", 0)
     return np.asarray(function(
@@ -113,6 +117,8 @@ def _source(function: Score, options: Options) -> str:
     text = f"sklearn.metrics.{name}"
     if average in ("macro", "weighted"):
         text += " over the classes in targets or predictions"
+        if 0 <= options.get("ignore_index", -1) < NUM_CLASSES:
+            text += " except the ignored one"
     if options.get("top_k", 1) > 1:
         text += "; top-k: the label is the target if it is in the top k, " \
                 "else the best class"
