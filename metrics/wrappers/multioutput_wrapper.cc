@@ -64,6 +64,19 @@ std::string MultioutputWrapper::key() const {
          metric().state_key() + ")";
 }
 
+std::int64_t MultioutputWrapper::dims_with_outputs(
+    const std::vector<at::Tensor>& inputs) const {
+  const std::int64_t dims = inputs.front().dim();
+  if (inputs.size() < 2) return dims;
+  // Of labels beside scores, which have a dimension of classes more.
+  const at::Tensor& target = inputs[1];
+  const std::int64_t dim = options_.output_dim();
+  const bool has_outputs = target.dim() == dims - 1 && dims > 2 &&
+                           dim < target.dim() && dim >= -target.dim() &&
+                           target.size(dim) == options_.num_outputs();
+  return has_outputs ? dims - 1 : dims;
+}
+
 at::Tensor MultioutputWrapper::output_of(const at::Tensor& input,
                                          std::int64_t output) const {
   const std::int64_t dim = options_.output_dim();
@@ -74,7 +87,7 @@ at::Tensor MultioutputWrapper::output_of(const at::Tensor& input,
 void MultioutputWrapper::observe_into(AnyState& fresh, Inputs inputs,
                                       const BatchOrigin& origin) const {
   const std::vector<at::Tensor> tensors = tensors_of(inputs);
-  const std::int64_t dims = tensors.front().dim();
+  const std::int64_t dims = dims_with_outputs(tensors);
   const std::int64_t dim = options_.output_dim();
   for (const at::Tensor& tensor : tensors) {
     if (tensor.dim() < dims) continue;

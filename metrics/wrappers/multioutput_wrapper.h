@@ -35,8 +35,10 @@ struct MultioutputWrapperOptions {
 /// A metric for each output of a model with several.
 ///
 /// update(): as the metric's, but that tensors have a dimension more, of
-/// num_outputs; those with fewer dimensions than the first (weights of rows)
-/// count for every output.
+/// num_outputs. Those with fewer dimensions than the first (weights of rows)
+/// count for every output, unless the second is one of labels beside scores of
+/// classes: it has one dimension less, but at least two, and num_outputs in
+/// that of the outputs. Then those behind it are compared with it.
 /// Result: the metric's values in a tensor [num_outputs, ...].
 /// State: the metric's, once for each output.
 /// NaN: see remove_nans; an output of which no row is left has seen nothing.
@@ -77,6 +79,8 @@ class MultioutputWrapper final : public MetricWrapper {
 
  private:
   at::Tensor output_of(const at::Tensor& input, std::int64_t output) const;
+  // How many dimensions an input has at least if it has outputs.
+  std::int64_t dims_with_outputs(const std::vector<at::Tensor>& inputs) const;
 
   Options options_;
 };

@@ -1,5 +1,8 @@
 #include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +10,7 @@
 #include <limits>
 
 #include "tally/metrics/aggregation/aggregation.h"
+#include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/collection.h"
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/wrappers/wrappers.h"
@@ -242,6 +246,41 @@ TEST(MultioutputWrapperTest, TakesEachOutputByItself) {
   empty.update(columns({1, kNaN}, 2), columns({3, 1}, 2));
   EXPECT_EQ(number(empty.compute().value()[0]), 4);
   EXPECT_TRUE(std::isnan(number(empty.compute().value()[1])));
+}
+
+TEST(MultioutputWrapperTest, TakesLabelsBesideScoresOfClasses) {
+  constexpr std::int64_t kRows = 20;
+  // As many outputs as classes, and not.
+  for (const std::int64_t outputs : {2, 3}) {
+    const at::Tensor scores = at::rand({kRows, 3, outputs});
+    const at::Tensor target = at::randint(0, 3, {kRows, outputs}, at::kLong);
+    const at::Tensor weight = at::randint(1, 4, {kRows});
+    MultioutputWrapper plain(MulticlassAccuracy(3), outputs);
+    MultioutputWrapper weighted(MulticlassAccuracy(3), outputs);
+    MultioutputWrapper each(MulticlassAccuracy(3), outputs);
+    MultioutputWrapper front(MulticlassAccuracy(3),
+                             MultioutputWrapperOptions(outputs).output_dim(0));
+    plain.update(scores, target);
+    weighted.update(scores, target, weight);
+    each.update(scores, target.to(at::kFloat),
+                weight.unsqueeze(1).expand({kRows, outputs}));
+    front.update(scores.movedim(-1, 0), target.movedim(-1, 0), weight);
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      MulticlassAccuracy one(3), of_rows(3);
+      one.update(scores.select(2, i), target.select(1, i));
+      of_rows.update(scores.select(2, i), target.select(1, i), weight);
+      EXPECT_EQ(number(plain.compute().value()[i]), number(one.compute()));
+      const double expected = number(of_rows.compute());
+      EXPECT_EQ(number(weighted.compute().value()[i]), expected);
+      EXPECT_EQ(number(each.compute().value()[i]), expected);
+      EXPECT_EQ(number(front.compute().value()[i]), expected);
+    }
+  }
+  MultioutputWrapper other(MulticlassAccuracy(3), 2);
+  EXPECT_THAT(refusal_of([&] {
+                other.update(at::rand({4, 3, 2}), at::zeros({4, 3}, at::kLong));
+              }),
+              HasSubstr("expected scores of shape [N, 3, ...] in preds"));
 }
 
 TEST(MultioutputWrapperTest, StacksEveryResultAlongAnyDimension) {
