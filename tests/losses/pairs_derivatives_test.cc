@@ -104,14 +104,14 @@ const Loss& loss_named(const std::vector<Named>& all, const std::string& name) {
 LossSubject subject_of(const Loss& loss) {
   LossSubject subject;
   subject.make = [loss] {
-    const at::Tensor weight = normal_rows({5, 4}, 3).requires_grad_();
+    const at::Tensor weight = normal_rows({3, 4}, 3).requires_grad_();
     return LossInstance{[loss, weight](const Tensors& batch) {
                           return loss(batch[0].matmul(weight),
                                       batch[1].matmul(weight));
                         },
                         {{"weight", weight}}};
   };
-  subject.batch = {normal_rows({7, 5}, 1), normal_rows({7, 5}, 2)};
+  subject.batch = {normal_rows({6, 3}, 1), normal_rows({6, 3}, 2)};
   return subject;
 }
 
