@@ -22,6 +22,7 @@
 #include "tally/losses/codebook/projection.h"
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
+#include "tally/state/outside_inference.h"
 #include "tally/sync/reduce.h"
 
 namespace tally::losses {
@@ -274,6 +275,7 @@ LFQOutput lfq(const at::Tensor& x, const LFQOptions& options,
 LFQImpl::LFQImpl(LFQOptions o) : options_(completed(std::move(o))) { reset(); }
 
 void LFQImpl::reset() {
+  const tally::internal::OutsideInference outside;
   if (*options_.has_projections()) {
     const auto layer = [&](std::int64_t in, std::int64_t out) {
       return torch::nn::Linear(torch::nn::LinearOptions(in, out).bias(

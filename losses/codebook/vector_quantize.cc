@@ -25,6 +25,7 @@
 #include "tally/losses/codebook/projection.h"
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
+#include "tally/state/outside_inference.h"
 #include "tally/sync/agree.h"
 
 namespace tally::losses {
@@ -189,6 +190,7 @@ VectorQuantizeImpl::VectorQuantizeImpl(VectorQuantizeOptions o)
 }
 
 void VectorQuantizeImpl::reset() {
+  const tally::internal::OutsideInference outside;
   const std::int64_t dim = options_.dim(), code_dim = options_.codebook_dim();
   if (dim != code_dim) {
     project_in =

@@ -216,4 +216,25 @@ TEST(LearningInferenceModeTest, LossesGoOnAfterIt) {
 }
 
 }  // namespace
+TEST(LearningInferenceModeTest, ModulesMadeInItLearn) {
+  const at::Tensor x =
+      at::arange(20).sin().view({1, 5, 4}).set_requires_grad(true);
+  const auto make = [](const auto& options) {
+    const c10::InferenceMode inference;
+    return options();
+  };
+  auto codes = make([] {
+    return VectorQuantize(VectorQuantizeOptions(4, 3).codebook_dim(2));
+  });
+  codes->forward(x).loss.backward();
+  EXPECT_TRUE(codes->project_in->weight.grad().defined());
+  EXPECT_EQ(codes->steps.item<std::int64_t>(), 1);
+
+  auto bits = make([] {
+    return LFQ(LFQOptions().codebook_size(16).dim(4).orthogonal_rotation(true));
+  });
+  bits->forward(x).aux_loss.backward();
+  EXPECT_FALSE(bits->rotation.is_inference());
+}
+
 }  // namespace tally::losses
