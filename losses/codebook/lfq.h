@@ -98,13 +98,13 @@ LFQOutput lfq(const at::Tensor& x, const LFQOptions& options,
 /// float32 or wider, also under autocast. A token's bits depend on what comes
 /// out of the projection in (and of soft_clamp_input_value) alone, and not on
 /// the batch, threads, the processor or the device. All means are over the
-/// tokens of all ranks; the entropies are exact, but for rounding, at a cost of
+/// tokens of all ranks; the entropies are exact up to rounding, at a cost of
 /// 2^bits numbers and a matrix product (`code_probability.h`), not of tokens
 /// times 2^bits.
 ///
-/// mask (bool), of x's first dimension or of more of them, but for the
-/// channels', says which tokens count in the loss: one a sample [batch] or one
-/// a token [batch, n]. Without any token on all ranks the losses are 0.
+/// mask (bool) says which tokens count in the loss, one value per sample
+/// [batch] or per token [batch, n]: any of x's leading dimensions except the
+/// channels'. Without any token on all ranks the losses are 0.
 ///
 /// Gradient: every rank gets the same aux_loss; averaged over ranks, gradients
 /// are those of one process with all tokens, and so are gradients of gradients.

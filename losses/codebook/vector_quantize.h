@@ -95,10 +95,10 @@ VectorQuantizeOutput vector_quantize(const at::Tensor& x,
 ///
 /// In training mode it gives the codes of before the step, then moves them;
 /// tokens of all ranks count, and the buffers are afterwards those of one
-/// process that has all tokens in rank order, but for rounding of the tokens'
+/// process that has all tokens in rank order, up to rounding of the tokens'
 /// sums, which are taken in float64, and equal on every rank. So are k-means
 /// and dead codes: ranks draw the same tokens of the whole batch. mask (bool)
-/// is [batch] or more of x's dimensions, but for the channels'; tokens without
+/// is [batch] or more of x's dimensions except the channels'; tokens without
 /// it do not count. A rank without tokens takes part like others; without any
 /// on all ranks the loss is 0, and the codes stay as they are.
 ///

@@ -62,7 +62,7 @@ class SampleKeys {
 
   std::uint64_t low_mask() const { return (std::uint64_t{1} << low_bits_) - 1; }
 
-  // Of keys that are sorted but for the last `bits` bits of scores.
+  // Of keys that are sorted except for the last `bits` bits of scores.
   void sort_rest(std::uint64_t* keys, std::int64_t count, int bits) const {
     for (std::int64_t begin = 0; begin < count;) {
       const std::uint64_t high = keys[begin] & ~low_mask();

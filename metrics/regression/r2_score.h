@@ -133,9 +133,9 @@ struct RelativeSquaredErrorOptions {
 ///
 /// Result: 0-dim float64, 0 or more. Of a constant target infinite, or NaN if
 /// the predictions are perfect. NaN for fewer than two samples.
-/// Like R2Score in everything else, with which it shares its state, but that
-/// gradients of a constant target are infinite or NaN. The gradient of the root
-/// is 0 where the error is.
+/// Like R2Score in everything else, with which it shares its state, except that
+/// gradients for a constant target are infinite or NaN. The gradient of the
+/// root is 0 where the error is.
 ///
 /// Example:
 ///     RelativeSquaredError error;

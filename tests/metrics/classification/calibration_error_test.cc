@@ -82,7 +82,7 @@ TEST(CalibrationErrorTest, AddsUpManySamples) {
   testing::for_each_vector_target(expect_sums);
 }
 
-// Confidences that are the ends of bins, but for a few roundings.
+// Confidences at the ends of bins, up to a few roundings.
 TEST(CalibrationErrorTest, BinsAreThoseOfAnyProcessor) {
   constexpr std::int64_t kBins = 20;
   const at::Tensor ends = at::arange(1, kBins, at::kDouble).div(kBins);
