@@ -1,4 +1,3 @@
-#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -16,6 +15,7 @@
 #include "tally/losses/codebook/code_probability.h"
 #include "tally/losses/codebook/lfq.h"
 #include "tally/losses/codebook/vector_quantize.h"
+#include "tally/tests/losses/autocast.h"
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/gradients.h"
@@ -24,20 +24,12 @@
 namespace tally::losses {
 namespace {
 
+using testing::Autocast;
 using testing::near;
 using testing::normal_rows;
 using testing::run_thread_ranks;
 using testing::same_bits;
 using Tensors = std::vector<at::Tensor>;
-
-/// Autocast to bfloat16 on the CPU, while it lives.
-class Autocast {
- public:
-  Autocast() { at::autocast::set_autocast_enabled(at::kCPU, true); }
-  ~Autocast() { at::autocast::set_autocast_enabled(at::kCPU, false); }
-  Autocast(const Autocast&) = delete;
-  Autocast& operator=(const Autocast&) = delete;
-};
 
 LFQ lfq_of(const LFQOptions& options) {
   LFQ lfq(options);
@@ -67,11 +59,11 @@ Tensors outcome(Module& module, const at::Tensor& x, const Loss& loss) {
   Tensors result = {output.quantized.detach(), output.indices,
                     loss(output).detach(),
                     module->indices_to_codes(output.indices).detach()};
-  // LibTorch: backward() is called outside of autocast, or casts again.
-  const bool on = at::autocast::is_autocast_enabled(at::kCPU);
-  at::autocast::set_autocast_enabled(at::kCPU, false);
-  (loss(output) + output.quantized.sum()).backward();
-  at::autocast::set_autocast_enabled(at::kCPU, on);
+  {
+    // LibTorch: backward() is called outside of autocast, or casts again.
+    const Autocast off(false);
+    (loss(output) + output.quantized.sum()).backward();
+  }
   result.push_back(leaf.grad());
   for (const at::Tensor& parameter : module->parameters()) {
     result.push_back(parameter.grad());

@@ -1,7 +1,6 @@
 // Contrastive losses where float32 is not enough to compute them naively,
 // beside their formulas in wider numbers: see tests/reference/README.md.
 
-#include <ATen/autocast_mode.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +13,7 @@
 #include "tally/losses/contrastive/nt_xent_loss.h"
 #include "tally/losses/contrastive/sig_lip_loss.h"
 #include "tally/losses/contrastive/sup_con_loss.h"
+#include "tally/tests/losses/autocast.h"
 #include "tally/tests/losses/fixture_options.h"
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/fixtures.h"
@@ -22,6 +22,7 @@
 namespace tally::losses {
 namespace {
 
+using testing::Autocast;
 using testing::FixtureCase;
 using testing::FixtureOptions;
 using testing::normal_rows;
@@ -283,18 +284,6 @@ TEST(ContrastivePrecisionTest, ComputesInFloat32AtLeast) {
     }
   }
 }
-
-class Autocast {
- public:
-  Autocast() {
-    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
-    at::autocast::set_autocast_enabled(at::kCPU, true);
-  }
-  ~Autocast() {
-    at::autocast::set_autocast_enabled(at::kCPU, false);
-    at::autocast::clear_cache();
-  }
-};
 
 TEST(ContrastivePrecisionTest, AutocastChangesNothing) {
   const at::Tensor a = normal_rows({12, 16}, 1).to(at::kFloat);

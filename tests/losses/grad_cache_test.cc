@@ -2,7 +2,6 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/rand.h>
@@ -20,6 +19,7 @@
 #include "tally/losses/pairs/vicreg_loss.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/errors.h"
+#include "tally/tests/losses/autocast.h"
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/gradients.h"
@@ -273,10 +273,10 @@ TEST(CachedBackwardTest, AutocastLosesNoGradients) {
     const auto loss = [](const Tensors& features) {
       return features[0].to(at::kDouble).square().sum();
     };
-    at::autocast::set_autocast_enabled(at::kCPU, true);
-    train(encode, loss);
-    at::autocast::set_autocast_enabled(at::kCPU, false);
-    at::autocast::clear_cache();
+    {
+      const testing::Autocast autocast;
+      train(encode, loss);
+    }
     return weight.grad();
   };
   const at::Tensor whole = gradient([&](const auto& encode, const auto& loss) {

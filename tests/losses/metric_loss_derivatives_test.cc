@@ -1,4 +1,3 @@
-#include <ATen/autocast_mode.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -16,6 +15,7 @@
 #include "tally/metrics/regression/normalized_root_mean_squared_error.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/metrics/regression/r2_score.h"
+#include "tally/tests/losses/autocast.h"
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/thread_ranks.h"
@@ -130,9 +130,11 @@ TEST(MetricLossDerivativesTest, AutocastChangesNothing) {
   const auto evaluate = [&](bool autocast) {
     at::Tensor a = normal_rows({9, 4}, 1).to(at::kFloat).requires_grad_();
     MetricLoss loss{ProductSize()};
-    at::autocast::set_autocast_enabled(at::kCPU, autocast);
-    const at::Tensor value = loss->forward(a, b);
-    at::autocast::set_autocast_enabled(at::kCPU, false);
+    const auto forward = [&] {
+      const testing::Autocast maybe(autocast);
+      return loss->forward(a, b);
+    };
+    const at::Tensor value = forward();
     value.backward();
     return Tensors{value.detach(), a.grad()};
   };

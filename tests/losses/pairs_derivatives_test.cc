@@ -1,4 +1,3 @@
-#include <ATen/autocast_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/logspace.h>
@@ -14,6 +13,7 @@
 #include "tally/losses/pairs/dcl_loss.h"
 #include "tally/losses/pairs/distill_clip_loss.h"
 #include "tally/losses/pairs/vicreg_loss.h"
+#include "tally/tests/losses/autocast.h"
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/thread_ranks.h"
@@ -23,6 +23,7 @@
 namespace tally::losses {
 namespace {
 
+using testing::Autocast;
 using testing::check_second_derivatives;
 using testing::learned;
 using testing::LossInstance;
@@ -246,21 +247,6 @@ TEST(PairsDerivativesTest, RowsOfAnyLengthAreAsExact) {
     expect_near(scaled(at::kFloat), scaled(at::kDouble), 1e-5);
   }
 }
-
-/// Autocast to bfloat16 on the CPU.
-class Autocast {
- public:
-  Autocast() {
-    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
-    at::autocast::set_autocast_enabled(at::kCPU, true);
-  }
-  ~Autocast() {
-    at::autocast::set_autocast_enabled(at::kCPU, false);
-    at::autocast::clear_cache();
-  }
-  Autocast(const Autocast&) = delete;
-  Autocast& operator=(const Autocast&) = delete;
-};
 
 TEST(PairsDerivativesTest, AutocastChangesNothing) {
   const at::Tensor a = normal_rows({9, 4}, 1).to(at::kFloat);
