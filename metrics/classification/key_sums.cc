@@ -353,9 +353,18 @@ HWY_EXPORT(CountPairsInOrder64);
 HWY_EXPORT(SumPrecisions32);
 HWY_EXPORT(SumPrecisions64);
 
+std::int64_t count_unsorted_positives(const std::uint32_t* keys,
+                                      std::int64_t size) {
+  return HWY_DYNAMIC_DISPATCH(CountPositives32)(keys, size);
+}
+std::int64_t count_unsorted_positives(const std::uint64_t* keys,
+                                      std::int64_t size) {
+  return HWY_DYNAMIC_DISPATCH(CountPositives64)(keys, size);
+}
+
 std::int64_t count_positives(const std::uint32_t* keys, std::int64_t size) {
   if (is_group(keys, size)) return positives_of_group(keys, size);
-  return HWY_DYNAMIC_DISPATCH(CountPositives32)(keys, size);
+  return count_unsorted_positives(keys, size);
 }
 PairsInOrder count_pairs_in_order(const std::uint32_t* keys,
                                   std::int64_t size) {
@@ -371,7 +380,7 @@ double sum_precisions(const std::uint32_t* keys, std::int64_t size,
 }
 std::int64_t count_positives(const std::uint64_t* keys, std::int64_t size) {
   if (is_group(keys, size)) return positives_of_group(keys, size);
-  return HWY_DYNAMIC_DISPATCH(CountPositives64)(keys, size);
+  return count_unsorted_positives(keys, size);
 }
 PairsInOrder count_pairs_in_order(const std::uint64_t* keys,
                                   std::int64_t size) {

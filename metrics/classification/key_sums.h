@@ -17,6 +17,11 @@ PairsInOrder count_pairs_in_order(const std::uint64_t* keys, std::int64_t size);
 
 std::int64_t count_positives(const std::uint32_t* keys, std::int64_t size);
 std::int64_t count_positives(const std::uint64_t* keys, std::int64_t size);
+/// The same of keys in any order.
+std::int64_t count_unsorted_positives(const std::uint32_t* keys,
+                                      std::int64_t size);
+std::int64_t count_unsorted_positives(const std::uint64_t* keys,
+                                      std::int64_t size);
 
 /// Over positives, the sum of the precision at their score. `positives` and
 /// `all` are how many there are of these keys and of higher ones; no group of

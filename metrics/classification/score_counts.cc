@@ -71,6 +71,59 @@ void pack_in_order(const Score* scores, const std::uint8_t* codes,
   });
 }
 
+// Keys whose scores are sorted, cut into blocks by cuts().
+template <class Key>
+void sort_equal_scores_of(Key* keys, const std::vector<std::int64_t>& cuts,
+                          std::int64_t threads) {
+  // Of a group that is a block of its own, several threads fill pieces.
+  struct Piece {
+    std::int64_t begin;
+    std::int64_t end;
+    std::size_t block;
+    bool is_of_group;
+  };
+  std::vector<Piece> pieces;
+  for (std::size_t block = 0; block + 1 < cuts.size(); ++block) {
+    const std::int64_t end = cuts[block + 1];
+    const bool is_of_group = end - cuts[block] > kBlock &&
+                             keys[cuts[block]] >> 1 == keys[end - 1] >> 1;
+    std::int64_t begin = cuts[block];
+    while (is_of_group && end - begin > kBlock) {
+      pieces.push_back({begin, begin + kBlock, block, true});
+      begin += kBlock;
+    }
+    pieces.push_back({begin, end, block, is_of_group});
+  }
+  const auto count = static_cast<std::int64_t>(pieces.size());
+  std::vector<std::int64_t> positives(count);
+  for_each_task(count, threads, [&](std::int64_t i) {
+    Key* const first = keys + pieces[i].begin;
+    const std::int64_t size = pieces[i].end - pieces[i].begin;
+    if (pieces[i].is_of_group) {
+      positives[i] = count_unsorted_positives(first, size);
+    } else {
+      sort_equal_scores(first, size);
+    }
+  });
+  // Where the positives of each group begin.
+  std::vector<std::int64_t> split(cuts.size(), -1);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!pieces[i].is_of_group) continue;
+    std::int64_t& begin = split[pieces[i].block];
+    if (begin < 0) begin = cuts[pieces[i].block + 1];
+    begin -= positives[i];
+  }
+  for_each_task(count, threads, [&](std::int64_t i) {
+    const Piece& piece = pieces[i];
+    if (!piece.is_of_group) return;
+    const Key negative = keys[piece.begin] >> 1 << 1;
+    const std::int64_t middle =
+        std::clamp(split[piece.block], piece.begin, piece.end);
+    std::fill(keys + piece.begin, keys + middle, negative);
+    std::fill(keys + middle, keys + piece.end, negative | 1);
+  });
+}
+
 }  // namespace
 
 template <class Key>
@@ -133,12 +186,7 @@ std::optional<RankedScores<Key>> RankedScores<Key>::of(
   }
   if (const ScoreOrder order = order_of_all(shares, scores); order.any()) {
     pack_in_order(scores, codes, count, order, threads, ranked.keys_.data());
-    const std::vector<std::int64_t> groups = ranked.cuts();
-    for_each_task(static_cast<std::int64_t>(groups.size()) - 1, threads,
-                  [&](std::int64_t i) {
-                    sort_equal_scores(ranked.keys_.data() + groups[i],
-                                      groups[i + 1] - groups[i]);
-                  });
+    sort_equal_scores_of(ranked.keys_.data(), ranked.cuts(), threads);
     return ranked;
   }
   const bool one_part =
