@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::int64_t kOperationsAtOnce = 1 << 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 constexpr int kLanes = 8;
 using Lanes = std::array<double, kLanes>;
@@ -60,11 +61,6 @@ double product(const T* a, const T* b, std::int64_t dims) {
   return fixed_sum(dims, [=](std::int64_t k) {
     return static_cast<double>(a[k]) * static_cast<double>(b[k]);
   });
-}
-
-template <class T>
-double length(const T* vector, std::int64_t dims) {
-  return std::sqrt(product(vector, vector, dims));
 }
 
 template <class T>
@@ -124,86 +120,100 @@ class Screen {
   Screen(const at::Tensor& codes, bool cosine)
       : codes_(codes),
         cosine_(cosine),
-        bound_(codes.scalar_type(), /*on_cpu=*/true, codes.size(1), cosine) {
+        bound_(codes.scalar_type(), /*on_cpu=*/true, codes.size(1), cosine),
+        squares_(static_cast<std::size_t>(codes_.count)),
+        half_squares_(squares_.size()) {
+    sum_squares(codes_.data, codes_.count, codes_.dims, squares_.data());
+    double longest = 0;
     for (std::int64_t j = 0; j < codes_.count; ++j) {
-      const double size = length(codes_[j], codes_.dims);
+      const double square = squares_[j];
       const bool finite =
-          std::isfinite(size) || all_finite(codes_[j], codes_.dims);
-      lengths_.push_back(size);
-      half_squares_.push_back(static_cast<T>(!finite  ? kInfinity
-                                             : cosine ? 0
-                                                      : size * size / 2));
-      if (finite) longest_ = std::max(longest_, size);
-      if (std::isnan(size) && first_nan_ < 0) first_nan_ = j;
+          std::isfinite(square) || all_finite(codes_[j], codes_.dims);
+      half_squares_[j] = static_cast<T>(!finite  ? kInfinity
+                                        : cosine ? 0
+                                                 : square / 2);
+      if (finite) longest = std::max(longest, square);
+      if (std::isnan(square) && first_nan_ < 0) first_nan_ = j;
     }
+    longest_ = std::sqrt(longest);
   }
 
   /// The first code with a NaN, or -1.
   std::int64_t first_nan() const { return first_nan_; }
 
-  /// What a thread needs.
-  struct Scratch {
-    std::vector<T> tops;
+  /// The nearest codes, or -1 where too many come into question. Overwrites
+  /// `products`, which are the tokens' with all codes.
+  void settle(const Rows<T>& tokens, std::int64_t begin, std::int64_t end,
+              T* products, std::int64_t* found) const {
+    constexpr std::int64_t kTokensAtOnce = 64;
+    std::array<double, kTokensAtOnce> sizes, margins;
     std::vector<std::int64_t> candidates;
-  };
-
-  /// The nearest code, or -1 if too many come into question. Overwrites
-  /// `products`, which are the token's with all codes.
-  std::int64_t settle(const T* token, T* products, Scratch& scratch) const {
-    const double size = length(token, codes_.dims);
-    if (!std::isfinite(size) && !all_finite(token, codes_.dims)) return 0;
-    if (!bound_.holds(size, longest_)) return -1;
-    std::vector<T>& tops = scratch.tops;
-    tops.resize((codes_.count + kTopBlock - 1) / kTopBlock);
-    const T best = subtract_and_top(products, half_squares_.data(),
-                                    codes_.count, tops.data());
-    std::vector<std::int64_t>& candidates = scratch.candidates;
-    find(products, tops,
-         best - bound_.error(size, longest_) * 2 - bound_.blur(size, longest_),
-         candidates);
-    if (candidates.size() > 1) {
-      refine(products, best, size, candidates);
-      if (candidates.size() > few(codes_.count)) return -1;
+    while (begin < end) {
+      const std::int64_t some = std::min(kTokensAtOnce, end - begin);
+      sum_squares(tokens[begin], some, tokens.dims, sizes.data());
+      for (std::int64_t i = 0; i < some; ++i) {
+        const double size = sizes[i] = std::sqrt(sizes[i]);
+        margins[i] =
+            bound_.holds(size, longest_)
+                ? bound_.error(size, longest_) * 2 + bound_.blur(size, longest_)
+                : kNaN;
+      }
+      find_leads(products, half_squares_.data(), some, codes_.count,
+                 margins.data(), found);
+      for (std::int64_t i = 0; i < some; ++i) {
+        if (found[i] >= 0) continue;
+        found[i] = choose_from(tokens[begin + i], products + i * codes_.count,
+                               sizes[i], margins[i], candidates);
+      }
+      begin += some;
+      products += some * codes_.count;
+      found += some;
     }
-    return candidates.size() == 1 ? candidates[0]
-                                  : choose(token, codes_, cosine_, candidates);
   }
 
  private:
-  void find(const T* values, const std::vector<T>& tops, double threshold,
-            std::vector<std::int64_t>& candidates) const {
-    candidates.clear();
-    for (std::size_t i = 0; i < tops.size(); ++i) {
-      if (!(tops[i] >= threshold)) continue;
-      const auto first = static_cast<std::int64_t>(i) * kTopBlock;
-      const std::int64_t end = std::min(first + kTopBlock, codes_.count);
-      for (std::int64_t j = first; j < end; ++j) {
-        if (values[j] >= threshold) candidates.push_back(j);
-      }
+  std::int64_t choose_from(const T* token, const T* values, double size,
+                           double margin,
+                           std::vector<std::int64_t>& candidates) const {
+    if (!std::isfinite(size) && !all_finite(token, codes_.dims)) return 0;
+    if (std::isnan(margin)) return -1;
+    T best = -std::numeric_limits<T>::infinity();
+    for (std::int64_t j = 0; j < codes_.count; ++j) {
+      if (values[j] > best) best = values[j];
     }
+    candidates.clear();
+    for (std::int64_t j = 0; j < codes_.count; ++j) {
+      if (values[j] >= best - margin) candidates.push_back(j);
+    }
+    refine(values, best, size, candidates);
+    if (candidates.size() > few(codes_.count)) return -1;
+    return candidates.size() == 1 ? candidates[0]
+                                  : choose(token, codes_, cosine_, candidates);
   }
 
   /// Short codes have smaller errors than the longest one.
   void refine(const T* values, T best, double size,
               std::vector<std::int64_t>& candidates) const {
+    const auto error = [&](std::int64_t j) {
+      return bound_.error(size, std::sqrt(squares_[j]));
+    };
     const auto leader =
         std::find_if(candidates.begin(), candidates.end(),
                      [&](std::int64_t j) { return values[j] == best; });
-    const double threshold = best - bound_.error(size, lengths_[*leader]) -
-                             bound_.blur(size, lengths_[*leader]);
-    candidates.erase(
-        std::remove_if(candidates.begin(), candidates.end(),
-                       [&](std::int64_t j) {
-                         return values[j] + bound_.error(size, lengths_[j]) <
-                                threshold;
-                       }),
-        candidates.end());
+    if (leader == candidates.end()) return;
+    const double threshold =
+        best - error(*leader) - bound_.blur(size, std::sqrt(squares_[*leader]));
+    candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
+                                    [&](std::int64_t j) {
+                                      return values[j] + error(j) < threshold;
+                                    }),
+                     candidates.end());
   }
 
   Rows<T> codes_;
   bool cosine_;
   NearestBound bound_;
-  std::vector<double> lengths_;
+  std::vector<double> squares_;
   std::vector<T> half_squares_;
   double longest_ = 0;
   std::int64_t first_nan_ = -1;
@@ -280,15 +290,15 @@ at::Tensor nearest_on_cpu(const at::Tensor& tokens, const at::Tensor& codes,
         tokens.narrow(0, first, some).matmul(codes.t()).contiguous();
     T* const values = products.mutable_data_ptr<T>();
     for_each_token(some, count, [&](std::int64_t begin, std::int64_t end) {
-      typename Screen<T>::Scratch scratch;
-      for (std::int64_t i = begin; i < end; ++i) {
-        found[first + i] =
-            screen.settle(rows[first + i], values + i * count, scratch);
-      }
+      screen.settle(rows, first + begin, first + end, values + begin * count,
+                    found + first + begin);
     });
   }
+  if (std::all_of(found, found + rows.count,
+                  [](std::int64_t code) { return code >= 0; })) {
+    return indices;
+  }
   const at::Tensor left = indices.lt(0).nonzero().squeeze(1);
-  if (left.numel() == 0) return indices;
   const at::Tensor different = at::tensor(distinct<T>(codes));
   const at::Tensor tokens_left = tokens.index_select(0, left);
   const at::Tensor codes_left = codes.index_select(0, different);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
@@ -16,43 +18,142 @@ namespace tally::losses::internal::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// So many values are looked at before it is known whether one of them leads.
+constexpr std::int64_t kBlock = kValuesInBlock;
+
+template <class D>
+HWY_INLINE auto load_double(D d, const double* from) {
+  return hn::LoadU(d, from);
+}
+template <class D>
+HWY_INLINE auto load_double(D d, const float* from) {
+  const hn::Rebind<float, D> narrow;
+  return hn::PromoteTo(d, hn::LoadU(narrow, from));
+}
+
 template <class T>
-T subtract_and_top(T* HWY_RESTRICT values, const T* HWY_RESTRICT less,
-                   std::int64_t count, T* HWY_RESTRICT tops) {
+void sum_some_squares(const T* HWY_RESTRICT rows, std::int64_t count,
+                      std::int64_t dims, double* HWY_RESTRICT sums) {
+  const hn::ScalableTag<double> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t i = 0; i < count; ++i, rows += dims) {
+    auto even = hn::Zero(d);
+    auto odd = hn::Zero(d);
+    std::int64_t k = 0;
+    for (; k + 2 * lanes <= dims; k += 2 * lanes) {
+      const auto a = load_double(d, rows + k);
+      const auto b = load_double(d, rows + k + lanes);
+      even = hn::MulAdd(a, a, even);
+      odd = hn::MulAdd(b, b, odd);
+    }
+    double sum = k > 0 ? hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd))) : 0;
+    for (; k < dims; ++k) {
+      const auto value = static_cast<double>(rows[k]);
+      sum += value * value;
+    }
+    sums[i] = sum;
+  }
+}
+
+// Of `count` values, less `less`, the largest.
+template <class T>
+HWY_INLINE T subtract_and_top(T* HWY_RESTRICT values,
+                              const T* HWY_RESTRICT less, std::int64_t count) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   constexpr T kLeast = -std::numeric_limits<T>::infinity();
-  const auto least = hn::Set(d, kLeast);
-  T best = kLeast;
-  for (std::int64_t block = 0; block < count; block += kTopBlock) {
-    const std::int64_t end = std::min(block + kTopBlock, count);
-    auto largest = least;
-    std::int64_t j = block;
-    for (; j + lanes <= end; j += lanes) {
-      const auto value =
-          hn::Sub(hn::LoadU(d, values + j), hn::LoadU(d, less + j));
-      hn::StoreU(value, d, values + j);
-      largest = hn::IfThenElse(hn::Gt(value, largest), value, largest);
-    }
-    T top = hn::GetLane(hn::MaxOfLanes(d, largest));
-    for (; j < end; ++j) {
-      values[j] -= less[j];
-      if (values[j] > top) top = values[j];
-    }
-    *tops++ = top;
-    best = std::max(best, top);
+  // Each waits for itself alone.
+  auto a = hn::Set(d, kLeast);
+  auto b = a;
+  const auto take = [&](std::int64_t j, auto& largest) {
+    const auto value =
+        hn::Sub(hn::LoadU(d, values + j), hn::LoadU(d, less + j));
+    hn::StoreU(value, d, values + j);
+    largest = hn::IfThenElse(hn::Gt(value, largest), value, largest);
+  };
+  std::int64_t j = 0;
+  for (; j + 2 * lanes <= count; j += 2 * lanes) {
+    take(j, a);
+    take(j + lanes, b);
   }
-  return best;
+  for (; j + lanes <= count; j += lanes) take(j, a);
+  const auto largest = hn::IfThenElse(hn::Gt(a, b), a, b);
+  T top = j > 0 ? hn::GetLane(hn::MaxOfLanes(d, largest)) : kLeast;
+  for (; j < count; ++j) {
+    values[j] -= less[j];
+    if (values[j] > top) top = values[j];
+  }
+  return top;
 }
 
-float subtract_and_top_f32(float* values, const float* less, std::int64_t count,
-                           float* tops) {
-  return subtract_and_top(values, less, count, tops);
+// Of `count` values, the place of the only one from `threshold` on; -1 if
+// there are none, -2 if there are more.
+template <class T>
+HWY_INLINE std::int64_t find_only(const T* HWY_RESTRICT values,
+                                  std::int64_t count, T threshold) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto least = hn::Set(d, threshold);
+  std::int64_t place = -1;
+  std::int64_t j = 0;
+  for (; j + lanes <= count; j += lanes) {
+    const auto high = hn::Ge(hn::LoadU(d, values + j), least);
+    if (hn::AllFalse(d, high)) continue;
+    if (place >= 0 || hn::CountTrue(d, high) > 1) return -2;
+    place = j + static_cast<std::int64_t>(hn::FindFirstTrue(d, high));
+  }
+  for (; j < count; ++j) {
+    if (!(values[j] >= threshold)) continue;
+    if (place >= 0) return -2;
+    place = j;
+  }
+  return place;
 }
 
-double subtract_and_top_f64(double* values, const double* less,
-                            std::int64_t count, double* tops) {
-  return subtract_and_top(values, less, count, tops);
+template <class T>
+void find_some_leads(T* HWY_RESTRICT values, const T* HWY_RESTRICT less,
+                     std::int64_t rows, std::int64_t count,
+                     const double* HWY_RESTRICT margins, T* HWY_RESTRICT tops,
+                     std::int64_t* HWY_RESTRICT found) {
+  for (std::int64_t i = 0; i < rows; ++i, values += count) {
+    T best = -std::numeric_limits<T>::infinity();
+    for (std::int64_t block = 0, k = 0; block < count; block += kBlock, ++k) {
+      tops[k] = subtract_and_top(values + block, less + block,
+                                 std::min(kBlock, count - block));
+      best = std::max(best, tops[k]);
+    }
+    // What is at least a number, is at least what that is rounded to.
+    const T threshold = static_cast<T>(best - margins[i]);
+    std::int64_t place = -1;
+    for (std::int64_t block = 0, k = 0; block < count && place != -2;
+         block += kBlock, ++k) {
+      if (!(tops[k] >= threshold)) continue;
+      const std::int64_t only =
+          find_only(values + block, std::min(kBlock, count - block), threshold);
+      place = place >= 0 || only == -2 ? -2 : block + only;
+    }
+    found[i] = std::max<std::int64_t>(place, -1);
+  }
+}
+
+void SumSquares32(const float* rows, std::int64_t count, std::int64_t dims,
+                  double* sums) {
+  sum_some_squares(rows, count, dims, sums);
+}
+void SumSquares64(const double* rows, std::int64_t count, std::int64_t dims,
+                  double* sums) {
+  sum_some_squares(rows, count, dims, sums);
+}
+
+void FindLeads32(float* values, const float* less, std::int64_t rows,
+                 std::int64_t count, const double* margins, float* tops,
+                 std::int64_t* found) {
+  find_some_leads(values, less, rows, count, margins, tops, found);
+}
+void FindLeads64(double* values, const double* less, std::int64_t rows,
+                 std::int64_t count, const double* margins, double* tops,
+                 std::int64_t* found) {
+  find_some_leads(values, less, rows, count, margins, tops, found);
 }
 
 }  // namespace tally::losses::internal::HWY_NAMESPACE
@@ -61,18 +162,37 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tally::losses::internal {
 
-HWY_EXPORT(subtract_and_top_f32);
-HWY_EXPORT(subtract_and_top_f64);
+HWY_EXPORT(SumSquares32);
+HWY_EXPORT(SumSquares64);
+HWY_EXPORT(FindLeads32);
+HWY_EXPORT(FindLeads64);
 
-float subtract_and_top(float* values, const float* less, std::int64_t count,
-                       float* tops) {
-  return HWY_DYNAMIC_DISPATCH(subtract_and_top_f32)(values, less, count, tops);
+void sum_squares(const float* rows, std::int64_t count, std::int64_t dims,
+                 double* sums) {
+  HWY_DYNAMIC_DISPATCH(SumSquares32)(rows, count, dims, sums);
+}
+void sum_squares(const double* rows, std::int64_t count, std::int64_t dims,
+                 double* sums) {
+  HWY_DYNAMIC_DISPATCH(SumSquares64)(rows, count, dims, sums);
 }
 
-double subtract_and_top(double* values, const double* less, std::int64_t count,
-                        double* tops) {
-  return HWY_DYNAMIC_DISPATCH(subtract_and_top_f64)(values, less, count, tops);
+template <class T>
+void find_leads(T* values, const T* less, std::int64_t rows, std::int64_t count,
+                const double* margins, std::int64_t* found) {
+  std::vector<T> tops((count + kValuesInBlock - 1) / kValuesInBlock);
+  if constexpr (std::is_same_v<T, float>) {
+    HWY_DYNAMIC_DISPATCH(FindLeads32)
+    (values, less, rows, count, margins, tops.data(), found);
+  } else {
+    HWY_DYNAMIC_DISPATCH(FindLeads64)
+    (values, less, rows, count, margins, tops.data(), found);
+  }
 }
+
+template void find_leads(float*, const float*, std::int64_t, std::int64_t,
+                         const double*, std::int64_t*);
+template void find_leads(double*, const double*, std::int64_t, std::int64_t,
+                         const double*, std::int64_t*);
 
 }  // namespace tally::losses::internal
 #endif  // HWY_ONCE

@@ -2,16 +2,24 @@
 
 #include <cstdint>
 
+/// The passes of nearest(), in the widest vectors that the machine has. T is
+/// float or double.
 namespace tally::losses::internal {
 
-/// Values that subtract_and_top() looks at together.
-inline constexpr std::int64_t kTopBlock = 64;
+/// Of each row, in float64, added up in any order.
+void sum_squares(const float* rows, std::int64_t count, std::int64_t dims,
+                 double* sums);
+void sum_squares(const double* rows, std::int64_t count, std::int64_t dims,
+                 double* sums);
 
-/// Subtracts `less` from `values` and gives the largest difference; the largest
-/// of each kTopBlock of them to `tops`. NaN counts as nothing.
-float subtract_and_top(float* values, const float* less, std::int64_t count,
-                       float* tops);
-double subtract_and_top(double* values, const double* less, std::int64_t count,
-                        double* tops);
+/// Subtracts `less` from each row of `values` and writes the place of its
+/// largest value; -1 if another one is within the row's margin of it, or if all
+/// are NaN.
+template <class T>
+void find_leads(T* values, const T* less, std::int64_t rows, std::int64_t count,
+                const double* margins, std::int64_t* found);
+
+/// Of values, whose largest one is known at first.
+inline constexpr std::int64_t kValuesInBlock = 256;
 
 }  // namespace tally::losses::internal
