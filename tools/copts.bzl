@@ -15,3 +15,13 @@ COPTS = [
 # at::parallel_for runs serially unless the file that calls it is compiled
 # with -fopenmp.
 OPENMP = ["-fopenmp"]
+
+# Tests are compiled once and run for a moment; what they test is optimised.
+TEST_COPTS = [
+    "-O0",
+    "-U_FORTIFY_SOURCE",
+]
+
+def optimisation(pch):
+    """Returns the options for sources that begin with this header."""
+    return TEST_COPTS if pch and pch.endswith("test") else []

@@ -6,7 +6,7 @@ library in its deps; packages do not say so themselves.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load(":copts.bzl", "COPTS", "OPENMP")
+load(":copts.bzl", "COPTS", "OPENMP", "optimisation")
 
 def _precompiled(name, openmp):
     """Returns the dependencies and options that a precompiled header takes."""
@@ -67,7 +67,7 @@ def tally_cc_library(
         name = name,
         srcs = [src for src in srcs if src not in private_hdrs],
         hdrs = hdrs,
-        copts = pch_copts + COPTS + (OPENMP if openmp else []) + copts,
+        copts = pch_copts + COPTS + optimisation(pch) + (OPENMP if openmp else []) + copts,
         include_prefix = _include_prefix(),
         linkopts = (OPENMP if openmp else []) + linkopts,
         # No shared library beside each archive: it would only cost a link.
@@ -103,7 +103,8 @@ def tally_cc_test(
       main: set it where a source has a main() of its own.
       size: as in cc_test; "small" stops the test after a minute.
       data: files that the test reads.
-      env: variables of the test; OMP_NUM_THREADS is 1 unless given here.
+      env: variables of the test; OMP_NUM_THREADS is 1, and OMP_WAIT_POLICY
+        passive, unless given here.
       **kwargs: args, tags, timeout and so on, as in cc_test.
     """
     pch_deps, pch_copts = _precompiled(pch, openmp)
@@ -111,13 +112,20 @@ def tally_cc_test(
         name = name,
         size = size,
         srcs = srcs,
-        copts = pch_copts + COPTS + (OPENMP if openmp else []) + copts,
+        copts = pch_copts + COPTS + optimisation(pch) + (OPENMP if openmp else []) + copts,
         data = data + select({
             "//tools:asan": ["//tools:lsan.supp"],
             "//tools:tsan": ["//tools:tsan.supp"],
             "//conditions:default": [],
         }),
-        env = dict({"OMP_NUM_THREADS": "1"}, **env),
+        # Tests have more threads than cores: those must not spin that wait.
+        env = dict(
+            {
+                "OMP_NUM_THREADS": "1",
+                "OMP_WAIT_POLICY": "passive",
+            },
+            **env
+        ),
         linkopts = (OPENMP if openmp else []) + linkopts,
         linkstatic = True,
         deps = pch_deps + deps + [
@@ -153,7 +161,7 @@ def tally_cc_binary(
     cc_binary(
         name = name,
         srcs = srcs,
-        copts = pch_copts + COPTS + (OPENMP if openmp else []) + copts,
+        copts = pch_copts + COPTS + optimisation(pch) + (OPENMP if openmp else []) + copts,
         linkopts = (OPENMP if openmp else []) + linkopts,
         linkstatic = True,
         deps = pch_deps + deps,
