@@ -1,6 +1,7 @@
 #include "tally/metrics/results.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
@@ -14,7 +15,10 @@ std::string number(const at::Tensor& tensor, std::int64_t index) {
   const at::Scalar value = tensor.reshape({-1})[index].item();
   std::ostringstream out;
   if (value.isFloatingPoint()) {
-    out << std::setprecision(6) << value.toDouble();
+    // Streams would show the sign bit of a NaN.
+    const double plain = value.toDouble();
+    if (std::isnan(plain)) return "nan";
+    out << std::setprecision(6) << plain;
   } else if (value.isBoolean()) {
     out << (value.toBool() ? "true" : "false");
   } else if (value.isComplex()) {

@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "tally/sync/errors.h"
@@ -90,6 +91,7 @@ TEST(ResultsTest, PrintOneAlignedLineEach) {
   results.add("long", at::zeros({11}));
   results.add("matrix", at::zeros({2, 2}, at::kLong));
   results.add("none", at::Tensor());
+  results.add("x", at::scalar_tensor(std::copysign(std::nan(""), -1)));
   results.add("z", at::full({}, c10::complex<double>(1, 2)));
   std::ostringstream out;
   out << results;
@@ -101,6 +103,7 @@ TEST(ResultsTest, PrintOneAlignedLineEach) {
             "long      Float [11]\n"
             "matrix    Long [2, 2]\n"
             "none      undefined\n"
+            "x         nan\n"
             "z         (1,2)\n");
 }
 
