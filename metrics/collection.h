@@ -56,7 +56,10 @@ class MetricCollection {
     static_assert(!std::is_lvalue_reference_v<M>,
                   "a collection takes a metric over: std::move it in, or pass "
                   "its clone()");
-    add(std::move(name), std::make_unique<M>(std::move(metric)));
+    // Else the compiler would go on to complain of what follows from it.
+    if constexpr (!std::is_lvalue_reference_v<M>) {
+      add(std::move(name), std::make_unique<M>(std::move(metric)));
+    }
   }
   void add(std::string name, std::unique_ptr<Metric> metric);
   /// Takes over the metrics of another collection as "name.member".

@@ -63,11 +63,17 @@ class BatchOrigin {
 };
 
 namespace internal {
-/// Tensors as they are; plain numbers as 0-dim tensors, so that
-/// `mean.update(0.25)` works.
+/// Tensors as they are, none as an undefined one; plain numbers as 0-dim
+/// tensors, so that `mean.update(0.25)` works.
 template <class T>
 decltype(auto) as_input(const T& value) {
-  if constexpr (std::is_floating_point_v<T>) {
+  static_assert(!std::is_same_v<T, c10::IValue>,
+                "expected a tensor, got an IValue: pass value.toTensor()");
+  if constexpr (std::is_same_v<T, std::optional<at::Tensor>>) {
+    return value.value_or(at::Tensor());
+  } else if constexpr (std::is_same_v<T, std::nullopt_t>) {
+    return at::Tensor();
+  } else if constexpr (std::is_floating_point_v<T>) {
     return scalar_tensor(static_cast<double>(value));
   } else if constexpr (std::is_arithmetic_v<T>) {
     return scalar_tensor(static_cast<std::int64_t>(value));

@@ -19,7 +19,8 @@ class OwnedMetric {
  public:
   template <class M, std::enable_if_t<
                          std::is_base_of_v<Metric, std::decay_t<M>>, int> = 0>
-  OwnedMetric(M&& metric) : metric_(std::make_unique<M>(std::move(metric))) {
+  OwnedMetric(M&& metric)
+      : metric_(std::make_unique<std::decay_t<M>>(std::move(metric))) {
     static_assert(!std::is_lvalue_reference_v<M>,
                   "a wrapper takes a metric over: std::move it in, or pass its "
                   "clone()");

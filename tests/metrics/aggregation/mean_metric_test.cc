@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "tally/tests/testing/metric_harness.h"
 
@@ -122,6 +123,18 @@ TEST(MeanMetricTest, SameWithAndWithoutAGraph) {
   plain.forward(value, weight);
   recorded.forward(value, weight.clone().set_requires_grad(true));
   EXPECT_NEAR(value_of(plain), value_of(recorded), 1e-14);
+}
+
+TEST(MeanMetricTest, TakesAWeightThatMayBeAbsent) {
+  const at::Tensor value = at::tensor({1.0, 4.0});
+  const std::optional<at::Tensor> weight = at::tensor({3.0, 1.0});
+  MeanMetric mean;
+  EXPECT_EQ(mean.forward(value, weight).item<double>(), 1.75);
+  mean.update(value, std::optional<at::Tensor>());
+  mean.update(value, std::nullopt);
+  Metric& any = mean;
+  any.update(value, weight);
+  EXPECT_EQ(mean.state()["weight"].item<double>(), 12);
 }
 
 }  // namespace
