@@ -46,8 +46,8 @@ void compare(std::int64_t tokens, std::int64_t codes, std::int64_t dims,
   std::vector<double> ours, plain;
   double spent = 0;
   while (spent < 5e5 || ours.size() < 5) {
-    ours.push_back(microseconds(
-        [&] { tally::losses::internal::nearest(x, c, cosine); }));
+    ours.push_back(
+        microseconds([&] { tally::losses::internal::nearest(x, c, cosine); }));
     plain.push_back(microseconds([&] { argmax(x, c, cosine); }));
     spent += ours.back() + plain.back();
   }

@@ -8,12 +8,15 @@
 #include "tally/metrics/wrappers/stacked_results.h"
 #include "tally/state/codec.h"
 #include "tally/sync/errors.h"
+#include "tally/sync/fingerprint.h"
 
 namespace tally {
 namespace {
 
 constexpr const char* kName = "MetricTracker";
-constexpr const char* kMark = "TALLYTRK 1";
+constexpr const char* kMark = "TALLYTRK 2";
+// Has no values.
+constexpr const char* kFirstMark = "TALLYTRK 1";
 
 MetricCollection collection_of(std::unique_ptr<Metric> metric) {
   MetricCollection metrics(metric->metric_options());
@@ -22,6 +25,10 @@ MetricCollection collection_of(std::unique_ptr<Metric> metric) {
   const std::string name = metric->name();
   metrics.add(name, std::move(metric));
   return metrics;
+}
+
+std::int64_t checksum(std::string_view bytes) {
+  return static_cast<std::int64_t>(sync::fingerprint(bytes));
 }
 
 absl::Status data_loss(const std::string& why) {
@@ -50,41 +57,52 @@ MetricTracker::MetricTracker(MetricCollection&& metrics,
   }
 }
 
-void MetricTracker::increment() { steps_.push_back(empty_.clone()); }
+void MetricTracker::increment() { steps_.push_back({empty_.clone()}); }
 
 MetricCollection& MetricTracker::current(const char* verb) {
   TORCH_CHECK(!steps_.empty(), kName, ": expected increment() before ", verb,
               "()");
-  return steps_.back();
+  return steps_.back().metrics;
 }
 
 Results MetricTracker::compute_all() {
   current("compute_all");
   internal::Accumulation all(empty_.metric_options());
   for (std::size_t s = 0; s < steps_.size(); ++s) {
-    for (const auto& group : steps_[s].accumulation_.groups()) {
+    if (!steps_[s].value.empty()) continue;
+    for (const auto& group : steps_[s].metrics.accumulation_.groups()) {
       all.add_group("step " + std::to_string(s) + ": " + group.label, group.key,
                     group.identity, group.on_cpu);
       all.groups().back().local = group.local;
       all.groups().back().update_count = group.update_count;
     }
   }
+  std::vector<Results> kept;
+  const auto evaluate = [&](const auto& state_of) {
+    kept.clear();
+    std::size_t next = 0;
+    for (const Step& step : steps_) {
+      if (!step.value.empty()) {
+        kept.push_back(step.value);
+        continue;
+      }
+      std::vector<AnyState> states;
+      for (std::size_t g = 0; g < step.metrics.accumulation_.groups().size();
+           ++g) {
+        states.push_back(state_of(next++));
+      }
+      kept.push_back(step.metrics.evaluate(states));
+    }
+    return internal::stacked(kept, kName, "step");
+  };
   Results values;
-  return all.compute(
-      values,
-      [&](const auto& state_of) {
-        std::vector<Results> steps;
-        std::size_t next = 0;
-        for (const MetricCollection& step : steps_) {
-          std::vector<AnyState> states;
-          for (std::size_t g = 0; g < step.accumulation_.groups().size(); ++g) {
-            states.push_back(state_of(next++));
-          }
-          steps.push_back(step.evaluate(states));
-        }
-        return internal::stacked(steps, kName, "step");
-      },
-      [](Results&) {});
+  Results result = all.compute(values, evaluate, [](Results&) {});
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    if (!is_over(s) || !steps_[s].value.empty()) continue;
+    steps_[s].value = copy_of(std::move(kept[s]));
+    steps_[s].metrics.reset();
+  }
+  return result;
 }
 
 MetricTracker::Best MetricTracker::best_metric(const std::string& result) {
@@ -123,24 +141,48 @@ bool MetricTracker::maximizes(const std::string& result) const {
 }
 
 std::string MetricTracker::serialize() const {
-  std::string bytes;
-  Encoder encoder(bytes);
-  encoder.text(kMark);
+  std::string body;
+  Encoder encoder(body);
   encoder.integer(n_steps());
-  for (const MetricCollection& step : steps_) encoder.text(step.serialize());
-  return bytes;
+  for (const Step& step : steps_) {
+    encoder.text(step.metrics.serialize());
+    encoder.integer(static_cast<std::int64_t>(step.value.size()));
+    for (const auto& [name, value] : step.value) {
+      encoder.text(name);
+      encoder.tensor(value);
+    }
+  }
+  std::string bytes;
+  Encoder envelope(bytes);
+  envelope.text(kMark);
+  envelope.integer(checksum(body));
+  return bytes + body;
 }
 
 absl::Status MetricTracker::deserialize(std::string_view bytes) {
-  std::vector<MetricCollection> steps;
+  std::vector<Step> steps;
   try {
     Decoder decoder(bytes);
-    if (decoder.text() != kMark) return data_loss("it is no tracker's");
+    const std::string mark = decoder.text();
+    if (mark != kMark && mark != kFirstMark) {
+      return data_loss("it is no tracker's");
+    }
+    const bool has_values = mark == kMark;
+    if (has_values &&
+        decoder.integer() !=
+            checksum(bytes.substr(bytes.size() - decoder.remaining()))) {
+      return data_loss("its checksum is another");
+    }
     for (std::int64_t left = decoder.integer(); left > 0; --left) {
       const std::string step = decoder.text();
-      steps.push_back(empty_.clone());
-      const absl::Status status = steps.back().deserialize(step);
+      steps.push_back({empty_.clone()});
+      const absl::Status status = steps.back().metrics.deserialize(step);
       if (!status.ok()) return status;
+      if (!has_values) continue;
+      for (std::int64_t values = decoder.integer(); values > 0; --values) {
+        std::string name = decoder.text();
+        steps.back().value.add(std::move(name), decoder.tensor());
+      }
     }
     if (decoder.remaining() != 0) return data_loss("it is too long");
   } catch (const std::exception& error) {
@@ -162,8 +204,8 @@ absl::Status MetricTracker::load(const std::string& path) {
 
 MetricTracker MetricTracker::clone() const {
   MetricTracker copy(empty_.clone(), maximize_);
-  for (const MetricCollection& step : steps_) {
-    copy.steps_.push_back(step.clone());
+  for (const Step& step : steps_) {
+    copy.steps_.push_back({step.metrics.clone(), copy_of(step.value)});
   }
   return copy;
 }

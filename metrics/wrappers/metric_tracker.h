@@ -2,6 +2,7 @@
 
 #include <absl/status/status.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,12 +16,15 @@
 namespace tally {
 
 /// A metric or collection over the steps (epochs, say) of a run: each has a
-/// copy of its own, and all are kept.
+/// copy of its own, and the values of all are kept.
 ///
 /// A single metric's result goes by the name of the metric. compute() and the
 /// others that compute are collective where those of Metric are; compute_all()
-/// and best_metric() sync all steps at once. Everything but increment() and
-/// what only reads throws c10::Error before the first increment().
+/// and best_metric() sync all steps at once. What they compute of a step that
+/// is over stays, in place of the step's state: neither memory nor checkpoints
+/// grow with the samples of earlier steps, and no step is synced again.
+/// Everything except increment() and what only reads throws c10::Error before
+/// the first increment().
 ///
 /// Example:
 ///     MetricTracker tracker(MulticlassAccuracy(10));
@@ -75,7 +79,7 @@ class MetricTracker {
   /// Forgets all steps.
   void reset_all() { steps_.clear(); }
 
-  /// See Metric::serialize; of all steps.
+  /// See Metric::serialize; of all steps, with the values that are kept.
   std::string serialize() const;
   absl::Status deserialize(std::string_view bytes);
   absl::Status save(const std::string& path) const;
@@ -85,12 +89,18 @@ class MetricTracker {
   std::string repr() const;
 
  private:
+  struct Step {
+    MetricCollection metrics;
+    Results value = {};  // kept, once the step is over
+  };
+
   MetricCollection& current(const char* verb);
+  bool is_over(std::size_t step) const { return step + 1 < steps_.size(); }
   bool maximizes(const std::string& result) const;
 
   MetricCollection empty_;
   std::map<std::string, bool> maximize_;
-  std::vector<MetricCollection> steps_;
+  std::vector<Step> steps_;
 };
 
 }  // namespace tally
