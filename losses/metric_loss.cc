@@ -3,6 +3,7 @@
 #include "tally/losses/autocast.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
+#include "tally/sync/state_sync.h"
 
 namespace tally::losses {
 namespace {
@@ -46,6 +47,7 @@ at::Tensor MetricLossImpl::forward_inputs(
   }
   // A batch without rows leaves no trace in the loss.
   const sync::internal::LeadTo lead_to(learned);
+  const sync::AsMetricLoss as_loss;
   at::Tensor loss = metric_->forward_inputs(inputs).value();
   if (!options_.accumulate()) metric_->reset();
   for (const at::Tensor& tensor : learned) loss = sync::tie(loss, tensor);

@@ -34,6 +34,7 @@ at::Tensor as_tensor(const Field& field) {
 Accumulation::Accumulation(Accumulation&& other) noexcept
     : options_(std::move(other.options_)),
       groups_(std::move(other.groups_)),
+      history_(std::move(other.history_)),
       synced_(other.synced_),
       current_value_(other.current_value_),
       value_communicator_(other.value_communicator_) {}
@@ -41,6 +42,7 @@ Accumulation::Accumulation(Accumulation&& other) noexcept
 Accumulation& Accumulation::operator=(Accumulation&& other) noexcept {
   options_ = std::move(other.options_);
   groups_ = std::move(other.groups_);
+  history_ = std::move(other.history_);
   synced_ = other.synced_;
   current_value_ = other.current_value_;
   value_communicator_ = other.value_communicator_;
@@ -159,22 +161,39 @@ std::vector<sync::SyncItem> Accumulation::items(bool with_identity_only) const {
   return list;
 }
 
+// Clones share it from the first sync on.
+sync::SyncHistory* Accumulation::history() {
+  if (!history_) history_ = std::make_shared<sync::SyncHistory>();
+  return history_.get();
+}
+
 sync::SyncResult Accumulation::merge_ranks(
+    sync::SyncCall call,
     const std::shared_ptr<sync::Communicator>& communicator, bool cached) {
   sync::SyncOptions options;
+  options.call = call;
   options.timeout = options_.sync_timeout();
   options.cached = cached;
-  return sync::sync_states(items(false), communicator, options);
+  const auto list = or_report(communicator, [&] {
+    options.history = history();
+    return items(false);
+  });
+  return sync::sync_states(list, communicator, options);
 }
 
 std::vector<AnyState> Accumulation::merge_ranks(
     const std::vector<AnyState>& batch,
     const std::shared_ptr<sync::Communicator>& communicator) {
-  std::vector<sync::SyncItem> list = items(true);
-  for (std::size_t i = 0; i < list.size(); ++i) list[i].state = batch[i];
   sync::SyncOptions options;
+  options.call = sync::SyncCall::kForward;
   options.timeout = options_.sync_timeout();
   options.flow = options_.gradient_flow();
+  const auto list = or_report(communicator, [&] {
+    options.history = history();
+    std::vector<sync::SyncItem> all = items(true);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].state = batch[i];
+    return all;
+  });
   return sync::sync_states(list, communicator, options).states;
 }
 
@@ -182,15 +201,10 @@ std::shared_ptr<sync::PendingSync> Accumulation::start_merge_ranks() const {
   const auto ranks = other_ranks();
   if (!ranks) return nullptr;
   sync::SyncOptions options;
+  options.call = sync::SyncCall::kSyncAsync;
   options.timeout = options_.sync_timeout();
-  return std::make_shared<sync::PendingSync>(items(false), ranks, options);
-}
-
-void Accumulation::report_failure(
-    const std::exception& error,
-    const std::shared_ptr<sync::Communicator>& communicator) const {
-  sync::report_failure(label(), sync::describe(error), communicator,
-                       options_.sync_timeout());
+  auto list = or_report(ranks, [&] { return items(false); });
+  return std::make_shared<sync::PendingSync>(std::move(list), ranks, options);
 }
 
 void Accumulation::sync() {
@@ -198,7 +212,8 @@ void Accumulation::sync() {
               " before the next one");
   const auto ranks = communicator();
   if (ranks->size() > 1) {
-    sync::SyncResult result = merge_ranks(ranks, /*cached=*/false);
+    sync::SyncResult result =
+        merge_ranks(sync::SyncCall::kSync, ranks, /*cached=*/false);
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       groups_[i].synced = std::move(result.states[i]);
       groups_[i].synced_update_count = result.update_counts[i];
@@ -275,6 +290,7 @@ void Accumulation::merge_state(const Accumulation& other) {
 void Accumulation::copy_state(const Accumulation& other) {
   for (std::size_t i = 0; i < groups_.size(); ++i)
     groups_[i] = other.groups_[i];
+  history_ = other.history_;
   synced_ = other.synced_;
   invalidate_value();
 }

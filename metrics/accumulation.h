@@ -93,7 +93,12 @@ class Accumulation {
   auto forward(const Observe& observe, const Evaluate& evaluate) {
     const auto ranks = ranks_to_sync_on_step();
     if (!ranks) require_unsynced("forward");
-    auto batch = ranks ? observe_or_report(observe, ranks) : observe();
+    auto batch = ranks ? or_report(ranks,
+                                   [&] {
+                                     require_unsynced("forward");
+                                     return observe();
+                                   })
+                       : observe();
     auto value =
         ranks ? value_of_ranks(batch, ranks, evaluate) : evaluate(batch);
     absorb(batch);
@@ -110,7 +115,8 @@ class Accumulation {
     bool current = value_is_current(ranks);
     States states;
     if (ranks) {
-      sync::SyncResult merged = merge_ranks(ranks, current);
+      sync::SyncResult merged =
+          merge_ranks(sync::SyncCall::kCompute, ranks, current);
       current = merged.all_cached;
       states.assign(std::make_move_iterator(merged.states.begin()),
                     std::make_move_iterator(merged.states.end()));
@@ -137,8 +143,9 @@ class Accumulation {
   AnyState& current(std::size_t group) {
     return synced_ ? groups_[group].synced : groups_[group].local;
   }
-  /// The merge of all ranks' local states; collective.
+  /// The merge of all ranks' local states, for that call; collective.
   sync::SyncResult merge_ranks(
+      sync::SyncCall call,
       const std::shared_ptr<sync::Communicator>& communicator, bool cached);
   /// Starts the merge of all ranks' local states as they are now; collective.
   /// Null if there are no others.
@@ -188,22 +195,18 @@ class Accumulation {
     return options_.dist_sync_on_step() ? other_ranks() : nullptr;
   }
 
-  // For the other ranks, when this one fails before it merges a batch.
-  template <class Observe>
-  auto observe_or_report(
-      const Observe& observe,
-      const std::shared_ptr<sync::Communicator>& communicator) {
+  // What comes before a sync; the other ranks are told if it fails.
+  template <class Prepare>
+  auto or_report(const std::shared_ptr<sync::Communicator>& communicator,
+                 const Prepare& prepare) const -> decltype(prepare()) {
     try {
-      require_unsynced("forward");
-      return observe();
-    } catch (const std::exception& error) {
-      report_failure(error, communicator);
+      return prepare();
+    } catch (...) {
+      sync::report_failure(label(), std::current_exception(), *communicator,
+                           options_.sync_timeout());
       throw;
     }
   }
-  void report_failure(
-      const std::exception& error,
-      const std::shared_ptr<sync::Communicator>& communicator) const;
 
   // The merge of all ranks' batches, graph and all; collective.
   std::vector<AnyState> merge_ranks(
@@ -274,8 +277,11 @@ class Accumulation {
   void copy_what_outlasts(States& states) const;
   void keep_what_outlasts(const States& states);
 
+  sync::SyncHistory* history();
+
   MetricOptions options_;
   std::vector<Group> groups_;
+  std::shared_ptr<sync::SyncHistory> history_;
   bool synced_ = false;
   bool current_value_ = false;
   // Weak: a later communicator at the same address is another one.

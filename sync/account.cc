@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 
 namespace tally::sync {
 namespace {
@@ -71,7 +72,12 @@ std::ostream& operator<<(std::ostream& stream,
 
 AskedBy::AskedBy(const std::string& name)
     : outermost_(asker_of_thread().empty()) {
-  if (outermost_) asker_of_thread() = name;
+  if (!outermost_) return;
+  try {
+    asker_of_thread() = name;
+  } catch (const std::bad_alloc&) {
+    // A call without a name is better than one that ranks wait for.
+  }
 }
 
 AskedBy::~AskedBy() {

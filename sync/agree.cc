@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::uint32_t kHasGraph = 1;
 constexpr std::uint32_t kRecordsNothing = 2;
+constexpr std::uint32_t kMoves = 4;
 // Of tensors that travel in the slot, whatever the number of ranks.
 constexpr std::size_t kPackedBytes =
     Exchange::eager_bytes(std::numeric_limits<int>::max());
@@ -78,14 +80,8 @@ Agreement agree(const Call& call, c10::function_ref<Offer()> prepare) {
   Contribution own{call.kind, call.name, 0, schema};
   try {
     offer = prepare();
-  } catch (const std::exception& error) {
-    const std::string failure = describe(error);
-    own.failure = failure;
-    try {
-      Exchange::run(*call.communicator, own, call.timeout);
-    } catch (const SyncError&) {
-      // What went wrong here first matters more.
-    }
+  } catch (...) {
+    report(*call.communicator, own, std::current_exception(), call.timeout);
     throw;
   }
   own.fingerprint = fingerprint(schema());
@@ -95,11 +91,21 @@ Agreement agree(const Call& call, c10::function_ref<Offer()> prepare) {
   own.payload_owner = payload;
   own.device = offer.device;
   own.flags = offer.flags | (offer.has_graph ? kHasGraph : 0) |
+              (offer.moves ? kMoves : 0) |
               (at::GradMode::is_enabled() ? 0 : kRecordsNothing);
   Agreement agreement;
   agreement.all = Exchange::run(*call.communicator, own, call.timeout);
-  check_grad_modes(call, agreement);
+  for (const std::uint32_t flags : agreement.all.flags) {
+    agreement.any_moves |= (flags & kMoves) != 0;
+  }
+  carry_out(call, agreement, [&] { check_grad_modes(call, agreement); });
   return agreement;
+}
+
+void make_ready(const Call& call, const Agreement& agreement,
+                std::int64_t bytes, c10::function_ref<void()> prepare) {
+  make_ready(*call.communicator,
+             {call.name, agreement.all.sequence, call.timeout}, bytes, prepare);
 }
 
 void check_dense(const Call& call, const at::Tensor& tensor) {
@@ -108,6 +114,10 @@ void check_dense(const Call& call, const at::Tensor& tensor) {
   TORCH_CHECK_VALUE(tensor.layout() == at::kStrided && !tensor.is_quantized(),
                     call.name, ": expected a dense tensor, got ",
                     tensor.toString());
+  TORCH_CHECK_VALUE(
+      !tensor.is_meta() || tensor.device() == call.communicator->accelerator(),
+      call.name, ": expected a tensor with values, got one of the meta device ",
+      "of sizes ", tensor.sizes());
 }
 
 bool has_graph(const at::Tensor& tensor) {
@@ -136,7 +146,8 @@ at::ScalarType sum_dtype(at::ScalarType dtype) {
   return at::isIntegralType(dtype, /*includeBool=*/true) ? at::kLong : dtype;
 }
 
-void pack(const std::vector<at::Tensor>& tensors, std::string& payload) {
+void pack(const std::vector<at::Tensor>& tensors, Offer& offer) {
+  std::string& payload = offer.payload;
   append(payload, tensors.empty()
                       ? -1
                       : static_cast<std::int64_t>(tensors[0].scalar_type()));
@@ -147,7 +158,8 @@ void pack(const std::vector<at::Tensor>& tensors, std::string& payload) {
     for (std::int64_t size : tensor.sizes()) append(payload, size);
     bytes += tensor.nbytes();
   }
-  if (payload.size() + bytes > kPackedBytes) return;
+  offer.moves = payload.size() + bytes > kPackedBytes;
+  if (offer.moves) return;
   for (const at::Tensor& tensor : tensors) {
     if (tensor.numel() == 0) continue;
     const at::Tensor here = plain(tensor).cpu();
@@ -162,20 +174,23 @@ at::Tensor shape_of(const at::Tensor& tensor) {
   return at::empty(sizes, tensor.scalar_type());
 }
 
-at::Tensor gather_padded(const at::Tensor& own, std::vector<std::int64_t> sizes,
-                         const at::TensorOptions& options,
-                         Communicator& communicator, Timeout timeout) {
-  at::Tensor input;
-  if (own.defined()) input = plain(own).to(options.device());
+PaddedGather::PaddedGather(const at::Tensor& own,
+                           std::vector<std::int64_t> sizes,
+                           const at::TensorOptions& options, int ranks) {
+  if (own.defined()) input_ = plain(own).to(options.device());
   if (!own.defined() || own.size(0) < sizes[0]) {
     const at::Tensor padded = at::zeros(sizes, options);
-    if (own.defined()) padded.narrow(0, 0, own.size(0)).copy_(input);
-    input = padded;
+    if (own.defined()) padded.narrow(0, 0, own.size(0)).copy_(input_);
+    input_ = padded;
   }
-  sizes[0] *= communicator.size();
-  at::Tensor output = at::empty(sizes, options);
-  communicator.all_gather(input, output, timeout);
-  return output;
+  sizes[0] *= ranks;
+  output_ = at::empty(sizes, options);
+}
+
+at::Tensor PaddedGather::run(Communicator& communicator, Timeout timeout) {
+  communicator.all_gather(input_, output_, timeout);
+  input_ = at::Tensor();
+  return std::move(output_);
 }
 
 Parcel::Parcel(std::string_view payload)
@@ -192,6 +207,17 @@ Parcel::Parcel(std::string_view payload)
   complete = sizes.empty() ||
              bytes_.size() ==
                  static_cast<std::size_t>(elements) * c10::elementSize(dtype);
+}
+
+std::int64_t Parcel::bytes() const {
+  if (sizes.empty()) return 0;
+  double elements = 0;
+  for (const std::int64_t count : counts) {
+    elements += static_cast<double>(count);
+  }
+  // More than there is memory, but not more than the type holds.
+  return static_cast<std::int64_t>(
+      std::min(elements * static_cast<double>(c10::elementSize(dtype)), 1e18));
 }
 
 at::Tensor Parcel::tensor(std::size_t i) const {
@@ -214,13 +240,6 @@ std::vector<Parcel> parcels_of(const Agreement& agreement, std::size_t offset) {
     parcels.emplace_back(payload.substr(offset));
   }
   return parcels;
-}
-
-bool all_complete(const std::vector<Parcel>& parcels) {
-  for (const Parcel& parcel : parcels) {
-    if (!parcel.complete) return false;
-  }
-  return true;
 }
 
 void mismatch(const Call& call, const Agreement& agreement,

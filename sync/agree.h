@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tally/sync/exchange.h"
+#include "tally/sync/readiness.h"
 
 /// How the ranks agree on tensors before they move them.
 namespace tally::sync::internal {
@@ -48,6 +49,8 @@ struct Offer {
   std::uint32_t flags = 0;
   /// Backward communicates if any rank's tensors have one.
   bool has_graph = false;
+  /// A collective is to follow that moves what the payload does not hold.
+  bool moves = false;
   /// Where this rank's tensors are.
   c10::Device device = at::kCPU;
 };
@@ -56,6 +59,7 @@ struct Offer {
 struct Agreement {
   Contributions all;
   bool any_graph = false;
+  bool any_moves = false;
 };
 
 /// Exchanges the ranks' offers. If `prepare` throws here, the others throw
@@ -63,7 +67,29 @@ struct Agreement {
 /// rank would wait in its backward pass for one that records no gradients.
 Agreement agree(const Call& call, c10::function_ref<Offer()> prepare);
 
-/// A c10::ValueError unless `tensor` is defined and dense.
+/// `work()`, which has the collectives that follow: see owed().
+template <class Work>
+auto carry_out(const Call& call, const Agreement& agreement, const Work& work)
+    -> decltype(work()) {
+  return agreement.any_moves ? owed(*call.communicator, work) : work();
+}
+
+/// See the other make_ready.
+void make_ready(const Call& call, const Agreement& agreement,
+                std::int64_t bytes, c10::function_ref<void()> prepare);
+
+/// `make()`; errors of LibTorch (no memory, most of all) say what for.
+template <class Make>
+auto made_for(const std::string& what, const Make& make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (c10::Error& error) {
+    error.add_context("for " + what);
+    throw;
+  }
+}
+
+/// A c10::ValueError unless `tensor` is defined, dense, and has values.
 void check_dense(const Call& call, const at::Tensor& tensor);
 
 /// Whether backward leads to this tensor.
@@ -79,20 +105,28 @@ at::ScalarType wide(at::ScalarType dtype);
 /// The dtype of a sum of tensors of this one: int64 for integers and bool.
 at::ScalarType sum_dtype(at::ScalarType dtype);
 
-/// Appends sizes and dtype of tensors of one dtype and, if that still fits in
-/// an exchange's first round, their bytes.
-void pack(const std::vector<at::Tensor>& tensors, std::string& payload);
+/// Appends sizes and dtype of tensors of one dtype to the payload and, if that
+/// still fits in an exchange's first round, their bytes; else they are to move.
+void pack(const std::vector<at::Tensor>& tensors, Offer& offer);
 
 /// An empty tensor that tells dtype and sizes of another, behind an additional
 /// dimension of size 0.
 at::Tensor shape_of(const at::Tensor& tensor);
 
-/// Every rank's rows, padded with zeros to `sizes`, one after the other; this
-/// rank brings those of `own`, none if it is undefined. One collective, where
-/// `options` say.
-at::Tensor gather_padded(const at::Tensor& own, std::vector<std::int64_t> sizes,
-                         const at::TensorOptions& options,
-                         Communicator& communicator, Timeout timeout);
+/// A gather of every rank's rows, padded with zeros to `sizes`, one after the
+/// other; this rank brings those of `own`, none if it is undefined. Where
+/// `options` say. What it needs is there when it is made.
+class PaddedGather {
+ public:
+  PaddedGather(const at::Tensor& own, std::vector<std::int64_t> sizes,
+               const at::TensorOptions& options, int ranks);
+  /// In one collective.
+  at::Tensor run(Communicator& communicator, Timeout timeout);
+
+ private:
+  at::Tensor input_;
+  at::Tensor output_;
+};
 
 /// What pack() wrote.
 struct Parcel {
@@ -104,7 +138,8 @@ struct Parcel {
   at::ScalarType dtype;
   std::vector<std::vector<std::int64_t>> sizes;
   std::vector<std::int64_t> counts;
-  bool complete;  ///< the bytes are there
+  std::int64_t bytes() const;  ///< of all of them
+  bool complete;               ///< the bytes are there
 
  private:
   std::string_view bytes_;
@@ -113,7 +148,6 @@ struct Parcel {
 /// The parcels of all ranks, at the end of their payloads.
 std::vector<Parcel> parcels_of(const Agreement& agreement,
                                std::size_t offset = 0);
-bool all_complete(const std::vector<Parcel>& parcels);
 
 /// The ranks' tensors do not go together, as every rank has found out.
 [[noreturn]] void mismatch(const Call& call, const Agreement& agreement,

@@ -5,6 +5,8 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/view_as_real.h>
 
+#include <algorithm>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "tally/sync/exchange.h"
 #include "tally/sync/fingerprint.h"
 #include "tally/sync/parameter_list.h"
+#include "tally/sync/readiness.h"
 
 namespace tally::sync {
 namespace {
@@ -86,48 +89,37 @@ std::string gradient_bits(const std::vector<at::Tensor>& parameters) {
   return bits;
 }
 
-/// The parameters that have a gradient on any rank, and where their sums are
-/// made. Every rank gets the same, or an error.
-struct Agreed {
-  std::vector<at::Tensor> parameters;
-  c10::Device device;
-};
-Agreed agree(const std::vector<at::Tensor>& parameters,
-             Communicator& communicator, Timeout timeout) {
-  const std::string bits = gradient_bits(parameters);
-  const auto schema = [&] { return internal::list_of(parameters); };
-  Contribution own{ExchangeKind::kGradients, kName, fingerprint_of(parameters),
-                   schema};
-  own.payload = bits;
-  if (!parameters.empty()) own.device = parameters[0].device();
-  const Contributions all = Exchange::run(communicator, own, timeout);
-  Agreed result{{}, all.device};
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    for (const std::string_view payload : all.payloads) {
-      if ((payload[i / 8] >> (i % 8) & 1) == 0) continue;
-      result.parameters.push_back(parameters[i]);
-      break;
+/// All ranks' bits, together.
+std::string bits_of_ranks(const Contributions& all) {
+  std::string bits(all.payloads[0]);
+  for (const std::string_view payload : all.payloads) {
+    for (size_t i = 0; i < bits.size(); ++i) {
+      bits[i] = static_cast<char>(bits[i] | payload[i]);
     }
   }
-  return result;
+  return bits;
 }
 
-/// Tells the other ranks that this one will not take part.
-void report(const std::string& failure, Communicator& communicator,
-            Timeout timeout) {
-  const auto schema = [] { return std::string(); };
-  Contribution own{ExchangeKind::kGradients, kName, 0, schema};
-  own.failure = failure;
-  Exchange::run(communicator, own, timeout);
+/// Of the parameters that have a bit.
+std::int64_t bytes_of(const std::vector<at::Tensor>& parameters,
+                      const std::string& bits) {
+  std::int64_t bytes = 0;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if ((bits[i / 8] >> (i % 8) & 1) == 0) continue;
+    bytes += static_cast<std::int64_t>(parameters[i].nbytes());
+  }
+  return bytes;
 }
 
 /// The gradients of the parameters that are summed in one dtype, in a row.
 class Bucket {
  public:
-  Bucket(const std::vector<at::Tensor>& parameters, at::ScalarType dtype,
-         c10::Device device) {
+  Bucket(const std::vector<at::Tensor>& parameters, const std::string& bits,
+         at::ScalarType dtype, c10::Device device) {
     std::int64_t size = 0;
-    for (const at::Tensor& parameter : parameters) {
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const at::Tensor& parameter = parameters[i];
+      if ((bits[i / 8] >> (i % 8) & 1) == 0) continue;
       if (sum_dtype(parameter.scalar_type()) != dtype) continue;
       parameters_.push_back(parameter);
       size += reals(parameter).numel();
@@ -172,6 +164,56 @@ class Bucket {
   at::Tensor flat_;
 };
 
+/// Those of the parameters that have a bit.
+std::vector<Bucket> fill_buckets(const std::vector<at::Tensor>& parameters,
+                                 const std::string& bits, c10::Device device) {
+  std::vector<Bucket> buckets;
+  for (at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+    buckets.emplace_back(parameters, bits, dtype, device);
+  }
+  return buckets;
+}
+
+/// Sums for which the ranks have agreed on parameters.
+std::vector<Bucket> averaged(const std::vector<at::Tensor>& parameters,
+                             Communicator& communicator, Timeout timeout) {
+  const auto schema = [&] { return internal::list_of(parameters); };
+  Contribution own{ExchangeKind::kGradients, kName, 0, schema};
+  std::vector<Bucket> buckets;
+  std::string bits;
+  const c10::Device device = communicator.device();
+  try {
+    check(parameters);
+    own.fingerprint = fingerprint_of(parameters);
+    bits = gradient_bits(parameters);
+    // As a rule all ranks have the same gradients: what fails for want of
+    // memory fails here.
+    buckets = fill_buckets(parameters, bits, device);
+  } catch (...) {
+    report(communicator, own, std::current_exception(), timeout);
+    throw;
+  }
+  own.payload = bits;
+  if (!parameters.empty()) own.device = parameters[0].device();
+  const Contributions all = Exchange::run(communicator, own, timeout);
+  internal::owed(communicator, [&] {
+    const std::string of_any = bits_of_ranks(all);
+    const bool as_here =
+        all.device == device &&
+        std::all_of(all.payloads.begin(), all.payloads.end(),
+                    [&](auto other) { return other == of_any; });
+    if (!as_here) {
+      buckets.clear();
+      internal::make_ready(
+          communicator, {kName, all.sequence, timeout},
+          bytes_of(parameters, of_any),
+          [&] { buckets = fill_buckets(parameters, of_any, all.device); });
+    }
+    for (Bucket& bucket : buckets) bucket.average(communicator, timeout);
+  });
+  return buckets;
+}
+
 }  // namespace
 
 void average_gradients(const std::vector<at::Tensor>& parameters,
@@ -179,22 +221,14 @@ void average_gradients(const std::vector<at::Tensor>& parameters,
                        Timeout timeout) {
   const AskedBy asked(kName);
   if (!communicator) communicator = default_communicator();
-  const bool alone = communicator->size() == 1;
   const at::NoGradGuard no_grad;
-  try {
+  if (communicator->size() == 1) {
     check(parameters);
-  } catch (const c10::ValueError& error) {
-    if (!alone) report(describe(error), *communicator, timeout);
-    throw;
+    return;
   }
-  if (alone) return;
-  const Agreed agreed = agree(parameters, *communicator, timeout);
-  std::vector<Bucket> buckets;
-  for (at::ScalarType dtype : {at::kFloat, at::kDouble}) {
-    buckets.emplace_back(agreed.parameters, dtype, agreed.device);
-    buckets.back().average(*communicator, timeout);
+  for (const Bucket& bucket : averaged(parameters, *communicator, timeout)) {
+    bucket.write_back();
   }
-  for (const Bucket& bucket : buckets) bucket.write_back();
 }
 
 }  // namespace tally::sync

@@ -37,21 +37,27 @@ at::Tensor term(const at::Tensor& mean, double weight) {
   return weight == 0 ? at::zeros_like(value) : value.mul(weight);
 }
 
-at::Tensor value_of(const Call& call, const at::Tensor& own,
+// `moved` is a wide copy of this rank's, if they are not at hand.
+at::Tensor value_of(const Call& call, const at::Tensor& own, at::Tensor moved,
                     const Agreement& agreement, const Weights& weights) {
   if (weights.none) {
     return at::full_like(own, std::numeric_limits<double>::quiet_NaN());
   }
+  if (agreement.any_moves) {
+    if (moved.device() != agreement.all.device) {
+      make_ready(call, agreement, kAnnouncedBytes,
+                 [&] { moved = moved.to(agreement.all.device); });
+    }
+    const double weight = weights.of_rank[call.rank()];
+    weight == 0 ? moved.zero_() : moved.mul_(weight);
+    call.communicator->all_reduce(moved, ReduceOp::kSum, call.timeout);
+    return moved.to(own.options());
+  }
   at::Tensor sum;
   const auto parcels = parcels_of(agreement, sizeof(double));
-  if (all_complete(parcels)) {
-    for (std::size_t r = 0; r < parcels.size(); ++r) {
-      const at::Tensor part = term(parcels[r].tensor(0), weights.of_rank[r]);
-      sum = sum.defined() ? sum.add(part) : part;
-    }
-  } else {
-    sum = term(own, weights.of_rank[call.rank()]).to(agreement.all.device);
-    call.communicator->all_reduce(sum, ReduceOp::kSum, call.timeout);
+  for (std::size_t r = 0; r < parcels.size(); ++r) {
+    const at::Tensor part = term(parcels[r].tensor(0), weights.of_rank[r]);
+    sum = sum.defined() ? sum.add(part) : part;
   }
   return sum.to(own.options());
 }
@@ -61,7 +67,7 @@ at::Tensor value_of(const Call& call, const at::Tensor& own,
 at::Tensor average(const Call& call, double count, GradientFlow flow,
                    c10::function_ref<at::Tensor()> prepare) {
   const AskedBy asked = call.asked();
-  at::Tensor mean, own;
+  at::Tensor mean, own, moved;
   const Agreement agreement = agree(call, [&] {
     mean = prepare();
     check_dense(call, mean);
@@ -76,12 +82,21 @@ at::Tensor average(const Call& call, double count, GradientFlow flow,
     offer.has_graph = flow == GradientFlow::kAllRanks && has_graph(mean);
     Encoder(offer.payload).real(count);
     offer.device = own.device();
-    pack({own}, offer.payload);
+    pack({own}, offer);
+    if (offer.moves) {
+      moved = own.to(at::TensorOptions()
+                         .dtype(wide(own.scalar_type()))
+                         .device(call.communicator->device()),
+                     /*non_blocking=*/false, /*copy=*/true);
+    }
     return offer;
   });
-  const Weights weights(agreement);
-  const double weight = weights.of_rank[call.rank()];
-  const at::Tensor value = value_of(call, own, agreement, weights);
+  double weight = 0;
+  const at::Tensor value = carry_out(call, agreement, [&] {
+    const Weights weights(agreement);
+    weight = weights.of_rank[call.rank()];
+    return value_of(call, own, moved, agreement, weights);
+  });
 
   if (agreement.any_graph) {
     const Call backward = call.backward(agreement.all.sequence);

@@ -29,6 +29,21 @@ std::int64_t for_each_place(const std::vector<at::Tensor>& tensors,
   return begin;
 }
 
+/// Of all tensors, if `filled`.
+at::Tensor flat_copy(const std::vector<at::Tensor>& tensors, bool filled,
+                     c10::Device device) {
+  const std::int64_t size = for_each_place(tensors, [](auto&&...) {});
+  const at::Tensor flat =
+      at::empty({size}, at::TensorOptions().dtype(at::kByte).device(device));
+  if (!filled) return flat;
+  for_each_place(tensors, [&](const at::Tensor& tensor, std::int64_t begin,
+                              std::int64_t bytes) {
+    flat.narrow(0, begin, bytes)
+        .copy_(internal::plain(tensor).reshape({-1}).view(at::kByte));
+  });
+  return flat;
+}
+
 }  // namespace
 
 void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
@@ -38,6 +53,7 @@ void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
       "broadcast_parameters", std::move(communicator), timeout);
   const AskedBy asked = call.asked();
   const at::NoGradGuard no_grad;
+  at::Tensor flat;
   const auto prepare = [&] {
     TORCH_CHECK_VALUE(root >= 0 && root < call.size(), call.name,
                       ": expected a root below ", call.size(), ", got ", root);
@@ -58,25 +74,24 @@ void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
     offer.schema =
         c10::str("from rank ", root, ", ", internal::list_of(tensors));
     if (!tensors.empty()) offer.device = tensors[0].device();
+    if (call.size() == 1) return offer;
+    flat = flat_copy(tensors, call.rank() == root, call.communicator->device());
+    offer.moves = flat.numel() > 0;
     return offer;
   };
   if (call.size() == 1) {
     prepare();
     return;
   }
-  const c10::Device device = internal::agree(call, prepare).all.device;
-  const std::int64_t size = for_each_place(tensors, [](auto&&...) {});
-  if (size == 0) return;
-  at::Tensor flat =
-      at::empty({size}, at::TensorOptions().dtype(at::kByte).device(device));
-  if (call.rank() == root) {
-    for_each_place(tensors, [&](const at::Tensor& tensor, std::int64_t begin,
-                                std::int64_t bytes) {
-      flat.narrow(0, begin, bytes)
-          .copy_(internal::plain(tensor).reshape({-1}).view(at::kByte));
-    });
-  }
-  call.communicator->broadcast(flat, root, timeout);
+  const internal::Agreement agreement = internal::agree(call, prepare);
+  if (!agreement.any_moves) return;
+  carry_out(call, agreement, [&] {
+    if (flat.device() != agreement.all.device) {
+      make_ready(call, agreement, internal::kAnnouncedBytes,
+                 [&] { flat = flat.to(agreement.all.device); });
+    }
+    call.communicator->broadcast(flat, root, timeout);
+  });
   if (call.rank() == root) return;
   for_each_place(tensors, [&](const at::Tensor& tensor, std::int64_t begin,
                               std::int64_t bytes) {

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tally/sync/autograd.h"
@@ -62,7 +63,7 @@ at::Tensor ring(const Call& call, int shift,
     offer.schema = c10::str("shift ", shift, " of ", own.scalar_type());
     offer.has_graph = internal::has_graph(tensor);
     offer.device = own.device();
-    internal::pack({own}, offer.payload);
+    internal::pack({own}, offer);
     return offer;
   });
   const int size = call.size();
@@ -71,17 +72,21 @@ at::Tensor ring(const Call& call, int shift,
   };
   const int step = shift % size;
   const int from = rank_at(-step);
-  const auto parcels = internal::parcels_of(agreement);
-  at::Tensor result;
-  if (internal::all_complete(parcels)) {
-    result = parcels[from].tensor(0);
-  } else {
-    const at::Tensor sent = own.to(agreement.all.device);
-    result = at::empty(parcels[from].sizes[0], sent.options());
+  at::Tensor result = carry_out(call, agreement, [&] {
+    const auto parcels = internal::parcels_of(agreement);
+    if (!agreement.any_moves) return parcels[from].tensor(0);
+    std::int64_t most = 0;
+    for (const Parcel& parcel : parcels) most = std::max(most, parcel.bytes());
+    at::Tensor sent, received;
+    make_ready(call, agreement, most, [&] {
+      sent = own.to(agreement.all.device);
+      received = at::empty(parcels[from].sizes[0], sent.options());
+    });
     call.communicator
-        ->start_send_receive(sent, rank_at(step), result, from, call.timeout)
+        ->start_send_receive(sent, rank_at(step), received, from, call.timeout)
         .wait();
-  }
+    return received;
+  });
   result = result.to(tensor.device());
   if (!agreement.any_graph) return result;
   const Call backward = call.backward(agreement.all.sequence);
@@ -126,25 +131,27 @@ at::Tensor broadcast(const Call& call, const at::Tensor& tensor, int root) {
     offer.has_graph = internal::has_graph(tensor);
     if (own.defined()) {
       offer.device = own.device();
-      internal::pack({own}, offer.payload);
+      internal::pack({own}, offer);
     } else {
-      internal::pack({}, offer.payload);
+      internal::pack({}, offer);
     }
     return offer;
   });
-  const auto parcels = internal::parcels_of(agreement);
-  check_like_root(call, agreement, parcels, root);
-  const Parcel& parcel = parcels[static_cast<std::size_t>(root)];
-  at::Tensor result;
-  if (parcel.complete) {
-    result = parcel.tensor(0);
-  } else {
-    const auto on =
-        at::TensorOptions().dtype(parcel.dtype).device(agreement.all.device);
-    result = is_root ? own.to(on, /*non_blocking=*/false, /*copy=*/true)
-                     : at::empty(parcel.sizes[0], on);
-    call.communicator->broadcast(result, root, call.timeout);
-  }
+  at::Tensor result = carry_out(call, agreement, [&] {
+    const auto parcels = internal::parcels_of(agreement);
+    check_like_root(call, agreement, parcels, root);
+    const Parcel& parcel = parcels[static_cast<std::size_t>(root)];
+    if (!agreement.any_moves) return parcel.tensor(0);
+    at::Tensor moved;
+    make_ready(call, agreement, parcel.bytes(), [&] {
+      const auto on =
+          at::TensorOptions().dtype(parcel.dtype).device(agreement.all.device);
+      moved = is_root ? own.to(on, /*non_blocking=*/false, /*copy=*/true)
+                      : at::empty(parcel.sizes[0], on);
+    });
+    call.communicator->broadcast(moved, root, call.timeout);
+    return moved;
+  });
   if (own.defined()) result = result.to(own.device());
   if (!agreement.any_graph) return result;
   const auto adjoint = [backward = call.backward(agreement.all.sequence), root,

@@ -3,6 +3,7 @@
 #include <ATen/record_function.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -90,38 +91,6 @@ std::string range_name(const char* operation, const std::string& asker) {
   return name;
 }
 
-class SingleProcessCommunicator final : public Communicator {
- public:
-  SingleProcessCommunicator() : Communicator(0, 1, at::kCPU, kDefaultTimeout) {}
-  std::string describe() const override { return "single process"; }
-
- protected:
-  void do_all_gather(const at::Tensor& input, at::Tensor& output,
-                     std::chrono::milliseconds) override {
-    output.view(-1).copy_(input.view(-1));
-  }
-  void do_all_reduce(at::Tensor&, ReduceOp,
-                     std::chrono::milliseconds) override {}
-  void do_broadcast(at::Tensor&, int, std::chrono::milliseconds) override {}
-  void do_all_to_all(const at::Tensor& input, const std::vector<std::int64_t>&,
-                     at::Tensor& output, const std::vector<std::int64_t>&,
-                     std::chrono::milliseconds) override {
-    output.view(-1).copy_(input.view(-1));
-  }
-  std::function<void()> do_start_all_gather(
-      const at::Tensor& input, at::Tensor& output,
-      std::chrono::milliseconds) override {
-    output.view(-1).copy_(input.view(-1));
-    return [] {};
-  }
-  std::function<void()> do_start_send_receive(
-      const at::Tensor& send, int, at::Tensor& receive, int,
-      std::chrono::milliseconds) override {
-    receive.copy_(send);
-    return [] {};
-  }
-};
-
 struct ProcessDefault {
   std::mutex mutex;
   std::shared_ptr<Communicator> communicator;
@@ -171,7 +140,7 @@ Transfer& Transfer::operator=(Transfer&& other) noexcept {
 Transfer::~Transfer() {
   try {
     wait();
-  } catch (const SyncError&) {
+  } catch (...) {
     // Nobody asks for the results any more; the communicator knows the reason.
   }
 }
@@ -180,10 +149,40 @@ void Transfer::wait() {
   if (const auto wait = std::exchange(wait_, nullptr)) wait();
 }
 
+void Communicator::give_up(const std::exception_ptr& error) noexcept {
+  if (size_ == 1 || !broken_reason_.empty() || error == known_) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const SyncError& known) {
+    if (known.code() != SyncErrorCode::kInvalidUse) return;
+  } catch (...) {
+  }
+  try {
+    broken_reason_ = "rank " + std::to_string(rank_) +
+                     " could not go on: " + sync::describe(error);
+    broken_asker_ = AskedBy::current();
+  } catch (...) {
+    broken_reason_ = "out of memory";
+  }
+  try {
+    do_give_up(broken_reason_);
+  } catch (...) {
+    // The others find out by their timeout.
+  }
+}
+
 void Communicator::advance_background() {
+  const std::lock_guard<std::recursive_mutex> lock(background_mutex_);
   if (background_.empty() || std::exchange(advancing_, true)) return;
   for (Background* background : background_) background->advance();
   advancing_ = false;
+}
+
+void Communicator::leave_background(const Background& background) noexcept {
+  const std::lock_guard<std::recursive_mutex> lock(background_mutex_);
+  background_.erase(
+      std::remove(background_.begin(), background_.end(), &background),
+      background_.end());
 }
 
 template <class Call>
@@ -207,7 +206,9 @@ void Communicator::run(const char* name, const Timeout& timeout,
                     ": expected a positive timeout, got ", timeout->count(),
                     " ms");
   advance_background();
-  if (in_use_.exchange(true, std::memory_order_acquire)) {
+  // What was begun may end when another thread is through with its own.
+  const bool begins = booking.calls > 0;
+  if (!(begins ? turn_.try_enter() : turn_.enter())) {
     throw SyncError(SyncErrorCode::kInvalidUse,
                     "another thread is inside a collective of this "
                     "communicator (" +
@@ -215,38 +216,50 @@ void Communicator::run(const char* name, const Timeout& timeout,
                     details());
   }
   struct Release {
-    std::atomic<bool>& flag;
-    ~Release() { flag.store(false, std::memory_order_release); }
-  } release{in_use_};
+    internal::Turn& turn;
+    ~Release() { turn.leave(); }
+  } release{turn_};
   if (!broken_reason_.empty()) {
+    const std::string of = broken_asker_.empty() ? "" : " of " + broken_asker_;
     throw SyncError(SyncErrorCode::kGroupBroken,
-                    "the group can no longer be used since: " + broken_reason_,
+                    "the group can no longer be used since a call" + of + ": " +
+                        broken_reason_,
                     details());
   }
-  collectives_ += booking.calls;
-  at::RecordFunction range(at::RecordScope::USER_SCOPE);
-  if (range.isActive()) range.before(range_name(name, booking.asker));
   struct Entry {
     CommunicationAccount& account;
     const char* name;
     const Booking& booking;
     std::chrono::steady_clock::time_point start;
     ~Entry() {
-      account.add(name, booking.asker, booking.calls, booking.bytes,
-                  std::chrono::steady_clock::now() - start);
+      try {
+        account.add(name, booking.asker, booking.calls, booking.bytes,
+                    std::chrono::steady_clock::now() - start);
+      } catch (...) {
+        // Without memory for an entry there is none.
+      }
     }
   } entry{account_, name, booking, std::chrono::steady_clock::now()};
   try {
+    collectives_ += booking.calls;
+    at::RecordFunction range(at::RecordScope::USER_SCOPE);
+    if (range.isActive()) range.before(range_name(name, booking.asker));
     call(timeout.value_or(timeout_));
   } catch (const SyncError& error) {
-    if (breaks_group(error.code())) broken_reason_ = error.message();
+    if (breaks_group(error.code())) {
+      broken_reason_ = error.message();
+      broken_asker_ = booking.asker;
+    }
     throw;
-  } catch (const std::exception& error) {
-    const std::string text = sync::describe(error);
+  } catch (...) {
+    const std::string text = sync::describe(std::current_exception());
     broken_reason_ =
         std::string(name) + " failed on " + describe() + ": " + text;
-    throw SyncError(classify_transport_message(text), broken_reason_,
-                    details());
+    broken_asker_ = booking.asker;
+    const SyncErrorCode code = classify_transport_message(text);
+    // The others may know nothing of it.
+    if (code == SyncErrorCode::kTransport) do_give_up(broken_reason_);
+    throw SyncError(code, broken_reason_, details());
   }
 }
 
@@ -327,10 +340,6 @@ Transfer Communicator::start_send_receive(const at::Tensor& send, int to,
                [&](std::chrono::milliseconds limit) {
                  return do_start_send_receive(send, to, receive, from, limit);
                });
-}
-
-std::shared_ptr<Communicator> single_process_communicator() {
-  return std::make_shared<SingleProcessCommunicator>();
 }
 
 std::shared_ptr<Communicator> default_communicator() {

@@ -3,11 +3,12 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/FunctionRef.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 
 #include "tally/sync/account.h"
 #include "tally/sync/errors.h"
+#include "tally/sync/turn.h"
 
 namespace tally::sync {
 
@@ -120,6 +122,12 @@ class Communicator {
   void clear_account() { account_ = {}; }
   /// Why the group can no longer be used; empty while it can.
   const std::string& broken_reason() const noexcept { return broken_reason_; }
+  /// Ends the group, on all ranks at once: `error` keeps this one from doing
+  /// what the others count on. Does nothing about an error that they throw,
+  /// too, or know of.
+  void give_up(const std::exception_ptr& error) noexcept;
+  /// The other ranks have been told about an error that is thrown here alone.
+  void others_know(const std::exception_ptr& error) noexcept { known_ = error; }
   /// For messages: for example "gloo rank 1 of 4".
   virtual std::string describe() const = 0;
 
@@ -158,6 +166,9 @@ class Communicator {
   virtual std::function<void()> do_start_send_receive(
       const at::Tensor& send, int to, at::Tensor& receive, int from,
       std::chrono::milliseconds timeout) = 0;
+  /// Closes what connects this rank with the others, and tells them why if
+  /// there is a way. Default: nothing; they find out by their timeout.
+  virtual void do_give_up(const std::string& /*reason*/) {}
 
  private:
   friend class Exchange;
@@ -165,7 +176,7 @@ class Communicator {
   /// What a call is in the account.
   struct Booking {
     const std::string& asker;
-    std::int64_t calls;
+    std::int64_t calls;  ///< 0: the end of one that was booked
     std::int64_t bytes;
   };
   template <class Call>
@@ -175,6 +186,7 @@ class Communicator {
   void run(const char* name, const Timeout& timeout, const at::Tensor& sent,
            const Call& call);
   void advance_background();
+  void leave_background(const Background& background) noexcept;
   Transfer start(
       const char* name, const Timeout& timeout, const at::Tensor& sent,
       c10::function_ref<std::function<void()>(std::chrono::milliseconds)>
@@ -185,18 +197,22 @@ class Communicator {
   c10::Device device_;
   std::optional<c10::Device> accelerator_;
   std::chrono::milliseconds timeout_;
-  std::atomic<bool> in_use_{false};
+  internal::Turn turn_;
   std::int64_t collectives_ = 0;
   CommunicationAccount account_;
   std::string broken_reason_;
+  std::string broken_asker_;  // of the call that broke it
+  std::exception_ptr known_;
 
   // Of the protocol in exchange.h: the number of the next exchange, and the
   // buffers that it uses again.
   std::int64_t sequence_ = 0;
-  std::atomic<bool> exchange_in_use_{false};
+  internal::Turn exchange_turn_;
   at::Tensor slot_;
   at::Tensor slots_;
-  // In the order of their start.
+  // In the order of their start. What goes on in the background may enter
+  // collectives, and may be dropped by another thread.
+  std::recursive_mutex background_mutex_;
   std::vector<Background*> background_;
   bool advancing_ = false;
 };

@@ -76,4 +76,14 @@ std::string describe(const std::exception& error) {
   return torch_error->context().empty() ? text : text + ")";
 }
 
+std::string describe(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return describe(exception);
+  } catch (...) {
+    return "an exception of a type of its own";
+  }
+}
+
 }  // namespace tally::sync

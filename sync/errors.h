@@ -63,5 +63,7 @@ class SyncError : public c10::DistError {
 
 /// What an exception says, on one line and without LibTorch's backtrace.
 std::string describe(const std::exception& error);
+/// The same of whatever was thrown.
+std::string describe(const std::exception_ptr& error);
 
 }  // namespace tally::sync

@@ -6,6 +6,7 @@
 
 #include "tally/state/outside_inference.h"
 #include "tally/sync/exchange_headers.h"
+#include "tally/sync/readiness.h"
 
 namespace tally::sync {
 namespace {
@@ -14,13 +15,18 @@ using internal::bytes_on;
 using internal::chars;
 using internal::Header;
 using internal::Headers;
+using internal::owed;
 
-// Holds the communicator's flag, so that two threads cannot mix their rounds.
+// Holds the communicator, so that two threads cannot mix their rounds.
 class InUse {
  public:
-  InUse(std::atomic<bool>& flag, const Communicator& communicator)
-      : flag_(flag) {
-    if (flag_.exchange(true, std::memory_order_acquire)) {
+  enum class Busy { kRefuse, kWait };
+
+  InUse(internal::Turn& turn, const Communicator& communicator,
+        Busy busy = Busy::kRefuse)
+      : turn_(turn) {
+    const bool wait = busy == Busy::kWait;
+    if (!(wait ? turn_.enter() : turn_.try_enter())) {
       SyncErrorDetails details;
       details.rank = communicator.rank();
       details.phase = "header";
@@ -30,12 +36,12 @@ class InUse {
                       std::move(details));
     }
   }
-  ~InUse() { flag_.store(false, std::memory_order_release); }
+  ~InUse() { turn_.leave(); }
   InUse(const InUse&) = delete;
   InUse& operator=(const InUse&) = delete;
 
  private:
-  std::atomic<bool>& flag_;
+  internal::Turn& turn_;
 };
 
 }  // namespace
@@ -49,30 +55,40 @@ Exchange::Exchange(Communicator& communicator, const Contribution& own,
 
 Contributions Exchange::run(Communicator& communicator, const Contribution& own,
                             Timeout timeout) {
-  const InUse in_use(communicator.exchange_in_use_, communicator);
+  const InUse in_use(communicator.exchange_turn_, communicator);
   Exchange exchange(communicator, own, timeout);
-  exchange.send_slot();
-  return exchange.finish_in_use();
+  exchange.begin();
+  return owed(communicator, [&] { return exchange.finish_in_use(); });
 }
 
 std::unique_ptr<Exchange> Exchange::start(Communicator& communicator,
                                           const Contribution& own,
                                           Timeout timeout) {
-  const InUse in_use(communicator.exchange_in_use_, communicator);
-  std::unique_ptr<Exchange> exchange(new Exchange(communicator, own, timeout));
-  exchange->send_slot();
+  const InUse in_use(communicator.exchange_turn_, communicator);
+  const std::lock_guard<std::recursive_mutex> lock(
+      communicator.background_mutex_);
+  auto exchange = owed(communicator, [&] {
+    communicator.background_.reserve(communicator.background_.size() + 1);
+    return std::unique_ptr<Exchange>(new Exchange(communicator, own, timeout));
+  });
+  exchange->begin();
   exchange->in_background_ = true;
   communicator.background_.push_back(exchange.get());
   return exchange;
 }
 
 Exchange::~Exchange() {
-  if (finished_ || !in_background_) return;
-  try {
-    finish();
-  } catch (const std::exception&) {
-    // Nobody asks for the result; the communicator keeps the reason.
+  if (!in_background_) return;
+  if (!finished_) {
+    try {
+      const InUse in_use(communicator_.exchange_turn_, communicator_,
+                         InUse::Busy::kWait);
+      finish_in_use();
+    } catch (...) {
+      // Nobody asks for the result; the communicator keeps the reason.
+    }
   }
+  communicator_.leave_background(*this);
 }
 
 // `call`, with what this exchange knows in its errors.
@@ -89,6 +105,20 @@ void Exchange::named(const char* phase, const Call& call) const {
   }
 }
 
+// Nothing is sent where another thread is in the way, or a timeout is refused.
+void Exchange::begin() {
+  try {
+    send_slot();
+  } catch (const SyncError&) {
+    throw;
+  } catch (const c10::ValueError&) {
+    throw;
+  } catch (...) {
+    communicator_.give_up(std::current_exception());
+    throw;
+  }
+}
+
 // Round 1, in buffers that the communicator lends.
 void Exchange::send_slot() {
   const tally::internal::OutsideInference outside;
@@ -96,7 +126,6 @@ void Exchange::send_slot() {
   const bool failed = !own_.failure.empty();
   const std::string_view payload =
       failed ? own_.failure.substr(0, eager_bytes()) : own_.payload;
-  sequence_ = communicator_.sequence_++;
 
   Header header{};
   header.magic = internal::kMagic;
@@ -106,6 +135,9 @@ void Exchange::send_slot() {
   header.fingerprint = own_.fingerprint;
   header.payload_bytes = static_cast<std::int64_t>(payload.size());
   header.flags = own_.flags;
+  header.call = static_cast<std::uint16_t>(own_.call);
+  header.flow = static_cast<std::uint8_t>(own_.flow);
+  header.uses = own_.uses;
   header.failed = failed ? 1 : 0;
   header.has_accelerator = communicator_.accelerator() ? 1 : 0;
   header.on_accelerator = own_.device == communicator_.accelerator() ? 1 : 0;
@@ -124,6 +156,7 @@ void Exchange::send_slot() {
     transfer_ =
         communicator_.start_all_gather(slot_.to(device), slots_, timeout_);
   });
+  communicator_.sequence_ = std::max(communicator_.sequence_, sequence_ + 1);
 }
 
 // Reads round 1, and finds out whether there is a round 2.
@@ -143,6 +176,7 @@ void Exchange::receive_slots() {
   }
   if (!own_.failure.empty()) return;
 
+  result_.uses = headers.most_uses();
   const int ranks = communicator_.size();
   const bool on_accelerator =
       !headers.all([](const Header& h) { return h.on_accelerator == 0; });
@@ -173,31 +207,47 @@ void Exchange::advance() noexcept {
   try {
     receive_slots();
     if (block_ == 0) return;
-    const c10::Device device = communicator_.device();
-    input_ =
-        internal::padded(own_.payload, block_, own_.payload_owner).to(device);
-    output_ = bytes_on(device, communicator_.size() * block_);
+    internal::make_ready(
+        communicator_, {own_.label, sequence_, timeout_}, block_, [&] {
+          const c10::Device device = communicator_.device();
+          input_ = internal::padded(own_.payload, block_, own_.payload_owner)
+                       .to(device);
+          output_ = bytes_on(device, communicator_.size() * block_);
+        });
     named("payload", [&] {
       transfer_ = communicator_.start_all_gather(input_, output_, timeout_);
     });
-  } catch (const std::exception&) {
+  } catch (...) {
     error_ = std::current_exception();
+    communicator_.give_up(error_);
+  }
+}
+
+void report(Communicator& communicator, Contribution own,
+            const std::exception_ptr& error, Timeout timeout) noexcept {
+  try {
+    std::string reason = describe(error);
+    if (reason.empty()) reason = "unknown reason";
+    own.failure = reason;
+    Exchange::run(communicator, own, timeout);
+    communicator.others_know(error);
+  } catch (const SyncError& found) {
+    if (found.code() == SyncErrorCode::kMismatch) {
+      communicator.others_know(error);
+    }
+  } catch (...) {
+    communicator.give_up(error);
   }
 }
 
 Contributions Exchange::finish() {
-  const InUse in_use(communicator_.exchange_in_use_, communicator_);
-  return finish_in_use();
+  const InUse in_use(communicator_.exchange_turn_, communicator_);
+  return owed(communicator_, [&] { return finish_in_use(); });
 }
 
 Contributions Exchange::finish_in_use() {
   finished_ = true;
   communicator_.advance_background();
-  if (in_background_) {
-    auto& list = communicator_.background_;
-    Communicator::Background* const self = this;
-    list.erase(std::remove(list.begin(), list.end(), self), list.end());
-  }
   advance();
   if (error_) std::rethrow_exception(error_);
   if (block_ == 0) return std::move(result_);

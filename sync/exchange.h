@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tally/sync/communicator.h"
+#include "tally/sync/gradient_flow.h"
 
 namespace tally::sync {
 
@@ -22,6 +23,17 @@ enum class ExchangeKind : std::uint16_t {
   kGradients = 4,
 };
 
+/// Of a sync of metrics, what the program called; ranks that called different
+/// things are a mismatch.
+enum class SyncCall : std::uint16_t {
+  kNone,
+  kForward,
+  kCompute,
+  kSync,
+  kSyncAsync,
+  kMetricLoss,
+};
+
 /// What one rank brings to an exchange.
 struct Contribution {
   ExchangeKind kind = ExchangeKind::kCollective;
@@ -31,6 +43,14 @@ struct Contribution {
   /// only when the hashes differ, to say how. One line per item.
   std::uint64_t fingerprint = 0;
   c10::function_ref<std::string()> schema;
+  /// These, too.
+  SyncCall call = SyncCall::kNone;
+  GradientFlow flow = GradientFlow::kDetached;
+  /// How often this metric was in an exchange of this group before. Ranks that
+  /// know their number (from 1 on) must have the same.
+  std::uint32_t uses = 0;
+  /// For errors: the updates before this call; -1 if there is no such thing.
+  std::int64_t updates = -1;
   /// Seen by every rank; the meaning is the caller's.
   std::uint32_t flags = 0;
   /// With a bit set here in every rank's flags, payloads are not exchanged
@@ -54,6 +74,8 @@ struct Contributions {
   std::vector<std::uint32_t> flags;
   bool payloads_skipped = false;
   std::int64_t sequence = -1;
+  /// The greatest of all ranks' numbers.
+  std::uint32_t uses = 0;
   /// Where tensors are to be moved that were not part of payloads: the
   /// communicator's accelerator if some rank's are there, else its device.
   c10::Device device = at::kCPU;
@@ -68,7 +90,9 @@ struct Contributions {
 /// anything still understand each other: every rank sees all headers, finds the
 /// same fault and throws the same SyncError, and the group stays usable. Round
 /// 2 gathers the payloads, padded to the longest, if any did not fit.
-/// docs/sync_protocol.md has the details.
+/// docs/sync_protocol.md has the details. If they are long the ranks tell each
+/// other first whether they have the memory; whatever else keeps a rank from
+/// taking part to the end finishes the group at once.
 ///
 /// Collective. On the rank that passed a `failure` it gives no payloads and
 /// does not throw for it. Errors name the contribution's label, sequence and
@@ -111,6 +135,7 @@ class Exchange final : private Communicator::Background {
            Timeout timeout);
   std::int64_t slot_bytes() const { return slot_bytes(communicator_.size()); }
   std::int64_t eager_bytes() const { return eager_bytes(communicator_.size()); }
+  void begin();
   void send_slot();
   void advance() noexcept override;
   Contributions finish_in_use();
@@ -135,5 +160,11 @@ class Exchange final : private Communicator::Background {
   at::Tensor output_;
   Transfer transfer_;
 };
+
+/// Takes part in the place of an exchange that `error` keeps from happening:
+/// the others throw kPeerFailed with its text. Throws nothing itself: what went
+/// wrong first matters more.
+void report(Communicator& communicator, Contribution own,
+            const std::exception_ptr& error, Timeout timeout) noexcept;
 
 }  // namespace tally::sync

@@ -9,18 +9,42 @@
 namespace tally::sync::internal {
 namespace {
 
-const char* kind_name(std::uint16_t kind) {
-  switch (static_cast<ExchangeKind>(kind)) {
-    case ExchangeKind::kCollective:
-      return "a collective on tensors";
-    case ExchangeKind::kStates:
-      return "a sync of metrics";
-    case ExchangeKind::kBackward:
-      return "a backward pass";
-    case ExchangeKind::kGradients:
-      return "average_gradients";
+// No payload is longer.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
+
+const char* call_name(SyncCall call) {
+  switch (call) {
+    case SyncCall::kNone:
+      return "a sync";
+    case SyncCall::kForward:
+      return "forward()";
+    case SyncCall::kCompute:
+      return "compute()";
+    case SyncCall::kSync:
+      return "sync()";
+    case SyncCall::kSyncAsync:
+      return "sync_async()";
+    case SyncCall::kMetricLoss:
+      return "MetricLoss";
   }
   return "an unknown call";
+}
+
+std::string name_of(const Contribution& own) {
+  const std::string label(own.label);
+  if (own.kind == ExchangeKind::kBackward) {
+    return "a backward pass (" + label + ")";
+  }
+  if (own.kind != ExchangeKind::kStates) return label;
+  std::string text = call_name(own.call);
+  text += " of " + label;
+  if (own.flow != GradientFlow::kDetached) {
+    text += std::string(" with gradient flow ") + to_string(own.flow);
+  }
+  if (own.updates >= 0) {
+    text += " after " + std::to_string(own.updates) + " updates";
+  }
+  return text;
 }
 
 // Every rank's block of `block` bytes, one after the other, on the CPU.
@@ -69,15 +93,27 @@ std::int64_t Headers::longest_payload() const {
 void Headers::check() const {
   const Header& first = headers_.front();
   const bool alike = all([&](const Header& h) {
-    return h.magic == kMagic && h.protocol == first.protocol &&
-           h.sequence == first.sequence && h.kind == first.kind &&
-           h.fingerprint == first.fingerprint &&
-           h.has_accelerator == first.has_accelerator && !h.failed;
+    return well_formed(h) && h.sequence == first.sequence &&
+           h.kind == first.kind && h.call == first.call &&
+           h.flow == first.flow && h.fingerprint == first.fingerprint &&
+           h.uses == first.uses && h.has_accelerator == first.has_accelerator &&
+           !h.failed;
   });
   if (alike) return;
-  require_equal("speak different protocols", [](const Header& h) {
-    return h.magic == kMagic ? std::to_string(h.protocol) : "not Tally's";
-  });
+  std::vector<int> strangers;
+  for (int r = 0; r < ranks(); ++r) {
+    if (!well_formed(headers_[r])) strangers.push_back(r);
+  }
+  if (!strangers.empty()) {
+    fail(SyncErrorCode::kMismatch,
+         "the ranks speak different protocols: " + by_rank([&](int r) {
+           const Header& h = headers_[r];
+           if (well_formed(h) || (h.magic == kMagic && h.protocol != kProtocol))
+             return std::to_string(h.protocol);
+           return std::string("not Tally's");
+         }),
+         std::move(strangers));
+  }
   require_equal("have different transports", [](const Header& h) {
     return h.has_accelerator ? "with an accelerator" : "without one";
   });
@@ -104,11 +140,46 @@ void Headers::check() const {
     }
     fail(SyncErrorCode::kPeerFailed, text.str(), failed);
   }
-  require_equal("are in different calls",
-                [](const Header& h) { return kind_name(h.kind); });
-  const std::vector<int> others =
+  std::vector<int> others = differing([](const Header& h) {
+    return c10::str(h.kind, ' ', h.call, ' ', static_cast<int>(h.flow));
+  });
+  if (!others.empty()) explain_calls(std::move(others));
+  others =
       differing([](const Header& h) { return std::to_string(h.fingerprint); });
-  if (!others.empty()) explain_schemas(others);
+  if (!others.empty()) explain_schemas(std::move(others));
+  require_equal_uses();
+}
+
+bool Headers::well_formed(const Header& header) const {
+  const std::int64_t most =
+      header.failed ? Exchange::eager_bytes(ranks()) : kMostBytes;
+  return header.magic == kMagic && header.protocol == kProtocol &&
+         header.payload_bytes >= 0 && header.payload_bytes <= most;
+}
+
+std::uint32_t Headers::most_uses() const {
+  std::uint32_t most = 0;
+  for (const Header& h : headers_) most = std::max(most, h.uses);
+  return most;
+}
+
+// Ranks that know no number, because the metric is new there, go along.
+void Headers::require_equal_uses() const {
+  std::uint32_t first = 0;
+  std::vector<int> others;
+  for (int r = 0; r < ranks(); ++r) {
+    const std::uint32_t uses = headers_[r].uses;
+    if (first == 0) first = uses;
+    if (uses != 0 && uses != first) others.push_back(r);
+  }
+  if (others.empty()) return;
+  fail(SyncErrorCode::kMismatch,
+       "the ranks bring different metrics of one kind (one is in another call, "
+       "or ahead): synced before, " +
+           by_rank([&](int r) {
+             return std::to_string(headers_[r].uses) + " times";
+           }),
+       std::move(others));
 }
 
 std::vector<int> Headers::differing(Text text) const {
@@ -136,10 +207,8 @@ std::string Headers::by_rank(c10::function_ref<std::string(int)> text) const {
   return out.str();
 }
 
-// The fingerprints differ: the ranks show each other their schemas, first
-// how long they are, to say which item it is.
-void Headers::explain_schemas(std::vector<int> others) const {
-  const std::string own = own_.schema();
+// First how long they are.
+std::vector<std::string> Headers::texts_of_ranks(const std::string& own) const {
   const auto length = static_cast<std::int64_t>(own.size());
   const at::Tensor lengths = gather_blocks(
       communicator_, {reinterpret_cast<const char*>(&length), sizeof(length)},
@@ -147,11 +216,29 @@ void Headers::explain_schemas(std::vector<int> others) const {
   const auto* length_of = reinterpret_cast<const std::int64_t*>(chars(lengths));
   const std::int64_t block = *std::max_element(length_of, length_of + ranks());
   const at::Tensor texts = gather_blocks(communicator_, own, block, timeout_);
+  std::vector<std::string> result;
+  for (int r = 0; r < ranks(); ++r) {
+    result.emplace_back(chars(texts) + r * block, length_of[r]);
+  }
+  return result;
+}
+
+// Where ranks differ they show each other what they are at.
+void Headers::explain_calls(std::vector<int> others) const {
+  const std::vector<std::string> calls = texts_of_ranks(name_of(own_));
+  fail(SyncErrorCode::kMismatch,
+       "the ranks are in different calls: " +
+           by_rank([&](int r) { return calls[r]; }),
+       std::move(others));
+}
+
+// Their schemas, to say which item it is.
+void Headers::explain_schemas(std::vector<int> others) const {
+  const std::vector<std::string> schemas = texts_of_ranks(own_.schema());
   std::vector<std::vector<std::string>> items(ranks());
   size_t count = 0;
   for (int r = 0; r < ranks(); ++r) {
-    std::istringstream text(
-        std::string(chars(texts) + r * block, length_of[r]));
+    std::istringstream text(schemas[r]);
     for (std::string line; std::getline(text, line);) {
       items[r].push_back(line);
     }

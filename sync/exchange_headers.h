@@ -17,7 +17,7 @@
 namespace tally::sync::internal {
 
 inline constexpr std::uint32_t kMagic = 0x594c4154;  // "TALY"
-inline constexpr std::uint16_t kProtocol = 1;
+inline constexpr std::uint16_t kProtocol = 2;
 
 struct Header {
   std::uint32_t magic;
@@ -27,10 +27,16 @@ struct Header {
   std::uint64_t fingerprint;
   std::int64_t payload_bytes;
   std::uint32_t flags;
-  std::uint32_t failed;
-  std::uint32_t has_accelerator;
-  std::uint32_t on_accelerator;
-  std::array<std::int64_t, 2> reserved;
+  std::uint16_t call;
+  std::uint8_t flow;
+  std::uint8_t failed;
+  std::uint8_t has_accelerator;
+  std::uint8_t on_accelerator;
+  /// For ranks that say whether they have another batch; 0 says nothing.
+  std::uint8_t another_batch;
+  std::uint8_t reserved;
+  std::uint32_t uses;
+  std::array<std::uint32_t, 4> later;
 };
 static_assert(sizeof(Header) == Exchange::kHeaderBytes);
 
@@ -73,6 +79,7 @@ class Headers {
     return std::all_of(headers_.begin(), headers_.end(), test);
   }
   std::int64_t longest_payload() const;
+  std::uint32_t most_uses() const;
 
   /// Throws SyncError, in an order that is the same on every rank. Afterwards
   /// all ranks do the same call for the same thing, and none has failed but
@@ -87,12 +94,16 @@ class Headers {
   using Text = c10::function_ref<std::string(const Header&)>;
 
   int ranks() const { return communicator_.size(); }
+  bool well_formed(const Header& header) const;
   const char* slot(int rank) const {
     return chars(slots_) + rank * Exchange::slot_bytes(ranks());
   }
   std::vector<int> differing(Text text) const;
   void require_equal(const char* complaint, Text text) const;
   std::string by_rank(c10::function_ref<std::string(int)> text) const;
+  std::vector<std::string> texts_of_ranks(const std::string& own) const;
+  void require_equal_uses() const;
+  [[noreturn]] void explain_calls(std::vector<int> others) const;
   [[noreturn]] void explain_schemas(std::vector<int> others) const;
   [[noreturn]] void fail(SyncErrorCode code, const std::string& message,
                          std::vector<int> peers, std::string state = {}) const;

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "tally/state/codec.h"
-#include "tally/sync/agree.h"
 
 namespace tally::sync::internal {
 namespace {
@@ -79,10 +79,11 @@ std::int64_t reduced_bytes(int ranks) {
 // The payload: for each state its update count, which fields were left out,
 // whether it is on the accelerator, and its fields. In the place of one that
 // was left out is its shape_of().
-std::string encode_states(const std::vector<SyncItem>& items,
-                          std::optional<std::int64_t> reduced_bytes,
-                          std::optional<c10::Device> accelerator) {
-  std::string bytes;
+EncodedStates encode_states(const std::vector<SyncItem>& items,
+                            std::optional<std::int64_t> reduced_bytes,
+                            std::optional<c10::Device> accelerator) {
+  EncodedStates encoded;
+  std::string& bytes = encoded.payload;
   bytes.reserve(kUsualBytes);
   Encoder encoder(bytes);
   for (const SyncItem& item : items) {
@@ -97,6 +98,7 @@ std::string encode_states(const std::vector<SyncItem>& items,
                         "fields among the first ", kMaskedFields,
                         ", got field ", f);
       left_out |= std::int64_t{1} << f;
+      encoded.leaves_out = true;
       if (sum) {
         fields[f].as_tensor() = shape_of(fields[f].as_tensor());
       } else {
@@ -109,7 +111,7 @@ std::string encode_states(const std::vector<SyncItem>& items,
   }
   // The longest payload then needs no copy to be padded.
   bytes.resize((bytes.size() + kAlignment - 1) / kAlignment * kAlignment);
-  return bytes;
+  return encoded;
 }
 
 GatheredStates::GatheredStates(const std::vector<SyncItem>& items,
@@ -160,6 +162,8 @@ void GatheredStates::note_large(size_t rank, size_t item, size_t field,
                       sizes.vec(),
                       shape.scalar_type(),
                       communicator_.device(),
+                      {},
+                      {},
                       {}});
     large = large_.end() - 1;
   }
@@ -186,9 +190,14 @@ void GatheredStates::check_large() const {
             std::find_if(large.rows.begin(), large.rows.end(),
                          [](std::int64_t n) { return n > 0; }) -
             large.rows.begin());
-        const Large few{
-            large.item,         large.field,  rows.sizes().slice(1).vec(),
-            rows.scalar_type(), large.device, {}};
+        const Large few{large.item,
+                        large.field,
+                        rows.sizes().slice(1).vec(),
+                        rows.scalar_type(),
+                        large.device,
+                        {},
+                        {},
+                        {}};
         // The lowest rank sets what the others have to be like.
         if (r < first) {
           require_like(few, first, large.sizes, large.dtype);
@@ -254,77 +263,101 @@ void GatheredStates::merge_rank(States& into, States from, size_t rank) const {
   for (size_t i = 0; i < items_.size(); ++i) {
     try {
       merge(into[i], std::move(from[i]), items_[i].label.c_str());
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& error) {
       fail(i, rank, describe(error));
     }
   }
 }
 
-at::Tensor GatheredStates::reduced(const Large& large,
-                                   Communicator& communicator,
-                                   Timeout timeout) const {
-  const at::Tensor own =
-      items_[large.item].state.fields()[large.field].as_tensor();
-  at::Tensor sum = own.defined() ? own.contiguous().clone()
-                                 : at::zeros(large.sizes, large.dtype);
-  sum = sum.to(large.device);
-  communicator.all_reduce(sum, ReduceOp::kSum, timeout);
-  return sum;
+std::int64_t GatheredStates::Large::most_rows() const {
+  return *std::max_element(rows.begin(), rows.end());
 }
 
-at::Tensor GatheredStates::gathered(const Large& large,
-                                    Communicator& communicator,
-                                    Timeout timeout) const {
-  const std::int64_t most =
-      *std::max_element(large.rows.begin(), large.rows.end());
-  std::vector<std::int64_t> sizes = large.sizes;
-  sizes.insert(sizes.begin(), most);
-  at::Tensor own;
-  if (large.rows[static_cast<size_t>(communicator.rank())] > 0) {
-    own = items_[large.item].state.fields()[large.field].as_rows().tensor();
+void GatheredStates::prepare(Large& large) const {
+  const Field own = items_[large.item].state.fields()[large.field];
+  if (own.kind != Field::Kind::kRows) {
+    const at::Tensor& sum = own.as_tensor();
+    large.whole = (sum.defined() ? sum.contiguous().clone()
+                                 : at::zeros(large.sizes, large.dtype))
+                      .to(large.device);
+    return;
   }
-  const at::Tensor output =
-      gather_padded(own, std::move(sizes),
-                    at::TensorOptions().dtype(large.dtype).device(large.device),
-                    communicator, timeout);
+  std::vector<std::int64_t> sizes = large.sizes;
+  sizes.insert(sizes.begin(), large.most_rows());
+  const auto rank = static_cast<size_t>(communicator_.rank());
+  large.gather.emplace(
+      large.rows[rank] > 0 ? own.as_rows().tensor() : at::Tensor(),
+      std::move(sizes),
+      at::TensorOptions().dtype(large.dtype).device(large.device),
+      communicator_.size());
+}
+
+void GatheredStates::prepare_large() {
+  for (Large& large : large_) {
+    const SyncItem& item = items_[large.item];
+    std::string what =
+        item.label + "'s " + item.identity.fields()[large.field].name;
+    if (!large.rows.empty()) {
+      const auto rank = std::max_element(large.rows.begin(), large.rows.end()) -
+                        large.rows.begin();
+      what += c10::str(", of which rank ", rank, " has ", large.most_rows(),
+                       " rows");
+    }
+    made_for(what, [&] { prepare(large); });
+  }
+}
+
+void GatheredStates::move_large(Communicator& communicator, Timeout timeout) {
+  for (Large& large : large_) {
+    try {
+      if (large.gather) {
+        large.whole = large.gather->run(communicator, timeout);
+      } else {
+        communicator.all_reduce(large.whole, ReduceOp::kSum, timeout);
+      }
+    } catch (const SyncError& error) {
+      const SyncItem& item = items_[large.item];
+      SyncErrorDetails details = error.details();
+      details.metric = item.label;
+      details.state = item.identity.fields()[large.field].name;
+      details.sequence = sequence_;
+      throw SyncError(error.code(), error.message(), std::move(details));
+    }
+  }
+}
+
+// With the few of ranks that did not leave them out.
+at::Tensor GatheredStates::all_rows(Large& large) const {
+  at::Tensor whole = std::exchange(large.whole, at::Tensor());
+  const std::int64_t most = large.most_rows();
   if (std::all_of(large.rows.begin(), large.rows.end(),
                   [&](std::int64_t n) { return n == most; })) {
-    return output;
+    return whole;
   }
   std::vector<at::Tensor> parts;
   for (size_t r = 0; r < ranks_.size(); ++r) {
     const Rows& few = ranks_[r][large.item].fields()[large.field].as_rows();
-    if (few.defined()) parts.push_back(few.tensor().to(output.device()));
+    if (few.defined()) parts.push_back(few.tensor().to(whole.device()));
     if (large.rows[r] == 0) continue;
     parts.push_back(
-        output.narrow(0, static_cast<std::int64_t>(r) * most, large.rows[r]));
+        whole.narrow(0, static_cast<std::int64_t>(r) * most, large.rows[r]));
   }
   return at::cat(parts);
 }
 
-void GatheredStates::complete(States& states, Communicator& communicator,
-                              Timeout timeout) const {
-  for (const Large& large : large_) {
-    const SyncItem& item = items_[large.item];
+void GatheredStates::complete(States& states) {
+  for (Large& large : large_) {
+    const c10::Device device = device_of(items_[large.item]);
     const Fields fields = states[large.item].fields();
     const Field& field = fields[large.field];
-    const bool rows = field.kind == Field::Kind::kRows;
-    at::Tensor whole;
-    try {
-      whole = rows ? gathered(large, communicator, timeout)
-                   : reduced(large, communicator, timeout);
-    } catch (const SyncError& error) {
-      SyncErrorDetails details = error.details();
-      details.metric = item.label;
-      details.state = field.name;
-      details.sequence = sequence_;
-      throw SyncError(error.code(), error.message(), std::move(details));
-    }
-    whole = whole.to(device_of(item));
-    if (rows) {
-      field.as_rows() = Rows(whole);
+    if (field.kind == Field::Kind::kRows) {
+      field.as_rows() = Rows(all_rows(large).to(device));
       continue;
     }
+    const at::Tensor whole =
+        std::exchange(large.whole, at::Tensor()).to(device);
     // A fold may have summed up something there as well (State::compact).
     at::Tensor& place = field.as_tensor();
     place = place.defined() ? place.add(whole) : whole;

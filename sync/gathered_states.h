@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tally/sync/agree.h"
 #include "tally/sync/exchange.h"
 #include "tally/sync/state_sync.h"
 
@@ -18,10 +19,14 @@ using States = std::vector<AnyState>;
 std::int64_t reduced_bytes(int ranks);
 /// This rank's payload for ranks that may have an accelerator. Sums of
 /// `reduced_bytes` or more are left out, and rows of about as many, for
-/// GatheredStates::complete; none is if that is empty.
-std::string encode_states(const std::vector<SyncItem>& items,
-                          std::optional<std::int64_t> reduced_bytes,
-                          std::optional<c10::Device> accelerator);
+/// GatheredStates::move_large; none is if that is empty.
+struct EncodedStates {
+  std::string payload;
+  bool leaves_out = false;
+};
+EncodedStates encode_states(const std::vector<SyncItem>& items,
+                            std::optional<std::int64_t> reduced_bytes,
+                            std::optional<c10::Device> accelerator);
 
 /// The states of every rank. Refers to the items and the communicator.
 class GatheredStates {
@@ -43,10 +48,12 @@ class GatheredStates {
   /// nothing but complete() may follow.
   States fold_away();
   void merge_rank(States& into, States from, size_t rank) const;
-  /// Brings what was left out of the payloads into its place in `states`, by
-  /// one collective each: sums reduced, rows gathered from where they are.
-  void complete(States& states, Communicator& communicator,
-                Timeout timeout) const;
+  /// What was left out of the payloads is moved by one collective each: sums
+  /// reduced, rows gathered from where they are. First what that takes.
+  void prepare_large();
+  void move_large(Communicator& communicator, Timeout timeout);
+  /// Then it is brought into its place in `states`.
+  void complete(States& states);
 
  private:
   // What some ranks have left out: a sum, of which the others have nothing, or
@@ -56,8 +63,12 @@ class GatheredStates {
     size_t field;
     std::vector<std::int64_t> sizes;  // of rows: of each of them
     at::ScalarType dtype;
-    c10::Device device;              // where it is moved
-    std::vector<std::int64_t> rows;  // by rank; of those that left them out
+    c10::Device device;                  // where it is moved
+    std::vector<std::int64_t> rows;      // by rank; of those that left them out
+    std::optional<PaddedGather> gather;  // of rows
+    at::Tensor whole;                    // the sum, or all rows of the gather
+
+    std::int64_t most_rows() const;
   };
 
   void decode(std::string_view payload, const at::Tensor& storage);
@@ -66,10 +77,8 @@ class GatheredStates {
   void check_large() const;
   void require_like(const Large& large, size_t rank, c10::IntArrayRef sizes,
                     at::ScalarType dtype) const;
-  at::Tensor reduced(const Large& large, Communicator& communicator,
-                     Timeout timeout) const;
-  at::Tensor gathered(const Large& large, Communicator& communicator,
-                      Timeout timeout) const;
+  void prepare(Large& large) const;
+  at::Tensor all_rows(Large& large) const;
   [[noreturn]] void fail(size_t item, size_t rank,
                          const std::string& why) const;
 

@@ -1,6 +1,8 @@
 #include "tally/sync/paired.h"
 
+#include <exception>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +55,12 @@ class PairedCommunicator final : public Communicator {
                                               milliseconds timeout) override {
     return waiting(
         of(send).start_send_receive(send, to, receive, from, timeout));
+  }
+
+  void do_give_up(const std::string& reason) override {
+    const auto error = std::make_exception_ptr(std::runtime_error(reason));
+    main_->give_up(error);
+    accelerator_->give_up(error);
   }
 
  private:

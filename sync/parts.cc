@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "tally/state/codec.h"
@@ -26,7 +27,7 @@ Offer offer_of(const std::vector<at::Tensor>& tensors, std::string schema) {
   offer.schema = std::move(schema);
   offer.has_graph = any_graph(tensors);
   offer.device = tensors[0].device();
-  pack(tensors, offer.payload);
+  pack(tensors, offer);
   return offer;
 }
 
@@ -46,18 +47,23 @@ void check_parts(const Call& call, const std::vector<at::Tensor>& parts) {
 std::vector<at::Tensor> move_parts(const Call& call,
                                    const std::vector<at::Tensor>& parts,
                                    const std::vector<Parcel>& parcels,
-                                   c10::Device device) {
+                                   const Agreement& agreement) {
   const auto rank = static_cast<std::size_t>(call.rank());
-  std::vector<at::Tensor> rows;
-  for (const at::Tensor& part : parts) rows.push_back(flat(plain(part)));
-  const at::Tensor input = at::cat(rows).to(device);
+  std::int64_t most = 0;
+  for (const Parcel& parcel : parcels) most = std::max(most, parcel.bytes());
+  at::Tensor input, output;
   std::vector<std::int64_t> counts;
-  std::int64_t total = 0;
-  for (const Parcel& parcel : parcels) {
-    counts.push_back(parcel.counts[rank]);
-    total += counts.back();
-  }
-  at::Tensor output = at::empty({total}, input.options());
+  make_ready(call, agreement, most, [&] {
+    std::vector<at::Tensor> rows;
+    for (const at::Tensor& part : parts) rows.push_back(flat(plain(part)));
+    input = at::cat(rows).to(agreement.all.device);
+    std::int64_t total = 0;
+    for (const Parcel& parcel : parcels) {
+      counts.push_back(parcel.counts[rank]);
+      total += counts.back();
+    }
+    output = at::empty({total}, input.options());
+  });
   call.communicator->all_to_all(input, parcels[rank].counts, output, counts,
                                 call.timeout);
   std::vector<at::Tensor> received;
@@ -75,9 +81,7 @@ std::vector<at::Tensor> received_parts(const Call& call,
                                        const std::vector<at::Tensor>& parts,
                                        const Agreement& agreement) {
   const std::vector<Parcel> parcels = parcels_of(agreement);
-  if (!all_complete(parcels)) {
-    return move_parts(call, parts, parcels, agreement.all.device);
-  }
+  if (agreement.any_moves) return move_parts(call, parts, parcels, agreement);
   std::vector<at::Tensor> received;
   for (const Parcel& parcel : parcels) {
     received.push_back(parcel.tensor(static_cast<std::size_t>(call.rank()))
@@ -87,15 +91,13 @@ std::vector<at::Tensor> received_parts(const Call& call,
 }
 
 // What gather() exchanges: the tensor, or its shape if it is too large.
-std::string gather_payload(const at::Tensor& tensor) {
-  std::string payload;
-  Encoder encoder(payload);
-  const bool large = tensor.defined() && tensor.layout() == at::kStrided &&
-                     !tensor.is_quantized() &&
-                     static_cast<std::int64_t>(tensor.nbytes()) >= kMovedBytes;
-  encoder.integer(large ? 1 : 0);
-  encoder.tensor(large ? shape_of(tensor) : tensor);
-  return payload;
+void pack_to_gather(const at::Tensor& tensor, Offer& offer) {
+  Encoder encoder(offer.payload);
+  offer.moves = tensor.defined() && tensor.layout() == at::kStrided &&
+                !tensor.is_quantized() &&
+                static_cast<std::int64_t>(tensor.nbytes()) >= kMovedBytes;
+  encoder.integer(offer.moves ? 1 : 0);
+  encoder.tensor(offer.moves ? shape_of(tensor) : tensor);
 }
 
 // What the ranks brought to gather(). Those that are too large are not there
@@ -118,22 +120,32 @@ struct Gathered {
 };
 
 // Gathers those that are too large, in one collective.
-void move_large(const Call& call, const at::Tensor& own, c10::Device device,
-                Gathered& gathered) {
+void move_large(const Call& call, const at::Tensor& own,
+                const Agreement& agreement, Gathered& gathered) {
   auto& [slots, large] = gathered;
   std::int64_t block = 0;
-  at::ScalarType dtype{};
+  std::size_t of = 0;
   for (std::size_t r = 0; r < slots.size(); ++r) {
-    if (!large[r]) continue;
-    block = std::max(block, slots[r].numel());
-    dtype = slots[r].scalar_type();
+    if (!large[r] || slots[r].numel() <= block) continue;
+    block = slots[r].numel();
+    of = r;
   }
   if (block == 0) return;
+  const auto options = at::TensorOptions()
+                           .dtype(slots[of].scalar_type())
+                           .device(agreement.all.device);
   const bool mine = large[static_cast<std::size_t>(call.rank())];
-  const at::Tensor output =
-      gather_padded(mine ? flat(own) : at::Tensor(), {block},
-                    at::TensorOptions().dtype(dtype).device(device),
-                    *call.communicator, call.timeout);
+  std::optional<PaddedGather> gather;
+  make_ready(call, agreement, kAnnouncedBytes, [&] {
+    made_for(c10::str("rank ", of, "'s ", slots[of].scalar_type(), ' ',
+                      slots[of].sizes()),
+             [&] {
+               gather.emplace(mine ? flat(own) : at::Tensor(),
+                              std::vector<std::int64_t>{block}, options,
+                              call.size());
+             });
+  });
+  const at::Tensor output = gather->run(*call.communicator, call.timeout);
   for (std::size_t r = 0; r < slots.size(); ++r) {
     if (!large[r]) continue;
     const auto first = static_cast<std::int64_t>(r) * block;
@@ -198,14 +210,17 @@ std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
     // Only with kAllRanks is a graph of any concern to the others.
     offer.has_graph = flow == GradientFlow::kAllRanks && has_graph(tensor);
     if (tensor.defined()) offer.device = tensor.device();
-    offer.payload = gather_payload(tensor);
+    if (tensor.defined()) check_dense(call, tensor);
+    pack_to_gather(tensor, offer);
     return offer;
   });
 
-  Gathered gathered(agreement.all);
-  check_alike(call, agreement, gathered.slots, alike);
-  move_large(call, tensor, agreement.all.device, gathered);
-  std::vector<at::Tensor>& slots = gathered.slots;
+  std::vector<at::Tensor> slots = carry_out(call, agreement, [&] {
+    Gathered gathered(agreement.all);
+    check_alike(call, agreement, gathered.slots, alike);
+    move_large(call, tensor, agreement, gathered);
+    return std::move(gathered.slots);
+  });
   fill_absent(slots);
   if (tensor.defined()) {
     for (at::Tensor& slot : slots) slot = slot.to(tensor.device());
@@ -245,7 +260,8 @@ std::vector<at::Tensor> exchange_parts(const Call& call,
         parts, c10::str(parts[0].scalar_type(),
                         prepared.schema.empty() ? "" : ", ", prepared.schema));
   });
-  std::vector<at::Tensor> received = received_parts(call, parts, agreement);
+  std::vector<at::Tensor> received = carry_out(
+      call, agreement, [&] { return received_parts(call, parts, agreement); });
   if (!agreement.any_graph) return received;
   return attach(
       parts, std::move(received),
@@ -267,7 +283,9 @@ at::Tensor sum_parts(const Call& call, double divisor,
     return offer_of(parts, std::move(schema));
   });
   at::Tensor result;
-  for (const at::Tensor& part : received_parts(call, parts, agreement)) {
+  const std::vector<at::Tensor> received = carry_out(
+      call, agreement, [&] { return received_parts(call, parts, agreement); });
+  for (const at::Tensor& part : received) {
     const at::Tensor term = part.to(wide(part.scalar_type()));
     result = result.defined() ? result.add(term) : term;
   }

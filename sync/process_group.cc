@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/sync/gloo_connections.h"
 #include "tally/sync/paired.h"
 #include "tally/sync/transport_errors.h"
 
@@ -155,6 +156,11 @@ class BackendCommunicator final : public Communicator {
       received->wait(timeout);
       sent->wait(timeout);
     };
+  }
+
+  void do_give_up(const std::string&) override {
+    abandoned_ = true;
+    internal::close_connections(*backend_);
   }
 
  private:

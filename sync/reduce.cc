@@ -18,14 +18,11 @@ namespace {
 
 constexpr std::uint32_t kHasNan = 1 << 8;
 
-// The ranks' tensors in rank order, in the dtype of sums; empty if they did not
-// fit in the exchange.
+// The ranks' tensors in rank order, in the dtype of sums.
 std::vector<at::Tensor> tensors_at_hand(const Agreement& agreement,
                                         c10::Device device) {
-  const std::vector<Parcel> parcels = parcels_of(agreement);
   std::vector<at::Tensor> tensors;
-  if (!all_complete(parcels)) return tensors;
-  for (const Parcel& parcel : parcels) {
+  for (const Parcel& parcel : parcels_of(agreement)) {
     tensors.push_back(parcel.tensor(0).to(device, wide(parcel.dtype)));
   }
   return tensors;
@@ -50,32 +47,38 @@ at::Tensor reducible(const at::Tensor& tensor, c10::Device device) {
   return copy.is_complex() ? at::view_as_real(copy) : copy;
 }
 
-// Of tensors that are not at hand.
-at::Tensor all_sum(const Call& call, const at::Tensor& own,
-                   c10::Device device) {
-  at::Tensor moved = reducible(own, device);
+std::int64_t bytes_of(const at::Tensor& tensor) {
+  return static_cast<std::int64_t>(tensor.nbytes());
+}
+
+// Of tensors that are not at hand: in place of `moved`, a reducible copy of
+// this rank's.
+at::Tensor all_sum(const Call& call, at::Tensor moved, const at::Tensor& own) {
   call.communicator->all_reduce(moved, ReduceOp::kSum, call.timeout);
   if (own.is_complex()) moved = at::view_as_complex(moved);
   return moved.to(own.device());
 }
 
 // NaN wins, as in at::maximum; a transport would let that depend on the order.
-at::Tensor all_extreme(const Call& call, const at::Tensor& own, bool largest,
+at::Tensor all_extreme(const Call& call, at::Tensor moved,
+                       const at::Tensor& own, bool largest,
                        const Agreement& agreement) {
   bool any_nan = false;
   for (std::uint32_t flags : agreement.all.flags) {
     any_nan |= (flags & kHasNan) != 0;
   }
-  at::Tensor moved = reducible(own, agreement.all.device);
-  const at::Tensor is_nan = any_nan ? moved.isnan() : at::Tensor();
+  at::Tensor somewhere;
   if (any_nan) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    moved.masked_fill_(is_nan, largest ? -infinity : infinity);
+    make_ready(call, agreement, bytes_of(own), [&] {
+      const at::Tensor is_nan = moved.isnan();
+      somewhere = is_nan.to(at::kByte);
+      const double infinity = std::numeric_limits<double>::infinity();
+      moved.masked_fill_(is_nan, largest ? -infinity : infinity);
+    });
   }
   call.communicator->all_reduce(
       moved, largest ? ReduceOp::kMax : ReduceOp::kMin, call.timeout);
   if (any_nan) {
-    at::Tensor somewhere = is_nan.to(at::kByte);
     call.communicator->all_reduce(somewhere, ReduceOp::kMax, call.timeout);
     moved.masked_fill_(somewhere.to(at::kBool),
                        std::numeric_limits<double>::quiet_NaN());
@@ -160,7 +163,7 @@ at::Tensor reduce(const Call& call, Reduction reduction,
   const AskedBy asked = call.asked();
   const bool extreme =
       reduction == Reduction::kMin || reduction == Reduction::kMax;
-  at::Tensor tensor, own;
+  at::Tensor tensor, own, moved;
   const Agreement agreement = agree(call, [&] {
     tensor = prepare();
     check_reducible(call, reduction, tensor);
@@ -170,18 +173,28 @@ at::Tensor reduce(const Call& call, Reduction reduction,
                             " ", own.sizes());
     offer.has_graph = has_graph(tensor);
     offer.device = own.device();
-    pack({own}, offer.payload);
+    pack({own}, offer);
     if (extreme) own = own.to(wide(own.scalar_type()));
     if (extreme && has_nan(own)) offer.flags = kHasNan;
+    // The ranks' tensors are alike: what fails for want of memory fails here.
+    if (offer.moves) moved = reducible(own, call.communicator->device());
     return offer;
   });
   const at::ScalarType dtype = tensor.scalar_type();
-  const auto ranks = tensors_at_hand(agreement, tensor.device());
   const Call backward = call.backward(agreement.all.sequence);
+  if (moved.defined() && moved.device() != agreement.all.device) {
+    carry_out(call, agreement, [&] {
+      make_ready(call, agreement, kAnnouncedBytes,
+                 [&] { moved = moved.to(agreement.all.device); });
+    });
+  }
 
   if (!extreme) {
-    at::Tensor result = ranks.empty() ? all_sum(call, own, agreement.all.device)
-                                      : fold(ranks, add);
+    at::Tensor result = carry_out(call, agreement, [&] {
+      return agreement.any_moves
+                 ? all_sum(call, moved, own)
+                 : fold(tensors_at_hand(agreement, tensor.device()), add);
+    });
     if (reduction == Reduction::kMean) result = result.div(call.size());
     result = result.to(sum_dtype(dtype));
     if (!agreement.any_graph) return result;
@@ -191,22 +204,31 @@ at::Tensor reduce(const Call& call, Reduction reduction,
   }
 
   const bool largest = reduction == Reduction::kMax;
-  const at::Tensor result =
-      ranks.empty() ? all_extreme(call, own, largest, agreement)
-                    : fold(ranks, [=](const auto& a, const auto& b) {
-                        return largest ? at::maximum(a, b) : at::minimum(a, b);
-                      });
-  if (!agreement.any_graph) return result.to(dtype);
-  const at::Tensor mine = equals(own, result);
-  at::Tensor holders;
-  if (ranks.empty()) {
-    holders = all_sum(call, mine, agreement.all.device);
-  } else {
+  at::Tensor result, mine, holders;
+  carry_out(call, agreement, [&] {
+    if (agreement.any_moves) {
+      result = all_extreme(call, moved, own, largest, agreement);
+      if (!agreement.any_graph) return;
+      at::Tensor one;
+      make_ready(call, agreement, bytes_of(own), [&] {
+        mine = equals(own, result);
+        one = reducible(mine, agreement.all.device);
+      });
+      holders = all_sum(call, one, mine);
+      return;
+    }
+    const auto ranks = tensors_at_hand(agreement, tensor.device());
+    result = fold(ranks, [=](const auto& a, const auto& b) {
+      return largest ? at::maximum(a, b) : at::minimum(a, b);
+    });
+    if (!agreement.any_graph) return;
+    mine = equals(own, result);
     for (const at::Tensor& value : ranks) {
       const at::Tensor one = equals(value, result).to(at::kLong);
       holders = holders.defined() ? holders.add(one) : one;
     }
-  }
+  });
+  if (!agreement.any_graph) return result.to(dtype);
   return attach(tensor, result.to(dtype), [=](const at::Tensor& gradient) {
     const at::Tensor sum =
         reduce(backward, Reduction::kSum, [&] { return gradient; });

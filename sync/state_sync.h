@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tally/state/state.h"
 #include "tally/sync/communicator.h"
+#include "tally/sync/exchange.h"
 #include "tally/sync/gradient_flow.h"
+#include "tally/sync/sync_history.h"
 
 namespace tally::sync {
 
@@ -21,10 +24,15 @@ struct SyncItem {
 };
 
 struct SyncOptions {
+  /// What the ranks must have in common, besides the items' keys.
+  SyncCall call = SyncCall::kNone;
   GradientFlow flow = GradientFlow::kDetached;
   Timeout timeout = {};
   /// This rank could answer from a cache. If all can, nothing is merged.
   bool cached = false;
+  /// The metric's, or null: ranks that bring another metric of the same kind
+  /// are then found out where their numbers of syncs differ.
+  SyncHistory* history = nullptr;
 };
 
 /// What a sync gives: the merge of all ranks' states.
@@ -68,10 +76,22 @@ class PendingSync {
 };
 
 /// Takes part in a sync in the place of sync_states after this rank failed, so
-/// that the others throw kPeerFailed with `reason` at once instead of waiting.
-/// Never throws: what the caller is about to rethrow matters more.
-void report_failure(const std::string& label, const std::string& reason,
-                    const std::shared_ptr<Communicator>& communicator,
-                    Timeout timeout = {}) noexcept;
+/// that the others throw kPeerFailed with what `error` says at once instead of
+/// waiting. Never throws: what the caller is about to rethrow matters more.
+void report_failure(const std::string& label, const std::exception_ptr& error,
+                    Communicator& communicator, Timeout timeout = {}) noexcept;
+
+/// While it lives, what forward() syncs on this thread is the loss of a
+/// MetricLoss.
+class AsMetricLoss {
+ public:
+  AsMetricLoss();
+  ~AsMetricLoss();
+  AsMetricLoss(const AsMetricLoss&) = delete;
+  AsMetricLoss& operator=(const AsMetricLoss&) = delete;
+
+ private:
+  bool before_;
+};
 
 }  // namespace tally::sync

@@ -170,10 +170,12 @@ VectorQuantizeOutput vector_quantize(const at::Tensor& x,
     return output;
   }
   const TokenBatch batch = agreed_batch(call, options, "given", tokens);
-  const Quantized quantized = quantize(batch, codebook, options, true);
-  set_loss(call, batch, options, quantized.own_errors,
-           sum_over_ranks(call, quantized.own_errors.detach()), output);
-  set_shapes(view, quantized, quantized.codes, output);
+  sync::internal::owed(*call.communicator, [&] {
+    const Quantized quantized = quantize(batch, codebook, options, true);
+    set_loss(call, batch, options, quantized.own_errors,
+             sum_over_ranks(call, quantized.own_errors.detach()), output);
+    set_shapes(view, quantized, quantized.codes, output);
+  });
   return output;
 }
 
@@ -301,31 +303,33 @@ VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
   if (is_training()) {
     Step step{call_of(options_), {}};
     step.batch = agreed_batch(step.call, options_, progress(), tokens);
-    {
-      const at::NoGradGuard no_grad;
-      begin(step);
-    }
-    quantized = quantize(step.batch, codebook, options_, /*training=*/true);
-    const at::Tensor own_errors =
-        quantized.own_errors.detach().to(at::kDouble).reshape({1});
-    at::Tensor all_errors;
-    if (options_.freeze_codebook()) {
-      all_errors = sum_over_ranks(step.call, own_errors);
-    } else {
-      const at::NoGradGuard no_grad;
-      const at::Tensor sums = internal::sums_of_codes(
-          step.batch.tokens, step.batch.counting(quantized.indices),
-          options_.codebook_size());
-      const at::Tensor all =
-          sum_over_ranks(step.call, at::cat({sums.flatten(), own_errors}));
-      all_errors = all.narrow(0, sums.numel(), 1);
-      steps.add_(1);
-      if (step.batch.total > 0) {
-        learn(step, all.narrow(0, 0, sums.numel()).view(sums.sizes()));
+    sync::internal::owed(*step.call.communicator, [&] {
+      {
+        const at::NoGradGuard no_grad;
+        begin(step);
       }
-    }
-    set_loss(step.call, step.batch, options_, quantized.own_errors,
-             all_errors.squeeze(0), output);
+      quantized = quantize(step.batch, codebook, options_, /*training=*/true);
+      const at::Tensor own_errors =
+          quantized.own_errors.detach().to(at::kDouble).reshape({1});
+      at::Tensor all_errors;
+      if (options_.freeze_codebook()) {
+        all_errors = sum_over_ranks(step.call, own_errors);
+      } else {
+        const at::NoGradGuard no_grad;
+        const at::Tensor sums = internal::sums_of_codes(
+            step.batch.tokens, step.batch.counting(quantized.indices),
+            options_.codebook_size());
+        const at::Tensor all =
+            sum_over_ranks(step.call, at::cat({sums.flatten(), own_errors}));
+        all_errors = all.narrow(0, sums.numel(), 1);
+        steps.add_(1);
+        if (step.batch.total > 0) {
+          learn(step, all.narrow(0, 0, sums.numel()).view(sums.sizes()));
+        }
+      }
+      set_loss(step.call, step.batch, options_, quantized.own_errors,
+               all_errors.squeeze(0), output);
+    });
   } else {
     TORCH_CHECK_VALUE(initialised.item<bool>(),
                       "VectorQuantize: expected a training step, of which "

@@ -47,8 +47,10 @@ class TiledLoss {
          agree_on_gradients(backward_, gradient, untouched_)) {
       sum += arriving;
     }
-    return alike_backward(problem_, state_, mean(sum, rows_))
-        .to(z_.scalar_type());
+    return sync::internal::owed(*backward_.communicator, [&] {
+      return alike_backward(problem_, state_, mean(sum, rows_))
+          .to(z_.scalar_type());
+    });
   }
 
  private:
@@ -100,14 +102,16 @@ bool has_tiles(const AlikeInputs& inputs) {
 
 at::Tensor alike_loss(const Call& call, const RowAgreement& agreement,
                       const AlikeInputs& inputs) {
-  if (!has_tiles(inputs)) return gathered_loss(call, agreement, inputs);
-  const auto tiles = std::make_shared<TiledLoss>(call, agreement, inputs);
-  const at::Tensor loss = tiles->forward();
-  if (!agreement.any_graph) return loss;
-  return sync::internal::attach(inputs.z, loss,
-                                [tiles](const at::Tensor& gradient) {
-                                  return tiles->backward(gradient);
-                                });
+  return sync::internal::owed(*call.communicator, [&] {
+    if (!has_tiles(inputs)) return gathered_loss(call, agreement, inputs);
+    const auto tiles = std::make_shared<TiledLoss>(call, agreement, inputs);
+    const at::Tensor loss = tiles->forward();
+    if (!agreement.any_graph) return loss;
+    return sync::internal::attach(inputs.z, loss,
+                                  [tiles](const at::Tensor& gradient) {
+                                    return tiles->backward(gradient);
+                                  });
+  });
 }
 
 at::Tensor normalized(const at::Tensor& features) {

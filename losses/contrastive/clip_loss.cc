@@ -196,12 +196,17 @@ class TiledLoss {
       weights.push_back(internal::mean(weight, entropies(problem_.rows)));
     }
     internal::SoftmaxGradients result =
-        internal::softmax_backward(problem_, state_, weights);
-    if (!options_.gather_with_grad()) {
-      result.a.mul_(own);
-      result.b.mul_(own);
-      result.scale = own * internal::sum_over_ranks(backward_, result.scale);
-    }
+        sync::internal::owed(*backward_.communicator, [&] {
+          auto gradients =
+              internal::softmax_backward(problem_, state_, weights);
+          if (!options_.gather_with_grad()) {
+            gradients.a.mul_(own);
+            gradients.b.mul_(own);
+            gradients.scale =
+                own * internal::sum_over_ranks(backward_, gradients.scale);
+          }
+          return gradients;
+        });
     const at::ScalarType dtype = inputs_.image.scalar_type();
     std::vector<at::Tensor> gradients = {
         result.a.to(dtype), result.b.to(dtype),
@@ -233,18 +238,20 @@ at::Tensor loss_of(const ClipLossOptions& options, Inputs inputs,
   const internal::AutocastOff autocast_off;
   const Call call = call_of(options);
   const RowAgreement agreement = agree(call, options, inputs);
-  if (!tiled(options, inputs)) {
-    return gathered_loss(call, options, inputs, agreement, labels);
-  }
-  const auto tiles =
-      std::make_shared<TiledLoss>(call, options, std::move(inputs), agreement);
-  const at::Tensor loss = tiles->forward();
-  if (!agreement.any_graph) return loss;
-  return sync::internal::attach(
-      tiles->inputs(), {loss},
-      [tiles](const std::vector<at::Tensor>& arriving) {
-        return tiles->backward(arriving[0]);
-      })[0];
+  return sync::internal::owed(*call.communicator, [&] {
+    if (!tiled(options, inputs)) {
+      return gathered_loss(call, options, inputs, agreement, labels);
+    }
+    const auto tiles = std::make_shared<TiledLoss>(
+        call, options, std::move(inputs), agreement);
+    const at::Tensor loss = tiles->forward();
+    if (!agreement.any_graph) return loss;
+    return sync::internal::attach(
+        tiles->inputs(), {loss},
+        [tiles](const std::vector<at::Tensor>& arriving) {
+          return tiles->backward(arriving[0]);
+        })[0];
+  });
 }
 
 }  // namespace
@@ -273,7 +280,9 @@ ClipLogits clip_logits(const at::Tensor& image_features,
       ClipLossOptions(options).implementation(Implementation::kGathered);
   const Call call = call_of(options);
   agree(call, whole, inputs);
-  return gathered_logits(call, options, inputs, options.local_loss());
+  return sync::internal::owed(*call.communicator, [&] {
+    return gathered_logits(call, options, inputs, options.local_loss());
+  });
 }
 
 }  // namespace functional

@@ -73,11 +73,14 @@ at::Tensor alike_pairs(const NTXentLossOptions& options, const at::Tensor& out0,
                     schema_of(options, out0) + (tiled ? ", tiled" : ""),
                     tiled && sync::internal::has_graph(inputs.z)};
   });
-  // A row's label is its sample's number.
-  const std::int64_t first = agreement.rows.before(call.rank()) / 2;
-  const at::Tensor samples = at::arange(first, first + out0.size(0), at::kLong);
-  inputs.labels = at::cat({samples, samples});
-  return internal::alike_loss(call, agreement, inputs);
+  return sync::internal::owed(*call.communicator, [&] {
+    // A row's label is its sample's number.
+    const std::int64_t first = agreement.rows.before(call.rank()) / 2;
+    const at::Tensor samples =
+        at::arange(first, first + out0.size(0), at::kLong);
+    inputs.labels = at::cat({samples, samples});
+    return internal::alike_loss(call, agreement, inputs);
+  });
 }
 
 }  // namespace
@@ -133,30 +136,32 @@ at::Tensor NTXentLossImpl::forward_with_bank(const at::Tensor& out0,
     has_graph = sync::internal::has_graph(out0);
     return RowOffer{out0.size(0), schema_of(options_, out0), has_graph};
   });
-  if (!memory_bank.defined()) {
-    options_.memory_bank_dim(out0.size(1));
-    reset();
-  }
-  const at::Tensor q = internal::normalized(out0);
-  const at::Tensor k = internal::normalized(out1);
-  // Of their own: the backward pass needs them as they are now.
-  const at::Tensor bank =
-      memory_bank.to(q.options(), /*non_blocking=*/false, /*copy=*/true);
-  const at::Tensor right = q.mul(k).sum(1, /*keepdim=*/true);
-  // Less the right answer's, which would hide small differences.
-  const at::Tensor logits =
-      at::cat({at::zeros_like(right), q.matmul(bank.t()).sub(right)}, 1)
-          .div(options_.temperature());
-  const auto rows = static_cast<double>(agreement.rows.total());
-  const at::Tensor loss = internal::mean_over_ranks(
-      call, logits.logsumexp(1).sum().mul(internal::mean(call.size(), rows)));
-  if (agreement.any_graph) {
-    const at::NoGradGuard no_grad;
-    enqueue(at::cat(sync::gather_all_tensors(
-        k.detach().to(memory_bank.options()), sync::GradientFlow::kDetached,
-        call.communicator, call.timeout)));
-  }
-  return loss;
+  return sync::internal::owed(*call.communicator, [&] {
+    if (!memory_bank.defined()) {
+      options_.memory_bank_dim(out0.size(1));
+      reset();
+    }
+    const at::Tensor q = internal::normalized(out0);
+    const at::Tensor k = internal::normalized(out1);
+    // Of their own: the backward pass needs them as they are now.
+    const at::Tensor bank =
+        memory_bank.to(q.options(), /*non_blocking=*/false, /*copy=*/true);
+    const at::Tensor right = q.mul(k).sum(1, /*keepdim=*/true);
+    // Less the right answer's, which would hide small differences.
+    const at::Tensor logits =
+        at::cat({at::zeros_like(right), q.matmul(bank.t()).sub(right)}, 1)
+            .div(options_.temperature());
+    const auto rows = static_cast<double>(agreement.rows.total());
+    const at::Tensor loss = internal::mean_over_ranks(
+        call, logits.logsumexp(1).sum().mul(internal::mean(call.size(), rows)));
+    if (agreement.any_graph) {
+      const at::NoGradGuard no_grad;
+      enqueue(at::cat(sync::gather_all_tensors(
+          k.detach().to(memory_bank.options()), sync::GradientFlow::kDetached,
+          call.communicator, call.timeout)));
+    }
+    return loss;
+  });
 }
 
 void NTXentLossImpl::enqueue(const at::Tensor& rows) {

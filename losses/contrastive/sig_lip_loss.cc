@@ -131,10 +131,12 @@ class TiledLoss {
  private:
   /// As if the loss's gradient on every rank was 1.
   internal::SigmoidResult round(bool with_gradients) const {
-    return internal::sigmoid_round(
-        problem_, with_gradients,
-        internal::mean(problem_.call.size(),
-                       static_cast<double>(problem_.rows.total())));
+    return sync::internal::owed(*problem_.call.communicator, [&] {
+      return internal::sigmoid_round(
+          problem_, with_gradients,
+          internal::mean(problem_.call.size(),
+                         static_cast<double>(problem_.rows.total())));
+    });
   }
 
   Inputs inputs_;
@@ -230,18 +232,20 @@ at::Tensor sig_lip_loss(const at::Tensor& image_features,
   Inputs inputs{image_features, text_features, logit_scale, logit_bias};
   const RowAgreement agreement = agree(call, options, inputs);
   const SigLipExchange exchange = exchange_for(options, inputs);
-  if (exchange != SigLipExchange::kTiledRing) {
-    return exchanged_loss(exchange, call, inputs, agreement);
-  }
-  const auto tiles =
-      std::make_shared<TiledLoss>(call, std::move(inputs), agreement);
-  const at::Tensor loss = tiles->forward(agreement.any_graph);
-  if (!agreement.any_graph) return loss;
-  return sync::internal::attach(
-      tiles->inputs(), {loss},
-      [tiles](const std::vector<at::Tensor>& arriving) {
-        return tiles->backward(arriving[0]);
-      })[0];
+  return sync::internal::owed(*call.communicator, [&] {
+    if (exchange != SigLipExchange::kTiledRing) {
+      return exchanged_loss(exchange, call, inputs, agreement);
+    }
+    const auto tiles =
+        std::make_shared<TiledLoss>(call, std::move(inputs), agreement);
+    const at::Tensor loss = tiles->forward(agreement.any_graph);
+    if (!agreement.any_graph) return loss;
+    return sync::internal::attach(
+        tiles->inputs(), {loss},
+        [tiles](const std::vector<at::Tensor>& arriving) {
+          return tiles->backward(arriving[0]);
+        })[0];
+  });
 }
 
 }  // namespace functional

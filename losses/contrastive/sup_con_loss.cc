@@ -75,18 +75,20 @@ at::Tensor sup_con_loss(const at::Tensor& features, const at::Tensor& labels,
                  tiled ? ", tiled" : ""),
         tiled && sync::internal::has_graph(inputs.z)};
   });
-  const std::int64_t samples = features.size(0);
-  at::Tensor ids;
-  if (labels.defined()) {
-    ids = labels.detach().to(at::kCPU, at::kLong);
-  } else {
-    const std::int64_t first =
-        views == 0 ? 0 : agreement.rows.before(call.rank()) / views;
-    ids = at::arange(first, first + samples, at::kLong);
-  }
-  inputs.labels =
-      ids.unsqueeze(1).expand({samples, views}).reshape({samples * views});
-  const at::Tensor loss = internal::alike_loss(call, agreement, inputs);
+  const at::Tensor loss = sync::internal::owed(*call.communicator, [&] {
+    const std::int64_t samples = features.size(0);
+    at::Tensor ids;
+    if (labels.defined()) {
+      ids = labels.detach().to(at::kCPU, at::kLong);
+    } else {
+      const std::int64_t first =
+          views == 0 ? 0 : agreement.rows.before(call.rank()) / views;
+      ids = at::arange(first, first + samples, at::kLong);
+    }
+    inputs.labels =
+        ids.unsqueeze(1).expand({samples, views}).reshape({samples * views});
+    return internal::alike_loss(call, agreement, inputs);
+  });
   if (options.base_temperature() == 0) return loss;
   return loss.mul(options.temperature() / options.base_temperature());
 }

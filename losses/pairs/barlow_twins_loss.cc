@@ -37,11 +37,13 @@ at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
   });
   if (views.rows == 0) return internal::loss_without_rows({a, b});
   const std::int64_t features = a.size(1);
-  const at::Tensor moments =
-      internal::replicated_sum(
-          call, at::cat({views.a.t().matmul(views.b).flatten(),
-                         views.a.square().sum(0), views.b.square().sum(0)}))
-          .div(views.rows);
+  const at::Tensor moments = sync::internal::owed(*call.communicator, [&] {
+    return internal::replicated_sum(
+               call,
+               at::cat({views.a.t().matmul(views.b).flatten(),
+                        views.a.square().sum(0), views.b.square().sum(0)}))
+        .div(views.rows);
+  });
   const auto part = [&](std::int64_t number) {
     return moments.narrow(0, (features + number) * features, features)
         .add(options.eps())

@@ -73,32 +73,35 @@ at::Tensor loss_of(const Call& call, const at::Tensor& a, const at::Tensor& b,
   internal::check_rows_of_all_ranks(call, total);
   if (total == 0) return internal::loss_without_rows({a, b});
 
-  Pairs pairs;
-  const at::ScalarType dtype = sync::internal::wide(a.scalar_type());
-  pairs.a = unit_rows(a.to(dtype));
-  pairs.b = unit_rows(b.to(dtype));
-  const std::int64_t rows = a.size(0), features = a.size(1);
-  const at::Tensor all = sync::all_gather(at::cat({pairs.a, pairs.b}, 1),
-                                          call.communicator, call.timeout);
-  pairs.all_a = all.narrow(1, 0, features);
-  pairs.all_b = all.narrow(1, features, features);
-  pairs.first = agreement.rows.before(call.rank());
+  return sync::internal::owed(*call.communicator, [&] {
+    Pairs pairs;
+    const at::ScalarType dtype = sync::internal::wide(a.scalar_type());
+    pairs.a = unit_rows(a.to(dtype));
+    pairs.b = unit_rows(b.to(dtype));
+    const std::int64_t rows = a.size(0), features = a.size(1);
+    const at::Tensor all = sync::all_gather(at::cat({pairs.a, pairs.b}, 1),
+                                            call.communicator, call.timeout);
+    pairs.all_a = all.narrow(1, 0, features);
+    pairs.all_b = all.narrow(1, features, features);
+    pairs.first = agreement.rows.before(call.rank());
 
-  const at::Tensor own =
-      at::arange(pairs.first, pairs.first + rows,
-                 at::TensorOptions().dtype(at::kLong).device(a.device()));
-  const at::Tensor skip = at::stack({own, own.add(agreement.rows.total())}, 1);
-  const std::int64_t columns = 2 * agreement.rows.total();
-  at::Tensor sum = internal::sum_over_pieces(
-      {at::cat({pairs.a, pairs.b}).div(temperature), at::cat({skip, skip})},
-      {at::cat({pairs.all_a, pairs.all_b})},
-      internal::rows_at_once(columns, pairs.a), negatives);
-  const auto [weight_a, weight_b] = weigh(pairs);
-  const at::Tensor alike = dots(pairs.a, pairs.b).div(temperature);
-  for (const at::Tensor& weight : {weight_a, weight_b}) {
-    sum = sum.sub((weight.defined() ? alike.mul(weight) : alike).sum());
-  }
-  return internal::replicated_sum(call, sum).div(2 * total);
+    const at::Tensor own =
+        at::arange(pairs.first, pairs.first + rows,
+                   at::TensorOptions().dtype(at::kLong).device(a.device()));
+    const at::Tensor skip =
+        at::stack({own, own.add(agreement.rows.total())}, 1);
+    const std::int64_t columns = 2 * agreement.rows.total();
+    at::Tensor sum = internal::sum_over_pieces(
+        {at::cat({pairs.a, pairs.b}).div(temperature), at::cat({skip, skip})},
+        {at::cat({pairs.all_a, pairs.all_b})},
+        internal::rows_at_once(columns, pairs.a), negatives);
+    const auto [weight_a, weight_b] = weigh(pairs);
+    const at::Tensor alike = dots(pairs.a, pairs.b).div(temperature);
+    for (const at::Tensor& weight : {weight_a, weight_b}) {
+      sum = sum.sub((weight.defined() ? alike.mul(weight) : alike).sum());
+    }
+    return internal::replicated_sum(call, sum).div(2 * total);
+  });
 }
 
 at::Tensor checked_weights(const char* loss, const at::Tensor& weights,

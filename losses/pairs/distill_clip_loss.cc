@@ -84,26 +84,28 @@ at::Tensor distill(const Call& call, Sides student, Sides teacher,
     return internal::loss_without_rows(
         {student.image, student.text, student.scale});
   }
-  const at::ScalarType dtype = sync::internal::wide(c10::promoteTypes(
-      student.image.scalar_type(), teacher.image.scalar_type()));
-  student.widen(dtype);
-  teacher.widen(dtype);
-  student.gather(call);
-  teacher.gather(call);
-  const auto side = [&](const at::Tensor& rows, const at::Tensor& of_teacher,
-                        const at::Tensor& columns,
-                        const at::Tensor& columns_of_teacher) {
-    return internal::sum_over_pieces(
-        {rows, of_teacher},
-        {columns, columns_of_teacher, student.scale, teacher.scale},
-        internal::rows_at_once(pairs, rows), cross_entropies);
-  };
-  const at::Tensor sum =
-      side(student.image, teacher.image, student.all_text, teacher.all_text)
-          .add(side(student.text, teacher.text, student.all_image,
-                    teacher.all_image));
-  return internal::replicated_sum(call, sum).div(2.0 *
-                                                 static_cast<double>(pairs));
+  return sync::internal::owed(*call.communicator, [&] {
+    const at::ScalarType dtype = sync::internal::wide(c10::promoteTypes(
+        student.image.scalar_type(), teacher.image.scalar_type()));
+    student.widen(dtype);
+    teacher.widen(dtype);
+    student.gather(call);
+    teacher.gather(call);
+    const auto side = [&](const at::Tensor& rows, const at::Tensor& of_teacher,
+                          const at::Tensor& columns,
+                          const at::Tensor& columns_of_teacher) {
+      return internal::sum_over_pieces(
+          {rows, of_teacher},
+          {columns, columns_of_teacher, student.scale, teacher.scale},
+          internal::rows_at_once(pairs, rows), cross_entropies);
+    };
+    const at::Tensor sum =
+        side(student.image, teacher.image, student.all_text, teacher.all_text)
+            .add(side(student.text, teacher.text, student.all_image,
+                      teacher.all_image));
+    return internal::replicated_sum(call, sum).div(2.0 *
+                                                   static_cast<double>(pairs));
+  });
 }
 
 at::Tensor detached(const at::Tensor& tensor) {

@@ -134,15 +134,17 @@ CentredViews centred_views(
   result.rows = sums[last].item<double>();
   check_rows_of_all_ranks(call, result.rows);
   if (result.rows == 0) return result;
-  const std::string backward = "gradient of a gradient of " + call.name;
-  const variable_list centred = Centre::apply(
-      at::TensorList(wide), sums.narrow(0, 0, last).div(result.rows),
-      c10::make_intrusive<Centre::Holder>(
-          Call{sync::ExchangeKind::kBackward, backward, call.communicator,
-               call.timeout, backward},
-          result.rows));
-  result.a = centred[0];
-  result.b = centred[1];
+  sync::internal::owed(*call.communicator, [&] {
+    const std::string backward = "gradient of a gradient of " + call.name;
+    const variable_list centred = Centre::apply(
+        at::TensorList(wide), sums.narrow(0, 0, last).div(result.rows),
+        c10::make_intrusive<Centre::Holder>(
+            Call{sync::ExchangeKind::kBackward, backward, call.communicator,
+                 call.timeout, backward},
+            result.rows));
+    result.a = centred[0];
+    result.b = centred[1];
+  });
   return result;
 }
 

@@ -93,10 +93,14 @@ at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
   });
   if (views.rows == 0) return internal::loss_without_rows({a, b});
   const at::ScalarType dtype = views.a.scalar_type();
-  const at::Tensor of_a = products(views.a), of_b = products(views.b);
-  const at::Tensor squares = a.to(dtype).sub(b.to(dtype)).square().sum();
-  const at::Tensor sums = internal::replicated_sum(
-      call, at::cat({of_a.flatten(), of_b.flatten(), squares.reshape({1})}));
+  at::Tensor of_a, of_b;
+  const at::Tensor sums = sync::internal::owed(*call.communicator, [&] {
+    of_a = products(views.a);
+    of_b = products(views.b);
+    const at::Tensor squares = a.to(dtype).sub(b.to(dtype)).square().sum();
+    return internal::replicated_sum(
+        call, at::cat({of_a.flatten(), of_b.flatten(), squares.reshape({1})}));
+  });
   const auto covariances = [&](std::int64_t first) {
     return sums.narrow(0, first, of_a.numel())
         .view(of_a.sizes())

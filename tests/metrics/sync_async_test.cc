@@ -5,9 +5,13 @@
 
 #include <chrono>
 #include <future>
+#include <memory>
+#include <thread>
+#include <utility>
 
 #include "tally/metrics/collection.h"
 #include "tally/metrics/compositional.h"
+#include "tally/tests/testing/faulty_communicator.h"
 #include "tally/tests/testing/sample_metrics.h"
 #include "tally/tests/testing/thread_ranks.h"
 
@@ -19,6 +23,7 @@ using tally::testing::run_thread_ranks;
 using tally::testing::SampleMeanSquaredError;
 using tally::testing::ThreadRanksOptions;
 using tally::testing::ThreadTransport;
+using ::testing::HasSubstr;
 
 // A sum of whatever size, to be sent in one round, in two, or reduced.
 struct SumOf {
@@ -128,6 +133,74 @@ TEST_P(SyncAsyncTest, TakesPartToTheEndWhenDropped) {
           }
         }
         EXPECT_TRUE(metric.compute().equal(filled(10'000, 2.0)));
+      },
+      options());
+}
+
+// While this one is in a collective: it waits for its turn.
+TEST_P(SyncAsyncTest, MayBeDroppedByAnotherThread) {
+  for (const std::int64_t size : {10, 10'000}) {
+    run_thread_ranks(
+        2,
+        [&](const std::shared_ptr<Communicator>& ranks) {
+          std::promise<void> inside, dropping;
+          bool armed = false;
+          const auto group =
+              std::make_shared<tally::testing::FaultyCommunicator>(
+                  ranks, [&](std::int64_t) {
+                    if (!std::exchange(armed, false)) return;
+                    inside.set_value();
+                    dropping.get_future().wait();
+                  });
+          const MetricOptions on_group = MetricOptions().communicator(group);
+          Sum first, second;
+          first.set_metric_options(on_group);
+          second.set_metric_options(on_group);
+          first.update(filled(size, 1.0));
+          second.update(filled(3, 1.0));
+          auto pending =
+              std::make_unique<PendingValue<at::Tensor>>(first.sync_async());
+          // Its second round, if there is one, begins here.
+          EXPECT_TRUE(second.compute().equal(filled(3, 2.0)));
+          armed = true;
+          std::thread other([&] {
+            inside.get_future().wait();
+            dropping.set_value();
+            pending.reset();
+          });
+          second.update(filled(3, 1.0));
+          EXPECT_TRUE(second.compute().equal(filled(3, 4.0)));
+          other.join();
+          EXPECT_TRUE(first.compute().equal(filled(size, 2.0)));
+        },
+        options());
+  }
+}
+
+// The call that goes wrong in the background is the one that errors name.
+TEST_P(SyncAsyncTest, DroppedInTheBackgroundItLeavesItsReason) {
+  tally::testing::collect_thread_ranks(
+      2,
+      [](const std::shared_ptr<Communicator>& group) {
+        Sum first, second;
+        first.update(filled(3, 1.0));
+        second.update(filled(3, 1.0));
+        EXPECT_TRUE(first.compute().equal(filled(3, 2.0)));
+        if (group->rank() == 1) return;
+        {
+          const sync::AskedBy asked("the first");
+          first.sync_async();
+        }
+        for (int i = 0; i < 2; ++i) {
+          try {
+            second.compute();
+            ADD_FAILURE() << "computed without a rank";
+          } catch (const sync::SyncError& error) {
+            EXPECT_EQ(error.code(), sync::SyncErrorCode::kGroupBroken);
+            EXPECT_THAT(error.message(), HasSubstr("a call of the first: "));
+            EXPECT_THAT(error.message(), HasSubstr(group->broken_reason()));
+          }
+        }
       },
       options());
 }

@@ -1,14 +1,18 @@
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <c10/core/InferenceMode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tally/sync/collectives.h"
+#include "tally/tests/testing/allocation_fault.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::sync {
@@ -80,6 +84,17 @@ TEST(CollectivesErrorsTest, RanksThatRecordNoGradientsAreAMismatch) {
                    call(leaf(1));
                  });
   }
+}
+
+TEST(CollectivesErrorsTest, RanksInInferenceModeRecordNoGradientsEither) {
+  expect_error(2, SyncErrorCode::kMismatch,
+               "rank 0 would wait for ranks that record no gradients: 1",
+               [&](const Group& group) {
+                 std::optional<c10::InferenceMode> inference;
+                 const at::Tensor x = leaf(1);
+                 if (group->rank() == 1) inference.emplace();
+                 all_reduce(x);
+               });
 }
 
 TEST(CollectivesErrorsTest, DifferentCallsOptionsAndTensorsAreAMismatch) {
@@ -161,6 +176,16 @@ TEST(CollectivesErrorsTest, BadArgumentsOnOneRankAreRefusedOnEveryRank) {
           [&](bool bad) { ring_exchange(bad ? at::Tensor() : x); });
   refused("expected a dense tensor",
           [&](bool bad) { all_gather(bad ? x.to_sparse() : x); });
+  for (const std::int64_t size : {2, 1 << 20}) {
+    const at::Tensor meta =
+        at::empty({size}, at::TensorOptions().device(at::kMeta));
+    refused("got one of the meta device",
+            [&](bool bad) { gather_all_tensors(bad ? meta : x); });
+    refused("got one of the meta device",
+            [&](bool bad) { all_reduce(bad ? meta : x); });
+    refused("got one of the meta device",
+            [&](bool bad) { broadcast(bad ? meta : x, 1); });
+  }
   refused("expected a dense tensor",
           [&](bool bad) { all_reduce(bad ? x.to_sparse() : x); });
   refused("multiple of 3 ranks", [&](bool bad) {
@@ -193,6 +218,22 @@ TEST(CollectivesErrorsTest, BadArgumentsOnOneRankAreRefusedOnEveryRank) {
   });
   expect_refused(-1, "cannot reduce dtype", [&](const Group&) {
     all_reduce(at::ones({1}).to(at::kUInt64));
+  });
+}
+
+// Which rank brings what nobody has room for.
+TEST(CollectivesErrorsTest, TensorsBeyondAnyMemoryNameTheirRank) {
+  const at::Tensor huge = at::ones({1}).expand({std::int64_t{1} << 40});
+  run_thread_ranks(3, [&](Group group) {
+    try {
+      const testing::AllocationFault nobody_has_that(0, std::size_t{1} << 40);
+      gather_all_tensors(group->rank() == 1 ? huge : at::ones({4}));
+      ADD_FAILURE() << "rank " << group->rank() << " did not throw";
+    } catch (const c10::Error& error) {
+      EXPECT_THAT(describe(error),
+                  HasSubstr("(for rank 1's Float [1099511627776])"));
+    }
+    expect_usable(group);
   });
 }
 

@@ -23,12 +23,19 @@ struct Part {
   std::string failure = {};
   std::uint32_t flags = 0;
   std::uint32_t skip = 0;
+  std::string label = "accuracy";
+  SyncCall call = SyncCall::kNone;
+  GradientFlow flow = GradientFlow::kDetached;
+  std::uint32_t uses = 0;
 };
 
 Contributions run(Communicator& communicator, const Part& part,
                   Timeout timeout = {}) {
   const auto schema = [&] { return part.schema; };
-  Contribution own{part.kind, "accuracy", fingerprint(part.schema), schema};
+  Contribution own{part.kind, part.label, fingerprint(part.schema), schema};
+  own.call = part.call;
+  own.flow = part.flow;
+  own.uses = part.uses;
   own.flags = part.flags;
   own.skip_payload_if_all = part.skip;
   own.payload = part.payload;
@@ -125,13 +132,16 @@ TEST(ExchangeTest, PayloadsAreSkippedIfAllRanksAllow) {
 TEST(ExchangeTest, DifferentCallsAreAMismatchOnAllRanks) {
   run_thread_ranks(3, [](const auto& communicator) {
     Part part{"payload"};
-    if (communicator->rank() == 2) part.kind = ExchangeKind::kGradients;
+    if (communicator->rank() == 2) {
+      part.kind = ExchangeKind::kGradients;
+      part.label = "average_gradients";
+    }
     const SyncError error = error_of(*communicator, part);
     EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
     EXPECT_EQ(error.details().peers, std::vector<int>{2});
     EXPECT_EQ(error.message(),
-              "the ranks are in different calls: rank 0: a sync of metrics, "
-              "rank 1: a sync of metrics, rank 2: average_gradients");
+              "the ranks are in different calls: rank 0: a sync of accuracy, "
+              "rank 1: a sync of accuracy, rank 2: average_gradients");
     expect_usable(*communicator);
   });
 }
@@ -159,21 +169,54 @@ TEST(ExchangeTest, DifferentSchemasNameTheItem) {
   });
 }
 
+TEST(ExchangeTest, DifferentCallsOfAMetricAreAMismatchThatNamesThem) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    const bool odd = communicator->rank() == 1;
+    Part part{"payload"};
+    part.call = odd ? SyncCall::kCompute : SyncCall::kForward;
+    if (!odd) part.flow = GradientFlow::kLocal;
+    SyncError error = error_of(*communicator, part);
+    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+    EXPECT_EQ(error.message(),
+              "the ranks are in different calls: rank 0: forward() of accuracy "
+              "with gradient flow kLocal, rank 1: compute() of accuracy");
+    part.call = SyncCall::kMetricLoss;
+    part.flow = odd ? GradientFlow::kReplicated : GradientFlow::kAllRanks;
+    error = error_of(*communicator, part);
+    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+    EXPECT_THAT(error.message(), HasSubstr("gradient flow kReplicated"));
+    expect_usable(*communicator);
+  });
+}
+
+TEST(ExchangeTest, NumbersOfUsesMustAgreeWhereTheyAreKnown) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    const int rank = communicator->rank();
+    Part part{"payload"};
+    part.uses = rank == 1 ? 0 : 4;
+    EXPECT_EQ(run(*communicator, part).uses, 4);
+    part.uses = static_cast<std::uint32_t>(rank == 2 ? 3 : rank * 4);
+    const SyncError error = error_of(*communicator, part);
+    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+    EXPECT_EQ(error.details().peers, std::vector<int>{2});
+    EXPECT_THAT(error.message(), HasSubstr("rank 1: 4 times, rank 2: 3 times"));
+    expect_usable(*communicator);
+  });
+}
+
 TEST(ExchangeTest, RanksThatDriftedApartFindTogetherAgain) {
   run_thread_ranks(3, [](const auto& communicator) {
     expect_usable(*communicator);
-    if (communicator->rank() == 1) {
-      // Counts an exchange that the others know nothing of.
-      EXPECT_THROW(run(*communicator, Part(), std::chrono::milliseconds(0)),
-                   c10::Error);
-    }
-    const SyncError error = error_of(*communicator, {"payload"});
+    // On one rank as if it had missed an exchange.
+    testing::FaultyCommunicator fresh(communicator, [](std::int64_t) {});
+    Communicator& own = communicator->rank() == 1 ? fresh : *communicator;
+    const SyncError error = error_of(own, {"payload"});
     EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
     EXPECT_EQ(error.message(),
               "the ranks are at different syncs (one has synchronised more "
-              "often): rank 0: 1, rank 1: 2, rank 2: 1");
-    expect_usable(*communicator);
-    expect_usable(*communicator);
+              "often): rank 0: 1, rank 1: 0, rank 2: 1");
+    expect_usable(own);
+    expect_usable(own);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "tally/tests/testing/faulty_communicator.h"
 
+#include <exception>
+#include <stdexcept>
 #include <utility>
 
 namespace tally::testing {
@@ -58,6 +60,10 @@ std::function<void()> FaultyCommunicator::do_start_send_receive(
   auto transfer = std::make_shared<sync::Transfer>(
       inner_->start_send_receive(send, to, receive, from, timeout));
   return [transfer] { transfer->wait(); };
+}
+
+void FaultyCommunicator::do_give_up(const std::string& reason) {
+  inner_->give_up(std::make_exception_ptr(std::runtime_error(reason)));
 }
 
 FaultyCommunicator::Hook fail_at(std::int64_t call, sync::SyncErrorCode code) {

@@ -39,6 +39,7 @@ class FaultyCommunicator final : public sync::Communicator {
   std::function<void()> do_start_send_receive(
       const at::Tensor& send, int to, at::Tensor& receive, int from,
       std::chrono::milliseconds timeout) override;
+  void do_give_up(const std::string& reason) override;
 
  private:
   std::shared_ptr<sync::Communicator> inner_;

@@ -72,12 +72,13 @@ class MemoryGroup::Meetings {
                       details(rank, call, missing_));
     }
     throw SyncError(SyncErrorCode::kPeerLost,
-                    std::string(call) + ": a rank left the group",
+                    std::string(call) + ": a rank left the group" + reason_,
                     details(rank, call, lost_));
   }
 
-  void leave(int rank) {
+  void leave(int rank, const std::string& reason) {
     std::lock_guard<std::mutex> lock(mutex_);
+    if (reason_.empty() && !reason.empty()) reason_ = " (" + reason + ")";
     lose(rank);
   }
 
@@ -98,6 +99,7 @@ class MemoryGroup::Meetings {
   std::vector<Offer> offers_;
   std::set<int> missing_;  // from the next meeting
   std::set<int> lost_;
+  std::string reason_;
   int number_ = 0;
 };
 
@@ -192,6 +194,10 @@ class MemoryGroup::Member final : public Communicator {
     };
   }
 
+  void do_give_up(const std::string& reason) override {
+    meetings_->leave(rank(), reason);
+  }
+
  private:
   template <class Read>
   void exchange(const char* name, const std::string& options,
@@ -231,6 +237,6 @@ std::shared_ptr<Communicator> MemoryGroup::communicator(int rank) const {
   return std::make_shared<Member>(meetings_, rank, size_, timeout_);
 }
 
-void MemoryGroup::leave(int rank) { meetings_->leave(rank); }
+void MemoryGroup::leave(int rank) { meetings_->leave(rank, ""); }
 
 }  // namespace tally::testing

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <c10/util/FunctionRef.h>
+
+#include <cstdint>
+#include <exception>
+#include <string_view>
+
+#include "tally/sync/communicator.h"
+
+/// What a rank does between an agreement and the collectives that follow from
+/// it, while the others count on it.
+namespace tally::sync::internal {
+
+/// Ranks that are about to move so many bytes tell each other first whether
+/// they can: next to these, a small collective more does not count.
+inline constexpr std::int64_t kAnnouncedBytes = std::int64_t{1} << 20;
+
+/// `work()`. What it throws on this rank alone, and the others know nothing
+/// of, ends the group for all of them at once: see Communicator::give_up.
+template <class Work>
+auto owed(Communicator& communicator, const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (...) {
+    communicator.give_up(std::current_exception());
+    throw;
+  }
+}
+
+/// Says for errors what is about to be moved.
+struct Announcement {
+  std::string_view label;
+  std::int64_t sequence;
+  Timeout timeout;
+};
+
+/// What can fail before `bytes` (the same on every rank) are moved. If they are
+/// many and `prepare` throws on some rank, the others throw kPeerFailed with
+/// its text, and the group goes on. To be called in owed().
+void make_ready(Communicator& communicator, const Announcement& announcement,
+                std::int64_t bytes, c10::function_ref<void()> prepare);
+
+}  // namespace tally::sync::internal

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace tally::sync {
+
+class Communicator;
+
+/// How often a metric has been synced with each communicator: a metric and its
+/// clones share one. Where ranks bring two metrics of the same kind (one for
+/// training, one for validation) to a call, their numbers differ as a rule.
+///
+/// Thread-safety: any function from any thread.
+class SyncHistory {
+ public:
+  /// 0: this metric has had nothing to sync with it yet.
+  std::uint32_t uses(const std::shared_ptr<Communicator>& communicator);
+  /// Once uses() was called for it; throws nothing.
+  void set_uses(const std::shared_ptr<Communicator>& communicator,
+                std::uint32_t uses);
+
+ private:
+  using Entry = std::pair<std::weak_ptr<Communicator>, std::uint32_t>;
+
+  Entry* find(const std::shared_ptr<Communicator>& communicator);
+
+  std::mutex mutex_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tally::sync

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace tally::sync::internal {
+
+/// Lets one thread in at a time, once: who comes meanwhile may turn back or
+/// wait.
+class Turn {
+ public:
+  /// False if a thread is in, be it this one.
+  bool try_enter() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (holder_ != std::thread::id()) return false;
+    holder_ = std::this_thread::get_id();
+    return true;
+  }
+  /// Waits until no other thread is in. False if this one is.
+  bool enter() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (holder_ == std::this_thread::get_id()) return false;
+    left_.wait(lock, [&] { return holder_ == std::thread::id(); });
+    holder_ = std::this_thread::get_id();
+    return true;
+  }
+  void leave() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      holder_ = std::thread::id();
+    }
+    left_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable left_;
+  std::thread::id holder_;
+};
+
+}  // namespace tally::sync::internal
