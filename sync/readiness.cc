@@ -53,8 +53,7 @@ void make_ready(Communicator& communicator, const Announcement& announcement,
     error = std::current_exception();
     own.failed = 1;
     const std::string reason = describe(error);
-    std::copy_n(reason.begin(),
-                std::min(reason.size(), own.reason.size() - 1),
+    std::copy_n(reason.begin(), std::min(reason.size(), own.reason.size() - 1),
                 own.reason.begin());
   }
   const std::vector<Report> reports =

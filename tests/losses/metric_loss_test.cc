@@ -330,5 +330,32 @@ TEST(MetricLossTest, TellsOtherRanksWhenOneCannotTakePart) {
   for (const auto& error : errors) EXPECT_FALSE(error);
 }
 
+// The rank with a step more once trained on a merge of that step with what the
+// others had accumulated, and they took it for their value.
+TEST(MetricLossTest, AStepDoesNotMeetComputeOnAnotherRank) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    MetricLoss loss{MeanSquaredError()};
+    const at::Tensor target = at::zeros({2}, at::kDouble);
+    for (int i = 0; i < 2; ++i) loss->forward(target + 3, target);
+    const auto mismatch = [&](const auto& others) {
+      return refusal_of<SyncError>([&] {
+        communicator->rank() == 0 ? (void)loss->forward(target + 3, target)
+                                  : (void)others();
+      });
+    };
+    EXPECT_THAT(
+        mismatch([&] { loss->metric().compute_results(); }),
+        HasSubstr("rank 0: MetricLoss of MeanSquaredError with gradient flow "
+                  "kReplicated after 2 updates, rank 1: compute() of "
+                  "MeanSquaredError after 2 updates"));
+    EXPECT_THAT(
+        mismatch([&] { loss->metric().forward_results(target + 3, target); }),
+        HasSubstr("rank 1: forward() of MeanSquaredError"));
+    EXPECT_EQ(loss->metric().update_count(), 2);
+    EXPECT_EQ(loss->metric().compute_results().value().template item<double>(),
+              9);
+  });
+}
+
 }  // namespace
 }  // namespace tally::losses

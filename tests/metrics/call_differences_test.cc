@@ -22,10 +22,10 @@ namespace {
 using sync::GradientFlow;
 using sync::SyncError;
 using sync::SyncErrorCode;
+using ::testing::HasSubstr;
 using testing::run_thread_ranks;
 using testing::SampleMeanSquaredError;
 using testing::SampleTensorSum;
-using ::testing::HasSubstr;
 
 at::Tensor number(double value) { return at::full({}, value, at::kDouble); }
 
@@ -33,8 +33,7 @@ double value_of(const at::Tensor& tensor) { return tensor.item<double>(); }
 
 SampleTensorSum stepping(GradientFlow flow = GradientFlow::kLocal) {
   return SampleTensorSum(
-      NoOptions(),
-      MetricOptions().dist_sync_on_step(true).gradient_flow(flow));
+      NoOptions(), MetricOptions().dist_sync_on_step(true).gradient_flow(flow));
 }
 
 std::string mismatch_of(const std::function<void()>& call) {
@@ -111,9 +110,9 @@ TEST(CallDifferencesTest, CollectionsSayWhatTheyAreIn) {
 // It would pass forward() and fail in backward().
 TEST(CallDifferencesTest, AnotherGradientFlowIsAMismatch) {
   run_thread_ranks(3, [](const auto& communicator) {
-    SampleTensorSum metric = stepping(
-        communicator->rank() == 2 ? GradientFlow::kAllRanks
-                                  : GradientFlow::kReplicated);
+    SampleTensorSum metric =
+        stepping(communicator->rank() == 2 ? GradientFlow::kAllRanks
+                                           : GradientFlow::kReplicated);
     const at::Tensor x = number(1).requires_grad_();
     EXPECT_THAT(mismatch_of([&] { metric.forward(x); }),
                 HasSubstr("rank 2: forward() of SampleTensorSum with gradient "

@@ -32,9 +32,17 @@
 // computes once more    kMismatch, or an error at the end; where all ranks call
 //                       the same, one value for all: OneCallTooMany...,
 //                       OneCallMore...
+// is in another call,   kMismatch that names the calls: CallDifferencesTest,
+//   at another metric     MetricLossTest, ExchangeTest
+// has another flow, no  kMismatch before any backward pass: the same
+//   grad mode
+// has no memory         kPeerFailed, or the end of the group, at once:
+//                       AllocationFaultsTest, LossAllocationFaultsTest,
+//                       MemoryLimitTest
 // has no data, resets   counts as empty, gradients too: EdgeCasesTest
 // throws in update,     kPeerFailed for the others, or a sync of what it has:
-//   in compute            MetricRanksTest; repeatable: AComputeThatThrows...
+//   fields, compute       MetricRanksTest, CallDifferencesTest; repeatable:
+//                         AComputeThatThrows...
 // NaN, labels, shapes,  errors before anything changes, or documented values:
 //   empty batches         each metric's test, MetricHarnessTest
 // damaged checkpoints   a Status, the metric stays: CheckpointTest,
@@ -42,7 +50,8 @@
 // full disk, no rights, the old file stays: CheckpointFaultsTest
 //   death while saving
 // two threads           an error for the second: ASecondThreadIsRefused,
-//                       TwoMetricsOfOneGroup...
+//                       TwoMetricsOfOneGroup...; what it drops waits for its
+//                       turn: MayBeDroppedByAnotherThread
 // random calls          equal to a model: StormTest
 // sync in a sync, in a  an error without a collective, a plain sync, an error:
 //   hook, after a break   MisuseIsAnError..., HooksOf..., DeathTest

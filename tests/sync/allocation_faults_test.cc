@@ -72,6 +72,8 @@ struct Case {
   std::function<bool(const Group&, const at::Tensor& own,
                      const at::Tensor& more, const Arm&)>
       call;
+  /// Over Gloo as well, which takes its time to connect.
+  bool over_gloo = false;
 };
 
 const std::vector<Case>& cases() {
@@ -81,12 +83,14 @@ const std::vector<Case>& cases() {
          arm();
          const auto all = gather_all_tensors(more);
          return is(all[0], 1) && is(all[1], 2) && is(all[2], 3);
-       }},
+       },
+       true},
       {"Sum",
        [](const Group&, const auto& own, const auto&, const Arm& arm) {
          arm();
          return is(all_reduce(own), 6);
-       }},
+       },
+       true},
       {"MaxWithGraph",
        [](const Group&, const auto& own, const auto&, const Arm& arm) {
          own.set_requires_grad(true);
@@ -119,11 +123,13 @@ const std::vector<Case>& cases() {
          arm();
          return is(ring_exchange(more),
                    (group->rank() + kRanks - 1) % kRanks + 1);
-       }},
+       },
+       true},
       {"Average",
-       [](const Group&, const auto& own, const auto&, const Arm& arm) {
+       [](const Group& group, const auto& own, const auto&, const Arm& arm) {
          arm();
-         return is(average_over_ranks(own, 4), 2);
+         // Weights of powers of two, whatever the order.
+         return is(average_over_ranks(own, group->rank() == 2 ? 2 : 1), 2.25);
        }},
       {"Gradients",
        [](const Group& group, const auto& own, const auto&, const Arm& arm) {
@@ -142,7 +148,8 @@ const std::vector<Case>& cases() {
       {"States",
        [](const Group& group, const auto& own, const auto&, const Arm& arm) {
          return sync_is_right(group, own.numel(), GradientFlow::kDetached, arm);
-       }},
+       },
+       true},
       {"StatesWithGraph",
        [](const Group& group, const auto& own, const auto&, const Arm& arm) {
          return sync_is_right(group, own.numel(), GradientFlow::kReplicated,
@@ -191,19 +198,22 @@ std::vector<Param> params() {
   for (const auto transport :
        {ThreadTransport::kMemory, ThreadTransport::kGloo}) {
     for (std::size_t i = 0; i < cases().size(); ++i) {
+      if (transport == ThreadTransport::kGloo && !cases()[i].over_gloo)
+        continue;
       list.push_back({transport, i});
     }
   }
   return list;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Calls, AllocationFaultsTest, ::testing::ValuesIn(params()),
-    [](const auto& test) {
-      const bool memory = test.param.transport == ThreadTransport::kMemory;
-      return std::string(cases()[test.param.subject].name) +
-             (memory ? "InMemory" : "OverGloo");
-    });
+INSTANTIATE_TEST_SUITE_P(Calls, AllocationFaultsTest,
+                         ::testing::ValuesIn(params()), [](const auto& test) {
+                           const bool memory =
+                               test.param.transport == ThreadTransport::kMemory;
+                           return std::string(
+                                      cases()[test.param.subject].name) +
+                                  (memory ? "InMemory" : "OverGloo");
+                         });
 
 }  // namespace
 }  // namespace tally::sync

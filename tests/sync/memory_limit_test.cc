@@ -16,10 +16,10 @@
 namespace tally::sync {
 namespace {
 
+using std::chrono::seconds;
 using ::tally::testing::ProcessRank;
 using ::tally::testing::ProcessRanks;
 using ::testing::HasSubstr;
-using std::chrono::seconds;
 
 constexpr std::int64_t kBytes = std::int64_t{300} << 20;
 

@@ -47,11 +47,12 @@ Outcome outcome_of(const Group& group, const Call& call) {
 }
 
 bool is_usable(const Group& group) {
-  return outcome_of(group, [&] {
-           const at::Tensor sum = sync::all_reduce(
-               at::ones({}), sync::Reduction::kSum, group);
-           return sum.item<float>() == kRanks;
-         })
+  return outcome_of(group,
+                    [&] {
+                      const at::Tensor sum = sync::all_reduce(
+                          at::ones({}), sync::Reduction::kSum, group);
+                      return sum.item<float>() == kRanks;
+                    })
       .right;
 }
 
@@ -101,8 +102,8 @@ void check_allocation_faults(ThreadTransport transport,
                              const CallUnderFault& call) {
   std::int64_t number = 0;
   for (bool happened = true; happened; ++number) {
-    const ::testing::ScopedTrace trace(
-        __FILE__, __LINE__, "allocation " + std::to_string(number));
+    const ::testing::ScopedTrace trace(__FILE__, __LINE__,
+                                       "allocation " + std::to_string(number));
     happened = fail_one(call, number, transport);
     if (::testing::Test::HasFailure()) return;
   }
