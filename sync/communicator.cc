@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tally/sync/deadline.h"
 #include "tally/sync/transport_errors.h"
 
 namespace tally::sync {
@@ -127,9 +128,7 @@ Communicator::Communicator(int rank, int size, c10::Device device,
 Communicator::~Communicator() = default;
 
 void Communicator::set_timeout(std::chrono::milliseconds timeout) {
-  TORCH_CHECK_VALUE(timeout.count() > 0, "expected a positive timeout, got ",
-                    timeout.count(), " ms");
-  timeout_ = timeout;
+  timeout_ = *Timeout(timeout);
 }
 
 Transfer& Transfer::operator=(Transfer&& other) noexcept {
@@ -198,13 +197,11 @@ void Communicator::run(const char* name, const Timeout& timeout,
                        const Booking& booking, const Call& call) {
   auto details = [&] {
     SyncErrorDetails d;
+    d.metric = booking.asker;
     d.rank = rank_;
     d.phase = name;
     return d;
   };
-  TORCH_CHECK_VALUE(!timeout || timeout->count() > 0, name,
-                    ": expected a positive timeout, got ", timeout->count(),
-                    " ms");
   advance_background();
   // What was begun may end when another thread is through with its own.
   const bool begins = booking.calls > 0;
@@ -244,13 +241,16 @@ void Communicator::run(const char* name, const Timeout& timeout,
     collectives_ += booking.calls;
     at::RecordFunction range(at::RecordScope::USER_SCOPE);
     if (range.isActive()) range.before(range_name(name, booking.asker));
-    call(timeout.value_or(timeout_));
+    call(internal::bounded(timeout.value_or(timeout_)));
   } catch (const SyncError& error) {
     if (breaks_group(error.code())) {
       broken_reason_ = error.message();
       broken_asker_ = booking.asker;
     }
-    throw;
+    if (booking.asker.empty() || !error.details().metric.empty()) throw;
+    SyncErrorDetails known = error.details();
+    known.metric = booking.asker;
+    throw SyncError(error.code(), error.message(), std::move(known));
   } catch (...) {
     const std::string text = sync::describe(std::current_exception());
     broken_reason_ =

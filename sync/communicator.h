@@ -16,14 +16,12 @@
 
 #include "tally/sync/account.h"
 #include "tally/sync/errors.h"
+#include "tally/sync/timeout.h"
 #include "tally/sync/turn.h"
 
 namespace tally::sync {
 
 enum class ReduceOp { kSum, kMin, kMax };
-
-/// How long a collective may take; empty means the communicator's own.
-using Timeout = std::optional<std::chrono::milliseconds>;
 
 inline constexpr std::chrono::milliseconds kDefaultTimeout{60'000};
 

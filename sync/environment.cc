@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cstring>
-#include <limits>
 #include <tuple>
 
 namespace tally::sync {
@@ -20,6 +19,9 @@ struct Launcher {
   const char* local_size;
   bool pair_is_required;
 };
+
+// Every rank is connected to every other.
+constexpr int kMostRanks = 65536;
 
 constexpr Launcher kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", true},
@@ -43,11 +45,11 @@ int parse_int(const char* name, const char* text, int least, int most) {
 
 void read_ranks(const Launcher& launcher, const Getenv& getenv,
                 Environment& result) {
-  constexpr int kMost = std::numeric_limits<int>::max();
   result.launcher = launcher.name;
-  result.world_size = parse_int(launcher.size, getenv(launcher.size), 1, kMost);
+  result.world_size =
+      parse_int(launcher.size, getenv(launcher.size), 1, kMostRanks);
   const char* rank = getenv(launcher.rank);
-  result.rank = parse_int(launcher.rank, rank, 0, kMost);
+  result.rank = parse_int(launcher.rank, rank, 0, kMostRanks - 1);
   TORCH_CHECK_VALUE(result.rank < result.world_size, launcher.rank,
                     ": expected a rank below ", launcher.size, " (",
                     result.world_size, "), got \"", rank, "\"");

@@ -37,8 +37,8 @@ struct Environment {
 /// PyTorchJob sets torchrun's. Half of a pair is an error, except for Slurm's:
 /// a shell inside an allocation has one without being a rank.
 ///
-/// Throws c10::ValueError that names the variable and its value. Reads nothing
-/// but `getenv`, which gives null for what is not set.
+/// There can be 65536 ranks. Throws c10::ValueError that names the variable and
+/// its value. Reads nothing but `getenv`, which gives null for what is not set.
 Environment parse_environment(
     const std::function<const char*(const char* name)>& getenv);
 

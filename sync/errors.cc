@@ -1,10 +1,13 @@
 #include "tally/sync/errors.h"
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
 namespace tally::sync {
 namespace {
+
+constexpr size_t kMostPeers = 10;
 
 std::string format(SyncErrorCode code, const std::string& message,
                    const SyncErrorDetails& details) {
@@ -20,8 +23,12 @@ std::string format(SyncErrorCode code, const std::string& message,
   if (details.rank >= 0) add("rank", details.rank);
   if (!details.peers.empty()) {
     std::ostringstream peers;
-    for (size_t i = 0; i < details.peers.size(); ++i) {
+    const size_t named = std::min(details.peers.size(), kMostPeers);
+    for (size_t i = 0; i < named; ++i) {
       peers << (i == 0 ? "" : " ") << details.peers[i];
+    }
+    if (named < details.peers.size()) {
+      peers << " and " << details.peers.size() - named << " more";
     }
     add("peers", peers.str());
   }

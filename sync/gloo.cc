@@ -1,12 +1,15 @@
 #include "tally/sync/gloo.h"
 
-#include <algorithm>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <utility>
 #include <vector>
 
+#include "tally/sync/deadline.h"
 #include "tally/sync/process_group.h"
+#include "tally/sync/rendezvous.h"
+#include "tally/sync/roster.h"
+#include "tally/sync/sockets_opened.h"
 #include "tally/sync/transport_errors.h"
 
 namespace tally::sync {
@@ -15,16 +18,9 @@ namespace {
 using c10d::ProcessGroupGloo;
 using std::chrono::milliseconds;
 
-constexpr const char* kErrorKey = "tally/error";
-constexpr const char* kSizeKey = "tally/size";
-
-std::string claim_key(int rank) {
-  return "tally/claimed/" + std::to_string(rank);
-}
-
-std::string arrival_key(int rank) {
-  return "tally/arrived/" + std::to_string(rank);
-}
+// What a rank that has not come together with the others by the deadline gets
+// to say why, before it is given up.
+constexpr milliseconds kToSayWhy{500};
 
 SyncErrorDetails details_of(int rank, std::vector<int> peers = {}) {
   SyncErrorDetails details;
@@ -33,82 +29,6 @@ SyncErrorDetails details_of(int rank, std::vector<int> peers = {}) {
   details.phase = "init";
   return details;
 }
-
-/// Makes the ranks known to each other through the store before any of them
-/// connects, so that a rank that is missing or there twice has a name.
-class Rendezvous {
- public:
-  Rendezvous(c10d::Store& store, std::string store_name, int rank, int size)
-      : store_(store),
-        rank_(rank),
-        size_(size),
-        used_before_(", or an earlier group used " + std::move(store_name)) {}
-
-  void meet(milliseconds timeout) {
-    const std::string size = std::to_string(size_);
-    const std::string agreed = store_.compareSet(kSizeKey, "", size);
-    if (agreed != size) {
-      refuse("rank " + std::to_string(rank_) + " expects a world size of " +
-                 size + ", another rank one of " + agreed + used_before_,
-             std::max(size_, std::stoi(agreed)));
-    }
-    if (store_.add(claim_key(rank_), 1) != 1) {
-      check_for_refusal();
-      refuse("two processes have rank " + std::to_string(rank_) + used_before_,
-             size_);
-    }
-    // Not the claim itself: HashStore's add() wakes nobody.
-    store_.set(arrival_key(rank_), "here");
-    std::vector<std::string> keys;
-    for (int rank = 0; rank < size_; ++rank) keys.push_back(arrival_key(rank));
-    try {
-      // FileStore counts whole seconds, and waits for one more than it is told.
-      store_.wait(keys, timeout - milliseconds(1));
-    } catch (const std::exception& error) {
-      report_missing(error, timeout);
-    }
-    check_for_refusal();
-  }
-
- private:
-  /// Lets everyone who waits go on, and find the reason.
-  [[noreturn]] void refuse(const std::string& reason, int ranks) {
-    store_.set(kErrorKey, reason);
-    for (int rank = 0; rank < ranks; ++rank) {
-      store_.set(arrival_key(rank), reason);
-    }
-    throw SyncError(SyncErrorCode::kMismatch, reason, details_of(rank_));
-  }
-
-  void check_for_refusal() {
-    if (!store_.check({kErrorKey})) return;
-    throw SyncError(SyncErrorCode::kMismatch, store_.get_to_str(kErrorKey),
-                    details_of(rank_));
-  }
-
-  [[noreturn]] void report_missing(const std::exception& error,
-                                   milliseconds timeout) {
-    const std::string text = describe(error);
-    const SyncErrorCode code = classify_transport_message(text);
-    if (code != SyncErrorCode::kTimeout) {
-      throw SyncError(code, "lost the store while waiting for ranks: " + text,
-                      details_of(rank_));
-    }
-    std::vector<int> missing;
-    for (int rank = 0; rank < size_; ++rank) {
-      if (!store_.check({arrival_key(rank)})) missing.push_back(rank);
-    }
-    throw SyncError(code,
-                    "not all ranks arrived within " +
-                        std::to_string(timeout.count()) + " ms",
-                    details_of(rank_, missing));
-  }
-
-  c10d::Store& store_;
-  int rank_;
-  int size_;
-  std::string used_before_;
-};
 
 std::shared_ptr<::gloo::transport::Device> make_device(
     const GlooOptions& options) {
@@ -135,6 +55,35 @@ c10::intrusive_ptr<c10d::Backend> connect(
   return backend;
 }
 
+[[noreturn]] void refuse(int rank, const std::exception& error) {
+  const std::string text = describe(error);
+  throw SyncError(classify_transport_message(text),
+                  "could not connect to the other ranks: " + text,
+                  details_of(rank));
+}
+
+std::shared_ptr<Communicator> join(const c10::intrusive_ptr<c10d::Store>& store,
+                                   int rank, int size,
+                                   const GlooOptions& options,
+                                   milliseconds limit,
+                                   const internal::Deadline& deadline,
+                                   internal::Progress& progress) {
+  std::vector<std::string> names =
+      internal::Rendezvous(*store, options.store_name, rank, size, limit)
+          .meet(deadline, progress);
+  progress.set("connecting to the other ranks");
+  try {
+    const internal::SocketsOpened sockets;
+    auto backend = connect(store, rank, size, options, deadline.left());
+    sockets.close_on_exec();
+    return internal::make_communicator(
+        std::move(backend), options.timeout,
+        std::make_unique<internal::Roster>(store, rank, std::move(names)));
+  } catch (const std::exception& error) {
+    refuse(rank, error);
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<Communicator> make_gloo_communicator(
@@ -147,24 +96,39 @@ std::shared_ptr<Communicator> make_gloo_communicator(
                     "expected a timeout above 1 ms, got ",
                     options.timeout.count(), " ms");
   survive_broken_pipes();
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + options.timeout;
+  const milliseconds limit = options.init_timeout.value_or(options.timeout);
+  const internal::Deadline deadline(limit);
+  // Shared with a thread that may be left behind.
+  struct Joining {
+    c10::intrusive_ptr<c10d::Store> store;
+    GlooOptions options;
+    internal::Progress progress;
+    std::shared_ptr<Communicator> communicator;
+  };
+  const auto joining = std::make_shared<Joining>();
+  joining->store = std::move(store);
+  joining->options = options;
+  bool in_time = false;
   try {
-    Rendezvous(*store, options.store_name, rank, size).meet(options.timeout);
-    // All are there; even if the last one came late they get time to connect.
-    const auto left = std::max(
-        std::chrono::duration_cast<milliseconds>(deadline - Clock::now()),
-        milliseconds(1000));
-    return make_communicator(connect(store, rank, size, options, left),
-                             options.timeout);
+    in_time = internal::run_until(
+        deadline.end() + kToSayWhy, [joining, rank, size, limit, deadline] {
+          joining->communicator =
+              join(joining->store, rank, size, joining->options, limit,
+                   deadline, joining->progress);
+        });
   } catch (const SyncError&) {
     throw;
   } catch (const std::exception& error) {
-    const std::string text = describe(error);
-    throw SyncError(classify_transport_message(text),
-                    "could not connect to the other ranks: " + text,
-                    details_of(rank));
+    refuse(rank, error);
   }
+  if (!in_time) {
+    const internal::Progress::Step step = joining->progress.get();
+    throw SyncError(
+        SyncErrorCode::kTimeout,
+        "gave up after " + std::to_string(limit.count()) + " ms, " + step.doing,
+        details_of(rank, step.missing));
+  }
+  return std::move(joining->communicator);
 }
 
 }  // namespace tally::sync

@@ -25,9 +25,13 @@ struct InitOptions {
 /// same communicator.
 ///
 /// environment.h lists the variables. Throws c10::ValueError for nonsense in
-/// them, before it touches the network; SyncError kTimeout, kMismatch or
-/// kTransport, within the timeout, when the ranks do not come together;
-/// kInvalidUse when the environment is no longer that of the first call.
+/// them, before it touches the network; SyncError kTimeout, kMismatch,
+/// kPeerLost or kTransport, within the timeout, when the ranks do not come
+/// together; kGroupBroken when that happened before; kInvalidUse when the
+/// environment is no longer that of the first call.
+///
+/// A rank that launch_local() started ends from here on with its launcher,
+/// whatever ends that.
 std::shared_ptr<Communicator> init_from_env(const InitOptions& options = {});
 
 }  // namespace tally::sync

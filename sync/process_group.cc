@@ -13,6 +13,8 @@
 
 #include "tally/sync/gloo_connections.h"
 #include "tally/sync/paired.h"
+#include "tally/sync/rendezvous.h"
+#include "tally/sync/roster.h"
 #include "tally/sync/transport_errors.h"
 
 namespace tally::sync {
@@ -26,6 +28,8 @@ constexpr int kProbeTag = 8;
 // time between two probes.
 constexpr milliseconds kFirstProbe{250};
 constexpr milliseconds kProbes{2000};
+// After a timeout: how long finding out who was late may take.
+constexpr milliseconds kToAskTheStore{250};
 
 /// The elements as one row, in a dtype that every backend can move: those that
 /// Gloo or NCCL refuse travel as bytes.
@@ -66,11 +70,13 @@ c10::Device device_of(const c10d::Backend& backend) {
 class BackendCommunicator final : public Communicator {
  public:
   BackendCommunicator(c10::intrusive_ptr<c10d::Backend> backend,
-                      milliseconds timeout)
+                      milliseconds timeout,
+                      std::unique_ptr<internal::Roster> roster)
       : Communicator(backend->getRank(), backend->getSize(),
                      device_of(*backend), timeout),
         backend_(std::move(backend)),
-        probes_(backend_->getBackendName() == "gloo") {}
+        probes_(backend_->getBackendName() == "gloo"),
+        roster_(std::move(roster)) {}
   // An operation that lost its peer would be waited for until its timeout.
   ~BackendCommunicator() override {
     if (abandoned_) static_cast<void>(backend_.release());
@@ -88,7 +94,8 @@ class BackendCommunicator final : public Communicator {
     at::Tensor to = movable(output);
     c10d::AllgatherOptions options;
     options.timeout = timeout;
-    wait("all_gather", *backend_->_allgather_base(to, from, options));
+    const Call call = enter("all_gather", timeout);
+    wait(call, *backend_->_allgather_base(to, from, options));
   }
 
   void do_all_reduce(at::Tensor& tensor, ReduceOp op,
@@ -97,7 +104,8 @@ class BackendCommunicator final : public Communicator {
     options.reduceOp = c10d_op(op);
     options.timeout = timeout;
     std::vector<at::Tensor> tensors{tensor};
-    wait("all_reduce", *backend_->allreduce(tensors, options));
+    const Call call = enter("all_reduce", timeout);
+    wait(call, *backend_->allreduce(tensors, options));
   }
 
   void do_broadcast(at::Tensor& tensor, int root,
@@ -106,7 +114,8 @@ class BackendCommunicator final : public Communicator {
     options.rootRank = root;
     options.timeout = timeout;
     std::vector<at::Tensor> tensors{movable(tensor)};
-    wait("broadcast", *backend_->broadcast(tensors, options));
+    const Call call = enter("broadcast", timeout);
+    wait(call, *backend_->broadcast(tensors, options));
   }
 
   void do_all_to_all(const at::Tensor& input,
@@ -126,8 +135,8 @@ class BackendCommunicator final : public Communicator {
     auto received = scaled(output_counts, to.numel(), output.numel());
     c10d::AllToAllOptions options;
     options.timeout = timeout;
-    wait("all_to_all",
-         *backend_->alltoall_base(to, from, received, sent, options));
+    const Call call = enter("all_to_all", timeout);
+    wait(call, *backend_->alltoall_base(to, from, received, sent, options));
   }
 
   std::function<void()> do_start_all_gather(const at::Tensor& input,
@@ -137,8 +146,9 @@ class BackendCommunicator final : public Communicator {
     at::Tensor to = movable(output);
     c10d::AllgatherOptions options;
     options.timeout = timeout;
+    const Call call = enter("all_gather", timeout);
     auto work = backend_->_allgather_base(to, from, options);
-    return [this, work, from, to] { wait("all_gather", *work); };
+    return [this, call, work, from, to] { wait(call, *work); };
   }
 
   std::function<void()> do_start_send_receive(const at::Tensor& send, int to,
@@ -150,11 +160,15 @@ class BackendCommunicator final : public Communicator {
     }
     std::vector<at::Tensor> out{movable(send)};
     std::vector<at::Tensor> in{movable(receive)};
-    auto received = backend_->recv(in, from, kSendReceiveTag);
-    auto sent = backend_->send(out, to, kSendReceiveTag);
-    return [received, sent, in, out, timeout] {
-      received->wait(timeout);
-      sent->wait(timeout);
+    const Call call = enter("send_receive", timeout);
+    c10::intrusive_ptr<c10d::Work> received, sent;
+    explained(call, [&] {
+      received = backend_->recv(in, from, kSendReceiveTag);
+      sent = backend_->send(out, to, kSendReceiveTag);
+    });
+    return [this, call, received, sent, in, out, from, to] {
+      explained(call.with(from), [&] { received->wait(call.timeout); });
+      explained(call.with(to), [&] { sent->wait(call.timeout); });
     };
   }
 
@@ -164,52 +178,130 @@ class BackendCommunicator final : public Communicator {
   }
 
  private:
+  struct Call {
+    const char* name;
+    std::int64_t number;  // among those of this communicator
+    milliseconds timeout;
+    int partner = -1;        // -1: all others
+    bool announced = false;  // whether the roster knows that it takes long
+
+    Call with(int rank) const { return {name, number, timeout, rank}; }
+  };
+
+  Call enter(const char* name, milliseconds timeout) {
+    return {name, ++calls_, timeout};
+  }
+
   // Gloo forgets a message that is on its way when its peer is lost, and waits
   // for it until the timeout; but it refuses the next one to that peer. So when
   // it takes long, each gets one, which nobody reads.
-  void wait(const char* call, c10d::Work& work) {
+  void wait(Call call, c10d::Work& work) {
     if (!probes_) {
       work.wait();
       return;
     }
-    for (milliseconds limit = kFirstProbe;;
-         limit = std::min(2 * limit, kProbes)) {
-      try {
-        work.wait(limit);
-        return;
-      } catch (const std::exception&) {
-        if (work.isCompleted()) break;
+    explained(call, [&] {
+      for (milliseconds limit = std::min(kFirstProbe, call.timeout / 2);;
+           limit = std::clamp(2 * limit, kFirstProbe, kProbes)) {
+        try {
+          work.wait(std::max(limit, milliseconds(1)));
+          return;
+        } catch (const std::exception&) {
+          if (work.isCompleted()) break;
+        }
+        if (roster_ && !std::exchange(call.announced, true)) {
+          roster_->wait_in(call.number);
+        }
+        const Lost lost = lost_peers();
+        if (lost.peers.empty()) continue;
+        abandoned_ = true;
+        refuse(call, SyncErrorCode::kPeerLost, lost.peers, lost.reason);
       }
-      refuse_lost_peers(call);
-    }
-    work.wait();
+      work.wait();
+    });
   }
 
-  void refuse_lost_peers(const char* call) {
-    SyncErrorDetails details;
+  // Says which ranks it is about when the transport does not.
+  template <class Wait>
+  void explained(const Call& call, const Wait& wait) {
+    try {
+      wait();
+    } catch (const SyncError&) {
+      throw;
+    } catch (const std::exception& error) {
+      const std::string reason = sync::describe(error);
+      const SyncErrorCode code = classify_transport_message(reason);
+      std::vector<int> peers;
+      if (code == SyncErrorCode::kPeerLost && probes_) {
+        peers = lost_peers().peers;
+      } else if (code == SyncErrorCode::kTimeout) {
+        peers = late_peers(call);
+      }
+      if (peers.empty()) throw;
+      refuse(call, code, std::move(peers), reason);
+    }
+  }
+
+  std::vector<int> late_peers(const Call& call) {
+    if (call.partner >= 0) return {call.partner};
+    if (!roster_) return {};
+    return roster_->absent_from(call.number, kToAskTheStore)
+        .value_or(std::vector<int>());
+  }
+
+  // A lost rank may have left because of one that did not come.
+  std::string absent(const Call& call, const std::vector<int>& lost) {
+    if (!call.announced) return "";
+    std::vector<int> others;
+    for (const int rank : late_peers(call)) {
+      if (std::count(lost.begin(), lost.end(), rank) == 0) {
+        others.push_back(rank);
+      }
+    }
+    if (others.empty()) return "";
+    return ", while " + roster_->names(others) + " had not arrived";
+  }
+
+  struct Lost {
+    std::vector<int> peers;
     std::string reason;
+  };
+  Lost lost_peers() {
+    Lost lost;
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
       try {
         std::vector<at::Tensor> message{at::empty({1}, at::kByte)};
         backend_->send(message, peer, kProbeTag);
       } catch (const std::exception& error) {
-        details.peers.push_back(peer);
-        reason = sync::describe(error);
+        lost.peers.push_back(peer);
+        lost.reason = sync::describe(error);
       }
     }
-    if (details.peers.empty()) return;
-    abandoned_ = true;
+    return lost;
+  }
+
+  [[noreturn]] void refuse(const Call& call, SyncErrorCode code,
+                           std::vector<int> peers, const std::string& reason) {
+    SyncErrorDetails details;
     details.rank = rank();
-    details.phase = call;
-    throw SyncError(SyncErrorCode::kPeerLost,
-                    this->describe() + " lost a peer: " + reason,
-                    std::move(details));
+    details.phase = call.name;
+    const std::string who =
+        roster_ ? roster_->names(peers) : internal::listed(peers);
+    details.peers = std::move(peers);
+    const bool lost = code == SyncErrorCode::kPeerLost;
+    throw SyncError(code,
+                    std::string(call.name) + " on " + this->describe() +
+                        (lost ? " lost " : " waited for ") + who + ": " +
+                        reason + (lost ? absent(call, details.peers) : ""),
+                    details);
   }
 
   c10::intrusive_ptr<c10d::Backend> backend_;
   bool probes_;
   bool abandoned_ = false;
+  std::unique_ptr<internal::Roster> roster_;
+  std::int64_t calls_ = 0;
 };
 
 void check_membership(int rank, int size) {
@@ -222,12 +314,19 @@ void check_membership(int rank, int size) {
 
 }  // namespace
 
-std::shared_ptr<Communicator> make_communicator(
-    c10::intrusive_ptr<c10d::Backend> backend, milliseconds timeout) {
+std::shared_ptr<Communicator> internal::make_communicator(
+    c10::intrusive_ptr<c10d::Backend> backend, milliseconds timeout,
+    std::unique_ptr<Roster> roster) {
   TORCH_CHECK_VALUE(backend, "expected a c10d backend, got null");
   check_membership(backend->getRank(), backend->getSize());
   survive_broken_pipes();
-  return std::make_shared<BackendCommunicator>(std::move(backend), timeout);
+  return std::make_shared<BackendCommunicator>(std::move(backend), timeout,
+                                               std::move(roster));
+}
+
+std::shared_ptr<Communicator> make_communicator(
+    c10::intrusive_ptr<c10d::Backend> backend, milliseconds timeout) {
+  return internal::make_communicator(std::move(backend), timeout, nullptr);
 }
 
 std::shared_ptr<Communicator> make_communicator(

@@ -83,6 +83,13 @@ void end_with_parent(pid_t parent) {
   if (getppid() != parent) std::_Exit(128 + SIGKILL);
 }
 
+void end_with_launcher() {
+  const char* launcher = std::getenv(kLauncherVariable);
+  if (launcher == nullptr) return;
+  end_with_parent(std::atoi(launcher));
+  unsetenv(kLauncherVariable);  // it is not the parent of our own children
+}
+
 int exit_status(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status)
                                   : WEXITSTATUS(wait_status);

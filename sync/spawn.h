@@ -28,6 +28,15 @@ pid_t spawn_self(const SpawnOptions& options);
 /// once if that has happened already.
 void end_with_parent(pid_t parent);
 
+/// What launch_local() tells its ranks: its process, and where they can leave
+/// their reasons.
+inline constexpr const char* kLauncherVariable = "TALLY_LAUNCHER_PID";
+inline constexpr const char* kReasonVariable = "TALLY_REASON";
+
+/// end_with_parent() in a rank of launch_local(); nothing elsewhere, and when
+/// called again.
+void end_with_launcher();
+
 /// A wait status as a shell gives it: 128 + number for a signal.
 int exit_status(int wait_status);
 

@@ -17,7 +17,7 @@ SyncErrorCode classify_transport_message(const std::string& message) {
     });
   };
   if (says_any({"connection closed", "connection reset", "connection refused",
-                "broken pipe"})) {
+                "connection abort", "broken pipe"})) {
     return SyncErrorCode::kPeerLost;
   }
   if (says_any({"timed out", "timeout"})) return SyncErrorCode::kTimeout;

@@ -49,10 +49,11 @@ SyncError error_of_gather(Communicator& communicator) {
 }
 
 TEST(TransportErrorsTest, TellsEventsApartByText) {
-  const auto lost = {"[pair.cc:534] Connection closed by peer [127.0.0.1]:4242",
-                     "Read error [127.0.0.1]:4242: Connection reset by peer",
-                     "writev [127.0.0.1]:4242: Broken pipe",
-                     "connect: Connection refused"};
+  const auto lost = {
+      "[pair.cc:534] Connection closed by peer [127.0.0.1]:4242",
+      "Read error [127.0.0.1]:4242: Connection reset by peer",
+      "writev [127.0.0.1]:4242: Broken pipe", "connect: Connection refused",
+      "readv [127.0.0.1]:4242: Software caused connection abort"};
   for (const char* text : lost) {
     EXPECT_EQ(classify_transport_message(text), SyncErrorCode::kPeerLost)
         << text;
@@ -143,6 +144,19 @@ TEST(CommunicatorTest, BadArgumentsAreValueErrorsAndHarmless) {
   EXPECT_EQ(alone->collectives(), 0);
   EXPECT_EQ(alone->broken_reason(), "");
   alone->all_gather(good, output);
+}
+
+TEST(CommunicatorTest, TimeoutsAreCheckedWhereTheyAreMade) {
+  using std::chrono::hours;
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  EXPECT_THROW(Timeout(milliseconds(0)), c10::ValueError);
+  EXPECT_THROW(Timeout(hours(-1)), c10::ValueError);
+  EXPECT_THROW(Timeout(std::chrono::microseconds(999)), c10::ValueError);
+  EXPECT_EQ(Timeout(seconds(2)), Timeout(milliseconds(2000)));
+  EXPECT_NE(Timeout(seconds(2)), Timeout());
+  EXPECT_EQ(*Timeout(hours::max()), milliseconds::max());
+  EXPECT_FALSE(Timeout(std::nullopt));
 }
 
 TEST(CommunicatorTest, TransportExceptionBecomesSyncErrorAndBreaksTheGroup) {

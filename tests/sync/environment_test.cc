@@ -183,5 +183,11 @@ TEST(EnvironmentTest, EqualityLooksAtEverything) {
   }
 }
 
+TEST(EnvironmentTest, ThereIsAMostOfRanks) {
+  EXPECT_EQ(parse(torchrun_with("WORLD_SIZE", "65536")).world_size, 65536);
+  EXPECT_EQ(error_of(torchrun_with("WORLD_SIZE", "2000000")),
+            "WORLD_SIZE: expected an integer from 1 to 65536, got \"2000000\"");
+}
+
 }  // namespace
 }  // namespace tally::sync

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "tally/sync/file_store.h"
 #include "tally/tests/testing/free_port.h"
 #include "tally/tests/testing/process_ranks.h"
 
@@ -141,20 +141,17 @@ TEST(InitTest, DuplicateRankIsAMismatch) {
   }
 }
 
-// What two ranks say of a store in which a group of `size` left something
-// before it was killed.
+// What two ranks say of a store in which a group left something before it was
+// killed.
 template <class Leave>
-void expect_refused_store(int size, const Leave& leave,
-                          const std::string& reason) {
+void expect_refused_store(const Leave& leave, const std::string& reason) {
   const std::string path = ::testing::TempDir() + "/tally_stale_store";
   ProcessRanksOptions options;
   options.environment = [&](int rank) -> std::vector<std::string> {
     if (rank == 0) {
       std::remove(path.c_str());
-      // Never destroyed, a store counts nobody as finished.
-      static auto& killed = *new std::vector<c10d::Store*>;
-      killed.push_back(new c10d::FileStore(path, size));
-      leave(*killed.back());
+      internal::FileStore store(path, seconds(5));
+      leave(store);
     }
     return {"TALLY_STORE=" + path};
   };
@@ -173,10 +170,10 @@ void expect_refused_store(int size, const Leave& leave,
 
 TEST(InitTest, AStoreOfAnEarlierGroupIsAMismatch) {
   expect_refused_store(
-      2, [](c10d::Store& store) { store.add("tally/claimed/0", 1); },
+      [](c10d::Store& store) { store.add("tally/claimed/0", 1); },
       "two processes have rank 0");
   expect_refused_store(
-      3, [](c10d::Store& store) { store.compareSet("tally/size", "", "3"); },
+      [](c10d::Store& store) { store.compareSet("tally/size", "", "3"); },
       "another rank one of 3");
 }
 

@@ -64,6 +64,27 @@ TEST(GlooCommunicatorTest, EveryDtypeIsGatheredAndBroadcast) {
   }
 }
 
+TEST(GlooCommunicatorTest, TheLongestTimeoutsDoNotOverflow) {
+  run_thread_ranks(
+      2,
+      [](std::shared_ptr<Communicator> group) {
+        const auto years = std::chrono::hours(24 * 365 * 300);
+        group->set_timeout(milliseconds::max());
+        for (const Timeout& timeout :
+             {Timeout(), Timeout(years), Timeout(milliseconds::max())}) {
+          at::Tensor tensor = at::ones({3});
+          group->all_reduce(tensor, ReduceOp::kSum, timeout);
+          EXPECT_EQ(tensor[0].item<double>(), 2);
+          at::Tensor received = at::empty({3});
+          const int peer = 1 - group->rank();
+          group->start_send_receive(tensor, peer, received, peer, timeout)
+              .wait();
+          EXPECT_TRUE(received.equal(tensor));
+        }
+      },
+      gloo_ranks());
+}
+
 TEST(GlooCommunicatorTest, ReducesEveryDtypeItSaysItDoes) {
   run_thread_ranks(
       3,
