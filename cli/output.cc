@@ -13,6 +13,8 @@
 #include <sstream>
 #include <utility>
 
+#include "tally/metrics/file.h"
+
 namespace tally::cli {
 namespace {
 
@@ -140,18 +142,20 @@ bool is_special(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
+/// Of a device, or a pipe that someone reads: to wait for a reader could be for
+/// ever.
+int open_special(const std::string& path) {
+  const int descriptor =
+      open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  TORCH_CHECK_VALUE(descriptor >= 0 || errno != ENXIO, path,
+                    ": cannot be written: nobody reads it");
+  if (descriptor >= 0) fcntl(descriptor, F_SETFL, 0);
+  return descriptor;
+}
+
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();
   return folder.empty() ? "." : folder;
-}
-
-/// As for a file that open() creates, or as that of the file replaced.
-mode_t mode_for(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) == 0) return status.st_mode & 07777;
-  const mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
 }
 
 }  // namespace
@@ -178,9 +182,8 @@ void check_output(const std::string& path) {
 
 void write_output(const std::string& path, const std::string& text) {
   if (path.empty() || is_special(path)) {
-    const int descriptor = path.empty()
-                               ? dup(STDOUT_FILENO)
-                               : open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    const int descriptor =
+        path.empty() ? dup(STDOUT_FILENO) : open_special(path);
     if (descriptor < 0) refuse(path.empty() ? "standard output" : path);
     const bool written = write_all(descriptor, text);
     if (!written || close(descriptor) != 0) {
@@ -188,23 +191,16 @@ void write_output(const std::string& path, const std::string& text) {
     }
     return;
   }
-  std::error_code missing;
-  // What a link points to is replaced, not the link.
-  const auto target = std::filesystem::canonical(path, missing);
-  const std::string file = missing ? path : target.string();
-  std::string beside = file + ".XXXXXX";
-  const int descriptor = mkostemp(beside.data(), O_CLOEXEC);
-  if (descriptor < 0) refuse(path);
-  const bool written = write_all(descriptor, text) &&
-                       fchmod(descriptor, mode_for(file)) == 0 &&
-                       fsync(descriptor) == 0;
-  const bool done = (close(descriptor) == 0) & written &&
-                    rename(beside.c_str(), file.c_str()) == 0;
-  if (!done) {
-    const int error = errno;
-    unlink(beside.c_str());
-    errno = error;
-    refuse(path);
+  const absl::Status status = tally::internal::write_file(path, text);
+  TORCH_CHECK_VALUE(status.ok(), std::string(status.message().data(),
+                                             status.message().size()));
+}
+
+void hold_closed_streams() {
+  // In the wrong mode, so that using them is an error as before.
+  const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+  for (int stream = 0; stream < 3; ++stream) {
+    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", modes[stream]);
   }
 }
 

@@ -16,7 +16,12 @@ std::string render(const Report& report, Format format);
 /// Throws c10::ValueError unless write_output() can be expected to succeed.
 void check_output(const std::string& path);
 /// Writes all of the text or nothing: into a file beside it that then takes its
-/// place. To the standard output if `path` is empty. Throws c10::ValueError.
+/// place. To the standard output if `path` is empty; to a device or a pipe that
+/// somebody reads as it is. Throws c10::ValueError.
 void write_output(const std::string& path, const std::string& text);
+
+/// For the beginning of main: standard streams that are closed stay so, instead
+/// of becoming the next files that are opened.
+void hold_closed_streams();
 
 }  // namespace tally::cli

@@ -1,13 +1,10 @@
 #include "tally/metrics/checkpoint.h"
 
 #include <c10/util/Exception.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "tally/state/codec.h"
@@ -35,46 +32,31 @@ absl::Status precondition(const std::string& message) {
   return absl::FailedPreconditionError(message.c_str());
 }
 
-absl::Status io_error(const std::string& path, const char* what) {
-  const int error = errno;
-  const std::string message = path + ": " + what + ": " + std::strerror(error);
-  if (error == ENOENT) return absl::NotFoundError(message.c_str());
-  if (error == EACCES || error == EPERM || error == EROFS) {
-    return absl::PermissionDeniedError(message.c_str());
+absl::Status check_envelope(const Envelope& envelope, std::int64_t size) {
+  if (std::memcmp(envelope.magic, kMagic, sizeof(kMagic)) != 0) {
+    return data_loss(
+        "expected a Tally checkpoint, got a file without its mark");
   }
-  if (error == ENOSPC || error == EDQUOT) {
-    return absl::ResourceExhaustedError(message.c_str());
+  if (envelope.version != kVersion) {
+    return precondition(c10::str("the checkpoint has version ",
+                                 envelope.version, ", expected ", kVersion));
   }
-  return absl::UnavailableError(message.c_str());
+  const auto body = size - static_cast<std::int64_t>(sizeof(Envelope));
+  if (envelope.length != body) {
+    return data_loss(c10::str("the checkpoint was cut: expected ",
+                              envelope.length, " bytes, got ", body));
+  }
+  return absl::OkStatus();
 }
 
-// Closes a file descriptor unless it was closed before.
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() { close(); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return descriptor_; }
-  bool valid() const { return descriptor_ >= 0; }
-  bool close() {
-    return descriptor_ < 0 || ::close(std::exchange(descriptor_, -1)) == 0;
-  }
-
- private:
-  int descriptor_;
-};
-
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return false;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
+absl::Status damaged(const std::exception& error) {
+  const std::string what = sync::describe(error);
+  const bool is_memory =
+      dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+      what.find("can't allocate memory") != what.npos;
+  if (!is_memory) return data_loss("the checkpoint is damaged: " + what);
+  const std::string message = "no memory for the checkpoint: " + what;
+  return absl::ResourceExhaustedError(message.c_str());
 }
 
 std::string describe(const std::string& key, const std::string& schema) {
@@ -134,27 +116,24 @@ std::string write_checkpoint(const std::vector<CheckpointEntry>& entries) {
   return bytes;
 }
 
+absl::Status check_checkpoint(std::string_view head, std::int64_t size) {
+  Envelope envelope;
+  if (head.size() < sizeof(envelope)) {
+    return data_loss(
+        c10::str("expected a Tally checkpoint, got ", size, " bytes"));
+  }
+  std::memcpy(&envelope, head.data(), sizeof(envelope));
+  return check_envelope(envelope, size);
+}
+
 absl::Status read_checkpoint(std::string_view bytes,
                              std::vector<CheckpointEntry>& entries) {
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  const absl::Status head = check_checkpoint(bytes, size);
+  if (!head.ok()) return head;
   Envelope envelope;
-  if (bytes.size() < sizeof(envelope)) {
-    return data_loss(
-        c10::str("expected a Tally checkpoint, got ", bytes.size(), " bytes"));
-  }
   std::memcpy(&envelope, bytes.data(), sizeof(envelope));
   const std::string_view body = bytes.substr(sizeof(envelope));
-  if (std::memcmp(envelope.magic, kMagic, sizeof(kMagic)) != 0) {
-    return data_loss(
-        "expected a Tally checkpoint, got a file without its mark");
-  }
-  if (envelope.version != kVersion) {
-    return precondition(c10::str("the checkpoint has version ",
-                                 envelope.version, ", expected ", kVersion));
-  }
-  if (envelope.length != static_cast<std::int64_t>(body.size())) {
-    return data_loss(c10::str("the checkpoint was cut: expected ",
-                              envelope.length, " bytes, got ", body.size()));
-  }
   if (envelope.checksum != sync::fingerprint(body)) {
     return data_loss("the checkpoint is damaged: its checksum does not match");
   }
@@ -164,43 +143,10 @@ absl::Status read_checkpoint(std::string_view bytes,
     Decoder decoder(body);
     decode(decoder, filled, status);
   } catch (const std::exception& error) {
-    return data_loss("the checkpoint is damaged: " + sync::describe(error));
+    return damaged(error);
   }
   if (status.ok()) entries = std::move(filled);
   return status;
-}
-
-absl::Status write_file(const std::string& path, std::string_view bytes) {
-  std::string temporary = path + ".XXXXXX";
-  File file(::mkstemp(temporary.data()));
-  if (!file.valid()) return io_error(path, "cannot be written");
-  // mkstemp makes it private; a plain new file is as the umask says.
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  const bool written = ::fchmod(file.get(), 0666 & ~mask) == 0 &&
-                       write_all(file.get(), bytes) &&
-                       ::fsync(file.get()) == 0 && file.close() &&
-                       std::rename(temporary.c_str(), path.c_str()) == 0;
-  if (written) return absl::OkStatus();
-  const absl::Status status = io_error(path, "cannot be written");
-  ::unlink(temporary.c_str());
-  return status;
-}
-
-absl::Status read_file(const std::string& path, std::string& bytes) {
-  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return io_error(path, "cannot be read");
-  bytes.clear();
-  char buffer[1 << 16];
-  for (;;) {
-    const ssize_t got = ::read(file.get(), buffer, sizeof(buffer));
-    if (got == 0) return absl::OkStatus();
-    if (got < 0) {
-      if (errno == EINTR) continue;
-      return io_error(path, "cannot be read");
-    }
-    bytes.append(buffer, static_cast<std::size_t>(got));
-  }
 }
 
 }  // namespace tally::internal

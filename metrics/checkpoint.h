@@ -29,9 +29,8 @@ std::string write_checkpoint(const std::vector<CheckpointEntry>& entries);
 absl::Status read_checkpoint(std::string_view bytes,
                              std::vector<CheckpointEntry>& entries);
 
-/// Writes to a temporary file beside `path` and renames it, so that an older
-/// file survives whatever goes wrong.
-absl::Status write_file(const std::string& path, std::string_view bytes);
-absl::Status read_file(const std::string& path, std::string& bytes);
+/// What can be said of so many bytes by those that they begin with, of which 32
+/// are enough.
+absl::Status check_checkpoint(std::string_view head, std::int64_t size);
 
 }  // namespace tally::internal

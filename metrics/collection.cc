@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "tally/metrics/checkpoint.h"
+#include "tally/metrics/file.h"
 #include "tally/metrics/sync_options.h"
 
 namespace tally {
@@ -277,7 +278,8 @@ absl::Status MetricCollection::save(const std::string& path) const {
 
 absl::Status MetricCollection::load(const std::string& path) {
   std::string bytes;
-  const absl::Status status = internal::read_file(path, bytes);
+  const absl::Status status =
+      internal::read_file(path, bytes, internal::check_checkpoint);
   return status.ok() ? deserialize(bytes) : status;
 }
 

@@ -3,6 +3,7 @@
 #include <c10/util/Type.h>
 
 #include "tally/metrics/checkpoint.h"
+#include "tally/metrics/file.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/state/fresh_tensor.h"
 
@@ -106,7 +107,8 @@ absl::Status Metric::save(const std::string& path) const {
 
 absl::Status Metric::load(const std::string& path) {
   std::string bytes;
-  const absl::Status status = internal::read_file(path, bytes);
+  const absl::Status status =
+      internal::read_file(path, bytes, internal::check_checkpoint);
   return status.ok() ? deserialize(bytes) : status;
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tally/metrics/checkpoint.h"
+#include "tally/metrics/file.h"
 #include "tally/metrics/sync_options.h"
 #include "tally/metrics/wrappers/stacked_results.h"
 #include "tally/state/codec.h"
@@ -34,6 +34,15 @@ std::int64_t checksum(std::string_view bytes) {
 absl::Status data_loss(const std::string& why) {
   const std::string message = "the checkpoint is damaged: " + why;
   return absl::DataLossError(message.c_str());
+}
+
+absl::Status check_head(std::string_view head, std::int64_t) {
+  try {
+    if (Decoder(head).text() == kMark) return absl::OkStatus();
+  } catch (const std::exception&) {
+    // Not even a text.
+  }
+  return data_loss("it is no tracker's");
 }
 
 }  // namespace
@@ -198,7 +207,7 @@ absl::Status MetricTracker::save(const std::string& path) const {
 
 absl::Status MetricTracker::load(const std::string& path) {
   std::string bytes;
-  const absl::Status status = internal::read_file(path, bytes);
+  const absl::Status status = internal::read_file(path, bytes, check_head);
   return status.ok() ? deserialize(bytes) : status;
 }
 
