@@ -1,5 +1,6 @@
 // The program `tally`: metrics of predictions in files. `tally --help` says
 // how it is called.
+#include <c10/util/Exception.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include "tally/sync/errors.h"
 #include "tally/sync/init.h"
 #include "tally/sync/launch.h"
+#include "tally/sync/spawn.h"
 
 namespace {
 
@@ -90,14 +92,17 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tally::cli::hold_closed_streams();
+  tally::sync::end_with_launcher();
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {
     const bool is_sync =
         dynamic_cast<const tally::sync::SyncError*>(&error) != nullptr;
-    if (is_first() || is_sync) {
-      std::cerr << "tally: " + tally::sync::describe(error) + "\n";
-    }
+    // Ranks agree on bad input.
+    const bool is_agreed =
+        dynamic_cast<const c10::ValueError*>(&error) != nullptr;
+    if (is_first() || !is_agreed) tally::sync::explain_failure(error, "tally");
     return is_sync ? kSyncFailed : kBadInput;
   }
 }

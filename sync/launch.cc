@@ -13,11 +13,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tally/sync/environment.h"
+#include "tally/sync/errors.h"
 #include "tally/sync/spawn.h"
 
 namespace tally::sync {
@@ -25,7 +30,27 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kLauncherVariable = "TALLY_LAUNCHER_PID";
+// Beside what kReasonVariable names: a rank's own reason, and one that follows
+// from another rank's end. Who comes first writes it.
+constexpr const char* kCause = ".cause";
+constexpr const char* kConsequence = ".consequence";
+
+bool follows_from_another(const std::exception& error) {
+  const auto* sync_error = dynamic_cast<const SyncError*>(&error);
+  if (sync_error == nullptr) return false;
+  return sync_error->code() == SyncErrorCode::kPeerLost ||
+         sync_error->code() == SyncErrorCode::kPeerFailed ||
+         sync_error->code() == SyncErrorCode::kGroupBroken;
+}
+
+std::string contents_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string signal_name(int signal) {
+  return "signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+}
 
 /// Signals as a file descriptor, for as long as it lives.
 class SignalQueue {
@@ -91,6 +116,16 @@ class TemporaryFolder {
   std::string path_;
 };
 
+/// As far as someone reads it.
+void write_all(int to, const std::string& text) {
+  for (const char* p = text.data(); p < text.data() + text.size();) {
+    const ssize_t count = write(to, p, text.data() + text.size() - p);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return;
+    p += count;
+  }
+}
+
 /// Passes on what comes through a pipe, in whole lines with a prefix.
 class LineForwarder {
  public:
@@ -136,12 +171,7 @@ class LineForwarder {
       text.append(pending_, begin, end + 1 - begin);
     }
     pending_.erase(0, begin);
-    for (const char* p = text.data(); p < text.data() + text.size();) {
-      const ssize_t count = write(to_, p, text.data() + text.size() - p);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return;  // nobody reads it any more
-      p += count;
-    }
+    write_all(to_, text);
   }
 
   int from_;
@@ -173,6 +203,7 @@ class LocalRanks {
       poll(events.data(), events.size(), milliseconds_left());
       for (LineForwarder& forwarder : forwarders_) forwarder.forward();
       if (const int signal = signals_.next()) {
+        if (status_ == 0) reason_ = "ended by " + signal_name(signal);
         fail(128 + signal);
         escalate();
       }
@@ -180,6 +211,7 @@ class LocalRanks {
       if (next_signal_ != 0 && Clock::now() >= next_at_) escalate();
     }
     for (LineForwarder& forwarder : forwarders_) forwarder.finish();
+    if (status_ != 0) explain(arguments.front());
     return status_;
   }
 
@@ -195,6 +227,7 @@ class LocalRanks {
         "LOCAL_RANK=" + number,
         "LOCAL_WORLD_SIZE=" + size,
         "TALLY_STORE=" + folder_.path() + "/store",
+        kReasonVariable + ("=" + reason_path()),
         kLauncherVariable + ("=" + std::to_string(getpid())),
     };
     if (std::getenv("OMP_NUM_THREADS") == nullptr) {
@@ -232,12 +265,30 @@ class LocalRanks {
   }
 
   void reap() {
-    for (pid_t& pid : pids_) {
+    struct Failed {
+      int rank;
+      pid_t pid;
+      int status;
+    };
+    std::vector<Failed> failed;
+    for (int rank = 0; rank < static_cast<int>(pids_.size()); ++rank) {
       int status = 0;
+      pid_t& pid = pids_[static_cast<std::size_t>(rank)];
       if (pid <= 0 || waitpid(pid, &status, WNOHANG) != pid) continue;
+      if (status != 0) failed.push_back({rank, pid, status});
       pid = 0;
-      if (exit_status(status) != 0) fail(exit_status(status));
     }
+    // The others may have ended because of one that a signal ended.
+    const auto killed =
+        std::find_if(failed.begin(), failed.end(),
+                     [](const Failed& one) { return WIFSIGNALED(one.status); });
+    if (killed != failed.end() && reason_.empty() && !has_signalled_) {
+      reason_ = "rank " + std::to_string(killed->rank) + " (pid " +
+                std::to_string(killed->pid) + ") was ended by " +
+                signal_name(WTERMSIG(killed->status));
+    }
+    if (killed != failed.end()) fail(exit_status(killed->status));
+    if (!failed.empty()) fail(exit_status(failed.front().status));
   }
 
   /// Only the first failure counts: the others follow from it.
@@ -249,9 +300,23 @@ class LocalRanks {
   }
 
   void escalate() {
+    has_signalled_ = true;
     signal_all(next_signal_);
     next_signal_ = SIGKILL;
     next_at_ = Clock::now() + options_.grace;
+  }
+
+  std::string reason_path() const { return folder_.path() + "/reason"; }
+
+  void explain(const std::string& program) const {
+    std::string reason = reason_;
+    for (const char* kind : {kCause, kConsequence}) {
+      if (reason.empty()) reason = contents_of(reason_path() + kind);
+    }
+    if (reason.empty()) return;
+    std::cerr << std::filesystem::path(program).filename().string() + ": " +
+                     reason + "\n"
+              << std::flush;
   }
 
   void signal_all(int signal) {
@@ -273,7 +338,9 @@ class LocalRanks {
   std::vector<pid_t> pids_;  // 0 for those that have ended
   std::vector<LineForwarder> forwarders_;
   int status_ = 0;
+  std::string reason_;  // as this process knows it
   int next_signal_ = 0;
+  bool has_signalled_ = false;
   Clock::time_point next_at_;
 };
 
@@ -284,16 +351,29 @@ std::optional<int> launch_local(int ranks, int argc, char** argv,
   TORCH_CHECK_VALUE(ranks > 0, "expected at least 1 rank, got ", ranks);
   const Environment environment = parse_environment(
       [](const char* name) -> const char* { return std::getenv(name); });
-  if (const char* launcher = std::getenv(kLauncherVariable)) {
-    end_with_parent(std::atoi(launcher));
-    unsetenv(kLauncherVariable);  // it is not the parent of our own children
-  }
+  end_with_launcher();
   // One task of Slurm or MPI is an allocation to launch ranks in.
   const bool is_rank =
       environment.launcher == "torchrun" || environment.world_size > 1;
   if (ranks == 1 || is_rank) return std::nullopt;
   return LocalRanks(options).run(ranks,
                                  std::vector<std::string>(argv, argv + argc));
+}
+
+void explain_failure(const std::exception& error, const char* program) {
+  const std::string reason = describe(error);
+  const char* path = std::getenv(kReasonVariable);
+  if (path == nullptr) {
+    std::cerr << std::string(program) + ": " + reason + "\n" << std::flush;
+    return;
+  }
+  const std::string file =
+      path + std::string(follows_from_another(error) ? kConsequence : kCause);
+  const int descriptor =
+      open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor < 0) return;  // another rank was first
+  write_all(descriptor, reason);
+  close(descriptor);
 }
 
 }  // namespace tally::sync

@@ -128,6 +128,8 @@ Program::Result Program::wait() {
           texts_[0], texts_[1]};
 }
 
+void Program::send(int signal) const { kill(pid_, signal); }
+
 pid_t Program::rank(int rank) const {
   const std::string setting = "RANK=" + std::to_string(rank);
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

@@ -32,6 +32,7 @@ class Program {
   void wait_for(const std::string& text);
   /// Until it ends. Throws std::runtime_error at the deadline.
   Result wait();
+  void send(int signal) const;
   /// The process that it started with RANK=`rank` in its environment. Throws
   /// std::runtime_error if there is none.
   pid_t rank(int rank) const;

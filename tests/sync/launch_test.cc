@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -33,7 +34,7 @@ using ::tally::testing::ProcessRanks;
 using ::tally::testing::ProcessRanksOptions;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::MatchesRegex;
 
 int own_rank() { return std::atoi(std::getenv("RANK")); }
 
@@ -91,11 +92,57 @@ int hold_lock() {
   return wait_for_a_signal();
 }
 
+/// A rank that a program of its own sends straight to init_from_env().
+int join_and_hold_lock() {
+  init_from_env();
+  return hold_lock();
+}
+
+int join_hold_lock_and_stop() {
+  init_from_env();
+  flock(open(std::getenv("LAUNCH_TEST_LOCK"), O_RDONLY | O_CLOEXEC), LOCK_SH);
+  const int pipe = open(std::getenv("LAUNCH_TEST_PIPE"), O_WRONLY | O_CLOEXEC);
+  if (write(pipe, "x", 1) != 1) return 1;
+  return std::raise(SIGSTOP);
+}
+
+[[noreturn]] void fail_with(SyncErrorCode code, const char* why) {
+  explain_failure(SyncError(code, why, {}), "program");
+  std::_Exit(ProcessRanks::kSyncError);
+}
+
+int explain_cause() {
+  if (own_rank() == 1) fail_with(SyncErrorCode::kTimeout, "the cause");
+  fail_with(SyncErrorCode::kPeerLost, "the consequence");
+}
+
+int explain_consequence() {
+  fail_with(SyncErrorCode::kPeerLost, "the consequence");
+}
+
+int explain_after_a_kill() {
+  init_from_env();
+  if (own_rank() == 1) std::raise(SIGKILL);
+  fail_with(SyncErrorCode::kTimeout, "the cause");
+}
+
 const std::map<std::string, int (*)()> kRoles = {
-    {"join_group", join_group},   {"print_lines", print_lines},
-    {"fail_second", fail_second}, {"print_environment", print_environment},
-    {"kill_second", kill_second}, {"refuse_to_end", refuse_to_end},
+    {"join_group", join_group},
+    {"print_lines", print_lines},
+    {"fail_second", fail_second},
+    {"print_environment", print_environment},
+    {"kill_second", kill_second},
+    {"refuse_to_end", refuse_to_end},
     {"hold_lock", hold_lock},
+    {"explain_cause", explain_cause},
+    {"explain_consequence", explain_consequence},
+    {"explain_after_a_kill", explain_after_a_kill},
+};
+
+// Of a program that calls launch_local() in its launcher alone.
+const std::map<std::string, int (*)()> kRolesWithoutLaunch = {
+    {"join_and_hold_lock", join_and_hold_lock},
+    {"join_hold_lock_and_stop", join_hold_lock_and_stop},
 };
 
 std::optional<int> launch(int ranks, std::string role,
@@ -213,12 +260,35 @@ TEST(LaunchTest, IgnoredChildSignalsDoNotLoseTheStatus) {
   EXPECT_EQ(std::signal(SIGCHLD, previous), SIG_IGN);
 }
 
-class LauncherDeathTest : public ::testing::TestWithParam<int> {};
+TEST(LaunchTest, TheLauncherSaysOnceWhyItFailed) {
+  EXPECT_EQ(captured(3, "explain_cause").error,
+            "launch_test: SyncError kTimeout: the cause\n");
+  EXPECT_EQ(captured(2, "explain_consequence").error,
+            "launch_test: SyncError kPeerLost: the consequence\n");
+  const Launched killed = captured(2, "explain_after_a_kill");
+  EXPECT_EQ(killed.status, 128 + SIGKILL);
+  EXPECT_THAT(killed.error,
+              MatchesRegex("launch_test: rank 1 \\(pid [0-9]+\\) was ended by "
+                           "signal 9 \\(Killed\\)\n"));
+}
+
+TEST(LaunchTest, ItSaysItselfWhyAProgramWithoutRanksFails) {
+  ::testing::internal::CaptureStderr();
+  explain_failure(std::runtime_error("why\nand a backtrace"), "program");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "program: why\n");
+}
+
+struct Death {
+  int signal;
+  const char* role;
+};
+
+class LauncherDeathTest : public ::testing::TestWithParam<Death> {};
 
 TEST_P(LauncherDeathTest, NoRankOutlivesTheLauncher) {
   // The same in the test and in the launcher, which is this test again.
-  const std::string base =
-      ::testing::TempDir() + "/launcher-death-" + std::to_string(GetParam());
+  const std::string base = ::testing::TempDir() + "/launcher-death-" +
+                           GetParam().role + std::to_string(GetParam().signal);
   const std::string lock = base + ".lock", pipe = base + ".pipe";
   close(open(lock.c_str(), O_CREAT | O_RDONLY, 0600));
   mkfifo(pipe.c_str(), 0600);
@@ -235,7 +305,7 @@ TEST_P(LauncherDeathTest, NoRankOutlivesTheLauncher) {
   ProcessRanks launcher(
       1,
       [](const ProcessRank&) {
-        std::_Exit(launch(2, "hold_lock").value_or(99));
+        std::_Exit(launch(2, GetParam().role).value_or(99));
       },
       options);
   const int from_ranks = open(pipe.c_str(), O_RDONLY);
@@ -244,17 +314,23 @@ TEST_P(LauncherDeathTest, NoRankOutlivesTheLauncher) {
     EXPECT_EQ(read(from_ranks, &byte, 1), 1);
   }
   close(from_ranks);
-  launcher.kill(0, GetParam());
-  EXPECT_EQ(launcher.join(0).exit_code, 128 + GetParam());
+  launcher.kill(0, GetParam().signal);
+  EXPECT_EQ(launcher.join(0).exit_code, 128 + GetParam().signal);
   EXPECT_EQ(flock(open(lock.c_str(), O_RDONLY | O_CLOEXEC), LOCK_EX), 0);
   unlink(lock.c_str());
   unlink(pipe.c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, LauncherDeathTest,
-                         ::testing::Values(SIGTERM, SIGINT, SIGKILL));
+INSTANTIATE_TEST_SUITE_P(
+    Signals, LauncherDeathTest,
+    ::testing::Values(Death{SIGTERM, "hold_lock"}, Death{SIGINT, "hold_lock"},
+                      Death{SIGKILL, "hold_lock"},
+                      Death{SIGKILL, "join_and_hold_lock"},
+                      Death{SIGKILL, "join_hold_lock_and_stop"}));
 
 int run_role(int argc, char** argv) {
+  const auto direct = kRolesWithoutLaunch.find(argv[2]);
+  if (direct != kRolesWithoutLaunch.end()) return direct->second();
   if (launch_local(2, argc, argv)) return 98;
   return kRoles.at(argv[2])();
 }

@@ -1,0 +1,199 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "tally/tests/cli/files.h"
+#include "tally/tests/examples/program.h"
+
+// What the program does when its streams, its ranks or itself come to an end.
+
+namespace tally::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using tally::testing::Program;
+using tally::testing::run_program;
+using ::testing::AnyOf;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+Words with_shell(const std::string& rest) {
+  return {"/bin/sh", "-c",
+          "exec cli/tally evaluate --metrics MeanSquaredError --format json "
+          "--inputs " +
+              data_file("target.npy") + " " + data_file("weight.npy") + " " +
+              rest};
+}
+
+TEST(TallyFaultsTest, AClosedOutputIsAFailure) {
+  for (const char* ranks : {"", "--ranks 2 "}) {
+    EXPECT_EQ(
+        run_program(with_shell(ranks + std::string("<&- >&- 2>&-"))).status, 2);
+    const auto result = run_program(with_shell(ranks + std::string(">&-")));
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.errors,
+              "tally: standard output: cannot be written: Bad file "
+              "descriptor\n");
+  }
+}
+
+TEST(TallyFaultsTest, ClosedStreamsDoNotBecomeItsFiles) {
+  for (const char* ranks : {"", "--ranks 2 "}) {
+    const Folder folder;
+    const std::string output = folder.path("out");
+    EXPECT_EQ(run_program(with_shell(ranks + std::string("--output ") + output +
+                                     " <&- >&- 2>&-"))
+                  .status,
+              0);
+    EXPECT_EQ(Json::parse(read_file(output)).at("rows"), 19);
+    EXPECT_EQ(folder.size(), 1u);
+  }
+}
+
+TEST(TallyFaultsTest, APipeIsWrittenToIfSomebodyReadsIt) {
+  const Folder folder;
+  const std::string pipe = folder.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const auto refused = run_program(with_shell("--output " + pipe));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.errors,
+            "tally: " + pipe + ": cannot be written: nobody reads it\n");
+
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  EXPECT_EQ(run_program(with_shell("--output " + pipe)).status, 0);
+  char text[4096];
+  const ssize_t count = read(reader, text, sizeof text);
+  ASSERT_GT(count, 0);
+  EXPECT_EQ(Json::parse(std::string(text, count)).at("rows"), 19);
+  close(reader);
+}
+
+/// Gone, or ended and not yet waited for by whoever adopted it.
+bool has_ended(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const auto behind_name = text.rfind(") ");
+  return behind_name == text.npos || text[behind_name + 2] == 'Z';
+}
+
+class TallyDeathTest : public ::testing::TestWithParam<int> {
+ protected:
+  static constexpr int kRanks = 3;
+
+  TallyDeathTest() : random_(1000 + GetParam()) {
+    std::string text = "preds,target\n";
+    for (int i = 0; i < 20'000; ++i) {
+      text += std::to_string(i % 7) + "," + std::to_string(i % 5) + "\n";
+    }
+    csv_ = folder_.write("in.csv", text);
+    output_ = folder_.write("out", "before");
+  }
+
+  std::unique_ptr<Program> start() const {
+    return std::make_unique<Program>(
+        Words{"cli/tally", "evaluate", "--metrics", "MeanSquaredError", "--csv",
+              csv_, "--ranks", std::to_string(kRanks), "--format", "json",
+              "--output", output_, "--batch-size", "16"},
+        // A sanitizer would turn a signal into an exit status.
+        Words{"ASAN_OPTIONS=handle_segv=0"});
+  }
+
+  static pid_t rank_of(const Program& program, int rank) {
+    for (;;) {
+      try {
+        return program.rank(rank);
+      } catch (const std::runtime_error&) {
+        std::this_thread::yield();  // it has not been started
+      }
+    }
+  }
+
+  void wait_for_a_moment() {
+    const std::chrono::microseconds moment(random_() % 1'500'000);
+    std::this_thread::sleep_for(moment);
+  }
+
+  /// That the output is as it was, or the whole result.
+  void expect_whole_output(int status) const {
+    const std::string text = read_file(output_);
+    if (text == "before") {
+      EXPECT_NE(status, 0);
+    } else {
+      EXPECT_EQ(Json::parse(text).at("rows"), 20'000);
+    }
+  }
+
+  static void expect_ended(const std::vector<pid_t>& pids) {
+    const auto deadline = steady_clock::now() + std::chrono::seconds(20);
+    for (const pid_t pid : pids) {
+      while (!has_ended(pid) && steady_clock::now() < deadline) {
+        std::this_thread::yield();
+      }
+      EXPECT_TRUE(has_ended(pid)) << pid;
+    }
+  }
+
+  std::vector<pid_t> ranks_of(const Program& program) const {
+    std::vector<pid_t> pids;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      pids.push_back(rank_of(program, rank));
+    }
+    return pids;
+  }
+
+  std::mt19937 random_;
+  Folder folder_;
+  std::string csv_;
+  std::string output_;
+};
+
+TEST_P(TallyDeathTest, ARankThatDiesIsNamedOnce) {
+  const int signals[] = {SIGKILL, SIGSEGV, SIGABRT};
+  const int signal = signals[random_() % 3];
+  const int victim = static_cast<int>(random_() % kRanks);
+  const auto program = start();
+  const auto pids = ranks_of(*program);
+  wait_for_a_moment();
+  const bool killed =
+      !has_ended(pids[victim]) && kill(pids[victim], signal) == 0;
+  const auto result = program->wait();
+  expect_whole_output(result.status);
+  expect_ended(pids);
+  if (!killed || result.status == 0) return;
+  EXPECT_EQ(result.status, 128 + signal) << result.errors;
+  EXPECT_THAT(result.errors,
+              StartsWith("tally: rank " + std::to_string(victim) + " (pid " +
+                         std::to_string(pids[victim]) + ") was ended by "));
+  EXPECT_EQ(result.errors.find('\n'), result.errors.size() - 1)
+      << result.errors;
+}
+
+TEST_P(TallyDeathTest, NoRankOutlivesTheProgram) {
+  const int signals[] = {SIGKILL, SIGSEGV, SIGTERM};
+  const int signal = signals[random_() % 3];
+  const auto program = start();
+  const auto pids = ranks_of(*program);
+  wait_for_a_moment();
+  program->send(signal);
+  const auto result = program->wait();
+  expect_ended(pids);
+  expect_whole_output(result.status);
+  EXPECT_THAT(result.status, AnyOf(0, 128 + signal));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, TallyDeathTest, ::testing::Range(0, 4));
+
+}  // namespace
+}  // namespace tally::cli
