@@ -362,13 +362,13 @@ std::optional<int> launch_local(int ranks, int argc, char** argv,
 
 void explain_failure(const std::exception& error, const char* program) {
   const std::string reason = describe(error);
-  const char* path = std::getenv(kReasonVariable);
-  if (path == nullptr) {
+  const std::string& path = end_with_launcher();
+  if (path.empty()) {
     std::cerr << std::string(program) + ": " + reason + "\n" << std::flush;
     return;
   }
   const std::string file =
-      path + std::string(follows_from_another(error) ? kConsequence : kCause);
+      path + (follows_from_another(error) ? kConsequence : kCause);
   const int descriptor =
       open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0) return;  // another rank was first

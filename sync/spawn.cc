@@ -83,11 +83,18 @@ void end_with_parent(pid_t parent) {
   if (getppid() != parent) std::_Exit(128 + SIGKILL);
 }
 
-void end_with_launcher() {
-  const char* launcher = std::getenv(kLauncherVariable);
-  if (launcher == nullptr) return;
-  end_with_parent(std::atoi(launcher));
-  unsetenv(kLauncherVariable);  // it is not the parent of our own children
+const std::string& end_with_launcher() {
+  static const auto& reasons = *new std::string([] {
+    const char* launcher = std::getenv(kLauncherVariable);
+    if (launcher == nullptr) return std::string();
+    end_with_parent(std::atoi(launcher));
+    const char* path = std::getenv(kReasonVariable);
+    const std::string text = path == nullptr ? "" : path;
+    unsetenv(kLauncherVariable);
+    unsetenv(kReasonVariable);
+    return text;
+  }());
+  return reasons;
 }
 
 int exit_status(int wait_status) {

@@ -34,8 +34,10 @@ inline constexpr const char* kLauncherVariable = "TALLY_LAUNCHER_PID";
 inline constexpr const char* kReasonVariable = "TALLY_REASON";
 
 /// end_with_parent() in a rank of launch_local(); nothing elsewhere, and when
-/// called again.
-void end_with_launcher();
+/// called again. Gives what kReasonVariable said, or "". From the first call on
+/// both variables are unset: this process is not the launcher's rank in
+/// processes that it starts itself.
+const std::string& end_with_launcher();
 
 /// A wait status as a shell gives it: 128 + number for a signal.
 int exit_status(int wait_status);
