@@ -1,5 +1,12 @@
 #include "tally/losses/metric_loss.h"
 
+#include <torch/csrc/autograd/edge.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <cstddef>
+#include <unordered_set>
+
 #include "tally/losses/autocast.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
@@ -25,6 +32,39 @@ const Metric& checked(const std::unique_ptr<Metric>& metric) {
   return *metric;
 }
 
+/// Those of `inputs` that the backward pass of `loss` does not come to.
+std::vector<at::Tensor> not_reached(const at::Tensor& loss,
+                                    const std::vector<at::Tensor>& inputs) {
+  using torch::autograd::Edge;
+  if (!loss.requires_grad()) return inputs;
+  std::vector<Edge> edges;
+  for (const at::Tensor& input : inputs) {
+    edges.push_back(torch::autograd::impl::gradient_edge(input));
+  }
+  std::vector<bool> reached(edges.size());
+  std::unordered_set<torch::autograd::Node*> seen;
+  std::vector<Edge> next = {torch::autograd::impl::gradient_edge(loss)};
+  while (!next.empty()) {
+    const Edge edge = next.back();
+    next.pop_back();
+    if (!edge.is_valid()) continue;
+    // What is behind an input belongs to the model.
+    bool is_inputs = false;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      is_inputs |= edges[i].function == edge.function;
+      if (edges[i] == edge) reached[i] = true;
+    }
+    if (is_inputs || !seen.insert(edge.function.get()).second) continue;
+    const auto& further = edge.function->next_edges();
+    next.insert(next.end(), further.begin(), further.end());
+  }
+  std::vector<at::Tensor> left;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!reached[i]) left.push_back(inputs[i]);
+  }
+  return left;
+}
+
 }  // namespace
 
 MetricLossImpl::MetricLossImpl(std::unique_ptr<Metric> metric,
@@ -39,7 +79,8 @@ MetricLossImpl::MetricLossImpl(std::unique_ptr<Metric> metric,
 }
 
 at::Tensor MetricLossImpl::forward_inputs(
-    Inputs inputs, const std::vector<at::Tensor>& tensors) {
+    std::initializer_list<InputRef> inputs,
+    const std::vector<at::Tensor>& tensors) {
   const internal::AutocastOff as_written;
   std::vector<at::Tensor> learned;
   for (const at::Tensor& tensor : tensors) {
@@ -50,7 +91,10 @@ at::Tensor MetricLossImpl::forward_inputs(
   const sync::AsMetricLoss as_loss;
   at::Tensor loss = metric_->forward_inputs(inputs).value();
   if (!options_.accumulate()) metric_->reset();
-  for (const at::Tensor& tensor : learned) loss = sync::tie(loss, tensor);
+  // To tie the others would cost a sum of their size each.
+  for (const at::Tensor& tensor : not_reached(loss, learned)) {
+    loss = sync::tie(loss, tensor);
+  }
   return loss;
 }
 

@@ -3,7 +3,9 @@
 #include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
 
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <type_traits>
 #include <utility>
@@ -70,8 +72,8 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
   at::Tensor forward(const Args&... args) {
     std::vector<at::Tensor> tensors;
     (keep_tensor(args, tensors), ...);
-    const InputRef inputs[] = {InputRef::of(args)...};
-    return forward_inputs(inputs, tensors);
+    return forward_inputs({InputRef::of(tally::internal::as_input(args))...},
+                          tensors);
   }
 
   /// What is accumulated, to compute, reset or save.
@@ -86,9 +88,13 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
  private:
   template <class T>
   static void keep_tensor(const T& input, std::vector<at::Tensor>& tensors) {
-    if constexpr (std::is_same_v<T, at::Tensor>) tensors.push_back(input);
+    if constexpr (std::is_same_v<T, at::Tensor>) {
+      tensors.push_back(input);
+    } else if constexpr (std::is_same_v<T, std::optional<at::Tensor>>) {
+      if (input) tensors.push_back(*input);
+    }
   }
-  at::Tensor forward_inputs(Inputs inputs,
+  at::Tensor forward_inputs(std::initializer_list<InputRef> inputs,
                             const std::vector<at::Tensor>& tensors);
 
   std::shared_ptr<Metric> metric_;

@@ -3,6 +3,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -12,8 +13,12 @@
 #include <torch/nn/modules/linear.h>
 
 #include <limits>
+#include <optional>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "tally/metrics/aggregation/mean_metric.h"
 #include "tally/metrics/compositional.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/mean_squared_error.h"
@@ -192,6 +197,34 @@ TEST(MetricLossTest, AddsNothingToNeighboursOfInfinities) {
     EXPECT_DOUBLE_EQ(weight.grad().item<double>(),
                      expected[communicator->rank()]);
   });
+}
+
+TEST(MetricLossTest, LeadsToInputsOnce) {
+  MetricLoss loss{MeanSquaredError()};
+  const auto ends_in_tie = [&](std::int64_t rows) {
+    const at::Tensor preds = at::ones({rows}).requires_grad_();
+    const at::Tensor value = loss->forward(preds, at::zeros({rows}));
+    value.backward();
+    EXPECT_TRUE(preds.grad().defined());
+    return value.grad_fn()->name().find("Tie") != std::string::npos;
+  };
+  EXPECT_FALSE(ends_in_tie(3));
+  EXPECT_TRUE(ends_in_tie(0));
+  // Two outputs of one function.
+  const at::Tensor both = at::ones({2, 3}).requires_grad_();
+  const std::vector<at::Tensor> parts = both.unbind();
+  loss->forward(parts[0], parts[1].mul(2)).backward();
+  EXPECT_TRUE(both.grad()[0].allclose(at::full({3}, -2.0 / 3)));
+  EXPECT_TRUE(both.grad()[1].allclose(at::full({3}, 4.0 / 3)));
+}
+
+TEST(MetricLossTest, TakesWhatUpdateTakes) {
+  MetricLoss loss{MeanMetric()};
+  const at::Tensor value = at::tensor({1.0, 4.0}).requires_grad_();
+  EXPECT_EQ(loss->forward(0.25).item<double>(), 0.25);
+  const std::optional<at::Tensor> weight = at::tensor({3.0, 1.0});
+  EXPECT_EQ(loss->forward(value, weight).item<double>(), 1.75);
+  EXPECT_EQ(loss->forward(value, std::nullopt).item<double>(), 2.5);
 }
 
 TEST(MetricLossTest, AccumulatesWhatItSees) {
