@@ -84,7 +84,8 @@ decltype(auto) as_input(const T& value) {
 }  // namespace internal
 
 /// A value on its way: what sync_async() returns. Movable; destroyed without
-/// wait(), it still takes part to the end, so that no other rank waits in vain.
+/// wait(), by whatever thread, it still takes part to the end, so that no other
+/// rank waits in vain.
 template <class Value>
 class PendingValue {
  public:
@@ -120,8 +121,8 @@ class PendingValue {
 /// their own types (see MetricOf). Whatever throws leaves the metric as it was.
 ///
 /// With several ranks (see sync::init_from_env) compute(), sync(), and
-/// forward() with dist_sync_on_step are collective: every rank calls them,
-/// ranks without data too.
+/// forward() with dist_sync_on_step are collective: every rank calls the same
+/// one of them, ranks without data too.
 ///
 /// Thread-safety: const functions from any thread; others from one at a time,
 /// which is checked.

@@ -39,8 +39,8 @@ struct MetricOptions {
   /// The ranks to sync with. Default: null, which is
   /// sync::default_communicator() at the time of each call.
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
-  /// The gradient of a synced forward() value; see sync::GradientFlow.
-  /// Default: kLocal.
+  /// The gradient of a synced forward() value, the same on every rank; see
+  /// sync::GradientFlow. Default: kLocal.
   TORCH_ARG(sync::GradientFlow, gradient_flow) = sync::GradientFlow::kLocal;
   /// How long a sync may wait for the other ranks. Default: the communicator's.
   TORCH_ARG(sync::Timeout, sync_timeout) = {};

@@ -28,16 +28,48 @@ void append(std::string& bytes, std::int64_t value) {
 }
 
 std::int64_t take(std::string_view& bytes) {
+  TORCH_CHECK_VALUE(bytes.size() >= sizeof(std::int64_t),
+                    "expected more about its tensors, got ", bytes.size(),
+                    " bytes");
   std::int64_t value;
   std::memcpy(&value, bytes.data(), sizeof value);
   bytes.remove_prefix(sizeof value);
   return value;
 }
 
+// A number of things of which each takes an integer at least.
+std::size_t take_count(std::string_view& bytes) {
+  const std::int64_t count = take(bytes);
+  const auto most = static_cast<std::int64_t>(bytes.size() / sizeof count);
+  TORCH_CHECK_VALUE(count >= 0 && count <= most, "expected a number of up to ",
+                    most, ", got ", count);
+  return static_cast<std::size_t>(count);
+}
+
+// No tensor has more elements.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 60;
+
 std::int64_t product(const std::vector<std::int64_t>& sizes) {
   std::int64_t result = 1;
-  for (std::int64_t size : sizes) result *= size;
+  for (const std::int64_t size : sizes) {
+    TORCH_CHECK_VALUE(size >= 0, "expected sizes, got ",
+                      c10::IntArrayRef(sizes));
+    if (size == 0) return 0;
+  }
+  for (const std::int64_t size : sizes) {
+    TORCH_CHECK_VALUE(size <= kMostElements / result, "expected sizes, got ",
+                      c10::IntArrayRef(sizes));
+    result *= size;
+  }
   return result;
+}
+
+at::ScalarType take_dtype(std::string_view& bytes) {
+  const std::int64_t dtype = take(bytes);
+  TORCH_CHECK_VALUE(dtype >= -1 && dtype < static_cast<std::int64_t>(
+                                               at::ScalarType::Undefined),
+                    "expected a dtype, got ", dtype);
+  return static_cast<at::ScalarType>(dtype);
 }
 
 void check_grad_modes(const Call& call, Agreement& agreement) {
@@ -106,6 +138,12 @@ void make_ready(const Call& call, const Agreement& agreement,
                 std::int64_t bytes, c10::function_ref<void()> prepare) {
   make_ready(*call.communicator,
              {call.name, agreement.all.sequence, call.timeout}, bytes, prepare);
+}
+
+void bring(const Call& call, const Agreement& agreement, at::Tensor& copy) {
+  if (!call.communicator->accelerator()) return;
+  make_ready(call, agreement, static_cast<std::int64_t>(copy.nbytes()),
+             [&] { copy = copy.to(agreement.all.device); });
 }
 
 void check_dense(const Call& call, const at::Tensor& tensor) {
@@ -193,12 +231,13 @@ at::Tensor PaddedGather::run(Communicator& communicator, Timeout timeout) {
   return std::move(output_);
 }
 
-Parcel::Parcel(std::string_view payload)
-    : dtype(static_cast<at::ScalarType>(take(payload))) {
-  sizes.resize(static_cast<std::size_t>(take(payload)));
+Parcel::Parcel(std::string_view payload) : dtype(take_dtype(payload)) {
+  sizes.resize(take_count(payload));
+  TORCH_CHECK_VALUE(sizes.empty() || dtype != at::ScalarType(-1),
+                    "expected a dtype, got none");
   std::int64_t elements = 0;
   for (auto& of_tensor : sizes) {
-    of_tensor.resize(static_cast<std::size_t>(take(payload)));
+    of_tensor.resize(take_count(payload));
     for (std::int64_t& size : of_tensor) size = take(payload);
     counts.push_back(product(of_tensor));
     elements += counts.back();
@@ -221,6 +260,8 @@ std::int64_t Parcel::bytes() const {
 }
 
 at::Tensor Parcel::tensor(std::size_t i) const {
+  TORCH_CHECK_VALUE(i < sizes.size(), "expected a tensor of each rank, got ",
+                    "none");
   const std::size_t element = c10::elementSize(dtype);
   std::size_t offset = 0;
   for (std::size_t k = 0; k < i; ++k) {
@@ -234,10 +275,27 @@ at::Tensor Parcel::tensor(std::size_t i) const {
   return result;
 }
 
-std::vector<Parcel> parcels_of(const Agreement& agreement, std::size_t offset) {
+std::vector<Parcel> parcels_of(const Call& call, const Agreement& agreement,
+                               std::size_t tensors, std::size_t offset) {
   std::vector<Parcel> parcels;
   for (const std::string_view payload : agreement.all.payloads) {
-    parcels.emplace_back(payload.substr(offset));
+    try {
+      TORCH_CHECK_VALUE(payload.size() >= offset, "expected ", offset,
+                        " bytes, got ", payload.size());
+      parcels.emplace_back(payload.substr(offset));
+      const Parcel& parcel = parcels.back();
+      TORCH_CHECK_VALUE(parcel.sizes.size() == tensors || parcel.sizes.empty(),
+                        "expected ", tensors, " tensors, got ",
+                        parcel.sizes.size());
+      TORCH_CHECK_VALUE(agreement.any_moves || parcel.complete,
+                        "expected all of it, got a part");
+    } catch (const c10::ValueError& error) {
+      const auto rank = static_cast<int>(&payload - &agreement.all.payloads[0]);
+      mismatch(call, agreement,
+               c10::str("rank ", rank,
+                        " sent something else than tensors: ", describe(error)),
+               {rank});
+    }
   }
   return parcels;
 }

@@ -78,6 +78,10 @@ auto carry_out(const Call& call, const Agreement& agreement, const Work& work)
 void make_ready(const Call& call, const Agreement& agreement,
                 std::int64_t bytes, c10::function_ref<void()> prepare);
 
+/// Brings a copy (see likely_device), of one size on every rank, to where all
+/// ranks move theirs.
+void bring(const Call& call, const Agreement& agreement, at::Tensor& copy);
+
 /// `make()`; errors of LibTorch (no memory, most of all) say what for.
 template <class Make>
 auto made_for(const std::string& what, const Make& make) -> decltype(make()) {
@@ -130,6 +134,7 @@ class PaddedGather {
 
 /// What pack() wrote.
 struct Parcel {
+  /// c10::ValueError if it did not.
   explicit Parcel(std::string_view payload);
 
   /// Of its own memory, on the CPU. REQUIRES: complete
@@ -145,9 +150,10 @@ struct Parcel {
   std::string_view bytes_;
 };
 
-/// The parcels of all ranks, at the end of their payloads.
-std::vector<Parcel> parcels_of(const Agreement& agreement,
-                               std::size_t offset = 0);
+/// The parcels of all ranks, at the end of their payloads, of so many tensors
+/// or none; all of them complete unless something is to move.
+std::vector<Parcel> parcels_of(const Call& call, const Agreement& agreement,
+                               std::size_t tensors, std::size_t offset = 0);
 
 /// The ranks' tensors do not go together, as every rank has found out.
 [[noreturn]] void mismatch(const Call& call, const Agreement& agreement,

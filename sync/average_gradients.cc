@@ -89,10 +89,11 @@ std::string gradient_bits(const std::vector<at::Tensor>& parameters) {
   return bits;
 }
 
-/// All ranks' bits, together.
-std::string bits_of_ranks(const Contributions& all) {
-  std::string bits(all.payloads[0]);
+/// All ranks' bits, together with these.
+std::string bits_of_ranks(const Contributions& all, std::string bits) {
   for (const std::string_view payload : all.payloads) {
+    TORCH_CHECK_VALUE(payload.size() == bits.size(), kName, ": expected ",
+                      bits.size(), " bytes of each rank, got ", payload.size());
     for (size_t i = 0; i < bits.size(); ++i) {
       bits[i] = static_cast<char>(bits[i] | payload[i]);
     }
@@ -181,33 +182,36 @@ std::vector<Bucket> averaged(const std::vector<at::Tensor>& parameters,
   Contribution own{ExchangeKind::kGradients, kName, 0, schema};
   std::vector<Bucket> buckets;
   std::string bits;
-  const c10::Device device = communicator.device();
   try {
     check(parameters);
+    if (!parameters.empty()) own.device = parameters[0].device();
     own.fingerprint = fingerprint_of(parameters);
     bits = gradient_bits(parameters);
     // As a rule all ranks have the same gradients: what fails for want of
     // memory fails here.
-    buckets = fill_buckets(parameters, bits, device);
+    buckets = fill_buckets(parameters, bits,
+                           internal::likely_device(communicator, own.device));
   } catch (...) {
     report(communicator, own, std::current_exception(), timeout);
     throw;
   }
   own.payload = bits;
-  if (!parameters.empty()) own.device = parameters[0].device();
   const Contributions all = Exchange::run(communicator, own, timeout);
   internal::owed(communicator, [&] {
-    const std::string of_any = bits_of_ranks(all);
-    const bool as_here =
-        all.device == device &&
+    const std::string of_any = bits_of_ranks(all, bits);
+    const bool same =
         std::all_of(all.payloads.begin(), all.payloads.end(),
-                    [&](auto other) { return other == of_any; });
-    if (!as_here) {
-      buckets.clear();
-      internal::make_ready(
-          communicator, {kName, all.sequence, timeout},
-          bytes_of(parameters, of_any),
-          [&] { buckets = fill_buckets(parameters, of_any, all.device); });
+                    [&](auto of_rank) { return of_rank == of_any; });
+    if (!same || communicator.accelerator()) {
+      internal::make_ready(communicator, {kName, all.sequence, timeout},
+                           bytes_of(parameters, of_any), [&] {
+                             const c10::Device device = internal::likely_device(
+                                 communicator, own.device);
+                             if (same && device == all.device) return;
+                             buckets.clear();
+                             buckets =
+                                 fill_buckets(parameters, of_any, all.device);
+                           });
     }
     for (Bucket& bucket : buckets) bucket.average(communicator, timeout);
   });

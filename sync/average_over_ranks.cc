@@ -44,17 +44,14 @@ at::Tensor value_of(const Call& call, const at::Tensor& own, at::Tensor moved,
     return at::full_like(own, std::numeric_limits<double>::quiet_NaN());
   }
   if (agreement.any_moves) {
-    if (moved.device() != agreement.all.device) {
-      make_ready(call, agreement, kAnnouncedBytes,
-                 [&] { moved = moved.to(agreement.all.device); });
-    }
+    bring(call, agreement, moved);
     const double weight = weights.of_rank[call.rank()];
     weight == 0 ? moved.zero_() : moved.mul_(weight);
     call.communicator->all_reduce(moved, ReduceOp::kSum, call.timeout);
     return moved.to(own.options());
   }
   at::Tensor sum;
-  const auto parcels = parcels_of(agreement, sizeof(double));
+  const auto parcels = parcels_of(call, agreement, 1, sizeof(double));
   for (std::size_t r = 0; r < parcels.size(); ++r) {
     const at::Tensor part = term(parcels[r].tensor(0), weights.of_rank[r]);
     sum = sum.defined() ? sum.add(part) : part;
@@ -84,10 +81,11 @@ at::Tensor average(const Call& call, double count, GradientFlow flow,
     offer.device = own.device();
     pack({own}, offer);
     if (offer.moves) {
-      moved = own.to(at::TensorOptions()
-                         .dtype(wide(own.scalar_type()))
-                         .device(call.communicator->device()),
-                     /*non_blocking=*/false, /*copy=*/true);
+      moved =
+          own.to(at::TensorOptions()
+                     .dtype(wide(own.scalar_type()))
+                     .device(likely_device(*call.communicator, own.device())),
+                 /*non_blocking=*/false, /*copy=*/true);
     }
     return offer;
   });

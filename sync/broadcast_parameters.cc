@@ -75,7 +75,8 @@ void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
         c10::str("from rank ", root, ", ", internal::list_of(tensors));
     if (!tensors.empty()) offer.device = tensors[0].device();
     if (call.size() == 1) return offer;
-    flat = flat_copy(tensors, call.rank() == root, call.communicator->device());
+    flat = flat_copy(tensors, call.rank() == root,
+                     internal::likely_device(*call.communicator, offer.device));
     offer.moves = flat.numel() > 0;
     return offer;
   };
@@ -86,10 +87,7 @@ void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
   const internal::Agreement agreement = internal::agree(call, prepare);
   if (!agreement.any_moves) return;
   carry_out(call, agreement, [&] {
-    if (flat.device() != agreement.all.device) {
-      make_ready(call, agreement, internal::kAnnouncedBytes,
-                 [&] { flat = flat.to(agreement.all.device); });
-    }
+    bring(call, agreement, flat);
     call.communicator->broadcast(flat, root, timeout);
   });
   if (call.rank() == root) return;

@@ -73,7 +73,7 @@ at::Tensor ring(const Call& call, int shift,
   const int step = shift % size;
   const int from = rank_at(-step);
   at::Tensor result = carry_out(call, agreement, [&] {
-    const auto parcels = internal::parcels_of(agreement);
+    const auto parcels = internal::parcels_of(call, agreement, 1);
     if (!agreement.any_moves) return parcels[from].tensor(0);
     std::int64_t most = 0;
     for (const Parcel& parcel : parcels) most = std::max(most, parcel.bytes());
@@ -138,7 +138,7 @@ at::Tensor broadcast(const Call& call, const at::Tensor& tensor, int root) {
     return offer;
   });
   at::Tensor result = carry_out(call, agreement, [&] {
-    const auto parcels = internal::parcels_of(agreement);
+    const auto parcels = internal::parcels_of(call, agreement, 1);
     check_like_root(call, agreement, parcels, root);
     const Parcel& parcel = parcels[static_cast<std::size_t>(root)];
     if (!agreement.any_moves) return parcel.tensor(0);

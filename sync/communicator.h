@@ -60,6 +60,7 @@ class Transfer {
 ///
 /// Thread-safety: rank(), size(), device() from any thread. Collectives from
 /// one thread at a time; a second one that enters meanwhile gets kInvalidUse.
+/// One that waits for a Transfer, or drops it, waits for its turn as well.
 class Communicator {
  public:
   virtual ~Communicator();

@@ -80,7 +80,8 @@ std::vector<at::Tensor> move_parts(const Call& call,
 std::vector<at::Tensor> received_parts(const Call& call,
                                        const std::vector<at::Tensor>& parts,
                                        const Agreement& agreement) {
-  const std::vector<Parcel> parcels = parcels_of(agreement);
+  const std::vector<Parcel> parcels =
+      parcels_of(call, agreement, static_cast<std::size_t>(call.size()));
   if (agreement.any_moves) return move_parts(call, parts, parcels, agreement);
   std::vector<at::Tensor> received;
   for (const Parcel& parcel : parcels) {

@@ -56,13 +56,22 @@ void make_ready(Communicator& communicator, const Announcement& announcement,
     std::copy_n(reason.begin(), std::min(reason.size(), own.reason.size() - 1),
                 own.reason.begin());
   }
-  const std::vector<Report> reports =
-      gather_reports(communicator, own, announcement.timeout);
+  SyncErrorDetails details;
+  details.metric = std::string(announcement.label);
+  details.rank = communicator.rank();
+  details.sequence = announcement.sequence;
+  details.phase = "payload";
+  std::vector<Report> reports;
+  try {
+    reports = gather_reports(communicator, own, announcement.timeout);
+  } catch (const SyncError& lost) {
+    details.peers = lost.details().peers;
+    throw SyncError(lost.code(), lost.message(), std::move(details));
+  }
   if (error) {
     communicator.others_know(error);
     std::rethrow_exception(error);
   }
-  SyncErrorDetails details;
   std::string text;
   for (std::size_t r = 0; r < reports.size(); ++r) {
     if (reports[r].failed == 0) continue;
@@ -71,11 +80,12 @@ void make_ready(Communicator& communicator, const Announcement& announcement,
             " failed: " + reports[r].reason.data();
   }
   if (details.peers.empty()) return;
-  details.metric = std::string(announcement.label);
-  details.rank = communicator.rank();
-  details.sequence = announcement.sequence;
-  details.phase = "payload";
   throw SyncError(SyncErrorCode::kPeerFailed, text, std::move(details));
+}
+
+c10::Device likely_device(const Communicator& communicator,
+                          c10::Device device) {
+  return device == communicator.accelerator() ? device : communicator.device();
 }
 
 }  // namespace tally::sync::internal

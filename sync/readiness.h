@@ -41,4 +41,8 @@ struct Announcement {
 void make_ready(Communicator& communicator, const Announcement& announcement,
                 std::int64_t bytes, c10::function_ref<void()> prepare);
 
+/// Where copies of tensors on that device will be moved, as far as a rank knows
+/// that has not heard of the others.
+c10::Device likely_device(const Communicator& communicator, c10::Device device);
+
 }  // namespace tally::sync::internal

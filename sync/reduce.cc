@@ -19,10 +19,11 @@ namespace {
 constexpr std::uint32_t kHasNan = 1 << 8;
 
 // The ranks' tensors in rank order, in the dtype of sums.
-std::vector<at::Tensor> tensors_at_hand(const Agreement& agreement,
+std::vector<at::Tensor> tensors_at_hand(const Call& call,
+                                        const Agreement& agreement,
                                         c10::Device device) {
   std::vector<at::Tensor> tensors;
-  for (const Parcel& parcel : parcels_of(agreement)) {
+  for (const Parcel& parcel : parcels_of(call, agreement, 1)) {
     tensors.push_back(parcel.tensor(0).to(device, wide(parcel.dtype)));
   }
   return tensors;
@@ -177,23 +178,22 @@ at::Tensor reduce(const Call& call, Reduction reduction,
     if (extreme) own = own.to(wide(own.scalar_type()));
     if (extreme && has_nan(own)) offer.flags = kHasNan;
     // The ranks' tensors are alike: what fails for want of memory fails here.
-    if (offer.moves) moved = reducible(own, call.communicator->device());
+    if (offer.moves) {
+      moved = reducible(own, likely_device(*call.communicator, own.device()));
+    }
     return offer;
   });
   const at::ScalarType dtype = tensor.scalar_type();
   const Call backward = call.backward(agreement.all.sequence);
-  if (moved.defined() && moved.device() != agreement.all.device) {
-    carry_out(call, agreement, [&] {
-      make_ready(call, agreement, kAnnouncedBytes,
-                 [&] { moved = moved.to(agreement.all.device); });
-    });
+  if (agreement.any_moves) {
+    carry_out(call, agreement, [&] { bring(call, agreement, moved); });
   }
 
   if (!extreme) {
     at::Tensor result = carry_out(call, agreement, [&] {
       return agreement.any_moves
                  ? all_sum(call, moved, own)
-                 : fold(tensors_at_hand(agreement, tensor.device()), add);
+                 : fold(tensors_at_hand(call, agreement, tensor.device()), add);
     });
     if (reduction == Reduction::kMean) result = result.div(call.size());
     result = result.to(sum_dtype(dtype));
@@ -217,7 +217,7 @@ at::Tensor reduce(const Call& call, Reduction reduction,
       holders = all_sum(call, one, mine);
       return;
     }
-    const auto ranks = tensors_at_hand(agreement, tensor.device());
+    const auto ranks = tensors_at_hand(call, agreement, tensor.device());
     result = fold(ranks, [=](const auto& a, const auto& b) {
       return largest ? at::maximum(a, b) : at::minimum(a, b);
     });

@@ -31,7 +31,8 @@ struct SyncOptions {
   /// This rank could answer from a cache. If all can, nothing is merged.
   bool cached = false;
   /// The metric's, or null: ranks that bring another metric of the same kind
-  /// are then found out where their numbers of syncs differ.
+  /// are then found out where their numbers of syncs differ. PendingSync does
+  /// without.
   SyncHistory* history = nullptr;
 };
 

@@ -118,30 +118,33 @@ CentredViews centred_views(
     const Call& call,
     c10::function_ref<std::pair<at::Tensor, at::Tensor>()> views) {
   variable_list wide;
-  const at::Tensor sums =
-      sync::internal::reduce(call, sync::Reduction::kSum, [&] {
-        const auto [a, b] = views();
-        const at::ScalarType dtype = sync::internal::wide(a.scalar_type());
-        wide = {a.to(dtype), b.to(dtype)};
-        const at::Tensor count =
-            at::full({1}, static_cast<double>(a.size(0)),
-                     at::TensorOptions().dtype(at::kDouble).device(a.device()));
-        return at::cat(
-            {sum_of_rows(a.detach()), sum_of_rows(b.detach()), count});
-      });
-  const std::int64_t last = sums.size(0) - 1;
   CentredViews result;
-  result.rows = sums[last].item<double>();
+  const at::Tensor sums = sync::internal::owed(*call.communicator, [&] {
+    const at::Tensor all =
+        sync::internal::reduce(call, sync::Reduction::kSum, [&] {
+          const auto [a, b] = views();
+          const at::ScalarType dtype = sync::internal::wide(a.scalar_type());
+          wide = {a.to(dtype), b.to(dtype)};
+          const at::Tensor count = at::full(
+              {1}, static_cast<double>(a.size(0)),
+              at::TensorOptions().dtype(at::kDouble).device(a.device()));
+          return at::cat(
+              {sum_of_rows(a.detach()), sum_of_rows(b.detach()), count});
+        });
+    result.rows = all[all.size(0) - 1].item<double>();
+    return all;
+  });
   check_rows_of_all_ranks(call, result.rows);
   if (result.rows == 0) return result;
   sync::internal::owed(*call.communicator, [&] {
     const std::string backward = "gradient of a gradient of " + call.name;
-    const variable_list centred = Centre::apply(
-        at::TensorList(wide), sums.narrow(0, 0, last).div(result.rows),
-        c10::make_intrusive<Centre::Holder>(
-            Call{sync::ExchangeKind::kBackward, backward, call.communicator,
-                 call.timeout, backward},
-            result.rows));
+    const variable_list centred =
+        Centre::apply(at::TensorList(wide),
+                      sums.narrow(0, 0, sums.size(0) - 1).div(result.rows),
+                      c10::make_intrusive<Centre::Holder>(
+                          Call{sync::ExchangeKind::kBackward, backward,
+                               call.communicator, call.timeout, backward},
+                          result.rows));
     result.a = centred[0];
     result.b = centred[1];
   });

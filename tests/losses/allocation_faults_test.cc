@@ -41,16 +41,17 @@ Loss of_two(Module module) {
 }
 
 Loss clip(ClipLossOptions options) {
-  return [loss = ClipLoss(options)](const at::Tensor& a,
-                                    const at::Tensor& b) mutable {
-    return loss->forward(a, b, scale());
+  return [loss = ClipLoss(options), scale = scale()](
+             const at::Tensor& a, const at::Tensor& b) mutable {
+    return loss->forward(a, b, scale);
   };
 }
 
 Loss sig_lip(SigLipExchange exchange) {
-  return [loss = SigLipLoss(SigLipLossOptions().exchange(exchange))](
-             const at::Tensor& a, const at::Tensor& b) mutable {
-    return loss->forward(a, b, scale(), scale().neg());
+  return [loss = SigLipLoss(SigLipLossOptions().exchange(exchange)),
+          scale = scale(), bias = scale().neg()](const at::Tensor& a,
+                                                 const at::Tensor& b) mutable {
+    return loss->forward(a, b, scale, bias);
   };
 }
 

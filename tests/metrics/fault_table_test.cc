@@ -130,29 +130,40 @@ INSTANTIATE_TEST_SUITE_P(Ranks, FaultTableTest, ::testing::Values(2, 3),
                            return "Of" + std::to_string(param.param);
                          });
 
-TEST_P(FaultTableTest, DeathBeforeALargeSumIsReduced) {
-  ProcessRanks ranks(GetParam(), [](const ProcessRank& self) {
+// On entering that collective of a sync of a large sum.
+void expect_loss_in_sum(int count, std::int64_t collective, const char* state,
+                        const char* phase) {
+  ProcessRanks ranks(count, [&](const ProcessRank& self) {
     auto group = self.connect(seconds(15));
     const bool dies = self.rank() == self.size() - 1;
-    SampleTensorSum metric(NoOptions(), MetricOptions().communicator(
-                                            dies ? dying_at(group, 1) : group));
+    SampleTensorSum metric(NoOptions(),
+                           MetricOptions().communicator(
+                               dies ? dying_at(group, collective) : group));
     metric.update(at::full({200'000}, self.rank() + 1.0, at::kDouble));
     const std::string before = metric.serialize();
     const auto start = steady_clock::now();
     const SyncError error = error_of([&] { metric.compute(); });
     EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
     EXPECT_EQ(error.details().metric, "SampleTensorSum");
-    EXPECT_EQ(error.details().state, "sum");
-    EXPECT_EQ(error.details().phase, "all_reduce");
+    EXPECT_EQ(error.details().state, state);
+    EXPECT_EQ(error.details().phase, phase);
     EXPECT_EQ(error.details().sequence, 0);
     EXPECT_LE(steady_clock::now() - start, seconds(1));
     expect_own_value(metric, before, self.rank() + 1.0);
   });
   const auto results = ranks.join();
-  for (int r = 0; r + 1 < GetParam(); ++r) {
+  for (int r = 0; r + 1 < count; ++r) {
     EXPECT_EQ(results[r].exit_code, ProcessRanks::kOk);
   }
   EXPECT_EQ(results.back().exit_code, 128 + SIGKILL);
+}
+
+TEST_P(FaultTableTest, DeathBeforeALargeSumIsAnnounced) {
+  expect_loss_in_sum(GetParam(), 1, "", "payload");
+}
+
+TEST_P(FaultTableTest, DeathBeforeALargeSumIsReduced) {
+  expect_loss_in_sum(GetParam(), 2, "sum", "all_reduce");
 }
 
 TEST_P(FaultTableTest, DeathInBackwardFinishesTheGroupAndNotTheMetric) {

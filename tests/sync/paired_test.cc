@@ -169,8 +169,8 @@ TEST(PairedTest, ReducesAndGathersLargeStatesWhereTheyAre) {
         item("here", at::ones({kMany}), at::ones({kMany}, at::kLong)),
         item("there", there({kMany}), there({kMany}, at::kLong))};
     const SyncResult result = sync_states(items, pair.both, {});
-    // One more: the ranks' slots.
-    EXPECT_EQ(pair.both->collectives(), 5);
+    // Two more: the ranks' slots, and what they say of their memory.
+    EXPECT_EQ(pair.both->collectives(), 6);
     EXPECT_THAT(pair.accelerator->calls,
                 UnorderedElementsAre("all_gather", "all_reduce"));
     const auto& here = result.states[0].get<State>();
