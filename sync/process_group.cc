@@ -28,8 +28,10 @@ constexpr int kProbeTag = 8;
 // time between two probes.
 constexpr milliseconds kFirstProbe{250};
 constexpr milliseconds kProbes{2000};
-// After a timeout: how long finding out who was late may take.
+// After a failure: how long finding out who was late or why a rank left may
+// take, and letting the others know why this one leaves.
 constexpr milliseconds kToAskTheStore{250};
+constexpr milliseconds kToTellTheStore{1000};
 
 /// The elements as one row, in a dtype that every backend can move: those that
 /// Gloo or NCCL refuse travel as bytes.
@@ -172,8 +174,9 @@ class BackendCommunicator final : public Communicator {
     };
   }
 
-  void do_give_up(const std::string&) override {
+  void do_give_up(const std::string& reason) override {
     abandoned_ = true;
+    if (roster_) roster_->leave(reason, kToTellTheStore);
     internal::close_connections(*backend_);
   }
 
@@ -262,6 +265,10 @@ class BackendCommunicator final : public Communicator {
     return ", while " + roster_->names(others) + " had not arrived";
   }
 
+  std::string last_words(const std::vector<int>& lost) {
+    return roster_ ? roster_->reasons(lost, kToAskTheStore) : "";
+  }
+
   struct Lost {
     std::vector<int> peers;
     std::string reason;
@@ -293,7 +300,8 @@ class BackendCommunicator final : public Communicator {
     throw SyncError(code,
                     std::string(call.name) + " on " + this->describe() +
                         (lost ? " lost " : " waited for ") + who + ": " +
-                        reason + (lost ? absent(call, details.peers) : ""),
+                        reason + (lost ? absent(call, details.peers) : "") +
+                        (lost ? last_words(details.peers) : ""),
                     details);
   }
 

@@ -21,6 +21,8 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMostNamed = 10;
 // More than these wait only for a store that does not answer.
 constexpr std::size_t kMostTasks = 8;
+// In the place of the number of a call, before the reason.
+const std::string kLeft = "-1 ";
 
 }  // namespace
 
@@ -106,19 +108,32 @@ std::string Roster::names(const std::vector<int>& ranks) const {
   return text + " and " + std::to_string(ranks.size() - named) + " more";
 }
 
-void Roster::wait_in(std::int64_t call) {
+Roster::Clerk& Roster::clerk() {
   if (!clerk_) clerk_ = std::make_unique<Clerk>();
-  clerk_->ask([store = store_, key = Rendezvous::call_key(rank_),
+  return *clerk_;
+}
+
+void Roster::wait_in(std::int64_t call) {
+  clerk().ask([store = store_, key = Rendezvous::call_key(rank_),
                value = std::to_string(call)] { store->set(key, value); });
 }
 
-std::optional<std::vector<int>> Roster::absent_from(std::int64_t call,
-                                                    milliseconds limit) {
-  if (!clerk_) clerk_ = std::make_unique<Clerk>();
+void Roster::leave(const std::string& reason, milliseconds limit) {
+  const auto done = std::make_shared<std::promise<void>>();
+  auto answer = done->get_future();
+  clerk().ask([store = store_, done, key = Rendezvous::call_key(rank_),
+               value = kLeft + reason] {
+    store->set(key, value);
+    done->set_value();
+  });
+  answer.wait_for(limit);
+}
+
+std::vector<std::string> Roster::last_words(milliseconds limit) {
   using Values = std::vector<std::vector<std::uint8_t>>;
   const auto promise = std::make_shared<std::promise<Values>>();
   auto answer = promise->get_future();
-  clerk_->ask([store = store_, promise, size = names_.size()] {
+  clerk().ask([store = store_, promise, size = names_.size()] {
     std::vector<std::string> keys;
     for (std::size_t r = 0; r < size; ++r) {
       keys.push_back(Rendezvous::call_key(static_cast<int>(r)));
@@ -129,19 +144,44 @@ std::optional<std::vector<int>> Roster::absent_from(std::int64_t call,
       promise->set_exception(std::current_exception());
     }
   });
-  if (answer.wait_for(limit) != std::future_status::ready) return std::nullopt;
+  if (answer.wait_for(limit) != std::future_status::ready) return {};
+  std::vector<std::string> words;
+  try {
+    for (const auto& value : answer.get()) {
+      words.emplace_back(value.begin(), value.end());
+    }
+  } catch (const std::exception&) {
+    return {};
+  }
+  return words;
+}
+
+std::optional<std::vector<int>> Roster::absent_from(std::int64_t call,
+                                                    milliseconds limit) {
+  const std::vector<std::string> words = last_words(limit);
+  if (words.empty()) return std::nullopt;
   std::vector<int> absent;
   try {
-    const Values values = answer.get();
-    for (int r = 0; r < static_cast<int>(values.size()); ++r) {
-      const auto& value = values[static_cast<std::size_t>(r)];
-      const std::string text(value.begin(), value.end());
+    for (int r = 0; r < static_cast<int>(words.size()); ++r) {
+      const std::string& text = words[static_cast<std::size_t>(r)];
       if (r != rank_ && std::stoll(text) < call) absent.push_back(r);
     }
   } catch (const std::exception&) {
     return std::nullopt;
   }
   return absent;
+}
+
+std::string Roster::reasons(const std::vector<int>& ranks, milliseconds limit) {
+  const std::vector<std::string> words = last_words(limit);
+  std::string text;
+  for (const int rank : ranks) {
+    const auto r = static_cast<std::size_t>(rank);
+    if (r < words.size() && words[r].rfind(kLeft, 0) == 0) {
+      text += "; " + words[r].substr(kLeft.size());
+    }
+  }
+  return text;
 }
 
 }  // namespace tally::sync::internal

@@ -40,8 +40,19 @@ class Roster {
   std::optional<std::vector<int>> absent_from(std::int64_t call,
                                               std::chrono::milliseconds limit);
 
+  /// Lets the others know why this rank leaves.
+  void leave(const std::string& reason, std::chrono::milliseconds limit);
+  /// "; reason", for each of the ranks that has left one.
+  std::string reasons(const std::vector<int>& ranks,
+                      std::chrono::milliseconds limit);
+
  private:
   class Clerk;
+
+  Clerk& clerk();
+  // What each rank has let the others know last. Empty if the store does not
+  // answer.
+  std::vector<std::string> last_words(std::chrono::milliseconds limit);
 
   int rank_;
   std::vector<std::string> names_;

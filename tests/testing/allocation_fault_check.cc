@@ -89,9 +89,7 @@ bool fail_one(const CallUnderFault& call, std::int64_t number,
     EXPECT_TRUE(outcome.code) << outcome.text;
     const bool told = outcome.code == sync::SyncErrorCode::kPeerFailed;
     EXPECT_EQ(outcome.usable, told) << outcome.text;
-    if (told || transport == ThreadTransport::kMemory) {
-      EXPECT_THAT(outcome.text, HasSubstr("injected: no memory"));
-    }
+    EXPECT_THAT(outcome.text, HasSubstr("injected: no memory"));
   }
   return happened;
 }
