@@ -18,7 +18,8 @@ class OutsideInference {
 
  private:
   struct Left {
-    c10::InferenceMode off{false};
+    Left() : off(false) {}
+    c10::InferenceMode off;
     // Without inference mode gradients would be recorded.
     at::NoGradGuard no_grad;
   };

@@ -107,7 +107,7 @@ class SortNetwork {
   // Lane i of the result is lane i ^ kBits.
   template <int kBits>
   static HWY_INLINE V swapped(V v) {
-    constexpr int kWidth = sizeof(Key) / 4;
+    static constexpr int kWidth = sizeof(Key) / 4;
     alignas(64) static constexpr auto kPlaces = [] {
       struct {
         std::uint32_t lanes[kLanes * kWidth] = {};
