@@ -119,6 +119,17 @@ void Exchange::begin() {
   }
 }
 
+// A transport that changes what it carries is not to be used again.
+void Exchange::give_up_after(const SyncError& error) const noexcept {
+  if (error.code() != SyncErrorCode::kTransport) return;
+  try {
+    communicator_.broken_reason_ = error.message();
+    communicator_.do_give_up(communicator_.broken_reason_);
+  } catch (...) {
+    // The others find out by their timeout.
+  }
+}
+
 // Round 1, in buffers that the communicator lends.
 void Exchange::send_slot() {
   const tally::internal::OutsideInference outside;
@@ -148,6 +159,8 @@ void Exchange::send_slot() {
   if (!slots_.defined() || slots_.use_count() > 1) {
     slots_ = bytes_on(device, communicator_.size() * slot_bytes());
   }
+  header.payload_checksum = internal::checksum_of(payload);
+  header.checksum = internal::checksum_of(header);
   std::memcpy(chars(slot_), &header, sizeof(header));
   if (header.payload_bytes <= eager_bytes()) {
     std::memcpy(chars(slot_) + sizeof(header), payload.data(), payload.size());
@@ -170,8 +183,9 @@ void Exchange::receive_slots() {
   const Headers headers(communicator_, own_, result_.storage, timeout_);
   try {
     headers.check();
-  } catch (const SyncError&) {
+  } catch (const SyncError& error) {
     communicator_.sequence_ = headers.next_sequence(communicator_.sequence_);
+    give_up_after(error);
     throw;
   }
   if (!own_.failure.empty()) return;
@@ -185,6 +199,7 @@ void Exchange::receive_slots() {
   for (int r = 0; r < ranks; ++r) {
     result_.flags.push_back(headers[r].flags);
     sizes_.push_back(headers[r].payload_bytes);
+    checksums_.push_back(headers[r].payload_checksum);
   }
   result_.payloads_skipped =
       own_.skip_payload_if_all != 0 && headers.all([&](const Header& h) {
@@ -257,6 +272,15 @@ Contributions Exchange::finish_in_use() {
     result_.payloads.emplace_back(
         chars(result_.storage) + static_cast<std::int64_t>(r) * block_,
         static_cast<size_t>(sizes_[r]));
+  }
+  try {
+    internal::require_intact(
+        "payload", communicator_, own_, sequence_, [&](int r) {
+          return internal::checksum_of(result_.payloads[r]) == checksums_[r];
+        });
+  } catch (const SyncError& error) {
+    give_up_after(error);
+    throw;
   }
   return std::move(result_);
 }

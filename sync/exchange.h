@@ -142,6 +142,7 @@ class Exchange final : private Communicator::Background {
   void receive_slots();
   template <class Call>
   void named(const char* phase, const Call& call) const;
+  void give_up_after(const SyncError& error) const noexcept;
 
   Communicator& communicator_;
   const Contribution& own_;
@@ -155,6 +156,7 @@ class Exchange final : private Communicator::Background {
   at::Tensor slots_;
   std::int64_t block_ = 0;  // of round 2; 0: there is none
   std::vector<std::int64_t> sizes_;
+  std::vector<std::uint32_t> checksums_;
   Contributions result_;
   at::Tensor input_;
   at::Tensor output_;

@@ -6,11 +6,14 @@
 #include <sstream>
 #include <utility>
 
+#include "tally/sync/fingerprint.h"
+
 namespace tally::sync::internal {
 namespace {
 
 // No payload is longer.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
+constexpr std::int64_t kLongestSchema = std::int64_t{1} << 30;
 
 const char* call_name(SyncCall call) {
   switch (call) {
@@ -72,6 +75,33 @@ at::Tensor padded(std::string_view bytes, std::int64_t size,
   return block;
 }
 
+std::uint32_t checksum_of(std::string_view payload) {
+  return static_cast<std::uint32_t>(fingerprint(payload));
+}
+
+std::uint32_t checksum_of(Header header) {
+  header.checksum = 0;
+  return checksum_of({reinterpret_cast<const char*>(&header), sizeof(Header)});
+}
+
+void require_intact(const char* part, const Communicator& communicator,
+                    const Contribution& own, std::int64_t sequence,
+                    c10::function_ref<bool(int rank)> is_intact) {
+  SyncErrorDetails details;
+  for (int r = 0; r < communicator.size(); ++r) {
+    if (!is_intact(r)) details.peers.push_back(r);
+  }
+  if (details.peers.empty()) return;
+  const std::string text =
+      c10::str("a ", part, " did not arrive as it was sent, from rank ",
+               c10::Join(", ", details.peers));
+  details.metric = std::string(own.label);
+  details.rank = communicator.rank();
+  details.sequence = sequence;
+  details.phase = part;
+  throw SyncError(SyncErrorCode::kTransport, text, std::move(details));
+}
+
 Headers::Headers(Communicator& communicator, const Contribution& own,
                  const at::Tensor& slots, Timeout timeout)
     : communicator_(communicator),
@@ -90,8 +120,29 @@ std::int64_t Headers::longest_payload() const {
   return most;
 }
 
+// Their protocols are equal: all headers mean the same.
+void Headers::check_intact() const {
+  const std::int64_t sequence = headers_[communicator_.rank()].sequence;
+  require_intact("header", communicator_, own_, sequence, [&](int r) {
+    const Header& h = headers_[r];
+    return h.checksum == checksum_of(h) && h.payload_bytes >= 0 &&
+           h.on_accelerator <= h.has_accelerator;
+  });
+  const std::int64_t eager = Exchange::eager_bytes(ranks());
+  require_intact("payload", communicator_, own_, sequence, [&](int r) {
+    const Header& h = headers_[r];
+    if (h.payload_bytes > eager) return !h.failed;
+    return h.payload_checksum == checksum_of(eager_payload(r));
+  });
+}
+
 void Headers::check() const {
   const Header& first = headers_.front();
+  if (all([](const Header& h) {
+        return h.magic == kMagic && h.protocol == kProtocol;
+      })) {
+    check_intact();
+  }
   const bool alike = all([&](const Header& h) {
     return well_formed(h) && h.sequence == first.sequence &&
            h.kind == first.kind && h.call == first.call &&
@@ -214,6 +265,10 @@ std::vector<std::string> Headers::texts_of_ranks(const std::string& own) const {
       communicator_, {reinterpret_cast<const char*>(&length), sizeof(length)},
       sizeof(length), timeout_);
   const auto* length_of = reinterpret_cast<const std::int64_t*>(chars(lengths));
+  require_intact("schema", communicator_, own_,
+                 headers_[communicator_.rank()].sequence, [&](int r) {
+                   return length_of[r] >= 0 && length_of[r] <= kLongestSchema;
+                 });
   const std::int64_t block = *std::max_element(length_of, length_of + ranks());
   const at::Tensor texts = gather_blocks(communicator_, own, block, timeout_);
   std::vector<std::string> result;

@@ -36,9 +36,20 @@ struct Header {
   std::uint8_t another_batch;
   std::uint8_t reserved;
   std::uint32_t uses;
-  std::array<std::uint32_t, 4> later;
+  std::uint32_t payload_checksum;
+  std::uint32_t checksum;  // of the header, with 0 in this place
+  std::array<std::uint32_t, 2> later;
 };
 static_assert(sizeof(Header) == Exchange::kHeaderBytes);
+
+std::uint32_t checksum_of(std::string_view payload);
+std::uint32_t checksum_of(Header header);
+
+/// Throws kTransport, naming the ranks whose header or payload (`part`) is not
+/// what they sent.
+void require_intact(const char* part, const Communicator& communicator,
+                    const Contribution& own, std::int64_t sequence,
+                    c10::function_ref<bool(int rank)> is_intact);
 
 inline at::Tensor bytes_on(c10::Device device, std::int64_t size) {
   return at::empty({size}, at::TensorOptions().dtype(at::kByte).device(device));
@@ -83,7 +94,7 @@ class Headers {
 
   /// Throws SyncError, in an order that is the same on every rank. Afterwards
   /// all ranks do the same call for the same thing, and none has failed but
-  /// perhaps this one.
+  /// perhaps this one; headers and eager payloads are as they were sent.
   void check() const;
   /// The sequence number that follows, if check() had to move it.
   std::int64_t next_sequence(std::int64_t otherwise) const {
@@ -100,6 +111,7 @@ class Headers {
   }
   std::vector<int> differing(Text text) const;
   void require_equal(const char* complaint, Text text) const;
+  void check_intact() const;
   std::string by_rank(c10::function_ref<std::string(int)> text) const;
   std::vector<std::string> texts_of_ranks(const std::string& own) const;
   void require_equal_uses() const;

@@ -12,12 +12,16 @@ namespace tally::testing {
 /// Passes collectives on to another communicator, after `before(call)`, where
 /// call counts from 0. What `before` throws takes the place of the collective:
 /// this is how a test makes the k-th one fail. To drop a rank, let it throw on
-/// one rank of run_thread_ranks and leave its function.
+/// one rank of run_thread_ranks and leave its function. `alter(call, sent)` may
+/// change what this rank sends, which is a copy.
 class FaultyCommunicator final : public sync::Communicator {
  public:
   using Hook = std::function<void(std::int64_t call)>;
 
-  FaultyCommunicator(std::shared_ptr<sync::Communicator> inner, Hook before);
+  using Alter = std::function<void(std::int64_t call, at::Tensor& sent)>;
+
+  FaultyCommunicator(std::shared_ptr<sync::Communicator> inner, Hook before,
+                     Alter alter = {});
 
   std::string describe() const override;
 
@@ -42,11 +46,20 @@ class FaultyCommunicator final : public sync::Communicator {
   void do_give_up(const std::string& reason) override;
 
  private:
+  std::int64_t call() const { return collectives() - 1; }
+  at::Tensor altered(const at::Tensor& sent) const;
+
   std::shared_ptr<sync::Communicator> inner_;
   Hook before_;
+  Alter alter_;
 };
 
 /// A hook that throws this at one call and lets the others pass.
 FaultyCommunicator::Hook fail_at(std::int64_t call, sync::SyncErrorCode code);
+
+/// Passes on to `inner`, but for one bit of what this rank sends in one call.
+std::shared_ptr<sync::Communicator> flip_bit(
+    std::shared_ptr<sync::Communicator> inner, std::int64_t call,
+    std::int64_t bit);
 
 }  // namespace tally::testing
