@@ -21,6 +21,16 @@ def _precompiled(name, openmp):
         "//conditions:default": [],
     })
 
+def _openmp(openmp):
+    """Returns the options of sources that call at::parallel_for."""
+    if not openmp:
+        return []
+    return select({
+        # Another OpenMP than LibTorch's: parallel_for is then a loop.
+        str(Label("//tools:fuzz")): [],
+        "//conditions:default": OPENMP,
+    })
+
 def _include_prefix():
     package = native.package_name()
     return "tally/" + package if package else "tally"
@@ -67,9 +77,9 @@ def tally_cc_library(
         name = name,
         srcs = [src for src in srcs if src not in private_hdrs],
         hdrs = hdrs,
-        copts = pch_copts + COPTS + optimisation(pch) + (OPENMP if openmp else []) + copts,
+        copts = pch_copts + COPTS + optimisation(pch) + _openmp(openmp) + copts,
         include_prefix = _include_prefix(),
-        linkopts = (OPENMP if openmp else []) + linkopts,
+        linkopts = _openmp(openmp) + linkopts,
         # No shared library beside each archive: it would only cost a link.
         linkstatic = True,
         deps = pch_deps + deps,
@@ -112,7 +122,7 @@ def tally_cc_test(
         name = name,
         size = size,
         srcs = srcs,
-        copts = pch_copts + COPTS + optimisation(pch) + (OPENMP if openmp else []) + copts,
+        copts = pch_copts + COPTS + optimisation(pch) + _openmp(openmp) + copts,
         data = data + select({
             "//tools:asan": ["//tools:lsan.supp"],
             "//tools:tsan": ["//tools:tsan.supp"],
@@ -126,7 +136,7 @@ def tally_cc_test(
             },
             **env
         ),
-        linkopts = (OPENMP if openmp else []) + linkopts,
+        linkopts = _openmp(openmp) + linkopts,
         linkstatic = True,
         deps = pch_deps + deps + [
             "//tests/testing:seed",
@@ -161,8 +171,8 @@ def tally_cc_binary(
     cc_binary(
         name = name,
         srcs = srcs,
-        copts = pch_copts + COPTS + optimisation(pch) + (OPENMP if openmp else []) + copts,
-        linkopts = (OPENMP if openmp else []) + linkopts,
+        copts = pch_copts + COPTS + optimisation(pch) + _openmp(openmp) + copts,
+        linkopts = _openmp(openmp) + linkopts,
         linkstatic = True,
         deps = pch_deps + deps,
         **kwargs

@@ -1,0 +1,163 @@
+#include "tally/metrics/checkpoint.h"
+
+#include <ATen/ops/arange.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tally/cli/limits.h"
+#include "tally/metrics/collection.h"
+#include "tally/metrics/registry/registry.h"
+#include "tally/state/codec.h"
+#include "tally/sync/errors.h"
+#include "tally/sync/fingerprint.h"
+#include "tally/tests/fuzz/entries.h"
+#include "tally/tests/fuzz/support.h"
+
+namespace tally::fuzz {
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kMostCount = 100;
+// Magic and version, then length and checksum.
+constexpr std::size_t kLengthAt = 16;
+constexpr std::size_t kEnvelopeBytes = 32;
+
+MetricCollection make_collection() {
+  MetricCollection collection;
+  for (const char* text :
+       {"CatMetric", "RunningSum", "MinMaxMetric(metric=MeanMetric)"}) {
+    collection.add(text, make_metric(text));
+  }
+  return collection;
+}
+
+/// Batches of which every metric takes one.
+std::vector<std::vector<at::Tensor>> batches() {
+  const at::Tensor scores =
+      at::arange(12, at::kDouble).mul(5).remainder(12).div(12);
+  const at::Tensor table = scores.reshape({4, 3});
+  const at::Tensor binary = at::arange(12, at::kLong).remainder(2);
+  const at::Tensor shares = table.div(table.sum(1, /*keepdim=*/true));
+  const at::Tensor classes = at::arange(4, at::kLong).remainder(3);
+  return {{scores, binary},         {shares, classes},
+          {scores, scores.add(1)},  {table, binary.reshape({4, 3})},
+          {table, table.add(1)},    {scores},
+          {scores, binary, binary}, {scores.narrow(0, 0, 4), table, classes}};
+}
+
+void update_somehow(Metric& metric) {
+  for (const auto& batch : batches()) {
+    std::vector<InputRef> inputs;
+    for (const at::Tensor& tensor : batch) {
+      inputs.push_back(InputRef::of(tensor));
+    }
+    try {
+      metric.update_inputs(inputs);
+      return;
+    } catch (const c10::Error&) {
+      // Not an input for this metric.
+    }
+  }
+}
+
+/// Where the update count and fields of a metric's checkpoint begin.
+std::size_t head_size(std::string_view checkpoint) {
+  Decoder decoder(checkpoint.substr(kEnvelopeBytes));
+  decoder.integer();
+  for (int i = 0; i < 3; ++i) decoder.text();
+  return checkpoint.size() - decoder.remaining();
+}
+
+/// A checkpoint of the metric that holds these as update count and fields, with
+/// a checksum that is right.
+std::string forged(const Metric& metric, std::string_view fields) {
+  std::string checkpoint = metric.serialize();
+  checkpoint.resize(head_size(checkpoint));
+  checkpoint += fields;
+  const std::string_view body =
+      std::string_view(checkpoint).substr(kEnvelopeBytes);
+  const std::uint64_t numbers[] = {body.size(), sync::fingerprint(body)};
+  std::memcpy(checkpoint.data() + kLengthAt, numbers, sizeof numbers);
+  return checkpoint;
+}
+
+/// What a state claims may make no sense, and is then refused where it is used.
+template <class Call>
+void use(const Call& call) {
+  try {
+    call();
+  } catch (const c10::Error& error) {
+    require(sync::describe(error).find("INTERNAL ASSERT") == std::string::npos,
+            "a state that makes no sense is refused");
+  }
+}
+
+}  // namespace
+
+/// A checkpoint of a collection.
+void read_checkpoint_file(std::string_view bytes) {
+  const cli::TensorLimit limit(kMostBytes);
+  MetricCollection collection = make_collection();
+  const std::string before = collection.serialize();
+  if (!collection.deserialize(bytes).ok()) {
+    require(collection.serialize() == before,
+            "a checkpoint that is refused changes nothing");
+    return;
+  }
+  const std::string after = collection.serialize();
+  require(make_collection().deserialize(after).ok(),
+          "what was saved can be loaded");
+}
+
+std::vector<std::string> checkpoint_seeds() {
+  MetricCollection collection = make_collection();
+  const std::string empty = collection.serialize();
+  collection.update(at::arange(20, at::kDouble));
+  return {empty, empty.substr(0, kEnvelopeBytes), collection.serialize()};
+}
+
+/// A metric's text in a line, and behind it the update count and fields of a
+/// checkpoint of it, with a checksum that is right.
+void read_metric_state(std::string_view bytes) {
+  const std::size_t line = std::min(bytes.find('\n'), bytes.size());
+  const cli::TensorLimit limit(kMostBytes);
+  std::unique_ptr<Metric> metric;
+  try {
+    cli::check_counts(bytes.substr(0, line), kMostCount);
+    metric = make_metric(bytes.substr(0, line));
+  } catch (const c10::ValueError&) {
+    return;
+  }
+  const std::string before = metric->serialize();
+  const std::string checkpoint =
+      forged(*metric, bytes.substr(std::min(line + 1, bytes.size())));
+  if (!metric->deserialize(checkpoint).ok()) {
+    require(metric->serialize() == before,
+            "a checkpoint that is refused changes nothing");
+    return;
+  }
+  const std::string after = metric->serialize();
+  const auto copy = metric->clone();
+  require(copy->deserialize(after).ok() && copy->serialize() == after,
+          "what was saved is what is loaded");
+  use([&] { metric->compute_results(); });
+  use([&] { copy->merge_state(*metric); });
+  use([&] { update_somehow(*copy); });
+  use([&] { copy->compute_results(); });
+}
+
+std::vector<std::string> metric_state_seeds() {
+  std::vector<std::string> seeds;
+  for (const auto& [name, entry] : builtin_registry().entries()) {
+    const std::string text = name + "(" + entry.summary.required + ")";
+    const auto metric = make_metric(text);
+    update_somehow(*metric);
+    const std::string checkpoint = metric->serialize();
+    seeds.push_back(text + "\n" + checkpoint.substr(head_size(checkpoint)));
+  }
+  return seeds;
+}
+
+}  // namespace tally::fuzz

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The readers of bytes that nobody vouches for, each behind one function that
+/// a fuzzer and an ordinary test call alike.
+namespace tally::fuzz {
+
+struct Entry {
+  /// Also of its folder in corpus/.
+  const char* name;
+  /// Gives the bytes to the reader and uses what it makes of them. Catches what
+  /// the reader says that it throws; whatever else it throws is a defect.
+  void (*run)(std::string_view bytes);
+  /// Inputs to begin with that are made, since they are no text; else null.
+  std::vector<std::string> (*seeds)() = nullptr;
+};
+
+const std::vector<Entry>& entries();
+
+void read_arguments(std::string_view bytes);
+void read_checkpoint_file(std::string_view bytes);
+void read_config(std::string_view bytes);
+void read_csv(std::string_view bytes);
+void read_environment(std::string_view bytes);
+void read_exchange(std::string_view bytes);
+void read_metric_state(std::string_view bytes);
+void read_npy(std::string_view bytes);
+void read_state(std::string_view bytes);
+
+std::vector<std::string> checkpoint_seeds();
+std::vector<std::string> exchange_seeds();
+std::vector<std::string> metric_state_seeds();
+std::vector<std::string> state_seeds();
+
+}  // namespace tally::fuzz
