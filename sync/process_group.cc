@@ -265,8 +265,8 @@ class BackendCommunicator final : public Communicator {
     return ", while " + roster_->names(others) + " had not arrived";
   }
 
-  std::string last_words(const std::vector<int>& lost) {
-    return roster_ ? roster_->reasons(lost, kToAskTheStore) : "";
+  std::string last_words() {
+    return roster_ ? roster_->reasons(kToAskTheStore) : "";
   }
 
   struct Lost {
@@ -301,7 +301,7 @@ class BackendCommunicator final : public Communicator {
                     std::string(call.name) + " on " + this->describe() +
                         (lost ? " lost " : " waited for ") + who + ": " +
                         reason + (lost ? absent(call, details.peers) : "") +
-                        (lost ? last_words(details.peers) : ""),
+                        (lost ? last_words() : ""),
                     details);
   }
 

@@ -172,14 +172,10 @@ std::optional<std::vector<int>> Roster::absent_from(std::int64_t call,
   return absent;
 }
 
-std::string Roster::reasons(const std::vector<int>& ranks, milliseconds limit) {
-  const std::vector<std::string> words = last_words(limit);
+std::string Roster::reasons(milliseconds limit) {
   std::string text;
-  for (const int rank : ranks) {
-    const auto r = static_cast<std::size_t>(rank);
-    if (r < words.size() && words[r].rfind(kLeft, 0) == 0) {
-      text += "; " + words[r].substr(kLeft.size());
-    }
+  for (const std::string& words : last_words(limit)) {
+    if (words.rfind(kLeft, 0) == 0) text += "; " + words.substr(kLeft.size());
   }
   return text;
 }

@@ -42,9 +42,9 @@ class Roster {
 
   /// Lets the others know why this rank leaves.
   void leave(const std::string& reason, std::chrono::milliseconds limit);
-  /// "; reason", for each of the ranks that has left one.
-  std::string reasons(const std::vector<int>& ranks,
-                      std::chrono::milliseconds limit);
+  /// "; reason", for each rank that has left one: those that are lost may have
+  /// left because of it.
+  std::string reasons(std::chrono::milliseconds limit);
 
  private:
   class Clerk;
