@@ -113,8 +113,8 @@ def tally_cc_test(
       main: set it where a source has a main() of its own.
       size: as in cc_test; "small" stops the test after a minute.
       data: files that the test reads.
-      env: variables of the test; OMP_NUM_THREADS is 1, and OMP_WAIT_POLICY
-        passive, unless given here.
+      env: variables of the test; OMP_NUM_THREADS is 1, OMP_WAIT_POLICY
+        passive, and LibTorch's flight recorder off, unless given here.
       **kwargs: args, tags, timeout and so on, as in cc_test.
     """
     pch_deps, pch_copts = _precompiled(pch, openmp)
@@ -129,10 +129,13 @@ def tally_cc_test(
             "//conditions:default": [],
         }),
         # Tests have more threads than cores: those must not spin that wait.
+        # LibTorch's flight recorder takes no lock when several threads of a
+        # process each use a group for the first time, as ranks in tests do.
         env = dict(
             {
                 "OMP_NUM_THREADS": "1",
                 "OMP_WAIT_POLICY": "passive",
+                "TORCH_FR_BUFFER_SIZE": "0",
             },
             **env
         ),
