@@ -23,6 +23,7 @@ at::Tensor filled(const std::vector<std::int64_t>& sizes, const Next& next) {
 Draw::Draw(unsigned seed)
     : rank_(sync::default_communicator()->rank()),
       ranks_(sync::default_communicator()->size()),
+      draws_few_rows_(seed >= kFewRows),
       shared_(seed),
       own_(seed * 64 + 1 + static_cast<unsigned>(rank_)) {}
 

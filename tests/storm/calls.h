@@ -37,10 +37,14 @@ const std::vector<Call>& all_calls();
 /// are small integers: their sums are exact in any order.
 class Draw {
  public:
+  /// Seeds from here on draw no rows that are so many that they travel alone.
+  static constexpr unsigned kFewRows = 1u << 30;
+
   explicit Draw(unsigned seed);
 
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
+  bool draws_few_rows() const { return draws_few_rows_; }
   /// Below `limit`; the same on all ranks.
   std::int64_t shared(std::int64_t limit);
   std::int64_t own(std::int64_t limit);
@@ -53,6 +57,7 @@ class Draw {
  private:
   int rank_;
   int ranks_;
+  bool draws_few_rows_;
   std::mt19937 shared_;
   std::mt19937 own_;
 };

@@ -23,7 +23,7 @@ constexpr std::int64_t kColumns = 4;
 /// Rows that travel with the header, in a second round, or by themselves.
 std::int64_t row_limit(Draw& draw) {
   constexpr std::int64_t kRows[] = {6, 6, 6, 2000, 60'000};
-  return kRows[draw.shared(5)];
+  return kRows[draw.shared(draw.draws_few_rows() ? 4 : 5)];
 }
 
 /// What came, and the gradient of the input.

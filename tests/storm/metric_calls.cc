@@ -35,8 +35,8 @@ constexpr Subject kSubjects[] = {
 
 std::vector<at::Tensor> batch_of(Inputs inputs, Draw& draw) {
   // Few rows mostly, sometimes none, sometimes so many that they travel alone.
-  const std::int64_t rows =
-      draw.shared(8) == 0 ? 70'000 + draw.own(9) : draw.own(7);
+  const bool many = draw.shared(8) == 0 && !draw.draws_few_rows();
+  const std::int64_t rows = many ? 70'000 + draw.own(9) : draw.own(7);
   switch (inputs) {
     case Inputs::kValues:
       return {draw.values({rows})};

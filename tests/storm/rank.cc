@@ -115,6 +115,7 @@ Outcome outcome_of(const std::function<std::string()>& call) {
     outcome.code = "value";
   } catch (const SyncError& error) {
     outcome.code = sync::to_string(error.code());
+    outcome.peers = error.details().peers.size();
     outcome.text = sync::describe(error);
   } catch (const c10::ValueError& error) {
     outcome.code = "threw";
@@ -129,7 +130,8 @@ Outcome outcome_of(const std::function<std::string()>& call) {
 void report(std::size_t step, const Outcome& outcome) {
   std::ostringstream line;
   line << "step " << step << " " << outcome.code << " " << outcome.value << " "
-       << outcome.milliseconds << " " << outcome.text << "\n";
+       << outcome.milliseconds << " " << outcome.peers << " " << outcome.text
+       << "\n";
   std::cout << line.str() << std::flush;
 }
 
@@ -169,7 +171,8 @@ Outcomes read_outcomes(const std::string& output) {
     std::size_t step = 0;
     Outcome outcome;
     if (!(words >> word) || word != "step") continue;
-    words >> step >> outcome.code >> outcome.value >> outcome.milliseconds;
+    words >> step >> outcome.code >> outcome.value >> outcome.milliseconds >>
+        outcome.peers;
     std::getline(words, outcome.text);
     outcomes[step] = outcome;
   }

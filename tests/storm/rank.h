@@ -17,7 +17,8 @@ struct Outcome {
   std::string code;  ///< of the SyncError, "value", or "threw"
   std::uint64_t value = 0;
   std::int64_t milliseconds = 0;
-  std::string text;  ///< of the error
+  std::size_t peers = 0;  ///< that the error names
+  std::string text;       ///< of the error
 };
 using Outcomes = std::map<std::size_t, Outcome>;  // by step
 

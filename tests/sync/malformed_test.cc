@@ -89,8 +89,7 @@ void expect_one_error(const std::vector<std::exception_ptr>& errors,
 }
 
 TEST(MalformedTest, EveryBitOfAHeaderCounts) {
-  for (const char* name :
-       {"gather_all_tensors", "compute of BinaryAUROC"}) {
+  for (const char* name : {"gather_all_tensors", "compute of BinaryAUROC"}) {
     const Call call = call_named(name);
     for (std::int64_t bit = 0; bit < 8 * Exchange::kHeaderBytes; ++bit) {
       SCOPED_TRACE(std::string(name) + ", bit " + std::to_string(bit));
