@@ -123,7 +123,8 @@ struct Gathered {
 // Gathers those that are too large, in one collective.
 void move_large(const Call& call, const at::Tensor& own,
                 const Agreement& agreement, Gathered& gathered) {
-  auto& [slots, large] = gathered;
+  std::vector<at::Tensor>& slots = gathered.slots;
+  const std::vector<bool>& large = gathered.large;
   std::int64_t block = 0;
   std::size_t of = 0;
   for (std::size_t r = 0; r < slots.size(); ++r) {
