@@ -16,6 +16,8 @@ namespace {
 
 constexpr char kMagic[8] = {'T', 'A', 'L', 'L', 'Y', 'S', 'T', '\n'};
 constexpr std::int64_t kVersion = 1;
+// Far more than there can be, and far less than what sums of them overflow at.
+constexpr std::int64_t kMostUpdates = std::int64_t{1} << 53;
 
 struct Envelope {
   char magic[8];
@@ -84,6 +86,10 @@ void decode(Decoder& decoder, std::vector<CheckpointEntry>& entries,
       return;
     }
     entry.update_count = decoder.integer();
+    // Metrics of the last updates find their place by it.
+    TORCH_CHECK_VALUE(
+        entry.update_count >= 0 && entry.update_count <= kMostUpdates,
+        "expected a number of updates, got ", entry.update_count);
     decoder.fields(fields);
   }
   if (decoder.remaining() != 0) {

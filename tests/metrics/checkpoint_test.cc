@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <random>
 
 #include "tally/sync/fingerprint.h"
@@ -240,6 +241,22 @@ TEST_F(CheckpointTest, MutatedBytesWithAMatchingChecksumDoNoHarm) {
     }
   }
   EXPECT_GT(refused, 1000);
+}
+
+TEST_F(CheckpointTest, NumbersOfUpdatesThatCannotBeAreRefused) {
+  for (const std::int64_t updates :
+       {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min(),
+        std::numeric_limits<std::int64_t>::max()}) {
+    EveryFieldMetric metric = updated();
+    std::vector<internal::CheckpointEntry> entries = {
+        {"metric", "key", metric.make_state(), updates}};
+    const std::string bytes = internal::write_checkpoint(entries);
+    entries[0].update_count = 7;
+    const absl::Status status = internal::read_checkpoint(bytes, entries);
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(message_of(status), HasSubstr("expected a number of updates"));
+    EXPECT_EQ(entries[0].update_count, 7);
+  }
 }
 
 TEST_F(CheckpointTest, EntriesStayAsTheyWereUnlessAllFit) {
