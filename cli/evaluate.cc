@@ -128,7 +128,7 @@ Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
   job.source = open_source(arguments, inputs_of(config));
   const std::int64_t rows = job.source->rows();
   for (const CollectionConfig::Member& member : config.members) {
-    check_counts(member.text, std::max(kSpareCount, rows));
+    builtin_registry().check_sizes(member.text, std::max(kSpareCount, rows));
   }
   job.memory = std::make_unique<TensorLimit>(std::max(
       spare_bytes, kBytesPerByte * rows * job.source->bytes_per_row()));

@@ -3,17 +3,8 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
-#include <charconv>
-#include <string>
-
-#include "tally/metrics/registry/spec.h"
-
 namespace tally::cli {
 namespace {
-
-// Names of integers that stand for themselves.
-constexpr std::string_view kNoCounts[] = {"ignore_index", "seed"};
 
 class LimitedAllocator final : public c10::Allocator {
  public:
@@ -40,27 +31,6 @@ class LimitedAllocator final : public c10::Allocator {
 };
 
 }  // namespace
-
-void check_counts(std::string_view metric, std::int64_t most) {
-  const MetricSpec spec = parse_metric_spec(metric);
-  for (const auto& [option, text] : spec.options) {
-    if (std::find(std::begin(kNoCounts), std::end(kNoCounts), option) !=
-        std::end(kNoCounts)) {
-      continue;
-    }
-    std::int64_t count = 0;
-    const auto parsed =
-        std::from_chars(text.data(), text.data() + text.size(), count);
-    const bool is_integer = parsed.ptr == text.data() + text.size();
-    TORCH_CHECK_VALUE(!is_integer || count <= most, spec.name, ": option '",
-                      option, "': expected at most ", most,
-                      " for files of this size, got ", count);
-    if (is_integer || text.find('(') == text.npos) continue;
-    for (const auto& [name, inner] : parse_items(text)) {
-      check_counts(inner, most);
-    }
-  }
-}
 
 TensorLimit::TensorLimit(std::int64_t most)
     : previous_(c10::GetCPUAllocator()),

@@ -4,15 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 /// What keeps a mistyped option from taking the machine's memory: it should
 /// take what the files justify.
 namespace tally::cli {
-
-/// Throws c10::ValueError if an option of the metric, or of one inside it, is
-/// an integer above `most`, and counts something: num_classes, thresholds.
-void check_counts(std::string_view metric, std::int64_t most);
 
 /// As long as it lives, a tensor on the CPU that would take more than `most`
 /// bytes is a c10::Error instead. One at a time.

@@ -3,7 +3,9 @@
 #include <ATen/core/Tensor.h>
 #include <torch/arg.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,8 +20,12 @@ namespace tally {
 using CountOrList =
     std::variant<std::monostate, std::int64_t, std::vector<double>>;
 
-/// Whether an option shapes the state or only what is computed from it.
-enum class OptionRole { kState, kValue };
+/// What an option shapes.
+enum class OptionRole {
+  kState,  ///< the state
+  kValue,  ///< only what is computed from the state
+  kSize,   ///< the state, which takes the more memory the larger the option is
+};
 
 /// An enumeration used in options has its names in a specialisation:
 ///     template <> struct EnumNames<Average> {
@@ -29,13 +35,159 @@ enum class OptionRole { kState, kValue };
 template <class Enum>
 struct EnumNames;
 
+namespace internal {
+
+/// Why a text is no value of an option.
+struct OptionRefusal {
+  std::string expected;
+  std::string got;
+};
+
+/// How options of a type are written and read: expected() says in words which
+/// texts they take, parse() sets the value or refuses.
+template <class T, class = void>
+struct OptionType {
+  static std::string expected();
+  static std::string print(const T& value);
+  static std::optional<OptionRefusal> parse(const std::string& text, T& value);
+};
+
+std::string expected_choice(const char* const* names, std::size_t count);
+std::optional<OptionRefusal> parse_choice(const std::string& text,
+                                          const char* const* names,
+                                          std::size_t count,
+                                          std::size_t& index);
+template <class Enum>
+struct OptionType<Enum, std::enable_if_t<std::is_enum_v<Enum>>> {
+  static constexpr auto& kNames = EnumNames<Enum>::kNames;
+
+  static std::string expected() {
+    return expected_choice(kNames, std::size(kNames));
+  }
+  static std::string print(const Enum& value) {
+    return kNames[static_cast<std::size_t>(value)];
+  }
+  static std::optional<OptionRefusal> parse(const std::string& text,
+                                            Enum& value) {
+    std::size_t index = 0;
+    auto refusal = parse_choice(text, kNames, std::size(kNames), index);
+    if (!refusal) value = static_cast<Enum>(index);
+    return refusal;
+  }
+};
+
+template <class T>
+struct OptionType<std::optional<T>> {
+  static std::string expected() {
+    return "none or " + OptionType<T>::expected();
+  }
+  static std::string print(const std::optional<T>& value) {
+    return value ? OptionType<T>::print(*value) : "none";
+  }
+  static std::optional<OptionRefusal> parse(const std::string& text,
+                                            std::optional<T>& value) {
+    if (text == "none") {
+      value = std::nullopt;
+      return std::nullopt;
+    }
+    T parsed{};
+    if (OptionType<T>::parse(text, parsed)) {
+      return OptionRefusal{expected(), text};
+    }
+    value = std::move(parsed);
+    return std::nullopt;
+  }
+};
+
+/// "[a, b]", and what it consists of; nothing for what is no list.
+std::string join_list(const std::vector<std::string>& items);
+std::optional<std::vector<std::string>> split_list(const std::string& text);
+/// "a list such as [0.1, 0.9]" of integers, numbers or text.
+template <class T>
+std::string expected_list() {
+  if constexpr (std::is_same_v<T, double>) return "a list such as [0.1, 0.9]";
+  if constexpr (std::is_same_v<T, std::int64_t>) return "a list such as [1, 2]";
+  return "a list such as [one, two]";
+}
+
+template <class T>
+struct OptionType<std::vector<T>> {
+  static std::string expected() {
+    if constexpr (std::is_enum_v<T>) {
+      return "a list, each " + OptionType<T>::expected();
+    } else {
+      return expected_list<T>();
+    }
+  }
+  static std::string print(const std::vector<T>& values) {
+    std::vector<std::string> items;
+    for (const T& value : values) items.push_back(OptionType<T>::print(value));
+    return join_list(items);
+  }
+  static std::optional<OptionRefusal> parse(const std::string& text,
+                                            std::vector<T>& values) {
+    const auto items = split_list(text);
+    if (!items) return OptionRefusal{expected(), text};
+    std::vector<T> parsed(items->size());
+    for (std::size_t i = 0; i < items->size(); ++i) {
+      if (auto no = OptionType<T>::parse((*items)[i], parsed[i])) return no;
+    }
+    values = std::move(parsed);
+    return std::nullopt;
+  }
+};
+
+extern template struct OptionType<std::optional<std::int64_t>>;
+extern template struct OptionType<std::optional<double>>;
+extern template struct OptionType<std::vector<double>>;
+
+}  // namespace internal
+
+/// An option with its type erased: what it is as text, and back.
+class OptionRef {
+ public:
+  template <class T>
+  explicit OptionRef(T& value) : value_(&value), type_(&kType<T>) {}
+
+  std::string text() const { return type_->print(value_); }
+  /// "an integer", "one of micro, macro".
+  std::string expected() const { return type_->expected(); }
+  /// Takes the value that the text stands for; or says what was expected, and
+  /// the option is as it was.
+  std::optional<internal::OptionRefusal> set(const std::string& text) const {
+    return type_->parse(text, value_);
+  }
+
+ private:
+  struct Type {
+    std::string (*expected)();
+    std::string (*print)(const void* value);
+    std::optional<internal::OptionRefusal> (*parse)(const std::string& text,
+                                                    void* value);
+  };
+  template <class T>
+  static constexpr Type kType = {
+      &internal::OptionType<T>::expected,
+      [](const void* value) {
+        return internal::OptionType<T>::print(*static_cast<const T*>(value));
+      },
+      [](const std::string& text, void* value) {
+        return internal::OptionType<T>::parse(text, *static_cast<T*>(value));
+      }};
+
+  void* value_;
+  const Type* type_;
+};
+
 /// Sees every option of an options struct once, by name. From one description,
 ///     void visit(OptionVisitor& v) {
-///       v("num_classes", num_classes_);
+///       v("num_classes", num_classes_, OptionRole::kSize);
 ///       v("average", average_, OptionRole::kValue);
 ///     }
 /// come a metric's repr, the key under which metrics share a state, the schema
-/// of checkpoints, and the parser of option strings.
+/// of checkpoints, and the parser of option strings. An option is a bool, an
+/// std::int64_t, a double, an std::string or an enumeration, one of these or
+/// none (std::optional), a list of them (std::vector), or a CountOrList.
 class OptionVisitor {
  public:
   virtual ~OptionVisitor() = default;
@@ -43,33 +195,11 @@ class OptionVisitor {
   template <class T>
   void operator()(const char* name, T& value,
                   OptionRole role = OptionRole::kState) {
-    if constexpr (std::is_enum_v<T>) {
-      auto index = static_cast<std::size_t>(value);
-      choice(name, index, EnumNames<T>::kNames, std::size(EnumNames<T>::kNames),
-             role);
-      value = static_cast<T>(index);
-    } else {
-      option(name, value, role);
-    }
+    option(name, OptionRef(value), role);
   }
 
  protected:
-  virtual void option(const char* name, bool& value, OptionRole role) = 0;
-  virtual void option(const char* name, std::int64_t& value,
-                      OptionRole role) = 0;
-  virtual void option(const char* name, double& value, OptionRole role) = 0;
-  virtual void option(const char* name, std::string& value,
-                      OptionRole role) = 0;
-  virtual void option(const char* name, std::optional<std::int64_t>& value,
-                      OptionRole role) = 0;
-  virtual void option(const char* name, std::optional<double>& value,
-                      OptionRole role) = 0;
-  virtual void option(const char* name, std::vector<double>& value,
-                      OptionRole role) = 0;
-  virtual void option(const char* name, CountOrList& value,
-                      OptionRole role) = 0;
-  virtual void choice(const char* name, std::size_t& index,
-                      const char* const* names, std::size_t count,
+  virtual void option(const char* name, const OptionRef& option,
                       OptionRole role) = 0;
 };
 
@@ -80,6 +210,10 @@ struct OptionInfo {
   std::string text;
   /// "an integer", "one of micro, macro".
   std::string expected;
+  /// See OptionRole::kSize.
+  bool is_size = false;
+  /// Whether it is a metric, or several, for example "MeanSquaredError()".
+  bool is_metric = false;
 };
 
 namespace internal {
@@ -89,8 +223,6 @@ using Visit = void (*)(void* options, OptionVisitor& visitor);
 
 OptionTexts option_texts(void* options, Visit visit, bool state_only);
 std::string join_options(const OptionTexts& texts);
-/// The text in quotes, if a reader of "name=text, ..." needs them.
-std::string quote_text(const std::string& text);
 std::vector<OptionInfo> option_infos(void* options, Visit visit);
 void assign_options(void* options, Visit visit, const std::string& owner,
                     const std::map<std::string, std::string>& texts);

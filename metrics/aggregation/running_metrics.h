@@ -23,7 +23,7 @@ struct RunningAggregationOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("window", window_);
+    v("window", window_, OptionRole::kSize);
     v("nan_strategy", nan_strategy_);
     v("nan_value", nan_value_);
   }

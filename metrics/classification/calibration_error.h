@@ -39,7 +39,7 @@ struct BinaryCalibrationErrorOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("n_bins", n_bins_);
+    v("n_bins", n_bins_, OptionRole::kSize);
     v("norm", norm_, OptionRole::kValue);
     v("input", input_);
     v("ignore_index", ignore_index_);
@@ -72,8 +72,8 @@ struct MulticlassCalibrationErrorOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_);
-    v("n_bins", n_bins_);
+    v("num_classes", num_classes_, OptionRole::kSize);
+    v("n_bins", n_bins_, OptionRole::kSize);
     v("norm", norm_, OptionRole::kValue);
     v("input", input_);
     v("ignore_index", ignore_index_);

@@ -51,7 +51,7 @@ class BinaryCurveOptions {
 
   CurveShape shape() const { return {}; }
   void visit(OptionVisitor& v) {
-    v("thresholds", thresholds_.value());
+    v("thresholds", thresholds_.value(), OptionRole::kSize);
     v("input", input_);
     v("ignore_index", ignore_index_);
   }
@@ -87,7 +87,9 @@ class MulticlassCurveOptions : public BinaryCurveOptions<Derived> {
   CurveShape shape() const {
     return {CurveShape::Task::kMulticlass, num_classes_};
   }
-  void visit_curves(OptionVisitor& v) { v("num_classes", num_classes_); }
+  void visit_curves(OptionVisitor& v) {
+    v("num_classes", num_classes_, OptionRole::kSize);
+  }
   void visit(OptionVisitor& v) {
     visit_curves(v);
     BinaryCurveOptions<Derived>::visit(v);
@@ -121,7 +123,9 @@ class MultilabelCurveOptions : public BinaryCurveOptions<Derived> {
   CurveShape shape() const {
     return {CurveShape::Task::kMultilabel, num_labels_};
   }
-  void visit_curves(OptionVisitor& v) { v("num_labels", num_labels_); }
+  void visit_curves(OptionVisitor& v) {
+    v("num_labels", num_labels_, OptionRole::kSize);
+  }
   void visit(OptionVisitor& v) {
     visit_curves(v);
     BinaryCurveOptions<Derived>::visit(v);

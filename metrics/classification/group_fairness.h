@@ -40,7 +40,7 @@ struct BinaryGroupOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_groups", num_groups_);
+    v("num_groups", num_groups_, OptionRole::kSize);
     v("threshold", threshold_);
     v("input", input_);
     v("ignore_index", ignore_index_);

@@ -58,7 +58,7 @@ struct MulticlassHingeLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_);
+    v("num_classes", num_classes_, OptionRole::kSize);
     v("squared", squared_);
     v("mode", mode_);
     v("ignore_index", ignore_index_);

@@ -74,7 +74,7 @@ struct MultilabelLogLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_labels", num_labels_);
+    v("num_labels", num_labels_, OptionRole::kSize);
     v("input", input_);
     v("average", average_, OptionRole::kValue);
     v("normalize", normalize_, OptionRole::kValue);

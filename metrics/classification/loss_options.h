@@ -48,7 +48,7 @@ struct MulticlassLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_);
+    v("num_classes", num_classes_, OptionRole::kSize);
     v("input", input_);
     v("ignore_index", ignore_index_);
   }

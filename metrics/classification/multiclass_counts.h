@@ -38,7 +38,7 @@ struct MulticlassCountsOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_);
+    v("num_classes", num_classes_, OptionRole::kSize);
     v("top_k", top_k_);
     v("multidim_average", multidim_average_);
     v("ignore_index", ignore_index_);

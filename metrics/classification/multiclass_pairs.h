@@ -39,7 +39,7 @@ struct MulticlassPairsOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_);
+    v("num_classes", num_classes_, OptionRole::kSize);
     v("ignore_index", ignore_index_);
   }
   /// c10::ValueError for values that are not as said above.

@@ -40,7 +40,7 @@ struct MultilabelCountsOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_labels", num_labels_);
+    v("num_labels", num_labels_, OptionRole::kSize);
     v("threshold", threshold_);
     v("input", input_);
     v("multidim_average", multidim_average_);

@@ -23,7 +23,7 @@ struct MultilabelRankingOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_labels", num_labels_);
+    v("num_labels", num_labels_, OptionRole::kSize);
     v("ignore_index", ignore_index_);
   }
   /// c10::ValueError for values that are not as said above.

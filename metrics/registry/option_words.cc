@@ -22,7 +22,7 @@ constexpr OptionWords kCommon[] = {
     {"ignore_index", "What has this target does not count; any integer."},
     {"input", "What floating-point preds are; scores: exact curves only."},
     {"keep_sequence_dim", "A dimension to give a value for each index of."},
-    {"labels", "The classes' names, as [horse, fish]; with none, numbers."},
+    {"labels", "The classes' names, as [horse, fish]; numbers if []."},
     {"log_prob", "Inputs are logarithms of probabilities, taken as they are."},
     {"max_fpr", "Only the area up to this false positive rate, standardised."},
     {"mean", "Give the mean over the copies."},

@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 
 #include "tally/metrics/nearest.h"
@@ -96,7 +97,8 @@ void Registry::add(MetricEntry entry) {
 void Registry::add_wrapper(const char* name, const MetricSummary& summary,
                            std::vector<OptionInfo> options,
                            MetricFactory make) {
-  options.insert(options.begin(), {"metric", "", "a metric"});
+  options.insert(options.begin(), {"metric", "", "a metric", /*is_size=*/false,
+                                   /*is_metric=*/true});
   add({name, summary, std::move(options), std::nullopt, std::nullopt,
        /*is_wrapper=*/true, std::move(make)});
 }
@@ -163,6 +165,35 @@ std::vector<MetricInput> Registry::inputs(std::string_view text,
     input.words = "a map of names to " + input.words;
   }
   return of_metric;
+}
+
+void Registry::check_sizes(std::string_view text, std::int64_t most) const {
+  check_sizes(text, most, 0);
+}
+
+void Registry::check_sizes(std::string_view text, std::int64_t most,
+                           int depth) const {
+  check_depth(depth);
+  const MetricSpec spec = parse_metric_spec(text);
+  for (const OptionInfo& option : at(spec.name).options) {
+    const auto found = spec.options.find(option.name);
+    if (found == spec.options.end()) continue;
+    const std::string& value = found->second;
+    if (option.is_metric) {
+      for (const auto& [name, inner] : parse_items(value)) {
+        check_sizes(inner, most, depth + 1);
+      }
+    } else if (option.is_size) {
+      // Of a text that is no integer, make() has more to say.
+      std::int64_t size = 0;
+      const char* end = value.data() + value.size();
+      const bool is_integer =
+          std::from_chars(value.data(), end, size).ptr == end;
+      TORCH_CHECK_VALUE(!is_integer || size <= most, spec.name, ": option '",
+                        option.name, "': expected at most ", most, ", got ",
+                        value);
+    }
+  }
 }
 
 const Registry& builtin_registry() {

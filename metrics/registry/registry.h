@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -144,6 +145,10 @@ class Registry {
   std::unique_ptr<Metric> make(
       std::string_view text,
       const MetricOptions& metric_options = MetricOptions()) const;
+  /// For programs that are told metrics by others: throws c10::ValueError if a
+  /// size (OptionRole::kSize) in such a text, as num_classes, is above `most`,
+  /// which is what the data justify.
+  void check_sizes(std::string_view text, std::int64_t most) const;
   /// The inputs that update() of that metric takes.
   std::vector<MetricInput> inputs(std::string_view text) const;
 
@@ -166,6 +171,7 @@ class Registry {
                                const MetricOptions& metric_options,
                                int depth) const;
   std::vector<MetricInput> inputs(std::string_view text, int depth) const;
+  void check_sizes(std::string_view text, std::int64_t most, int depth) const;
 
   std::map<std::string, MetricEntry> entries_;
 };

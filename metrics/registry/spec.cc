@@ -5,7 +5,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "tally/metrics/option_text.h"
+
 namespace tally {
+
+using internal::trimmed;
+using internal::unquote_text;
+
 namespace {
 
 constexpr std::size_t kMostShown = 60;
@@ -17,13 +23,6 @@ std::string shown(std::string_view text) {
   return "'" + begin + (text.size() > kMostShown ? "..." : "") + "'";
 }
 
-std::string_view trimmed(std::string_view text) {
-  const char* blanks = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(blanks);
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
-}
-
 bool is_name(std::string_view text) {
   const auto is_part = [](unsigned char c) {
     return std::isalnum(c) || c == '_';
@@ -32,74 +31,22 @@ bool is_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), is_part);
 }
 
-/// Behind the quoted text that begins at `begin`.
-std::size_t skip_quoted(std::string_view text, std::size_t begin) {
-  for (std::size_t i = begin + 1; i < text.size(); ++i) {
-    if (text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      return i + 1;
-    }
-  }
-  TORCH_CHECK_VALUE(false, "expected a closing \" in ", shown(text));
-}
-
-/// The first of `ends` that is outside brackets and quotes, from `begin`; the
-/// end of the text if there is none.
+/// As there, but throws.
 std::size_t find_outside(std::string_view text, std::string_view ends,
                          std::size_t begin = 0) {
-  std::string closers;
-  for (std::size_t i = begin; i < text.size();) {
-    const char c = text[i];
-    if (closers.empty() && ends.find(c) != ends.npos) return i;
-    if (c == '"') {
-      i = skip_quoted(text, i);
-      continue;
-    }
-    if (c == '(' || c == '[' || c == '{') {
-      closers.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');
-    } else if (c == ')' || c == ']' || c == '}') {
-      TORCH_CHECK_VALUE(!closers.empty() && closers.back() == c, "expected ",
-                        closers.empty() ? std::string("nothing to close")
-                                        : std::string(1, closers.back()),
-                        ", got ", c, " in ", shown(text));
-      closers.pop_back();
-    }
-    ++i;
-  }
-  TORCH_CHECK_VALUE(closers.empty(), "expected a closing ", closers.back(),
-                    " in ", shown(text));
-  return text.size();
+  const auto found = internal::find_outside(text, ends, begin);
+  TORCH_CHECK_VALUE(found.ok(), found.status().message(), " in ", shown(text));
+  return *found;
 }
 
-/// What stands between separators. Nothing at all has no parts, and the last
-/// may be followed by a separator.
 std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end =
-        find_outside(text, std::string_view(&separator, 1), begin);
-    const std::string_view part = trimmed(text.substr(begin, end - begin));
-    if (!part.empty() || end < text.size()) {
-      TORCH_CHECK_VALUE(!part.empty(), "expected something before '", separator,
-                        "' in ", shown(text));
-      parts.push_back(part);
-    }
-    begin = end + 1;
+  auto parts = internal::split_outside(text, separator);
+  TORCH_CHECK_VALUE(parts.ok(), parts.status().message(), " in ", shown(text));
+  for (const std::string_view part : *parts) {
+    TORCH_CHECK_VALUE(!part.empty(), "expected something before '", separator,
+                      "' in ", shown(text));
   }
-  return parts;
-}
-
-std::string unquoted(std::string_view text) {
-  if (text.empty() || text[0] != '"' || skip_quoted(text, 0) != text.size()) {
-    return std::string(text);
-  }
-  std::string value;
-  for (std::size_t i = 1; i + 1 < text.size(); ++i) {
-    if (text[i] == '\\') ++i;
-    value += text[i];
-  }
-  return value;
+  return *std::move(parts);
 }
 
 /// "name=value" in two, or nothing and the text.
@@ -131,7 +78,7 @@ MetricSpec parse_metric_spec(std::string_view text) {
     TORCH_CHECK_VALUE(is_name(option), name, ": expected option=value, got ",
                       shown(part));
     const bool is_new =
-        spec.options.emplace(std::string(option), unquoted(value)).second;
+        spec.options.emplace(std::string(option), unquote_text(value)).second;
     TORCH_CHECK_VALUE(is_new, name, ": option ", shown(option),
                       " is given twice");
   }
@@ -177,7 +124,7 @@ std::vector<std::pair<std::string, std::string>> parse_items(
                   : std::pair<std::string_view, std::string_view>({}, part);
     TORCH_CHECK_VALUE(!has_names || !name.empty(), "expected name: item, got ",
                       shown(part));
-    items.emplace_back(unquoted(name), unquoted(item));
+    items.emplace_back(unquote_text(name), unquote_text(item));
   }
   TORCH_CHECK_VALUE(!items.empty(), "expected at least one item, got ",
                     shown(text));

@@ -39,7 +39,8 @@ void add_wrappers(Registry& r) {
 
   auto options = describe_options(MultitaskWrapperOptions());
   options.insert(options.begin(),
-                 {"tasks", "", "metrics by name: {age: MeanSquaredError()}"});
+                 {"tasks", "", "metrics by name: {age: MeanSquaredError()}",
+                  /*is_size=*/false, /*is_metric=*/true});
   r.add({MultitaskWrapper::kName,
          {"A metric of each task of a model with several, from maps of inputs.",
           "as tasks", "any", "tasks={a: MeanSquaredError()}"},

@@ -43,7 +43,7 @@ struct KendallRankCorrCoefOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
     v("variant", variant_, OptionRole::kValue);
     v("t_test", t_test_, OptionRole::kValue);
     v("alternative", alternative_, OptionRole::kValue);

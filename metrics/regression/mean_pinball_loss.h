@@ -20,7 +20,7 @@ struct MeanPinballLossOptions {
  public:
   void visit(OptionVisitor& v) {
     v("alpha", alpha_);
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
   }
   void validate(const char* metric) const;
 };

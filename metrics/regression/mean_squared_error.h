@@ -20,7 +20,7 @@ struct MeanSquaredErrorOptions {
  public:
   void visit(OptionVisitor& v) {
     v("squared", squared_, OptionRole::kValue);
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
   }
   void validate(const char* metric) const;
 };

@@ -22,7 +22,7 @@ struct MeanSquaredLogErrorOptions {
  public:
   void visit(OptionVisitor& v) {
     v("squared", squared_, OptionRole::kValue);
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
   }
   void validate(const char* metric) const;
 };

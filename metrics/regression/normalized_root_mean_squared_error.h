@@ -37,7 +37,7 @@ struct NormalizedRootMeanSquaredErrorOptions {
     v("normalization", normalization_,
       normalization_ == Normalization::kRange ? OptionRole::kState
                                               : OptionRole::kValue);
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
   }
   void validate(const char* metric) const;
 };

@@ -16,7 +16,9 @@ struct OutputsOptions {
   TORCH_ARG(std::int64_t, num_outputs);
 
  public:
-  void visit(OptionVisitor& v) { v("num_outputs", num_outputs_); }
+  void visit(OptionVisitor& v) {
+    v("num_outputs", num_outputs_, OptionRole::kSize);
+  }
   void validate(const char* metric) const;
 };
 

@@ -23,7 +23,7 @@ struct MeanAbsolutePercentageErrorOptions {
  public:
   void visit(OptionVisitor& v) {
     v("epsilon", epsilon_);
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
   }
   void validate(const char* metric) const;
 };

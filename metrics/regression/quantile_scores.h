@@ -81,7 +81,7 @@ struct D2PinballScoreOptions {
  public:
   void visit(OptionVisitor& v) {
     v("alpha", alpha_);
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
     v("multioutput", multioutput_, OptionRole::kValue);
   }
   void validate(const char* metric) const;
@@ -98,7 +98,7 @@ struct D2AbsoluteErrorScoreOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
     v("multioutput", multioutput_, OptionRole::kValue);
   }
   void validate(const char* metric) const;

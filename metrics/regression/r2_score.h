@@ -22,7 +22,7 @@ struct R2ScoreOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
     v("adjusted", adjusted_, OptionRole::kValue);
     v("multioutput", multioutput_, OptionRole::kValue);
   }
@@ -77,7 +77,7 @@ struct ExplainedVarianceOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
     v("multioutput", multioutput_, OptionRole::kValue);
   }
   void validate(const char* metric) const;
@@ -120,7 +120,7 @@ struct RelativeSquaredErrorOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
     v("squared", squared_, OptionRole::kValue);
   }
   void validate(const char* metric) const;

@@ -111,7 +111,7 @@ std::vector<InputRef> refs_to(const std::vector<at::Tensor>& tensors) {
 }  // namespace
 
 void BootStrapperOptions::visit(OptionVisitor& v) {
-  v("num_bootstraps", num_bootstraps_);
+  v("num_bootstraps", num_bootstraps_, OptionRole::kSize);
   v("mean", mean_, OptionRole::kValue);
   v("std", std_, OptionRole::kValue);
   v("quantile", quantile_, OptionRole::kValue);

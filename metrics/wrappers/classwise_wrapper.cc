@@ -3,36 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
-#include <sstream>
 
 namespace tally {
 namespace {
-
-constexpr const char* kNoLabels = "none";
-
-std::string text_of(const std::vector<std::string>& labels) {
-  if (labels.empty()) return kNoLabels;
-  std::string text;
-  for (const std::string& label : labels) {
-    text += (text.empty() ? "[" : ", ") + label;
-  }
-  return text + "]";
-}
-
-std::vector<std::string> labels_of(const std::string& text) {
-  if (text == kNoLabels) return {};
-  TORCH_CHECK_VALUE(
-      text.size() > 2 && text.front() == '[' && text.back() == ']',
-      ClasswiseWrapper::kName, ": option 'labels': expected none or a list ",
-      "such as [horse, fish], got '", text, "'");
-  std::vector<std::string> labels;
-  std::istringstream items(text.substr(1, text.size() - 2));
-  for (std::string item; std::getline(items, item, ',');) {
-    item.erase(0, item.find_first_not_of(' '));
-    labels.push_back(std::move(item));
-  }
-  return labels;
-}
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -43,9 +16,7 @@ std::string lower(std::string text) {
 }  // namespace
 
 void ClasswiseWrapperOptions::visit(OptionVisitor& v) {
-  std::string labels = text_of(labels_);
-  v("labels", labels, OptionRole::kValue);
-  labels_ = labels_of(labels);
+  v("labels", labels_, OptionRole::kValue);
   v("prefix", prefix_, OptionRole::kValue);
   v("postfix", postfix_, OptionRole::kValue);
 }
@@ -53,10 +24,8 @@ void ClasswiseWrapperOptions::visit(OptionVisitor& v) {
 void ClasswiseWrapperOptions::validate(const char* metric) const {
   std::set<std::string> known;
   for (const std::string& label : labels_) {
-    TORCH_CHECK_VALUE(
-        !label.empty() && label.find_first_of(",\"[]") == std::string::npos,
-        metric, ": expected labels that are not empty and without any of ",
-        ", \" [ ], got '", label, "'");
+    TORCH_CHECK_VALUE(!label.empty(), metric,
+                      ": expected labels that are not empty");
     TORCH_CHECK_VALUE(known.insert(label).second, metric,
                       ": expected different labels, got '", label, "' twice");
   }

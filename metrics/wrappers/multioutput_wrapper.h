@@ -24,7 +24,7 @@ struct MultioutputWrapperOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize);
     v("output_dim", output_dim_);
     v("remove_nans", remove_nans_);
     v("squeeze_outputs", squeeze_outputs_);

@@ -17,7 +17,7 @@ struct RunningOptions {
   TORCH_ARG(std::int64_t, window);
 
  public:
-  void visit(OptionVisitor& v) { v("window", window_); }
+  void visit(OptionVisitor& v) { v("window", window_, OptionRole::kSize); }
   void validate(const char* metric) const;
 };
 

@@ -125,7 +125,7 @@ void read_metric_state(std::string_view bytes) {
   const cli::TensorLimit limit(kMostBytes);
   std::unique_ptr<Metric> metric;
   try {
-    cli::check_counts(bytes.substr(0, line), kMostCount);
+    builtin_registry().check_sizes(bytes.substr(0, line), kMostCount);
     metric = make_metric(bytes.substr(0, line));
   } catch (const c10::ValueError&) {
     return;

@@ -31,7 +31,7 @@ void read_config(std::string_view bytes) {
     for (const CollectionConfig::Member& member : config.members) {
       require(!builtin_registry().inputs(member.text).empty(),
               "a metric has inputs");
-      cli::check_counts(member.text, kMostCount);
+      builtin_registry().check_sizes(member.text, kMostCount);
       const std::string repr = make_metric(member.text)->repr();
       require(make_metric(repr)->repr() == repr,
               "a metric's text makes that metric");

@@ -3,15 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "tally/metrics/metric_options.h"
+#include "tally/metrics/option_text.h"
 #include "tally/sync/errors.h"
 
 namespace tally {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Texts = std::map<std::string, std::string>;
 
@@ -36,6 +39,11 @@ struct SampleOptions {
   TORCH_ARG(std::vector<double>, quantiles) = {0.1, 0.9};
   TORCH_ARG(CountOrList, thresholds) = std::monostate();
   TORCH_ARG(Colour, colour) = Colour::kRed;
+  TORCH_ARG(std::vector<std::int64_t>, top_k) = {1, 5};
+  TORCH_ARG(std::vector<std::string>, keys) = {};
+  TORCH_ARG(std::optional<std::string>, model) = std::nullopt;
+  TORCH_ARG(std::vector<Colour>, palette) = {};
+  TORCH_ARG(std::optional<Colour>, ink) = std::nullopt;
 
  public:
   void visit(OptionVisitor& v) {
@@ -48,6 +56,11 @@ struct SampleOptions {
     v("quantiles", quantiles_);
     v("thresholds", thresholds_);
     v("colour", colour_, OptionRole::kValue);
+    v("top_k", top_k_, OptionRole::kSize);
+    v("keys", keys_, OptionRole::kValue);
+    v("model", model_, OptionRole::kValue);
+    v("palette", palette_, OptionRole::kValue);
+    v("ink", ink_, OptionRole::kValue);
   }
 };
 
@@ -71,13 +84,14 @@ std::string error_of(const Texts& texts) {
 TEST(OptionsTest, AreShownInTheirOrder) {
   EXPECT_EQ(options_repr(SampleOptions()),
             "flag=false, count=5, ratio=0.5, name=x, ignore_index=none, "
-            "limit=none, quantiles=[0.1, 0.9], thresholds=none, colour=red");
+            "limit=none, quantiles=[0.1, 0.9], thresholds=none, colour=red, "
+            "top_k=[1, 5], keys=[], model=none, palette=[], ink=none");
 }
 
 TEST(OptionsTest, StateKeyHasWhatShapesTheStateByName) {
   EXPECT_EQ(options_state_key(SampleOptions()),
             "count=5, flag=false, ignore_index=none, limit=none, name=x, "
-            "quantiles=[0.1, 0.9], thresholds=none");
+            "quantiles=[0.1, 0.9], thresholds=none, top_k=[1, 5]");
   EXPECT_EQ(
       options_state_key(SampleOptions().ratio(9).colour(Colour::kDarkBlue)),
       options_state_key(SampleOptions()));
@@ -94,7 +108,12 @@ TEST(OptionsTest, AreReadFromText) {
                                         {"limit", "inf"},
                                         {"quantiles", "[0,1e-2, -3]"},
                                         {"thresholds", "200"},
-                                        {"colour", "dark_blue"}});
+                                        {"colour", "dark_blue"},
+                                        {"top_k", "[ 1,10 ]"},
+                                        {"keys", R"([a b,"c, \"d\"]", ""])"},
+                                        {"model", "bert"},
+                                        {"palette", "[red, dark_blue]"},
+                                        {"ink", "red"}});
   EXPECT_TRUE(options.flag());
   EXPECT_EQ(options.count(), -7);
   EXPECT_EQ(options.ratio(), 1e-3);
@@ -104,6 +123,11 @@ TEST(OptionsTest, AreReadFromText) {
   EXPECT_EQ(options.quantiles(), (std::vector<double>{0, 1e-2, -3}));
   EXPECT_EQ(std::get<std::int64_t>(options.thresholds()), 200);
   EXPECT_EQ(options.colour(), Colour::kDarkBlue);
+  EXPECT_THAT(options.top_k(), ElementsAre(1, 10));
+  EXPECT_THAT(options.keys(), ElementsAre("a b", "c, \"d\"]", ""));
+  EXPECT_EQ(options.model(), "bert");
+  EXPECT_THAT(options.palette(), ElementsAre(Colour::kRed, Colour::kDarkBlue));
+  EXPECT_EQ(options.ink(), Colour::kRed);
 }
 
 TEST(OptionsTest, OptionalOnesCanBeNoneAgain) {
@@ -121,6 +145,9 @@ TEST(OptionsTest, WhatIsShownReadsBack) {
       SampleOptions().ratio(std::numeric_limits<double>::quiet_NaN()),
       SampleOptions().ratio(-std::numeric_limits<double>::infinity()),
       SampleOptions().ratio(5e-324).quantiles({}).ignore_index(0),
+      SampleOptions().keys({"", " ", "a, b", "[", "c\"\\", "none"}),
+      SampleOptions().top_k({}).model("x; y").ink(Colour::kDarkBlue),
+      SampleOptions().palette({Colour::kDarkBlue, Colour::kDarkBlue}),
       SampleOptions().thresholds(std::int64_t{11}),
       SampleOptions().thresholds(std::vector<double>{0.25, 1e300}),
       SampleOptions().count(std::numeric_limits<std::int64_t>::min())};
@@ -128,7 +155,7 @@ TEST(OptionsTest, WhatIsShownReadsBack) {
     Texts texts;
     for (const auto& [name, text] : internal::option_texts(
              &options, internal::visit_of<SampleOptions>(), false)) {
-      texts[name] = text;
+      texts[name] = internal::unquote_text(text);
     }
     EXPECT_EQ(options_repr(parsed(texts)), options_repr(options));
   }
@@ -168,8 +195,21 @@ TEST(OptionsTest, TextsThatAreNoValueAreRefused) {
                   std::string(text) + "'");
   }
   EXPECT_THAT(error_of({{"ignore_index", "None"}}),
-              HasSubstr("expected an integer, got 'None'"));
-  EXPECT_THAT(error_of({{"limit", "nil"}}), HasSubstr("expected a number"));
+              HasSubstr("expected none or an integer, got 'None'"));
+  EXPECT_THAT(error_of({{"limit", "nil"}}),
+              HasSubstr("expected none or a number, got 'nil'"));
+  EXPECT_EQ(error_of({{"top_k", "5"}}),
+            "Sample: option 'top_k': expected a list such as [1, 2], got '5'");
+  EXPECT_THAT(error_of({{"top_k", "[1, 0.5]"}}),
+              HasSubstr("expected an integer, got '0.5'"));
+  EXPECT_THAT(error_of({{"keys", "[a, \"b]"}}),
+              HasSubstr("expected a list such as [one, two], got '[a, \"b]'"));
+  EXPECT_THAT(error_of({{"palette", "red"}}),
+              HasSubstr("a list, each one of red, dark_blue, got 'red'"));
+  EXPECT_THAT(error_of({{"palette", "[blue]"}}),
+              HasSubstr("expected one of red, dark_blue, got 'blue'"));
+  EXPECT_THAT(error_of({{"ink", "blue"}}),
+              HasSubstr("expected none or one of red, dark_blue, got 'blue'"));
   EXPECT_EQ(error_of({{"quantiles", "0.1, 0.2"}}),
             "Sample: option 'quantiles': expected a list such as [0.1, 0.9], "
             "got '0.1, 0.2'");
@@ -184,6 +224,20 @@ TEST(OptionsTest, TextsThatAreNoValueAreRefused) {
   EXPECT_EQ(error_of({{"colour", "blue"}}),
             "Sample: option 'colour': expected one of red, dark_blue, got "
             "'blue'");
+}
+
+TEST(OptionsTest, AreDescribed) {
+  const auto infos = describe_options(SampleOptions());
+  const auto info = [&](const std::string& name) {
+    return *std::find_if(infos.begin(), infos.end(),
+                         [&](const auto& i) { return i.name == name; });
+  };
+  EXPECT_EQ(info("top_k").text, "[1, 5]");
+  EXPECT_EQ(info("top_k").expected, "a list such as [1, 2]");
+  EXPECT_TRUE(info("top_k").is_size);
+  EXPECT_FALSE(info("keys").is_size);
+  EXPECT_EQ(info("ink").expected, "none or one of red, dark_blue");
+  EXPECT_EQ(info("model").expected, "none or text");
 }
 
 TEST(OptionsTest, MetricOptionsThatShapeTheState) {

@@ -22,6 +22,28 @@ std::string example_of(const MetricEntry& entry) {
   return entry.name + "(" + entry.summary.required + ")";
 }
 
+TEST(RegistryTest, SizesAreCheckedBeforeAnythingIsMade) {
+  const auto error = [](const char* text) {
+    return testing::refusal_of(
+        [&] { builtin_registry().check_sizes(text, 1000); });
+  };
+  EXPECT_EQ(error("MulticlassAccuracy(num_classes=1000, ignore_index=-5000)"),
+            "nothing");
+  EXPECT_EQ(error("MulticlassAccuracy(num_classes=5000)"),
+            "MulticlassAccuracy: option 'num_classes': expected at most 1000 "
+            "for so much data, got 5000");
+  EXPECT_EQ(error("BinaryAUROC(thresholds=[5000, 6000])"), "nothing");
+  for (const char* text :
+       {"BinaryAUROC(thresholds=5000)", "BinaryCalibrationError(n_bins=5000)",
+        "Running(metric=MeanMetric(), window=5000)",
+        "BootStrapper(metric=MeanMetric(), num_bootstraps=5000)",
+        "Running(metric=MinMaxMetric(metric=BinaryAUROC(thresholds=5000)))",
+        "MultitaskWrapper(tasks={a: MeanMetric(), b: Running(metric="
+        "MeanMetric(), window=5000)})"}) {
+    EXPECT_THAT(error(text), HasSubstr("got 5000")) << text;
+  }
+}
+
 TEST(RegistryTest, EveryMetricIsMadeFromItsOwnRepr) {
   for (const auto& [name, entry] : builtin_registry().entries()) {
     SCOPED_TRACE(name);
