@@ -35,8 +35,8 @@ using testing::ProcessRanksOptions;
 constexpr int kRounds = 10;
 constexpr const char* kRoundVariable = "TALLY_STORM_ROUND";
 // For a machine that does other things as well.
-constexpr std::int64_t kSlackMilliseconds = 3000;
-constexpr std::int64_t kAtOnceMilliseconds = 1000;
+constexpr std::int64_t kSlackMilliseconds = 10000;
+constexpr std::int64_t kAtOnceMilliseconds = 2000;
 
 unsigned number_of(const char* variable, unsigned otherwise) {
   const char* text = std::getenv(variable);

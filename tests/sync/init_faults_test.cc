@@ -15,6 +15,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "tally/sync/init.h"
+#include "tally/tests/testing/deadlines.h"
 #include "tally/tests/testing/free_port.h"
 #include "tally/tests/testing/process_ranks.h"
 
@@ -28,6 +29,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 using ::tally::testing::free_port;
+using ::tally::testing::kAtOnce;
+using ::tally::testing::kLongTimeout;
 using ::tally::testing::ProcessRank;
 using ::tally::testing::ProcessRanks;
 using ::tally::testing::ProcessRanksOptions;
@@ -58,7 +61,7 @@ SyncError error_of_init(milliseconds timeout) {
   try {
     init_from_env(options);
   } catch (const SyncError& error) {
-    EXPECT_LE(steady_clock::now() - start, timeout + milliseconds(1000));
+    EXPECT_LE(steady_clock::now() - start, timeout + kAtOnce);
     return error;
   }
   throw std::logic_error("init_from_env succeeded");
@@ -84,8 +87,8 @@ void expect_refused_path(const std::string& name, const Prepare& prepare,
       1,
       [&](const ProcessRank&) {
         const auto start = steady_clock::now();
-        const SyncError error = error_of_init(seconds(15));
-        EXPECT_LE(steady_clock::now() - start, seconds(2));
+        const SyncError error = error_of_init(kLongTimeout);
+        EXPECT_LE(steady_clock::now() - start, kAtOnce);
         EXPECT_EQ(error.code(), SyncErrorCode::kTransport);
         EXPECT_EQ(error.message(),
                   "no store at " + path + " (TALLY_STORE): " + reason);
@@ -196,7 +199,7 @@ TEST(InitFaultsTest, AllRanksHearWhoIsMissing) {
         const auto start = steady_clock::now();
         const SyncError error =
             error_of_init(seconds(self.rank() == 0 ? 2 : 9));
-        EXPECT_LE(steady_clock::now() - start, seconds(5));
+        EXPECT_LE(steady_clock::now() - start, kAtOnce);
         EXPECT_EQ(error.code(), SyncErrorCode::kTimeout);
         EXPECT_EQ(error.details().peers, std::vector<int>{2});
         EXPECT_THAT(error.message(), HasSubstr("missing is rank 2"));
@@ -219,7 +222,7 @@ TEST(InitFaultsTest, ARankThatDiesWithTheStoreIsLost) {
           store.wait({"tally/job/0/tally/rank/1"}, seconds(15));
           std::raise(SIGKILL);
         }
-        const SyncError error = error_of_init(seconds(15));
+        const SyncError error = error_of_init(kLongTimeout);
         EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost) << error.what();
         EXPECT_THAT(error.message(), HasSubstr("lost the store at 127.0.0.1:"));
       },
@@ -234,7 +237,7 @@ TEST(InitFaultsTest, ASecondTryAfterATimeoutSaysSo) {
       1,
       [](const ProcessRank&) {
         const SyncError first = error_of_init(milliseconds(500));
-        const SyncError second = error_of_init(seconds(15));
+        const SyncError second = error_of_init(kLongTimeout);
         EXPECT_EQ(second.code(), SyncErrorCode::kGroupBroken);
         EXPECT_THAT(second.message(),
                     AllOf(HasSubstr("init_from_env failed before"),

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "tally/sync/init.h"
+#include "tally/tests/testing/deadlines.h"
 #include "tally/tests/testing/process_ranks.h"
 
 // The launcher starts this program again, as `launch_test role NAME`: main()
@@ -29,6 +30,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+using ::tally::testing::kAtOnce;
+using ::tally::testing::kLongTimeout;
 using ::tally::testing::ProcessRank;
 using ::tally::testing::ProcessRanks;
 using ::tally::testing::ProcessRanksOptions;
@@ -239,17 +242,17 @@ TEST(LaunchTest, FirstFailureIsTheStatusAndEndsTheOthers) {
   options.grace = milliseconds(100);
   const auto start = steady_clock::now();
   EXPECT_EQ(captured(3, "fail_second", options).status, 7);
-  EXPECT_LE(steady_clock::now() - start, seconds(5));
+  EXPECT_LE(steady_clock::now() - start, kAtOnce);
 }
 
 TEST(LaunchTest, SurvivorsOfAKilledRankReportIt) {
   LaunchOptions options;
-  options.grace = seconds(30);
+  options.grace = kLongTimeout;
   const auto start = steady_clock::now();
   const Launched run = captured(2, "kill_second", options);
   EXPECT_EQ(run.status, 128 + SIGKILL);
   EXPECT_THAT(run.output, HasSubstr("saw kPeerLost"));
-  EXPECT_LE(steady_clock::now() - start, seconds(15));
+  EXPECT_LE(steady_clock::now() - start, kAtOnce);
 }
 
 TEST(LaunchTest, RankThatIgnoresSigtermIsKilled) {

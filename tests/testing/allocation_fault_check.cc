@@ -12,6 +12,7 @@
 
 #include "tally/sync/collectives.h"
 #include "tally/tests/testing/allocation_fault.h"
+#include "tally/tests/testing/deadlines.h"
 
 namespace tally::testing {
 namespace {
@@ -21,8 +22,6 @@ using Group = std::shared_ptr<sync::Communicator>;
 
 constexpr int kRanks = 3;
 constexpr int kFaulty = 1;
-constexpr std::chrono::seconds kAtOnce{10};
-constexpr std::chrono::seconds kTimeout{15};
 
 struct Outcome {
   bool right = false;
@@ -63,7 +62,7 @@ bool fail_one(const CallUnderFault& call, std::int64_t number,
   bool happened = false;
   ThreadRanksOptions options;
   options.transport = transport;
-  options.timeout = kTimeout;
+  options.timeout = kLongTimeout;
   const auto start = std::chrono::steady_clock::now();
   run_thread_ranks(
       kRanks,
