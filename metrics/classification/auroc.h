@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tally/metrics/classification/curve.h"
+#include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

@@ -1,7 +1,7 @@
 #include "tally/metrics/classification/average_precision.h"
 
-#include "tally/metrics/classification/curve_counts.h"
-#include "tally/metrics/classification/curve_values.h"
+#include "tally/metrics/classification/curves/curve_counts.h"
+#include "tally/metrics/classification/curves/curve_values.h"
 
 namespace tally {
 

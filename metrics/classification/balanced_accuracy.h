@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "tally/metrics/classification/binary_counts.h"
-#include "tally/metrics/classification/multiclass_counts.h"
+#include "tally/metrics/classification/counts/binary_counts.h"
+#include "tally/metrics/classification/counts/multiclass_counts.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/loss_options.h"
+#include "tally/metrics/classification/pointwise/loss_options.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

@@ -13,10 +13,10 @@
 #include <numeric>
 #include <vector>
 
-#include "tally/metrics/classification/calibration_kernels.h"
-#include "tally/metrics/classification/logit_kernels.h"
-#include "tally/metrics/classification/logit_tensors.h"
-#include "tally/metrics/classification/score_kernels.h"
+#include "tally/metrics/classification/inputs/logit_tensors.h"
+#include "tally/metrics/classification/kernels/calibration_kernels.h"
+#include "tally/metrics/classification/kernels/logit_kernels.h"
+#include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {

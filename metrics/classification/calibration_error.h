@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/binary_inputs.h"
-#include "tally/metrics/classification/losses.h"
-#include "tally/metrics/classification/score_kind.h"
+#include "tally/metrics/classification/inputs/binary_inputs.h"
+#include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/classification/pointwise/losses.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

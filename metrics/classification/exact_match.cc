@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "tally/metrics/classification/binary_counts.h"
-#include "tally/metrics/classification/classification_checks.h"
+#include "tally/metrics/classification/counts/binary_counts.h"
+#include "tally/metrics/classification/inputs/checks.h"
 
 namespace tally {
 namespace internal {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/multiclass_counts.h"
-#include "tally/metrics/classification/multilabel_counts.h"
+#include "tally/metrics/classification/counts/multiclass_counts.h"
+#include "tally/metrics/classification/counts/multilabel_counts.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

@@ -1,6 +1,6 @@
 #include "tally/metrics/classification/fixed_precision_recall.h"
 
-#include "tally/metrics/classification/fixed_rates.h"
+#include "tally/metrics/classification/curves/fixed_rates.h"
 
 namespace tally {
 namespace {

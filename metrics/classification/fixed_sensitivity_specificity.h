@@ -2,8 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "tally/metrics/classification/curve.h"
-#include "tally/metrics/classification/fixed_rates.h"
+#include "tally/metrics/classification/curves/curve.h"
+#include "tally/metrics/classification/curves/fixed_rates.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

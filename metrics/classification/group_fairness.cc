@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/classification/classification_checks.h"
-#include "tally/metrics/classification/element_counts.h"
+#include "tally/metrics/classification/counts/element_counts.h"
+#include "tally/metrics/classification/inputs/checks.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {

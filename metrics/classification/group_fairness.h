@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/binary_inputs.h"
-#include "tally/metrics/classification/class_counts.h"
+#include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/losses.h"
+#include "tally/metrics/classification/pointwise/losses.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

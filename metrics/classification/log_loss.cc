@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/classification/multilabel_inputs.h"
+#include "tally/metrics/classification/inputs/multilabel_inputs.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/average.h"
-#include "tally/metrics/classification/loss_options.h"
+#include "tally/metrics/classification/options/average.h"
+#include "tally/metrics/classification/pointwise/loss_options.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/classification/classification_checks.h"
+#include "tally/metrics/classification/inputs/checks.h"
 
 namespace tally {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tally/metrics/classification/curve_table.h"
+#include "tally/metrics/classification/curves/curve_table.h"
 
 namespace tally {
 namespace {

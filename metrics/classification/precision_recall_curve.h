@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "tally/metrics/classification/curve.h"
+#include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/classification/curve_table.h"
+#include "tally/metrics/classification/curves/curve_table.h"
 
 namespace tally {
 namespace {

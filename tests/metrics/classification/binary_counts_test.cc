@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/binary_counts.h"
+#include "tally/metrics/classification/counts/binary_counts.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>

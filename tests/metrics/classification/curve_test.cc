@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/curve.h"
+#include "tally/metrics/classification/curves/curve.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/rand.h>

@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/key_sort.h"
+#include "tally/metrics/classification/kernels/key_sort.h"
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/classification/sample_keys.h"
-#include "tally/metrics/classification/score_kernels.h"
-#include "tally/metrics/classification/scratch.h"
-#include "tally/metrics/classification/weighted_scores.h"
+#include "tally/metrics/classification/curves/weighted_scores.h"
+#include "tally/metrics/classification/kernels/sample_keys.h"
+#include "tally/metrics/classification/kernels/score_kernels.h"
+#include "tally/metrics/classification/kernels/scratch.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally::internal {

@@ -15,8 +15,8 @@
 #include <limits>
 #include <vector>
 
-#include "tally/metrics/classification/logit_kernels.h"
-#include "tally/metrics/classification/logit_tensors.h"
+#include "tally/metrics/classification/inputs/logit_tensors.h"
+#include "tally/metrics/classification/kernels/logit_kernels.h"
 #include "tally/metrics/classification/roc.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/vector_targets.h"

@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/losses.h"
+#include "tally/metrics/classification/pointwise/losses.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>

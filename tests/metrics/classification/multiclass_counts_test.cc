@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/multiclass_counts.h"
+#include "tally/metrics/classification/counts/multiclass_counts.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>

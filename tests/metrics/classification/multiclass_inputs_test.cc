@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/multiclass_inputs.h"
+#include "tally/metrics/classification/inputs/multiclass_inputs.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "tally/metrics/classification/count_kernels.h"
-#include "tally/metrics/classification/multiclass_counts.h"
+#include "tally/metrics/classification/counts/multiclass_counts.h"
+#include "tally/metrics/classification/kernels/count_kernels.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/vector_targets.h"

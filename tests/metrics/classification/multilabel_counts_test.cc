@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/multilabel_counts.h"
+#include "tally/metrics/classification/counts/multilabel_counts.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -17,7 +17,7 @@
 
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/classification/confusion_matrix.h"
-#include "tally/metrics/classification/element_counts.h"
+#include "tally/metrics/classification/counts/element_counts.h"
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/hamming_distance.h"
 #include "tally/metrics/classification/jaccard_index.h"

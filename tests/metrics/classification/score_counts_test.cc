@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/score_counts.h"
+#include "tally/metrics/classification/curves/score_counts.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/full.h>
@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/classification/curve_values.h"
-#include "tally/metrics/classification/score_kernels.h"
-#include "tally/metrics/classification/sorted_kernels.h"
+#include "tally/metrics/classification/curves/curve_values.h"
+#include "tally/metrics/classification/kernels/score_kernels.h"
+#include "tally/metrics/classification/kernels/sorted_kernels.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally::internal {

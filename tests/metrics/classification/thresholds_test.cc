@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/thresholds.h"
+#include "tally/metrics/classification/options/thresholds.h"
 
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-#include "tally/metrics/classification/bin_kernels.h"
+#include "tally/metrics/classification/kernels/bin_kernels.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/vector_targets.h"
 

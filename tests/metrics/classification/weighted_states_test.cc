@@ -14,7 +14,7 @@
 
 #include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/average_precision.h"
-#include "tally/metrics/classification/curve.h"
+#include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/classification/roc.h"
 #include "tally/metrics/collection.h"
 #include "tally/tests/testing/compare.h"

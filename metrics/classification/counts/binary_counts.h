@@ -1,0 +1,126 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/counts/element_counts.h"
+#include "tally/metrics/classification/inputs/binary_inputs.h"
+#include "tally/metrics/classification/options/average.h"
+#include "tally/metrics/metric_options.h"
+#include "tally/metrics/options.h"
+#include "tally/state/fields.h"
+
+namespace tally {
+
+/// What all metrics over BinaryCounts can be told. Those that agree in it share
+/// one state in a collection.
+template <class Self>
+struct BinaryCountsOptions {
+  /// Scores above it are predicted to be 1; it is rounded to their dtype. Of
+  /// probabilities, in [0, 1]. Default: 0.5.
+  TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
+  /// What floating-point preds are; with logits the threshold stays that of the
+  /// probabilities. Default: probabilities.
+  TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
+  /// Default: kGlobal.
+  TALLY_INHERITED_ARG(Self, MultidimAverage,
+                      multidim_average) = MultidimAverage::kGlobal;
+  /// Positions with this target do not count. It need not be 0 or 1.
+  /// Default: none.
+  TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
+                      ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("threshold", threshold_);
+    v("input", input_);
+    v("multidim_average", multidim_average_);
+    v("ignore_index", ignore_index_);
+  }
+  /// c10::ValueError for values that are not as said above.
+  void validate(const char* metric) const {
+    internal::check_threshold(metric, threshold_);
+    internal::check_probability_kind(metric, input_);
+  }
+};
+
+/// Options of BinaryStatScores, BinaryAccuracy, BinaryHammingDistance,
+/// BinaryMatthewsCorrCoef and BinaryCohenKappa.
+///
+/// Example:
+///     BinaryAccuracy accuracy(BinaryAccuracyOptions().threshold(0.9));
+struct BinaryStatScoresOptions : BinaryCountsOptions<BinaryStatScoresOptions> {
+};
+
+/// Options of metrics that may divide by zero: BinaryPrecision, BinaryRecall,
+/// BinaryF1Score, BinarySpecificity, BinaryNegativePredictiveValue and
+/// BinaryJaccardIndex.
+///
+/// Example:
+///     BinaryPrecision precision(BinaryPrecisionOptions().zero_division(1));
+struct BinaryRateOptions : BinaryCountsOptions<BinaryRateOptions> {
+  /// The value where the metric divides by zero: 0, 1, or NaN. Default: 0.
+  TALLY_INHERITED_ARG(BinaryRateOptions, double, zero_division) = 0;
+
+ public:
+  void visit(OptionVisitor& v) {
+    BinaryCountsOptions::visit(v);
+    v("zero_division", zero_division_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    BinaryCountsOptions::validate(metric);
+    internal::check_zero_division(metric, zero_division_);
+  }
+};
+
+/// Counts how often 1 was predicted rightly, predicted, and the target.
+class BinaryCounts {
+ public:
+  static constexpr const char* kName = "BinaryCounts";
+  using Options = BinaryStatScoresOptions;
+
+  struct State {
+    std::int64_t counts[internal::kElementCounts] = {};
+    at::Tensor device_counts;  // int64 [kElementCounts]: of batches elsewhere
+    at::Tensor sums;           // float64 [kElementCounts]: of weights
+    Rows samples;  // kSamplewise: int64 [kElementCounts, 1] for each
+
+    void fields(Fields& f) {
+      f("true_positives", counts[internal::kTruePositives]);
+      f("predicted", counts[internal::kPredicted]);
+      f("target", counts[internal::kTarget]);
+      f("total", counts[internal::kTotal]);
+      f("nans", counts[internal::kNans]);
+      f("device_counts", device_counts)("sums", sums)("samples", samples);
+    }
+  };
+
+  template <class AnyOptions>
+  BinaryCounts(const AnyOptions& options, const MetricOptions& metric_options)
+      : rules_{options.threshold(), options.input(), options.ignore_index(),
+               metric_options.nan_policy(), metric_options.validate_args()},
+        samplewise_(options.multidim_average() ==
+                    MultidimAverage::kSamplewise) {}
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  internal::BinaryRules rules_;
+  bool samplewise_;
+};
+
+namespace internal {
+
+/// c10::ValueError: weights with values for each sample.
+[[noreturn]] void refuse_weight(const char* option);
+
+/// The rows of the state.
+CountRows rows_of(const BinaryCounts::State& state,
+                  MultidimAverage multidim_average);
+
+}  // namespace internal
+}  // namespace tally

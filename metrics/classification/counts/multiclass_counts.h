@@ -1,0 +1,194 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/counts/multiclass_pairs.h"
+#include "tally/metrics/classification/inputs/multiclass_inputs.h"
+#include "tally/metrics/classification/options/average.h"
+#include "tally/metrics/metric_options.h"
+#include "tally/metrics/options.h"
+#include "tally/state/fields.h"
+
+namespace tally {
+
+/// What all metrics over MulticlassCounts can be told. Those that agree in it
+/// share one state in a collection.
+template <class Self>
+struct MulticlassCountsOptions {
+  /// The number of classes, at least 2.
+  MulticlassCountsOptions(std::int64_t num_classes = 0)
+      : num_classes_(num_classes) {}
+
+  /// Labels are 0 to num_classes - 1.
+  TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);
+  /// A sample is taken as predicted to be its target if that is among the
+  /// top_k largest scores, else to be its best class. Default: 1.
+  TALLY_INHERITED_ARG(Self, std::int64_t, top_k) = 1;
+  /// Default: kGlobal.
+  TALLY_INHERITED_ARG(Self, MultidimAverage,
+                      multidim_average) = MultidimAverage::kGlobal;
+  /// Positions with this target do not count. It need not be a class.
+  /// Default: none.
+  TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
+                      ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_classes", num_classes_, OptionRole::kSize);
+    v("top_k", top_k_);
+    v("multidim_average", multidim_average_);
+    v("ignore_index", ignore_index_);
+  }
+  /// c10::ValueError for values that are not as said above.
+  void validate(const char* metric) const {
+    internal::check_num_classes(metric, num_classes_, top_k_);
+  }
+  internal::ClassDistance distance() const {
+    return internal::ClassDistance::kNone;
+  }
+};
+
+/// The same with an average.
+template <class Self>
+struct MulticlassAverageOptions : MulticlassCountsOptions<Self> {
+  using MulticlassCountsOptions<Self>::MulticlassCountsOptions;
+
+  /// kMacro and kWeighted average over the classes that occur as a target or
+  /// as a prediction, except one that is ignored, which cannot be right. In
+  /// kMicro what is predicted to be that one is wrong. Default: kMacro.
+  TALLY_INHERITED_ARG(Self, Average, average) = Average::kMacro;
+
+ public:
+  void visit(OptionVisitor& v) {
+    MulticlassCountsOptions<Self>::visit(v);
+    v("average", average_, OptionRole::kValue);
+  }
+};
+
+/// Options of MulticlassStatScores.
+struct MulticlassStatScoresOptions
+    : MulticlassAverageOptions<MulticlassStatScoresOptions> {
+  using MulticlassAverageOptions::MulticlassAverageOptions;
+};
+
+/// Options of MulticlassAccuracy, MulticlassPrecision, MulticlassRecall,
+/// MulticlassF1Score, MulticlassSpecificity, MulticlassJaccardIndex,
+/// MulticlassNegativePredictiveValue and MulticlassHammingDistance.
+///
+/// Example:
+///     MulticlassF1Score f1(
+///         MulticlassF1ScoreOptions(10).average(Average::kWeighted));
+struct MulticlassRateOptions : MulticlassAverageOptions<MulticlassRateOptions> {
+  using MulticlassAverageOptions::MulticlassAverageOptions;
+
+  /// The value of a class where the metric divides by zero: 0, 1, or NaN,
+  /// which also takes the class out of the averages. Default: 0.
+  TALLY_INHERITED_ARG(MulticlassRateOptions, double, zero_division) = 0;
+
+ public:
+  void visit(OptionVisitor& v) {
+    MulticlassAverageOptions::visit(v);
+    v("zero_division", zero_division_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    MulticlassAverageOptions::validate(metric);
+    internal::check_zero_division(metric, zero_division_);
+  }
+};
+
+/// Counts, for each class, how often it was predicted rightly, predicted, and
+/// the target: with their total, all of tp, fp, fn and tn.
+class MulticlassCounts {
+ public:
+  static constexpr const char* kName = "MulticlassCounts";
+  using Options = MulticlassRateOptions;
+
+  /// A row of counts is [3 * num_classes + 2]: true positives by class,
+  /// predictions by class, targets by class, positions with a NaN, and the
+  /// distances between predicted and target classes (0 unless they are used).
+  struct State {
+    at::Tensor counts;  // int64, a row; kGlobal
+    at::Tensor sums;    // float64, a row: of samples with weights
+    Rows samples;       // int64, a row for each sample; kSamplewise
+
+    void fields(Fields& f) {
+      f("counts", counts)("sums", sums)("samples", samples);
+    }
+  };
+
+  template <class AnyOptions>
+  MulticlassCounts(const AnyOptions& options,
+                   const MetricOptions& metric_options)
+      : rules_{options.num_classes(), options.top_k(), options.ignore_index(),
+               metric_options.nan_policy(), metric_options.validate_args()},
+        distance_(options.distance()),
+        samplewise_(options.multidim_average() ==
+                    MultidimAverage::kSamplewise) {}
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+  /// A confusion matrix holds these counts, unless they are of each sample or
+  /// of the top k.
+  using Source = MulticlassPairs;
+  template <class AnyOptions>
+  static std::optional<PairsOptions> source_options(const AnyOptions& options) {
+    if (options.top_k() > 1 ||
+        options.multidim_average() != MultidimAverage::kGlobal ||
+        options.num_classes() > internal::kMostMatrixClasses) {
+      return std::nullopt;
+    }
+    return PairsOptions(options.num_classes())
+        .ignore_index(options.ignore_index());
+  }
+  State derive(const MulticlassPairs::State& pairs) const;
+
+ private:
+  internal::MulticlassRules rules_;
+  internal::ClassDistance distance_;
+  bool samplewise_;
+};
+
+namespace internal {
+
+/// The rows of the state.
+template <class Options>
+CountRows rows_of(const MulticlassCounts::State& state,
+                  const Options& options) {
+  if (options.multidim_average() == MultidimAverage::kSamplewise) {
+    return {CountRows::Layout::kClasses,
+            options.num_classes(),
+            true,
+            state.samples.tensor(),
+            {}};
+  }
+  return {CountRows::Layout::kClasses, options.num_classes(), false,
+          state.counts, state.sums};
+}
+
+/// The averages of the classes' values that the options ask for, as float64 of
+/// shape [] or [num_classes] (kGlobal), [N] or [N, num_classes] (kSamplewise).
+/// NaN where nothing was counted, or a NaN was. A class that is ignored leaves
+/// the means.
+template <class Options>
+at::Tensor average_classes(const MulticlassCounts::State& state,
+                           const Options& options, ClassValue value) {
+  return rows_of(state, options)
+      .averages(options.average(), value, options.ignore_index());
+}
+
+/// The counts of a batch as MulticlassCounts keeps them, one row or a row per
+/// sample: by one loop over memory (REQUIRES: a batch on the CPU), and by
+/// tensor operations on any device. With weights one row of float64.
+at::Tensor count_classes(const MulticlassBatch& batch, bool samplewise,
+                         ClassDistance distance = ClassDistance::kNone);
+at::Tensor count_classes_by_tensors(
+    const MulticlassBatch& batch, bool samplewise,
+    ClassDistance distance = ClassDistance::kNone);
+
+}  // namespace internal
+}  // namespace tally

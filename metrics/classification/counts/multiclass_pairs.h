@@ -1,0 +1,105 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/inputs/multiclass_inputs.h"
+#include "tally/metrics/metric_options.h"
+#include "tally/metrics/options.h"
+#include "tally/state/fields.h"
+
+namespace tally {
+
+namespace internal {
+
+/// The most classes whose pairs have an index in int32.
+constexpr std::int64_t kMostMatrixClasses = 46340;
+
+/// c10::ValueError unless there are as many classes as a matrix can have.
+void check_matrix_classes(const char* metric, std::int64_t num_classes);
+
+}  // namespace internal
+
+/// What all metrics over MulticlassPairs can be told.
+template <class Self>
+struct MulticlassPairsOptions {
+  /// The number of classes, from 2 to 46340.
+  MulticlassPairsOptions(std::int64_t num_classes = 0)
+      : num_classes_(num_classes) {}
+
+  /// Labels are 0 to num_classes - 1.
+  TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);
+  /// Positions with this target do not count. It need not be a class.
+  /// Default: none.
+  TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
+                      ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_classes", num_classes_, OptionRole::kSize);
+    v("ignore_index", ignore_index_);
+  }
+  /// c10::ValueError for values that are not as said above.
+  void validate(const char* metric) const {
+    internal::check_matrix_classes(metric, num_classes_);
+  }
+};
+
+/// The options that shape the state alone.
+struct PairsOptions : MulticlassPairsOptions<PairsOptions> {
+  using MulticlassPairsOptions::MulticlassPairsOptions;
+};
+
+/// Counts every pair of target and predicted class. A batch that is small
+/// beside the matrix is kept as its pairs until these take half the memory
+/// of the matrix, so that an update does not cost a matrix.
+struct MulticlassPairs {
+  static constexpr const char* kName = "MulticlassPairs";
+  struct State {
+    at::Tensor counts;  // int64 [num_classes, num_classes]
+    at::Tensor sums;    // float64, of samples with weights
+    Rows pairs;         // int32, target * num_classes + predicted
+    Number nans;        // positions with a NaN among their scores
+    std::int64_t num_classes = 0;
+
+    void fields(Fields& f) {
+      f("counts", counts)("sums", sums)("pairs", pairs)("nans", nans);
+      f("num_classes", num_classes, Merge::kMax);
+    }
+    void compact();
+    /// counts with the pairs added, undefined if there are neither. It may be
+    /// counts itself, and is with `in_place`.
+    at::Tensor matrix(bool in_place = false) const;
+  };
+
+  template <class AnyOptions>
+  MulticlassPairs(const AnyOptions& options,
+                  const MetricOptions& metric_options)
+      : rules_{options.num_classes(), /*top_k=*/1, options.ignore_index(),
+               metric_options.nan_policy(), metric_options.validate_args()} {}
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  internal::MulticlassRules rules_;
+};
+
+namespace internal {
+
+/// The state of a batch, and pairs added to counts in place: by one loop over
+/// memory (REQUIRES: on the CPU), and by tensor operations on any device.
+MulticlassPairs::State pairs_of(const MulticlassBatch& batch);
+MulticlassPairs::State pairs_by_tensors(const MulticlassBatch& batch);
+void add_pairs(const at::Tensor& counts, const at::Tensor& pairs);
+/// c10::ValueError unless all are pairs of so many classes. REQUIRES: on the
+/// CPU.
+void check_pairs(const at::Tensor& pairs, std::int64_t classes);
+void add_pairs_by_tensors(const at::Tensor& counts, const at::Tensor& pairs);
+
+}  // namespace internal
+
+}  // namespace tally

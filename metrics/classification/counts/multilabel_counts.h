@@ -1,0 +1,201 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/inputs/multilabel_inputs.h"
+#include "tally/metrics/classification/options/average.h"
+#include "tally/metrics/metric_options.h"
+#include "tally/metrics/options.h"
+#include "tally/state/fields.h"
+
+namespace tally {
+
+/// What all metrics over MultilabelCounts can be told. Those that agree in it
+/// share one state in a collection.
+template <class Self>
+struct MultilabelCountsOptions {
+  /// The number of labels, at least 1.
+  MultilabelCountsOptions(std::int64_t num_labels = 0)
+      : num_labels_(num_labels) {}
+
+  /// The size of dimension 1 of preds and target.
+  TALLY_INHERITED_ARG(Self, std::int64_t, num_labels);
+  /// Scores above it are predicted to be 1; it is rounded to their dtype. Of
+  /// probabilities, in [0, 1]. Default: 0.5.
+  TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
+  /// What floating-point preds are; with logits the threshold stays that of the
+  /// probabilities. Default: probabilities.
+  TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
+  /// Default: kGlobal.
+  TALLY_INHERITED_ARG(Self, MultidimAverage,
+                      multidim_average) = MultidimAverage::kGlobal;
+  /// Elements with this target do not count. It need not be 0 or 1.
+  /// Default: none.
+  TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
+                      ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_labels", num_labels_, OptionRole::kSize);
+    v("threshold", threshold_);
+    v("input", input_);
+    v("multidim_average", multidim_average_);
+    v("ignore_index", ignore_index_);
+  }
+  /// c10::ValueError for values that are not as said above.
+  void validate(const char* metric) const {
+    internal::check_num_labels(metric, num_labels_);
+    internal::check_threshold(metric, threshold_);
+    internal::check_probability_kind(metric, input_);
+  }
+  bool averages_samples() const { return false; }
+};
+
+/// The same with an average; kSamples is for MultidimAverage::kGlobal, where
+/// each position of a sample is one.
+template <class Self>
+struct MultilabelAverageOptions : MultilabelCountsOptions<Self> {
+  using MultilabelCountsOptions<Self>::MultilabelCountsOptions;
+
+  /// kMacro and kWeighted average over the labels that count at all: one whose
+  /// positions are all ignored leaves them. Default: kMacro.
+  TALLY_INHERITED_ARG(Self, MultilabelAverage,
+                      average) = MultilabelAverage::kMacro;
+
+ public:
+  void visit(OptionVisitor& v) {
+    MultilabelCountsOptions<Self>::visit(v);
+    v("average", average_,
+      averages_samples() ? OptionRole::kState : OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    MultilabelCountsOptions<Self>::validate(metric);
+    if (averages_samples()) {
+      internal::check_global(metric, this->multidim_average());
+    }
+  }
+  bool averages_samples() const {
+    return average_ == MultilabelAverage::kSamples;
+  }
+};
+
+/// Options of MultilabelStatScores, MultilabelAccuracy and
+/// MultilabelHammingDistance.
+///
+/// Example:
+///     MultilabelAccuracy accuracy(
+///         MultilabelAccuracyOptions(5).average(MultilabelAverage::kMicro));
+struct MultilabelStatScoresOptions
+    : MultilabelAverageOptions<MultilabelStatScoresOptions> {
+  using MultilabelAverageOptions::MultilabelAverageOptions;
+};
+
+/// Options of metrics that may divide by zero: MultilabelPrecision,
+/// MultilabelRecall, MultilabelF1Score, MultilabelSpecificity,
+/// MultilabelNegativePredictiveValue and MultilabelJaccardIndex.
+///
+/// Example:
+///     MultilabelF1Score f1(
+///         MultilabelF1ScoreOptions(5).average(MultilabelAverage::kSamples));
+struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
+  using MultilabelAverageOptions::MultilabelAverageOptions;
+
+  /// The value of a label where the metric divides by zero: 0, 1, or NaN,
+  /// which also takes the label out of the averages. Default: 0.
+  TALLY_INHERITED_ARG(MultilabelRateOptions, double, zero_division) = 0;
+
+ public:
+  void visit(OptionVisitor& v) {
+    MultilabelAverageOptions::visit(v);
+    v("zero_division", zero_division_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    MultilabelAverageOptions::validate(metric);
+    internal::check_zero_division(metric, zero_division_);
+  }
+};
+
+/// Counts, for each label, how often it was predicted rightly, predicted, and
+/// set in the target.
+class MultilabelCounts {
+ public:
+  static constexpr const char* kName = "MultilabelCounts";
+  using Options = MultilabelStatScoresOptions;
+
+  /// A row of counts is [kElementCounts, num_labels].
+  struct State {
+    at::Tensor counts;  // int64, a row
+    at::Tensor sums;    // float64, a row: of samples with weights
+    Rows samples;       // int64, a row for each sample: kSamplewise, kSamples
+    Rows weighted_samples;  // float64, the same with its weight: kSamples
+
+    void fields(Fields& f) {
+      f("counts", counts)("sums", sums)("samples", samples);
+      f("weighted_samples", weighted_samples);
+    }
+  };
+
+  template <class AnyOptions>
+  MultilabelCounts(const AnyOptions& options,
+                   const MetricOptions& metric_options)
+      : num_labels_(options.num_labels()),
+        rules_{options.threshold(), options.input(), options.ignore_index(),
+               metric_options.nan_policy(), metric_options.validate_args()},
+        samplewise_(options.multidim_average() == MultidimAverage::kSamplewise),
+        averages_samples_(options.averages_samples()) {}
+
+  State observe(const at::Tensor& preds, const at::Tensor& target,
+                const at::Tensor& weight = {}) const;
+
+ private:
+  std::int64_t num_labels_;
+  internal::BinaryRules rules_;
+  bool samplewise_;
+  bool averages_samples_;
+};
+
+namespace internal {
+
+/// The rows of the state of averages other than kSamples.
+template <class Options>
+CountRows rows_of(const MultilabelCounts::State& state,
+                  const Options& options) {
+  if (options.multidim_average() == MultidimAverage::kSamplewise) {
+    return {CountRows::Layout::kElements,
+            options.num_labels(),
+            true,
+            state.samples.tensor(),
+            {}};
+  }
+  return {CountRows::Layout::kElements, options.num_labels(), false,
+          state.counts, state.sums};
+}
+
+/// Under kSamples, the counts over its labels of each sample and its weight
+/// (undefined: all 1).
+struct LabelledSamples {
+  CountRows rows;
+  at::Tensor weights;
+};
+LabelledSamples samples_of(const MultilabelCounts::State& state);
+
+/// The averages of the labels' values that the options ask for, as float64 of
+/// shape [] or [num_labels] (kGlobal), [N] or [N, num_labels] (kSamplewise).
+template <class Options>
+at::Tensor average_labels(const MultilabelCounts::State& state,
+                          const Options& options, ClassValue value) {
+  if (options.averages_samples()) {
+    const LabelledSamples samples = samples_of(state);
+    return samples.rows.mean_over_rows(value, samples.weights);
+  }
+  // The first four are those of Average.
+  return rows_of(state, options)
+      .averages(static_cast<Average>(options.average()), value);
+}
+
+}  // namespace internal
+}  // namespace tally

@@ -1,0 +1,261 @@
+#include "tally/metrics/classification/curves/curve_counts.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tally/metrics/classification/curves/exact_scores.h"
+#include "tally/metrics/classification/inputs/logit_tensors.h"
+#include "tally/metrics/classification/kernels/logit_kernels.h"
+
+namespace tally::internal {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// The samples of an exact state, for any device.
+struct DeviceScores {
+  at::Tensor scores;  // [N, curves]
+  at::Tensor codes;
+  at::Tensor weights;  // the same, if there are any
+
+  explicit DeviceScores(const ExactScores& exact)
+      : scores(exact.needs_softmax()
+                   ? log_softmaxes(exact.preds)
+                   : exact.preds.reshape({-1, exact.shape.curves})),
+        codes(exact.shape.task == CurveShape::Task::kMulticlass
+                  ? exact.target.unsqueeze(1)
+                        .eq(at::arange(exact.shape.curves,
+                                       exact.target.options()))
+                        .to(at::kByte)
+                  : exact.target.reshape({-1, exact.shape.curves})) {
+    if (exact.weights.defined()) {
+      weights = exact.weights.unsqueeze(1).expand_as(codes);
+    }
+  }
+
+  // Of what select() leaves of each.
+  template <class Select>
+  std::optional<ScoreCounts> counts(const Select& select) const {
+    if (weights.defined()) {
+      return WeightedScores::of(select(scores), select(codes), select(weights));
+    }
+    return DeviceRankedScores::of(select(scores), select(codes));
+  }
+};
+
+// Float64 if there are weights.
+at::Tensor checked_histogram(const CurveView& view) {
+  const auto checked = [&](const at::Tensor& histogram, at::ScalarType dtype) {
+    if (!histogram.defined()) return histogram;
+    check_state(histogram.dim() == 3 &&
+                histogram.size(0) == view.shape.curves &&
+                histogram.size(1) == 2 && histogram.size(2) > 0 &&
+                histogram.scalar_type() == dtype);
+    return histogram.is_cpu() ? histogram : histogram.cpu();
+  };
+  const at::Tensor histogram = checked(view.state.counted(), at::kLong);
+  const at::Tensor weighted =
+      checked(view.state.weighted_counted(), at::kDouble);
+  if (!weighted.defined()) return histogram;
+  if (!histogram.defined()) return weighted;
+  check_state(histogram.sizes() == weighted.sizes());
+  return weighted.add(histogram);
+}
+
+std::optional<ScoreCounts> bucket_counts(const at::Tensor& histogram,
+                                         std::int64_t curve) {
+  if (histogram.scalar_type() == at::kDouble) {
+    return WeightedScores::of(histogram, curve);
+  }
+  return BucketedScores::of(histogram, curve);
+}
+
+bool has_samples(const CurveState& state) {
+  return state.preds.defined() || state.target.defined() ||
+         state.weighted_preds.defined() || state.weighted_target.defined();
+}
+
+// The values of several curves, and the numbers of their positives; NaN in both
+// where a score is.
+class CurveValues {
+ public:
+  explicit CurveValues(std::int64_t curves)
+      : values_(curves, kNaN), weights_(curves, kNaN) {}
+
+  void set(std::int64_t c, double value, double weight) {
+    values_[c] = value;
+    weights_[c] = weight;
+  }
+
+  at::Tensor averaged(Average average) const {
+    const std::size_t curves = values_.size();
+    if (average == Average::kNone) {
+      const at::Tensor result =
+          at::empty({static_cast<std::int64_t>(curves)}, at::kDouble);
+      std::copy(values_.begin(), values_.end(),
+                result.mutable_data_ptr<double>());
+      return result;
+    }
+    double sum = 0;
+    double total = 0;
+    for (std::size_t c = 0; c < curves; ++c) {
+      if (std::isnan(weights_[c])) return Number(kNaN);
+      if (std::isnan(values_[c])) continue;
+      const double weight = average == Average::kWeighted ? weights_[c] : 1;
+      sum += weight * values_[c];
+      total += weight;
+    }
+    return Number(sum / total);
+  }
+
+ private:
+  std::vector<double> values_;
+  std::vector<double> weights_;
+};
+
+std::optional<ScoreCounts> no_counts() { return RankedScores<std::uint32_t>(); }
+
+}  // namespace
+
+void visit_counts(const CurveView& view, const CountsVisit& visit) {
+  const CurveState& state = view.state;
+  const CurveShape& shape = view.shape;
+  if (const at::Tensor histogram = checked_histogram(view);
+      histogram.defined()) {
+    for (std::int64_t c = 0; c < shape.curves; ++c) {
+      visit(c, bucket_counts(histogram, c));
+    }
+    return;
+  }
+  if (!has_samples(state)) {
+    for (std::int64_t c = 0; c < shape.curves; ++c) visit(c, no_counts());
+    return;
+  }
+  const ExactScores exact(view);
+  if (!exact.has_loops()) {
+    const DeviceScores device(exact);
+    for (std::int64_t c = 0; c < shape.curves; ++c) {
+      visit(c, device.counts(
+                   [&](const at::Tensor& all) { return all.select(1, c); }));
+    }
+    return;
+  }
+  with_samples(exact,
+               [&](const auto& samples) { samples.visit_curves(visit); });
+}
+
+std::optional<ScoreCounts> pooled_counts(const CurveView& view) {
+  const CurveState& state = view.state;
+  const CurveShape& shape = view.shape;
+  if (const at::Tensor histogram = checked_histogram(view);
+      histogram.defined()) {
+    return bucket_counts(
+        shape.curves == 1 ? histogram : histogram.sum(0, /*keepdim=*/true), 0);
+  }
+  if (!has_samples(state)) return no_counts();
+  const ExactScores exact(view);
+  if (!exact.has_loops()) {
+    return DeviceScores(exact).counts(
+        [](const at::Tensor& all) { return all.reshape(-1); });
+  }
+  return with_samples(exact,
+                      [](const auto& samples) { return samples.pooled(); });
+}
+
+void PointReader::make_probabilities(std::vector<double>& scores) const {
+  if (input_ != ScoreKind::kLogits) return;
+  const auto size = static_cast<std::int64_t>(scores.size());
+  if (task_ == CurveShape::Task::kMulticlass) {
+    exps(scores.data(), size, scores.data());
+  } else {
+    sigmoids(scores.data(), size, scores.data());
+  }
+}
+
+CurvePoints PointReader::operator()(
+    const std::optional<ScoreCounts>& counts) const {
+  CurvePoints points;
+  for (std::int64_t i = grid_.size(); i-- > 0;) {
+    points.thresholds.push_back(grid_.threshold(i));
+  }
+  const std::size_t given = points.size();
+  if (!counts) {
+    if (given == 0) points.thresholds.push_back(kNaN);
+    points.tp.assign(points.size(), kNaN);
+    points.fp.assign(points.size(), kNaN);
+    points.positives = points.negatives = kNaN;
+    return points;
+  }
+  std::visit(
+      [&](const auto& scores) {
+        points.positives = static_cast<double>(scores.positives());
+        points.negatives = static_cast<double>(scores.negatives());
+        double tp = 0;
+        double fp = 0;
+        scores.for_each([&](double score, auto more_tp, auto more_fp) {
+          if (given > 0) {
+            // Buckets between this one and the last have what came so far.
+            const auto below = given - static_cast<std::size_t>(score);
+            points.tp.resize(below, tp);
+            points.fp.resize(below, fp);
+          } else {
+            points.thresholds.push_back(score);
+          }
+          points.tp.push_back(tp += static_cast<double>(more_tp));
+          points.fp.push_back(fp += static_cast<double>(more_fp));
+        });
+        points.tp.resize(points.size(), tp);
+        points.fp.resize(points.size(), fp);
+      },
+      *counts);
+  if (given == 0) make_probabilities(points.thresholds);
+  return points;
+}
+
+at::Tensor average_values(const CurveView& view, Average average,
+                          const ValueOf& value) {
+  const CurveShape& shape = view.shape;
+  if (shape.task == CurveShape::Task::kBinary || average == Average::kMicro) {
+    const auto counts = pooled_counts(view);
+    return Number(counts ? value(*counts) : kNaN);
+  }
+  CurveValues values(shape.curves);
+  visit_counts(view,
+               [&](std::int64_t c, const std::optional<ScoreCounts>& counts) {
+                 if (!counts) return;
+                 const double positives = std::visit(
+                     [](const auto& scores) {
+                       return static_cast<double>(scores.positives());
+                     },
+                     *counts);
+                 values.set(c, value(*counts), positives);
+               });
+  return values.averaged(average);
+}
+
+std::optional<at::Tensor> average_areas(const CurveView& view,
+                                        Average average) {
+  const CurveShape& shape = view.shape;
+  if (shape.task != CurveShape::Task::kMulticlass ||
+      average == Average::kMicro || !view.state.preds.defined() ||
+      !view.state.target.defined() || view.state.weighted_preds.defined()) {
+    return std::nullopt;
+  }
+  const ExactScores exact(view);
+  if (!exact.has_loops()) return std::nullopt;
+  CurveValues values(shape.curves);
+  with_samples(exact, [&](const auto& samples) {
+    samples.visit_pairs([&](std::int64_t c,
+                            const std::optional<CurvePairs>& pairs) {
+      if (!pairs) return;
+      const double all = pairs->positives * pairs->negatives;
+      values.set(c, all == 0 ? kNaN : pairs->in_order / all, pairs->positives);
+    });
+  });
+  return values.averaged(average);
+}
+
+}  // namespace tally::internal

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "tally/metrics/classification/curves/curve_counts.h"
+
+namespace tally::internal {
+
+/// The points of each curve of a view, or with kMicro of one of all samples.
+std::vector<CurvePoints> all_points(const CurveView& view, Average average);
+
+/// A float64 matrix whose rows are filled from the front; NaN fills the rest.
+class PaddedRows {
+ public:
+  PaddedRows(std::int64_t rows, std::int64_t columns);
+
+  double* row(std::int64_t i) { return data_ + i * columns_; }
+  /// [rows, columns], or [columns] with `one_row`.
+  at::Tensor tensor(bool one_row) const;
+
+ private:
+  at::Tensor matrix_;
+  double* data_;
+  std::int64_t columns_;
+};
+
+/// Float64, [values.size()].
+at::Tensor to_tensor(const std::vector<double>& values);
+
+/// c10::ValueError for kWeighted: curves have no such average.
+void check_curve_average(const char* metric, Average average);
+
+}  // namespace tally::internal

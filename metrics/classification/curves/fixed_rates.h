@@ -1,0 +1,54 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "tally/metrics/classification/curves/curve_counts.h"
+#include "tally/metrics/classification/curves/curve_options.h"
+
+namespace tally::internal {
+
+/// What a threshold is judged by.
+enum class Rate { kPrecision, kRecall, kSpecificity };
+
+/// For each curve the best `wanted` rate among the thresholds at which the
+/// `held` one is at least `least`, and the threshold.
+struct BestThresholds {
+  at::Tensor rate;
+  at::Tensor threshold;
+};
+BestThresholds best_thresholds(const CurveView& view, Rate wanted, Rate held,
+                               double least);
+
+/// c10::ValueError unless in [0, 1].
+void check_least_rate(const char* metric, const char* option, double least);
+
+/// Options of a rate at a fixed one: those of `Curve`, and what the fixed one
+/// must be at least, the option `Derived::kLeast`.
+template <class Derived, template <class> class Curve>
+class FixedRateOptions : public Curve<Derived> {
+ public:
+  FixedRateOptions() = default;
+  /// Binary.
+  template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
+  FixedRateOptions(T least) : least_(least) {}
+  /// Multiclass and multilabel: the number of classes or labels comes first.
+  FixedRateOptions(std::int64_t curves, double least = -1)
+      : Curve<Derived>(curves), least_(least) {}
+
+  void visit(OptionVisitor& v) {
+    Curve<Derived>::visit(v);
+    v(Derived::kLeast, least_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const {
+    Curve<Derived>::validate(metric);
+    check_least_rate(metric, Derived::kLeast, least_);
+  }
+
+ protected:
+  double least_ = -1;
+};
+
+}  // namespace tally::internal

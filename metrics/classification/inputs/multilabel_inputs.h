@@ -1,0 +1,25 @@
+#pragma once
+
+#include "tally/metrics/classification/inputs/binary_inputs.h"
+
+/// What metrics over several labels for each sample have in common.
+namespace tally::internal {
+
+/// check_binary_scores, and c10::ValueError unless they are [N, num_labels,
+/// ...].
+void check_multilabel_scores(const at::Tensor& preds, const at::Tensor& target,
+                             std::int64_t num_labels);
+
+/// c10::ValueError unless there is a label.
+void check_num_labels(const char* metric, std::int64_t num_labels);
+
+/// preds and target [N, num_labels, ...], weight (may be undefined) [N, ...].
+class MultilabelBatch : public BinaryBatch {
+ public:
+  MultilabelBatch(const BinaryRules& rules, std::int64_t num_labels,
+                  const at::Tensor& preds, const at::Tensor& target,
+                  const at::Tensor& weight = {})
+      : BinaryBatch(rules, Labels{num_labels}, preds, target, weight) {}
+};
+
+}  // namespace tally::internal

@@ -1,0 +1,348 @@
+#include "tally/metrics/classification/kernels/count_kernels.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+// Two vector targets beside the baseline: more would only cost compile time.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "metrics/classification/kernels/count_kernels.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+// After foreach_target.h.
+#include <hwy/highway.h>
+
+#include "tally/metrics/classification/kernels/largest-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tally::internal::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::int64_t kNan = -1;
+
+// The first place of `value`, which is there.
+template <class T>
+std::int64_t first_equal(const T* scores, std::int64_t classes, T value) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto wanted = hn::Set(d, value);
+  std::int64_t c = 0;
+  for (; c + lanes <= classes; c += lanes) {
+    const auto found =
+        hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, scores + c), wanted));
+    if (found >= 0) return c + found;
+  }
+  while (c < classes - 1 && scores[c] != value) ++c;
+  return c;
+}
+
+template <class T>
+std::int64_t count_above(const T* scores, std::int64_t classes, T value) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto own = hn::Set(d, value);
+  std::size_t above = 0;
+  std::int64_t c = 0;
+  for (; c + lanes <= classes; c += lanes) {
+    above += hn::CountTrue(d, hn::Gt(hn::LoadU(d, scores + c), own));
+  }
+  for (; c < classes; ++c) above += scores[c] > value;
+  return static_cast<std::int64_t>(above);
+}
+
+template <class T>
+std::int64_t target_or_best(const T* scores, std::int64_t best,
+                            std::int64_t target, std::int64_t classes,
+                            std::int64_t top_k) {
+  if (top_k == 1 || best == target || target < 0 || target >= classes) {
+    return best;
+  }
+  std::int64_t above = count_above(scores, classes, scores[target]);
+  for (std::int64_t i = 0; i < target && above < top_k; ++i) {
+    above += scores[i] == scores[target];
+  }
+  return above < top_k ? target : best;
+}
+
+template <class T>
+std::int64_t predict_row(const T* scores, std::int64_t target,
+                         std::int64_t classes, std::int64_t top_k) {
+  const T top = largest(scores, classes);
+  if (top != top) return kNan;
+  return target_or_best(scores, first_equal(scores, classes, top), target,
+                        classes, top_k);
+}
+
+template <class T>
+void predict_some(const T* scores, const std::int64_t* targets,
+                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
+                  std::int64_t* predicted) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t size = rows * classes;
+  std::int64_t i = 0;
+  if (classes <= lanes) {
+    // A row is a part of one vector.
+    const auto own = hn::FirstN(d, static_cast<std::size_t>(classes));
+    const auto least = hn::Set(d, -std::numeric_limits<T>::infinity());
+    for (; i * classes + lanes <= size; ++i) {
+      const T* const row = scores + i * classes;
+      const auto score = hn::IfThenElse(own, hn::LoadU(d, row), least);
+      const auto largest = hn::MaxOfLanes(d, score);
+      const std::int64_t best =
+          hn::AllFalse(d, hn::IsNaN(score))
+              ? hn::FindFirstTrue(d, hn::Eq(score, largest))
+              : kNan;
+      predicted[i] =
+          top_k == 1 || best == kNan
+              ? best
+              : target_or_best(row, best, targets[i], classes, top_k);
+    }
+  }
+  for (; i < rows; ++i) {
+    predicted[i] =
+        predict_row(scores + i * classes, targets[i], classes, top_k);
+  }
+}
+
+void PredictFloat(const float* scores, const std::int64_t* targets,
+                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
+                  std::int64_t* predicted) {
+  predict_some(scores, targets, rows, classes, top_k, predicted);
+}
+void PredictDouble(const double* scores, const std::int64_t* targets,
+                   std::int64_t rows, std::int64_t classes, std::int64_t top_k,
+                   std::int64_t* predicted) {
+  predict_some(scores, targets, rows, classes, top_k, predicted);
+}
+
+bool CountPlain(const float* preds, const std::int64_t* targets,
+                std::int64_t size, float threshold, bool checks_range,
+                PlainCounts& counts) {
+  const hn::ScalableTag<std::int64_t> di;
+  const hn::Rebind<double, decltype(di)> dd;
+  const hn::Rebind<float, decltype(di)> df;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(di));
+  const auto limit = hn::Set(dd, static_cast<double>(threshold));
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto low = hn::Set(dd, checks_range ? 0.0 : -infinity);
+  const auto high = hn::Set(dd, checks_range ? 1.0 : infinity);
+  auto tp = hn::Zero(di);
+  auto predicted = hn::Zero(di);
+  auto target = hn::Zero(di);
+  auto bits = hn::Zero(di);
+  auto fine = hn::Eq(hn::Zero(dd), hn::Zero(dd));
+  std::int64_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    const auto score = hn::PromoteTo(dd, hn::LoadU(df, preds + i));
+    const auto truth = hn::LoadU(di, targets + i);
+    // -1 where the prediction is 1.
+    const auto positive =
+        hn::BitCast(di, hn::VecFromMask(dd, hn::Gt(score, limit)));
+    predicted = hn::Sub(predicted, positive);
+    tp = hn::Add(tp, hn::And(positive, truth));
+    target = hn::Add(target, truth);
+    bits = hn::Or(bits, truth);
+    // Not of NaN.
+    fine = hn::And(fine, hn::And(hn::Ge(score, low), hn::Le(score, high)));
+  }
+  PlainCounts own{hn::GetLane(hn::SumOfLanes(di, tp)),
+                  hn::GetLane(hn::SumOfLanes(di, predicted)),
+                  hn::GetLane(hn::SumOfLanes(di, target))};
+  bool ok =
+      hn::AllTrue(dd, fine) &&
+      hn::AllTrue(di, hn::Eq(hn::AndNot(hn::Set(di, 1), bits), hn::Zero(di)));
+  for (; i < size; ++i) {
+    const float score = preds[i];
+    const std::int64_t truth = targets[i];
+    ok &= truth == 0 || truth == 1;
+    ok &= checks_range ? score >= 0 && score <= 1 : score == score;
+    const std::int64_t positive = score > threshold;
+    own.tp += positive & truth;
+    own.predicted += positive;
+    own.target += truth & 1;
+  }
+  if (!ok) return false;
+  counts.tp += own.tp;
+  counts.predicted += own.predicted;
+  counts.target += own.target;
+  return true;
+}
+
+// REQUIRES: rows that CountPlain would count.
+void CountColumns(const float* preds, const std::int64_t* targets,
+                  std::int64_t rows, std::int64_t labels, float threshold,
+                  std::int64_t* counts) {
+  const hn::ScalableTag<std::int64_t> di;
+  const hn::Rebind<double, decltype(di)> dd;
+  const hn::Rebind<float, decltype(di)> df;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(di));
+  const auto limit = hn::Set(dd, static_cast<double>(threshold));
+  std::int64_t l = 0;
+  for (; l + lanes <= labels; l += lanes) {
+    auto tp = hn::LoadU(di, counts + l);
+    auto predicted = hn::LoadU(di, counts + labels + l);
+    auto target = hn::LoadU(di, counts + 2 * labels + l);
+    for (std::int64_t i = l; i < rows * labels; i += labels) {
+      const auto score = hn::PromoteTo(dd, hn::LoadU(df, preds + i));
+      const auto truth = hn::LoadU(di, targets + i);
+      const auto positive =
+          hn::BitCast(di, hn::VecFromMask(dd, hn::Gt(score, limit)));
+      predicted = hn::Sub(predicted, positive);
+      tp = hn::Add(tp, hn::And(positive, truth));
+      target = hn::Add(target, truth);
+    }
+    hn::StoreU(tp, di, counts + l);
+    hn::StoreU(predicted, di, counts + labels + l);
+    hn::StoreU(target, di, counts + 2 * labels + l);
+  }
+  for (; l < labels; ++l) {
+    for (std::int64_t i = l; i < rows * labels; i += labels) {
+      const std::int64_t positive = preds[i] > threshold;
+      counts[l] += positive & targets[i];
+      counts[labels + l] += positive;
+      counts[2 * labels + l] += targets[i];
+    }
+  }
+}
+
+}  // namespace tally::internal::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tally::internal {
+
+HWY_EXPORT(PredictFloat);
+HWY_EXPORT(PredictDouble);
+HWY_EXPORT(CountPlain);
+HWY_EXPORT(CountColumns);
+
+namespace {
+
+// Elements that are worth a thread.
+constexpr std::int64_t kGrain = std::int64_t{1} << 16;
+// Elements of which one that is refused sends all to the slow loop.
+constexpr std::int64_t kBlock = std::int64_t{1} << 16;
+// Elements that fit into the cache next to the core.
+constexpr std::int64_t kCached = std::int64_t{1} << 12;
+
+template <class T, class Predict>
+void in_parallel(const T* scores, const std::int64_t* targets,
+                 std::int64_t rows, std::int64_t classes,
+                 std::int64_t* predicted, const Predict& predict) {
+  const std::int64_t grain = std::max<std::int64_t>(kGrain / classes, 1);
+  if (rows <= grain) return predict(scores, targets, rows, predicted);
+  at::parallel_for(0, rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    predict(scores + begin * classes, targets + begin, end - begin,
+            predicted + begin);
+  });
+}
+
+}  // namespace
+
+void predict_rows(const float* scores, const std::int64_t* targets,
+                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
+                  std::int64_t* predicted) {
+  in_parallel(scores, targets, rows, classes, predicted,
+              [=](const float* s, const std::int64_t* t, std::int64_t n,
+                  std::int64_t* p) {
+                HWY_DYNAMIC_DISPATCH(PredictFloat)(s, t, n, classes, top_k, p);
+              });
+}
+
+void predict_rows(const double* scores, const std::int64_t* targets,
+                  std::int64_t rows, std::int64_t classes, std::int64_t top_k,
+                  std::int64_t* predicted) {
+  in_parallel(scores, targets, rows, classes, predicted,
+              [=](const double* s, const std::int64_t* t, std::int64_t n,
+                  std::int64_t* p) {
+                HWY_DYNAMIC_DISPATCH(PredictDouble)(s, t, n, classes, top_k, p);
+              });
+}
+
+bool count_plain_run(const float* preds, const std::int64_t* targets,
+                     std::int64_t size, float threshold, bool checks_range,
+                     PlainCounts& counts) {
+  const auto kernel = [=](const float* p, const std::int64_t* t, std::int64_t n,
+                          PlainCounts& own) {
+    return HWY_DYNAMIC_DISPATCH(CountPlain)(p, t, n, threshold, checks_range,
+                                            own);
+  };
+  if (size <= kBlock) {
+    return kernel(preds, targets, size, counts);
+  }
+  std::atomic<bool> fine{true};
+  std::atomic<std::int64_t> tp{0}, predicted{0}, target{0};
+  at::parallel_for(0, size, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    PlainCounts own;
+    for (std::int64_t i = begin; i < end && fine; i += kBlock) {
+      const std::int64_t count = std::min(kBlock, end - i);
+      if (!kernel(preds + i, targets + i, count, own)) {
+        fine = false;
+      }
+    }
+    tp += own.tp;
+    predicted += own.predicted;
+    target += own.target;
+  });
+  if (!fine) return false;
+  counts.tp += tp;
+  counts.predicted += predicted;
+  counts.target += target;
+  return true;
+}
+
+std::int64_t count_plain_rows(const float* preds, const std::int64_t* targets,
+                              std::int64_t rows, std::int64_t labels,
+                              float threshold, bool checks_range,
+                              std::int64_t* counts) {
+  // So many rows stay in the cache between the two passes.
+  const std::int64_t step = std::max<std::int64_t>(kCached / labels, 1);
+  const auto count_part = [=](std::int64_t begin, std::int64_t end,
+                              std::int64_t* own) {
+    for (std::int64_t row = begin; row < end; row += step) {
+      const std::int64_t some = std::min(step, end - row);
+      const float* const own_preds = preds + row * labels;
+      const std::int64_t* const own_targets = targets + row * labels;
+      PlainCounts unused;
+      if (!HWY_DYNAMIC_DISPATCH(CountPlain)(own_preds, own_targets,
+                                            some * labels, threshold,
+                                            checks_range, unused)) {
+        return row;
+      }
+      HWY_DYNAMIC_DISPATCH(CountColumns)
+      (own_preds, own_targets, some, labels, threshold, own);
+    }
+    return end;
+  };
+  const std::int64_t parts =
+      std::min<std::int64_t>(at::get_num_threads(), rows * labels / kGrain);
+  if (parts <= 1 || at::in_parallel_region()) {
+    return count_part(0, rows, counts);
+  }
+  const std::int64_t size = (rows + parts - 1) / parts;
+  std::vector<std::int64_t> ends(parts);
+  std::vector<std::int64_t> part_counts(parts * 3 * labels);
+  at::parallel_for(0, parts, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t part = first; part < last; ++part) {
+      ends[part] = count_part(std::min(part * size, rows),
+                              std::min((part + 1) * size, rows),
+                              part_counts.data() + part * 3 * labels);
+    }
+  });
+  // All before the first row that was not counted.
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto* const own = part_counts.data() + part * 3 * labels;
+    for (std::int64_t i = 0; i < 3 * labels; ++i) counts[i] += own[i];
+    if (ends[part] < std::min((part + 1) * size, rows)) return ends[part];
+  }
+  return rows;
+}
+
+}  // namespace tally::internal
+#endif  // HWY_ONCE

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/classification/pointwise/losses.h"
+
+/// What Brier scores and log losses have in common.
+namespace tally::internal {
+
+/// What losses of binary scores can be told.
+template <class Self>
+struct BinaryLossOptions {
+  /// What preds are. Default: probabilities.
+  TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
+  /// Positions with this target do not count. It need not be 0 or 1.
+  /// Default: none.
+  TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
+                      ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("input", input_);
+    v("ignore_index", ignore_index_);
+  }
+  void validate(const char* metric) const {
+    check_probability_kind(metric, input_);
+  }
+};
+
+/// The same of scores of classes.
+template <class Self>
+struct MulticlassLossOptions {
+  /// The number of classes, at least 2.
+  MulticlassLossOptions(std::int64_t num_classes = 0)
+      : num_classes_(num_classes) {}
+
+  /// Targets are 0 to num_classes - 1.
+  TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);
+  /// What preds are. Default: probabilities.
+  TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
+  /// Positions with this target do not count. It need not be a class.
+  /// Default: none.
+  TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
+                      ignore_index) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_classes", num_classes_, OptionRole::kSize);
+    v("input", input_);
+    v("ignore_index", ignore_index_);
+  }
+  void validate(const char* metric) const {
+    check_num_classes(metric, num_classes_);
+    check_probability_kind(metric, input_);
+  }
+};
+
+/// What accumulators of such losses consist of, but observe().
+template <class OptionsType>
+class BinaryLosses {
+ public:
+  using Options = OptionsType;
+  using State = WeightedSum;
+
+  BinaryLosses(const Options& options, const MetricOptions& metric_options)
+      : rules_{0.5, options.input(), options.ignore_index(),
+               metric_options.nan_policy(), metric_options.validate_args()} {}
+
+ protected:
+  BinaryRules rules_;
+};
+
+template <class OptionsType>
+class MulticlassLosses {
+ public:
+  using Options = OptionsType;
+  using State = WeightedSum;
+
+  MulticlassLosses(const Options& options, const MetricOptions& metric_options)
+      : rules_{options.num_classes(), options.ignore_index(),
+               metric_options.nan_policy(), metric_options.validate_args()},
+        input_(options.input()) {}
+
+ protected:
+  ClassLossRules rules_;
+  ScoreKind input_;
+};
+
+}  // namespace tally::internal

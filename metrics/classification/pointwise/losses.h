@@ -1,0 +1,259 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "tally/metrics/classification/inputs/binary_inputs.h"
+#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/multiclass_inputs.h"
+#include "tally/metrics/metric_options.h"
+#include "tally/state/fields.h"
+
+/// Weighted sums of a loss of each position, for differentiable metrics: by one
+/// loop over memory, or by tensor operations for gradients and other devices.
+namespace tally::internal {
+
+/// The state of a weighted mean.
+struct WeightedSum {
+  Number sum;
+  Number weight;
+  void fields(Fields& f) { f("sum", sum)("weight", weight); }
+};
+
+/// How the losses of [N, C, ...] scores are summed up.
+struct ClassLossRules {
+  std::int64_t num_classes;
+  std::optional<std::int64_t> ignore_index;
+  NanPolicy nan_policy;
+  bool validate_args;
+};
+
+/// The largest logit of a position and the sum of exp(logit - max): what its
+/// probabilities are made of.
+struct SoftmaxTerms {
+  double max;
+  double sum;
+};
+template <class Score>
+SoftmaxTerms softmax_terms(const Score* logits, std::int64_t stride,
+                           std::int64_t classes) {
+  double max = logits[0];
+  for (std::int64_t c = 1; c < classes; ++c) {
+    max = std::max<double>(max, logits[c * stride]);
+  }
+  double sum = 0;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    sum += std::exp(logits[c * stride] - max);
+  }
+  return {max, sum};
+}
+
+/// Throws unless weights are real numbers of the target's shape, or undefined.
+void check_loss_weight(const at::Tensor& weight, const at::Tensor& target);
+
+/// c10::ValueError for the first number of a tensor outside [0, 1].
+void check_probabilities(const at::Tensor& tensor);
+
+/// The same for scores [N, C, ...]; the position is that of the target.
+void check_class_probabilities(const at::Tensor& scores);
+
+/// Whether plain loops can be used: nothing has a graph to be recorded.
+bool are_plain(const at::Tensor& preds, const at::Tensor& target,
+               const at::Tensor& weight);
+
+/// The weights of positions in a plain loop, under a NaN policy.
+class LossWeights {
+ public:
+  LossWeights(const at::Tensor& weight, NanPolicy nan_policy)
+      : weights_(weight.defined() ? dense(weight.to(at::kDouble)) : weight),
+        data_(weight.defined() ? weights_.const_data_ptr<double>() : nullptr),
+        nan_policy_(nan_policy) {}
+
+  double operator[](std::int64_t index) const {
+    return data_ ? data_[index] : 1;
+  }
+  /// Whether a position with this loss counts; throws under kError.
+  bool takes(double loss, std::int64_t index) const {
+    return takes(loss, index, index);
+  }
+  /// The same where the loss is that of one of several elements with the
+  /// position's weight.
+  bool takes(double loss, std::int64_t index, std::int64_t element) const {
+    return nan_policy_ == NanPolicy::kPropagate ||
+           !(std::isnan(loss) || std::isnan((*this)[index])) ||
+           refuse_or_drop(index, element);
+  }
+
+ private:
+  bool refuse_or_drop(std::int64_t index, std::int64_t element) const;
+
+  at::Tensor weights_;
+  const double* data_;
+  NanPolicy nan_policy_;
+};
+
+/// Which of the positions in `kept` count where `nan` says which losses are
+/// NaN. Throws under kError. Weights may lack dimension 1, here and below.
+at::Tensor without_nan(NanPolicy nan_policy, const at::Tensor& kept,
+                       const at::Tensor& nan, const at::Tensor& weight);
+/// The weights where a position counts, else 0; float64.
+at::Tensor kept_weights(const at::Tensor& kept, const at::Tensor& weight);
+/// Positions whose target is not to be ignored. Throws for labels that are no
+/// classes, on a GPU only under validate_args.
+at::Tensor kept_labels(const ClassLossRules& rules, const at::Tensor& target);
+
+/// Calls add(index, loss, weight, is_one) for the elements of binary or
+/// multilabel scores that count, with the loss plain(score, is_one). REQUIRES:
+/// checked and plain; a batch that keeps NaN, which are dropped here.
+template <class Plain, class Add>
+void for_each_element_loss(const BinaryBatch& batch, const at::Tensor& weight,
+                           NanPolicy nan_policy, const Plain& plain,
+                           const Add& add) {
+  const LossWeights weights(weight, nan_policy);
+  const std::int64_t positions = batch.positions();
+  const std::int64_t row = batch.labels() * positions;
+  visit_elements(batch, [&](const auto* scores, const auto* targets) {
+    for (std::int64_t i = 0; i < batch.size(); ++i) {
+      const auto label = static_cast<std::int64_t>(targets[i]);
+      if (!batch.counts(scores[i], label, i)) continue;
+      const double loss = plain(static_cast<double>(scores[i]), label == 1);
+      const std::int64_t place =
+          row == 1 ? i : i / row * positions + i % positions;
+      if (weights.takes(loss, place, i))
+        add(i, loss, weights[place], label == 1);
+    }
+  });
+}
+
+/// The same as tensors of the target's shape, with a graph where preds or
+/// weights have one; weights are 0 where nothing counts.
+struct ElementLosses {
+  at::Tensor losses;
+  at::Tensor weights;
+  at::Tensor is_one;
+};
+template <class TensorLoss>
+ElementLosses element_losses(const BinaryBatch& batch, const at::Tensor& preds,
+                             const at::Tensor& weight, NanPolicy nan_policy,
+                             const TensorLoss& tensor) {
+  const ElementTensors elements = element_tensors(batch);
+  at::Tensor kept = elements.kept;
+  // What does not count is 0 before, as a NaN there would come back in the
+  // gradient.
+  const auto losses = [&](const at::Tensor& scores) {
+    return tensor(scores.masked_fill(kept.logical_not(), 0).to(at::kDouble),
+                  elements.target);
+  };
+  if (nan_policy != NanPolicy::kPropagate) {
+    kept =
+        without_nan(nan_policy, kept, losses(preds.detach()).isnan(), weight);
+  }
+  return {losses(preds), kept_weights(kept, weight), elements.target};
+}
+
+/// The losses of binary scores: `plain(score, is_one)` of numbers, or
+/// `tensor(preds, target)` of float64 and bool. Checks the inputs; scores have
+/// to be probabilities if the rules say so.
+template <class Plain, class TensorLoss>
+WeightedSum sum_binary_losses(const BinaryRules& rules, const at::Tensor& preds,
+                              const at::Tensor& target,
+                              const at::Tensor& weight, const Plain& plain,
+                              const TensorLoss& tensor) {
+  check_binary_scores(preds, target);
+  check_loss_weight(weight, target);
+  BinaryRules all = rules;
+  all.nan_policy = NanPolicy::kPropagate;
+  const BinaryBatch batch(all, preds.detach(), target);
+  if (are_plain(preds, target, weight)) {
+    double sum = 0;
+    double total = 0;
+    for_each_element_loss(
+        batch, weight, rules.nan_policy, plain,
+        [&](std::int64_t, double loss, double own_weight, bool) {
+          sum += own_weight * loss;
+          total += own_weight;
+        });
+    return {sum, total};
+  }
+  const ElementLosses elements =
+      element_losses(batch, preds, weight, rules.nan_policy, tensor);
+  return {Number(elements.losses.mul(elements.weights).sum()),
+          Number(elements.weights.sum())};
+}
+
+/// Calls loss(scores, stride, label, index) for the scores (float or double) of
+/// each position [N, C, ...] whose target counts. REQUIRES: checked and plain.
+template <class Loss>
+void for_each_class_loss(const ClassLossRules& rules, const at::Tensor& preds,
+                         const at::Tensor& target, const Loss& loss) {
+  const std::int64_t samples = preds.size(0);
+  const std::int64_t row =
+      rules.num_classes * samples == 0 ? 0 : preds.numel() / samples;
+  const std::int64_t positions = row / rules.num_classes;
+  const auto over = [&](const auto* scores, const auto* labels) {
+    for (std::int64_t i = 0; i < samples * positions; ++i) {
+      const auto label = static_cast<std::int64_t>(labels[i]);
+      if (label == rules.ignore_index) continue;
+      if (label < 0 || label >= rules.num_classes) {
+        refuse_label(label, i, rules.num_classes, rules.ignore_index);
+      }
+      loss(scores + i / positions * row + i % positions, positions, label, i);
+    }
+  };
+  visit_labels(target, [&](const auto* labels) {
+    if (preds.scalar_type() == at::kDouble) {
+      over(preds.const_data_ptr<double>(), labels);
+    } else {
+      const at::Tensor scores = preds.to(at::kFloat);
+      over(scores.const_data_ptr<float>(), labels);
+    }
+  });
+}
+
+/// The losses of scores [N, C, ...]: `plain(scores, stride, label, index)`, or
+/// `tensor(preds, labels)` of preds as they are and int64 [N, ...]. As
+/// sum_binary_losses.
+template <class Plain, class TensorLoss>
+WeightedSum sum_class_losses(const ClassLossRules& rules,
+                             const at::Tensor& preds,
+                             const at::Tensor& given_target,
+                             const at::Tensor& weight, const Plain& plain,
+                             const TensorLoss& tensor) {
+  check_class_scores(preds, given_target, rules.num_classes);
+  check_loss_weight(weight, given_target);
+  const at::Tensor target = whole_target(given_target, rules.validate_args);
+  if (are_plain(preds, target, weight)) {
+    const LossWeights weights(weight, rules.nan_policy);
+    double sum = 0;
+    double total = 0;
+    for_each_class_loss(rules, preds, target,
+                        [&](const auto* scores, std::int64_t stride,
+                            std::int64_t label, std::int64_t index) {
+                          const double loss =
+                              plain(scores, stride, label, index);
+                          if (!weights.takes(loss, index)) return;
+                          sum += weights[index] * loss;
+                          total += weights[index];
+                        });
+    return {sum, total};
+  }
+  at::Tensor kept = kept_labels(rules, target);
+  const auto losses = [&](const at::Tensor& scores) {
+    const at::Tensor drop = kept.logical_not();
+    return tensor(scores.masked_fill(drop.unsqueeze(1), 0),
+                  target.to(at::kLong).masked_fill(drop, 0));
+  };
+  if (rules.nan_policy != NanPolicy::kPropagate) {
+    kept = without_nan(rules.nan_policy, kept, losses(preds.detach()).isnan(),
+                       weight);
+  }
+  const at::Tensor weights = kept_weights(kept, weight);
+  return {Number(losses(preds).mul(weights).sum()), Number(weights.sum())};
+}
+
+}  // namespace tally::internal
