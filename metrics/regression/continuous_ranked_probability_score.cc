@@ -10,8 +10,8 @@
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/plain_values.h"
-#include "tally/metrics/regression/inputs.h"
-#include "tally/metrics/regression/row_kernels.h"
+#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/kernels/row_kernels.h"
 
 namespace tally {
 namespace {

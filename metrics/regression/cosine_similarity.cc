@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tally/metrics/regression/row_scores_impl.h"
+#include "tally/metrics/regression/states/row_scores_impl.h"
 
 namespace tally {
 

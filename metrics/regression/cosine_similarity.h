@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
-#include "tally/metrics/regression/row_scores.h"
+#include "tally/metrics/regression/states/row_scores.h"
 
 namespace tally {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/regression/inputs.h"
+#include "tally/metrics/regression/inputs/inputs.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {

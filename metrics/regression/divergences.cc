@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tally/metrics/regression/row_scores_impl.h"
+#include "tally/metrics/regression/states/row_scores_impl.h"
 
 namespace tally {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "tally/metrics/metric_of.h"
-#include "tally/metrics/regression/row_scores.h"
+#include "tally/metrics/regression/states/row_scores.h"
 
 namespace tally {
 

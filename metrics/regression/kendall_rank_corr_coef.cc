@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "tally/metrics/regression/inputs.h"
-#include "tally/metrics/regression/pair_ranks.h"
+#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/kernels/pair_ranks.h"
 
 namespace tally {
 namespace {

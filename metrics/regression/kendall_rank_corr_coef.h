@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
-#include "tally/metrics/regression/sample_pairs.h"
+#include "tally/metrics/regression/states/sample_pairs.h"
 
 namespace tally {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "tally/metrics/plain_values.h"
-#include "tally/metrics/regression/inputs.h"
+#include "tally/metrics/regression/inputs/inputs.h"
 
 namespace tally {
 namespace {

@@ -1,6 +1,6 @@
 #include "tally/metrics/regression/mean_pinball_loss.h"
 
-#include "tally/metrics/regression/error_sums_impl.h"
+#include "tally/metrics/regression/states/error_sums_impl.h"
 
 namespace tally {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tally/metrics/regression/error_sums_impl.h"
+#include "tally/metrics/regression/states/error_sums_impl.h"
 
 namespace tally {
 

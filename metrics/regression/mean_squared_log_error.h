@@ -3,8 +3,8 @@
 #include <string>
 
 #include "tally/metrics/metric_of.h"
-#include "tally/metrics/regression/error_kernels.h"
-#include "tally/metrics/regression/error_sums.h"
+#include "tally/metrics/regression/kernels/error_kernels.h"
+#include "tally/metrics/regression/states/error_sums.h"
 
 namespace tally {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
-#include "tally/metrics/regression/joint_moments.h"
+#include "tally/metrics/regression/states/joint_moments.h"
 
 namespace tally {
 

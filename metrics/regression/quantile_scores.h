@@ -1,10 +1,10 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
-#include "tally/metrics/regression/explained.h"
+#include "tally/metrics/regression/inputs/outputs_options.h"
 #include "tally/metrics/regression/mean_pinball_loss.h"
-#include "tally/metrics/regression/outputs_options.h"
-#include "tally/metrics/regression/weighted_rows.h"
+#include "tally/metrics/regression/states/explained.h"
+#include "tally/metrics/regression/states/weighted_rows.h"
 
 namespace tally {
 

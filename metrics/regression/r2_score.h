@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
-#include "tally/metrics/regression/explained.h"
-#include "tally/metrics/regression/joint_moments.h"
+#include "tally/metrics/regression/states/explained.h"
+#include "tally/metrics/regression/states/joint_moments.h"
 
 namespace tally {
 

@@ -1,7 +1,7 @@
 #include "tally/metrics/regression/spearman_corr_coef.h"
 
-#include "tally/metrics/regression/inputs.h"
-#include "tally/metrics/regression/pair_ranks.h"
+#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/kernels/pair_ranks.h"
 
 namespace tally {
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
-#include "tally/metrics/regression/outputs_options.h"
-#include "tally/metrics/regression/sample_pairs.h"
+#include "tally/metrics/regression/inputs/outputs_options.h"
+#include "tally/metrics/regression/states/sample_pairs.h"
 
 namespace tally {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "tally/metrics/regression/error_sums_impl.h"
-#include "tally/metrics/regression/explained.h"
+#include "tally/metrics/regression/states/error_sums_impl.h"
+#include "tally/metrics/regression/states/explained.h"
 
 namespace tally {
 namespace {

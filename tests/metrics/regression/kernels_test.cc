@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "tally/metrics/regression/error_kernels.h"
-#include "tally/metrics/regression/row_kernels.h"
+#include "tally/metrics/regression/kernels/error_kernels.h"
+#include "tally/metrics/regression/kernels/row_kernels.h"
 
 namespace tally {
 namespace {

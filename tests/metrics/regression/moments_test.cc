@@ -12,8 +12,8 @@
 #include <limits>
 
 #include "tally/metrics/collection.h"
+#include "tally/metrics/regression/kernels/pair_kernels.h"
 #include "tally/metrics/regression/normalized_root_mean_squared_error.h"
-#include "tally/metrics/regression/pair_kernels.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/metrics/regression/r2_score.h"
 #include "tally/tests/testing/metric_harness.h"

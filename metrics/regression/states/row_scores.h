@@ -6,7 +6,7 @@
 
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
-#include "tally/metrics/regression/row_kernels.h"
+#include "tally/metrics/regression/kernels/row_kernels.h"
 #include "tally/state/fields.h"
 
 namespace tally {

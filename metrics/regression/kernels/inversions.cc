@@ -1,4 +1,4 @@
-#include "tally/metrics/regression/inversions.h"
+#include "tally/metrics/regression/kernels/inversions.h"
 
 #include <ATen/Parallel.h>
 

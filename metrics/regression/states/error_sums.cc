@@ -1,9 +1,9 @@
-#include "tally/metrics/regression/error_sums.h"
+#include "tally/metrics/regression/states/error_sums.h"
 
 #include <cmath>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/regression/inputs.h"
+#include "tally/metrics/regression/inputs/inputs.h"
 
 namespace tally {
 

@@ -1,4 +1,4 @@
-#include "tally/metrics/regression/value_table.h"
+#include "tally/metrics/regression/kernels/value_table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tally/metrics/regression/pair_ranks.h"
+#include "tally/metrics/regression/kernels/pair_ranks.h"
 
 #include <c10/util/Exception.h>
 
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/regression/inversions.h"
-#include "tally/metrics/regression/value_table.h"
+#include "tally/metrics/regression/kernels/inversions.h"
+#include "tally/metrics/regression/kernels/value_table.h"
 
 namespace tally::internal {
 namespace {

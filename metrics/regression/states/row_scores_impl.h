@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "tally/metrics/plain_values.h"
-#include "tally/metrics/regression/inputs.h"
-#include "tally/metrics/regression/row_scores.h"
+#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/states/row_scores.h"
 #include "tally/state/fresh_tensor.h"
 
 /// The loops of RowScores.

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "tally/metrics/regression/inputs.h"
-#include "tally/metrics/regression/joint_moments.h"
+#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/states/joint_moments.h"
 
 /// JointMoments of plain tensors.
 namespace tally::internal {

@@ -1,8 +1,8 @@
-#include "tally/metrics/regression/explained.h"
+#include "tally/metrics/regression/states/explained.h"
 
 #include <limits>
 
-#include "tally/metrics/regression/inputs.h"
+#include "tally/metrics/regression/inputs/inputs.h"
 
 namespace tally::internal {
 namespace {

@@ -1,4 +1,4 @@
-#include "tally/metrics/regression/joint_moments.h"
+#include "tally/metrics/regression/states/joint_moments.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/cat.h>
@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/regression/plain_moments.h"
+#include "tally/metrics/regression/states/plain_moments.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {

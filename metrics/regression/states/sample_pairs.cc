@@ -1,7 +1,7 @@
-#include "tally/metrics/regression/sample_pairs.h"
+#include "tally/metrics/regression/states/sample_pairs.h"
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/regression/inputs.h"
+#include "tally/metrics/regression/inputs/inputs.h"
 
 namespace tally {
 namespace {

@@ -1,4 +1,4 @@
-#include "tally/metrics/regression/weighted_rows.h"
+#include "tally/metrics/regression/states/weighted_rows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "tally/metrics/regression/row_scores.h"
+#include "tally/metrics/regression/states/row_scores.h"
 
 #include <cmath>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/regression/inputs.h"
+#include "tally/metrics/regression/inputs/inputs.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {

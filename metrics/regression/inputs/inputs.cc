@@ -1,4 +1,4 @@
-#include "tally/metrics/regression/inputs.h"
+#include "tally/metrics/regression/inputs/inputs.h"
 
 #include <ATen/ops/full.h>
 #include <c10/util/Exception.h>
@@ -7,7 +7,7 @@
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/plain_values.h"
-#include "tally/metrics/regression/outputs_options.h"
+#include "tally/metrics/regression/inputs/outputs_options.h"
 
 namespace tally::internal {
 

@@ -1,4 +1,4 @@
-#include "tally/metrics/regression/plain_moments.h"
+#include "tally/metrics/regression/states/plain_moments.h"
 
 #include <ATen/Parallel.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tally/metrics/plain_values.h"
-#include "tally/metrics/regression/pair_kernels.h"
+#include "tally/metrics/regression/kernels/pair_kernels.h"
 
 namespace tally::internal {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "tally/metrics/metric_options.h"
-#include "tally/metrics/regression/inputs.h"
+#include "tally/metrics/regression/inputs/inputs.h"
 #include "tally/state/fields.h"
 
 namespace tally {

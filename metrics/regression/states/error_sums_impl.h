@@ -10,9 +10,9 @@
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/plain_values.h"
-#include "tally/metrics/regression/error_kernels.h"
-#include "tally/metrics/regression/error_sums.h"
-#include "tally/metrics/regression/inputs.h"
+#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/kernels/error_kernels.h"
+#include "tally/metrics/regression/states/error_sums.h"
 #include "tally/state/fresh_tensor.h"
 
 /// The loops of ErrorSums.
