@@ -15,7 +15,7 @@
 #include "tally/sync/errors.h"
 #include "tally/sync/init.h"
 #include "tally/sync/launch.h"
-#include "tally/sync/spawn.h"
+#include "tally/sync/launch/spawn.h"
 
 namespace {
 

@@ -13,8 +13,8 @@
 #include "tally/losses/gradient_comparison.h"
 #include "tally/losses/gradient_reference.h"
 #include "tally/state/codec.h"
-#include "tally/sync/agree.h"
-#include "tally/sync/fingerprint.h"
+#include "tally/sync/exchange/agree.h"
+#include "tally/sync/exchange/fingerprint.h"
 
 namespace tally::losses {
 namespace {

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <utility>
 
-#include "tally/sync/agree.h"
+#include "tally/sync/exchange/agree.h"
 
 namespace tally::losses {
 namespace {

@@ -8,9 +8,9 @@
 #include <unordered_set>
 
 #include "tally/losses/autocast.h"
-#include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
-#include "tally/sync/state_sync.h"
+#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/exchange/state_sync.h"
 
 namespace tally::losses {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/checkpoint.h"
-#include "tally/sync/autograd.h"
+#include "tally/sync/exchange/autograd.h"
 
 namespace tally::internal {
 namespace {

@@ -16,7 +16,7 @@
 #include "tally/metrics/results.h"
 #include "tally/state/outside_inference.h"
 #include "tally/state/state.h"
-#include "tally/sync/state_sync.h"
+#include "tally/sync/exchange/state_sync.h"
 
 namespace tally {
 

@@ -9,7 +9,7 @@
 
 #include "tally/state/codec.h"
 #include "tally/sync/errors.h"
-#include "tally/sync/fingerprint.h"
+#include "tally/sync/exchange/fingerprint.h"
 
 namespace tally::internal {
 namespace {

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "tally/state/outside_inference.h"
-#include "tally/sync/exchange.h"
-#include "tally/sync/fingerprint.h"
-#include "tally/sync/parameter_list.h"
-#include "tally/sync/readiness.h"
+#include "tally/sync/exchange/exchange.h"
+#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/exchange/parameter_list.h"
+#include "tally/sync/exchange/readiness.h"
 
 namespace tally::sync {
 namespace {

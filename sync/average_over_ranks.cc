@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "tally/state/codec.h"
-#include "tally/sync/autograd.h"
-#include "tally/sync/average.h"
-#include "tally/sync/reduce.h"
+#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/exchange/average.h"
+#include "tally/sync/exchange/reduce.h"
 
 namespace tally::sync {
 namespace internal {

@@ -6,8 +6,8 @@
 
 #include <utility>
 
-#include "tally/sync/agree.h"
-#include "tally/sync/parameter_list.h"
+#include "tally/sync/exchange/agree.h"
+#include "tally/sync/exchange/parameter_list.h"
 
 namespace tally::sync {
 namespace {

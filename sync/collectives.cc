@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "tally/sync/autograd.h"
-#include "tally/sync/parts.h"
-#include "tally/sync/reduce.h"
+#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/exchange/parts.h"
+#include "tally/sync/exchange/reduce.h"
 
 namespace tally::sync {
 namespace {

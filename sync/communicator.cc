@@ -8,8 +8,8 @@
 #include <mutex>
 #include <utility>
 
-#include "tally/sync/deadline.h"
-#include "tally/sync/transport_errors.h"
+#include "tally/sync/transport/deadline.h"
+#include "tally/sync/transport/transport_errors.h"
 
 namespace tally::sync {
 namespace {

@@ -17,7 +17,7 @@
 #include "tally/sync/account.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/timeout.h"
-#include "tally/sync/turn.h"
+#include "tally/sync/transport/turn.h"
 
 namespace tally::sync {
 
@@ -52,11 +52,11 @@ class Transfer {
 /// All collectives block, are entered by every rank in the same order, and
 /// take contiguous tensors without a graph, on `device()` or the
 /// `accelerator()`, the same on every rank, of the same number of bytes:
-/// whoever calls them has agreed on sizes before (see exchange.h). Arguments
-/// that break this are a c10::ValueError before anything is sent; every other
-/// failure is a SyncError. After kPeerLost, kTimeout or kTransport the group is
-/// finished: each later call throws kGroupBroken at once and repeats the
-/// reason.
+/// whoever calls them has agreed on sizes before (docs/sync_protocol.md).
+/// Arguments that break this are a c10::ValueError before anything is sent;
+/// every other failure is a SyncError. After kPeerLost, kTimeout or kTransport
+/// the group is finished: each later call throws kGroupBroken at once and
+/// repeats the reason.
 ///
 /// Thread-safety: rank(), size(), device() from any thread. Collectives from
 /// one thread at a time; a second one that enters meanwhile gets kInvalidUse.
@@ -203,8 +203,8 @@ class Communicator {
   std::string broken_asker_;  // of the call that broke it
   std::exception_ptr known_;
 
-  // Of the protocol in exchange.h: the number of the next exchange, and the
-  // buffers that it uses again.
+  // Of the protocol in exchange/exchange.h: the number of the next exchange,
+  // and the buffers that it uses again.
   std::int64_t sequence_ = 0;
   internal::Turn exchange_turn_;
   at::Tensor slot_;

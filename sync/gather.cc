@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tally/sync/parts.h"
+#include "tally/sync/exchange/parts.h"
 
 namespace tally::sync {
 

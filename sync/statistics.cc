@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "tally/sync/average.h"
-#include "tally/sync/parts.h"
-#include "tally/sync/reduce.h"
+#include "tally/sync/exchange/average.h"
+#include "tally/sync/exchange/parts.h"
+#include "tally/sync/exchange/reduce.h"
 
 namespace tally::sync {
 namespace {

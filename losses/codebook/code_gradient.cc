@@ -3,7 +3,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "tally/losses/autocast.h"
-#include "tally/sync/autograd.h"
+#include "tally/sync/exchange/autograd.h"
 
 namespace tally::losses::internal {
 namespace {

@@ -3,7 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 
-#include "tally/sync/autograd.h"
+#include "tally/sync/exchange/autograd.h"
 
 namespace tally::losses::internal {
 

@@ -23,7 +23,7 @@
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
 #include "tally/state/outside_inference.h"
-#include "tally/sync/reduce.h"
+#include "tally/sync/exchange/reduce.h"
 
 namespace tally::losses {
 namespace {

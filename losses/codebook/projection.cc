@@ -3,7 +3,7 @@
 #include <ATen/ops/linear.h>
 #include <c10/core/ScalarType.h>
 
-#include "tally/sync/agree.h"
+#include "tally/sync/exchange/agree.h"
 
 namespace tally::losses::internal {
 

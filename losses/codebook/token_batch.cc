@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "tally/state/codec.h"
-#include "tally/sync/autograd.h"
-#include "tally/sync/fingerprint.h"
-#include "tally/sync/reduce.h"
+#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/exchange/reduce.h"
 
 namespace tally::losses::internal {
 

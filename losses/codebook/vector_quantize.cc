@@ -26,7 +26,7 @@
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
 #include "tally/state/outside_inference.h"
-#include "tally/sync/agree.h"
+#include "tally/sync/exchange/agree.h"
 
 namespace tally::losses {
 namespace {

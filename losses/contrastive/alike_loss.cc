@@ -11,8 +11,8 @@
 #include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/alike_ring.h"
 #include "tally/losses/contrastive/tiles.h"
-#include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
+#include "tally/sync/exchange/autograd.h"
 
 namespace tally::losses::internal {
 namespace {

@@ -14,8 +14,8 @@
 #include "tally/losses/contrastive/softmax_ring.h"
 #include "tally/losses/contrastive/tiles.h"
 #include "tally/state/outside_inference.h"
-#include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
+#include "tally/sync/exchange/autograd.h"
 
 namespace tally::losses {
 namespace {

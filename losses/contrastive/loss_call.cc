@@ -5,8 +5,8 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include "tally/state/codec.h"
-#include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
+#include "tally/sync/exchange/autograd.h"
 
 namespace tally::losses::internal {
 

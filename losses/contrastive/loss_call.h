@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tally/losses/contrastive/ring.h"
-#include "tally/sync/agree.h"
+#include "tally/sync/exchange/agree.h"
 
 /// What contrastive losses have in common: checks of arguments, in which the
 /// ranks take part, and the way back.

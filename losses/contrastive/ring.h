@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/sync/agree.h"
+#include "tally/sync/exchange/agree.h"
 
 namespace tally::losses::internal {
 

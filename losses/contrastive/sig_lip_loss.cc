@@ -12,8 +12,8 @@
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/contrastive/sigmoid_ring.h"
 #include "tally/losses/contrastive/tiles.h"
-#include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
+#include "tally/sync/exchange/autograd.h"
 
 namespace tally::losses {
 namespace {

@@ -6,7 +6,7 @@
 #include <ATen/ops/mm.h>
 
 #include "tally/losses/contrastive/tile_kernels.h"
-#include "tally/sync/agree.h"
+#include "tally/sync/exchange/agree.h"
 
 namespace tally::losses::internal {
 

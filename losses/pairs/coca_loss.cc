@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tally/losses/autocast.h"
-#include "tally/sync/reduce.h"
+#include "tally/sync/exchange/reduce.h"
 
 namespace tally::losses {
 namespace {

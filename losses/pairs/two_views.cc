@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "tally/sync/autograd.h"
-#include "tally/sync/reduce.h"
+#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/exchange/reduce.h"
 
 namespace tally::losses::internal {
 namespace {

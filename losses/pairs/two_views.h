@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "tally/sync/agree.h"
+#include "tally/sync/exchange/agree.h"
 
 namespace tally::losses::internal {
 

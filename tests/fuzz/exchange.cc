@@ -1,4 +1,4 @@
-#include "tally/sync/exchange.h"
+#include "tally/sync/exchange/exchange.h"
 
 #include <c10/util/Exception.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tally/cli/limits.h"
-#include "tally/sync/exchange_headers.h"
+#include "tally/sync/exchange/exchange_headers.h"
 #include "tally/tests/fuzz/entries.h"
 #include "tally/tests/fuzz/support.h"
 #include "tally/tests/storm/calls.h"

@@ -11,7 +11,7 @@
 #include <limits>
 #include <random>
 
-#include "tally/sync/fingerprint.h"
+#include "tally/sync/exchange/fingerprint.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/sample_metrics.h"
 

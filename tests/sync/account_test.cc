@@ -17,7 +17,7 @@
 #include "tally/metrics/collection.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/collectives.h"
-#include "tally/sync/exchange.h"
+#include "tally/sync/exchange/exchange.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::sync {

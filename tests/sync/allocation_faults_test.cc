@@ -12,7 +12,7 @@
 #include "tally/sync/average_over_ranks.h"
 #include "tally/sync/broadcast_parameters.h"
 #include "tally/sync/collectives.h"
-#include "tally/sync/state_sync.h"
+#include "tally/sync/exchange/state_sync.h"
 #include "tally/tests/testing/allocation_fault_check.h"
 
 namespace tally::sync {

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "tally/sync/transport_errors.h"
+#include "tally/sync/transport/transport_errors.h"
 #include "tally/tests/testing/faulty_communicator.h"
 #include "tally/tests/testing/thread_ranks.h"
 

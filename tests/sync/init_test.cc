@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "tally/sync/file_store.h"
+#include "tally/sync/launch/file_store.h"
 #include "tally/tests/testing/deadlines.h"
 #include "tally/tests/testing/free_port.h"
 #include "tally/tests/testing/process_ranks.h"

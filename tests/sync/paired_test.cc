@@ -13,8 +13,8 @@
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/average_over_ranks.h"
 #include "tally/sync/collectives.h"
+#include "tally/sync/exchange/state_sync.h"
 #include "tally/sync/gather.h"
-#include "tally/sync/state_sync.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::sync {

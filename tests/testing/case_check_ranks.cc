@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "tally/sync/exchange.h"
+#include "tally/sync/exchange/exchange.h"
 #include "tally/tests/testing/case_check.h"
 #include "tally/tests/testing/drive.h"
 #include "tally/tests/testing/gradient_checks.h"

@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "tally/sync/gloo.h"
-#include "tally/sync/spawn.h"
+#include "tally/sync/launch/spawn.h"
 
 namespace tally::testing {
 namespace {

@@ -1,0 +1,361 @@
+#include "tally/sync/exchange/parts.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "tally/state/codec.h"
+#include "tally/sync/exchange/autograd.h"
+
+namespace tally::sync::internal {
+namespace {
+
+at::Tensor flat(const at::Tensor& tensor) { return tensor.reshape({-1}); }
+
+bool any_graph(const std::vector<at::Tensor>& tensors) {
+  for (const at::Tensor& tensor : tensors) {
+    if (has_graph(tensor)) return true;
+  }
+  return false;
+}
+
+Offer offer_of(const std::vector<at::Tensor>& tensors, std::string schema) {
+  Offer offer;
+  offer.schema = std::move(schema);
+  offer.has_graph = any_graph(tensors);
+  offer.device = tensors[0].device();
+  pack(tensors, offer);
+  return offer;
+}
+
+void check_parts(const Call& call, const std::vector<at::Tensor>& parts) {
+  TORCH_CHECK_VALUE(parts.size() == static_cast<std::size_t>(call.size()),
+                    call.name, ": expected ", call.size(),
+                    " tensors, one for each rank, got ", parts.size());
+  for (const at::Tensor& part : parts) {
+    check_dense(call, part);
+    TORCH_CHECK_VALUE(part.scalar_type() == parts[0].scalar_type(), call.name,
+                      ": expected tensors of one dtype, got ",
+                      parts[0].scalar_type(), " and ", part.scalar_type());
+  }
+}
+
+// Every rank's part for this one, where the parts did not fit in the exchange.
+std::vector<at::Tensor> move_parts(const Call& call,
+                                   const std::vector<at::Tensor>& parts,
+                                   const std::vector<Parcel>& parcels,
+                                   const Agreement& agreement) {
+  const auto rank = static_cast<std::size_t>(call.rank());
+  std::int64_t most = 0;
+  for (const Parcel& parcel : parcels) most = std::max(most, parcel.bytes());
+  at::Tensor input, output;
+  std::vector<std::int64_t> counts;
+  make_ready(call, agreement, most, [&] {
+    std::vector<at::Tensor> rows;
+    for (const at::Tensor& part : parts) rows.push_back(flat(plain(part)));
+    input = at::cat(rows).to(agreement.all.device);
+    std::int64_t total = 0;
+    for (const Parcel& parcel : parcels) {
+      counts.push_back(parcel.counts[rank]);
+      total += counts.back();
+    }
+    output = at::empty({total}, input.options());
+  });
+  call.communicator->all_to_all(input, parcels[rank].counts, output, counts,
+                                call.timeout);
+  std::vector<at::Tensor> received;
+  std::int64_t offset = 0;
+  for (std::size_t r = 0; r < parcels.size(); ++r) {
+    received.push_back(output.narrow(0, offset, counts[r])
+                           .view(parcels[r].sizes[rank])
+                           .to(parts[0].device()));
+    offset += counts[r];
+  }
+  return received;
+}
+
+std::vector<at::Tensor> received_parts(const Call& call,
+                                       const std::vector<at::Tensor>& parts,
+                                       const Agreement& agreement) {
+  const std::vector<Parcel> parcels =
+      parcels_of(call, agreement, static_cast<std::size_t>(call.size()));
+  if (agreement.any_moves) return move_parts(call, parts, parcels, agreement);
+  std::vector<at::Tensor> received;
+  for (const Parcel& parcel : parcels) {
+    received.push_back(parcel.tensor(static_cast<std::size_t>(call.rank()))
+                           .to(parts[0].device()));
+  }
+  return received;
+}
+
+// What gather() exchanges: the tensor, or its shape if it is too large.
+void pack_to_gather(const at::Tensor& tensor, Offer& offer) {
+  Encoder encoder(offer.payload);
+  offer.moves = tensor.defined() && tensor.layout() == at::kStrided &&
+                !tensor.is_quantized() &&
+                static_cast<std::int64_t>(tensor.nbytes()) >= kMovedBytes;
+  encoder.integer(offer.moves ? 1 : 0);
+  encoder.tensor(offer.moves ? shape_of(tensor) : tensor);
+}
+
+// What the ranks brought to gather(). Those that are too large are not there
+// yet, only their shapes.
+struct Gathered {
+  explicit Gathered(const Contributions& all) {
+    for (const std::string_view payload : all.payloads) {
+      Decoder decoder(payload, all.storage);
+      large.push_back(decoder.integer() != 0);
+      const at::Tensor tensor = decoder.tensor();
+      slots.push_back(
+          large.back()
+              ? at::empty({}, tensor.options()).expand(tensor.sizes().slice(1))
+              : tensor);
+    }
+  }
+
+  std::vector<at::Tensor> slots;
+  std::vector<bool> large;
+};
+
+// Gathers those that are too large, in one collective.
+void move_large(const Call& call, const at::Tensor& own,
+                const Agreement& agreement, Gathered& gathered) {
+  std::vector<at::Tensor>& slots = gathered.slots;
+  const std::vector<bool>& large = gathered.large;
+  std::int64_t block = 0;
+  std::size_t of = 0;
+  for (std::size_t r = 0; r < slots.size(); ++r) {
+    if (!large[r] || slots[r].numel() <= block) continue;
+    block = slots[r].numel();
+    of = r;
+  }
+  if (block == 0) return;
+  const auto options = at::TensorOptions()
+                           .dtype(slots[of].scalar_type())
+                           .device(agreement.all.device);
+  const bool mine = large[static_cast<std::size_t>(call.rank())];
+  std::optional<PaddedGather> gather;
+  make_ready(call, agreement, kAnnouncedBytes, [&] {
+    made_for(c10::str("rank ", of, "'s ", slots[of].scalar_type(), ' ',
+                      slots[of].sizes()),
+             [&] {
+               gather.emplace(mine ? flat(own) : at::Tensor(),
+                              std::vector<std::int64_t>{block}, options,
+                              call.size());
+             });
+  });
+  const at::Tensor output = gather->run(*call.communicator, call.timeout);
+  for (std::size_t r = 0; r < slots.size(); ++r) {
+    if (!large[r]) continue;
+    const auto first = static_cast<std::int64_t>(r) * block;
+    // Tensors of their own for autograd, though they share memory.
+    slots[r] = output.narrow(0, first, slots[r].numel())
+                   .view(slots[r].sizes())
+                   .variable_data();
+  }
+}
+
+std::string kind_of(const at::Tensor& tensor, Alike alike) {
+  if (!tensor.defined()) return "nothing";
+  if (alike == Alike::kDimensions || tensor.dim() == 0) {
+    return c10::str(tensor.scalar_type(), " with ", tensor.dim(), " dims");
+  }
+  return c10::str(tensor.scalar_type(), " rows of ", tensor.sizes().slice(1));
+}
+
+// Every rank sees the same tensors, so all of them throw or none does.
+void check_alike(const Call& call, const Agreement& agreement,
+                 const std::vector<at::Tensor>& slots, Alike alike) {
+  std::string first, text = "the ranks' tensors differ in kind: ";
+  std::vector<int> others;
+  for (std::size_t r = 0; r < slots.size(); ++r) {
+    const std::string kind = kind_of(slots[r], alike);
+    text += c10::str(r == 0 ? "rank " : ", rank ", r, ": ", kind);
+    if (!slots[r].defined()) continue;
+    if (first.empty()) first = kind;
+    if (kind != first) others.push_back(static_cast<int>(r));
+  }
+  if (!others.empty()) mismatch(call, agreement, text, std::move(others));
+}
+
+// Ranks that have nothing get an empty tensor like the first that has some.
+void fill_absent(std::vector<at::Tensor>& slots) {
+  at::Tensor like;
+  for (const at::Tensor& slot : slots) {
+    if (slot.defined() && !like.defined()) like = slot;
+  }
+  if (!like.defined()) return;
+  std::vector<std::int64_t> sizes = like.sizes().vec();
+  if (sizes.empty()) {
+    sizes.assign(1, 0);
+  } else {
+    sizes[0] = 0;
+  }
+  for (at::Tensor& slot : slots) {
+    if (!slot.defined()) slot = at::empty(sizes, like.options());
+  }
+}
+
+}  // namespace
+
+std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
+                               c10::function_ref<at::Tensor()> prepare) {
+  const AskedBy asked = call.asked();
+  at::Tensor tensor;
+  const Agreement agreement = agree(call, [&] {
+    tensor = prepare();
+    Offer offer;
+    offer.schema = c10::str("gradient flow ", to_string(flow));
+    // Only with kAllRanks is a graph of any concern to the others.
+    offer.has_graph = flow == GradientFlow::kAllRanks && has_graph(tensor);
+    if (tensor.defined()) offer.device = tensor.device();
+    if (tensor.defined()) check_dense(call, tensor);
+    pack_to_gather(tensor, offer);
+    return offer;
+  });
+
+  std::vector<at::Tensor> slots = carry_out(call, agreement, [&] {
+    Gathered gathered(agreement.all);
+    check_alike(call, agreement, gathered.slots, alike);
+    move_large(call, tensor, agreement, gathered);
+    return std::move(gathered.slots);
+  });
+  fill_absent(slots);
+  if (tensor.defined()) {
+    for (at::Tensor& slot : slots) slot = slot.to(tensor.device());
+  }
+
+  const auto rank = static_cast<std::size_t>(call.rank());
+  if (agreement.any_graph && slots[0].defined()) {
+    std::vector<at::Tensor> inputs;
+    if (tensor.defined()) inputs.push_back(tensor);
+    const Call backward = call.backward(agreement.all.sequence);
+    return attach(inputs, std::move(slots),
+                  [=](const std::vector<at::Tensor>& gradients) {
+                    return std::vector<at::Tensor>{
+                        sum_parts(backward, 1, [&] { return gradients; })};
+                  });
+  }
+  if (!tensor.defined()) return slots;
+  if (flow == GradientFlow::kReplicated && has_graph(tensor)) {
+    slots[rank] = call.size() == 1
+                      ? scale_gradient(tensor, 1)
+                      : only_own_part(tensor, call.size(), call.name);
+  } else {
+    slots[rank] = flow == GradientFlow::kDetached ? tensor.detach() : tensor;
+  }
+  return slots;
+}
+
+std::vector<at::Tensor> exchange_parts(const Call& call,
+                                       c10::function_ref<Parts()> prepare) {
+  const AskedBy asked = call.asked();
+  std::vector<at::Tensor> parts;
+  const Agreement agreement = agree(call, [&] {
+    Parts prepared = prepare();
+    parts = std::move(prepared.tensors);
+    check_parts(call, parts);
+    return offer_of(
+        parts, c10::str(parts[0].scalar_type(),
+                        prepared.schema.empty() ? "" : ", ", prepared.schema));
+  });
+  std::vector<at::Tensor> received = carry_out(
+      call, agreement, [&] { return received_parts(call, parts, agreement); });
+  if (!agreement.any_graph) return received;
+  return attach(
+      parts, std::move(received),
+      [backward = call.backward(agreement.all.sequence)](
+          const std::vector<at::Tensor>& gradients) {
+        return exchange_parts(backward, [&] { return Parts{gradients, ""}; });
+      });
+}
+
+at::Tensor sum_parts(const Call& call, double divisor,
+                     c10::function_ref<std::vector<at::Tensor>()> prepare) {
+  const AskedBy asked = call.asked();
+  std::vector<at::Tensor> parts;
+  const Agreement agreement = agree(call, [&] {
+    parts = prepare();
+    check_parts(call, parts);
+    std::string schema = c10::str(parts[0].scalar_type());
+    for (const at::Tensor& part : parts) schema += c10::str(" ", part.sizes());
+    return offer_of(parts, std::move(schema));
+  });
+  at::Tensor result;
+  const std::vector<at::Tensor> received = carry_out(
+      call, agreement, [&] { return received_parts(call, parts, agreement); });
+  for (const at::Tensor& part : received) {
+    const at::Tensor term = part.to(wide(part.scalar_type()));
+    result = result.defined() ? result.add(term) : term;
+  }
+  if (divisor != 1) result = result.div(divisor);
+  result = result.to(sum_dtype(parts[0].scalar_type()));
+  if (!agreement.any_graph) return result;
+  std::vector<std::vector<std::int64_t>> sizes;
+  for (const at::Tensor& part : parts) sizes.push_back(part.sizes().vec());
+  const Call backward = call.backward(agreement.all.sequence);
+  return attach(parts, {result}, [=](const std::vector<at::Tensor>& gradients) {
+    std::vector<at::Tensor> result_parts =
+        gather(backward, GradientFlow::kAllRanks, Alike::kDimensions, [&] {
+          const at::Tensor row = flat(gradients[0]);
+          return divisor == 1 ? row : row.div(divisor);
+        });
+    for (std::size_t r = 0; r < sizes.size(); ++r) {
+      result_parts[r] = result_parts[r].view(sizes[r]);
+    }
+    return result_parts;
+  })[0];
+}
+
+std::vector<std::vector<at::Tensor>> attach_all_ranks(
+    const std::vector<at::Tensor>& own,
+    const std::vector<std::vector<at::Tensor>>& slots,
+    std::shared_ptr<Communicator> communicator, std::int64_t sequence) {
+  const std::size_t count = own.size();
+  std::vector<at::Tensor> outputs;
+  for (const auto& slot : slots) {
+    for (const at::Tensor& value : slot) outputs.push_back(value.clone());
+  }
+  const Call backward = Call{ExchangeKind::kBackward,
+                             "states",
+                             std::move(communicator),
+                             {},
+                             "backward of a metric"}
+                            .backward(sequence);
+  const auto adjoint = [backward,
+                        count](const std::vector<at::Tensor>& gradients) {
+    std::vector<at::Tensor> rows;
+    for (std::size_t i = 0; i < gradients.size(); i += count) {
+      std::vector<at::Tensor> row;
+      for (std::size_t k = i; k < i + count; ++k) {
+        row.push_back(flat(gradients[k]).to(at::kCPU, at::kDouble));
+      }
+      rows.push_back(at::cat(row));
+    }
+    const at::Tensor sum = sum_parts(backward, 1, [&] { return rows; });
+    std::vector<at::Tensor> result;
+    std::int64_t offset = 0;
+    const std::size_t first = count * static_cast<std::size_t>(backward.rank());
+    for (std::size_t k = first; k < first + count; ++k) {
+      const at::Tensor& like = gradients[k];
+      result.push_back(sum.narrow(0, offset, like.numel())
+                           .reshape(like.sizes())
+                           .to(like.options()));
+      offset += like.numel();
+    }
+    return result;
+  };
+  const std::vector<at::Tensor> flat_result =
+      attach(own, std::move(outputs), adjoint);
+  std::vector<std::vector<at::Tensor>> result;
+  for (std::size_t r = 0; r < slots.size(); ++r) {
+    result.emplace_back(flat_result.begin() + r * count,
+                        flat_result.begin() + (r + 1) * count);
+  }
+  return result;
+}
+
+}  // namespace tally::sync::internal

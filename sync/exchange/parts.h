@@ -1,0 +1,52 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/FunctionRef.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tally/sync/exchange/agree.h"
+#include "tally/sync/gradient_flow.h"
+
+/// The collectives of which the public ones are made. Each is differentiable,
+/// its backward pass the adjoint, which is again one of them.
+///
+/// `prepare` gives what this rank brings; what it throws reaches every rank.
+namespace tally::sync::internal {
+
+/// One tensor for each rank.
+struct Parts {
+  std::vector<at::Tensor> tensors;
+  std::string schema;  ///< what all ranks must have in common, besides dtypes
+};
+
+/// The ranks' tensors, in rank order: see gather_all_tensors. kMismatch if
+/// `alike` says what sizes must have in common and they do not.
+enum class Alike { kDimensions, kRows };
+std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
+                               c10::function_ref<at::Tensor()> prepare);
+
+/// The ranks' parts for this one, in rank order.
+std::vector<at::Tensor> exchange_parts(const Call& call,
+                                       c10::function_ref<Parts()> prepare);
+
+/// The sum of the ranks' parts for this one, divided by `divisor`. Parts for
+/// the same rank have the same sizes everywhere. Integers give int64.
+at::Tensor sum_parts(const Call& call, double divisor,
+                     c10::function_ref<std::vector<at::Tensor>()> prepare);
+
+/// Gives gathered values their gradient: `slots[r][i]` is what rank r brought
+/// as its i-th tensor in exchange `sequence` (without a graph), `own[i]` this
+/// rank's, perhaps with one. The result has slots' values; its backward sums
+/// each slot's gradient over the ranks and hands rank r's to rank r, in one
+/// exchange for all of them. Every rank calls it if one does, and every rank's
+/// backward takes part.
+std::vector<std::vector<at::Tensor>> attach_all_ranks(
+    const std::vector<at::Tensor>& own,
+    const std::vector<std::vector<at::Tensor>>& slots,
+    std::shared_ptr<Communicator> communicator, std::int64_t sequence);
+
+}  // namespace tally::sync::internal

@@ -1,0 +1,70 @@
+#include "tally/sync/nccl.h"
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#include <utility>
+
+#include "tally/sync/exchange/agree.h"
+#include "tally/sync/paired.h"
+#include "tally/sync/process_group.h"
+#include "tally/sync/transport/nccl_checks.h"
+#include "tally/sync/transport/transport_errors.h"
+
+namespace tally::sync {
+namespace {
+
+// Makes the device of this rank the current one.
+void choose_device(int rank, int wanted) {
+  const c10::impl::VirtualGuardImpl cuda(at::kCUDA);
+  const int devices = cuda.deviceCount();
+  if (devices == 0) internal::refuse_nccl(rank, "this machine has no GPU");
+  const int device = wanted < 0 ? rank % devices : wanted;
+  TORCH_CHECK_VALUE(device < devices, "expected a CUDA device below ", devices,
+                    ", got ", device);
+  cuda.setDevice(c10::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device)));
+}
+
+c10::intrusive_ptr<c10d::Backend> make_nccl(
+    c10::intrusive_ptr<c10d::Store> store, int rank, int size,
+    std::chrono::milliseconds timeout) {
+  setenv("TORCH_NCCL_BLOCKING_WAIT", "1", /*overwrite=*/0);
+  const auto nccl = c10d::ProcessGroupNCCL::Options::create();
+  nccl->timeout = timeout;
+  try {
+    return c10::make_intrusive<c10d::ProcessGroupNCCL>(std::move(store), rank,
+                                                       size, nccl);
+  } catch (const std::exception& error) {
+    const std::string text = describe(error);
+    SyncErrorDetails details;
+    details.rank = rank;
+    details.phase = "init";
+    throw SyncError(classify_transport_message(text), text, std::move(details));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Communicator> make_nccl_communicator(
+    c10::intrusive_ptr<c10d::Store> store, int rank, int size,
+    const NcclOptions& options) {
+  internal::check_nccl(store != nullptr, rank, size, options);
+  auto gloo = make_gloo_communicator(store, rank, size, options.gloo);
+  c10::intrusive_ptr<c10d::Backend> nccl;
+  // So that no rank waits in NCCL for one that cannot use it.
+  internal::agree(
+      internal::collective("make_nccl_communicator", gloo, {}), [&] {
+        choose_device(rank, options.device);
+        nccl = make_nccl(c10::make_intrusive<c10d::PrefixStore>("nccl", store),
+                         rank, size, options.gloo.timeout);
+        return internal::Offer();
+      });
+  auto accelerator = make_communicator(std::move(nccl), options.gloo.timeout);
+  return pair_communicators(std::move(gloo), std::move(accelerator));
+}
+
+}  // namespace tally::sync

@@ -1,0 +1,37 @@
+#include "tally/sync/transport/transport_errors.h"
+
+#include <algorithm>
+#include <cctype>
+#include <csignal>
+#include <initializer_list>
+
+namespace tally::sync {
+
+SyncErrorCode classify_transport_message(const std::string& message) {
+  std::string text = message;
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  auto says_any = [&](std::initializer_list<const char*> phrases) {
+    return std::any_of(phrases.begin(), phrases.end(), [&](const char* p) {
+      return text.find(p) != std::string::npos;
+    });
+  };
+  if (says_any({"connection closed", "connection reset", "connection refused",
+                "connection abort", "broken pipe"})) {
+    return SyncErrorCode::kPeerLost;
+  }
+  if (says_any({"timed out", "timeout"})) return SyncErrorCode::kTimeout;
+  return SyncErrorCode::kTransport;
+}
+
+void survive_broken_pipes() {
+  struct sigaction action {};
+  sigaction(SIGPIPE, nullptr, &action);
+  if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) {
+    return;
+  }
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, nullptr);
+}
+
+}  // namespace tally::sync

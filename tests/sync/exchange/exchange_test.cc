@@ -1,0 +1,276 @@
+#include "tally/sync/exchange/exchange.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tally/sync/exchange/fingerprint.h"
+#include "tally/tests/testing/faulty_communicator.h"
+#include "tally/tests/testing/thread_ranks.h"
+
+namespace tally::sync {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::run_thread_ranks;
+
+constexpr auto kEager = static_cast<std::size_t>(Exchange::eager_bytes(2));
+
+// What a rank brings, and how the exchange ends for it.
+struct Part {
+  std::string payload;
+  std::string schema = "accuracy = StatScores(num_classes=5)\n";
+  ExchangeKind kind = ExchangeKind::kStates;
+  std::string failure = {};
+  std::uint32_t flags = 0;
+  std::uint32_t skip = 0;
+  std::string label = "accuracy";
+  SyncCall call = SyncCall::kNone;
+  GradientFlow flow = GradientFlow::kDetached;
+  std::uint32_t uses = 0;
+};
+
+Contributions run(Communicator& communicator, const Part& part,
+                  Timeout timeout = {}) {
+  const auto schema = [&] { return part.schema; };
+  Contribution own{part.kind, part.label, fingerprint(part.schema), schema};
+  own.call = part.call;
+  own.flow = part.flow;
+  own.uses = part.uses;
+  own.flags = part.flags;
+  own.skip_payload_if_all = part.skip;
+  own.payload = part.payload;
+  own.failure = part.failure;
+  return Exchange::run(communicator, own, timeout);
+}
+
+SyncError error_of(Communicator& communicator, const Part& part) {
+  try {
+    run(communicator, part);
+  } catch (const SyncError& error) {
+    return error;
+  }
+  ADD_FAILURE() << "rank " << communicator.rank() << " threw nothing";
+  return SyncError(SyncErrorCode::kTransport, "", {});
+}
+
+void expect_usable(Communicator& communicator) {
+  const Contributions all =
+      run(communicator, {std::to_string(communicator.rank())});
+  for (int r = 0; r < communicator.size(); ++r) {
+    EXPECT_EQ(all.payloads[r], std::to_string(r));
+  }
+}
+
+std::string bytes(std::size_t size, int rank) {
+  std::string text(size, '\0');
+  for (std::size_t i = 0; i < size; ++i) {
+    text[i] = static_cast<char>(i * 31 + static_cast<std::size_t>(rank));
+  }
+  return text;
+}
+
+TEST(ExchangeTest, PayloadsOfEverySizeArrive) {
+  for (const int ranks : {1, 2, 3, 5}) {
+    run_thread_ranks(ranks, [&](const auto& communicator) {
+      for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kEager - 1,
+                                     kEager, kEager + 1, std::size_t{100000}}) {
+        // The others' are shorter, down to nothing.
+        const auto size_of = [&](int rank) {
+          return rank == 0 ? size : size / (static_cast<std::size_t>(rank) * 7);
+        };
+        const auto before = communicator->collectives();
+        const Contributions all =
+            run(*communicator,
+                {bytes(size_of(communicator->rank()), communicator->rank())});
+        EXPECT_EQ(communicator->collectives() - before, size <= kEager ? 1 : 2);
+        ASSERT_EQ(all.payloads.size(), ranks);
+        for (int r = 0; r < ranks; ++r) {
+          EXPECT_EQ(all.payloads[r], bytes(size_of(r), r)) << size;
+        }
+      }
+    });
+  }
+}
+
+TEST(ExchangeTest, PayloadsOutliveLaterExchanges) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    const std::string other = 1 - communicator->rank() == 0 ? "a" : "b";
+    const Contributions first =
+        run(*communicator, {communicator->rank() == 0 ? "a" : "b"});
+    run(*communicator, {"x"});
+    run(*communicator, {"y"});
+    EXPECT_EQ(first.payloads[1 - communicator->rank()], other);
+  });
+}
+
+TEST(ExchangeTest, EveryRankSeesAllFlags) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    Part part{"payload"};
+    part.flags = static_cast<std::uint32_t>(communicator->rank() + 5);
+    EXPECT_EQ(run(*communicator, part).flags,
+              (std::vector<std::uint32_t>{5, 6, 7}));
+  });
+}
+
+TEST(ExchangeTest, PayloadsAreSkippedIfAllRanksAllow) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    Part part{bytes(2 * kEager, 0)};
+    part.skip = 1;
+    part.flags = 1;
+    auto before = communicator->collectives();
+    EXPECT_TRUE(run(*communicator, part).payloads_skipped);
+    EXPECT_EQ(communicator->collectives(), before + 1);
+    part.flags = communicator->rank() == 0 ? 1 : 2;
+    before = communicator->collectives();
+    const Contributions all = run(*communicator, part);
+    EXPECT_FALSE(all.payloads_skipped);
+    EXPECT_EQ(all.payloads[1], part.payload);
+    EXPECT_EQ(communicator->collectives(), before + 2);
+  });
+}
+
+TEST(ExchangeTest, DifferentCallsAreAMismatchOnAllRanks) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    Part part{"payload"};
+    if (communicator->rank() == 2) {
+      part.kind = ExchangeKind::kGradients;
+      part.label = "average_gradients";
+    }
+    const SyncError error = error_of(*communicator, part);
+    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+    EXPECT_EQ(error.details().peers, std::vector<int>{2});
+    EXPECT_EQ(error.message(),
+              "the ranks are in different calls: rank 0: a sync of accuracy, "
+              "rank 1: a sync of accuracy, rank 2: average_gradients");
+    expect_usable(*communicator);
+  });
+}
+
+TEST(ExchangeTest, DifferentSchemasNameTheItem) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    Part part{"payload"};
+    part.schema = "accuracy = A\nauroc = B(10)\nmse = C\n";
+    if (communicator->rank() == 1) {
+      part.schema = "accuracy = A\nauroc = B(11)\nmse = C\n";
+    }
+    const SyncError error = error_of(*communicator, part);
+    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+    EXPECT_EQ(error.details().peers, std::vector<int>{1});
+    EXPECT_THAT(error.message(),
+                HasSubstr("rank 0: auroc = B(10), rank 1: auroc = B(11), "
+                          "rank 2: auroc = B(10)"));
+    expect_usable(*communicator);
+    // One has an item less.
+    part.schema = communicator->rank() == 0 ? "accuracy = A\n"
+                                            : "accuracy = A\nmse = C\n";
+    EXPECT_THAT(error_of(*communicator, part).message(),
+                HasSubstr("rank 0: nothing, rank 1: mse = C"));
+    expect_usable(*communicator);
+  });
+}
+
+TEST(ExchangeTest, DifferentCallsOfAMetricAreAMismatchThatNamesThem) {
+  run_thread_ranks(2, [](const auto& communicator) {
+    const bool odd = communicator->rank() == 1;
+    Part part{"payload"};
+    part.call = odd ? SyncCall::kCompute : SyncCall::kForward;
+    if (!odd) part.flow = GradientFlow::kLocal;
+    SyncError error = error_of(*communicator, part);
+    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+    EXPECT_EQ(error.message(),
+              "the ranks are in different calls: rank 0: forward() of accuracy "
+              "with gradient flow kLocal, rank 1: compute() of accuracy");
+    part.call = SyncCall::kMetricLoss;
+    part.flow = odd ? GradientFlow::kReplicated : GradientFlow::kAllRanks;
+    error = error_of(*communicator, part);
+    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+    EXPECT_THAT(error.message(), HasSubstr("gradient flow kReplicated"));
+    expect_usable(*communicator);
+  });
+}
+
+TEST(ExchangeTest, NumbersOfUsesMustAgreeWhereTheyAreKnown) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    const int rank = communicator->rank();
+    Part part{"payload"};
+    part.uses = rank == 1 ? 0 : 4;
+    EXPECT_EQ(run(*communicator, part).uses, 4);
+    part.uses = static_cast<std::uint32_t>(rank == 2 ? 3 : rank * 4);
+    const SyncError error = error_of(*communicator, part);
+    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+    EXPECT_EQ(error.details().peers, std::vector<int>{2});
+    EXPECT_THAT(error.message(), HasSubstr("rank 1: 4 times, rank 2: 3 times"));
+    expect_usable(*communicator);
+  });
+}
+
+TEST(ExchangeTest, RanksThatDriftedApartFindTogetherAgain) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    expect_usable(*communicator);
+    // On one rank as if it had missed an exchange.
+    testing::FaultyCommunicator fresh(communicator, [](std::int64_t) {});
+    Communicator& own = communicator->rank() == 1 ? fresh : *communicator;
+    const SyncError error = error_of(own, {"payload"});
+    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+    EXPECT_EQ(error.message(),
+              "the ranks are at different syncs (one has synchronised more "
+              "often): rank 0: 1, rank 1: 0, rank 2: 1");
+    expect_usable(own);
+    expect_usable(own);
+  });
+}
+
+TEST(ExchangeTest, AFailedRankTellsTheOthers) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    Part part{"payload"};
+    if (communicator->rank() == 1) {
+      part.failure = "preds: expected floats";
+      const Contributions all = run(*communicator, part);
+      EXPECT_TRUE(all.payloads.empty());
+    } else {
+      const SyncError error = error_of(*communicator, part);
+      EXPECT_EQ(error.code(), SyncErrorCode::kPeerFailed);
+      EXPECT_EQ(error.details().peers, std::vector<int>{1});
+      EXPECT_EQ(error.message(), "rank 1 failed: preds: expected floats");
+    }
+    expect_usable(*communicator);
+  });
+}
+
+TEST(ExchangeTest, SeveralFailedRanksAreAllNamed) {
+  run_thread_ranks(3, [](const auto& communicator) {
+    Part part{bytes(2 * kEager, 0)};
+    if (communicator->rank() != 1) {
+      part.failure = std::string(2 * kEager, 'x');
+      run(*communicator, part);
+    } else {
+      const SyncError error = error_of(*communicator, part);
+      EXPECT_EQ(error.details().peers, (std::vector<int>{0, 2}));
+      EXPECT_THAT(error.message(), HasSubstr("; rank 2 failed: xxx"));
+    }
+    expect_usable(*communicator);
+  });
+}
+
+TEST(ExchangeTest, TransportErrorsNameWhatWasExchanged) {
+  for (const int call : {0, 1}) {
+    run_thread_ranks(2, [&](const auto& communicator) {
+      testing::FaultyCommunicator faulty(
+          communicator, testing::fail_at(call, SyncErrorCode::kTimeout));
+      const Part part{bytes(2 * kEager, 0)};
+      if (communicator->rank() == 0) {
+        const SyncError error = error_of(faulty, part);
+        EXPECT_EQ(error.code(), SyncErrorCode::kTimeout);
+        EXPECT_EQ(error.details().metric, "accuracy");
+        EXPECT_EQ(error.details().phase, call == 0 ? "header" : "payload");
+        EXPECT_EQ(error_of(faulty, part).code(), SyncErrorCode::kGroupBroken);
+      } else {
+        EXPECT_EQ(error_of(*communicator, part).code(),
+                  SyncErrorCode::kPeerLost);
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace tally::sync
