@@ -50,10 +50,10 @@ absl::StatusOr<std::size_t> find_outside(std::string_view text,
       closers.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');
     } else if (c == ')' || c == ']' || c == '}') {
       if (closers.empty() || closers.back() != c) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "expected ", closers.empty() ? "nothing to close" : "",
-            closers.empty() ? "" : std::string(1, closers.back()), ", got ",
-            std::string(1, c)));
+        return absl::InvalidArgumentError(
+            absl::StrCat("expected ", closers.empty() ? "nothing to close" : "",
+                         closers.empty() ? "" : std::string(1, closers.back()),
+                         ", got ", std::string(1, c)));
       }
       closers.pop_back();
     }
@@ -81,8 +81,8 @@ absl::StatusOr<std::vector<std::string_view>> split_outside(
 
 std::string quote_text(const std::string& text) {
   const auto end = find_outside(text, ",;");
-  if (end.ok() && *end == text.size() && !text.empty() &&
-      text.front() != '"' && text.front() != ' ' && text.back() != ' ') {
+  if (end.ok() && *end == text.size() && !text.empty() && text.front() != '"' &&
+      text.front() != ' ' && text.back() != ' ') {
     return text;
   }
   std::string quoted = "\"";
