@@ -324,13 +324,15 @@ std::string Accumulation::serialize() const {
   return write_checkpoint(entries);
 }
 
-absl::Status Accumulation::deserialize(std::string_view bytes) {
+std::vector<CheckpointEntry> Accumulation::empty_entries() const {
   std::vector<CheckpointEntry> entries;
   for (const Group& group : groups_) {
     entries.push_back({group.label, group.key, group.identity, 0});
   }
-  const absl::Status status = read_checkpoint(bytes, entries);
-  if (!status.ok()) return status;
+  return entries;
+}
+
+void Accumulation::take_entries(std::vector<CheckpointEntry> entries) {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     groups_[i].local = std::move(entries[i].state);
     groups_[i].update_count = entries[i].update_count;
@@ -338,7 +340,21 @@ absl::Status Accumulation::deserialize(std::string_view bytes) {
   }
   synced_ = false;
   invalidate_value();
-  return absl::OkStatus();
+}
+
+absl::Status Accumulation::deserialize(std::string_view bytes) {
+  std::vector<CheckpointEntry> entries = empty_entries();
+  const absl::Status status = read_checkpoint(bytes, entries);
+  if (status.ok()) take_entries(std::move(entries));
+  return status;
+}
+
+absl::Status Accumulation::deserialize_parts(std::string_view bytes,
+                                             CheckpointGaps& gaps) {
+  std::vector<CheckpointEntry> entries = empty_entries();
+  const absl::Status status = read_checkpoint_parts(bytes, entries, gaps);
+  if (status.ok()) take_entries(std::move(entries));
+  return status;
 }
 
 }  // namespace tally::internal

@@ -32,6 +32,9 @@ enum class MetricState { kEmpty, kUpdated, kSynced };
 
 namespace internal {
 
+struct CheckpointEntry;
+struct CheckpointGaps;
+
 /// The states that belong together in one metric (one) or collection (one per
 /// group of metrics that share it), and the state machine over them. Whatever
 /// throws leaves everything as it was.
@@ -161,6 +164,9 @@ class Accumulation {
 
   std::string serialize() const;
   absl::Status deserialize(std::string_view bytes);
+  /// The same for the groups whose states the checkpoint has; those without
+  /// are empty then, and named by index.
+  absl::Status deserialize_parts(std::string_view bytes, CheckpointGaps& gaps);
 
   void invalidate_value() { current_value_ = false; }
 
@@ -256,6 +262,8 @@ class Accumulation {
   }
 
   void absorb_states(c10::ArrayRef<void*> batches);
+  std::vector<CheckpointEntry> empty_entries() const;
+  void take_entries(std::vector<CheckpointEntry> entries);
 
   // Whether the last computed value is still that of the state, as computed
   // for these ranks.

@@ -2,11 +2,13 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <utility>
 
+#include "tally/metrics/option_text.h"
 #include "tally/state/codec.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/exchange/fingerprint.h"
@@ -61,40 +63,166 @@ absl::Status damaged(const std::exception& error) {
   return absl::ResourceExhaustedError(message.c_str());
 }
 
-std::string describe(const std::string& key, const std::string& schema) {
-  return key + " {" + schema + "}";
-}
+// An entry as it lies in a checkpoint.
+struct Held {
+  std::string label;
+  std::string key;
+  std::string schema;
+  std::int64_t update_count = 0;
+  std::string_view fields;
 
-void decode(Decoder& decoder, std::vector<CheckpointEntry>& entries,
-            absl::Status& status) {
-  const std::int64_t count = decoder.integer();
-  if (count != static_cast<std::int64_t>(entries.size())) {
-    status = precondition(c10::str("the checkpoint holds ", count,
-                                   " states, expected ", entries.size()));
-    return;
+  bool fits(const CheckpointEntry& entry) const {
+    return key == entry.key && schema == entry.state.fields().schema();
   }
-  for (CheckpointEntry& entry : entries) {
-    const std::string label = decoder.text();
-    const std::string key = decoder.text();
-    const std::string schema = decoder.text();
-    const Fields fields = entry.state.fields();
-    if (label != entry.label || key != entry.key || schema != fields.schema()) {
-      status = precondition(c10::str("the checkpoint holds ", label, " = ",
-                                     describe(key, schema), ", expected ",
-                                     entry.label, " = ",
-                                     describe(entry.key, fields.schema())));
-      return;
-    }
-    entry.update_count = decoder.integer();
+  void read_into(CheckpointEntry& entry) const {
+    entry.update_count = update_count;
+    Decoder(fields).fields(entry.state.fields());
+  }
+};
+
+std::vector<Held> read_entries(std::string_view body) {
+  Decoder decoder(body);
+  std::vector<Held> all;
+  const std::int64_t count = decoder.integer();
+  TORCH_CHECK_VALUE(count >= 0, "expected a number of states, got ", count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Held& held = all.emplace_back();
+    held.label = decoder.text();
+    held.key = decoder.text();
+    held.schema = decoder.text();
+    held.update_count = decoder.integer();
     // Metrics of the last updates find their place by it.
     TORCH_CHECK_VALUE(
-        entry.update_count >= 0 && entry.update_count <= kMostUpdates,
-        "expected a number of updates, got ", entry.update_count);
-    decoder.fields(fields);
+        held.update_count >= 0 && held.update_count <= kMostUpdates,
+        "expected a number of updates, got ", held.update_count);
+    held.fields = body.substr(body.size() - decoder.remaining());
+    decoder.skip_fields(held.schema);
   }
-  if (decoder.remaining() != 0) {
-    status = data_loss(c10::str("the checkpoint has ", decoder.remaining(),
-                                " bytes too many"));
+  TORCH_CHECK_VALUE(decoder.remaining() == 0, "expected its end, got ",
+                    decoder.remaining(), " more bytes");
+  return all;
+}
+
+/// "'accuracy', 'loss'".
+template <class Entries>
+std::string labels_of(const Entries& entries) {
+  std::string text;
+  for (const auto& entry : entries) {
+    text += (text.empty() ? "'" : ", '") + entry.label + "'";
+  }
+  return text.empty() ? "none" : text;
+}
+
+/// What stands between separators.
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  const auto parts = split_outside(text, separator);
+  if (!parts.ok()) return {text};
+  return {parts->begin(), parts->end()};
+}
+
+/// "Counts(num_classes=3; validate_args=true)" as "Counts" and its options.
+std::pair<std::string, std::vector<std::string>> key_parts(
+    const std::string& key) {
+  const std::size_t open = std::min(key.find('('), key.size());
+  std::vector<std::string> options;
+  if (key.size() > open + 2) {
+    const std::string inside = key.substr(open + 1, key.size() - open - 2);
+    for (const std::string& half : parts_of(inside, ';')) {
+      for (std::string& option : parts_of(half, ',')) {
+        options.push_back(std::move(option));
+      }
+    }
+  }
+  return {key.substr(0, open), std::move(options)};
+}
+
+/// The texts that are not among the others as well.
+std::string only_in(const std::vector<std::string>& texts,
+                    const std::vector<std::string>& others) {
+  std::string only;
+  for (const std::string& text : texts) {
+    if (std::find(others.begin(), others.end(), text) == others.end()) {
+      only += (only.empty() ? "" : ", ") + text;
+    }
+  }
+  return only.empty() ? "nothing else" : only;
+}
+
+std::string difference(const Held& held, const CheckpointEntry& entry) {
+  const auto [held_name, held_options] = key_parts(held.key);
+  const auto [name, options] = key_parts(entry.key);
+  if (held_name != name) {
+    return c10::str("the checkpoint holds '", held.label, "' with the state ",
+                    held_name, ", expected '", entry.label, "' with the state ",
+                    name);
+  }
+  if (held.label != entry.label) {
+    return c10::str("the checkpoint holds the state of '", held.label,
+                    "', expected that of '", entry.label, "'");
+  }
+  if (held.key != entry.key) {
+    return c10::str("the checkpoint of '", held.label, "' is of ",
+                    only_in(held_options, options), "; expected ",
+                    only_in(options, held_options));
+  }
+  const auto held_fields = parts_of(held.schema, ';');
+  const auto fields = parts_of(entry.state.fields().schema(), ';');
+  return c10::str("the checkpoint of '", held.label, "' has the fields ",
+                  only_in(held_fields, fields), "; expected ",
+                  only_in(fields, held_fields));
+}
+
+absl::Status read_all(const std::vector<Held>& held,
+                      std::vector<CheckpointEntry>& entries) {
+  if (held.size() != entries.size()) {
+    return precondition(c10::str("the checkpoint holds the states of ",
+                                 labels_of(held), "; expected those of ",
+                                 labels_of(entries)));
+  }
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (held[i].label != entries[i].label || !held[i].fits(entries[i])) {
+      return precondition(difference(held[i], entries[i]));
+    }
+    held[i].read_into(entries[i]);
+  }
+  return absl::OkStatus();
+}
+
+void read_parts(const std::vector<Held>& held,
+                std::vector<CheckpointEntry>& entries, CheckpointGaps& gaps) {
+  std::vector<bool> used(held.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto found =
+        std::find_if(held.begin(), held.end(),
+                     [&](const Held& h) { return h.fits(entries[i]); });
+    if (found == held.end()) {
+      gaps.unfilled.push_back(i);
+    } else {
+      found->read_into(entries[i]);
+      used[static_cast<std::size_t>(found - held.begin())] = true;
+    }
+  }
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (!used[i]) gaps.unread.push_back(held[i].label);
+  }
+}
+
+/// `read(held)` gives a status.
+template <class Read>
+absl::Status read_intact(std::string_view bytes, const Read& read) {
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  const absl::Status head = check_checkpoint(bytes, size);
+  if (!head.ok()) return head;
+  Envelope envelope;
+  std::memcpy(&envelope, bytes.data(), sizeof(envelope));
+  const std::string_view body = bytes.substr(sizeof(envelope));
+  if (envelope.checksum != sync::fingerprint(body)) {
+    return data_loss("the checkpoint is damaged: its checksum does not match");
+  }
+  try {
+    return read(read_entries(body));
+  } catch (const std::exception& error) {
+    return damaged(error);
   }
 }
 
@@ -134,24 +262,27 @@ absl::Status check_checkpoint(std::string_view head, std::int64_t size) {
 
 absl::Status read_checkpoint(std::string_view bytes,
                              std::vector<CheckpointEntry>& entries) {
-  const auto size = static_cast<std::int64_t>(bytes.size());
-  const absl::Status head = check_checkpoint(bytes, size);
-  if (!head.ok()) return head;
-  Envelope envelope;
-  std::memcpy(&envelope, bytes.data(), sizeof(envelope));
-  const std::string_view body = bytes.substr(sizeof(envelope));
-  if (envelope.checksum != sync::fingerprint(body)) {
-    return data_loss("the checkpoint is damaged: its checksum does not match");
-  }
   std::vector<CheckpointEntry> filled = entries;
-  absl::Status status;
-  try {
-    Decoder decoder(body);
-    decode(decoder, filled, status);
-  } catch (const std::exception& error) {
-    return damaged(error);
-  }
+  const absl::Status status = read_intact(
+      bytes,
+      [&](const std::vector<Held>& held) { return read_all(held, filled); });
   if (status.ok()) entries = std::move(filled);
+  return status;
+}
+
+absl::Status read_checkpoint_parts(std::string_view bytes,
+                                   std::vector<CheckpointEntry>& entries,
+                                   CheckpointGaps& gaps) {
+  std::vector<CheckpointEntry> filled = entries;
+  CheckpointGaps found;
+  const absl::Status status =
+      read_intact(bytes, [&](const std::vector<Held>& held) {
+        read_parts(held, filled, found);
+        return absl::OkStatus();
+      });
+  if (!status.ok()) return status;
+  entries = std::move(filled);
+  gaps = std::move(found);
   return status;
 }
 

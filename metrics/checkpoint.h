@@ -29,6 +29,17 @@ std::string write_checkpoint(const std::vector<CheckpointEntry>& entries);
 absl::Status read_checkpoint(std::string_view bytes,
                              std::vector<CheckpointEntry>& entries);
 
+/// What of a checkpoint fitted nowhere, and of the entries had nothing in it.
+struct CheckpointGaps {
+  std::vector<std::string> unread;    // labels
+  std::vector<std::size_t> unfilled;  // indexes
+};
+/// The same for the entries whose key and schema the checkpoint has, under
+/// whatever label; the others stay as they are.
+absl::Status read_checkpoint_parts(std::string_view bytes,
+                                   std::vector<CheckpointEntry>& entries,
+                                   CheckpointGaps& gaps);
+
 /// What can be said of so many bytes by those that they begin with, of which 32
 /// are enough.
 absl::Status check_checkpoint(std::string_view head, std::int64_t size);

@@ -283,6 +283,31 @@ absl::Status MetricCollection::load(const std::string& path) {
   return status.ok() ? deserialize(bytes) : status;
 }
 
+absl::StatusOr<MetricCollection::LoadReport>
+MetricCollection::deserialize_parts(std::string_view bytes) {
+  const Use use(accumulation_);
+  internal::CheckpointGaps gaps;
+  const absl::Status status = accumulation_.deserialize_parts(bytes, gaps);
+  if (!status.ok()) return status;
+  LoadReport report;
+  report.unexpected = std::move(gaps.unread);
+  for (const Member& member : members_) {
+    if (std::count(gaps.unfilled.begin(), gaps.unfilled.end(), member.group)) {
+      report.missing.push_back(member.name);
+    }
+  }
+  return report;
+}
+
+absl::StatusOr<MetricCollection::LoadReport> MetricCollection::load_parts(
+    const std::string& path) {
+  std::string bytes;
+  const absl::Status status =
+      internal::read_file(path, bytes, internal::check_checkpoint);
+  if (!status.ok()) return status;
+  return deserialize_parts(bytes);
+}
+
 std::int64_t MetricCollection::update_count() const {
   if (members_.empty()) return 0;
   const auto& group = accumulation_.group();

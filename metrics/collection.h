@@ -1,5 +1,6 @@
 #pragma once
 
+#include <absl/status/statusor.h>
 #include <c10/util/FunctionRef.h>
 
 #include <iosfwd>
@@ -37,6 +38,15 @@ namespace tally {
 ///     std::cout << metrics.compute();
 class MetricCollection {
  public:
+  /// What load_parts() could not do.
+  struct LoadReport {
+    /// Members of which the checkpoint has nothing.
+    std::vector<std::string> missing;
+    /// What it has of no member: names as they were, "a+b" if they shared a
+    /// state.
+    std::vector<std::string> unexpected;
+  };
+
   /// The options hold for the collection as a whole. Members keep their own
   /// validate_args, nan_policy and compute_on_cpu.
   explicit MetricCollection(MetricOptions options = MetricOptions());
@@ -105,6 +115,11 @@ class MetricCollection {
   absl::Status deserialize(std::string_view bytes);
   absl::Status save(const std::string& path) const;
   absl::Status load(const std::string& path);
+  /// The same from a checkpoint of a collection with other members besides: of
+  /// each member whose state is in it (of whatever name, with the same options)
+  /// that state, the others empty.
+  absl::StatusOr<LoadReport> deserialize_parts(std::string_view bytes);
+  absl::StatusOr<LoadReport> load_parts(const std::string& path);
 
   MetricState status() const { return accumulation_.state(); }
   bool is_synced() const { return accumulation_.is_synced(); }

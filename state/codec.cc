@@ -37,6 +37,13 @@ std::int64_t blocks_of(std::int64_t elements) {
   return (elements + kBlock - 1) / kBlock;
 }
 
+std::size_t checked_width(char byte) {
+  const auto width = static_cast<std::size_t>(byte);
+  TORCH_CHECK_VALUE(width <= 8 && (width & (width - 1)) == 0,
+                    "expected integers of 0, 1, 2, 4 or 8 bytes, got ", width);
+  return width;
+}
+
 std::size_t width_of(std::uint64_t bits) {
   if (bits == 0) return 0;
   if (bits < std::uint64_t{1} << 8) return 1;
@@ -215,7 +222,19 @@ std::string Decoder::text() {
   return std::string(data, static_cast<std::size_t>(size));
 }
 
-at::Tensor Decoder::tensor() {
+struct Decoder::TensorHeader {
+  bool defined = false;
+  c10::ScalarType type = c10::ScalarType::Undefined;
+  std::int64_t layout = kPlain;
+  c10::SmallVector<std::int64_t, 5> sizes = {};
+  std::int64_t elements = 0;
+
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(elements) * c10::elementSize(type);
+  }
+};
+
+Decoder::TensorHeader Decoder::tensor_header() {
   const std::int64_t header = integer();
   const std::int64_t dtype = static_cast<std::int32_t>(header & 0xffffffff);
   const std::int64_t dimensions = header >> 32 & 0xffff;
@@ -257,21 +276,48 @@ at::Tensor Decoder::tensor() {
     elements *= size;
   }
   if (empty) elements = 0;
-  if (layout == kNarrow) return narrow(sizes, elements);
-  if (layout == kAligned) {
-    const std::int64_t gap = integer();
-    TORCH_CHECK_VALUE(gap >= 0, "expected a gap in the state, got ", gap);
-    take(static_cast<std::size_t>(gap));
-  }
-  const char* data = take(static_cast<std::size_t>(elements * width));
-  if (storage_.defined() && layout == kAligned &&
+  return {true, type, layout, std::move(sizes), elements};
+}
+
+at::Tensor Decoder::tensor() {
+  const TensorHeader header = tensor_header();
+  if (!header.defined) return {};
+  if (header.layout == kNarrow) return narrow(header.sizes, header.elements);
+  if (header.layout == kAligned) take_gap();
+  const char* data = take(header.bytes());
+  if (storage_.defined() && header.layout == kAligned &&
       reinterpret_cast<std::uintptr_t>(data) % kAlignment == 0) {
     return at::from_blob(
-        const_cast<char*>(data), sizes, [storage = storage_](void*) {}, type);
+        const_cast<char*>(data), header.sizes, [storage = storage_](void*) {},
+        header.type);
   }
-  at::Tensor value = internal::fresh_tensor(sizes, type);
-  if (elements > 0) std::memcpy(value.mutable_data_ptr(), data, value.nbytes());
+  at::Tensor value = internal::fresh_tensor(header.sizes, header.type);
+  if (header.elements > 0) {
+    std::memcpy(value.mutable_data_ptr(), data, value.nbytes());
+  }
   return value;
+}
+
+void Decoder::take_gap() {
+  const std::int64_t gap = integer();
+  TORCH_CHECK_VALUE(gap >= 0, "expected a gap in the state, got ", gap);
+  take(static_cast<std::size_t>(gap));
+}
+
+void Decoder::skip_tensor() {
+  const TensorHeader header = tensor_header();
+  if (!header.defined) return;
+  if (header.layout == kNarrow) {
+    const std::int64_t blocks = blocks_of(header.elements);
+    const char* const widths = take(static_cast<std::size_t>(blocks));
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const std::int64_t count = std::min(kBlock, header.elements - b * kBlock);
+      take(checked_width(widths[b]) * static_cast<std::size_t>(count));
+    }
+    return;
+  }
+  if (header.layout == kAligned) take_gap();
+  take(header.bytes());
 }
 
 at::Tensor Decoder::narrow(c10::IntArrayRef sizes, std::int64_t elements) {
@@ -281,10 +327,7 @@ at::Tensor Decoder::narrow(c10::IntArrayRef sizes, std::int64_t elements) {
   auto* to = static_cast<std::int64_t*>(value.mutable_data_ptr());
   for (std::int64_t b = 0; b < blocks; ++b, to += kBlock) {
     const std::int64_t count = std::min(kBlock, elements - b * kBlock);
-    const auto width = static_cast<std::size_t>(widths[b]);
-    TORCH_CHECK_VALUE(width <= 8 && (width & (width - 1)) == 0,
-                      "expected integers of 0, 1, 2, 4 or 8 bytes, got ",
-                      width);
+    const std::size_t width = checked_width(widths[b]);
     read_block(take(width * static_cast<std::size_t>(count)), count, width, to);
   }
   return value;
@@ -310,6 +353,27 @@ void Decoder::fields(const Fields& fields) {
         break;
       }
     }
+  }
+}
+
+void Decoder::skip_fields(std::string_view schema) {
+  while (!schema.empty()) {
+    const std::size_t end = schema.find(';');
+    const std::string_view field = schema.substr(0, end);
+    const std::size_t name = field.find(':');
+    const std::string_view kind =
+        name == field.npos
+            ? field
+            : field.substr(name + 1, field.find(':', name + 1) - name - 1);
+    if (kind == "int" || kind == "number") {
+      take(sizeof(std::int64_t));
+    } else {
+      TORCH_CHECK_VALUE(kind == "tensor" || kind == "rows",
+                        "expected fields of state, got '", std::string(field),
+                        "'");
+      skip_tensor();
+    }
+    schema.remove_prefix(end == schema.npos ? schema.size() : end + 1);
   }
 }
 

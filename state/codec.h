@@ -57,11 +57,18 @@ class Decoder {
   at::Tensor tensor();
   /// Fills all fields, in order.
   void fields(const Fields& fields);
+  /// Passes over fields of that Fields::schema().
+  void skip_fields(std::string_view schema);
   std::size_t remaining() const noexcept { return rest_.size(); }
 
  private:
+  struct TensorHeader;
+
   const char* take(std::size_t size);
+  TensorHeader tensor_header();
   at::Tensor narrow(c10::IntArrayRef sizes, std::int64_t elements);
+  void take_gap();
+  void skip_tensor();
 
   std::string_view rest_;
   at::Tensor storage_;

@@ -11,6 +11,7 @@
 #include <limits>
 #include <random>
 
+#include "tally/metrics/collection.h"
 #include "tally/sync/exchange/fingerprint.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/sample_metrics.h"
@@ -18,6 +19,7 @@
 namespace tally {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kEnvelope = 32;
@@ -151,15 +153,76 @@ TEST_F(CheckpointTest, OtherMetricsAndOptionsAreRefused) {
   absl::Status status = metric.deserialize(cat.serialize());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(message_of(status),
-              HasSubstr("the checkpoint holds SampleCat = SampleRows("));
-  EXPECT_THAT(message_of(status), HasSubstr("expected EveryFieldMetric = "));
+              HasSubstr("the checkpoint holds 'SampleCat' with the state "
+                        "SampleRows, expected 'EveryFieldMetric' with the "
+                        "state EveryField"));
 
   EveryFieldMetric strict(NoOptions(),
                           MetricOptions().nan_policy(NanPolicy::kError));
   status = metric.deserialize(strict.serialize());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(message_of(status), HasSubstr("nan_policy=error"));
+  EXPECT_EQ(message_of(status),
+            "the checkpoint of 'EveryFieldMetric' is of nan_policy=error; "
+            "expected nan_policy=propagate");
   EXPECT_EQ(metric.serialize(), before);
+}
+
+MetricCollection collection(const std::vector<std::string>& names) {
+  MetricCollection metrics;
+  for (const std::string& name : names) {
+    if (name == "cat") {
+      metrics.add(name, testing::SampleCat());
+    } else if (name == "every") {
+      metrics.add(name, EveryFieldMetric());
+    } else {
+      metrics.add(name, testing::SampleTensorSum());
+    }
+  }
+  return metrics;
+}
+
+TEST_F(CheckpointTest, CollectionsSayWhichStatesDiffer) {
+  MetricCollection metrics = collection({"cat", "sum"});
+  const std::string bytes = metrics.serialize();
+  EXPECT_EQ(message_of(collection({"cat"}).deserialize(bytes)),
+            "the checkpoint holds the states of 'cat', 'sum'; expected those "
+            "of 'cat'");
+  EXPECT_EQ(message_of(collection({"cat", "other"}).deserialize(bytes)),
+            "the checkpoint holds the state of 'sum', expected that of "
+            "'other'");
+  EXPECT_EQ(message_of(collection({"cat", "sum", "same"}).deserialize(bytes)),
+            "the checkpoint holds the state of 'sum', expected that of "
+            "'sum+same'");
+}
+
+TEST_F(CheckpointTest, APartOfACollectionCanBeLoaded) {
+  MetricCollection old = collection({"every", "cat", "sum"});
+  // States of all layouts: those of "cat" are passed over.
+  old.update(at::arange(30'000, at::kDouble).reshape({10'000, 3}));
+  old.update(at::arange(30'000, at::kDouble).reshape({10'000, 3}));
+  ASSERT_TRUE(old.save(path("old")).ok());
+  MetricCollection now = collection({"sum", "second"});
+  now.add("every", EveryFieldMetric());
+  now.add("strict", EveryFieldMetric(NoOptions(), MetricOptions().nan_policy(
+                                                      NanPolicy::kError)));
+  now.update(values());
+  const auto report = now.load_parts(path("old"));
+  ASSERT_TRUE(report.ok());
+  EXPECT_THAT(report->missing, ElementsAre("strict"));
+  EXPECT_THAT(report->unexpected, ElementsAre("cat"));
+  for (const char* name : {"sum", "every"}) {
+    EXPECT_EQ(now.extract(name)->serialize(), old.extract(name)->serialize());
+  }
+  EXPECT_EQ(now.extract("strict")->status(), MetricState::kEmpty);
+
+  const std::string before = now.serialize();
+  std::string bytes = old.serialize();
+  bytes.back() ^= 1;
+  EXPECT_EQ(now.deserialize_parts(bytes).status().code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(now.load_parts(path("missing")).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(now.serialize(), before);
 }
 
 TEST_F(CheckpointTest, EachPartOfTheEnvelopeIsChecked) {
@@ -270,7 +333,8 @@ TEST_F(CheckpointTest, EntriesStayAsTheyWereUnlessAllFit) {
   const std::string two = internal::write_checkpoint({entry(1), entry(2)});
   std::vector<CheckpointEntry> entries = {entry(7), entry(8)};
   EXPECT_EQ(message_of(internal::read_checkpoint(one, entries)),
-            "the checkpoint holds 1 states, expected 2");
+            "the checkpoint holds the states of 'label'; expected those of "
+            "'label', 'label'");
   EXPECT_EQ(entries[0].update_count, 7);
   ASSERT_TRUE(internal::read_checkpoint(two, entries).ok());
   EXPECT_EQ(entries[1].state.get<EveryField::State>().count, 2);
