@@ -181,8 +181,8 @@ sync::SyncResult Accumulation::merge_ranks(
   return sync::sync_states(list, communicator, options);
 }
 
-std::vector<AnyState> Accumulation::merge_ranks(
-    const std::vector<AnyState>& batch,
+std::vector<AnyState> Accumulation::merge_batches(
+    std::vector<AnyState> batch,
     const std::shared_ptr<sync::Communicator>& communicator) {
   sync::SyncOptions options;
   options.call = sync::SyncCall::kForward;
@@ -191,7 +191,9 @@ std::vector<AnyState> Accumulation::merge_ranks(
   const auto list = or_report(communicator, [&] {
     options.history = history();
     std::vector<sync::SyncItem> all = items(true);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i].state = batch[i];
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i].state = std::move(batch[i]);
+    }
     return all;
   });
   return sync::sync_states(list, communicator, options).states;

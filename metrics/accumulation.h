@@ -215,19 +215,19 @@ class Accumulation {
   }
 
   // The merge of all ranks' batches, graph and all; collective.
-  std::vector<AnyState> merge_ranks(
-      const std::vector<AnyState>& batch,
+  std::vector<AnyState> merge_batches(
+      std::vector<AnyState> batch,
       const std::shared_ptr<sync::Communicator>& communicator);
-  AnyState merge_ranks(
-      const AnyState& batch,
-      const std::shared_ptr<sync::Communicator>& communicator) {
-    return std::move(
-        merge_ranks(std::vector<AnyState>{batch}, communicator)[0]);
+  AnyState merge_batches(
+      AnyState batch, const std::shared_ptr<sync::Communicator>& communicator) {
+    std::vector<AnyState> states;
+    states.push_back(std::move(batch));
+    return std::move(merge_batches(std::move(states), communicator)[0]);
   }
   template <class State>
-  State merge_ranks(const State& batch,
-                    const std::shared_ptr<sync::Communicator>& communicator) {
-    AnyState merged = merge_ranks(AnyState::of(batch), communicator);
+  State merge_batches(const State& batch,
+                      const std::shared_ptr<sync::Communicator>& communicator) {
+    AnyState merged = merge_batches(AnyState::of(batch), communicator);
     return std::move(merged.get<State>());
   }
 
@@ -238,7 +238,7 @@ class Accumulation {
   auto value_of_ranks(const Batch& batch,
                       const std::shared_ptr<sync::Communicator>& communicator,
                       const Evaluate& evaluate) {
-    auto merged = merge_ranks(batch, communicator);
+    auto merged = merge_batches(batch, communicator);
     auto value = evaluate(merged);
     if (drop_graph(merged)) {
       auto plain = evaluate(merged);
