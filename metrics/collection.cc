@@ -12,7 +12,7 @@
 namespace tally {
 namespace {
 
-using Use = internal::Accumulation::Use;
+constexpr const char* kName = "MetricCollection";
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
@@ -25,7 +25,7 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 MetricCollection::MetricCollection(MetricOptions options)
-    : accumulation_(std::move(options)) {}
+    : MetricBase(std::move(options)) {}
 
 MetricCollection& MetricCollection::prefix(std::string prefix) {
   prefix_ = std::move(prefix);
@@ -103,6 +103,15 @@ void MetricCollection::regroup() {
     }
   }
   derived_count_ = derived_of.size();
+  std::vector<internal::InputUnion::Reader> readers;
+  for (const std::size_t observer : observers_) {
+    const Member& member = members_[observer];
+    readers.push_back({member.metric->name() + " ('" + member.name + "')",
+                       member.metric->inputs(),
+                       member.metric->positional_inputs()});
+  }
+  union_ = internal::InputUnion(std::move(readers));
+  input_order_.forget();
   accumulation_.invalidate_value();
 }
 
@@ -152,21 +161,51 @@ class MetricCollection::DerivedStates {
   std::vector<AnyState> states_;
 };
 
+template <class InputsOf>
 std::vector<AnyState> MetricCollection::observe(
-    Inputs inputs, const BatchOrigin& origin) const {
+    const BatchOrigin& origin, const InputsOf& inputs_of) const {
   std::vector<AnyState> batch;
   batch.reserve(accumulation_.groups().size());
   for (std::size_t g = 0; g < accumulation_.groups().size(); ++g) {
     const Member& member = members_[observers_[g]];
     batch.push_back(member.metric->make_batch());
     try {
-      member.metric->observe_into(batch.back(), inputs, origin);
+      member.metric->observe_into(batch.back(), inputs_of(g), origin);
     } catch (c10::Error& error) {
       error.add_context("as '" + member.name + "' of a collection");
       throw;
     }
   }
   return batch;
+}
+
+std::vector<AnyState> MetricCollection::observe_positional(
+    Inputs inputs) const {
+  union_.check_agreement(kName, inputs.size());
+  return observe(BatchOrigin(accumulation_),
+                 [&](std::size_t) { return inputs; });
+}
+
+std::vector<AnyState> MetricCollection::observe_named(NamedInputs given) {
+  union_.check_names(kName);
+  internal::OrderedInputs ordered;
+  input_order_.arrange(
+      given, inputs(),
+      [&](std::size_t i) {
+        return i < inputs().size() ? union_.reader_of(i) : kName;
+      },
+      ordered);
+  return observe_union(ordered, BatchOrigin(accumulation_));
+}
+
+std::vector<AnyState> MetricCollection::observe_union(
+    Inputs inputs, const BatchOrigin& origin) const {
+  internal::OrderedInputs own;
+  return observe(origin, [&](std::size_t group) -> Inputs {
+    own.clear();
+    union_.arrange(group, inputs, own);
+    return own;
+  });
 }
 
 Results MetricCollection::evaluate(const std::vector<AnyState>& states) const {
@@ -192,56 +231,39 @@ Results MetricCollection::compute_states(
   return results;
 }
 
-void MetricCollection::update_inputs(Inputs inputs) {
-  const Use use(accumulation_);
-  accumulation_.require_unsynced("update");
-  const at::NoGradGuard no_grad;
-  std::vector<AnyState> batch = observe(inputs, BatchOrigin(accumulation_));
-  accumulation_.absorb(batch);
+void MetricCollection::update_inputs(Inputs given) {
+  update_by([&] { return observe_positional(given); });
 }
 
-Results MetricCollection::forward_inputs(Inputs inputs) {
-  const Use use(accumulation_);
-  return accumulation_.forward(
-      [&] { return observe(inputs, BatchOrigin(accumulation_)); },
+void MetricCollection::update_inputs(NamedInputs given) {
+  update_by([&] { return observe_named(given); });
+}
+
+Results MetricCollection::forward_inputs(Inputs given) {
+  return forward_by(
+      /*is_differentiable=*/true, [&] { return observe_positional(given); },
+      [&](const std::vector<AnyState>& batch) { return evaluate(batch); });
+}
+
+Results MetricCollection::forward_inputs(NamedInputs given) {
+  return forward_by(
+      /*is_differentiable=*/true, [&] { return observe_named(given); },
       [&](const std::vector<AnyState>& batch) { return evaluate(batch); });
 }
 
 Results MetricCollection::compute() {
-  const Use use(accumulation_);
-  return accumulation_.compute(
+  return compute_by(
       value_, [&](const auto& state_of) { return compute_states(state_of); },
       [](Results&) {});
 }
 
 PendingValue<Results> MetricCollection::sync_async() {
-  const Use use(accumulation_);
-  accumulation_.require_unsynced("sync_async");
-  const auto merge = accumulation_.start_merge_ranks();
-  const auto snapshot = std::make_shared<const MetricCollection>(clone());
-  return PendingValue<Results>([merge, snapshot] {
-    if (merge) return snapshot->evaluate(merge->wait().states);
-    std::vector<AnyState> states;
-    for (const auto& group : snapshot->accumulation_.groups()) {
-      states.push_back(group.local);
-    }
-    return snapshot->evaluate(states);
+  return sync_async_by<Results>([&] {
+    return [snapshot = std::make_shared<const MetricCollection>(clone())](
+               const std::vector<AnyState>& states) {
+      return snapshot->evaluate(states);
+    };
   });
-}
-
-void MetricCollection::sync() {
-  const Use use(accumulation_);
-  accumulation_.sync();
-}
-
-void MetricCollection::unsync() {
-  const Use use(accumulation_);
-  accumulation_.unsync();
-}
-
-void MetricCollection::reset() {
-  const Use use(accumulation_);
-  accumulation_.reset();
 }
 
 void MetricCollection::merge_state(const MetricCollection& other) {
@@ -256,31 +278,10 @@ void MetricCollection::set_metric_options(MetricOptions options) {
   accumulation_.set_options(std::move(options));
 }
 
-void MetricCollection::to(c10::Device device) {
-  const Use use(accumulation_);
-  accumulation_.to(device);
-}
-
 void MetricCollection::set_dtype(at::ScalarType dtype) {
   const Use use(accumulation_);
   for (Member& member : members_) member.metric->set_dtype(dtype);
   accumulation_.invalidate_value();
-}
-
-absl::Status MetricCollection::deserialize(std::string_view bytes) {
-  const Use use(accumulation_);
-  return accumulation_.deserialize(bytes);
-}
-
-absl::Status MetricCollection::save(const std::string& path) const {
-  return internal::write_file(path, serialize());
-}
-
-absl::Status MetricCollection::load(const std::string& path) {
-  std::string bytes;
-  const absl::Status status =
-      internal::read_file(path, bytes, internal::check_checkpoint);
-  return status.ok() ? deserialize(bytes) : status;
 }
 
 absl::StatusOr<MetricCollection::LoadReport>
@@ -306,12 +307,6 @@ absl::StatusOr<MetricCollection::LoadReport> MetricCollection::load_parts(
       internal::read_file(path, bytes, internal::check_checkpoint);
   if (!status.ok()) return status;
   return deserialize_parts(bytes);
-}
-
-std::int64_t MetricCollection::update_count() const {
-  if (members_.empty()) return 0;
-  const auto& group = accumulation_.group();
-  return is_synced() ? group.synced_update_count : group.update_count;
 }
 
 MetricCollection MetricCollection::clone() const {

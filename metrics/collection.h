@@ -26,6 +26,10 @@ namespace tally {
 /// one. Results are named after the metrics, in the order in which those were
 /// added.
 ///
+/// Inputs are given by position to members that agree on what stands there. By
+/// name they are given to members of any inputs, each of which takes those that
+/// it declares (Metric::inputs).
+///
 /// Whatever throws leaves every member as it was: all of them observe a batch,
 /// all is checked, then all is merged. Collective calls and thread-safety are
 /// those of Metric.
@@ -36,7 +40,12 @@ namespace tally {
 ///     metrics.add("f1", MulticlassF1Score(10));    // shares accuracy's state
 ///     metrics.update(preds, target);
 ///     std::cout << metrics.compute();
-class MetricCollection {
+///
+///     MetricCollection epoch;
+///     epoch.add("accuracy", MulticlassAccuracy(10));
+///     epoch.add("loss", MeanMetric());
+///     epoch.update({{"preds", preds}, {"target", target}, {"value", loss}});
+class MetricCollection : public MetricBase {
  public:
   /// What load_parts() could not do.
   struct LoadReport {
@@ -75,16 +84,25 @@ class MetricCollection {
   /// Takes over the metrics of another collection as "name.member".
   void add(const std::string& name, MetricCollection&& nested);
 
-  /// Accumulates one batch in every metric.
+  /// Accumulates one batch in every metric. Throws c10::ValueError for inputs
+  /// that members read as different things.
   template <class... Args>
   void update(const Args&... args) {
     update_inputs({InputRef::of(internal::as_input(args))...});
+  }
+  /// The same by the inputs' names, in any order. Throws c10::ValueError for an
+  /// input that no member takes, that one lacks, or that is given twice.
+  void update(std::initializer_list<NamedInput> inputs) {
+    update_inputs(NamedInputs(inputs));
   }
   /// Accumulates one batch and returns its values; with dist_sync_on_step those
   /// of all ranks' batches together.
   template <class... Args>
   Results forward(const Args&... args) {
     return forward_inputs({InputRef::of(internal::as_input(args))...});
+  }
+  Results forward(std::initializer_list<NamedInput> inputs) {
+    return forward_inputs(NamedInputs(inputs));
   }
   /// The values of everything accumulated, over all ranks unless
   /// sync_on_compute is off.
@@ -94,7 +112,9 @@ class MetricCollection {
   PendingValue<Results> sync_async();
 
   void update_inputs(Inputs inputs);
+  void update_inputs(NamedInputs inputs);
   Results forward_inputs(Inputs inputs);
+  Results forward_inputs(NamedInputs inputs);
   void update_inputs(std::initializer_list<InputRef> inputs) {
     update_inputs(Inputs(inputs));
   }
@@ -102,32 +122,22 @@ class MetricCollection {
     return forward_inputs(Inputs(inputs));
   }
 
-  /// As in Metric, for all members at once.
-  void sync();
-  void unsync();
-  void reset();
-  void merge_state(const MetricCollection& other);
   /// As in Metric.
+  void merge_state(const MetricCollection& other);
   void set_metric_options(MetricOptions options);
-  void to(c10::Device device);
   void set_dtype(at::ScalarType dtype);
-  std::string serialize() const { return accumulation_.serialize(); }
-  absl::Status deserialize(std::string_view bytes);
-  absl::Status save(const std::string& path) const;
-  absl::Status load(const std::string& path);
-  /// The same from a checkpoint of a collection with other members besides: of
+  /// load() from a checkpoint of a collection with other members besides: of
   /// each member whose state is in it (of whatever name, with the same options)
   /// that state, the others empty.
   absl::StatusOr<LoadReport> deserialize_parts(std::string_view bytes);
   absl::StatusOr<LoadReport> load_parts(const std::string& path);
 
-  MetricState status() const { return accumulation_.state(); }
-  bool is_synced() const { return accumulation_.is_synced(); }
-  std::int64_t update_count() const;
-  /// A copy of all states: "group.field".
-  Results state() const { return accumulation_.state_tensors(); }
   MetricCollection clone() const;
 
+  /// What the members take together, each name once; see Metric::inputs.
+  c10::ArrayRef<InputInfo> inputs() const { return union_.inputs(); }
+  /// See Metric::positional_inputs.
+  std::size_t positional_inputs() const { return union_.positional(); }
   /// The members' names, without prefix and postfix.
   std::vector<std::string> names() const;
   std::size_t size() const { return members_.size(); }
@@ -137,9 +147,6 @@ class MetricCollection {
   std::unique_ptr<Metric> extract(const std::string& name) const;
   /// The names of the members that share a state, group by group.
   std::vector<std::vector<std::string>> groups() const;
-  const MetricOptions& metric_options() const {
-    return accumulation_.options();
-  }
   /// One line per member.
   std::string repr() const;
 
@@ -155,7 +162,14 @@ class MetricCollection {
   };
   class DerivedStates;
 
-  std::vector<AnyState> observe(Inputs inputs, const BatchOrigin& origin) const;
+  // As each member takes them, by position; or in the order of inputs().
+  std::vector<AnyState> observe_positional(Inputs inputs) const;
+  std::vector<AnyState> observe_named(NamedInputs inputs);
+  std::vector<AnyState> observe_union(Inputs inputs,
+                                      const BatchOrigin& origin) const;
+  template <class InputsOf>
+  std::vector<AnyState> observe(const BatchOrigin& origin,
+                                const InputsOf& inputs_of) const;
   Results evaluate(const std::vector<AnyState>& states) const;
   // Metric::compute_into of each member.
   Results compute_states(
@@ -166,10 +180,11 @@ class MetricCollection {
 
   friend class MetricTracker;
   friend class MultitaskWrapper;
-  internal::Accumulation accumulation_;
   std::vector<Member> members_;
   std::vector<std::size_t> observers_;  // by group, a member whose state it is
   std::size_t derived_count_ = 0;
+  internal::InputUnion union_;  // of the observers
+  internal::InputOrder input_order_;
   std::string prefix_;
   std::string postfix_;
   Results value_;

@@ -148,9 +148,13 @@ Expression expression_of(const CompositionalMetric& metric) {
 ExpressionAccumulator::ExpressionAccumulator(const Expression& expression)
     : metrics_(expression.states()) {
   std::vector<std::pair<std::string, AnyState>> parts;
+  std::vector<InputUnion::Reader> readers;
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
     parts.emplace_back(std::to_string(i), metrics_[i]->make_state());
+    readers.push_back({metrics_[i]->name(), metrics_[i]->inputs(),
+                       metrics_[i]->positional_inputs()});
   }
+  union_ = InputUnion(std::move(readers));
   identity_ = StateParts(std::move(parts));
 }
 
@@ -158,7 +162,9 @@ StateParts ExpressionAccumulator::observe_inputs(
     Inputs inputs, const BatchOrigin& origin) const {
   StateParts state = identity_;
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
-    metrics_[i]->observe_into(state.parts()[i], inputs, origin);
+    OrderedInputs own;
+    union_.arrange(i, inputs, own);
+    metrics_[i]->observe_into(state.parts()[i], own, origin);
   }
   return state;
 }

@@ -54,9 +54,12 @@ class ExpressionAccumulator {
   explicit ExpressionAccumulator(const Expression& expression);
   State identity() const { return identity_; }
   State observe_inputs(Inputs inputs, const BatchOrigin& origin) const;
+  c10::ArrayRef<InputInfo> inputs() const { return union_.inputs(); }
+  std::size_t positional_inputs() const { return union_.positional(); }
 
  private:
   std::vector<const Metric*> metrics_;  // owned by the options
+  InputUnion union_;
   State identity_;
 };
 
@@ -76,8 +79,9 @@ class ExpressionAccumulator {
 /// occurs twice, or that shares its state with another, is updated once. The
 /// value is the operation on the values (elementwise, with broadcasting), so
 /// each metric's result must be one tensor. It is differentiable where all its
-/// metrics are. There are + - * / unary -, and pow, abs, sqrt, minimum,
-/// maximum, with metrics and plain numbers.
+/// metrics are. Metrics of different inputs are updated by name. There are + -
+/// * / unary -, and pow, abs, sqrt, minimum, maximum, with metrics and plain
+/// numbers.
 class CompositionalMetric final
     : public MetricOf<CompositionalMetric, internal::ExpressionAccumulator,
                       at::Tensor, internal::Expression> {

@@ -2,8 +2,6 @@
 
 #include <c10/util/Type.h>
 
-#include "tally/metrics/checkpoint.h"
-#include "tally/metrics/file.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/state/fresh_tensor.h"
 
@@ -23,15 +21,59 @@ void refuse_input_count(const char* metric, std::size_t least, std::size_t most,
 }
 
 void refuse_input_type(const char* metric, std::size_t index,
+                       c10::ArrayRef<InputInfo> inputs,
                        const std::type_info& expected,
                        const std::type_info& got) {
-  TORCH_CHECK_TYPE(false, metric, ": expected input ", index, " to be a ",
+  const std::string input = index < inputs.size()
+                                ? inputs[index].name
+                                : "input " + std::to_string(index);
+  TORCH_CHECK_TYPE(false, metric, ": expected ", input, " to be a ",
                    type_name(expected), ", got a ", type_name(got));
 }
 
-}  // namespace internal
+namespace {
 
-using Use = internal::Accumulation::Use;
+template <class... Types>
+std::optional<TextList> text_list(const InputRef& input) {
+  std::optional<TextList> texts;
+  const auto take = [&](const auto* value) {
+    if (value) texts = TextList(*value);
+  };
+  (take(input.as<Types>()), ...);
+  return texts;
+}
+
+template <class... Lists>
+std::optional<TextLists> text_lists(const InputRef& input) {
+  std::optional<TextLists> texts;
+  const auto take = [&](const auto* value) {
+    if (value) texts = TextLists(*value);
+  };
+  (take(input.as<Lists>()), ...);
+  return texts;
+}
+
+template <class Text>
+using Lists = std::vector<std::vector<Text>>;
+
+}  // namespace
+
+std::optional<TextList> InputConversion<TextList>::of(const InputRef& input) {
+  return text_list<TextList, std::string, std::string_view, const char*,
+                   std::vector<std::string>, std::vector<std::string_view>,
+                   std::vector<const char*>, c10::ArrayRef<std::string>,
+                   c10::ArrayRef<std::string_view>, c10::ArrayRef<const char*>>(
+      input);
+}
+
+std::optional<TextLists> InputConversion<TextLists>::of(const InputRef& input) {
+  return text_lists<TextLists, std::vector<TextList>, std::vector<std::string>,
+                    std::vector<std::string_view>, std::vector<const char*>,
+                    Lists<std::string>, Lists<std::string_view>,
+                    Lists<const char*>>(input);
+}
+
+}  // namespace internal
 
 int BatchOrigin::rank() const {
   return accumulation_ ? accumulation_->communicator()->rank() : 0;
@@ -41,30 +83,50 @@ std::int64_t BatchOrigin::index() const {
   return accumulation_ ? accumulation_->group().update_count : 0;
 }
 
-void Metric::update_inputs(Inputs inputs) {
-  const Use use(accumulation_);
-  accumulation_.require_unsynced("update");
-  const at::NoGradGuard no_grad;
+AnyState Metric::observe_next(Inputs given) const {
+  check_positional(given.size());
   AnyState batch = make_batch();
-  observe_into(batch, inputs, BatchOrigin(accumulation_));
-  accumulation_.absorb(batch);
+  observe_into(batch, given, BatchOrigin(accumulation_));
+  return batch;
 }
 
-Results Metric::forward_inputs(Inputs inputs) {
-  const Use use(accumulation_);
-  const at::AutoGradMode grad(is_differentiable() &&
-                              at::GradMode::is_enabled());
-  return accumulation_.forward(
-      [&] {
-        AnyState batch = make_batch();
-        observe_into(batch, inputs, BatchOrigin(accumulation_));
-        return batch;
-      },
-      [&](const AnyState& batch) {
-        Results results;
-        evaluate_into(batch, "", results);
-        return results;
-      });
+AnyState Metric::observe_next(NamedInputs given) {
+  const auto declared = inputs();
+  TORCH_CHECK_VALUE(!declared.empty(), name(),
+                    ": expected inputs by position, got them by name, which ",
+                    "the metric does not declare (kInputs)");
+  internal::OrderedInputs ordered;
+  input_order_.arrange(
+      given, declared, [&](std::size_t) { return name(); }, ordered);
+  AnyState batch = make_batch();
+  observe_into(batch, ordered, BatchOrigin(accumulation_));
+  return batch;
+}
+
+Results Metric::results_of_batch(const AnyState& batch) const {
+  Results results;
+  evaluate_into(batch, "", results);
+  return results;
+}
+
+void Metric::update_inputs(Inputs given) {
+  update_by([&] { return observe_next(given); });
+}
+
+void Metric::update_inputs(NamedInputs given) {
+  update_by([&] { return observe_next(given); });
+}
+
+Results Metric::forward_inputs(Inputs given) {
+  return forward_by(
+      is_differentiable(), [&] { return observe_next(given); },
+      [&](const AnyState& batch) { return results_of_batch(batch); });
+}
+
+Results Metric::forward_inputs(NamedInputs given) {
+  return forward_by(
+      is_differentiable(), [&] { return observe_next(given); },
+      [&](const AnyState& batch) { return results_of_batch(batch); });
 }
 
 AnyState Metric::derive(const AnyState&) const {
@@ -78,38 +140,12 @@ void Metric::merge_state(const Metric& other) {
   accumulation_.merge_state(other.accumulation_);
 }
 
-std::int64_t Metric::update_count() const {
-  const auto& group = accumulation_.group();
-  return is_synced() ? group.synced_update_count : group.update_count;
-}
-
-void Metric::to(c10::Device device) {
-  const Use use(accumulation_);
-  accumulation_.to(device);
-}
-
 void Metric::set_dtype(at::ScalarType dtype) {
   TORCH_CHECK_VALUE(at::isFloatingType(dtype), name(),
                     ": set_dtype expected a floating-point dtype, got ", dtype);
   const Use use(accumulation_);
   dtype_ = dtype;
   accumulation_.invalidate_value();
-}
-
-absl::Status Metric::deserialize(std::string_view bytes) {
-  const Use use(accumulation_);
-  return accumulation_.deserialize(bytes);
-}
-
-absl::Status Metric::save(const std::string& path) const {
-  return internal::write_file(path, serialize());
-}
-
-absl::Status Metric::load(const std::string& path) {
-  std::string bytes;
-  const absl::Status status =
-      internal::read_file(path, bytes, internal::check_checkpoint);
-  return status.ok() ? deserialize(bytes) : status;
 }
 
 void Metric::finish(at::Tensor& value) const {

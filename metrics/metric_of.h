@@ -25,7 +25,14 @@ namespace tally {
 ///     };
 /// It is made from the metric's options and MetricOptions, from the options
 /// alone, or from nothing, whichever it takes; `kName`, if it has one, stands
-/// for it in checkpoints. Trailing inputs of observe() may have defaults.
+/// for it in checkpoints. Trailing inputs of observe() may have defaults. What
+/// they are it says once,
+///     static constexpr InputInfo kInputs[] = {
+///         {"preds", InputKind::kReal, "real [N, ...]"},
+///         {"target", InputKind::kReal, "real [N, ...]"}};
+/// (or as inputs() const, if it depends on options): by these names they can be
+/// given in any order, and beside metrics of other inputs. Without it inputs
+/// have no names, and are given by position.
 ///
 /// `Derived` adds what the value is and how it is called:
 ///     struct MeanAbsoluteError final
@@ -68,31 +75,28 @@ class MetricOf : public Metric {
   /// See Metric::update.
   template <class... Args>
   void update(const Args&... args) {
-    const internal::Accumulation::Use use(accumulation_);
-    accumulation_.require_unsynced("update");
-    const at::NoGradGuard no_grad;
-    State batch = observe_here(internal::as_input(args)...);
-    accumulation_.absorb(batch);
+    this->update_by([&] { return observe_here(internal::as_input(args)...); });
+  }
+  void update(std::initializer_list<NamedInput> inputs) {
+    this->update_inputs(NamedInputs(inputs));
   }
 
   /// See Metric::forward_results.
   template <class... Args>
   Result forward(const Args&... args) {
-    const internal::Accumulation::Use use(accumulation_);
-    // Not the constant: of arithmetic with metrics it depends on those.
-    const at::AutoGradMode grad(derived().is_differentiable() &&
-                                at::GradMode::is_enabled());
-    return accumulation_.forward(
-        [&] { return observe_here(internal::as_input(args)...); },
-        [&](const State& batch) {
-          return finished(derived().evaluate(batch));
-        });
+    return forward_state(
+        [&] { return observe_here(internal::as_input(args)...); });
+  }
+  Result forward(std::initializer_list<NamedInput> inputs) {
+    return forward_state([&] {
+      AnyState batch = this->observe_next(NamedInputs(inputs));
+      return std::move(batch.get<State>());
+    });
   }
 
   /// See Metric::compute_results.
   Result compute() {
-    const internal::Accumulation::Use use(accumulation_);
-    return accumulation_.compute(
+    return this->compute_by(
         value_,
         [&](const auto& state_of) {
           return derived().evaluate(
@@ -110,15 +114,12 @@ class MetricOf : public Metric {
   ///     train_one_more_step();
   ///     auto value = pending.wait();
   PendingValue<Result> sync_async() {
-    const internal::Accumulation::Use use(accumulation_);
-    accumulation_.require_unsynced("sync_async");
-    const auto merge = accumulation_.start_merge_ranks();
-    const std::shared_ptr<const Metric> snapshot = clone();
-    return PendingValue<Result>([merge, snapshot] {
-      const auto& metric = static_cast<const Derived&>(*snapshot);
-      const AnyState state = merge ? std::move(merge->wait().states.front())
-                                   : metric.accumulation_.current(0);
-      return metric.finished(metric.evaluate(state.get<State>()));
+    return this->template sync_async_by<Result>([&] {
+      return [snapshot = std::shared_ptr<const Metric>(clone())](
+                 const std::vector<AnyState>& states) {
+        const auto& metric = static_cast<const Derived&>(*snapshot);
+        return metric.finished(metric.evaluate(states[0].get<State>()));
+      };
     });
   }
 
@@ -128,6 +129,7 @@ class MetricOf : public Metric {
   State observe(const Args&... args) const {
     try {
       if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
+        this->check_positional(sizeof...(args));
         return accumulator_.observe_inputs({InputRef::of(args)...}, {});
       } else {
         return accumulator_.observe(args...);
@@ -161,6 +163,16 @@ class MetricOf : public Metric {
   std::string name() const override { return Derived::kName; }
   std::string repr() const override {
     return std::string(Derived::kName) + "(" + options_repr(options_) + ")";
+  }
+  c10::ArrayRef<InputInfo> inputs() const override {
+    return internal::inputs_of(accumulator_);
+  }
+  std::size_t positional_inputs() const override {
+    if constexpr (internal::HasPositionalInputs<Accumulator>::value) {
+      return accumulator_.positional_inputs();
+    } else {
+      return Metric::positional_inputs();
+    }
   }
   bool is_differentiable() const override { return Derived::kIsDifferentiable; }
   std::optional<bool> higher_is_better() const override {
@@ -227,12 +239,20 @@ class MetricOf : public Metric {
   template <class... Args>
   State observe_here(const Args&... args) const {
     if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
-      AnyState batch = this->make_state();
-      observe_into(batch, {InputRef::of(args)...}, BatchOrigin(accumulation_));
+      AnyState batch = this->observe_next({InputRef::of(args)...});
       return std::move(batch.get<State>());
     } else {
       return observe(args...);
     }
+  }
+
+  template <class Observe>
+  Result forward_state(const Observe& observe) {
+    // Not the constant: of arithmetic with metrics it depends on those.
+    return this->forward_by(derived().is_differentiable(), observe,
+                            [&](const State& batch) {
+                              return finished(derived().evaluate(batch));
+                            });
   }
 
   void finish_result(Result& result) const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <iterator>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -50,6 +52,29 @@ struct TakesAnyInputs<
   using Tuple = std::tuple<>;
 };
 
+// What an accumulator says of its inputs: kInputs or inputs().
+template <class Accumulator, class = void>
+struct HasInputsConstant : std::false_type {};
+template <class Accumulator>
+struct HasInputsConstant<Accumulator,
+                         std::void_t<decltype(Accumulator::kInputs)>>
+    : std::true_type {};
+template <class Accumulator, class = void>
+struct HasInputsFunction : std::false_type {};
+template <class Accumulator>
+struct HasInputsFunction<
+    Accumulator,
+    std::void_t<decltype(std::declval<const Accumulator&>().inputs())>>
+    : std::true_type {};
+// How many of them can be given by position, of one with metrics inside.
+template <class Accumulator, class = void>
+struct HasPositionalInputs : std::false_type {};
+template <class Accumulator>
+struct HasPositionalInputs<
+    Accumulator, std::void_t<decltype(std::declval<const Accumulator&>()
+                                          .positional_inputs())>>
+    : std::true_type {};
+
 // An accumulator whose empty state depends on its options has identity().
 template <class Accumulator, class = void>
 struct HasIdentity : std::false_type {};
@@ -96,7 +121,9 @@ using IsObservable = IsObservableImpl<void, Accumulator, Args...>;
 
 [[noreturn]] void refuse_input_count(const char* metric, std::size_t least,
                                      std::size_t most, std::size_t got);
+/// Names it where `inputs` declare it.
 [[noreturn]] void refuse_input_type(const char* metric, std::size_t index,
+                                    c10::ArrayRef<InputInfo> inputs,
                                     const std::type_info& expected,
                                     const std::type_info& got);
 std::string type_name(const std::type_info& type);
@@ -142,6 +169,29 @@ std::string state_key_of(const Options& options,
          options_state_key(metric_options) + ")";
 }
 
+/// What an input is read as that observe() takes as a T: of the views, whatever
+/// they can be made from. Empty if `input` is of another type.
+template <class T>
+struct InputConversion {
+  static const T* of(const InputRef& input) { return input.as<T>(); }
+};
+template <>
+struct InputConversion<TextList> {
+  static std::optional<TextList> of(const InputRef& input);
+};
+template <>
+struct InputConversion<TextLists> {
+  static std::optional<TextLists> of(const InputRef& input);
+};
+template <class T>
+struct InputConversion<c10::ArrayRef<T>> {
+  static std::optional<c10::ArrayRef<T>> of(const InputRef& input) {
+    if (const auto* list = input.as<std::vector<T>>()) return *list;
+    if (const auto* view = input.as<c10::ArrayRef<T>>()) return *view;
+    return std::nullopt;
+  }
+};
+
 /// Calls observe() with inputs whose types are known at run time only.
 template <class Accumulator>
 class ObserveCall {
@@ -152,11 +202,21 @@ class ObserveCall {
   template <class Observe>
   static typename Accumulator::State call(const char* metric, Inputs inputs,
                                           const Observe& observe) {
-    return call_with<std::tuple_size_v<Tuple>>(metric, inputs, observe);
+    return call_with<kMost>(metric, inputs, observe);
+  }
+
+  /// Whether inputs are declared as observe() takes them.
+  static constexpr bool declares(const InputInfo* inputs, std::size_t count) {
+    bool fits = count == kMost;
+    for (std::size_t i = 0; fits && i < count; ++i) {
+      fits = inputs[i].is_optional == (i >= least_inputs<0>());
+    }
+    return fits;
   }
 
  private:
   using Tuple = typename TakesAnyInputs<Accumulator>::Tuple;
+  static constexpr std::size_t kMost = std::tuple_size_v<Tuple>;
 
   template <std::size_t kCount, class Observe>
   static typename Accumulator::State call_with(const char* metric,
@@ -171,8 +231,7 @@ class ObserveCall {
     if constexpr (kCount > 0) {
       return call_with<kCount - 1>(metric, inputs, observe);
     } else {
-      refuse_input_count(metric, least_inputs<0>(), std::tuple_size_v<Tuple>,
-                         inputs.size());
+      refuse_input_count(metric, least_inputs<0>(), kMost, inputs.size());
     }
   }
 
@@ -196,18 +255,59 @@ class ObserveCall {
                                             const Observe& observe,
                                             std::index_sequence<kIndex...>) {
     return observe(
-        input<std::tuple_element_t<kIndex, Tuple>>(metric, inputs, kIndex)...);
+        *input<std::tuple_element_t<kIndex, Tuple>>(metric, inputs, kIndex)...);
   }
 
   template <class T>
-  static const T& input(const char* metric, Inputs inputs, std::size_t index) {
-    const T* value = inputs[index].template as<T>();
-    if (!value) {
-      refuse_input_type(metric, index, typeid(T), inputs[index].type());
+  static const T* left_out(const T*) {
+    static const T kNone{};
+    return &kNone;
+  }
+  template <class T>
+  static std::optional<T> left_out(const std::optional<T>&) {
+    return T();
+  }
+
+  static c10::ArrayRef<InputInfo> declared() {
+    if constexpr (HasInputsConstant<Accumulator>::value) {
+      return Accumulator::kInputs;
+    } else {
+      return {};
     }
-    return *value;
+  }
+
+  // A pointer, or a view in an optional.
+  template <class T>
+  static auto input(const char* metric, Inputs inputs, std::size_t index) {
+    auto value = InputConversion<T>::of(inputs[index]);
+    if (!value && index >= least_inputs<0>() && inputs[index].is_none()) {
+      value = left_out<T>(value);
+    }
+    if (!value) {
+      refuse_input_type(metric, index, declared(), typeid(T),
+                        inputs[index].type());
+    }
+    return value;
   }
 };
+
+/// The declared inputs; none if there are not.
+template <class Accumulator>
+c10::ArrayRef<InputInfo> inputs_of(const Accumulator& accumulator) {
+  if constexpr (HasInputsConstant<Accumulator>::value) {
+    static_assert(
+        ObserveCall<Accumulator>::declares(Accumulator::kInputs,
+                                           std::size(Accumulator::kInputs)),
+        "kInputs has one entry for each input of observe(), in order; those "
+        "with a default, and no others, are optional");
+    return Accumulator::kInputs;
+  } else if constexpr (HasInputsFunction<Accumulator>::value) {
+    return accumulator.inputs();
+  } else {
+    (void)accumulator;
+    return {};
+  }
+}
 
 }  // namespace internal
 }  // namespace tally

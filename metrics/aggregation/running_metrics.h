@@ -55,6 +55,9 @@ class RunningAggregation : public Running {
   at::Tensor forward(const Args&... args) {
     return Running::forward(args...).value();
   }
+  at::Tensor forward(std::initializer_list<NamedInput> inputs) {
+    return Running::forward(inputs).value();
+  }
 
   std::string name() const override { return Derived::kName; }
   std::string repr() const override {

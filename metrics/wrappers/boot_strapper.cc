@@ -66,47 +66,58 @@ std::vector<std::int64_t> draw(Random& random, std::int64_t rows,
   return drawn;
 }
 
-bool has_rows(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.dim() > 0;
-}
-
-std::vector<at::Tensor> tensors_of(Inputs inputs) {
-  std::vector<at::Tensor> tensors;
-  bool any_rows = false;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto* tensor = inputs[i].as<at::Tensor>();
-    if (!tensor) {
-      internal::refuse_input_type(BootStrapper::kName, i, typeid(at::Tensor),
-                                  inputs[i].type());
+// What is resampled: inputs with rows as they are, and 0-dim tensors alone as
+// one row each.
+class Batch {
+ public:
+  Batch(Inputs inputs, c10::ArrayRef<InputInfo> declared)
+      : inputs_(inputs.vec()) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::int64_t rows = inputs[i].rows();
+      if (rows < 0 && !inputs[i].as<at::Tensor>()) {
+        internal::refuse_input_type(BootStrapper::kName, i, declared,
+                                    typeid(at::Tensor), inputs[i].type());
+      }
+      if (rows < 0) continue;
+      TORCH_CHECK_VALUE(rows_ == -1 || rows == rows_, BootStrapper::kName,
+                        ": expected inputs of equally many rows, got ", rows_,
+                        " and ", rows);
+      rows_ = rows;
     }
-    tensors.push_back(*tensor);
-    any_rows = any_rows || has_rows(*tensor);
+    if (rows_ == -1) give_rows();
   }
-  if (!any_rows) {
-    for (at::Tensor& tensor : tensors) {
-      if (tensor.defined()) tensor = tensor.unsqueeze(0);
+
+  std::int64_t rows() const { return rows_; }
+
+  /// Calls `use` with the rows at those places.
+  template <class Use>
+  void sample(const std::vector<std::int64_t>& places, const Use& use) const {
+    std::vector<InputValue> drawn;
+    drawn.reserve(inputs_.size());
+    std::vector<InputRef> refs = inputs_;
+    for (InputRef& ref : refs) {
+      if (ref.rows() < 0) continue;
+      drawn.push_back(ref.select(places));
+      ref = drawn.back().ref();
+    }
+    use(Inputs(refs));
+  }
+
+ private:
+  void give_rows() {
+    single_.reserve(inputs_.size());
+    for (InputRef& input : inputs_) {
+      if (input.is_none()) continue;
+      single_.push_back(input.as<at::Tensor>()->unsqueeze(0));
+      input = InputRef::of(single_.back());
+      rows_ = 1;
     }
   }
-  return tensors;
-}
 
-std::int64_t rows_of(const std::vector<at::Tensor>& tensors) {
-  std::int64_t rows = -1;
-  for (const at::Tensor& tensor : tensors) {
-    if (!has_rows(tensor)) continue;
-    TORCH_CHECK_VALUE(rows == -1 || tensor.size(0) == rows, BootStrapper::kName,
-                      ": expected inputs of equally many rows, got ", rows,
-                      " and ", tensor.size(0));
-    rows = tensor.size(0);
-  }
-  return rows;
-}
-
-std::vector<InputRef> refs_to(const std::vector<at::Tensor>& tensors) {
-  std::vector<InputRef> refs;
-  for (const at::Tensor& tensor : tensors) refs.push_back(InputRef::of(tensor));
-  return refs;
-}
+  std::vector<InputRef> inputs_;
+  std::vector<at::Tensor> single_;
+  std::int64_t rows_ = -1;
+};
 
 }  // namespace
 
@@ -158,27 +169,21 @@ void BootStrapper::observe_into(AnyState& fresh, Inputs inputs,
   AnyState whole = metric().make_state();
   metric().observe_into(whole, inputs, origin);
 
-  const std::vector<at::Tensor> tensors = tensors_of(inputs);
-  const std::int64_t rows = rows_of(tensors);
+  const Batch batch(inputs, metric().inputs());
   const std::int64_t rank = origin.rank();
   const std::int64_t index = origin.index();
   std::int64_t number = 0;
   for (AnyState& copy : fresh.get<StateParts>().parts()) {
-    if (rows <= 0) {
+    if (batch.rows() <= 0) {
       copy = whole;
       continue;
     }
     Random random({options_.seed(), rank, index, number++});
-    const auto drawn = draw(random, rows, options_.sampling_strategy());
+    const auto drawn = draw(random, batch.rows(), options_.sampling_strategy());
     if (drawn.empty()) continue;
-    const at::Tensor places = at::tensor(drawn, at::kLong);
-    std::vector<at::Tensor> sample;
-    for (const at::Tensor& tensor : tensors) {
-      sample.push_back(tensor.dim() == 0 ? tensor
-                                         : tensor.index_select(
-                                               0, places.to(tensor.device())));
-    }
-    metric().observe_into(copy, refs_to(sample), origin);
+    batch.sample(drawn, [&](Inputs sample) {
+      metric().observe_into(copy, sample, origin);
+    });
   }
 }
 

@@ -46,9 +46,9 @@ struct BootStrapperOptions {
 /// How much a metric's value depends on the sample: its values over resampled
 /// copies of the data.
 ///
-/// update(): as the metric's. Tensors have the same number of rows, which are
-/// drawn together; 0-dim ones beside them are passed on. 0-dim inputs alone are
-/// one row.
+/// update(): as the metric's. Tensors and lists (of texts, of images) have the
+/// same number of rows, which are drawn together; 0-dim tensors beside them are
+/// passed on. 0-dim inputs alone are one row.
 /// Result: "mean" and "std" (unbiased; NaN of one copy) over the copies,
 /// "quantile" [number of quantiles, ...] (interpolated), "raw"
 /// [num_bootstraps, ...]; of a metric with several results "part.mean" and so
@@ -60,7 +60,8 @@ struct BootStrapperOptions {
 /// NaN and empty behaviour are those of the metric.
 /// Errors: those of the metric, whatever is drawn; c10::ValueError for another
 /// number of rows and for a metric that remembers what it computed;
-/// c10::TypeError for inputs that are no tensors. Not differentiable.
+/// c10::TypeError for inputs that are neither tensors nor lists. Not
+/// differentiable.
 ///
 /// Example:
 ///     BootStrapper accuracy(MulticlassAccuracy(10), 50);

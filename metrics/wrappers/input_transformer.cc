@@ -16,8 +16,8 @@ void MetricInputTransformer::observe_into(AnyState& fresh, Inputs inputs,
   for (std::size_t i = 0; i < kTransformed && i < given.size(); ++i) {
     const auto* input = given[i].as<at::Tensor>();
     if (!input) {
-      internal::refuse_input_type(name().c_str(), i, typeid(at::Tensor),
-                                  given[i].type());
+      internal::refuse_input_type(name().c_str(), i, metric().inputs(),
+                                  typeid(at::Tensor), given[i].type());
     }
     transformed[i] =
         i == 0 ? transform_preds(*input) : transform_target(*input);

@@ -61,9 +61,15 @@ class MetricTracker {
   void update(const Args&... args) {
     current("update").update(args...);
   }
+  void update(std::initializer_list<NamedInput> inputs) {
+    current("update").update(inputs);
+  }
   template <class... Args>
   Results forward(const Args&... args) {
     return current("forward").forward(args...);
+  }
+  Results forward(std::initializer_list<NamedInput> inputs) {
+    return current("forward").forward(inputs);
   }
   Results compute() { return current("compute").compute(); }
   void reset() { current("reset").reset(); }

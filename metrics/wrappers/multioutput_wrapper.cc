@@ -7,12 +7,13 @@
 namespace tally {
 namespace {
 
-std::vector<at::Tensor> tensors_of(Inputs inputs) {
+std::vector<at::Tensor> tensors_of(Inputs inputs,
+                                   c10::ArrayRef<InputInfo> declared) {
   std::vector<at::Tensor> tensors;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto* tensor = inputs[i].as<at::Tensor>();
     if (!tensor) {
-      internal::refuse_input_type(MultioutputWrapper::kName, i,
+      internal::refuse_input_type(MultioutputWrapper::kName, i, declared,
                                   typeid(at::Tensor), inputs[i].type());
     }
     TORCH_CHECK_VALUE(tensor->defined(), MultioutputWrapper::kName,
@@ -86,7 +87,7 @@ at::Tensor MultioutputWrapper::output_of(const at::Tensor& input,
 
 void MultioutputWrapper::observe_into(AnyState& fresh, Inputs inputs,
                                       const BatchOrigin& origin) const {
-  const std::vector<at::Tensor> tensors = tensors_of(inputs);
+  const std::vector<at::Tensor> tensors = tensors_of(inputs, metric().inputs());
   const std::int64_t dims = dims_with_outputs(tensors);
   const std::int64_t dim = options_.output_dim();
   for (const at::Tensor& tensor : tensors) {

@@ -6,16 +6,6 @@
 #include "tally/state/state_parts.h"
 
 namespace tally {
-namespace {
-
-using Use = internal::Accumulation::Use;
-
-std::string input_name(std::size_t index) {
-  if (index == 0) return "preds";
-  return index == 1 ? "target" : "input " + std::to_string(index);
-}
-
-}  // namespace
 
 MultitaskWrapper::MultitaskWrapper(Options options,
                                    MetricOptions metric_options)
@@ -78,6 +68,15 @@ void MultitaskWrapper::remake_state() {
                           AnyState::of(StateParts(std::move(parts))),
                           keeps_on_cpu());
   accumulation_.invalidate_value();
+  std::vector<internal::InputUnion::Reader> readers;
+  for (const Task& task : tasks_) {
+    readers.push_back({"task '" + task.name + "'", task.metrics.inputs(),
+                       task.metrics.positional_inputs()});
+  }
+  union_ = internal::InputUnion(std::move(readers));
+  inputs_ = union_.inputs().vec();
+  for (InputInfo& input : inputs_) input.kind = InputKind::kTasks;
+  input_order_.forget();
 }
 
 bool MultitaskWrapper::keeps_on_cpu() const {
@@ -138,19 +137,36 @@ void MultitaskWrapper::set_metric_options(MetricOptions options) {
   accumulation_.group().on_cpu = keeps_on_cpu();
 }
 
+// A task need not take an input that others take at its position.
+std::size_t MultitaskWrapper::positional_inputs() const {
+  return inputs_.empty() ? union_.agreed()
+                         : std::min(union_.agreed(), inputs_.size());
+}
+
+bool MultitaskWrapper::takes(std::size_t task, std::size_t index) const {
+  if (inputs_.empty()) return true;
+  const auto& places = union_.places(task);
+  return std::find(places.begin(), places.end(), index) != places.end();
+}
+
 void MultitaskWrapper::check_tasks(const TaskInputs& input,
                                    std::size_t index) const {
   std::string known, got;
-  bool same = input.size() == tasks_.size();
-  for (const Task& task : tasks_) {
-    known += (known.empty() ? "" : ", ") + task.name;
-    same = same && input.count(task.name) != 0;
+  std::size_t expected = 0;
+  bool same = true;
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    if (!takes(t, index)) continue;
+    ++expected;
+    known += (known.empty() ? "" : ", ") + tasks_[t].name;
+    same = same && input.count(tasks_[t].name) != 0;
   }
-  if (same) return;
+  if (same && input.size() == expected) return;
   for (const auto& [name, tensor] : input) {
     got += (got.empty() ? "" : ", ") + name;
   }
-  TORCH_CHECK_VALUE(false, kName, ": expected ", input_name(index),
+  TORCH_CHECK_VALUE(false, kName, ": expected ",
+                    index < inputs_.size() ? inputs_[index].name
+                                           : "input " + std::to_string(index),
                     " of the tasks ", known, ", got ",
                     got.empty() ? "none" : got);
 }
@@ -162,21 +178,28 @@ void MultitaskWrapper::observe_into(AnyState& fresh, Inputs inputs,
   std::vector<const TaskInputs*> maps;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     maps.push_back(inputs[i].as<TaskInputs>());
+    const bool left_out =
+        inputs[i].is_none() && i < inputs_.size() && inputs_[i].is_optional;
+    if (left_out) continue;
     if (!maps.back()) {
-      internal::refuse_input_type(kName, i, typeid(TaskInputs),
+      internal::refuse_input_type(kName, i, inputs_, typeid(TaskInputs),
                                   inputs[i].type());
     }
     check_tasks(*maps.back(), i);
   }
   auto& parts = fresh.get<StateParts>().parts();
   std::size_t next = 0;
-  for (const Task& task : tasks_) {
-    std::vector<InputRef> own;
-    for (const TaskInputs* map : maps) {
-      own.push_back(InputRef::of(map->at(task.name)));
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    const Task& task = tasks_[t];
+    internal::OrderedInputs all, own;
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      all.push_back(maps[i] && takes(t, i)
+                        ? InputRef::of(maps[i]->at(task.name))
+                        : InputRef::none());
     }
+    union_.arrange(t, all, own);
     try {
-      for (AnyState& state : task.metrics.observe(own, origin)) {
+      for (AnyState& state : task.metrics.observe_union(own, origin)) {
         parts[next++] = std::move(state);
       }
     } catch (c10::Error& error) {

@@ -31,7 +31,9 @@ struct MultitaskWrapperOptions {
 /// inputs of its own.
 ///
 /// update(preds, target): of every task one tensor each, by the task's name; a
-/// third map for what the metrics take besides (weights).
+/// third map for what the metrics take besides (weights). By name, of every
+/// input those tasks that take it, which need not have a target:
+///     tasks.update({{"preds", preds}, {"target", target}, {"value", losses}});
 /// Result: the tasks' results as "task", "task.part", "task.member".
 /// State: the tasks' side by side; metrics of a task that accumulate the same
 /// share it. They sync together. NaN and empty behaviour are those of the
@@ -75,6 +77,8 @@ class MultitaskWrapper final : public WrapperMetric {
   std::string name() const override { return kName; }
   /// "MultitaskWrapper(tasks={age: MeanSquaredError(...)}, ...)".
   std::string repr() const override;
+  c10::ArrayRef<InputInfo> inputs() const override { return inputs_; }
+  std::size_t positional_inputs() const override;
   bool is_differentiable() const override;
   std::optional<bool> higher_is_better() const override { return std::nullopt; }
   void set_metric_options(MetricOptions options) override;
@@ -96,9 +100,13 @@ class MultitaskWrapper final : public WrapperMetric {
   void remake_state();
   bool keeps_on_cpu() const;
   void check_tasks(const TaskInputs& input, std::size_t index) const;
+  // Whether the task takes that input.
+  bool takes(std::size_t task, std::size_t index) const;
 
   Options options_;
   std::vector<Task> tasks_;
+  internal::InputUnion union_;
+  std::vector<InputInfo> inputs_;
 };
 
 }  // namespace tally

@@ -4,8 +4,6 @@
 
 namespace tally {
 
-using Use = internal::Accumulation::Use;
-
 std::unique_ptr<Metric> OwnedMetric::take(const char* owner) {
   TORCH_CHECK_VALUE(metric_, owner, ": expected a metric, got null");
   TORCH_CHECK_VALUE(metric_->status() == MetricState::kEmpty, owner,
@@ -16,8 +14,7 @@ std::unique_ptr<Metric> OwnedMetric::take(const char* owner) {
 }
 
 Results WrapperMetric::compute() {
-  const Use use(accumulation_);
-  return accumulation_.compute(
+  return compute_by(
       value_,
       [&](const auto& state_of) {
         Results results;
@@ -28,16 +25,13 @@ Results WrapperMetric::compute() {
 }
 
 PendingValue<Results> WrapperMetric::sync_async() {
-  const Use use(accumulation_);
-  accumulation_.require_unsynced("sync_async");
-  const auto merge = accumulation_.start_merge_ranks();
-  const std::shared_ptr<const Metric> snapshot = clone();
-  const AnyState local = accumulation_.current(0);
-  return PendingValue<Results>([merge, snapshot, local] {
-    Results results;
-    snapshot->evaluate_into(merge ? merge->wait().states.front() : local, "",
-                            results);
-    return results;
+  return sync_async_by<Results>([&] {
+    return [snapshot = std::shared_ptr<const Metric>(clone())](
+               const std::vector<AnyState>& states) {
+      Results results;
+      snapshot->evaluate_into(states[0], "", results);
+      return results;
+    };
   });
 }
 

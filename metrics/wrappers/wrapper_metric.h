@@ -45,6 +45,9 @@ class WrapperMetric : public Metric {
   Results forward(const Args&... args) {
     return forward_results(args...);
   }
+  Results forward(std::initializer_list<NamedInput> inputs) {
+    return forward_results(inputs);
+  }
   /// See Metric::compute_results.
   Results compute();
   /// See MetricOf::sync_async.
@@ -76,6 +79,11 @@ class MetricWrapper : public WrapperMetric {
   std::unique_ptr<Metric> clone() const final;
   /// "MinMaxMetric(metric=MeanSquaredError(...), ...)".
   std::string repr() const override;
+  /// Those of the metric.
+  c10::ArrayRef<InputInfo> inputs() const override { return metric_->inputs(); }
+  std::size_t positional_inputs() const override {
+    return metric_->positional_inputs();
+  }
   bool is_differentiable() const override {
     return metric_->is_differentiable();
   }

@@ -1,0 +1,242 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/text_list.h"
+#include "tally/state/number.h"
+
+namespace tally {
+
+/// What an input of a metric holds.
+enum class InputKind {
+  kReal,       ///< a tensor of floating-point numbers, integers or bool
+  kFloat,      ///< a tensor of floating-point numbers
+  kInteger,    ///< a tensor of integers or bool
+  kText,       ///< a TextList: one text for each row
+  kTextLists,  ///< TextLists: several texts for each row
+  kRagged,     ///< a list with an element of any other type for each row
+  kTasks,      ///< a map of tasks to their inputs (see MultitaskWrapper)
+  kAny,        ///< anything
+};
+
+/// An input as a metric declares it.
+struct InputInfo {
+  const char* name;
+  InputKind kind;
+  /// What it holds and of what shape, for a reader: "int labels [N, ...]".
+  const char* words;
+  /// Whether it may be left out.
+  bool is_optional = false;
+};
+
+class InputValue;
+
+namespace internal {
+
+/// How inputs of a type are handled by code that does not know it.
+struct InputOps {
+  const std::type_info& type;
+  /// How many rows it has; -1 if it has none.
+  std::int64_t (*rows)(const void* value);
+  /// Its rows at these places. Null if it can have none.
+  InputValue (*select)(const void* value, c10::ArrayRef<std::int64_t> places);
+};
+
+template <class T>
+const InputOps& input_ops();
+
+}  // namespace internal
+
+/// One input of update() with its type erased: no copy, no allocation. It must
+/// not outlive what it was made of.
+class InputRef {
+ public:
+  template <class T>
+  static InputRef of(const T& value) {
+    return InputRef(&value, internal::input_ops<T>());
+  }
+  /// An optional input that is left out: an undefined tensor.
+  static InputRef none();
+
+  template <class T>
+  const T* as() const {
+    return ops_->type == typeid(T) ? static_cast<const T*>(value_) : nullptr;
+  }
+  const std::type_info& type() const { return ops_->type; }
+  bool is_none() const {
+    const auto* tensor = as<at::Tensor>();
+    return tensor && !tensor->defined();
+  }
+  /// How many rows it has: the first dimension of a tensor, the elements of a
+  /// list; a single text has one. -1 if it has none.
+  std::int64_t rows() const { return ops_->rows(value_); }
+  /// Its rows at these places, which may come more than once.
+  /// REQUIRES: rows() >= 0.
+  InputValue select(c10::ArrayRef<std::int64_t> places) const;
+
+ private:
+  friend class InputValue;
+  InputRef(const void* value, const internal::InputOps& ops)
+      : value_(value), ops_(&ops) {}
+
+  const void* value_;
+  const internal::InputOps* ops_;
+};
+using Inputs = c10::ArrayRef<InputRef>;
+
+/// An input of any type that is owned.
+class InputValue {
+ public:
+  template <class T>
+  static InputValue of(T value) {
+    auto owned = std::make_shared<const T>(std::move(value));
+    const InputRef ref = InputRef::of(*owned);
+    return InputValue(std::move(owned), ref);
+  }
+  const InputRef& ref() const { return ref_; }
+
+ private:
+  InputValue(std::shared_ptr<const void> owned, const InputRef& ref)
+      : owned_(std::move(owned)), ref_(ref) {}
+
+  std::shared_ptr<const void> owned_;
+  InputRef ref_;
+};
+
+inline InputValue InputRef::select(c10::ArrayRef<std::int64_t> places) const {
+  return ops_->select(value_, places);
+}
+
+namespace internal {
+
+/// Tensors as they are, none as an undefined one; plain numbers as 0-dim
+/// tensors, so that `mean.update(0.25)` works; literals as const char*.
+template <class T>
+decltype(auto) as_input(const T& value) {
+  static_assert(!std::is_same_v<T, c10::IValue>,
+                "expected a tensor, got an IValue: pass value.toTensor()");
+  if constexpr (std::is_same_v<T, std::optional<at::Tensor>>) {
+    return value.value_or(at::Tensor());
+  } else if constexpr (std::is_same_v<T, std::nullopt_t>) {
+    return at::Tensor();
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return scalar_tensor(static_cast<double>(value));
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return scalar_tensor(static_cast<std::int64_t>(value));
+  } else if constexpr (std::is_array_v<T>) {
+    return static_cast<const std::remove_extent_t<T>*>(value);
+  } else {
+    return (value);
+  }
+}
+
+template <class T>
+struct InputTraits {
+  static std::int64_t rows(const void*) { return -1; }
+  static constexpr InputValue (*select)(const void*,
+                                        c10::ArrayRef<std::int64_t>) = nullptr;
+};
+
+/// Of lists, whose elements are copied.
+template <class List, class Element>
+struct ListTraits {
+  static std::int64_t rows(const void* list) {
+    return static_cast<std::int64_t>(static_cast<const List*>(list)->size());
+  }
+  static InputValue select(const void* list,
+                           c10::ArrayRef<std::int64_t> places) {
+    std::vector<Element> rows;
+    rows.reserve(places.size());
+    const auto& all = *static_cast<const List*>(list);
+    for (const std::int64_t place : places) {
+      rows.push_back(all[static_cast<std::size_t>(place)]);
+    }
+    return InputValue::of(std::move(rows));
+  }
+};
+template <class T>
+struct InputTraits<std::vector<T>> : ListTraits<std::vector<T>, T> {};
+template <class T>
+struct InputTraits<c10::ArrayRef<T>> : ListTraits<c10::ArrayRef<T>, T> {};
+template <>
+struct InputTraits<TextList> : ListTraits<TextList, std::string_view> {};
+template <>
+struct InputTraits<TextLists> : ListTraits<TextLists, TextList> {};
+
+/// Of a single text.
+template <class Text>
+struct TextTraits {
+  static std::int64_t rows(const void*) { return 1; }
+  static InputValue select(const void* text,
+                           c10::ArrayRef<std::int64_t> places) {
+    const TextList one(*static_cast<const Text*>(text));
+    return ListTraits<TextList, std::string_view>::select(&one, places);
+  }
+};
+template <>
+struct InputTraits<std::string> : TextTraits<std::string> {};
+template <>
+struct InputTraits<std::string_view> : TextTraits<std::string_view> {};
+template <>
+struct InputTraits<const char*> : TextTraits<const char*> {};
+
+template <>
+struct InputTraits<at::Tensor> {
+  static std::int64_t rows(const void* tensor);
+  static InputValue select(const void* tensor,
+                           c10::ArrayRef<std::int64_t> places);
+};
+
+template <class T>
+const InputOps& input_ops() {
+  static constexpr InputOps kOps{typeid(T), InputTraits<T>::rows,
+                                 InputTraits<T>::select};
+  return kOps;
+}
+
+}  // namespace internal
+
+/// An input by its name: {"preds", preds}. Of tensors it holds a handle; of
+/// everything else it owns nothing, and must not outlive it.
+class NamedInput {
+ public:
+  template <class T>
+  NamedInput(std::string_view name, const T& value)
+      : NamedInput(name, internal::as_input(value), 0) {}
+  /// {"preds", {"a text", "another"}}.
+  NamedInput(std::string_view name, std::initializer_list<const char*> texts)
+      : name_(name), texts_(texts) {}
+
+  std::string_view name() const { return name_; }
+  InputRef value() const {
+    if (other_) return *other_;
+    return tensor_ ? InputRef::of(*tensor_) : InputRef::of(texts_);
+  }
+
+ private:
+  NamedInput(std::string_view name, at::Tensor tensor, int)
+      : name_(name), tensor_(std::move(tensor)) {}
+  NamedInput(std::string_view name, const char* text, int)
+      : name_(name), texts_(text) {}
+  template <class T>
+  NamedInput(std::string_view name, const T& value, int)
+      : name_(name), other_(InputRef::of(value)) {}
+
+  std::string_view name_;
+  std::optional<at::Tensor> tensor_;
+  TextList texts_;
+  std::optional<InputRef> other_;
+};
+using NamedInputs = c10::ArrayRef<NamedInput>;
+
+}  // namespace tally

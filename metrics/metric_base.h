@@ -1,0 +1,145 @@
+#pragma once
+
+#include <ATen/core/grad_mode.h>
+#include <absl/status/status.h>
+#include <c10/util/Exception.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/accumulation.h"
+#include "tally/metrics/metric_options.h"
+#include "tally/metrics/results.h"
+
+namespace tally {
+
+/// A value on its way: what sync_async() returns. Movable; destroyed without
+/// wait(), by whatever thread, it still takes part to the end, so that no other
+/// rank waits in vain.
+template <class Value>
+class PendingValue {
+ public:
+  explicit PendingValue(std::function<Value()> finish)
+      : finish_(std::move(finish)) {}
+  PendingValue(PendingValue&& other) noexcept
+      : finish_(std::exchange(other.finish_, nullptr)) {}
+  PendingValue& operator=(PendingValue&& other) noexcept {
+    finish_ = std::exchange(other.finish_, nullptr);
+    return *this;
+  }
+
+  /// Whether the value has yet to be taken.
+  bool pending() const noexcept { return finish_ != nullptr; }
+  /// The value over all ranks as of sync_async(). Throws SyncError as sync()
+  /// does, and c10::Error if the value was taken before.
+  Value wait() {
+    TORCH_CHECK(pending(),
+                "wait() was called twice; expected it once for each ",
+                "sync_async()");
+    return std::exchange(finish_, nullptr)();
+  }
+
+ private:
+  std::function<Value()> finish_;
+};
+
+/// What a metric and a collection of metrics both are: something that
+/// accumulates, syncs, and is saved.
+class MetricBase {
+ public:
+  MetricBase(const MetricBase&) = delete;
+  MetricBase& operator=(const MetricBase&) = delete;
+
+  /// Replaces the local state by that of all ranks until unsync(). Collective.
+  void sync();
+  /// Back to the local state.
+  void unsync();
+  /// Back to before the first update.
+  void reset();
+
+  MetricState status() const { return accumulation_.state(); }
+  bool is_synced() const { return accumulation_.is_synced(); }
+  /// Batches accumulated; while synced, by all ranks.
+  std::int64_t update_count() const;
+  /// A copy of the state, by field; of a collection "group.field".
+  Results state() const { return accumulation_.state_tensors(); }
+
+  /// Moves the state; inputs are expected on the same device from now on.
+  void to(c10::Device device);
+
+  /// The state as bytes with version and checksum, and back. The metric must
+  /// be the same with the same options; on any error it stays as it was.
+  /// A save while synced saves this rank's own state.
+  std::string serialize() const { return accumulation_.serialize(); }
+  absl::Status deserialize(std::string_view bytes);
+  absl::Status save(const std::string& path) const;
+  absl::Status load(const std::string& path);
+
+  const MetricOptions& metric_options() const {
+    return accumulation_.options();
+  }
+
+ protected:
+  using Use = internal::Accumulation::Use;
+
+  explicit MetricBase(MetricOptions options)
+      : accumulation_(std::move(options)) {}
+  MetricBase(MetricBase&&) noexcept = default;
+  MetricBase& operator=(MetricBase&&) noexcept = default;
+  ~MetricBase() = default;
+
+  // What update, forward, compute and sync_async of all of them are. A batch is
+  // what Accumulation::absorb takes.
+
+  /// `observe()` gives the batch.
+  template <class Observe>
+  void update_by(const Observe& observe) {
+    const Use use(accumulation_);
+    accumulation_.require_unsynced("update");
+    const at::NoGradGuard no_grad;
+    auto batch = observe();
+    accumulation_.absorb(batch);
+  }
+  /// `evaluate(batch)` gives its value, with a graph only where one is wanted.
+  template <class Observe, class Evaluate>
+  auto forward_by(bool is_differentiable, const Observe& observe,
+                  const Evaluate& evaluate) {
+    const Use use(accumulation_);
+    const at::AutoGradMode grad(is_differentiable &&
+                                at::GradMode::is_enabled());
+    return accumulation_.forward(observe, evaluate);
+  }
+  /// See Accumulation::compute.
+  template <class Value, class Evaluate, class Finish>
+  Value compute_by(Value& kept, const Evaluate& evaluate,
+                   const Finish& finish) {
+    const Use use(accumulation_);
+    return accumulation_.compute(kept, evaluate, finish);
+  }
+  /// `snapshot()` gives a function from the groups' states to the value that
+  /// does not depend on this object any more.
+  template <class Value, class Snapshot>
+  PendingValue<Value> sync_async_by(const Snapshot& snapshot) {
+    const Use use(accumulation_);
+    accumulation_.require_unsynced("sync_async");
+    const auto merge = accumulation_.start_merge_ranks();
+    std::vector<AnyState> local;
+    if (!merge) {
+      for (const auto& group : accumulation_.groups()) {
+        local.push_back(group.local);
+      }
+    }
+    return PendingValue<Value>(
+        [merge, local = std::move(local), evaluate = snapshot()] {
+          return evaluate(merge ? merge->wait().states : local);
+        });
+  }
+
+  internal::Accumulation accumulation_;
+};
+
+}  // namespace tally
