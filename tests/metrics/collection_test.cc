@@ -208,7 +208,7 @@ TEST(MetricCollectionTest, SaysWhichMemberRefusedABatch) {
               HasSubstr("MeanSquaredError: expected 2 to 3 inputs, got 1"));
   EXPECT_THAT(
       refusal_of<c10::TypeError>([&] { metrics.update(large, "text"); }),
-      HasSubstr("MeanSquaredError: expected input 1"));
+      HasSubstr("MeanSquaredError: expected target to be"));
 }
 
 TEST(MetricCollectionTest, NamesResults) {

@@ -158,9 +158,9 @@ TEST(MultitaskWrapperTest, RefusesOtherTasksAndInputs) {
   EXPECT_THAT(refusal_of([&] { tasks.update(both, wrong); }),
               HasSubstr("expected target of the tasks a, b, got a, c"));
   EXPECT_THAT(refusal_of([&] { tasks.update(both, both, TaskInputs()); }),
-              HasSubstr("expected input 2 of the tasks a, b, got none"));
+              HasSubstr("expected weight of the tasks a, b, got none"));
   EXPECT_THAT(refusal_of([&] { tasks.update(of(1), of(1)); }),
-              HasSubstr("MultitaskWrapper: expected input 0 to be a std::map"));
+              HasSubstr("MultitaskWrapper: expected preds to be a std::map"));
   EXPECT_THAT(refusal_of([&] {
                 tasks.update({{"a", of(1)}, {"b", at::ones({2})}}, both);
               }),
