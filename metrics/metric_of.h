@@ -72,6 +72,11 @@ class MetricOf : public Metric {
 
   const Options& options() const { return options_; }
 
+  /// inputs(), unless they depend on options.
+  static c10::ArrayRef<InputInfo> declared_inputs() {
+    return internal::declared_inputs<Accumulator>();
+  }
+
   /// See Metric::update.
   template <class... Args>
   void update(const Args&... args) {

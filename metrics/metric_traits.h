@@ -192,6 +192,9 @@ struct InputConversion<c10::ArrayRef<T>> {
   }
 };
 
+template <class Accumulator>
+c10::ArrayRef<InputInfo> declared_inputs();
+
 /// Calls observe() with inputs whose types are known at run time only.
 template <class Accumulator>
 class ObserveCall {
@@ -268,14 +271,6 @@ class ObserveCall {
     return T();
   }
 
-  static c10::ArrayRef<InputInfo> declared() {
-    if constexpr (HasInputsConstant<Accumulator>::value) {
-      return Accumulator::kInputs;
-    } else {
-      return {};
-    }
-  }
-
   // A pointer, or a view in an optional.
   template <class T>
   static auto input(const char* metric, Inputs inputs, std::size_t index) {
@@ -284,16 +279,16 @@ class ObserveCall {
       value = left_out<T>(value);
     }
     if (!value) {
-      refuse_input_type(metric, index, declared(), typeid(T),
-                        inputs[index].type());
+      refuse_input_type(metric, index, declared_inputs<Accumulator>(),
+                        typeid(T), inputs[index].type());
     }
     return value;
   }
 };
 
-/// The declared inputs; none if there are not.
+/// What kInputs says; nothing if there is none.
 template <class Accumulator>
-c10::ArrayRef<InputInfo> inputs_of(const Accumulator& accumulator) {
+c10::ArrayRef<InputInfo> declared_inputs() {
   if constexpr (HasInputsConstant<Accumulator>::value) {
     static_assert(
         ObserveCall<Accumulator>::declares(Accumulator::kInputs,
@@ -301,11 +296,18 @@ c10::ArrayRef<InputInfo> inputs_of(const Accumulator& accumulator) {
         "kInputs has one entry for each input of observe(), in order; those "
         "with a default, and no others, are optional");
     return Accumulator::kInputs;
-  } else if constexpr (HasInputsFunction<Accumulator>::value) {
+  } else {
+    return {};
+  }
+}
+
+template <class Accumulator>
+c10::ArrayRef<InputInfo> inputs_of(const Accumulator& accumulator) {
+  if constexpr (HasInputsFunction<Accumulator>::value) {
     return accumulator.inputs();
   } else {
     (void)accumulator;
-    return {};
+    return declared_inputs<Accumulator>();
   }
 }
 

@@ -9,6 +9,8 @@ namespace tally {
 class CatAggregation {
  public:
   static constexpr const char* kName = "CatAggregation";
+  static constexpr InputInfo kInputs[] = {
+      {"value", InputKind::kReal, "real [...]"}};
   using Options = AggregationOptions;
   struct State {
     Rows value;

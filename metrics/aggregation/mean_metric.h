@@ -9,6 +9,9 @@ namespace tally {
 class MeanAggregation {
  public:
   static constexpr const char* kName = "MeanAggregation";
+  static constexpr InputInfo kInputs[] = {
+      {"value", InputKind::kReal, "real [...]"},
+      {"weight", InputKind::kReal, "real [...]", /*is_optional=*/true}};
   using Options = AggregationOptions;
   struct State {
     Number sum;

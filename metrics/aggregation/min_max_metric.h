@@ -11,6 +11,8 @@ namespace tally {
 class ExtremesAggregation {
  public:
   static constexpr const char* kName = "ExtremesAggregation";
+  static constexpr InputInfo kInputs[] = {
+      {"value", InputKind::kReal, "real [...]"}};
   using Options = AggregationOptions;
   struct State {
     Number min = std::numeric_limits<double>::infinity();

@@ -49,6 +49,9 @@ class RunningAggregation : public Running {
         options_(options) {}
 
   const Options& options() const { return options_; }
+  static c10::ArrayRef<InputInfo> declared_inputs() {
+    return Inner::declared_inputs();
+  }
 
   at::Tensor compute() { return Running::compute().value(); }
   template <class... Args>

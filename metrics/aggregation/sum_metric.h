@@ -9,6 +9,8 @@ namespace tally {
 class SumAggregation {
  public:
   static constexpr const char* kName = "SumAggregation";
+  static constexpr InputInfo kInputs[] = {
+      {"value", InputKind::kReal, "real [...]"}};
   using Options = AggregationOptions;
   struct State {
     Number sum;

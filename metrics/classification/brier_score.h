@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/pointwise/loss_options.h"
 #include "tally/metrics/metric_of.h"
 
@@ -35,6 +36,8 @@ class BinarySquaredErrors
  public:
   using BinaryLosses::BinaryLosses;
   static constexpr const char* kName = "BinarySquaredErrors";
+  static constexpr const auto& kInputs =
+      internal::classification::kBinaryScoreInputs;
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
@@ -46,6 +49,8 @@ class MulticlassSquaredErrors
  public:
   using MulticlassLosses::MulticlassLosses;
   static constexpr const char* kName = "MulticlassSquaredErrors";
+  static constexpr const auto& kInputs =
+      internal::classification::kMulticlassScoreInputs;
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;

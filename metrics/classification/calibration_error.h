@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tally/metrics/classification/inputs/binary_inputs.h"
+#include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/classification/pointwise/losses.h"
 #include "tally/metrics/metric_of.h"
@@ -93,6 +94,8 @@ struct CalibrationBins {
 class BinaryCalibration {
  public:
   static constexpr const char* kName = "BinaryCalibration";
+  static constexpr const auto& kInputs =
+      internal::classification::kBinaryScoreInputs;
   using Options = BinaryCalibrationErrorOptions;
   using State = CalibrationBins;
 
@@ -111,6 +114,8 @@ class BinaryCalibration {
 class MulticlassCalibration {
  public:
   static constexpr const char* kName = "MulticlassCalibration";
+  static constexpr const auto& kInputs =
+      internal::classification::kMulticlassScoreInputs;
   using Options = MulticlassCalibrationErrorOptions;
   using State = CalibrationBins;
 

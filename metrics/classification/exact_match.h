@@ -7,6 +7,7 @@
 
 #include "tally/metrics/classification/counts/multiclass_counts.h"
 #include "tally/metrics/classification/counts/multilabel_counts.h"
+#include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -57,6 +58,11 @@ at::Tensor match_bits_by_tensors(const BinaryBatch& batch);
 class MulticlassMatches {
  public:
   static constexpr const char* kName = "MulticlassMatches";
+  static constexpr InputInfo kInputs[] = {
+      {"preds", InputKind::kReal,
+       "int labels [N, ...] or float scores [N, C, ...]"},
+      {"target", InputKind::kReal, "int or float labels [N, ...]"},
+      {"weight", InputKind::kReal, "real [N]", /*is_optional=*/true}};
   using Options = MulticlassExactMatchOptions;
   using State = internal::Matches;
 
@@ -75,6 +81,8 @@ class MulticlassMatches {
 class MultilabelMatches {
  public:
   static constexpr const char* kName = "MultilabelMatches";
+  static constexpr const auto& kInputs =
+      internal::classification::kMultilabelInputs;
   using Options = MultilabelExactMatchOptions;
   using State = internal::Matches;
 

@@ -96,6 +96,10 @@ struct BinaryFairnessOptions : BinaryGroupOptions<BinaryFairnessOptions> {
 class BinaryGroupCounts {
  public:
   static constexpr const char* kName = "BinaryGroupCounts";
+  static constexpr InputInfo kInputs[] = {
+      {"preds", InputKind::kReal, "int 0 or 1, or float scores [N, ...]"},
+      {"target", InputKind::kReal, "int or float 0 or 1 [N, ...]"},
+      {"groups", InputKind::kInteger, "int [N, ...]"}};
   using Options = BinaryGroupStatRatesOptions;
 
   struct State {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/pointwise/losses.h"
 #include "tally/metrics/metric_of.h"
 
@@ -70,6 +71,8 @@ struct MulticlassHingeLossOptions {
 class BinaryMargins {
  public:
   static constexpr const char* kName = "BinaryMargins";
+  static constexpr const auto& kInputs =
+      internal::classification::kBinaryScoreInputs;
   using Options = BinaryHingeLossOptions;
   using State = internal::WeightedSum;
 
@@ -87,6 +90,8 @@ class BinaryMargins {
 class MulticlassMargins {
  public:
   static constexpr const char* kName = "MulticlassMargins";
+  static constexpr const auto& kInputs =
+      internal::classification::kMulticlassScoreInputs;
   using Options = MulticlassHingeLossOptions;
 
   struct State {

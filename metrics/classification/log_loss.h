@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/options/average.h"
 #include "tally/metrics/classification/pointwise/loss_options.h"
 #include "tally/metrics/metric_of.h"
@@ -89,6 +90,8 @@ class BinaryNegativeLogLikelihood
  public:
   using BinaryLosses::BinaryLosses;
   static constexpr const char* kName = "BinaryNegativeLogLikelihood";
+  static constexpr const auto& kInputs =
+      internal::classification::kBinaryScoreInputs;
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
@@ -100,6 +103,8 @@ class MulticlassNegativeLogLikelihood
  public:
   using MulticlassLosses::MulticlassLosses;
   static constexpr const char* kName = "MulticlassNegativeLogLikelihood";
+  static constexpr const auto& kInputs =
+      internal::classification::kMulticlassScoreInputs;
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
@@ -109,6 +114,8 @@ class MulticlassNegativeLogLikelihood
 class MultilabelNegativeLogLikelihood {
  public:
   static constexpr const char* kName = "MultilabelNegativeLogLikelihood";
+  static constexpr const auto& kInputs =
+      internal::classification::kMultilabelScoreInputs;
   using Options = MultilabelLogLossOptions;
 
   struct State {

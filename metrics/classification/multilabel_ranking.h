@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -39,6 +40,8 @@ struct MultilabelRankingOptions {
 class MultilabelRanking {
  public:
   static constexpr const char* kName = "MultilabelRanking";
+  static constexpr const auto& kInputs =
+      internal::classification::kMultilabelScoreInputs;
   using Options = MultilabelRankingOptions;
 
   struct State {

@@ -8,6 +8,9 @@ namespace tally {
 class EnsembleScores {
  public:
   static constexpr const char* kName = "EnsembleScores";
+  static constexpr InputInfo kInputs[] = {
+      {"preds", InputKind::kReal, "real [N, M]"},
+      {"target", InputKind::kReal, "real [N]"}};
   struct State {
     Number sum;
     std::int64_t total = 0;

@@ -23,7 +23,9 @@ struct CosineSimilarityOptions {
 /// The score of CosineSimilarity.
 struct CosineOfRows {
   static constexpr const char* kName = "CosineOfRows";
-  static constexpr const char* kInputs[] = {"preds", "target"};
+  static constexpr InputInfo kInputs[] = {
+      {"preds", InputKind::kReal, "real [N, D]"},
+      {"target", InputKind::kReal, "real [N, D]"}};
   using Options = CosineSimilarityOptions;
   explicit CosineOfRows(const Options&) {}
   template <class T>

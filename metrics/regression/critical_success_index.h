@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/inputs/declared_inputs.h"
 
 namespace tally {
 
@@ -31,6 +32,7 @@ struct CriticalSuccessIndexOptions {
 class EventCounts {
  public:
   static constexpr const char* kName = "EventCounts";
+  static constexpr const auto& kInputs = internal::regression::kPairInputs;
   using Options = CriticalSuccessIndexOptions;
   /// Counts are int64 [4]: hits, misses, false alarms, and NaN.
   struct State {

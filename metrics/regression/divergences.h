@@ -30,7 +30,9 @@ using JensenShannonDivergenceOptions = KLDivergenceOptions;
 
 /// What the scores of both divergences have in common.
 struct DistributionRows {
-  static constexpr const char* kInputs[] = {"p", "q"};
+  static constexpr InputInfo kInputs[] = {
+      {"p", InputKind::kReal, "real [N, D]"},
+      {"q", InputKind::kReal, "real [N, D]"}};
   using Options = KLDivergenceOptions;
   explicit DistributionRows(const Options& options)
       : log_prob(options.log_prob()) {}

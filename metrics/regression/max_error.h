@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/inputs/declared_inputs.h"
 
 namespace tally {
 
@@ -10,6 +11,7 @@ namespace tally {
 class LargestError {
  public:
   static constexpr const char* kName = "LargestError";
+  static constexpr const auto& kInputs = internal::regression::kPairInputs;
   struct State {
     Number max = -std::numeric_limits<double>::infinity();
     void fields(Fields& f) { f("max", max, Merge::kMax); }

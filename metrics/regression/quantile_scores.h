@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/inputs/declared_inputs.h"
 #include "tally/metrics/regression/inputs/outputs_options.h"
 #include "tally/metrics/regression/mean_pinball_loss.h"
 #include "tally/metrics/regression/states/explained.h"
@@ -14,6 +15,7 @@ using MedianAbsoluteErrorOptions = OutputsOptions;
 class AbsoluteErrors {
  public:
   static constexpr const char* kName = "AbsoluteErrors";
+  static constexpr const auto& kInputs = internal::regression::kWeightedInputs;
   using Options = MedianAbsoluteErrorOptions;
   struct State {
     WeightedRows errors;
@@ -108,6 +110,8 @@ struct D2AbsoluteErrorScoreOptions {
 class PinballAndTargets {
  public:
   static constexpr const char* kName = "PinballAndTargets";
+  static constexpr const auto& kInputs =
+      internal::regression::kWeightedColumnInputs;
   using Options = D2PinballScoreOptions;
   struct State {
     ErrorState loss;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/inputs/declared_inputs.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
 #include "tally/metrics/regression/states/error_sums.h"
 
@@ -88,6 +89,7 @@ class TweedieDevianceScore final
 class ExplainedDeviance {
  public:
   static constexpr const char* kName = "ExplainedDeviance";
+  static constexpr const auto& kInputs = internal::regression::kWeightedInputs;
   using Options = D2TweedieScoreOptions;
   struct State {
     std::int64_t total = 0;

@@ -79,6 +79,14 @@ BinaryTargetTransformer::BinaryTargetTransformer(OwnedMetric metric,
     : MetricInputTransformer(kName, std::move(metric)), options_(options) {
   options_.validate(kName);
   set_state();
+  inputs_ = this->metric().inputs().vec();
+  change_inputs(inputs_);
+}
+
+void BinaryTargetTransformer::change_inputs(std::vector<InputInfo>& inputs) {
+  if (inputs.size() < 2) return;
+  inputs[1].kind = InputKind::kReal;
+  inputs[1].words = "real [N, ...]";
 }
 
 at::Tensor BinaryTargetTransformer::transform_target(

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "tally/metrics/options.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
@@ -110,9 +111,9 @@ struct BinaryTargetTransformerOptions {
 ///
 ///     target_i' = target_i > threshold
 ///
-/// The transformed target is int64; NaN is not above anything. Errors:
-/// c10::ValueError for a threshold of NaN, c10::TypeError for complex and
-/// sparse targets.
+/// The target may be of any real dtype; the transformed one is int64; NaN is
+/// not above anything. Errors: c10::ValueError for a threshold of NaN,
+/// c10::TypeError for complex and sparse targets.
 ///
 /// Example:
 ///     BinaryTargetTransformer auroc{BinaryAUROC(), 2.5};
@@ -126,6 +127,9 @@ class BinaryTargetTransformer final : public MetricInputTransformer {
 
   const Options& options() const { return options_; }
   std::string name() const override { return kName; }
+  /// The target may be of any real numbers.
+  static void change_inputs(std::vector<InputInfo>& inputs);
+  c10::ArrayRef<InputInfo> inputs() const override { return inputs_; }
 
  protected:
   at::Tensor transform_target(const at::Tensor& target) const override;
@@ -138,6 +142,7 @@ class BinaryTargetTransformer final : public MetricInputTransformer {
 
  private:
   Options options_;
+  std::vector<InputInfo> inputs_;
 };
 
 }  // namespace tally

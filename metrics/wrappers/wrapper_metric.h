@@ -4,6 +4,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "tally/metrics/metric.h"
 
@@ -79,7 +80,8 @@ class MetricWrapper : public WrapperMetric {
   std::unique_ptr<Metric> clone() const final;
   /// "MinMaxMetric(metric=MeanSquaredError(...), ...)".
   std::string repr() const override;
-  /// Those of the metric.
+  /// Makes of the metric's inputs what the wrapper takes: the same.
+  static void change_inputs(std::vector<InputInfo>& inputs) { (void)inputs; }
   c10::ArrayRef<InputInfo> inputs() const override { return metric_->inputs(); }
   std::size_t positional_inputs() const override {
     return metric_->positional_inputs();

@@ -1,3 +1,4 @@
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,11 +23,11 @@
 namespace tally {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using testing::refusal_of;
 using testing::run_thread_ranks;
 using testing::same_bits;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 const at::Tensor kPreds = at::tensor({0.2, 0.9, 0.6, 0.1});
 const at::Tensor kTarget = at::tensor({0, 1, 0, 1});
@@ -94,7 +95,9 @@ TEST(NamedInputsTest, AreRefusedBeforeAnythingChanged) {
               HasSubstr("BinaryAccuracy: expected the inputs preds, target"
                         "[, weight], got 'pred', which is none of them; did "
                         "you mean 'preds'?"));
-  EXPECT_THAT(refusal_of([&] { metric.update({{"preds", kPreds}}); }),
+  EXPECT_THAT(refusal_of([&] {
+                metric.update({{"preds", kPreds}});
+              }),
               HasSubstr("BinaryAccuracy: expected the input 'target' (int or "
                         "float 0 or 1 [N, ...]), got preds"));
   EXPECT_THAT(
@@ -108,14 +111,18 @@ TEST(NamedInputsTest, AreRefusedBeforeAnythingChanged) {
 TEST(NamedInputsTest, NeedADeclaration) {
   testing::SampleTensorSum metric;
   EXPECT_TRUE(metric.inputs().empty());
-  EXPECT_THAT(refusal_of([&] { metric.update({{"values", kPreds}}); }),
+  EXPECT_THAT(refusal_of([&] {
+                metric.update({{"values", kPreds}});
+              }),
               HasSubstr("SampleTensorSum: expected inputs by position, got "
                         "them by name, which the metric does not declare"));
   MetricCollection metrics;
   metrics.add("mean", MeanMetric());
   metrics.add("sum", testing::SampleTensorSum());
   metrics.update(kPreds);
-  EXPECT_THAT(refusal_of([&] { metrics.update({{"value", kPreds}}); }),
+  EXPECT_THAT(refusal_of([&] {
+                metrics.update({{"value", kPreds}});
+              }),
               HasSubstr("SampleTensorSum ('sum') does not"));
   EXPECT_EQ(metrics.update_count(), 1);
 }
@@ -148,8 +155,8 @@ TEST(NamedInputsTest, ReachTheMembersThatTakeThem) {
                                         {"target", kTarget},
                                         {"groups", kGroups}});
   accuracy.reset();
-  EXPECT_TRUE(same_bits(step["accuracy"],
-                        accuracy.forward(kPreds, kTarget, kWeight)));
+  EXPECT_TRUE(
+      same_bits(step["accuracy"], accuracy.forward(kPreds, kTarget, kWeight)));
 }
 
 TEST(NamedInputsTest, OfACollectionAreRefusedBeforeAnythingChanged) {
@@ -160,14 +167,14 @@ TEST(NamedInputsTest, OfACollectionAreRefusedBeforeAnythingChanged) {
       }),
       HasSubstr("BinaryFairness ('fairness'): expected the input 'groups' "
                 "(int [N, ...]), got preds, target"));
-  EXPECT_THAT(refusal_of([&] {
-                metrics.update({{"preds", kPreds},
-                                {"target", kTarget},
-                                {"group", kGroups}});
-              }),
-              HasSubstr("MetricCollection: expected the inputs preds, target, "
-                        "groups[, weight], got 'group', which is none of "
-                        "them; did you mean 'groups'?"));
+  EXPECT_THAT(
+      refusal_of([&] {
+        metrics.update(
+            {{"preds", kPreds}, {"target", kTarget}, {"group", kGroups}});
+      }),
+      HasSubstr("MetricCollection: expected the inputs preds, target, "
+                "groups[, weight], got 'group', which is none of "
+                "them; did you mean 'groups'?"));
   EXPECT_EQ(metrics.status(), MetricState::kEmpty);
 }
 
@@ -188,8 +195,7 @@ TEST(NamedInputsTest, PositionsWithDifferentMeaningsAreRefused) {
   tracker.increment();
   EXPECT_THAT(refusal_of([&] { tracker.update(kPreds, kTarget, kGroups); }),
               HasSubstr(refusal));
-  tracker.update(
-      {{"preds", kPreds}, {"target", kTarget}, {"groups", kGroups}});
+  tracker.update({{"preds", kPreds}, {"target", kTarget}, {"groups", kGroups}});
   tracker.forward(
       {{"preds", kPreds}, {"target", kTarget}, {"groups", kGroups}});
   EXPECT_EQ(tracker.compute()["accuracy"].item<double>(), 0.5);
@@ -245,8 +251,53 @@ TEST(NamedInputsTest, TasksMayHaveNoTarget) {
       }),
       HasSubstr("MultitaskWrapper: expected target of the tasks age, got "
                 "loss"));
-  EXPECT_THAT(refusal_of([&] { tasks.update({{"preds", age}}); }),
+  EXPECT_THAT(refusal_of([&] {
+                tasks.update({{"preds", age}});
+              }),
               HasSubstr("expected the input 'value'"));
+}
+
+TEST(NamedInputsTest, TextsHaveAnyType) {
+  using Texts = std::vector<std::string>;
+  const Texts preds = {"a b", "c"};
+  const std::vector<Texts> target = {{"x", "a b"}, {"d"}};
+  const std::vector<std::string_view> views(preds.begin(), preds.end());
+  const std::vector<const char*> pointers = {"a b", "c"};
+  const std::vector<std::vector<const char*>> lists = {{"x", "a b"}, {"d"}};
+  testing::SampleMatchRate metric;
+  metric.update(preds, target);
+  metric.update(views, lists);
+  metric.update(pointers, Texts{"a b", "d"});
+  metric.update({{"target", target}, {"preds", {"a b", "c"}}});
+  metric.update({{"target", Texts{"c"}}, {"preds", "d"}});
+  const std::unique_ptr<Metric> erased = metric.clone();
+  EXPECT_EQ(metric.compute().item<double>(), 4 / 9.0);
+  erased->reset();
+  erased->update(preds, target);
+  erased->update(views, lists);
+  erased->update(pointers, Texts{"a b", "d"});
+  erased->update("c", Texts{"c"});
+  erased->update(std::string("d"), std::vector<TextList>{"c"});
+  erased->update(TextList(views), TextLists(lists));
+  EXPECT_EQ(erased->compute_results().value().item<double>(), 5 / 10.0);
+  EXPECT_THAT(
+      refusal_of<c10::TypeError>([&] { erased->update(kPreds, target); }),
+      HasSubstr("SampleMatchRate: expected preds to be a tally::TextList, got "
+                "a at::Tensor"));
+}
+
+TEST(NamedInputsTest, RowsHaveAnyType) {
+  const std::vector<testing::SampleImage> images = {{at::ones({3, 4})},
+                                                    {at::ones({0, 4})}};
+  MetricCollection metrics;
+  metrics.add("boxes", testing::SampleMeanBoxes());
+  metrics.add("loss", MeanMetric());
+  metrics.update({{"value", 1}, {"images", images}});
+  metrics.update({{"value", 1}, {"images", c10::makeArrayRef(images)}});
+  EXPECT_EQ(metrics.compute()["boxes"].item<double>(), 1.5);
+  testing::SampleMeanBoxes alone;
+  alone.update(images);
+  EXPECT_EQ(alone.compute().item<double>(), 1.5);
 }
 
 TEST(NamedInputsTest, AreRefusedOnEveryRank) {

@@ -7,7 +7,7 @@
 #include "tally/metrics/metric_of.h"
 
 /// Small metrics for tests of what all metrics share: one for each kind of
-/// state.
+/// state, and of input.
 namespace tally::testing {
 
 /// Numbers and a count.
@@ -153,6 +153,71 @@ class SampleExtent final
   static constexpr const char* kName = "SampleExtent";
   SampleRange evaluate(const State& s) const {
     return {s.low.tensor(), s.high.defined() ? s.high : s.low.tensor()};
+  }
+};
+
+/// Texts: how often preds are among the references.
+struct SampleMatches {
+  static constexpr const char* kName = "SampleMatches";
+  static constexpr InputInfo kInputs[] = {
+      {"preds", InputKind::kText, "texts [N]"},
+      {"target", InputKind::kTextLists, "references for each of N texts"}};
+  struct State {
+    std::int64_t matches = 0, total = 0;
+    void fields(Fields& f) { f("matches", matches)("total", total); }
+  };
+  State observe(const TextList& preds, const TextLists& target) const {
+    TORCH_CHECK_VALUE(preds.size() == target.size(), "expected as many preds ",
+                      "as target, got ", preds.size(), " and ", target.size());
+    State state;
+    for (std::size_t i = 0; i < preds.size(); ++i) {
+      for (const std::string_view reference : target[i]) {
+        if (reference != preds[i]) continue;
+        ++state.matches;
+        break;
+      }
+      ++state.total;
+    }
+    return state;
+  }
+};
+class SampleMatchRate final
+    : public MetricOf<SampleMatchRate, SampleMatches, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "SampleMatchRate";
+  at::Tensor evaluate(const State& s) const {
+    return Number(s.matches) / Number(s.total);
+  }
+};
+
+/// Rows of a type of their own, with more or less in each.
+struct SampleImage {
+  at::Tensor boxes;  // [boxes, 4]
+};
+struct SampleBoxes {
+  static constexpr const char* kName = "SampleBoxes";
+  static constexpr InputInfo kInputs[] = {
+      {"images", InputKind::kRagged,
+       "an image with boxes [K, 4] for each row"}};
+  struct State {
+    std::int64_t boxes = 0, images = 0;
+    void fields(Fields& f) { f("boxes", boxes)("images", images); }
+  };
+  State observe(c10::ArrayRef<SampleImage> images) const {
+    State state;
+    for (const SampleImage& image : images) state.boxes += image.boxes.size(0);
+    state.images = static_cast<std::int64_t>(images.size());
+    return state;
+  }
+};
+class SampleMeanBoxes final
+    : public MetricOf<SampleMeanBoxes, SampleBoxes, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "SampleMeanBoxes";
+  at::Tensor evaluate(const State& s) const {
+    return Number(s.boxes) / Number(s.images);
   }
 };
 

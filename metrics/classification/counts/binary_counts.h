@@ -8,6 +8,7 @@
 #include "tally/metrics/classification/counts/class_counts.h"
 #include "tally/metrics/classification/counts/element_counts.h"
 #include "tally/metrics/classification/inputs/binary_inputs.h"
+#include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/options/average.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
@@ -80,6 +81,8 @@ struct BinaryRateOptions : BinaryCountsOptions<BinaryRateOptions> {
 class BinaryCounts {
  public:
   static constexpr const char* kName = "BinaryCounts";
+  static constexpr const auto& kInputs =
+      internal::classification::kBinaryInputs;
   using Options = BinaryStatScoresOptions;
 
   struct State {

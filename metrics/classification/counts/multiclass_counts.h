@@ -7,6 +7,7 @@
 
 #include "tally/metrics/classification/counts/class_counts.h"
 #include "tally/metrics/classification/counts/multiclass_pairs.h"
+#include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/inputs/multiclass_inputs.h"
 #include "tally/metrics/classification/options/average.h"
 #include "tally/metrics/metric_options.h"
@@ -105,6 +106,8 @@ struct MulticlassRateOptions : MulticlassAverageOptions<MulticlassRateOptions> {
 class MulticlassCounts {
  public:
   static constexpr const char* kName = "MulticlassCounts";
+  static constexpr const auto& kInputs =
+      internal::classification::kMulticlassInputs;
   using Options = MulticlassRateOptions;
 
   /// A row of counts is [3 * num_classes + 2]: true positives by class,

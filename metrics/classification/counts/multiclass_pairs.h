@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/inputs/multiclass_inputs.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
@@ -58,6 +59,8 @@ struct PairsOptions : MulticlassPairsOptions<PairsOptions> {
 /// of the matrix, so that an update does not cost a matrix.
 struct MulticlassPairs {
   static constexpr const char* kName = "MulticlassPairs";
+  static constexpr const auto& kInputs =
+      internal::classification::kMulticlassInputs;
   struct State {
     at::Tensor counts;  // int64 [num_classes, num_classes]
     at::Tensor sums;    // float64, of samples with weights

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/inputs/multilabel_inputs.h"
 #include "tally/metrics/classification/options/average.h"
 #include "tally/metrics/metric_options.h"
@@ -124,6 +125,8 @@ struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
 class MultilabelCounts {
  public:
   static constexpr const char* kName = "MultilabelCounts";
+  static constexpr const auto& kInputs =
+      internal::classification::kMultilabelInputs;
   using Options = MultilabelStatScoresOptions;
 
   /// A row of counts is [kElementCounts, num_labels].

@@ -8,6 +8,7 @@
 #include "tally/metrics/classification/curves/curve_options.h"
 #include "tally/metrics/classification/curves/curve_state.h"
 #include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/kernels/bin_kernels.h"
 #include "tally/metrics/metric_options.h"
 
@@ -255,6 +256,8 @@ class CurveAccumulator {
 class BinaryCurve : public internal::CurveAccumulator<internal::LabelCurve> {
  public:
   static constexpr const char* kName = "BinaryCurve";
+  static constexpr const auto& kInputs =
+      internal::classification::kBinaryScoreInputs;
   using CurveAccumulator::CurveAccumulator;
 };
 
@@ -264,6 +267,8 @@ class MultilabelCurve
     : public internal::CurveAccumulator<internal::LabelCurve> {
  public:
   static constexpr const char* kName = "MultilabelCurve";
+  static constexpr const auto& kInputs =
+      internal::classification::kMultilabelScoreInputs;
   using CurveAccumulator::CurveAccumulator;
 };
 
@@ -275,6 +280,8 @@ class MulticlassCurve
     : public internal::CurveAccumulator<internal::ClassCurve> {
  public:
   static constexpr const char* kName = "MulticlassCurve";
+  static constexpr const auto& kInputs =
+      internal::classification::kMulticlassScoreInputs;
   using CurveAccumulator::CurveAccumulator;
 };
 

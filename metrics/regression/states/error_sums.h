@@ -6,6 +6,7 @@
 
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/regression/inputs/declared_inputs.h"
 #include "tally/state/fields.h"
 
 namespace tally {
@@ -43,6 +44,7 @@ template <class Error>
 class ErrorSums {
  public:
   static constexpr const char* kName = Error::kName;
+  static constexpr const auto& kInputs = internal::regression::kWeightedInputs;
   using Options = typename Error::Options;
   using State = ErrorState;
 

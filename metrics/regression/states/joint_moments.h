@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tally/metrics/metric_options.h"
+#include "tally/metrics/regression/inputs/declared_inputs.h"
 #include "tally/metrics/regression/inputs/inputs.h"
 #include "tally/state/fields.h"
 
@@ -29,6 +30,8 @@ struct KeepsRange {
 class JointMoments {
  public:
   static constexpr const char* kName = "JointMoments";
+  static constexpr const auto& kInputs =
+      internal::regression::kWeightedColumnInputs;
   struct State {
     std::int64_t total = 0;
     Number weight;  // the number of samples, or the sum of their weights

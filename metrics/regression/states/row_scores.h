@@ -50,6 +50,7 @@ template <class Score>
 class RowScores {
  public:
   static constexpr const char* kName = Score::kName;
+  static constexpr const auto& kInputs = Score::kInputs;
   using Options = typename Score::Options;
   using State = RowScoresState;
 

@@ -81,7 +81,7 @@ namespace tally {
 template <class Score>
 RowScoresState RowScores<Score>::observe(const at::Tensor& a,
                                          const at::Tensor& b) const {
-  internal::check_rows(Score::kInputs[0], a, Score::kInputs[1], b);
+  internal::check_rows(Score::kInputs[0].name, a, Score::kInputs[1].name, b);
   const at::Tensor no_weight;
   return internal::observe_by_policy(
       {a, b, no_weight}, internal::kWholeRows, nan_policy_,

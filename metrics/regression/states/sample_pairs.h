@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tally/metrics/metric_options.h"
+#include "tally/metrics/regression/inputs/declared_inputs.h"
 #include "tally/state/fields.h"
 
 namespace tally {
@@ -14,6 +15,7 @@ namespace tally {
 class SamplePairs {
  public:
   static constexpr const char* kName = "SamplePairs";
+  static constexpr const auto& kInputs = internal::regression::kColumnInputs;
   /// float32 as it is, half and bfloat16 as float32, others as float64.
   struct State {
     Rows preds;   // [N], or [N, num_outputs]
