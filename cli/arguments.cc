@@ -12,6 +12,7 @@
 #include <map>
 #include <sstream>
 
+#include "tally/cli/input_file.h"
 #include "tally/metrics/nearest.h"
 
 namespace tally::cli {
@@ -106,6 +107,11 @@ class EvaluateParser {
     TORCH_CHECK_VALUE(a.inputs.empty() != a.csv.empty(),
                       "expected either --inputs or --csv, got ",
                       a.inputs.empty() ? "neither" : "both");
+    TORCH_CHECK_VALUE(
+        a.input_names.empty() || a.input_names.size() == a.inputs.size(),
+        "--inputs: expected all files with the inputs' names or none, got ",
+        a.input_names.size(), " names of ", a.inputs.size(),
+        " (a file of such a name is ./NAME=FILE)");
     TORCH_CHECK_VALUE(a.columns.empty() || !a.csv.empty(),
                       "--columns: expected --csv with it");
     TORCH_CHECK_VALUE(a.split.empty() || a.ranks == 0 ||
@@ -122,8 +128,11 @@ class EvaluateParser {
        [this](const Values& v) { arguments_.config = user_path(v[0]); }},
       {"--inputs",
        [this](const Values& v) {
-         for (const auto& path : v)
+         for (std::string path : v) {
+           const std::string name = take_input_name(path);
+           if (!name.empty()) arguments_.input_names.push_back(name);
            arguments_.inputs.push_back(user_path(path));
+         }
        }},
       {"--csv", [this](const Values& v) { arguments_.csv = user_path(v[0]); }},
       {"--columns", [this](const Values& v) { arguments_.columns = v[0]; }},
@@ -156,11 +165,14 @@ const char* const kHelp =
     "    --metrics \"A(...); name=B(...)\"   metrics as `list` names them, or\n"
     "    --config FILE                     the same as JSON\n"
     "    --inputs FILE FILE ...            .npy files, in the order of the\n"
-    "                                      metrics' inputs, or\n"
+    "                                      metrics' inputs, or by their "
+    "names:\n"
+    "                                      preds=FILE target=FILE; or\n"
     "    --csv FILE --columns a,b          columns: a name, first:last for\n"
     "                                      several, or @1 where the first "
     "line\n"
-    "                                      has no names (all)\n"
+    "                                      has no names (all); or by the\n"
+    "                                      inputs' names: preds=a,target=b\n"
     "    --batch-size N                    rows at a time (16 MB)\n"
     "    --ranks N                         local processes (1); under "
     "torchrun\n"

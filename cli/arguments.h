@@ -17,6 +17,7 @@ struct Arguments {
   std::string metrics;
   std::string config;
   std::vector<std::string> inputs;
+  std::vector<std::string> input_names;  // of all inputs, or none
   std::string csv;
   std::string columns;
   std::int64_t batch_size = 0;  // 0: of about 16 MB

@@ -75,9 +75,13 @@ void CsvFile::find_columns(const std::string& columns) {
     }
     return;
   }
-  has_names_ = columns[0] != '@';
   std::istringstream items(columns);
   for (std::string item; std::getline(items, item, ',');) {
+    const bool is_column =
+        std::find(names_.begin(), names_.end(), item) != names_.end();
+    const std::string name = is_column ? "" : take_input_name(item);
+    if (!name.empty()) input_names_.push_back(name);
+    if (inputs_.empty()) has_names_ = item.empty() || item[0] != '@';
     const std::size_t colon = item.find(':');
     const bool is_name =
         std::find(names_.begin(), names_.end(), item) != names_.end();
@@ -93,6 +97,10 @@ void CsvFile::find_columns(const std::string& columns) {
     add_input(item, first, last);
     widths_.back() = last - first + 1;
   }
+  TORCH_CHECK_VALUE(
+      input_names_.empty() || input_names_.size() == inputs_.size(),
+      "--columns: expected all inputs with their names or none, got '", columns,
+      "'");
 }
 
 std::size_t CsvFile::find_column(const std::string& name) {

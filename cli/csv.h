@@ -21,12 +21,15 @@ class CsvFile {
  public:
   /// `columns` are "a,b", one for each input: a column's name in the first
   /// line, "first:last" for several, which give an input [N, columns], or @1
-  /// for the first of a file whose first line has no names. Empty: all of them,
+  /// for the first of a file whose first line has no names; all or none of them
+  /// with the input's name before it, "preds=a,target=b". Empty: all columns,
   /// each an input. Throws c10::ValueError.
   CsvFile(std::string path, const std::string& columns);
 
   /// The inputs as given.
   const std::vector<std::string>& inputs() const { return inputs_; }
+  /// Their names, or nothing.
+  const std::vector<std::string>& names() const { return input_names_; }
   /// Reads the file for the first time. Throws c10::ValueError that names the
   /// line and column of what is no such number.
   void scan(const std::vector<CsvNumbers>& numbers);
@@ -61,6 +64,7 @@ class CsvFile {
   bool has_names_ = true;
   std::vector<std::string> names_;
   std::vector<std::string> inputs_;
+  std::vector<std::string> input_names_;
   std::vector<std::size_t> widths_;     // in columns; 0 for a single one
   std::vector<std::vector<Use>> uses_;  // of columns
   std::vector<CsvNumbers> numbers_;     // of inputs; no kEither after scan()

@@ -58,15 +58,27 @@ std::string options_of(const MetricEntry& entry) {
 }
 
 std::string inputs_of(const Registry& registry, const MetricEntry& entry) {
-  const std::string words = entry.summary.inputs;
-  if (words.rfind("as ", 0) == 0) {
-    return "  those of the option " + words.substr(3) + "\n";
-  }
+  const std::string example =
+      entry.name + "(" + std::string(entry.summary.required) + ")";
   std::vector<Line> lines;
-  for (const MetricInput& input : registry.inputs(entry.name)) {
+  for (const OptionInfo& option : entry.options) {
+    if (!option.is_metric) continue;
+    // What it makes of inputs that nothing is known of.
+    const char* const same = "";
+    std::vector<InputInfo> changed = {{"preds", InputKind::kAny, same},
+                                      {"target", InputKind::kAny, same}};
+    if (entry.change_inputs) entry.change_inputs(changed);
+    for (const InputInfo& input : changed) {
+      if (input.words != same) lines.push_back({input.name, input.words, ""});
+    }
+    return "  those of the option " + option.name +
+           (lines.empty() ? "\n" : ", but\n" + aligned(lines, "  "));
+  }
+  for (const InputInfo& input : registry.inputs(example)) {
     lines.push_back({input.name, input.words,
                      input.is_optional ? "(may be left out)" : ""});
   }
+  if (lines.empty()) return "  any, by position\n";
   return aligned(lines, "  ");
 }
 

@@ -93,6 +93,24 @@ void agree(const std::string& failure,
   }
 }
 
+void update(MetricCollection& metrics, const std::vector<std::string>& names,
+            const std::vector<at::Tensor>& tensors) {
+  std::vector<InputRef> inputs;
+  std::vector<NamedInput> named;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (names.empty()) {
+      inputs.push_back(InputRef::of(tensors[i]));
+    } else {
+      named.emplace_back(names[i], tensors[i]);
+    }
+  }
+  if (names.empty()) {
+    metrics.update_inputs(inputs);
+  } else {
+    metrics.update_inputs(named);
+  }
+}
+
 void update(Job& job, int rank, Progress& progress) {
   const std::int64_t begin = std::accumulate(
       job.split.begin(), job.split.begin() + rank, std::int64_t{0});
@@ -102,12 +120,8 @@ void update(Job& job, int rank, Progress& progress) {
     const std::int64_t first = begin + done;
     const std::vector<at::Tensor> tensors =
         job.source->read(first, first + count);
-    std::vector<InputRef> inputs;
-    for (const at::Tensor& tensor : tensors) {
-      inputs.push_back(InputRef::of(tensor));
-    }
     try {
-      job.metrics.update_inputs(inputs);
+      update(job.metrics, job.source->names(), tensors);
     } catch (const c10::Error& error) {
       TORCH_CHECK_VALUE(false, "rows ", first, " to ", first + count - 1, ": ",
                         sync::describe(error));

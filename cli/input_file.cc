@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -48,6 +49,19 @@ std::string read_text(const std::string& path, std::int64_t most) {
   std::string text(file.size(), '\0');
   file.read(0, text.data(), file.size());
   return text;
+}
+
+std::string take_input_name(std::string& text) {
+  std::size_t end = 0;
+  while (end < text.size() &&
+         (std::isalnum(static_cast<unsigned char>(text[end])) != 0 ||
+          text[end] == '_')) {
+    ++end;
+  }
+  if (end == 0 || end == text.size() || text[end] != '=') return "";
+  std::string name = text.substr(0, end);
+  text.erase(0, end + 1);
+  return name;
 }
 
 }  // namespace tally::cli

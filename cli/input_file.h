@@ -28,4 +28,8 @@ class InputFile {
 /// The whole of a small file; c10::ValueError if it is larger than `most`.
 std::string read_text(const std::string& path, std::int64_t most);
 
+/// Takes the input's name off "name=file": letters, digits and _. Empty if
+/// there is none.
+std::string take_input_name(std::string& text);
+
 }  // namespace tally::cli

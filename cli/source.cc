@@ -2,55 +2,155 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "tally/cli/csv.h"
 #include "tally/cli/npy.h"
+#include "tally/metrics/input_order.h"
+#include "tally/metrics/nearest.h"
 
 namespace tally::cli {
 namespace {
 
-/// "preds, target[, weight]".
-std::string listed(const std::vector<MetricInput>& inputs) {
-  std::string text;
-  for (const MetricInput& input : inputs) {
-    const std::string name = (text.empty() ? "" : ", ") + input.name;
-    text += input.is_optional ? "[" + name + "]" : name;
-  }
-  return text;
+/// What metrics together want of an input.
+struct Wanted {
+  bool takes_int = true;
+  bool takes_float = true;
+  std::string refused_int;    // a metric that does not take integers, and why
+  std::string refused_float;  // the same for floating point
+};
+
+/// How inputs are given, for errors: "preds=FILE target=FILE".
+using Example = std::string (*)(const std::vector<std::string>& names);
+
+std::string words_of(const InputInfo& input) {
+  const std::string words = input.words;
+  return input.kind == InputKind::kTasks ? "a map of names to " + words : words;
 }
 
-/// Throws unless every metric takes so many inputs.
-std::vector<Wanted> wanted_inputs(std::size_t count,
-                                  const std::vector<MetricInputs>& metrics) {
+void narrow(Wanted& wanted, const std::string& metric, const InputInfo& input) {
+  const std::string refusal =
+      metric + ": expected " + input.name + " to be " + words_of(input);
+  const bool takes_any =
+      input.kind == InputKind::kReal || input.kind == InputKind::kAny;
+  if (!takes_any && input.kind != InputKind::kInteger) {
+    wanted.takes_int = false;
+    wanted.refused_int = refusal;
+  }
+  if (!takes_any && input.kind != InputKind::kFloat) {
+    wanted.takes_float = false;
+    wanted.refused_float = refusal;
+  }
+}
+
+std::vector<std::string> all_names(const std::vector<MetricInputs>& metrics) {
+  std::vector<std::string> names;
+  for (const MetricInputs& metric : metrics) {
+    for (const InputInfo& input : metric.inputs) {
+      if (std::find(names.begin(), names.end(), input.name) == names.end()) {
+        names.push_back(input.name);
+      }
+    }
+  }
+  return names;
+}
+
+/// Throws if metrics read position i as different inputs.
+void check_agreement(std::size_t i, const std::vector<MetricInputs>& metrics,
+                     Example example) {
+  std::string meanings;
+  std::set<std::string> names;
+  for (const MetricInputs& metric : metrics) {
+    if (i >= metric.inputs.size()) continue;
+    names.insert(metric.inputs[i].name);
+    meanings += (meanings.empty() ? "" : ", ") + metric.name + " as '" +
+                metric.inputs[i].name + "'";
+  }
+  TORCH_CHECK_VALUE(names.size() < 2, "input ", i,
+                    " is read as different things: ", meanings,
+                    "; give inputs by name: ", example(all_names(metrics)));
+}
+
+/// Throws unless every metric takes so many inputs by position.
+std::vector<Wanted> wanted_by_position(std::size_t count,
+                                       const std::vector<MetricInputs>& metrics,
+                                       Example example) {
   std::vector<Wanted> wanted(count);
+  for (std::size_t i = 0; i < count; ++i) check_agreement(i, metrics, example);
   for (const MetricInputs& metric : metrics) {
     std::size_t least = 0;
-    for (const MetricInput& input : metric.inputs) least += !input.is_optional;
+    for (const InputInfo& input : metric.inputs) least += !input.is_optional;
     TORCH_CHECK_VALUE(count >= least && count <= metric.inputs.size(),
                       metric.name, ": expected the inputs ",
-                      listed(metric.inputs), ", got ", count);
+                      internal::listed(metric.inputs), ", got ", count);
     for (std::size_t i = 0; i < count; ++i) {
-      const MetricInput& input = metric.inputs[i];
-      const std::string refusal =
-          metric.name + ": expected " + input.name + " to be " + input.words;
-      if (!input.takes_int) {
-        wanted[i].takes_int = false;
-        wanted[i].refused_int = refusal;
-      }
-      if (!input.takes_float) {
-        wanted[i].takes_float = false;
-        wanted[i].refused_float = refusal;
-      }
+      narrow(wanted[i], metric.name, metric.inputs[i]);
     }
   }
   return wanted;
 }
 
+/// Throws unless metrics take these inputs, and have all that they need.
+std::vector<Wanted> wanted_by_name(const std::vector<std::string>& names,
+                                   const std::vector<MetricInputs>& metrics) {
+  const std::vector<std::string> known = all_names(metrics);
+  for (const std::string& name : names) {
+    TORCH_CHECK_VALUE(
+        std::find(known.begin(), known.end(), name) != known.end(),
+        "no metric takes an input '", name, "'",
+        internal::did_you_mean(name, known));
+    TORCH_CHECK_VALUE(std::count(names.begin(), names.end(), name) == 1,
+                      "expected each input once, got '", name, "' twice");
+  }
+  std::vector<Wanted> wanted(names.size());
+  for (const MetricInputs& metric : metrics) {
+    for (const InputInfo& input : metric.inputs) {
+      const auto found = std::find(names.begin(), names.end(), input.name);
+      TORCH_CHECK_VALUE(found != names.end() || input.is_optional, metric.name,
+                        ": expected the inputs ",
+                        internal::listed(metric.inputs), ", got no ",
+                        input.name);
+      if (found == names.end()) continue;
+      narrow(wanted[static_cast<std::size_t>(found - names.begin())],
+             metric.name, input);
+    }
+  }
+  return wanted;
+}
+
+/// `names`: of the inputs, or empty.
+std::vector<Wanted> wanted_inputs(std::size_t count,
+                                  const std::vector<std::string>& names,
+                                  const std::vector<MetricInputs>& metrics,
+                                  Example example) {
+  return names.empty() ? wanted_by_position(count, metrics, example)
+                       : wanted_by_name(names, metrics);
+}
+
+std::string files_by_name(const std::vector<std::string>& names) {
+  std::string text = "--inputs";
+  for (const std::string& name : names) text += " " + name + "=FILE";
+  return text;
+}
+
+std::string columns_by_name(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "--columns " : ",") + name + "=COLUMN";
+  }
+  return text;
+}
+
 class NpySource final : public Source {
  public:
-  NpySource(const std::vector<std::string>& paths,
-            const std::vector<Wanted>& wanted) {
+  NpySource(const Arguments& arguments,
+            const std::vector<MetricInputs>& metrics)
+      : names_(arguments.input_names) {
+    const std::vector<std::string>& paths = arguments.inputs;
+    const auto wanted =
+        wanted_inputs(paths.size(), names_, metrics, files_by_name);
     for (std::size_t i = 0; i < paths.size(); ++i) {
       files_.push_back(std::make_unique<NpyFile>(paths[i]));
       const NpyFile& file = *files_.back();
@@ -76,6 +176,7 @@ class NpySource final : public Source {
     for (const auto& file : files_) bytes += file->bytes_per_row();
     return bytes;
   }
+  const std::vector<std::string>& names() const override { return names_; }
   std::vector<at::Tensor> read(std::int64_t begin, std::int64_t end) override {
     std::vector<at::Tensor> tensors;
     for (const auto& file : files_) tensors.push_back(file->read(begin, end));
@@ -83,6 +184,7 @@ class NpySource final : public Source {
   }
 
  private:
+  std::vector<std::string> names_;
   std::vector<std::unique_ptr<NpyFile>> files_;
 };
 
@@ -91,7 +193,8 @@ class CsvSource final : public Source {
   CsvSource(const Arguments& arguments,
             const std::vector<MetricInputs>& metrics)
       : file_(arguments.csv, arguments.columns) {
-    const auto wanted = wanted_inputs(file_.inputs().size(), metrics);
+    const auto wanted = wanted_inputs(file_.inputs().size(), file_.names(),
+                                      metrics, columns_by_name);
     std::vector<CsvNumbers> numbers;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       TORCH_CHECK_VALUE(wanted[i].takes_int || wanted[i].takes_float,
@@ -106,6 +209,9 @@ class CsvSource final : public Source {
 
   std::int64_t rows() const override { return file_.rows(); }
   std::int64_t bytes_per_row() const override { return file_.bytes_per_row(); }
+  const std::vector<std::string>& names() const override {
+    return file_.names();
+  }
   std::vector<at::Tensor> read(std::int64_t begin, std::int64_t end) override {
     return file_.read(begin, end);
   }
@@ -121,8 +227,7 @@ std::unique_ptr<Source> open_source(const Arguments& arguments,
   if (!arguments.csv.empty()) {
     return std::make_unique<CsvSource>(arguments, metrics);
   }
-  return std::make_unique<NpySource>(
-      arguments.inputs, wanted_inputs(arguments.inputs.size(), metrics));
+  return std::make_unique<NpySource>(arguments, metrics);
 }
 
 }  // namespace tally::cli

@@ -18,23 +18,17 @@ class Source {
   virtual ~Source() = default;
   virtual std::int64_t rows() const = 0;
   virtual std::int64_t bytes_per_row() const = 0;
+  /// Of the inputs; none if they are given by position.
+  virtual const std::vector<std::string>& names() const = 0;
   /// Rows from `begin` up to `end` of each input.
   virtual std::vector<at::Tensor> read(std::int64_t begin,
                                        std::int64_t end) = 0;
 };
 
-/// What metrics together want of an input.
-struct Wanted {
-  bool takes_int = true;
-  bool takes_float = true;
-  std::string refused_int;    ///< a metric that does not take integers, and why
-  std::string refused_float;  ///< the same for floating point
-};
-
 /// What a metric says of its inputs.
 struct MetricInputs {
   std::string name;
-  std::vector<MetricInput> inputs;
+  std::vector<InputInfo> inputs;
 };
 
 /// Opens the files that the arguments name. Throws c10::ValueError if they are

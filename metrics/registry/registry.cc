@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
 #include "tally/metrics/nearest.h"
 #include "tally/metrics/registry/domains.h"
@@ -18,31 +17,6 @@ constexpr int kDeepest = 16;
 void check_depth(int depth) {
   TORCH_CHECK_VALUE(depth <= kDeepest, "expected metrics nested at most ",
                     kDeepest, " times");
-}
-
-std::vector<MetricInput> parse_inputs(const std::string& text) {
-  std::vector<MetricInput> inputs;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ';');) {
-    part.erase(0, part.find_first_not_of(' '));
-    MetricInput input;
-    const std::size_t colon = part.find(':');
-    TORCH_CHECK(colon != std::string::npos, "expected 'name: words' in '", text,
-                "'");
-    input.name = part.substr(0, colon);
-    input.words = part.substr(part.find_first_not_of(' ', colon + 1));
-    if (input.name.back() == '?') {
-      input.name.pop_back();
-      input.is_optional = true;
-    }
-    std::istringstream words(input.words);
-    for (std::string word; words >> word;) {
-      input.takes_int |= word == "int" || word == "real";
-      input.takes_float |= word == "float" || word == "real";
-    }
-    inputs.push_back(std::move(input));
-  }
-  return inputs;
 }
 
 }  // namespace
@@ -94,13 +68,15 @@ void Registry::add(MetricEntry entry) {
                     "' twice");
 }
 
-void Registry::add_wrapper(const char* name, const MetricSummary& summary,
-                           std::vector<OptionInfo> options,
-                           MetricFactory make) {
+void Registry::add_wrapper(
+    const char* name, const MetricSummary& summary,
+    std::vector<OptionInfo> options, MetricFactory make,
+    std::function<void(std::vector<InputInfo>&)> change_inputs) {
   options.insert(options.begin(), {"metric", "", "a metric", /*is_size=*/false,
                                    /*is_metric=*/true});
   add({name, summary, std::move(options), std::nullopt, std::nullopt,
-       /*is_wrapper=*/true, std::move(make)});
+       /*is_wrapper=*/true, std::move(make),
+       /*inputs=*/{}, std::move(change_inputs)});
 }
 
 void Registry::describe_option(const std::string& metric,
@@ -144,27 +120,39 @@ std::unique_ptr<Metric> Registry::make(std::string_view text,
   return entry.make(request);
 }
 
-std::vector<MetricInput> Registry::inputs(std::string_view text) const {
+std::vector<InputInfo> Registry::inputs(std::string_view text) const {
   return inputs(text, 0);
 }
 
-std::vector<MetricInput> Registry::inputs(std::string_view text,
-                                          int depth) const {
+std::vector<InputInfo> Registry::inputs(std::string_view text,
+                                        int depth) const {
   check_depth(depth);
   const MetricSpec spec = parse_metric_spec(text);
-  const std::string words = at(spec.name).summary.inputs;
-  if (words.rfind("as ", 0) != 0) return parse_inputs(words);
-  const auto wrapped = spec.options.find(words.substr(3));
-  TORCH_CHECK_VALUE(wrapped != spec.options.end(), spec.name, ": option '",
-                    words.substr(3), "' is required");
-  const auto items = parse_items(wrapped->second);
-  std::vector<MetricInput> of_metric = inputs(items.front().second, depth + 1);
-  if (items.front().first.empty()) return of_metric;
-  for (MetricInput& input : of_metric) {
-    input.takes_int = input.takes_float = false;
-    input.words = "a map of names to " + input.words;
+  const MetricEntry& entry = at(spec.name);
+  const auto inside =
+      std::find_if(entry.options.begin(), entry.options.end(),
+                   [](const OptionInfo& option) { return option.is_metric; });
+  if (inside == entry.options.end()) {
+    return entry.inputs.empty() ? make(text)->inputs().vec() : entry.inputs;
   }
-  return of_metric;
+  const auto wrapped = spec.options.find(inside->name);
+  TORCH_CHECK_VALUE(wrapped != spec.options.end(), spec.name, ": option '",
+                    inside->name, "' is required");
+  const auto items = parse_items(wrapped->second);
+  std::vector<std::vector<InputInfo>> taken;
+  std::vector<internal::InputUnion::Reader> readers;
+  for (const auto& [name, metric] : items) {
+    taken.push_back(inputs(metric, depth + 1));
+    readers.push_back({name, taken.back()});
+  }
+  std::vector<InputInfo> all =
+      internal::InputUnion(std::move(readers)).inputs().vec();
+  const bool is_map = !items.front().first.empty();
+  for (InputInfo& input : all) {
+    if (is_map) input.kind = InputKind::kTasks;
+  }
+  if (entry.change_inputs) entry.change_inputs(all);
+  return all;
 }
 
 void Registry::check_sizes(std::string_view text, std::int64_t most) const {

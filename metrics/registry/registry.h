@@ -22,17 +22,6 @@ class Registry;
 struct MetricSummary {
   /// One line.
   const char* what;
-  /// The inputs of update() in their order, separated by ";": a name ("?"
-  /// behind it if it may be left out), a colon, and words for a reader:
-  ///
-  ///     preds: int labels [N, ...] or float scores [N, C, ...];
-  ///     target: int labels [N, ...]; weight?: float [N]
-  ///
-  /// Of these words `int` (integers and bool), `float` and `real` (both) tell
-  /// programs which dtypes to accept. "as metric" stands for the inputs of the
-  /// metric that the option `metric` describes; where that is "{a: A(), ...}",
-  /// inputs are maps, which have neither dtype.
-  const char* inputs;
   /// "[0, 1]", "[0, inf)", "any".
   const char* range;
   /// Options without a default, with a value as an example: "num_classes=5".
@@ -84,23 +73,18 @@ struct MetricEntry {
   std::optional<bool> higher_is_better;
   bool is_wrapper = false;
   MetricFactory make;
+  /// As its accumulator declares them; empty if they depend on options.
+  std::vector<InputInfo> inputs = {};
+  /// What a wrapper makes of the inputs of the metric inside; null: the same.
+  std::function<void(std::vector<InputInfo>& inputs)> change_inputs = {};
   /// What options mean, by name, one line each.
   std::map<std::string, std::string> option_words = {};
-};
-
-/// One of a metric's inputs, taken from MetricSummary::inputs.
-struct MetricInput {
-  std::string name;
-  bool is_optional = false;
-  bool takes_int = false;
-  bool takes_float = false;
-  std::string words;
 };
 
 /// Metrics by name. A program's own are added to a copy of builtin_registry():
 ///
 ///     Registry registry = builtin_registry();
-///     registry.add<MyMetric>({"what", "preds: float [N]", "[0, 1]"});
+///     registry.add<MyMetric>({"What it is.", "[0, 1]"});
 ///     registry.describe_option("MyMetric", "beta", "How much it matters.");
 ///     auto metric = registry.make("MyMetric(beta=2)");
 class Registry {
@@ -118,14 +102,16 @@ class Registry {
   /// option `metric` describes that metric.
   template <class M>
   void add_wrapper(const MetricSummary& summary) {
-    add_wrapper(M::kName, summary, describe_options(typename M::Options()),
-                [](MetricRequest& request) {
-                  auto metric = request.metric("metric");
-                  auto wrapper = std::make_unique<M>(
-                      std::move(metric), request.rest<typename M::Options>());
-                  wrapper->set_metric_options(request.metric_options());
-                  return wrapper;
-                });
+    add_wrapper(
+        M::kName, summary, describe_options(typename M::Options()),
+        [](MetricRequest& request) {
+          auto metric = request.metric("metric");
+          auto wrapper = std::make_unique<M>(
+              std::move(metric), request.rest<typename M::Options>());
+          wrapper->set_metric_options(request.metric_options());
+          return wrapper;
+        },
+        &M::change_inputs);
   }
   /// Throws c10::ValueError if the name is taken.
   void add(MetricEntry entry);
@@ -149,8 +135,9 @@ class Registry {
   /// size (OptionRole::kSize) in such a text, as num_classes, is above `most`,
   /// which is what the data justify.
   void check_sizes(std::string_view text, std::int64_t most) const;
-  /// The inputs that update() of that metric takes.
-  std::vector<MetricInput> inputs(std::string_view text) const;
+  /// The inputs that update() of that metric takes. A wrapper takes those of
+  /// the metric inside; one of several, in "{a: A(), b: B()}", maps of them.
+  std::vector<InputInfo> inputs(std::string_view text) const;
 
  private:
   friend class MetricRequest;
@@ -163,14 +150,16 @@ class Registry {
             M::kIsDifferentiable,
             M::kHigherIsBetter,
             false,
-            std::move(make)};
+            std::move(make),
+            M::declared_inputs().vec()};
   }
   void add_wrapper(const char* name, const MetricSummary& summary,
-                   std::vector<OptionInfo> options, MetricFactory make);
+                   std::vector<OptionInfo> options, MetricFactory make,
+                   std::function<void(std::vector<InputInfo>&)> change_inputs);
   std::unique_ptr<Metric> make(std::string_view text,
                                const MetricOptions& metric_options,
                                int depth) const;
-  std::vector<MetricInput> inputs(std::string_view text, int depth) const;
+  std::vector<InputInfo> inputs(std::string_view text, int depth) const;
   void check_sizes(std::string_view text, std::int64_t most, int depth) const;
 
   std::map<std::string, MetricEntry> entries_;

@@ -16,26 +16,23 @@ std::unique_ptr<Metric> make_multitask(MetricRequest& request) {
 }  // namespace
 
 void add_wrappers(Registry& r) {
-  const char* same = "as metric";
   const char* example = "metric=MeanSquaredError()";
   r.add_wrapper<BinaryTargetTransformer>(
-      {"A metric of targets that are 1 above a threshold, else 0.",
-       "preds: real [N, ...]; target: real [N, ...]; weight?: real [N]", "any",
+      {"A metric of targets that are 1 above a threshold, else 0.", "any",
        example});
   r.add_wrapper<BootStrapper>(
-      {"A metric's mean and spread over resampled copies of the data.", same,
-       "any", example});
+      {"A metric's mean and spread over resampled copies of the data.", "any",
+       example});
   r.add_wrapper<ClasswiseWrapper>(
-      {"The value of each class under a name of its own.", same, "any",
+      {"The value of each class under a name of its own.", "any",
        "metric=MulticlassAccuracy(num_classes=3, average=none)"});
   r.add_wrapper<MinMaxMetric>(
-      {"A metric with the smallest and largest value computed so far.", same,
-       "any", example});
+      {"A metric with the smallest and largest value computed so far.", "any",
+       example});
   r.add_wrapper<MultioutputWrapper>(
-      {"A metric of each output of a model with several.", same, "any",
+      {"A metric of each output of a model with several.", "any",
        "metric=MeanSquaredError(), num_outputs=2"});
-  r.add_wrapper<Running>(
-      {"A metric over the last batches.", same, "any", example});
+  r.add_wrapper<Running>({"A metric over the last batches.", "any", example});
 
   auto options = describe_options(MultitaskWrapperOptions());
   options.insert(options.begin(),
@@ -43,7 +40,7 @@ void add_wrappers(Registry& r) {
                   /*is_size=*/false, /*is_metric=*/true});
   r.add({MultitaskWrapper::kName,
          {"A metric of each task of a model with several, from maps of inputs.",
-          "as tasks", "any", "tasks={a: MeanSquaredError()}"},
+          "any", "tasks={a: MeanSquaredError()}"},
          std::move(options),
          std::nullopt,
          std::nullopt,

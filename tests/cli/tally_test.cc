@@ -131,6 +131,52 @@ TEST(TallyTest, ReadsCsv) {
       1);
 }
 
+TEST(TallyTest, TakesInputsByName) {
+  const Words named = {
+      "--metrics",
+      "fairness=BinaryFairness(num_groups=2); accuracy=BinaryAccuracy; "
+      "mean=MeanMetric",
+      "--format", "json", "--csv"};
+  const Folder folder;
+  const std::string csv = folder.write(
+      "x.csv", "g,t,p,l\n0,1,0.9,2\n1,0,0.2,4\n0,0,0.8,2\n1,1,0.7,4\n");
+  Words words = named;
+  words.insert(words.end(),
+               {csv, "--columns", "groups=g,target=t,preds=p,value=l"});
+  for (const char* ranks : {"1", "2"}) {
+    Words all = words;
+    all.insert(all.end(), {"--ranks", ranks});
+    const auto result = run_program(evaluate(all));
+    ASSERT_EQ(result.status, 0) << result.errors;
+    const Json metrics = Json::parse(result.output).at("metrics");
+    EXPECT_EQ(metrics.at("accuracy"), 0.75);
+    EXPECT_EQ(metrics.at("mean"), 3);
+  }
+  const std::string preds = "preds=" + data_file("preds.npy");
+  const std::string target = "target=" + data_file("target.npy");
+  expect_values(run_program(evaluate({"--metrics", kMetrics, "--format", "json",
+                                      "--inputs", target, preds})),
+                1);
+  expect_refusal(
+      run_program(evaluate({"--metrics",
+                            "BinaryFairness(num_groups=2); "
+                            "BinaryAccuracy",
+                            "--csv", csv, "--columns", "p,t,g"})),
+      "input 2 is read as different things: BinaryFairness as 'groups', "
+      "BinaryAccuracy as 'weight'; give inputs by name: --columns "
+      "preds=COLUMN,target=COLUMN,groups=COLUMN,weight=COLUMN");
+  expect_refusal(run_program(evaluate({"--metrics", kMetrics, "--inputs", preds,
+                                       data_file("target.npy")})),
+                 "--inputs: expected all files with the inputs' names or none, "
+                 "got 1 names of 2");
+  expect_refusal(
+      run_program(evaluate({"--metrics", kMetrics, "--inputs", preds})),
+      "accuracy: expected the inputs preds, target[, weight], got no target");
+  expect_refusal(run_program(evaluate({"--metrics", kMetrics, "--inputs", preds,
+                                       "targets=" + data_file("target.npy")})),
+                 "no metric takes an input 'targets'; did you mean 'target'?");
+}
+
 TEST(TallyTest, ReadsAConfigAndWritesAFile) {
   const Folder folder;
   const std::string config = folder.write(

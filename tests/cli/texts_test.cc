@@ -240,14 +240,15 @@ TEST(DescribeTest, ListsEveryMetricOnALine) {
 TEST(DescribeTest, SaysAllThereIsToKnow) {
   Registry registry;
   registry.add({"Loss",
-                {"What it is.", "preds: float [N]; weight?: real [N]",
-                 "[0, inf)", "classes=5"},
+                {"What it is.", "[0, inf)", "classes=5"},
                 {{"classes", "0", "an integer"},
                  {"average", "macro", "one of macro, micro"}},
                 true,
                 false,
                 false,
-                {}});
+                {},
+                {{"preds", InputKind::kFloat, "float [N]"},
+                 {"weight", InputKind::kReal, "real [N]", true}}});
   registry.describe_option("Loss", "average", "How it is averaged.");
   EXPECT_EQ(describe_metric(registry, "Loss"),
             "Loss\n"
@@ -266,8 +267,8 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
             "differentiable    yes\n"
             "higher is better  no\n");
   registry.add({"Wrapper",
-                {"What it wraps.", "as metric", "any", "metric=Loss()"},
-                {},
+                {"What it wraps.", "any", "metric=Loss()"},
+                {{"metric", "", "a metric", false, true}},
                 std::nullopt,
                 std::nullopt,
                 true,
@@ -275,6 +276,9 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
   EXPECT_EQ(describe_metric(registry, "Wrapper"),
             "Wrapper\n"
             "  What it wraps.\n"
+            "\n"
+            "options\n"
+            "  metric  required  a metric; for example Loss()\n"
             "\n"
             "inputs\n"
             "  those of the option metric\n"
@@ -285,6 +289,9 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
   for (const auto& [name, entry] : builtin_registry().entries()) {
     EXPECT_THAT(describe_metric(builtin_registry(), name), HasSubstr("range"));
   }
+  EXPECT_THAT(
+      describe_metric(builtin_registry(), "BinaryTargetTransformer"),
+      HasSubstr("inputs\n  those of the option metric, but\n  target  real"));
   EXPECT_EQ(
       refusal_of([] { describe_metric(builtin_registry(), "MaxMetrik"); }),
       "there is no metric 'MaxMetrik'; did you mean 'MaxMetric'?");

@@ -63,15 +63,18 @@ TEST(RegistryTest, EveryMetricIsDescribed) {
     EXPECT_LT(what.size(), 79u);
     EXPECT_NE(entry.summary.range, std::string());
     bool optional = false;
-    for (const MetricInput& input :
-         builtin_registry().inputs(example_of(entry))) {
-      EXPECT_TRUE(input.takes_int || input.takes_float ||
-                  input.words.rfind("a map of ", 0) == 0)
-          << input.name;
+    const auto metric = make_metric(example_of(entry));
+    const auto inputs = builtin_registry().inputs(example_of(entry));
+    ASSERT_EQ(inputs.size(), metric->inputs().size());
+    EXPECT_FALSE(inputs.empty());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const InputInfo& input = inputs[i];
+      EXPECT_EQ(input.name, std::string(metric->inputs()[i].name));
+      EXPECT_EQ(input.kind, metric->inputs()[i].kind);
+      EXPECT_NE(input.words, std::string());
       EXPECT_TRUE(input.is_optional || !optional) << input.name;
       optional = input.is_optional;
     }
-    const auto metric = make_metric(example_of(entry));
     if (entry.is_differentiable) {
       EXPECT_EQ(*entry.is_differentiable, metric->is_differentiable());
     }
@@ -167,9 +170,8 @@ TEST(RegistryTest, WrappersNest) {
   EXPECT_TRUE(inner.metric_options().sync_on_compute());
   const auto inputs = builtin_registry().inputs(text);
   ASSERT_EQ(inputs.size(), 3u);
-  EXPECT_EQ(inputs[0].name, "preds");
-  EXPECT_TRUE(inputs[0].takes_float);
-  EXPECT_FALSE(inputs[0].takes_int);
+  EXPECT_EQ(inputs[0].name, std::string("preds"));
+  EXPECT_EQ(inputs[0].kind, InputKind::kFloat);
   EXPECT_TRUE(inputs[2].is_optional);
   const MetricEntry& entry = builtin_registry().at("ClasswiseWrapper");
   EXPECT_TRUE(entry.is_wrapper);
@@ -205,7 +207,7 @@ TEST(RegistryTest, WhatIsWrongInANestedMetricIsSaid) {
 TEST(RegistryTest, HasEachNameOnce) {
   Registry registry = builtin_registry();
   EXPECT_EQ(refusal_of([&] {
-              registry.add_wrapper<Running>({"What.", "as metric", "any"});
+              registry.add_wrapper<Running>({"What.", "any"});
             }),
             "expected one metric of each name, got 'Running' twice");
 }
