@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 
 #include "tally/tests/testing/drive.h"
 
@@ -19,18 +18,7 @@ Results copy_of(const Results& results) {
 }
 
 // Other values in the same memory.
-void scramble(const at::Tensor& tensor) {
-  if (!tensor.defined()) return;
-  if (at::isFloatingType(tensor.scalar_type())) {
-    tensor.fill_(std::numeric_limits<double>::quiet_NaN());
-  } else {
-    tensor.bitwise_not_();
-  }
-}
-
-bool is_floating(const at::Tensor& tensor) {
-  return at::isFloatingType(tensor.scalar_type());
-}
+void scramble(const at::Tensor& tensor) { FixtureInput(tensor).scramble(); }
 
 }  // namespace
 
@@ -41,18 +29,19 @@ CaseCheck::CaseCheck(const FixtureCase& fixture, const MetricFactory& factory,
     if (options.strip_options.count(name) == 0) texts_[name] = text;
   }
   if (options.adapt_options) options.adapt_options(fixture, texts_);
-  for (const Batch& batch : fixture.batches) {
-    if (options.takes_empty_batches || batch.front().dim() == 0 ||
-        batch.front().size(0) > 0) {
+  for (Batch& batch : fixture_.batches) {
+    for (FixtureInput& input : batch) input.set_ragged(options.ragged_input);
+    if (options.takes_empty_batches || batch.front().rows() != 0) {
       batches_.push_back(batch);
       pristine_.push_back(testing::copy_of(batch));
     }
   }
   double largest = 1;
   for (const Batch& batch : batches_) {
-    for (const at::Tensor& input : batch) {
-      if (!is_floating(input) || input.numel() == 0) continue;
-      const double most = input.nan_to_num(0, 0, 0).abs().max().item<double>();
+    for (const FixtureInput& input : batch) {
+      if (!input.is_floating() || input.tensor().numel() == 0) continue;
+      const double most =
+          input.tensor().nan_to_num(0, 0, 0).abs().max().item<double>();
       largest = std::max(largest, most);
     }
   }
@@ -84,7 +73,7 @@ void CaseCheck::run(bool with_files) {
   check("inputs", [&] {
     for (size_t i = 0; i < batches_.size(); ++i) {
       for (size_t k = 0; k < batches_[i].size(); ++k) {
-        EXPECT_TRUE(same_bits(batches_[i][k], pristine_[i][k]))
+        EXPECT_TRUE(same(batches_[i][k], pristine_[i][k]))
             << "input " << k << " of batch " << i << " was changed";
       }
     }
@@ -223,9 +212,9 @@ void CaseCheck::check_aliases() {
     EXPECT_TRUE(same_bits(values[i], copies[i]))
         << "the value of batch " << i << " changed later";
     for (size_t k = 0; k < given[i].size(); ++k) {
-      EXPECT_TRUE(same_bits(given[i][k], batches_[i][k]))
+      EXPECT_TRUE(same(given[i][k], batches_[i][k]))
           << "input " << k << " of batch " << i << " was changed";
-      scramble(given[i][k]);
+      given[i][k].scramble();
     }
     for (const auto& [name, value] : values[i]) scramble(value);
   }
@@ -244,11 +233,12 @@ void CaseCheck::check_strides() {
   const auto metric = make();
   for (const Batch& batch : batches_) {
     Batch apart;
-    for (const at::Tensor& input : batch) {
-      std::vector<std::int64_t> sizes = input.sizes().vec();
-      sizes.push_back(2);
-      apart.push_back(
-          input.unsqueeze(-1).expand(sizes).contiguous().select(-1, 0));
+    for (const FixtureInput& input : batch) {
+      apart.push_back(input.with_tensors([](const at::Tensor& tensor) {
+        std::vector<std::int64_t> sizes = tensor.sizes().vec();
+        sizes.push_back(2);
+        return tensor.unsqueeze(-1).expand(sizes).contiguous().select(-1, 0);
+      }));
     }
     update(*metric, apart);
   }

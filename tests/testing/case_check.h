@@ -63,7 +63,7 @@ class CaseCheck {
   void check_threads();
   void check_gradients();
 
-  const FixtureCase& fixture_;
+  FixtureCase fixture_;
   const MetricFactory& factory_;
   const HarnessOptions& options_;
   OptionTexts texts_;

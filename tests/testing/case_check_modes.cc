@@ -30,31 +30,34 @@ Batch wide_copy(const Batch& batch) { return with_graph(batch, {}); }
 
 Batch tiled(const Batch& rows) {
   std::int64_t longest = 1;
-  for (const at::Tensor& input : rows) {
-    longest = std::max(longest, input.numel());
+  for (const FixtureInput& input : rows) {
+    longest = std::max(
+        longest, input.is_tensor() ? input.tensor().numel() : input.rows());
   }
   const std::int64_t times = (kElements + longest - 1) / longest;
   Batch result;
-  for (const at::Tensor& input : rows) {
-    std::vector<std::int64_t> repeats(input.dim(), 1);
-    repeats[0] = times;
-    result.push_back(input.repeat(repeats));
+  for (const FixtureInput& input : rows) {
+    result.push_back(input.repeated(times));
   }
   return result;
 }
 
 // The gradient of the sum of all that is finite, by each input; undefined where
 // there is none.
-Batch gradients_of(Metric& metric, const Batch& rows,
-                   const std::vector<std::size_t>& differentiable) {
+std::vector<at::Tensor> gradients_of(
+    Metric& metric, const Batch& rows,
+    const std::vector<std::size_t>& differentiable) {
   const Batch inputs = with_graph(rows, differentiable);
   for (const auto& [name, part] : forward(metric, inputs)) {
     if (part.requires_grad()) {
       part.nan_to_num(0, 0, 0).sum().backward({}, /*retain_graph=*/true);
     }
   }
-  Batch gradients;
-  for (const at::Tensor& input : inputs) gradients.push_back(input.grad());
+  std::vector<at::Tensor> gradients;
+  for (const FixtureInput& input : inputs) {
+    gradients.push_back(input.is_tensor() ? input.tensor().grad()
+                                          : at::Tensor());
+  }
   return gradients;
 }
 
@@ -108,7 +111,7 @@ void CaseCheck::check_inference() {
 void CaseCheck::check_inference_gradients() {
   if (batches_.empty()) return;
   const auto fresh = make();
-  const Batch expected =
+  const std::vector<at::Tensor> expected =
       gradients_of(*fresh, batches_[0], options_.differentiable_inputs);
   std::unique_ptr<Metric> metric;
   {
@@ -120,7 +123,7 @@ void CaseCheck::check_inference_gradients() {
     metric->compute_results();
   }
   if (!options_.outlasts_reset) metric->reset();
-  const Batch gradients =
+  const std::vector<at::Tensor> gradients =
       gradients_of(*metric, batches_[0], options_.differentiable_inputs);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     EXPECT_TRUE(same_bits(gradients[i], expected[i]))
@@ -184,7 +187,7 @@ void CaseCheck::check_modes() {
 void CaseCheck::check_threads() {
   if (!fixture_.row_split || options_.threads_matter) return;
   const Batch rows = joined(batches_);
-  if (rows.front().size(0) == 0) return;
+  if (rows.front().rows() == 0) return;
   const std::vector<Batch> many = {tiled(rows)};
   const int before = at::get_num_threads();
   std::vector<Results> values;

@@ -27,7 +27,7 @@ std::vector<Batch> CaseCheck::step(const Batch& rows, int ranks) const {
   std::vector<std::int64_t> weights(ranks, 1);
   weights.back() = 3;
   if (ranks > 2 && options_.takes_empty_batches) weights[1] = 0;
-  const auto at = cuts(rows.front().size(0), weights);
+  const auto at = cuts(rows.front().rows(), weights);
   std::vector<Batch> parts;
   for (int r = 0; r < ranks; ++r) {
     parts.push_back(rows_of(rows, at[r], at[r + 1]));
@@ -77,7 +77,7 @@ void CaseCheck::check_splits(int ranks) {
 void CaseCheck::check_steps(int ranks) {
   if (!fixture_.row_split) return;
   const Batch rows = joined(batches_);
-  if (rows.front().size(0) < 2 * ranks && !options_.takes_empty_batches) {
+  if (rows.front().rows() < 2 * ranks && !options_.takes_empty_batches) {
     return;
   }
   const std::vector<Batch> parts = step(rows, ranks);

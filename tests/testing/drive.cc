@@ -5,16 +5,24 @@
 namespace tally::testing {
 namespace {
 
-std::vector<InputRef> refs(const Batch& batch) {
-  std::vector<InputRef> inputs;
-  for (const at::Tensor& input : batch) inputs.push_back(InputRef::of(input));
-  return inputs;
-}
+// What a batch is to a metric, for as long as it lives.
+class Given {
+ public:
+  explicit Given(const Batch& batch) {
+    for (const FixtureInput& input : batch) values_.push_back(input.value());
+    for (const InputValue& value : values_) refs_.push_back(value.ref());
+  }
+  Inputs inputs() const { return refs_; }
+
+ private:
+  std::vector<InputValue> values_;
+  std::vector<InputRef> refs_;
+};
 
 }  // namespace
 
 void update(Metric& metric, const Batch& batch) {
-  metric.update_inputs(refs(batch));
+  metric.update_inputs(Given(batch).inputs());
 }
 
 void update(Metric& metric, const std::vector<Batch>& batches) {
@@ -22,17 +30,18 @@ void update(Metric& metric, const std::vector<Batch>& batches) {
 }
 
 Results forward(Metric& metric, const Batch& batch) {
-  return metric.forward_inputs(refs(batch));
+  return metric.forward_inputs(Given(batch).inputs());
 }
 
 Batch with_graph(const Batch& rows, const std::vector<std::size_t>& inputs) {
   Batch result;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool floating = at::isFloatingType(rows[i].scalar_type());
-    result.push_back(floating ? rows[i].to(at::kDouble).clone() : rows[i]);
+    const bool floating = rows[i].is_floating();
+    result.push_back(floating ? rows[i].tensor().to(at::kDouble).clone()
+                              : rows[i]);
     const bool wanted =
         std::find(inputs.begin(), inputs.end(), i) != inputs.end();
-    if (floating && wanted) result.back().set_requires_grad(true);
+    if (floating && wanted) result.back().tensor().set_requires_grad(true);
   }
   return result;
 }

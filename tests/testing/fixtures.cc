@@ -54,6 +54,22 @@ at::Tensor to_tensor(const Json& json) {
   return wide.to(dtype);
 }
 
+// A tensor, or a list of texts, of lists of texts, or of tensors by name.
+FixtureInput to_input(const Json& json) {
+  if (json.is_object()) return to_tensor(json);
+  if (json.empty()) throw std::runtime_error("expected rows in a list");
+  if (json.front().is_string()) return json.get<FixtureInput::Texts>();
+  if (json.front().is_array()) return json.get<FixtureInput::TextLists>();
+  FixtureInput::Ragged rows;
+  for (const Json& row : json) {
+    rows.emplace_back();
+    for (const auto& [name, value] : row.items()) {
+      rows.back()[name] = to_tensor(value);
+    }
+  }
+  return rows;
+}
+
 std::string to_text(const Json& option) {
   if (option.is_string()) return option.get<std::string>();
   return option.is_null() ? "none" : option.dump();
@@ -68,7 +84,7 @@ FixtureCase to_case(const Json& json) {
   for (const Json& batch : json.at("batches")) {
     Batch inputs;
     for (const Json& input : batch.at("inputs")) {
-      inputs.push_back(to_tensor(input));
+      inputs.push_back(to_input(input));
     }
     result.batches.push_back(std::move(inputs));
   }

@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "tally/tests/testing/fixture_input.h"
+
 namespace tally::testing {
 
 using OptionTexts = std::map<std::string, std::string>;
 /// The inputs of one update().
-using Batch = std::vector<at::Tensor>;
+using Batch = std::vector<FixtureInput>;
 
 /// One case of tests/reference/data/<Metric>.json; README.md there says what
 /// the parts mean.

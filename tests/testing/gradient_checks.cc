@@ -81,8 +81,8 @@ class GradientCheck {
     if (project.empty() || !subject_.compare) return;
     const at::Tensor number = project(value);
     if (!number.requires_grad()) {
-      for (const at::Tensor& input : inputs_) {
-        EXPECT_FALSE(input.requires_grad()) << "the value has no graph";
+      for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        EXPECT_FALSE(is_wanted(i)) << "the value has no graph";
       }
       return;
     }
@@ -104,7 +104,10 @@ class GradientCheck {
   void expect_same_value_without_graph(const Results& value) const {
     const auto plain = subject_.make(subject_.metric_options);
     Batch inputs;
-    for (const at::Tensor& input : inputs_) inputs.push_back(input.detach());
+    for (const FixtureInput& input : inputs_) {
+      inputs.push_back(input.with_tensors(
+          [](const at::Tensor& tensor) { return tensor.detach(); }));
+    }
     EXPECT_TRUE(near(value, forward(*plain, inputs), {1e-11, 1e-13}))
         << "the value with a graph differs from that without";
   }
@@ -112,10 +115,11 @@ class GradientCheck {
   void check_numerically(const Projection& project, double size) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       negligible_.push_back(1e-4 * size / spread_of_input(i));
-      if (!inputs_[i].requires_grad()) continue;
-      const at::Tensor& gradient = inputs_[i].grad();
+      if (!is_wanted(i)) continue;
+      const at::Tensor& input = inputs_[i].tensor();
+      const at::Tensor& gradient = input.grad();
       ASSERT_TRUE(gradient.defined()) << "input " << i << " has no gradient";
-      if (!inputs_[i].isfinite().all().item<bool>()) continue;
+      if (!input.isfinite().all().item<bool>()) continue;
       const auto metric = subject_.make(subject_.metric_options);
       Batch moved = inputs_;
       const at::Tensor numerical = numerical_gradient(
@@ -123,7 +127,7 @@ class GradientCheck {
             moved[i] = point;
             return project(forward(*metric, moved)).item<double>();
           },
-          inputs_[i]);
+          input);
       const GradientMatch match =
           match_gradient(gradient, numerical, negligible_[i]);
       EXPECT_NEAR(match.scale, 1, 1e-5) << "of input " << i;
@@ -132,7 +136,11 @@ class GradientCheck {
   }
 
   double spread_of_input(size_t i) const {
-    return inputs_[i].requires_grad() ? spread_of(inputs_[i]) : 1;
+    return is_wanted(i) ? spread_of(inputs_[i].tensor()) : 1;
+  }
+
+  bool is_wanted(size_t i) const {
+    return inputs_[i].is_tensor() && inputs_[i].tensor().requires_grad();
   }
 
   void check_on_ranks(const std::vector<Batch>& parts,
@@ -149,9 +157,15 @@ class GradientCheck {
           // A rank without rows may have a value without a graph.
           if (number.requires_grad()) number.backward();
           Batch gradients;
-          for (const at::Tensor& input : inputs) {
-            gradients.push_back(input.grad().defined() ? input.grad()
-                                                       : input.detach().mul(0));
+          for (const FixtureInput& input : inputs) {
+            if (!input.is_tensor()) {
+              gradients.push_back(input);
+              continue;
+            }
+            const at::Tensor& tensor = input.tensor();
+            gradients.push_back(tensor.grad().defined()
+                                    ? tensor.grad()
+                                    : tensor.detach().mul(0));
           }
           return gradients;
         });
@@ -159,9 +173,10 @@ class GradientCheck {
     const Batch all = joined(reports);
     const double factor = flow == GradientFlow::kLocal ? 1 : ranks;
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (!inputs_[i].requires_grad()) continue;
+      if (!is_wanted(i)) continue;
       const GradientMatch match =
-          match_gradient(all[i].div(factor), inputs_[i].grad(), negligible_[i]);
+          match_gradient(all[i].tensor().div(factor),
+                         inputs_[i].tensor().grad(), negligible_[i]);
       EXPECT_NEAR(match.scale, 1, 1e-9)
           << "input " << i << ": off by this factor";
       EXPECT_LT(match.residual, 1e-9) << "input " << i;

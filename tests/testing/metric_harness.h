@@ -21,6 +21,8 @@ struct HarnessOptions {
   std::function<void(const FixtureCase&, OptionTexts&)> adapt_options = {};
   /// The MetricOptions of a case, without a communicator.
   std::function<MetricOptions(const FixtureCase&)> metric_options = {};
+  /// Makes what the metric takes of the rows of ragged inputs.
+  RaggedInput ragged_input = {};
   /// Cases to leave out.
   std::set<std::string> skip_cases = {};
   /// Instead of the fixture's tolerances to the reference.

@@ -43,6 +43,22 @@ TEST(MetricHarnessTest, PassesAMetricOfRows) {
   check_metric<SampleCat>("CatMetric", options);
 }
 
+TEST(MetricHarnessTest, PassesAMetricOfTexts) {
+  check_metric<SampleMatchRate>("samples/SampleMatchRate");
+}
+
+InputValue images_of(const std::vector<RaggedRow>& rows) {
+  std::vector<SampleImage> images;
+  for (const RaggedRow& row : rows) images.push_back({row.at("boxes")});
+  return InputValue::of(std::move(images));
+}
+
+TEST(MetricHarnessTest, PassesAMetricOfRaggedRows) {
+  HarnessOptions options;
+  options.ragged_input = images_of;
+  check_metric<SampleMeanBoxes>("samples/SampleMeanBoxes", options);
+}
+
 TEST(MetricHarnessTest, MissingFixturesAreErrors) {
   EXPECT_THROW(read_fixture("NoSuchMetric"), std::runtime_error);
 }

@@ -1,7 +1,5 @@
 #include "tally/tests/testing/splits.h"
 
-#include <ATen/ops/cat.h>
-
 #include <algorithm>
 #include <numeric>
 
@@ -23,7 +21,7 @@ std::vector<Batch> chunks(const Batch& rows, std::int64_t first,
 Split cut_rows(std::string name, const Batch& rows, const Weights& weights,
                std::int64_t chunk) {
   Split split{std::move(name), {}};
-  const std::vector<std::int64_t> at = cuts(rows.front().size(0), weights);
+  const std::vector<std::int64_t> at = cuts(rows.front().rows(), weights);
   for (size_t r = 0; r < weights.size(); ++r) {
     split.ranks.push_back(chunks(rows, at[r], at[r + 1], chunk));
   }
@@ -45,8 +43,8 @@ Split deal_in_turn(const Batch& rows, int ranks) {
   Split split{"rows in turn", {}};
   for (int r = 0; r < ranks; ++r) {
     Batch own;
-    for (const at::Tensor& input : rows) {
-      own.push_back(input.slice(0, r, std::nullopt, ranks));
+    for (const FixtureInput& input : rows) {
+      own.push_back(input.slice(r, input.rows(), ranks));
     }
     split.ranks.push_back({std::move(own)});
   }
@@ -70,24 +68,24 @@ std::vector<std::int64_t> cuts(std::int64_t total, const Weights& weights) {
 Batch joined(const std::vector<Batch>& batches) {
   Batch result;
   for (size_t i = 0; i < batches.front().size(); ++i) {
-    std::vector<at::Tensor> parts;
+    std::vector<FixtureInput> parts;
     for (const Batch& batch : batches) parts.push_back(batch[i]);
-    result.push_back(at::cat(parts, 0));
+    result.push_back(FixtureInput::joined(parts));
   }
   return result;
 }
 
 Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last) {
   Batch rows;
-  for (const at::Tensor& input : batch) {
-    rows.push_back(input.narrow(0, first, last - first).clone());
+  for (const FixtureInput& input : batch) {
+    rows.push_back(input.slice(first, last).copy());
   }
   return rows;
 }
 
 Batch copy_of(const Batch& batch) {
   Batch copy;
-  for (const at::Tensor& input : batch) copy.push_back(input.clone());
+  for (const FixtureInput& input : batch) copy.push_back(input.copy());
   return copy;
 }
 
@@ -115,7 +113,7 @@ std::vector<Split> splits_of(const FixtureCase& fixture, int ranks,
   }
   const Batch rows = joined(fixture.batches);
   splits.push_back(cut_rows("even", rows, even, 4));
-  splits.push_back(cut_rows("uneven", rows, uneven, rows.front().size(0)));
+  splits.push_back(cut_rows("uneven", rows, uneven, rows.front().rows()));
   splits.push_back(cut_rows("all on one rank", rows, one, 7));
   splits.push_back(cut_rows("idle first rank", rows, idle_first, 5));
   if (options.empty_batches) {
@@ -125,7 +123,7 @@ std::vector<Split> splits_of(const FixtureCase& fixture, int ranks,
     }
     splits.push_back(std::move(split));
   }
-  if (options.in_turn && ranks <= rows.front().size(0)) {
+  if (options.in_turn && ranks <= rows.front().rows()) {
     splits.push_back(deal_in_turn(rows, ranks));
   }
   return splits;

@@ -1,5 +1,7 @@
+#include <ATen/ops/ones.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -9,6 +11,8 @@
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/metrics/wrappers/wrappers.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
+#include "tally/tests/testing/sample_metrics.h"
 
 // What the harness checks of all metrics, for each wrapper: with fixtures of
 // the metric inside where the wrapper does not change the value.
@@ -123,7 +127,7 @@ TEST(MultioutputWrapperTest, PassesTheHarness) {
         made<MeanSquaredError>(texts, metric_options), 2);
   };
   testing::check_case(one, factory, options);
-  one.batches[0][0][1][0] = 2.0;
+  one.batches[0][0].tensor()[1][0] = 2.0;
   one.expected[""] = at::tensor({(0.0 + 4 + 9) / 3, (4.0 + 1 + 4) / 3});
   testing::check_case(one, factory);
 }
@@ -164,6 +168,58 @@ TEST(MinMaxMetricTest, PassesTheHarness) {
             made<MeanSquaredError>(texts, metric_options));
       },
       options);
+}
+
+TEST(WrappersTest, PassTheHarnessOverTexts) {
+  const FixtureCase one =
+      testing::read_fixture("samples/SampleMatchRate").front();
+  testing::check_case(
+      one, [](const OptionTexts&, const MetricOptions& metric_options) {
+        return std::make_unique<Running>(
+            testing::SampleMatchRate({}, metric_options), 16);
+      });
+}
+
+TEST(BootStrapperTest, ResamplesTextsAndRaggedRows) {
+  const std::vector<std::string> preds = {"a", "b", "c", "d"};
+  const std::vector<std::vector<std::string>> target = {
+      {"a"}, {"x", "b"}, {"z"}, {}};
+  BootStrapper rate(testing::SampleMatchRate(),
+                    BootStrapperOptions(20).raw(true));
+  for (int i = 0; i < 50; ++i) rate.update(preds, target);
+  const Results results = rate.compute();
+  EXPECT_NEAR(results["mean"].item<double>(), 0.5, 0.05);
+  EXPECT_GT(results["std"].item<double>(), 0);
+  // A row is drawn with its references.
+  BootStrapper all(testing::SampleMatchRate(), BootStrapperOptions(5));
+  all.update({{"target", preds}, {"preds", preds}});
+  EXPECT_EQ(all.compute()["mean"].item<double>(), 1);
+
+  const std::vector<testing::SampleImage> images = {{at::ones({1, 4})},
+                                                    {at::ones({3, 4})}};
+  BootStrapper boxes(testing::SampleMeanBoxes(), BootStrapperOptions(20));
+  for (int i = 0; i < 50; ++i) boxes.update(images);
+  EXPECT_NEAR(boxes.compute()["mean"].item<double>(), 2, 0.2);
+  EXPECT_THAT(testing::refusal_of(
+                  [&] { all.update(preds, std::vector<std::string>{"a"}); }),
+              ::testing::HasSubstr("expected as many preds as target"));
+}
+
+TEST(WrappersTest, RefuseTextsWhereTheyNeedTensors) {
+  const std::vector<std::string> texts = {"a"};
+  MultioutputWrapper outputs(testing::SampleMatchRate(), 2);
+  EXPECT_THAT(testing::refusal_of<c10::TypeError>(
+                  [&] { outputs.update(texts, texts); }),
+              ::testing::HasSubstr("MultioutputWrapper: expected preds to be a "
+                                   "at::Tensor, got a std::vector"));
+  LambdaInputTransformer changed(
+      testing::SampleMatchRate(),
+      LambdaInputTransformerOptions("same").preds(
+          [](const at::Tensor& preds) { return preds; }));
+  EXPECT_THAT(testing::refusal_of<c10::TypeError>(
+                  [&] { changed.update(texts, texts); }),
+              ::testing::HasSubstr("LambdaInputTransformer: expected preds to "
+                                   "be a at::Tensor, got a std::vector"));
 }
 
 }  // namespace
