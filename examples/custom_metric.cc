@@ -28,6 +28,10 @@ struct HitOptions {
 /// How a batch becomes a state. States of batches and ranks are added up.
 struct CountHits {
   using Options = HitOptions;
+  // By these names update() takes them, too.
+  static constexpr tally::InputInfo kInputs[] = {
+      {"preds", tally::InputKind::kReal, "real [N, ...]"},
+      {"target", tally::InputKind::kReal, "real [N, ...]"}};
   struct State {
     std::int64_t hits = 0, total = 0;
     void fields(tally::Fields& f) { f("hits", hits)("total", total); }
