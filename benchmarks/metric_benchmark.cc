@@ -58,6 +58,19 @@ void add(const std::string& name, const Make& make, const Inputs&... inputs) {
       ->Iterations(kHistory);
 }
 
+// The same as update, of inputs by name.
+template <class Make>
+void add_by_name(const std::string& name, const Make& make,
+                 const at::Tensor& preds, const at::Tensor& target) {
+  benchmark::RegisterBenchmark(
+      (name + "(by name)/update").c_str(), [=](benchmark::State& state) {
+        auto metric = make();
+        for (auto _ : state) {
+          metric.update({{"preds", preds}, {"target", target}});
+        }
+      });
+}
+
 tally::MetricCollection six_metrics() {
   tally::MetricCollection metrics;
   metrics.add("accuracy", tally::MulticlassAccuracy(kClasses));
@@ -135,6 +148,10 @@ void add_classification() {
       },
       scores, labels);
   add("MetricCollection(6)", six_metrics, preds, target);
+  add_by_name(
+      "MulticlassAccuracy", [] { return tally::MulticlassAccuracy(kClasses); },
+      preds, target);
+  add_by_name("MetricCollection(6)", six_metrics, preds, target);
 }
 
 }  // namespace
