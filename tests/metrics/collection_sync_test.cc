@@ -43,7 +43,11 @@ TEST(MetricCollectionSyncTest, SyncsEverythingAtOnce) {
       MetricCollection metrics = three_metrics();
       metrics.add("values", MeanMetric());
       const auto rank = static_cast<std::size_t>(communicator->rank());
-      if (rank < all.size()) update(metrics, all[rank]);
+      if (rank < all.size()) {
+        metrics.update({{"preds", all[rank].preds},
+                        {"target", all[rank].target},
+                        {"value", all[rank].preds}});
+      }
       const std::int64_t before = communicator->collectives();
       const Results results = metrics.compute();
       EXPECT_EQ(communicator->collectives(), before + 1);

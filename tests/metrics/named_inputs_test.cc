@@ -149,7 +149,7 @@ TEST(NamedInputsTest, ReachTheMembersThatTakeThem) {
   for (const auto& [name, value] : alone) {
     EXPECT_TRUE(same_bits(results["fairness." + name], value)) << name;
   }
-  const Results step = metrics.forward({{"value", 1.0},
+  const Results step = metrics.forward({{"value", kPreds},
                                         {"weight", kWeight},
                                         {"preds", kPreds},
                                         {"target", kTarget},
