@@ -13,7 +13,7 @@ void AggregationOptions::validate(const char* metric) const {
                     ": expected nan_value to be a number, got NaN");
 }
 
-namespace internal {
+namespace internal::aggregation {
 
 NanStrategy nan_strategy(const AggregationOptions& options,
                          const MetricOptions& metric_options) {
@@ -39,5 +39,5 @@ void report_nan(NanStrategy strategy, const char* input,
       " was left out; choose a NanStrategy other than kWarn to silence this");
 }
 
-}  // namespace internal
+}  // namespace internal::aggregation
 }  // namespace tally

@@ -42,7 +42,7 @@ struct AggregationOptions {
   void validate(const char* metric) const;
 };
 
-namespace internal {
+namespace internal::aggregation {
 
 /// What `options` and `metric_options` together say.
 NanStrategy nan_strategy(const AggregationOptions& options,
@@ -52,5 +52,5 @@ NanStrategy nan_strategy(const AggregationOptions& options,
 void report_nan(NanStrategy strategy, const char* input,
                 const at::Tensor& tensor);
 
-}  // namespace internal
+}  // namespace internal::aggregation
 }  // namespace tally

@@ -18,7 +18,7 @@ CatAggregation::State CatAggregation::observe(const at::Tensor& value) const {
   internal::check_real("value", value);
   at::Tensor rows = value.dim() == 0 ? value.unsqueeze(0) : value;
   if (nan_strategy_ != NanStrategy::kDisable && internal::has_nan(rows)) {
-    internal::report_nan(nan_strategy_, "value", rows);
+    internal::aggregation::report_nan(nan_strategy_, "value", rows);
     rows = nan_strategy_ == NanStrategy::kReplace
                ? rows.masked_fill(rows.isnan(), nan_value_)
                : rows_without_nan(rows);

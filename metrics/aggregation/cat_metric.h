@@ -18,7 +18,8 @@ class CatAggregation {
   };
 
   CatAggregation(const Options& options, const MetricOptions& metric_options)
-      : nan_strategy_(internal::nan_strategy(options, metric_options)),
+      : nan_strategy_(
+            internal::aggregation::nan_strategy(options, metric_options)),
         nan_value_(options.nan_value()) {}
 
   State observe(const at::Tensor& value) const;

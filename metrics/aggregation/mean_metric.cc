@@ -100,8 +100,9 @@ MeanAggregation::State MeanAggregation::observe(
 
 MeanAggregation::State MeanAggregation::observe_nan(
     const at::Tensor& value, const at::Tensor& weight) const {
-  internal::report_nan(nan_strategy_, "value", value);
-  if (weight.defined()) internal::report_nan(nan_strategy_, "weight", weight);
+  internal::aggregation::report_nan(nan_strategy_, "value", value);
+  if (weight.defined())
+    internal::aggregation::report_nan(nan_strategy_, "weight", weight);
   at::Tensor wide_value = value.to(at::kDouble);
   at::Tensor wide_weight = expanded_weight(value, weight);
   const at::Tensor nan_value = wide_value.isnan();

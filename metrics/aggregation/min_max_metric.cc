@@ -51,7 +51,7 @@ ExtremesAggregation::State ExtremesAggregation::observe(
       return state;
     }
   }
-  internal::report_nan(nan_strategy_, "value", given);
+  internal::aggregation::report_nan(nan_strategy_, "value", given);
   const at::Tensor wide = given.to(at::kDouble);
   const at::Tensor nan = wide.isnan();
   if (nan_strategy_ == NanStrategy::kReplace) {

@@ -29,7 +29,7 @@ struct RunningAggregationOptions {
   }
 };
 
-namespace internal {
+namespace internal::aggregation {
 
 /// Running around an aggregation metric, with its options beside the window.
 template <class Derived, class Inner>
@@ -77,7 +77,7 @@ class RunningAggregation : public Running {
   Options options_;
 };
 
-}  // namespace internal
+}  // namespace internal::aggregation
 
 /// The weighted mean of the values in the last few batches.
 ///
@@ -90,7 +90,8 @@ class RunningAggregation : public Running {
 ///     loss.update(0.25);
 ///     at::Tensor lately = loss.compute();
 class RunningMean final
-    : public internal::RunningAggregation<RunningMean, MeanMetric> {
+    : public internal::aggregation::RunningAggregation<RunningMean,
+                                                       MeanMetric> {
  public:
   using RunningAggregation::RunningAggregation;
   static constexpr const char* kName = "RunningMean";
@@ -105,7 +106,7 @@ class RunningMean final
 ///     tokens.update(128);
 ///     at::Tensor lately = tokens.compute();
 class RunningSum final
-    : public internal::RunningAggregation<RunningSum, SumMetric> {
+    : public internal::aggregation::RunningAggregation<RunningSum, SumMetric> {
  public:
   using RunningAggregation::RunningAggregation;
   static constexpr const char* kName = "RunningSum";

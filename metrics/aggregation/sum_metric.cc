@@ -33,7 +33,7 @@ SumAggregation::State SumAggregation::observe(const at::Tensor& value) const {
       return {sum};
     }
   }
-  internal::report_nan(nan_strategy_, "value", value);
+  internal::aggregation::report_nan(nan_strategy_, "value", value);
   const bool replace = nan_strategy_ == NanStrategy::kReplace;
   const at::Tensor wide = value.to(at::kDouble);
   return {sum_of(wide.masked_fill(wide.isnan(), replace ? nan_value_ : 0.0))};

@@ -4,19 +4,22 @@
 #include "tally/metrics/classification/curves/curve_values.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
-at::Tensor average_area(const internal::CurveView& view, Average average,
+at::Tensor average_area(const classification::CurveView& view, Average average,
                         std::optional<double> max_fpr = std::nullopt) {
   if (!max_fpr) {
-    if (const auto areas = internal::average_areas(view, average)) {
+    if (const auto areas = classification::average_areas(view, average)) {
       return *areas;
     }
   }
-  return internal::average_values(view, average,
-                                  [=](const internal::ScoreCounts& counts) {
-                                    return internal::roc_area(counts, max_fpr);
-                                  });
+  return classification::average_values(
+      view, average, [=](const classification::ScoreCounts& counts) {
+        return classification::roc_area(counts, max_fpr);
+      });
 }
 
 }  // namespace

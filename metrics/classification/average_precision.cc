@@ -5,19 +5,21 @@
 
 namespace tally {
 
+namespace classification = internal::classification;
+
 at::Tensor BinaryAveragePrecision::evaluate(const State& state) const {
-  return internal::average_values({state, options()}, Average::kNone,
-                                  internal::average_precision);
+  return classification::average_values({state, options()}, Average::kNone,
+                                        classification::average_precision);
 }
 
 at::Tensor MulticlassAveragePrecision::evaluate(const State& state) const {
-  return internal::average_values({state, options()}, options().average(),
-                                  internal::average_precision);
+  return classification::average_values({state, options()}, options().average(),
+                                        classification::average_precision);
 }
 
 at::Tensor MultilabelAveragePrecision::evaluate(const State& state) const {
-  return internal::average_values({state, options()}, options().average(),
-                                  internal::average_precision);
+  return classification::average_values({state, options()}, options().average(),
+                                        classification::average_precision);
 }
 
 }  // namespace tally

@@ -3,6 +3,9 @@
 #include <limits>
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -28,23 +31,24 @@ class MeanRecall {
 }  // namespace
 
 at::Tensor BinaryBalancedAccuracy::evaluate(const State& state) const {
-  const auto value = [this](const internal::ClassCounts& c) {
+  const auto value = [this](const classification::ClassCounts& c) {
     MeanRecall mean;
     mean.add(c.tp, c.target);
     mean.add(c.tn(), c.total - c.target);
     return mean.value(options().adjusted());
   };
-  return internal::rows_of(state, options().multidim_average())
+  return classification::rows_of(state, options().multidim_average())
       .averages(Average::kMicro, value);
 }
 
 at::Tensor MulticlassBalancedAccuracy::evaluate(const State& state) const {
-  return internal::rows_of(state, options()).values([this](const auto& row) {
-    if (row.classes.front().nans > 0) return kNaN;
-    MeanRecall mean;
-    for (const auto& c : row.classes) mean.add(c.tp, c.target);
-    return mean.value(options().adjusted());
-  });
+  return classification::rows_of(state, options())
+      .values([this](const auto& row) {
+        if (row.classes.front().nans > 0) return kNaN;
+        MeanRecall mean;
+        for (const auto& c : row.classes) mean.add(c.tp, c.target);
+        return mean.value(options().adjusted());
+      });
 }
 
 }  // namespace tally

@@ -3,6 +3,9 @@
 #include <cmath>
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 // sum_c (p_c - [c = label])^2.
@@ -20,7 +23,7 @@ double squares(std::int64_t classes, std::int64_t label,
 template <class Score>
 double logit_squares(const Score* logits, std::int64_t stride,
                      std::int64_t classes, std::int64_t label) {
-  const auto terms = internal::softmax_terms(logits, stride, classes);
+  const auto terms = classification::softmax_terms(logits, stride, classes);
   return squares(classes, label, [=](std::int64_t c) {
     return std::exp(logits[c * stride] - terms.max) / terms.sum;
   });
@@ -32,7 +35,7 @@ BinarySquaredErrors::State BinarySquaredErrors::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
   const bool logits = rules_.input == ScoreKind::kLogits;
-  return internal::sum_binary_losses(
+  return classification::sum_binary_losses(
       rules_, preds, target, weight,
       [=](double score, bool is_one) {
         const double p = logits ? 1 / (1 + std::exp(-score)) : score;
@@ -49,7 +52,7 @@ MulticlassSquaredErrors::State MulticlassSquaredErrors::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
   const bool logits = input_ == ScoreKind::kLogits;
-  return internal::sum_class_losses(
+  return classification::sum_class_losses(
       rules_, preds, target, weight,
       [&](const auto* own, std::int64_t stride, std::int64_t label,
           std::int64_t index) {
@@ -59,14 +62,14 @@ MulticlassSquaredErrors::State MulticlassSquaredErrors::observe(
         return squares(rules_.num_classes, label, [&](std::int64_t c) {
           const double p = own[c * stride];
           if (rules_.validate_args && (p < 0 || p > 1)) {
-            internal::refuse_probability(p, index);
+            classification::refuse_probability(p, index);
           }
           return p;
         });
       },
       [&](const at::Tensor& scores, const at::Tensor& labels) {
         if (!logits && rules_.validate_args) {
-          internal::check_class_probabilities(scores);
+          classification::check_class_probabilities(scores);
         }
         const at::Tensor p =
             logits ? scores.softmax(1, at::kDouble) : scores.to(at::kDouble);

@@ -13,11 +13,12 @@ namespace tally {
 
 /// Options of BinaryBrierScore.
 struct BinaryBrierScoreOptions
-    : internal::BinaryLossOptions<BinaryBrierScoreOptions> {};
+    : internal::classification::BinaryLossOptions<BinaryBrierScoreOptions> {};
 
 /// Options of MulticlassBrierScore.
 struct MulticlassBrierScoreOptions
-    : internal::MulticlassLossOptions<MulticlassBrierScoreOptions> {
+    : internal::classification::MulticlassLossOptions<
+          MulticlassBrierScoreOptions> {
   using MulticlassLossOptions::MulticlassLossOptions;
 
   /// Half of it: for 2 classes what BinaryBrierScore is. Default: false.
@@ -32,7 +33,7 @@ struct MulticlassBrierScoreOptions
 
 /// The sums under BinaryBrierScore.
 class BinarySquaredErrors
-    : public internal::BinaryLosses<BinaryBrierScoreOptions> {
+    : public internal::classification::BinaryLosses<BinaryBrierScoreOptions> {
  public:
   using BinaryLosses::BinaryLosses;
   static constexpr const char* kName = "BinarySquaredErrors";
@@ -45,7 +46,8 @@ class BinarySquaredErrors
 
 /// The sums under MulticlassBrierScore.
 class MulticlassSquaredErrors
-    : public internal::MulticlassLosses<MulticlassBrierScoreOptions> {
+    : public internal::classification::MulticlassLosses<
+          MulticlassBrierScoreOptions> {
  public:
   using MulticlassLosses::MulticlassLosses;
   static constexpr const char* kName = "MulticlassSquaredErrors";

@@ -20,6 +20,9 @@
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -37,7 +40,7 @@ void check_bins(const char* metric, std::int64_t n_bins) {
 class BinSums {
  public:
   BinSums(double* sums, std::int64_t n_bins,
-          const internal::LossWeights& weights)
+          const classification::LossWeights& weights)
       : sums_(sums),
         n_bins_(n_bins),
         width_(static_cast<double>(n_bins)),
@@ -99,7 +102,7 @@ class BinSums {
   double* sums_;
   std::int64_t n_bins_;
   double width_;
-  const internal::LossWeights& weights_;
+  const classification::LossWeights& weights_;
   std::int64_t nans_ = 0;
   // By copy, bin and hit.
   std::vector<BinTotal> spread_;
@@ -111,7 +114,7 @@ class BinSums {
 template <class Add>
 CalibrationBins sum_parts(std::int64_t n_bins, std::int64_t count,
                           std::int64_t scores,
-                          const internal::LossWeights& weights,
+                          const classification::LossWeights& weights,
                           const Add& add) {
   // So many scores are worth a thread.
   constexpr std::int64_t kPart = std::int64_t{1} << 16;
@@ -159,13 +162,14 @@ CalibrationBins sum_bins(std::int64_t n_bins, const at::Tensor& confidences,
   at::Tensor kept = labels_kept;
   at::Tensor nan = confidences.isnan();
   if (nan_policy != NanPolicy::kPropagate) {
-    kept = internal::without_nan(nan_policy, kept, nan, weight);
+    kept = classification::without_nan(nan_policy, kept, nan, weight);
   }
   if (weight.defined()) nan = nan.logical_or(weight.isnan());
   nan = nan.logical_and(kept);
   const at::Tensor drop = nan.logical_or(kept.logical_not());
-  const at::Tensor weights =
-      internal::kept_weights(kept, weight).masked_fill(drop, 0).reshape(-1);
+  const at::Tensor weights = classification::kept_weights(kept, weight)
+                                 .masked_fill(drop, 0)
+                                 .reshape(-1);
   const at::Tensor values = confidences.masked_fill(drop, 0).reshape(-1);
   const at::Tensor places =
       values.mul(n_bins).clamp(0, n_bins - 1).to(at::kLong);
@@ -209,7 +213,7 @@ at::Tensor calibration(const CalibrationBins& state, CalibrationNorm norm) {
 // Adds elements of a binary batch; with `plain`, all of a block at once where
 // their targets are 0 or 1.
 template <class Score, class Label>
-void add_elements(const internal::BinaryBatch& batch, const Score* scores,
+void add_elements(const classification::BinaryBatch& batch, const Score* scores,
                   const Label* labels, std::int64_t begin, std::int64_t end,
                   bool plain, BinSums& sums) {
   const bool logits = batch.rules().input == ScoreKind::kLogits;
@@ -221,10 +225,10 @@ void add_elements(const internal::BinaryBatch& batch, const Score* scores,
       confidences[i] = static_cast<double>(scores[first + i]);
     }
     if (logits) {
-      internal::sigmoids(confidences.data(), size, confidences.data());
+      classification::sigmoids(confidences.data(), size, confidences.data());
     }
     if (plain && size == kBlock &&
-        internal::narrow_labels(labels + first, size, hits.data()) &&
+        classification::narrow_labels(labels + first, size, hits.data()) &&
         sums.add_block(confidences.data(), hits.data(), size)) {
       continue;
     }
@@ -240,16 +244,17 @@ void add_elements(const internal::BinaryBatch& batch, const Score* scores,
 // Calls visit(scores, label, index) for the scores of each of some positions
 // whose target counts.
 template <class Score, class Label, class Visit>
-void visit_positions(const internal::ClassLossRules& rules, const Score* scores,
-                     const Label* labels, std::int64_t positions,
-                     std::int64_t begin, std::int64_t end, const Visit& visit) {
+void visit_positions(const classification::ClassLossRules& rules,
+                     const Score* scores, const Label* labels,
+                     std::int64_t positions, std::int64_t begin,
+                     std::int64_t end, const Visit& visit) {
   const std::int64_t classes = rules.num_classes;
   std::vector<Score> row(positions > 1 ? classes : 0);
   for (std::int64_t i = begin; i < end; ++i) {
     const auto label = static_cast<std::int64_t>(labels[i]);
     if (label == rules.ignore_index) continue;
     if (label < 0 || label >= classes) {
-      internal::refuse_label(label, i, classes, rules.ignore_index);
+      classification::refuse_label(label, i, classes, rules.ignore_index);
     }
     const Score* own =
         scores + i / positions * classes * positions + i % positions;
@@ -269,23 +274,23 @@ void settle(const Score* logits, std::int64_t classes, double n_bins,
   const double place = confidence * n_bins;
   const double edge = std::round(place);
   if (edge >= n_bins || !(std::abs(place - edge) <= 1e-12 * place)) return;
-  internal::LogSoftmaxTerms terms;
-  internal::log_softmax_terms(logits, 1, classes, &terms);
+  classification::LogSoftmaxTerms terms;
+  classification::log_softmax_terms(logits, 1, classes, &terms);
   confidence = terms(terms.max);
-  internal::exps(&confidence, 1, &confidence);
+  classification::exps(&confidence, 1, &confidence);
 }
 
 }  // namespace
 
 void BinaryCalibrationErrorOptions::validate(const char* metric) const {
   check_bins(metric, n_bins_);
-  internal::check_probability_kind(metric, input_);
+  classification::check_probability_kind(metric, input_);
 }
 
 void MulticlassCalibrationErrorOptions::validate(const char* metric) const {
-  internal::check_num_classes(metric, num_classes_);
+  classification::check_num_classes(metric, num_classes_);
   check_bins(metric, n_bins_);
-  internal::check_probability_kind(metric, input_);
+  classification::check_probability_kind(metric, input_);
 }
 
 BinaryCalibration::BinaryCalibration(const Options& options,
@@ -297,19 +302,19 @@ BinaryCalibration::BinaryCalibration(const Options& options,
 BinaryCalibration::State BinaryCalibration::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
-  internal::check_binary_scores(preds, target);
-  internal::check_loss_weight(weight, target);
+  classification::check_binary_scores(preds, target);
+  classification::check_loss_weight(weight, target);
   const bool logits = rules_.input == ScoreKind::kLogits;
-  internal::BinaryRules all = rules_;
+  classification::BinaryRules all = rules_;
   all.nan_policy = NanPolicy::kPropagate;
   const at::Tensor scores = preds.detach();
-  const internal::BinaryBatch batch(all, scores, target);
-  if (internal::are_plain(scores, target, weight)) {
-    const internal::LossWeights weights(weight, rules_.nan_policy);
+  const classification::BinaryBatch batch(all, scores, target);
+  if (classification::are_plain(scores, target, weight)) {
+    const classification::LossWeights weights(weight, rules_.nan_policy);
     const bool plain = !weight.defined() && n_bins_ <= kManyBins &&
                        (!rules_.ignore_index || *rules_.ignore_index < 0 ||
                         *rules_.ignore_index > 1);
-    return internal::visit_elements(
+    return classification::visit_elements(
         batch, [&](const auto* values, const auto* targets) {
           return sum_parts(
               n_bins_, batch.size(), 1, weights,
@@ -318,10 +323,12 @@ BinaryCalibration::State BinaryCalibration::observe(
               });
         });
   }
-  const internal::ElementTensors elements = internal::element_tensors(batch);
-  return sum_bins(n_bins_,
-                  logits ? internal::sigmoids(scores) : scores.to(at::kDouble),
-                  elements.target, elements.kept, weight, rules_.nan_policy);
+  const classification::ElementTensors elements =
+      classification::element_tensors(batch);
+  return sum_bins(
+      n_bins_,
+      logits ? classification::sigmoids(scores) : scores.to(at::kDouble),
+      elements.target, elements.kept, weight, rules_.nan_policy);
 }
 
 MulticlassCalibration::MulticlassCalibration(
@@ -334,15 +341,15 @@ MulticlassCalibration::MulticlassCalibration(
 MulticlassCalibration::State MulticlassCalibration::observe(
     const at::Tensor& preds, const at::Tensor& given_target,
     const at::Tensor& weight) const {
-  internal::check_class_scores(preds, given_target, rules_.num_classes);
-  internal::check_loss_weight(weight, given_target);
+  classification::check_class_scores(preds, given_target, rules_.num_classes);
+  classification::check_loss_weight(weight, given_target);
   const at::Tensor target =
-      internal::whole_target(given_target, rules_.validate_args);
+      classification::whole_target(given_target, rules_.validate_args);
   const bool logits = input_ == ScoreKind::kLogits;
   const bool checks_range = !logits && rules_.validate_args;
   const at::Tensor scores = preds.detach();
-  if (internal::are_plain(scores, target, weight)) {
-    const internal::LossWeights weights(weight, rules_.nan_policy);
+  if (classification::are_plain(scores, target, weight)) {
+    const classification::LossWeights weights(weight, rules_.nan_policy);
     const at::Tensor wide =
         scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
     const std::int64_t positions =
@@ -354,36 +361,37 @@ MulticlassCalibration::State MulticlassCalibration::observe(
             visit_positions(
                 rules_, data, labels, positions, begin, end,
                 [&](const auto* own, std::int64_t label, std::int64_t index) {
-                  internal::TopScore top = internal::top_score(
+                  classification::TopScore top = classification::top_score(
                       own, rules_.num_classes, label, logits);
                   if (logits) {
                     settle(own, rules_.num_classes, n_bins_, top.confidence);
                   }
                   if (checks_range &&
                       (top.confidence < 0 || top.confidence > 1)) {
-                    internal::refuse_probability(top.confidence, index);
+                    classification::refuse_probability(top.confidence, index);
                   }
                   sums.add(top.confidence, top.hit, index);
                 });
           });
     };
-    return internal::visit_labels(target, [&](const auto* labels) {
+    return classification::visit_labels(target, [&](const auto* labels) {
       return wide.scalar_type() == at::kDouble
                  ? sum(wide.const_data_ptr<double>(), labels)
                  : sum(wide.const_data_ptr<float>(), labels);
     });
   }
-  const at::Tensor kept = internal::kept_labels(rules_, target);
+  const at::Tensor kept = classification::kept_labels(rules_, target);
   const auto [best, predicted] = scores.max(1);
   at::Tensor confidence = best.to(at::kDouble);
   if (logits) {
     const at::Tensor rows =
         scores.movedim(1, -1).reshape({-1, rules_.num_classes});
-    confidence = internal::exps(internal::log_softmaxes(rows).amax(1))
-                     .reshape(target.sizes());
+    confidence =
+        classification::exps(classification::log_softmaxes(rows).amax(1))
+            .reshape(target.sizes());
   }
   confidence = confidence.masked_fill(kept.logical_not(), 0);
-  if (checks_range) internal::check_probabilities(confidence);
+  if (checks_range) classification::check_probabilities(confidence);
   const at::Tensor nan = scores.isnan().any(1);
   return sum_bins(n_bins_, confidence.masked_fill(nan, kNaN),
                   predicted.eq(target), kept, weight, rules_.nan_policy);

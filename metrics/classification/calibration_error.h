@@ -107,7 +107,7 @@ class BinaryCalibration {
 
  private:
   std::int64_t n_bins_;
-  internal::BinaryRules rules_;
+  internal::classification::BinaryRules rules_;
 };
 
 /// The bins under MulticlassCalibrationError.
@@ -128,7 +128,7 @@ class MulticlassCalibration {
  private:
   std::int64_t n_bins_;
   ScoreKind input_;
-  internal::ClassLossRules rules_;
+  internal::classification::ClassLossRules rules_;
 };
 
 /// How far probabilities of 1 are from how often it is the target.

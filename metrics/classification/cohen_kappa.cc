@@ -5,6 +5,9 @@
 #include <limits>
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -15,7 +18,7 @@ double kappa(double observed, double expected) {
   return expected == 0 ? kNaN : 1 - observed / expected;
 }
 
-double kappa_of_two(const internal::ClassCounts& c) {
+double kappa_of_two(const classification::ClassCounts& c) {
   const double predicted = c.predicted / c.total;
   const double target = c.target / c.total;
   return kappa((c.fp() + c.fn()) / c.total,
@@ -23,7 +26,7 @@ double kappa_of_two(const internal::ClassCounts& c) {
 }
 
 // The expected disagreement of shares of predictions and targets by class.
-double expected_disagreement(const internal::CountsRow& row, double total,
+double expected_disagreement(const classification::CountsRow& row, double total,
                              KappaWeights weights) {
   const auto size = static_cast<double>(row.classes.size());
   double agreement = 0;
@@ -69,13 +72,13 @@ void MulticlassCohenKappaOptions::validate(const char* metric) const {
 }
 
 at::Tensor BinaryCohenKappa::evaluate(const State& state) const {
-  return internal::rows_of(state, options().multidim_average())
+  return classification::rows_of(state, options().multidim_average())
       .averages(Average::kMicro, kappa_of_two);
 }
 
 at::Tensor MulticlassCohenKappa::evaluate(const State& state) const {
   const KappaWeights weights = options().weights();
-  return internal::rows_of(state, options()).values([=](const auto& row) {
+  return classification::rows_of(state, options()).values([=](const auto& row) {
     const double total = row.classes.front().total;
     if (total == 0 || row.classes.front().nans > 0) return kNaN;
     const double observed =

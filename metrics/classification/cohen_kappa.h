@@ -46,8 +46,8 @@ struct MulticlassCohenKappaOptions
                                       : OptionRole::kState);
   }
   void validate(const char* metric) const;
-  internal::ClassDistance distance() const {
-    return static_cast<internal::ClassDistance>(weights_);
+  internal::classification::ClassDistance distance() const {
+    return static_cast<internal::classification::ClassDistance>(weights_);
   }
 };
 

@@ -8,12 +8,15 @@
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // {{tn, fp}, {fn, tp}}.
-void fill_matrix(const internal::ClassCounts& c, Normalize normalize,
+void fill_matrix(const classification::ClassCounts& c, Normalize normalize,
                  double* out) {
   const double of_zeros = c.total - c.target;
   const double not_predicted = c.total - c.predicted;
@@ -35,15 +38,16 @@ void fill_matrix(const internal::ClassCounts& c, Normalize normalize,
   }
   const double counts[4] = {c.tn(), c.fp(), c.fn(), c.tp};
   for (int i = 0; i < 4; ++i) {
-    out[i] = c.nans > 0 ? kNaN : internal::divide(counts[i], divisors[i], 0);
+    out[i] =
+        c.nans > 0 ? kNaN : classification::divide(counts[i], divisors[i], 0);
   }
 }
 
 // Of each label, or (`single`) without a dimension for the only one.
-at::Tensor matrices(const internal::CountRows& rows, Normalize normalize,
+at::Tensor matrices(const classification::CountRows& rows, Normalize normalize,
                     bool single) {
-  const auto fill = [&](const internal::CountsRow& row, double* out) {
-    for (const internal::ClassCounts& counts : row.classes) {
+  const auto fill = [&](const classification::CountsRow& row, double* out) {
+    for (const classification::ClassCounts& counts : row.classes) {
       fill_matrix(counts, normalize, out);
       out += 4;
     }
@@ -59,12 +63,13 @@ at::Tensor matrices(const internal::CountRows& rows, Normalize normalize,
 }  // namespace
 
 at::Tensor BinaryConfusionMatrix::evaluate(const State& state) const {
-  return matrices(internal::rows_of(state, options().multidim_average()),
+  return matrices(classification::rows_of(state, options().multidim_average()),
                   options().normalize(), /*single=*/true);
 }
 
 at::Tensor MultilabelConfusionMatrix::evaluate(const State& state) const {
-  return matrices(internal::rows_of(state, options()), options().normalize(),
+  return matrices(classification::rows_of(state, options()),
+                  options().normalize(),
                   /*single=*/false);
 }
 

@@ -5,19 +5,21 @@
 
 namespace tally {
 
+namespace classification = internal::classification;
+
 at::Tensor BinaryEER::evaluate(const State& state) const {
-  return internal::average_values({state, options()}, Average::kNone,
-                                  internal::equal_error_rate);
+  return classification::average_values({state, options()}, Average::kNone,
+                                        classification::equal_error_rate);
 }
 
 at::Tensor MulticlassEER::evaluate(const State& state) const {
-  return internal::average_values({state, options()}, options().average(),
-                                  internal::equal_error_rate);
+  return classification::average_values({state, options()}, options().average(),
+                                        classification::equal_error_rate);
 }
 
 at::Tensor MultilabelEER::evaluate(const State& state) const {
-  return internal::average_values({state, options()}, options().average(),
-                                  internal::equal_error_rate);
+  return classification::average_values({state, options()}, options().average(),
+                                        classification::equal_error_rate);
 }
 
 }  // namespace tally

@@ -10,7 +10,7 @@
 #include "tally/metrics/classification/inputs/checks.h"
 
 namespace tally {
-namespace internal {
+namespace internal::classification {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -153,7 +153,9 @@ at::Tensor value_of(const Matches& state, bool samplewise) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::classification
+
+namespace classification = internal::classification;
 
 MulticlassMatches::MulticlassMatches(const Options& options,
                                      const MetricOptions& metric_options)
@@ -164,20 +166,20 @@ MulticlassMatches::MulticlassMatches(const Options& options,
 MulticlassMatches::State MulticlassMatches::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
-  const internal::MulticlassBatch batch(rules_, preds, target);
+  const classification::MulticlassBatch batch(rules_, preds, target);
   if (samplewise_ && weight.defined()) {
-    internal::refuse_weight("multidim_average samplewise");
+    classification::refuse_weight("multidim_average samplewise");
   }
   at::Tensor weights;
   if (weight.defined()) {
-    weights = internal::match_weight(weight, batch.target(), {batch.samples()},
-                                     rules_.nan_policy)
+    weights = classification::match_weight(weight, batch.target(),
+                                           {batch.samples()}, rules_.nan_policy)
                   .unsqueeze(1);
   }
-  return internal::sum_matches(batch.target().is_cpu()
-                                   ? internal::match_bits(batch)
-                                   : internal::match_bits_by_tensors(batch),
-                               weights, samplewise_);
+  return classification::sum_matches(
+      batch.target().is_cpu() ? classification::match_bits(batch)
+                              : classification::match_bits_by_tensors(batch),
+      weights, samplewise_);
 }
 
 MultilabelMatches::MultilabelMatches(const Options& options,
@@ -190,29 +192,30 @@ MultilabelMatches::MultilabelMatches(const Options& options,
 MultilabelMatches::State MultilabelMatches::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
-  const internal::MultilabelBatch batch(rules_, num_labels_, preds, target,
-                                        weight);
+  const classification::MultilabelBatch batch(rules_, num_labels_, preds,
+                                              target, weight);
   if (samplewise_ && weight.defined()) {
-    internal::refuse_weight("multidim_average samplewise");
+    classification::refuse_weight("multidim_average samplewise");
   }
   at::Tensor weights;
   if (weight.defined()) {
-    weights = internal::match_weight(batch.weight(), batch.target(),
+    weights =
+        classification::match_weight(batch.weight(), batch.target(),
                                      batch.weight().sizes(), rules_.nan_policy);
   }
-  return internal::sum_matches(batch.is_plain()
-                                   ? internal::match_bits(batch)
-                                   : internal::match_bits_by_tensors(batch),
-                               weights, samplewise_);
+  return classification::sum_matches(
+      batch.is_plain() ? classification::match_bits(batch)
+                       : classification::match_bits_by_tensors(batch),
+      weights, samplewise_);
 }
 
 at::Tensor MulticlassExactMatch::evaluate(const State& state) const {
-  return internal::value_of(
+  return classification::value_of(
       state, options().multidim_average() == MultidimAverage::kSamplewise);
 }
 
 at::Tensor MultilabelExactMatch::evaluate(const State& state) const {
-  return internal::value_of(
+  return classification::value_of(
       state, options().multidim_average() == MultidimAverage::kSamplewise);
 }
 

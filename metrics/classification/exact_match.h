@@ -24,7 +24,7 @@ struct MultilabelExactMatchOptions
   using MultilabelCountsOptions::MultilabelCountsOptions;
 };
 
-namespace internal {
+namespace internal::classification {
 
 /// How many samples are right in all that counts of them.
 struct Matches {
@@ -52,7 +52,7 @@ at::Tensor match_bits_by_tensors(const MulticlassBatch& batch);
 at::Tensor match_bits(const BinaryBatch& batch);
 at::Tensor match_bits_by_tensors(const BinaryBatch& batch);
 
-}  // namespace internal
+}  // namespace internal::classification
 
 /// Counts the samples under MulticlassExactMatch.
 class MulticlassMatches {
@@ -64,7 +64,7 @@ class MulticlassMatches {
       {"target", InputKind::kReal, "int or float labels [N, ...]"},
       {"weight", InputKind::kReal, "real [N]", /*is_optional=*/true}};
   using Options = MulticlassExactMatchOptions;
-  using State = internal::Matches;
+  using State = internal::classification::Matches;
 
   MulticlassMatches(const Options& options,
                     const MetricOptions& metric_options);
@@ -73,7 +73,7 @@ class MulticlassMatches {
                 const at::Tensor& weight = {}) const;
 
  private:
-  internal::MulticlassRules rules_;
+  internal::classification::MulticlassRules rules_;
   bool samplewise_;
 };
 
@@ -84,7 +84,7 @@ class MultilabelMatches {
   static constexpr const auto& kInputs =
       internal::classification::kMultilabelInputs;
   using Options = MultilabelExactMatchOptions;
-  using State = internal::Matches;
+  using State = internal::classification::Matches;
 
   MultilabelMatches(const Options& options,
                     const MetricOptions& metric_options);
@@ -94,7 +94,7 @@ class MultilabelMatches {
 
  private:
   std::int64_t num_labels_;
-  internal::BinaryRules rules_;
+  internal::classification::BinaryRules rules_;
   bool samplewise_;
 };
 

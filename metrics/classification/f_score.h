@@ -12,7 +12,7 @@
 
 namespace tally {
 
-namespace internal {
+namespace internal::classification {
 
 /// c10::ValueError unless beta is 0 or more, and finite.
 void check_beta(const char* metric, double beta);
@@ -43,18 +43,19 @@ struct FBetaOptions : Base {
   }
 };
 
-}  // namespace internal
+}  // namespace internal::classification
 
 /// Options of BinaryFBetaScore.
 struct BinaryFBetaScoreOptions
-    : internal::FBetaOptions<BinaryFBetaScoreOptions,
-                             BinaryCountsOptions<BinaryFBetaScoreOptions>> {
+    : internal::classification::FBetaOptions<
+          BinaryFBetaScoreOptions,
+          BinaryCountsOptions<BinaryFBetaScoreOptions>> {
   BinaryFBetaScoreOptions(double beta = 1) : FBetaOptions(beta) {}
 };
 
 /// Options of MulticlassFBetaScore.
 struct MulticlassFBetaScoreOptions
-    : internal::FBetaOptions<
+    : internal::classification::FBetaOptions<
           MulticlassFBetaScoreOptions,
           MulticlassAverageOptions<MulticlassFBetaScoreOptions>> {
   MulticlassFBetaScoreOptions(std::int64_t num_classes = 0, double beta = 1)
@@ -63,7 +64,7 @@ struct MulticlassFBetaScoreOptions
 
 /// Options of MultilabelFBetaScore.
 struct MultilabelFBetaScoreOptions
-    : internal::FBetaOptions<
+    : internal::classification::FBetaOptions<
           MultilabelFBetaScoreOptions,
           MultilabelAverageOptions<MultilabelFBetaScoreOptions>> {
   MultilabelFBetaScoreOptions(std::int64_t num_labels = 0, double beta = 1)

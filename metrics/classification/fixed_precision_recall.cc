@@ -3,22 +3,25 @@
 #include "tally/metrics/classification/curves/fixed_rates.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
-using internal::Rate;
+using classification::Rate;
 
 template <class Options>
 RecallAtPrecision best_recall(const CurveState& state, const Options& options) {
-  const auto best =
-      internal::best_thresholds({state, options}, Rate::kRecall,
-                                Rate::kPrecision, options.min_precision());
+  const auto best = classification::best_thresholds(
+      {state, options}, Rate::kRecall, Rate::kPrecision,
+      options.min_precision());
   return {best.rate, best.threshold};
 }
 
 template <class Options>
 PrecisionAtRecall best_precision(const CurveState& state,
                                  const Options& options) {
-  const auto best = internal::best_thresholds(
+  const auto best = classification::best_thresholds(
       {state, options}, Rate::kPrecision, Rate::kRecall, options.min_recall());
   return {best.rate, best.threshold};
 }

@@ -22,10 +22,10 @@ struct RecallAtPrecision {
 /// precision.
 template <template <class> class Curve>
 class RecallAtFixedPrecisionOptions
-    : public internal::FixedRateOptions<RecallAtFixedPrecisionOptions<Curve>,
-                                        Curve> {
-  using Base =
-      internal::FixedRateOptions<RecallAtFixedPrecisionOptions<Curve>, Curve>;
+    : public internal::classification::FixedRateOptions<
+          RecallAtFixedPrecisionOptions<Curve>, Curve> {
+  using Base = internal::classification::FixedRateOptions<
+      RecallAtFixedPrecisionOptions<Curve>, Curve>;
 
  public:
   using Base::Base;
@@ -132,10 +132,10 @@ struct PrecisionAtRecall {
 /// recall.
 template <template <class> class Curve>
 class PrecisionAtFixedRecallOptions
-    : public internal::FixedRateOptions<PrecisionAtFixedRecallOptions<Curve>,
-                                        Curve> {
-  using Base =
-      internal::FixedRateOptions<PrecisionAtFixedRecallOptions<Curve>, Curve>;
+    : public internal::classification::FixedRateOptions<
+          PrecisionAtFixedRecallOptions<Curve>, Curve> {
+  using Base = internal::classification::FixedRateOptions<
+      PrecisionAtFixedRecallOptions<Curve>, Curve>;
 
  public:
   using Base::Base;

@@ -3,16 +3,19 @@
 #include "tally/metrics/classification/curves/fixed_rates.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
-using internal::Rate;
+using classification::Rate;
 
 template <class Options>
 SensitivityAtThreshold best_sensitivity(const CurveState& state,
                                         const Options& options) {
-  const auto best =
-      internal::best_thresholds({state, options}, Rate::kRecall,
-                                Rate::kSpecificity, options.min_specificity());
+  const auto best = classification::best_thresholds(
+      {state, options}, Rate::kRecall, Rate::kSpecificity,
+      options.min_specificity());
   return {best.rate, best.threshold};
 }
 
@@ -20,8 +23,8 @@ template <class Options>
 SpecificityAtThreshold best_specificity(const CurveState& state,
                                         const Options& options) {
   const auto best =
-      internal::best_thresholds({state, options}, Rate::kSpecificity,
-                                Rate::kRecall, options.min_sensitivity());
+      classification::best_thresholds({state, options}, Rate::kSpecificity,
+                                      Rate::kRecall, options.min_sensitivity());
   return {best.rate, best.threshold};
 }
 

@@ -22,10 +22,10 @@ struct SensitivityAtThreshold {
 /// specificity.
 template <template <class> class Curve>
 class SensitivityAtSpecificityOptions
-    : public internal::FixedRateOptions<SensitivityAtSpecificityOptions<Curve>,
-                                        Curve> {
-  using Base =
-      internal::FixedRateOptions<SensitivityAtSpecificityOptions<Curve>, Curve>;
+    : public internal::classification::FixedRateOptions<
+          SensitivityAtSpecificityOptions<Curve>, Curve> {
+  using Base = internal::classification::FixedRateOptions<
+      SensitivityAtSpecificityOptions<Curve>, Curve>;
 
  public:
   using Base::Base;
@@ -134,10 +134,10 @@ struct SpecificityAtThreshold {
 /// sensitivity.
 template <template <class> class Curve>
 class SpecificityAtSensitivityOptions
-    : public internal::FixedRateOptions<SpecificityAtSensitivityOptions<Curve>,
-                                        Curve> {
-  using Base =
-      internal::FixedRateOptions<SpecificityAtSensitivityOptions<Curve>, Curve>;
+    : public internal::classification::FixedRateOptions<
+          SpecificityAtSensitivityOptions<Curve>, Curve> {
+  using Base = internal::classification::FixedRateOptions<
+      SpecificityAtSensitivityOptions<Curve>, Curve>;
 
  public:
   using Base::Base;

@@ -14,7 +14,7 @@
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
-namespace internal {
+namespace internal::classification {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -114,29 +114,32 @@ at::Tensor count_groups_by_tensors(const BinaryBatch& batch,
                     by_group(elements.nan.logical_and(kept))});
 }
 
-}  // namespace internal
+}  // namespace internal::classification
+
+namespace classification = internal::classification;
 
 BinaryGroupCounts::State BinaryGroupCounts::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& groups) const {
-  const internal::BinaryBatch batch(rules_, preds, target);
+  const classification::BinaryBatch batch(rules_, preds, target);
   internal::check_integral("groups", groups);
   internal::check_same_shape("groups", groups, "target", target);
-  const at::Tensor indexes = internal::dense(groups.to(at::kLong));
+  const at::Tensor indexes = classification::dense(groups.to(at::kLong));
   return {batch.is_plain()
-              ? internal::count_groups(batch, indexes, num_groups_)
-              : internal::count_groups_by_tensors(batch, indexes, num_groups_)};
+              ? classification::count_groups(batch, indexes, num_groups_)
+              : classification::count_groups_by_tensors(batch, indexes,
+                                                        num_groups_)};
 }
 
 at::Tensor BinaryGroupStatRates::evaluate(const State& state) const {
   const std::int64_t groups = options().num_groups();
-  return internal::groups_of(state, groups)
+  return classification::groups_of(state, groups)
       .values({groups, 4}, [](const auto& row, double* out) {
-        for (const internal::ClassCounts& c : row.classes) {
+        for (const classification::ClassCounts& c : row.classes) {
           for (const double count : {c.tp, c.fp(), c.tn(), c.fn()}) {
-            *out++ = c.nans > 0
-                         ? internal::kNaN
-                         : internal::divide(count, c.total, internal::kNaN);
+            *out++ = c.nans > 0 ? classification::kNaN
+                                : classification::divide(count, c.total,
+                                                         classification::kNaN);
           }
         }
       });
@@ -154,20 +157,21 @@ void Fairness::visit(ResultParts& parts) {
 }
 
 Fairness BinaryFairness::evaluate(const State& state) const {
-  const internal::CountRows rows =
-      internal::groups_of(state, options().num_groups());
+  const classification::CountRows rows =
+      classification::groups_of(state, options().num_groups());
   Fairness result;
   if (options().task() != FairnessTask::kEqualOpportunity) {
-    const auto [ratio, groups] = internal::extremes(
-        rows,
-        [](const internal::ClassCounts& c) { return c.predicted / c.total; });
+    const auto [ratio, groups] = classification::extremes(
+        rows, [](const classification::ClassCounts& c) {
+          return c.predicted / c.total;
+        });
     result.demographic_parity = ratio;
     result.demographic_parity_groups = groups;
   }
   if (options().task() != FairnessTask::kDemographicParity) {
-    const auto [ratio, groups] =
-        internal::extremes(rows, [](const internal::ClassCounts& c) {
-          return internal::divide(c.tp, c.target, internal::kNaN);
+    const auto [ratio, groups] = classification::extremes(
+        rows, [](const classification::ClassCounts& c) {
+          return classification::divide(c.tp, c.target, classification::kNaN);
         });
     result.equal_opportunity = ratio;
     result.equal_opportunity_groups = groups;

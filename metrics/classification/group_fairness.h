@@ -11,12 +11,12 @@
 
 namespace tally {
 
-namespace internal {
+namespace internal::classification {
 
 /// c10::ValueError unless there are 2 groups or more.
 void check_num_groups(const char* metric, std::int64_t num_groups);
 
-}  // namespace internal
+}  // namespace internal::classification
 
 /// What all metrics over BinaryGroupCounts can be told. Those that agree in it
 /// share one state in a collection.
@@ -47,9 +47,9 @@ struct BinaryGroupOptions {
   }
   /// c10::ValueError for values that are not as said above.
   void validate(const char* metric) const {
-    internal::check_num_groups(metric, num_groups_);
-    internal::check_threshold(metric, threshold_);
-    internal::check_probability_kind(metric, input_);
+    internal::classification::check_num_groups(metric, num_groups_);
+    internal::classification::check_threshold(metric, threshold_);
+    internal::classification::check_probability_kind(metric, input_);
   }
 };
 
@@ -119,10 +119,10 @@ class BinaryGroupCounts {
 
  private:
   std::int64_t num_groups_;
-  internal::BinaryRules rules_;
+  internal::classification::BinaryRules rules_;
 };
 
-namespace internal {
+namespace internal::classification {
 
 /// The counts by one loop over memory (REQUIRES: a batch on the CPU), and by
 /// tensor operations on any device. Throws for groups that there are not, on a
@@ -133,7 +133,7 @@ at::Tensor count_groups_by_tensors(const BinaryBatch& batch,
                                    const at::Tensor& groups,
                                    std::int64_t num_groups);
 
-}  // namespace internal
+}  // namespace internal::classification
 
 /// The shares of true and false positives and negatives in each group.
 ///

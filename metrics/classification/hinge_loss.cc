@@ -8,6 +8,9 @@
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -38,7 +41,7 @@ double best_other(const Score* scores, std::int64_t stride,
 }  // namespace
 
 void MulticlassHingeLossOptions::validate(const char* metric) const {
-  internal::check_num_classes(metric, num_classes_);
+  classification::check_num_classes(metric, num_classes_);
 }
 
 BinaryMargins::BinaryMargins(const Options& options,
@@ -50,7 +53,7 @@ BinaryMargins::BinaryMargins(const Options& options,
 BinaryMargins::State BinaryMargins::observe(const at::Tensor& preds,
                                             const at::Tensor& target,
                                             const at::Tensor& weight) const {
-  return internal::sum_binary_losses(
+  return classification::sum_binary_losses(
       rules_, preds, target, weight,
       [this](double score, bool is_one) {
         return hinge(is_one ? score : -score, squared_);
@@ -71,7 +74,7 @@ MulticlassMargins::State MulticlassMargins::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
   if (mode_ == HingeMode::kOneVsAll) return one_vs_all(preds, target, weight);
-  const internal::WeightedSum sum = internal::sum_class_losses(
+  const classification::WeightedSum sum = classification::sum_class_losses(
       rules_, preds, target, weight,
       [this](const auto* own, std::int64_t stride, std::int64_t label,
              std::int64_t) {
@@ -94,16 +97,16 @@ MulticlassMargins::State MulticlassMargins::one_vs_all(
     const at::Tensor& preds, const at::Tensor& given_target,
     const at::Tensor& weight) const {
   const std::int64_t classes = rules_.num_classes;
-  internal::check_class_scores(preds, given_target, classes);
-  internal::check_loss_weight(weight, given_target);
+  classification::check_class_scores(preds, given_target, classes);
+  classification::check_loss_weight(weight, given_target);
   const at::Tensor target =
-      internal::whole_target(given_target, rules_.validate_args);
-  if (internal::are_plain(preds, target, weight)) {
-    const internal::LossWeights weights(weight, rules_.nan_policy);
+      classification::whole_target(given_target, rules_.validate_args);
+  if (classification::are_plain(preds, target, weight)) {
+    const classification::LossWeights weights(weight, rules_.nan_policy);
     at::Tensor sums = internal::fresh_zeros({classes}, at::kDouble);
     auto* const data = sums.mutable_data_ptr<double>();
     double total = 0;
-    internal::for_each_class_loss(
+    classification::for_each_class_loss(
         rules_, preds, target,
         [&](const auto* own, std::int64_t stride, std::int64_t label,
             std::int64_t index) {
@@ -122,10 +125,10 @@ MulticlassMargins::State MulticlassMargins::one_vs_all(
         });
     return {sums, total};
   }
-  at::Tensor kept = internal::kept_labels(rules_, target);
+  at::Tensor kept = classification::kept_labels(rules_, target);
   if (rules_.nan_policy != NanPolicy::kPropagate) {
-    kept = internal::without_nan(rules_.nan_policy, kept,
-                                 preds.detach().isnan().any(1), weight);
+    kept = classification::without_nan(rules_.nan_policy, kept,
+                                       preds.detach().isnan().any(1), weight);
   }
   const at::Tensor drop = kept.logical_not().unsqueeze(1);
   const at::Tensor scores = preds.masked_fill(drop, 0).to(at::kDouble);
@@ -135,7 +138,7 @@ MulticlassMargins::State MulticlassMargins::one_vs_all(
                                 .scatter(1, labels, 1)
                                 .to(at::kBool);
   const at::Tensor loss = hinge(scores.where(is_own, scores.neg()), squared_);
-  const at::Tensor weights = internal::kept_weights(kept, weight);
+  const at::Tensor weights = classification::kept_weights(kept, weight);
   const at::Tensor sums = loss.mul(weights.unsqueeze(1))
                               .transpose(0, 1)
                               .reshape({classes, -1})

@@ -74,7 +74,7 @@ class BinaryMargins {
   static constexpr const auto& kInputs =
       internal::classification::kBinaryScoreInputs;
   using Options = BinaryHingeLossOptions;
-  using State = internal::WeightedSum;
+  using State = internal::classification::WeightedSum;
 
   BinaryMargins(const Options& options, const MetricOptions& metric_options);
 
@@ -82,7 +82,7 @@ class BinaryMargins {
                 const at::Tensor& weight = {}) const;
 
  private:
-  internal::BinaryRules rules_;
+  internal::classification::BinaryRules rules_;
   bool squared_;
 };
 
@@ -110,7 +110,7 @@ class MulticlassMargins {
   State one_vs_all(const at::Tensor& preds, const at::Tensor& target,
                    const at::Tensor& weight) const;
 
-  internal::ClassLossRules rules_;
+  internal::classification::ClassLossRules rules_;
   bool squared_;
   HingeMode mode_;
 };

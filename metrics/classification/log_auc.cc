@@ -4,13 +4,17 @@
 #include "tally/metrics/classification/curves/curve_values.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
-at::Tensor average_log_area(const internal::CurveView& view, Average average,
+at::Tensor average_log_area(const classification::CurveView& view,
+                            Average average,
                             const std::vector<double>& fpr_range) {
-  return internal::average_values(
-      view, average, [&](const internal::ScoreCounts& counts) {
-        return internal::log_roc_area(counts, fpr_range[0], fpr_range[1]);
+  return classification::average_values(
+      view, average, [&](const classification::ScoreCounts& counts) {
+        return classification::log_roc_area(counts, fpr_range[0], fpr_range[1]);
       });
 }
 

@@ -11,6 +11,9 @@
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 double epsilon_of(at::ScalarType dtype) {
@@ -30,7 +33,8 @@ double epsilon_of(at::ScalarType dtype) {
 template <class Score>
 double logit_loss(const Score* logits, std::int64_t classes,
                   std::int64_t stride, std::int64_t label) {
-  const auto [max, sum] = internal::softmax_terms(logits, stride, classes);
+  const auto [max, sum] =
+      classification::softmax_terms(logits, stride, classes);
   return std::log(sum) + (max - logits[label * stride]);
 }
 
@@ -65,8 +69,8 @@ auto with_element_loss(ScoreKind input, const at::Tensor& preds,
 }  // namespace
 
 void MultilabelLogLossOptions::validate(const char* metric) const {
-  internal::check_num_labels(metric, num_labels_);
-  internal::check_probability_kind(metric, input_);
+  classification::check_num_labels(metric, num_labels_);
+  classification::check_probability_kind(metric, input_);
 }
 
 BinaryNegativeLogLikelihood::State BinaryNegativeLogLikelihood::observe(
@@ -74,7 +78,7 @@ BinaryNegativeLogLikelihood::State BinaryNegativeLogLikelihood::observe(
     const at::Tensor& weight) const {
   return with_element_loss(rules_.input, preds,
                            [&](const auto& plain, const auto& tensor) {
-                             return internal::sum_binary_losses(
+                             return classification::sum_binary_losses(
                                  rules_, preds, target, weight, plain, tensor);
                            });
 }
@@ -88,24 +92,24 @@ MultilabelNegativeLogLikelihood::MultilabelNegativeLogLikelihood(
 MultilabelNegativeLogLikelihood::State MultilabelNegativeLogLikelihood::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
-  internal::check_multilabel_scores(preds, target, num_labels_);
+  classification::check_multilabel_scores(preds, target, num_labels_);
   if (weight.defined()) {
     internal::check_real("weight", weight);
     internal::check_same_shape("weight", weight, "target[:, 0]",
                                target.select(1, 0));
   }
-  internal::BinaryRules all = rules_;
+  classification::BinaryRules all = rules_;
   all.nan_policy = NanPolicy::kPropagate;
-  const internal::MultilabelBatch batch(all, num_labels_, preds.detach(),
-                                        target);
+  const classification::MultilabelBatch batch(all, num_labels_, preds.detach(),
+                                              target);
   return with_element_loss(
       rules_.input, preds, [&](const auto& plain, const auto& tensor) -> State {
-        if (internal::are_plain(preds, target, weight)) {
+        if (classification::are_plain(preds, target, weight)) {
           const at::Tensor table =
               internal::fresh_zeros({3, num_labels_}, at::kDouble);
           auto* const rows = table.mutable_data_ptr<double>();
           const std::int64_t positions = batch.positions();
-          internal::for_each_element_loss(
+          classification::for_each_element_loss(
               batch, weight, rules_.nan_policy, plain,
               [&](std::int64_t index, double loss, double own_weight,
                   bool is_one) {
@@ -116,8 +120,9 @@ MultilabelNegativeLogLikelihood::State MultilabelNegativeLogLikelihood::observe(
               });
           return {table};
         }
-        const internal::ElementLosses elements = internal::element_losses(
-            batch, preds, weight, rules_.nan_policy, tensor);
+        const classification::ElementLosses elements =
+            classification::element_losses(batch, preds, weight,
+                                           rules_.nan_policy, tensor);
         const auto by_label = [&](const at::Tensor& values) {
           return values.transpose(0, 1).flatten(1).sum(1);
         };
@@ -132,7 +137,7 @@ MulticlassNegativeLogLikelihood::State MulticlassNegativeLogLikelihood::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
   if (input_ == ScoreKind::kLogits) {
-    return internal::sum_class_losses(
+    return classification::sum_class_losses(
         rules_, preds, target, weight,
         [this](const auto* own, std::int64_t stride, std::int64_t label,
                std::int64_t) {
@@ -147,13 +152,13 @@ MulticlassNegativeLogLikelihood::State MulticlassNegativeLogLikelihood::observe(
   }
   internal::check_floating("preds", preds);
   const double eps = epsilon_of(preds.scalar_type());
-  return internal::sum_class_losses(
+  return classification::sum_class_losses(
       rules_, preds, target, weight,
       [&](const auto* own, std::int64_t stride, std::int64_t label,
           std::int64_t index) {
         const double p = own[label * stride];
         if (rules_.validate_args && (p < 0 || p > 1)) {
-          internal::refuse_probability(p, index);
+          classification::refuse_probability(p, index);
         }
         return -std::log(std::clamp(p, eps, 1 - eps));
       },
@@ -161,7 +166,7 @@ MulticlassNegativeLogLikelihood::State MulticlassNegativeLogLikelihood::observe(
         const at::Tensor p = probabilities.gather(1, labels.unsqueeze(1))
                                  .squeeze(1)
                                  .to(at::kDouble);
-        if (rules_.validate_args) internal::check_probabilities(p);
+        if (rules_.validate_args) classification::check_probabilities(p);
         return p.clamp(eps, 1 - eps).log().neg();
       });
 }

@@ -18,7 +18,8 @@ namespace tally {
 ///     MulticlassLogLoss loss(
 ///         MulticlassLogLossOptions(10).input(ScoreKind::kLogits));
 struct MulticlassLogLossOptions
-    : internal::MulticlassLossOptions<MulticlassLogLossOptions> {
+    : internal::classification::MulticlassLossOptions<
+          MulticlassLogLossOptions> {
   using MulticlassLossOptions::MulticlassLossOptions;
 
   /// The weighted mean over the positions, else the weighted sum.
@@ -37,7 +38,7 @@ struct MulticlassLogLossOptions
 /// Example:
 ///     BinaryLogLoss loss(BinaryLogLossOptions().input(ScoreKind::kLogits));
 struct BinaryLogLossOptions
-    : internal::BinaryLossOptions<BinaryLogLossOptions> {
+    : internal::classification::BinaryLossOptions<BinaryLogLossOptions> {
   /// The weighted mean over the positions, else the weighted sum.
   /// Default: true.
   TALLY_INHERITED_ARG(BinaryLogLossOptions, bool, normalize) = true;
@@ -86,7 +87,7 @@ struct MultilabelLogLossOptions {
 
 /// The sums under BinaryLogLoss.
 class BinaryNegativeLogLikelihood
-    : public internal::BinaryLosses<BinaryLogLossOptions> {
+    : public internal::classification::BinaryLosses<BinaryLogLossOptions> {
  public:
   using BinaryLosses::BinaryLosses;
   static constexpr const char* kName = "BinaryNegativeLogLikelihood";
@@ -99,7 +100,8 @@ class BinaryNegativeLogLikelihood
 
 /// The sums under MulticlassLogLoss.
 class MulticlassNegativeLogLikelihood
-    : public internal::MulticlassLosses<MulticlassLogLossOptions> {
+    : public internal::classification::MulticlassLosses<
+          MulticlassLogLossOptions> {
  public:
   using MulticlassLosses::MulticlassLosses;
   static constexpr const char* kName = "MulticlassNegativeLogLikelihood";
@@ -134,7 +136,7 @@ class MultilabelNegativeLogLikelihood {
 
  private:
   std::int64_t num_labels_;
-  internal::BinaryRules rules_;
+  internal::classification::BinaryRules rules_;
 };
 
 /// The mean negative log-likelihood of the targets (cross-entropy).

@@ -4,6 +4,9 @@
 #include <limits>
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -14,21 +17,21 @@ double correlation(double both, double predicted, double target) {
   return product > 0 ? both / std::sqrt(product) : 0;
 }
 
-double of_two(const internal::ClassCounts& c) {
+double of_two(const classification::ClassCounts& c) {
   const double n = c.total;
   return correlation(c.tp / n * (c.tn() / n) - c.fp() / n * (c.fn() / n),
                      c.predicted / n * (1 - c.predicted / n),
                      c.target / n * (1 - c.target / n));
 }
 
-double of_classes(const internal::CountsRow& row) {
+double of_classes(const classification::CountsRow& row) {
   const double n = row.classes.front().total;
   if (n == 0 || row.classes.front().nans > 0) return kNaN;
   double right = 0;
   double both = 0;
   double predicted = 0;
   double target = 0;
-  for (const internal::ClassCounts& c : row.classes) {
+  for (const classification::ClassCounts& c : row.classes) {
     right += c.tp / n;
     both += c.predicted / n * (c.target / n);
     predicted += c.predicted / n * (c.predicted / n);
@@ -40,16 +43,17 @@ double of_classes(const internal::CountsRow& row) {
 }  // namespace
 
 at::Tensor BinaryMatthewsCorrCoef::evaluate(const State& state) const {
-  return internal::rows_of(state, options().multidim_average())
+  return classification::rows_of(state, options().multidim_average())
       .averages(Average::kMicro, of_two);
 }
 
 at::Tensor MulticlassMatthewsCorrCoef::evaluate(const State& state) const {
-  return internal::rows_of(state, options()).values(of_classes);
+  return classification::rows_of(state, options()).values(of_classes);
 }
 
 at::Tensor MultilabelMatthewsCorrCoef::evaluate(const State& state) const {
-  return internal::rows_of(state, options()).averages(Average::kMicro, of_two);
+  return classification::rows_of(state, options())
+      .averages(Average::kMicro, of_two);
 }
 
 }  // namespace tally

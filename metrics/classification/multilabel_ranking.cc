@@ -11,6 +11,9 @@
 #include "tally/metrics/classification/inputs/checks.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 at::Tensor rows_of(const at::Tensor& tensor) {
@@ -56,7 +59,7 @@ MultilabelRanking::State MultilabelRanking::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
   internal::check_floating("preds", preds);
-  internal::check_target_type(target);
+  classification::check_target_type(target);
   internal::check_same_shape("preds", preds, "target", target);
   TORCH_CHECK_VALUE(preds.dim() >= 2 && preds.size(1) == num_labels_,
                     "expected preds and target [N, ", num_labels_,
@@ -76,8 +79,8 @@ MultilabelRanking::State MultilabelRanking::observe(
       weights.defined() ? weights.const_data_ptr<double>() : nullptr;
   const at::Tensor scores = rows_of(preds.detach());
   const at::Tensor labels =
-      rows_of(internal::whole_target(target, /*checks=*/true));
-  return internal::visit_labels(labels, [&](const auto* label) {
+      rows_of(classification::whole_target(target, /*checks=*/true));
+  return classification::visit_labels(labels, [&](const auto* label) {
     return scores.scalar_type() == at::kFloat
                ? add_rows(scores.const_data_ptr<float>(), label, sample_weights,
                           scores.size(0))
@@ -97,10 +100,11 @@ bool MultilabelRanking::split_row(const Score* scores, const Label* labels,
   for (std::int64_t i = first; i < first + num_labels_; ++i) {
     if (ignore_index_ && labels[i] == *ignore_index_) continue;
     if (labels[i] != 0 && labels[i] != 1) {
-      internal::refuse_label(labels[i], i, 2, ignore_index_);
+      classification::refuse_label(labels[i], i, 2, ignore_index_);
     }
     if (std::isnan(scores[i])) {
-      if (nan_policy_ == NanPolicy::kError) internal::refuse_nan("preds", i);
+      if (nan_policy_ == NanPolicy::kError)
+        classification::refuse_nan("preds", i);
       has_nan = true;
     }
     (labels[i] == 1 ? buffers.positives : buffers.negatives)

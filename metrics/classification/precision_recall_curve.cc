@@ -7,11 +7,14 @@
 #include "tally/metrics/classification/curves/curve_table.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-using internal::CurvePoints;
+using classification::CurvePoints;
 
 PrecisionRecall curves_of(const std::vector<CurvePoints>& curves,
                           bool one_curve, double zero_division) {
@@ -21,9 +24,9 @@ PrecisionRecall curves_of(const std::vector<CurvePoints>& curves,
   }
   const auto rows = static_cast<std::int64_t>(curves.size());
   const auto columns = static_cast<std::int64_t>(width);
-  internal::PaddedRows precision(rows, columns + 1);
-  internal::PaddedRows recall(rows, columns + 1);
-  internal::PaddedRows thresholds(rows, columns);
+  classification::PaddedRows precision(rows, columns + 1);
+  classification::PaddedRows recall(rows, columns + 1);
+  classification::PaddedRows thresholds(rows, columns);
   for (std::int64_t c = 0; c < rows; ++c) {
     const CurvePoints& points = curves[c];
     const std::size_t size = points.size();
@@ -87,8 +90,9 @@ PrecisionRecall mean_curve(const std::vector<CurvePoints>& curves) {
     recalls.insert(recalls.end(), more.begin(), more.end());
   }
   if (has_nan || classes.empty()) {
-    return {internal::to_tensor({kNaN, 1}), internal::to_tensor({kNaN, 0}),
-            internal::to_tensor({kNaN})};
+    return {classification::to_tensor({kNaN, 1}),
+            classification::to_tensor({kNaN, 0}),
+            classification::to_tensor({kNaN})};
   }
   std::sort(recalls.begin(), recalls.end());
   recalls.erase(std::unique(recalls.begin(), recalls.end()), recalls.end());
@@ -103,13 +107,15 @@ PrecisionRecall mean_curve(const std::vector<CurvePoints>& curves) {
   const std::vector<double> thresholds(recalls.size(), kNaN);
   recalls.push_back(0);
   precisions.push_back(1);
-  return {internal::to_tensor(precisions), internal::to_tensor(recalls),
-          internal::to_tensor(thresholds)};
+  return {classification::to_tensor(precisions),
+          classification::to_tensor(recalls),
+          classification::to_tensor(thresholds)};
 }
 
-PrecisionRecall curve_of(const internal::CurveView& view, Average average,
+PrecisionRecall curve_of(const classification::CurveView& view, Average average,
                          double zero_division) {
-  const std::vector<CurvePoints> curves = internal::all_points(view, average);
+  const std::vector<CurvePoints> curves =
+      classification::all_points(view, average);
   if (average == Average::kMacro) return mean_curve(curves);
   const bool one_curve = average == Average::kMicro ||
                          view.shape.task == CurveShape::Task::kBinary;
@@ -120,12 +126,12 @@ PrecisionRecall curve_of(const internal::CurveView& view, Average average,
 
 void MulticlassPrecisionRecallCurveOptions::validate(const char* metric) const {
   ZeroDivisionOptions::validate(metric);
-  internal::check_curve_average(metric, average());
+  classification::check_curve_average(metric, average());
 }
 
 void MultilabelPrecisionRecallCurveOptions::validate(const char* metric) const {
   ZeroDivisionOptions::validate(metric);
-  internal::check_curve_average(metric, average());
+  classification::check_curve_average(metric, average());
 }
 
 PrecisionRecall BinaryPrecisionRecallCurve::evaluate(const State& state) const {

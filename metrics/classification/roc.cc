@@ -9,12 +9,15 @@
 #include "tally/metrics/classification/curves/curve_table.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-using internal::CurvePoints;
+using classification::CurvePoints;
 
 RocCurve curves_of(const std::vector<CurvePoints>& curves, bool one_curve) {
   std::size_t width = 0;
@@ -23,9 +26,9 @@ RocCurve curves_of(const std::vector<CurvePoints>& curves, bool one_curve) {
   }
   const auto rows = static_cast<std::int64_t>(curves.size());
   const auto columns = static_cast<std::int64_t>(width);
-  internal::PaddedRows fpr(rows, columns);
-  internal::PaddedRows tpr(rows, columns);
-  internal::PaddedRows thresholds(rows, columns);
+  classification::PaddedRows fpr(rows, columns);
+  classification::PaddedRows tpr(rows, columns);
+  classification::PaddedRows thresholds(rows, columns);
   for (std::int64_t c = 0; c < rows; ++c) {
     const CurvePoints& points = curves[c];
     fpr.row(c)[0] = 0 / points.negatives;
@@ -88,7 +91,7 @@ RocCurve mean_curve(const std::vector<CurvePoints>& curves) {
     places.insert(places.end(), more.begin(), more.end());
   }
   if (has_nan || lines.empty()) {
-    const at::Tensor nothing = internal::to_tensor({kNaN});
+    const at::Tensor nothing = classification::to_tensor({kNaN});
     return {nothing, nothing.clone(), nothing.clone()};
   }
   std::sort(places.begin(), places.end());
@@ -113,12 +116,13 @@ RocCurve mean_curve(const std::vector<CurvePoints>& curves) {
     }
   }
   const std::vector<double> thresholds(fpr.size(), kNaN);
-  return {internal::to_tensor(fpr), internal::to_tensor(tpr),
-          internal::to_tensor(thresholds)};
+  return {classification::to_tensor(fpr), classification::to_tensor(tpr),
+          classification::to_tensor(thresholds)};
 }
 
-RocCurve roc_of(const internal::CurveView& view, Average average) {
-  const std::vector<CurvePoints> curves = internal::all_points(view, average);
+RocCurve roc_of(const classification::CurveView& view, Average average) {
+  const std::vector<CurvePoints> curves =
+      classification::all_points(view, average);
   if (average == Average::kMacro) return mean_curve(curves);
   const bool one_curve = average == Average::kMicro ||
                          view.shape.task == CurveShape::Task::kBinary;
@@ -129,12 +133,12 @@ RocCurve roc_of(const internal::CurveView& view, Average average) {
 
 void MulticlassROCOptions::validate(const char* metric) const {
   AveragedCurveOptions::validate(metric);
-  internal::check_curve_average(metric, average());
+  classification::check_curve_average(metric, average());
 }
 
 void MultilabelROCOptions::validate(const char* metric) const {
   AveragedCurveOptions::validate(metric);
-  internal::check_curve_average(metric, average());
+  classification::check_curve_average(metric, average());
 }
 
 RocCurve BinaryROC::evaluate(const State& state) const {

@@ -6,11 +6,15 @@
 #include <limits>
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 constexpr int kScores = 5;
 
-void add_scores(const internal::ClassCounts& c, double factor, double* out) {
+void add_scores(const classification::ClassCounts& c, double factor,
+                double* out) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double scores[kScores] = {c.tp, c.fp(), c.tn(), c.fn(), c.target};
   for (int i = 0; i < kScores; ++i) {
@@ -18,13 +22,13 @@ void add_scores(const internal::ClassCounts& c, double factor, double* out) {
   }
 }
 
-at::Tensor as_counts(const internal::CountRows& rows,
+at::Tensor as_counts(const classification::CountRows& rows,
                      const at::Tensor& values) {
   if (rows.is_weighted() || values.isnan().any().item().toBool()) return values;
   return values.to(at::kLong);
 }
 
-at::Tensor scores_of(const internal::CountRows& rows, Average average) {
+at::Tensor scores_of(const classification::CountRows& rows, Average average) {
   switch (average) {
     case Average::kMicro:
       return as_counts(rows,
@@ -50,7 +54,7 @@ at::Tensor scores_of(const internal::CountRows& rows, Average average) {
           add_scores(counts,
                      average == Average::kMacro
                          ? 1.0 / static_cast<double>(rows.classes())
-                         : internal::divide(counts.target, targets, 0),
+                         : classification::divide(counts.target, targets, 0),
                      out);
         }
       });
@@ -60,24 +64,26 @@ at::Tensor scores_of(const internal::CountRows& rows, Average average) {
 }  // namespace
 
 at::Tensor BinaryStatScores::evaluate(const State& state) const {
-  return scores_of(internal::rows_of(state, options().multidim_average()),
+  return scores_of(classification::rows_of(state, options().multidim_average()),
                    Average::kMicro);
 }
 
 at::Tensor MulticlassStatScores::evaluate(const State& state) const {
-  return scores_of(internal::rows_of(state, options()), options().average());
+  return scores_of(classification::rows_of(state, options()),
+                   options().average());
 }
 
 at::Tensor MultilabelStatScores::evaluate(const State& state) const {
   if (options().averages_samples()) {
-    const internal::LabelledSamples samples = internal::samples_of(state);
+    const classification::LabelledSamples samples =
+        classification::samples_of(state);
     const at::Tensor scores =
         scores_of(samples.rows, Average::kMicro).to(at::kDouble);
     const at::Tensor& weights = samples.weights;
     if (!weights.defined()) return scores.mean(0);
     return scores.mul(weights.unsqueeze(1)).sum(0).div(weights.sum());
   }
-  return scores_of(internal::rows_of(state, options()),
+  return scores_of(classification::rows_of(state, options()),
                    static_cast<Average>(options().average()));
 }
 

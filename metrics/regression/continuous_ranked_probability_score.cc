@@ -14,6 +14,9 @@
 #include "tally/metrics/regression/kernels/row_kernels.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
 using State = EnsembleScores::State;
@@ -68,8 +71,9 @@ State scores(const at::Tensor& preds, const at::Tensor& target) {
     state.sum = internal::visit_values(
         preds, target, [&](const auto* p, const auto* t) {
           const std::int64_t members = preds.size(1);
-          return members <= internal::kFewMembers
-                     ? internal::ensemble_score_sum(p, t, state.total, members)
+          return members <= regression::kFewMembers
+                     ? regression::ensemble_score_sum(p, t, state.total,
+                                                      members)
                      : sum_of_scores(p, t, state.total, members);
         });
   } else {
@@ -99,8 +103,8 @@ State EnsembleScores::observe(const at::Tensor& preds,
   }
   const at::Tensor none;
   const at::Tensor columns = target.unsqueeze(1);
-  const internal::KeptSamples kept = internal::handle_nan(
-      {preds, columns, none}, internal::kWholeRows, nan_policy_);
+  const regression::KeptSamples kept = regression::handle_nan(
+      {preds, columns, none}, regression::kWholeRows, nan_policy_);
   return scores(kept.preds, kept.target.squeeze(1));
 }
 

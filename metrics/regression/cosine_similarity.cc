@@ -38,7 +38,7 @@ at::Tensor CosineOfRows::operator()(const at::Tensor& preds,
 template class RowScores<CosineOfRows>;
 
 at::Tensor CosineSimilarity::evaluate(const State& state) const {
-  return internal::reduce_rows(state, options().reduction());
+  return internal::regression::reduce_rows(state, options().reduction());
 }
 
 }  // namespace tally

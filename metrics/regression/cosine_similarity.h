@@ -16,7 +16,7 @@ struct CosineSimilarityOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("reduction", reduction_, internal::role_of(reduction_));
+    v("reduction", reduction_, internal::regression::role_of(reduction_));
   }
 };
 
@@ -32,8 +32,8 @@ struct CosineOfRows {
   double operator()(const T* preds, const T* target, std::int64_t size) const;
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
-  std::optional<internal::RowKind> kernel() const {
-    return internal::RowKind::kCosine;
+  std::optional<internal::regression::RowKind> kernel() const {
+    return internal::regression::RowKind::kCosine;
   }
   bool valid(const at::Tensor&, const at::Tensor&) const { return true; }
   const char* domain() const { return "any values"; }

@@ -103,7 +103,7 @@ void CriticalSuccessIndexOptions::validate(const char* metric) const {
 
 EventCounts::State EventCounts::observe(const at::Tensor& preds,
                                         const at::Tensor& target) const {
-  internal::check_outputs(preds, target, /*num_outputs=*/1);
+  internal::regression::check_outputs(preds, target, /*num_outputs=*/1);
   std::int64_t rows = 1;
   std::int64_t inner = preds.numel();
   if (keep_sequence_dim_) {

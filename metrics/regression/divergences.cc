@@ -8,6 +8,9 @@
 #include "tally/metrics/regression/states/row_scores_impl.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
 const double kLog2 = std::log(2.0);
@@ -56,7 +59,8 @@ at::Tensor entropy_terms(const at::Tensor& p, const at::Tensor& q) {
 }  // namespace
 
 bool DistributionRows::valid(const at::Tensor& p, const at::Tensor& q) const {
-  return log_prob || (!internal::has_negative(p) && !internal::has_negative(q));
+  return log_prob ||
+         (!regression::has_negative(p) && !regression::has_negative(q));
 }
 
 template <class T>
@@ -129,11 +133,11 @@ template class RowScores<KLOfRows>;
 template class RowScores<JensenShannonOfRows>;
 
 at::Tensor KLDivergence::evaluate(const State& state) const {
-  return internal::reduce_rows(state, options().reduction());
+  return regression::reduce_rows(state, options().reduction());
 }
 
 at::Tensor JensenShannonDivergence::evaluate(const State& state) const {
-  return internal::reduce_rows(state, options().reduction());
+  return regression::reduce_rows(state, options().reduction());
 }
 
 }  // namespace tally

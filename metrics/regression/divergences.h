@@ -23,7 +23,7 @@ struct KLDivergenceOptions {
  public:
   void visit(OptionVisitor& v) {
     v("log_prob", log_prob_);
-    v("reduction", reduction_, internal::role_of(reduction_));
+    v("reduction", reduction_, internal::regression::role_of(reduction_));
   }
 };
 using JensenShannonDivergenceOptions = KLDivergenceOptions;
@@ -36,7 +36,8 @@ struct DistributionRows {
   using Options = KLDivergenceOptions;
   explicit DistributionRows(const Options& options)
       : log_prob(options.log_prob()) {}
-  std::optional<internal::RowKind> kernel_of(internal::RowKind kind) const {
+  std::optional<internal::regression::RowKind> kernel_of(
+      internal::regression::RowKind kind) const {
     return log_prob ? std::nullopt : std::make_optional(kind);
   }
   bool valid(const at::Tensor& p, const at::Tensor& q) const;
@@ -51,8 +52,8 @@ struct KLOfRows : DistributionRows {
   template <class T>
   double operator()(const T* p, const T* q, std::int64_t size) const;
   at::Tensor operator()(const at::Tensor& p, const at::Tensor& q) const;
-  std::optional<internal::RowKind> kernel() const {
-    return kernel_of(internal::RowKind::kKL);
+  std::optional<internal::regression::RowKind> kernel() const {
+    return kernel_of(internal::regression::RowKind::kKL);
   }
 };
 extern template class RowScores<KLOfRows>;
@@ -96,8 +97,8 @@ struct JensenShannonOfRows : DistributionRows {
   template <class T>
   double operator()(const T* p, const T* q, std::int64_t size) const;
   at::Tensor operator()(const at::Tensor& p, const at::Tensor& q) const;
-  std::optional<internal::RowKind> kernel() const {
-    return kernel_of(internal::RowKind::kJensenShannon);
+  std::optional<internal::regression::RowKind> kernel() const {
+    return kernel_of(internal::regression::RowKind::kJensenShannon);
   }
 };
 extern template class RowScores<JensenShannonOfRows>;

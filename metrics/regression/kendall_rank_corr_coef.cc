@@ -8,9 +8,12 @@
 #include "tally/metrics/regression/kernels/pair_ranks.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
-using internal::PairCounts;
+using regression::PairCounts;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -63,14 +66,14 @@ double p_value_of(const PairCounts& counts, KendallVariant variant,
 }  // namespace
 
 void KendallRankCorrCoefOptions::validate(const char* metric) const {
-  internal::check_num_outputs(metric, num_outputs_);
+  regression::check_num_outputs(metric, num_outputs_);
 }
 
 KendallResult KendallRankCorrCoef::evaluate(const State& state) const {
   const std::int64_t outputs = options().num_outputs();
-  at::Tensor tau = internal::undefined_outputs(outputs);
+  at::Tensor tau = regression::undefined_outputs(outputs);
   at::Tensor p_value;
-  if (options().t_test()) p_value = internal::undefined_outputs(outputs);
+  if (options().t_test()) p_value = regression::undefined_outputs(outputs);
   if (state.preds.defined() && state.target.defined()) {
     const auto columns = [&](const Rows& rows) {
       return rows.tensor().to(at::kCPU).reshape({-1, outputs});
@@ -79,7 +82,7 @@ KendallResult KendallRankCorrCoef::evaluate(const State& state) const {
     const at::Tensor target = columns(state.target);
     for (std::int64_t i = 0; i < outputs; ++i) {
       const auto counts =
-          internal::count_pairs(preds.select(1, i), target.select(1, i));
+          regression::count_pairs(preds.select(1, i), target.select(1, i));
       if (!counts) continue;
       tau.mutable_data_ptr<double>()[i] = tau_of(*counts, options().variant());
       if (p_value.defined()) {

@@ -6,6 +6,9 @@
 #include "tally/metrics/regression/inputs/inputs.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -30,11 +33,11 @@ bool LargestError::State::has_nan() const { return std::isnan(max.value()); }
 
 LargestError::State LargestError::observe(const at::Tensor& preds,
                                           const at::Tensor& target) const {
-  internal::check_outputs(preds, target, /*num_outputs=*/1);
+  regression::check_outputs(preds, target, /*num_outputs=*/1);
   const at::Tensor no_weight;
-  return internal::observe_by_policy(
+  return regression::observe_by_policy(
       {preds, target, no_weight}, /*num_outputs=*/1, nan_policy_,
-      [](const internal::Samples& samples) {
+      [](const regression::Samples& samples) {
         State state;
         const std::int64_t count = samples.preds.numel();
         if (count == 0) return state;

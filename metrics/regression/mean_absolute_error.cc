@@ -41,11 +41,11 @@ at::Tensor LogCosh::operator()(const at::Tensor& preds,
 }
 
 at::Tensor MeanAbsoluteError::evaluate(const State& state) const {
-  return internal::mean_error(state, options().num_outputs());
+  return internal::regression::mean_error(state, options().num_outputs());
 }
 
 at::Tensor LogCoshError::evaluate(const State& state) const {
-  return internal::mean_error(state, options().num_outputs());
+  return internal::regression::mean_error(state, options().num_outputs());
 }
 
 }  // namespace tally

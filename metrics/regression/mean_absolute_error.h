@@ -22,10 +22,10 @@ struct AbsoluteError {
     return std::abs(preds - target);
   }
   template <class T>
-  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
-                                          std::int64_t count) const {
-    return internal::PlainSums{
-        internal::absolute_error_sum(preds, target, count),
+  std::optional<internal::regression::PlainSums> sums(
+      const T* preds, const T* target, std::int64_t count) const {
+    return internal::regression::PlainSums{
+        internal::regression::absolute_error_sum(preds, target, count),
         static_cast<double>(count), true};
   }
   at::Tensor operator()(const at::Tensor& preds,
@@ -71,10 +71,10 @@ struct LogCosh {
   explicit LogCosh(const Options&) {}
   double operator()(double preds, double target) const;
   template <class T>
-  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
-                                          std::int64_t count) const {
-    return internal::error_sums(internal::ErrorKind::kLogCosh, 0, preds, target,
-                                count);
+  std::optional<internal::regression::PlainSums> sums(
+      const T* preds, const T* target, std::int64_t count) const {
+    return internal::regression::error_sums(
+        internal::regression::ErrorKind::kLogCosh, 0, preds, target, count);
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;

@@ -15,11 +15,11 @@ at::Tensor PinballError::operator()(const at::Tensor& preds,
 void MeanPinballLossOptions::validate(const char* metric) const {
   TORCH_CHECK_VALUE(alpha_ >= 0 && alpha_ <= 1, metric,
                     ": expected alpha from 0 to 1, got ", alpha_);
-  internal::check_num_outputs(metric, num_outputs_);
+  internal::regression::check_num_outputs(metric, num_outputs_);
 }
 
 at::Tensor MeanPinballLoss::evaluate(const State& state) const {
-  return internal::mean_error(state, options().num_outputs());
+  return internal::regression::mean_error(state, options().num_outputs());
 }
 
 }  // namespace tally

@@ -35,10 +35,10 @@ struct PinballError {
     return error >= 0 ? alpha * error : (alpha - 1) * error;
   }
   template <class T>
-  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
-                                          std::int64_t count) const {
-    return internal::error_sums(internal::ErrorKind::kPinball, alpha, preds,
-                                target, count);
+  std::optional<internal::regression::PlainSums> sums(
+      const T* preds, const T* target, std::int64_t count) const {
+    return internal::regression::error_sums(
+        internal::regression::ErrorKind::kPinball, alpha, preds, target, count);
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;

@@ -4,6 +4,8 @@
 
 namespace tally {
 
+namespace regression = internal::regression;
+
 template class ErrorSums<SquaredError>;
 
 at::Tensor SquaredError::operator()(const at::Tensor& preds,
@@ -12,13 +14,13 @@ at::Tensor SquaredError::operator()(const at::Tensor& preds,
 }
 
 void MeanSquaredErrorOptions::validate(const char* metric) const {
-  internal::check_num_outputs(metric, num_outputs_);
+  regression::check_num_outputs(metric, num_outputs_);
 }
 
 at::Tensor MeanSquaredError::evaluate(const State& state) const {
   return options().squared()
-             ? internal::mean_error(state, options().num_outputs())
-             : internal::root_mean_error(state, options().num_outputs());
+             ? regression::mean_error(state, options().num_outputs())
+             : regression::root_mean_error(state, options().num_outputs());
 }
 
 }  // namespace tally

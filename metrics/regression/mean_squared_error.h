@@ -34,10 +34,10 @@ struct SquaredError {
     return (preds - target) * (preds - target);
   }
   template <class T>
-  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
-                                          std::int64_t count) const {
-    return internal::PlainSums{
-        internal::squared_error_sum(preds, target, count),
+  std::optional<internal::regression::PlainSums> sums(
+      const T* preds, const T* target, std::int64_t count) const {
+    return internal::regression::PlainSums{
+        internal::regression::squared_error_sum(preds, target, count),
         static_cast<double>(count), true};
   }
   at::Tensor operator()(const at::Tensor& preds,

@@ -6,6 +6,8 @@
 
 namespace tally {
 
+namespace regression = internal::regression;
+
 template class ErrorSums<SquaredLogError>;
 
 double SquaredLogError::operator()(double preds, double target) const {
@@ -25,13 +27,13 @@ at::Tensor SquaredLogError::valid(const at::Tensor& preds,
 }
 
 void MeanSquaredLogErrorOptions::validate(const char* metric) const {
-  internal::check_num_outputs(metric, num_outputs_);
+  regression::check_num_outputs(metric, num_outputs_);
 }
 
 at::Tensor MeanSquaredLogError::evaluate(const State& state) const {
   return options().squared()
-             ? internal::mean_error(state, options().num_outputs())
-             : internal::root_mean_error(state, options().num_outputs());
+             ? regression::mean_error(state, options().num_outputs())
+             : regression::root_mean_error(state, options().num_outputs());
 }
 
 }  // namespace tally

@@ -34,10 +34,10 @@ struct SquaredLogError {
   explicit SquaredLogError(const Options&) {}
   double operator()(double preds, double target) const;
   template <class T>
-  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
-                                          std::int64_t count) const {
-    return internal::error_sums(internal::ErrorKind::kSquaredLog, 0, preds,
-                                target, count);
+  std::optional<internal::regression::PlainSums> sums(
+      const T* preds, const T* target, std::int64_t count) const {
+    return internal::regression::error_sums(
+        internal::regression::ErrorKind::kSquaredLog, 0, preds, target, count);
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;

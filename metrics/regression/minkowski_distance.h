@@ -27,11 +27,11 @@ struct ErrorPower {
   explicit ErrorPower(const Options& options) : p(options.p()) {}
   double operator()(double preds, double target) const;
   template <class T>
-  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
-                                          std::int64_t count) const {
+  std::optional<internal::regression::PlainSums> sums(
+      const T* preds, const T* target, std::int64_t count) const {
     if (!multiplies()) return std::nullopt;
-    return internal::error_sums(internal::ErrorKind::kPower, p, preds, target,
-                                count);
+    return internal::regression::error_sums(
+        internal::regression::ErrorKind::kPower, p, preds, target, count);
   }
   /// Whether the power is a product of a few.
   bool multiplies() const { return p <= 8 && p == static_cast<int>(p); }

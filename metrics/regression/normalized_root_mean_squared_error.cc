@@ -3,16 +3,19 @@
 #include <cmath>
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
-using internal::Moments;
+using regression::Moments;
 
 double error(const Moments<double>& m, double weight) {
   return std::sqrt(m.squared_error / weight);
 }
 
 at::Tensor error(const Moments<at::Tensor>& m, const at::Tensor& weight) {
-  return internal::root(m.squared_error.div(weight));
+  return regression::root(m.squared_error.div(weight));
 }
 
 double norm(const Moments<double>& m, double weight, Normalization kind) {
@@ -25,9 +28,9 @@ at::Tensor norm(const Moments<at::Tensor>& m, const at::Tensor& weight,
                 Normalization kind) {
   if (kind == Normalization::kMean) return m.mean_target;
   if (kind == Normalization::kStd) {
-    return internal::root(m.squares_target.div(weight));
+    return regression::root(m.squares_target.div(weight));
   }
-  return internal::root(
+  return regression::root(
       m.squares_target.add(m.mean_target.square().mul(weight)));
 }
 
@@ -39,20 +42,20 @@ at::Tensor quotient(const at::Tensor& a, const at::Tensor& b) {
 }  // namespace
 
 void NormalizedRootMeanSquaredErrorOptions::validate(const char* metric) const {
-  internal::check_num_outputs(metric, num_outputs_);
+  regression::check_num_outputs(metric, num_outputs_);
 }
 
 at::Tensor NormalizedRootMeanSquaredError::evaluate(const State& state) const {
   const Normalization kind = options().normalization();
   const std::int64_t outputs = options().num_outputs();
   if (kind != Normalization::kRange) {
-    return internal::evaluate_moments(
+    return regression::evaluate_moments(
         state, outputs, /*least_samples=*/1,
         [kind](const auto& m, const auto& weight) {
           return quotient(error(m, weight), norm(m, weight, kind));
         });
   }
-  const at::Tensor errors = internal::evaluate_moments(
+  const at::Tensor errors = regression::evaluate_moments(
       state, outputs, /*least_samples=*/1,
       [](const auto& m, const auto& weight) { return error(m, weight); });
   if (!state.range.defined()) return errors;

@@ -42,14 +42,14 @@ struct NormalizedRootMeanSquaredErrorOptions {
   void validate(const char* metric) const;
 };
 
-namespace internal {
+namespace internal::regression {
 template <>
 struct KeepsRange<NormalizedRootMeanSquaredErrorOptions> {
   static bool of(const NormalizedRootMeanSquaredErrorOptions& options) {
     return options.normalization() == Normalization::kRange;
   }
 };
-}  // namespace internal
+}  // namespace internal::regression
 
 /// The root of the mean squared error over the mean, the range, the standard
 /// deviation or the norm of the targets.

@@ -5,9 +5,12 @@
 #include <limits>
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
-using internal::Moments;
+using regression::Moments;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -54,14 +57,14 @@ at::Tensor concordance(const Moments<at::Tensor>& m, const at::Tensor& weight,
 }  // namespace
 
 at::Tensor PearsonCorrCoef::evaluate(const State& state) const {
-  return internal::evaluate_moments(
+  return regression::evaluate_moments(
       state, options().num_outputs(), /*least_samples=*/2,
       [](const auto& moments, const auto&) { return correlation(moments); });
 }
 
 at::Tensor ConcordanceCorrCoef::evaluate(const State& state) const {
   const auto samples = static_cast<double>(state.total);
-  return internal::evaluate_moments(
+  return regression::evaluate_moments(
       state, options().num_outputs(), /*least_samples=*/2,
       [samples](const auto& moments, const auto& weight) {
         return concordance(moments, weight, (samples - 1) / samples);

@@ -5,6 +5,9 @@
 #include "tally/metrics/regression/states/error_sums_impl.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
 void check_epsilon(const char* metric, double epsilon) {
@@ -53,7 +56,7 @@ at::Tensor ErrorOverTargets::scale(const at::Tensor& target) const {
 
 void MeanAbsolutePercentageErrorOptions::validate(const char* metric) const {
   check_epsilon(metric, epsilon_);
-  internal::check_num_outputs(metric, num_outputs_);
+  regression::check_num_outputs(metric, num_outputs_);
 }
 
 void WeightedMeanAbsolutePercentageErrorOptions::validate(
@@ -62,12 +65,12 @@ void WeightedMeanAbsolutePercentageErrorOptions::validate(
 }
 
 at::Tensor MeanAbsolutePercentageError::evaluate(const State& state) const {
-  return internal::mean_error(state, options().num_outputs());
+  return regression::mean_error(state, options().num_outputs());
 }
 
 at::Tensor SymmetricMeanAbsolutePercentageError::evaluate(
     const State& state) const {
-  return internal::mean_error(state, options().num_outputs());
+  return regression::mean_error(state, options().num_outputs());
 }
 
 at::Tensor WeightedMeanAbsolutePercentageError::evaluate(

@@ -48,10 +48,11 @@ struct AbsolutePercentageError {
       : epsilon(options.epsilon()) {}
   double operator()(double preds, double target) const;
   template <class T>
-  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
-                                          std::int64_t count) const {
-    return internal::error_sums(internal::ErrorKind::kPercentage, epsilon,
-                                preds, target, count);
+  std::optional<internal::regression::PlainSums> sums(
+      const T* preds, const T* target, std::int64_t count) const {
+    return internal::regression::error_sums(
+        internal::regression::ErrorKind::kPercentage, epsilon, preds, target,
+        count);
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
@@ -100,10 +101,11 @@ struct SymmetricPercentageError {
       : epsilon(options.epsilon()) {}
   double operator()(double preds, double target) const;
   template <class T>
-  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
-                                          std::int64_t count) const {
-    return internal::error_sums(internal::ErrorKind::kSymmetric, epsilon, preds,
-                                target, count);
+  std::optional<internal::regression::PlainSums> sums(
+      const T* preds, const T* target, std::int64_t count) const {
+    return internal::regression::error_sums(
+        internal::regression::ErrorKind::kSymmetric, epsilon, preds, target,
+        count);
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
@@ -141,10 +143,10 @@ struct ErrorOverTargets {
   explicit ErrorOverTargets(const Options&) {}
   double operator()(double preds, double target) const;
   template <class T>
-  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
-                                          std::int64_t count) const {
-    return internal::error_sums(internal::ErrorKind::kOverTargets, 0, preds,
-                                target, count);
+  std::optional<internal::regression::PlainSums> sums(
+      const T* preds, const T* target, std::int64_t count) const {
+    return internal::regression::error_sums(
+        internal::regression::ErrorKind::kOverTargets, 0, preds, target, count);
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;

@@ -5,6 +5,9 @@
 #include "tally/metrics/regression/states/error_sums_impl.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
 void check_multioutput(const char* metric, MultiOutput multioutput) {
@@ -14,8 +17,9 @@ void check_multioutput(const char* metric, MultiOutput multioutput) {
 }
 
 /// The sum of losses of the quantile alpha itself.
-double null_loss(internal::WeightedSample& sample, const PinballError& error) {
-  const double quantile = internal::quantile(sample, error.alpha);
+double null_loss(regression::WeightedSample& sample,
+                 const PinballError& error) {
+  const double quantile = regression::quantile(sample, error.alpha);
   double loss = 0;
   for (std::size_t i = 0; i < sample.values.size(); ++i) {
     loss += sample.weight_of(i) * error(quantile, sample.values[i]);
@@ -26,28 +30,29 @@ double null_loss(internal::WeightedSample& sample, const PinballError& error) {
 at::Tensor explained_loss(const PinballAndTargets::State& state, double alpha,
                           std::int64_t outputs, MultiOutput multioutput) {
   const PinballError error{MeanPinballLossOptions(alpha)};
-  at::Tensor null = internal::undefined_outputs(outputs);
+  at::Tensor null = regression::undefined_outputs(outputs);
   double* const to = null.mutable_data_ptr<double>();
   std::int64_t samples = 0;
   for (std::int64_t i = 0; i < outputs; ++i) {
-    internal::WeightedSample sample =
-        internal::sample_of(state.target, outputs, i);
+    regression::WeightedSample sample =
+        regression::sample_of(state.target, outputs, i);
     samples = static_cast<std::int64_t>(sample.values.size());
     to[i] = null_loss(sample, error);
   }
   if (outputs == 1) {
-    return internal::explained_fraction(state.loss.sum, Number(null), samples);
+    return regression::explained_fraction(state.loss.sum, Number(null),
+                                          samples);
   }
   if (!state.loss.output_sums.defined()) {
     return multioutput == MultiOutput::kRawValues
-               ? internal::undefined_outputs(outputs)
-               : internal::undefined_outputs(1).squeeze(0);
+               ? regression::undefined_outputs(outputs)
+               : regression::undefined_outputs(1).squeeze(0);
   }
-  const at::Tensor scores = internal::undefined_unless(
+  const at::Tensor scores = regression::undefined_unless(
       samples >= 2,
-      internal::explained_fraction(state.loss.output_sums,
-                                   null.to(state.loss.output_sums.device())));
-  return internal::average_outputs(scores, scores, multioutput);
+      regression::explained_fraction(state.loss.output_sums,
+                                     null.to(state.loss.output_sums.device())));
+  return regression::average_outputs(scores, scores, multioutput);
 }
 
 }  // namespace
@@ -55,13 +60,13 @@ at::Tensor explained_loss(const PinballAndTargets::State& state, double alpha,
 AbsoluteErrors::State AbsoluteErrors::observe(const at::Tensor& preds,
                                               const at::Tensor& target,
                                               const at::Tensor& weight) const {
-  internal::check_outputs(preds, target, num_outputs_);
+  regression::check_outputs(preds, target, num_outputs_);
   if (weight.defined()) {
-    internal::check_weight(preds, weight, num_outputs_, validate_);
+    regression::check_weight(preds, weight, num_outputs_, validate_);
   }
-  return internal::observe_by_policy(
+  return regression::observe_by_policy(
       {preds, target, weight}, num_outputs_, nan_policy_,
-      [this](const internal::Samples& samples) {
+      [this](const regression::Samples& samples) {
         at::Tensor errors = samples.preds.detach()
                                 .to(at::kDouble)
                                 .sub(samples.target.detach().to(at::kDouble))
@@ -75,12 +80,12 @@ AbsoluteErrors::State AbsoluteErrors::observe(const at::Tensor& preds,
 
 at::Tensor MedianAbsoluteError::evaluate(const State& state) const {
   const std::int64_t outputs = options().num_outputs();
-  at::Tensor medians = internal::undefined_outputs(outputs);
+  at::Tensor medians = regression::undefined_outputs(outputs);
   double* const to = medians.mutable_data_ptr<double>();
   for (std::int64_t i = 0; i < outputs; ++i) {
-    internal::WeightedSample sample =
-        internal::sample_of(state.errors, outputs, i);
-    to[i] = internal::quantile(sample, 0.5);
+    regression::WeightedSample sample =
+        regression::sample_of(state.errors, outputs, i);
+    to[i] = regression::quantile(sample, 0.5);
   }
   return outputs == 1 ? medians.squeeze(0) : medians;
 }
@@ -91,24 +96,24 @@ void D2PinballScoreOptions::validate(const char* metric) const {
 }
 
 void D2AbsoluteErrorScoreOptions::validate(const char* metric) const {
-  internal::check_num_outputs(metric, num_outputs_);
+  regression::check_num_outputs(metric, num_outputs_);
   check_multioutput(metric, multioutput_);
 }
 
 PinballAndTargets::State PinballAndTargets::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
-  internal::check_columns(preds, target, num_outputs_);
+  regression::check_columns(preds, target, num_outputs_);
   if (weight.defined()) {
-    internal::check_weight(preds, weight, num_outputs_, validate_);
+    regression::check_weight(preds, weight, num_outputs_, validate_);
   }
   const at::Tensor constant = target.requires_grad() ? target.detach() : target;
-  return internal::observe_by_policy(
+  return regression::observe_by_policy(
       {preds, constant, weight}, num_outputs_, nan_policy_,
-      [this](const internal::Samples& samples) {
+      [this](const regression::Samples& samples) {
         State state;
         state.loss =
-            internal::error_sums(error_, samples, num_outputs_, validate_);
+            regression::error_sums(error_, samples, num_outputs_, validate_);
         at::Tensor kept = samples.target.to(at::kDouble);
         if (num_outputs_ == 1) kept = kept.reshape(-1);
         state.target.set(kept, samples.weight);

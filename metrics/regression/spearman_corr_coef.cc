@@ -7,7 +7,7 @@ namespace tally {
 
 at::Tensor SpearmanCorrCoef::evaluate(const State& state) const {
   const std::int64_t outputs = options().num_outputs();
-  at::Tensor values = internal::undefined_outputs(outputs);
+  at::Tensor values = internal::regression::undefined_outputs(outputs);
   if (state.preds.defined() && state.target.defined()) {
     double* const to = values.mutable_data_ptr<double>();
     const auto columns = [&](const Rows& rows) {
@@ -16,8 +16,8 @@ at::Tensor SpearmanCorrCoef::evaluate(const State& state) const {
     const at::Tensor preds = columns(state.preds);
     const at::Tensor target = columns(state.target);
     for (std::int64_t i = 0; i < outputs; ++i) {
-      to[i] =
-          internal::rank_correlation(preds.select(1, i), target.select(1, i));
+      to[i] = internal::regression::rank_correlation(preds.select(1, i),
+                                                     target.select(1, i));
     }
   }
   return outputs == 1 ? values.squeeze(0) : values;

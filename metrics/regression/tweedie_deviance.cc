@@ -7,6 +7,9 @@
 #include "tally/metrics/regression/states/explained.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
 using State = ExplainedDeviance::State;
@@ -168,7 +171,7 @@ void TweedieDevianceScoreOptions::validate(const char* metric) const {
 }
 
 at::Tensor TweedieDevianceScore::evaluate(const State& state) const {
-  return internal::mean_error(state, /*num_outputs=*/1);
+  return regression::mean_error(state, /*num_outputs=*/1);
 }
 
 bool State::has_nan() const {
@@ -204,16 +207,16 @@ State State::merge(const State& a, const State& b) {
 State ExplainedDeviance::observe(const at::Tensor& preds,
                                  const at::Tensor& target,
                                  const at::Tensor& weight) const {
-  internal::check_outputs(preds, target, /*num_outputs=*/1);
+  regression::check_outputs(preds, target, /*num_outputs=*/1);
   const at::Tensor constant = target.requires_grad() ? target.detach() : target;
   if (weight.defined()) {
-    internal::check_weight(preds, weight, /*num_outputs=*/1, validate_);
+    regression::check_weight(preds, weight, /*num_outputs=*/1, validate_);
   }
-  return internal::observe_by_policy(
+  return regression::observe_by_policy(
       {preds, constant, weight}, /*num_outputs=*/1, nan_policy_,
-      [this](const internal::Samples& samples) {
-        const ErrorState errors =
-            internal::error_sums(deviance_, samples, /*outputs=*/1, validate_);
+      [this](const regression::Samples& samples) {
+        const ErrorState errors = regression::error_sums(
+            deviance_, samples, /*outputs=*/1, validate_);
         State state;
         state.total = samples.preds.numel();
         state.power = deviance_.power;
@@ -229,8 +232,8 @@ State ExplainedDeviance::observe(const at::Tensor& preds,
 }
 
 at::Tensor D2TweedieScore::evaluate(const State& state) const {
-  return internal::explained_fraction(state.deviance, state.null_deviance,
-                                      state.total);
+  return regression::explained_fraction(state.deviance, state.null_deviance,
+                                        state.total);
 }
 
 }  // namespace tally

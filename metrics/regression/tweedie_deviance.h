@@ -32,12 +32,12 @@ struct TweedieDeviance {
   explicit TweedieDeviance(const Options& options) : power(options.power()) {}
   double operator()(double preds, double target) const;
   template <class T>
-  std::optional<internal::PlainSums> sums(const T* preds, const T* target,
-                                          std::int64_t count) const {
+  std::optional<internal::regression::PlainSums> sums(
+      const T* preds, const T* target, std::int64_t count) const {
     if (power != 1 && power != 2) return std::nullopt;
-    const auto kind = power == 1 ? internal::ErrorKind::kPoisson
-                                 : internal::ErrorKind::kGamma;
-    return internal::error_sums(kind, 0, preds, target, count);
+    const auto kind = power == 1 ? internal::regression::ErrorKind::kPoisson
+                                 : internal::regression::ErrorKind::kGamma;
+    return internal::regression::error_sums(kind, 0, preds, target, count);
   }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;

@@ -8,38 +8,43 @@
 
 namespace tally {
 
+namespace classification = internal::classification;
+
 BinaryCounts::State BinaryCounts::observe(const at::Tensor& preds,
                                           const at::Tensor& target,
                                           const at::Tensor& weight) const {
-  const internal::BinaryBatch batch(rules_, preds, target, weight);
+  const classification::BinaryBatch batch(rules_, preds, target, weight);
   State state;
   if (samplewise_) {
     if (weight.defined())
-      internal::refuse_weight("multidim_average samplewise");
+      classification::refuse_weight("multidim_average samplewise");
     at::Tensor rows;
     if (batch.is_plain()) {
       rows = internal::fresh_zeros(
-          {batch.samples(), internal::kElementCounts, 1}, at::kLong);
-      internal::count_elements(batch, /*samplewise=*/true,
-                               rows.mutable_data_ptr<std::int64_t>());
+          {batch.samples(), classification::kElementCounts, 1}, at::kLong);
+      classification::count_elements(batch, /*samplewise=*/true,
+                                     rows.mutable_data_ptr<std::int64_t>());
     } else {
-      rows = internal::count_elements_by_tensors(batch, /*samplewise=*/true);
+      rows =
+          classification::count_elements_by_tensors(batch, /*samplewise=*/true);
     }
     state.samples = Rows(rows);
   } else if (!batch.is_plain()) {
     (weight.defined() ? state.sums : state.device_counts) =
-        internal::count_elements_by_tensors(batch, /*samplewise=*/false)
+        classification::count_elements_by_tensors(batch, /*samplewise=*/false)
             .squeeze(1);
   } else if (weight.defined()) {
-    state.sums = internal::fresh_zeros({internal::kElementCounts}, at::kDouble);
-    internal::sum_element_weights(batch, state.sums.mutable_data_ptr<double>());
+    state.sums =
+        internal::fresh_zeros({classification::kElementCounts}, at::kDouble);
+    classification::sum_element_weights(batch,
+                                        state.sums.mutable_data_ptr<double>());
   } else {
-    internal::count_elements(batch, /*samplewise=*/false, state.counts);
+    classification::count_elements(batch, /*samplewise=*/false, state.counts);
   }
   return state;
 }
 
-namespace internal {
+namespace internal::classification {
 
 void refuse_weight(const char* option) {
   TORCH_CHECK_VALUE(false, "expected no weight with ", option);
@@ -60,5 +65,5 @@ CountRows rows_of(const BinaryCounts::State& state,
   return {CountRows::Layout::kElements, 1, state.counts, state.sums};
 }
 
-}  // namespace internal
+}  // namespace internal::classification
 }  // namespace tally

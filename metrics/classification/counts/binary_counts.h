@@ -43,8 +43,8 @@ struct BinaryCountsOptions {
   }
   /// c10::ValueError for values that are not as said above.
   void validate(const char* metric) const {
-    internal::check_threshold(metric, threshold_);
-    internal::check_probability_kind(metric, input_);
+    internal::classification::check_threshold(metric, threshold_);
+    internal::classification::check_probability_kind(metric, input_);
   }
 };
 
@@ -73,7 +73,7 @@ struct BinaryRateOptions : BinaryCountsOptions<BinaryRateOptions> {
   }
   void validate(const char* metric) const {
     BinaryCountsOptions::validate(metric);
-    internal::check_zero_division(metric, zero_division_);
+    internal::classification::check_zero_division(metric, zero_division_);
   }
 };
 
@@ -86,17 +86,17 @@ class BinaryCounts {
   using Options = BinaryStatScoresOptions;
 
   struct State {
-    std::int64_t counts[internal::kElementCounts] = {};
+    std::int64_t counts[internal::classification::kElementCounts] = {};
     at::Tensor device_counts;  // int64 [kElementCounts]: of batches elsewhere
     at::Tensor sums;           // float64 [kElementCounts]: of weights
     Rows samples;  // kSamplewise: int64 [kElementCounts, 1] for each
 
     void fields(Fields& f) {
-      f("true_positives", counts[internal::kTruePositives]);
-      f("predicted", counts[internal::kPredicted]);
-      f("target", counts[internal::kTarget]);
-      f("total", counts[internal::kTotal]);
-      f("nans", counts[internal::kNans]);
+      f("true_positives", counts[internal::classification::kTruePositives]);
+      f("predicted", counts[internal::classification::kPredicted]);
+      f("target", counts[internal::classification::kTarget]);
+      f("total", counts[internal::classification::kTotal]);
+      f("nans", counts[internal::classification::kNans]);
       f("device_counts", device_counts)("sums", sums)("samples", samples);
     }
   };
@@ -112,11 +112,11 @@ class BinaryCounts {
                 const at::Tensor& weight = {}) const;
 
  private:
-  internal::BinaryRules rules_;
+  internal::classification::BinaryRules rules_;
   bool samplewise_;
 };
 
-namespace internal {
+namespace internal::classification {
 
 /// c10::ValueError: weights with values for each sample.
 [[noreturn]] void refuse_weight(const char* option);
@@ -125,5 +125,5 @@ namespace internal {
 CountRows rows_of(const BinaryCounts::State& state,
                   MultidimAverage multidim_average);
 
-}  // namespace internal
+}  // namespace internal::classification
 }  // namespace tally

@@ -7,7 +7,7 @@
 
 #include "tally/state/fresh_tensor.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -210,4 +210,4 @@ at::Tensor CountRows::mean_over_rows(ClassValue value,
   return device_.is_cpu() ? result : result.to(device_);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

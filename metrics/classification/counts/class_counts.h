@@ -25,7 +25,7 @@ namespace tally {
  protected:                                                \
   T name##_ /* NOLINT(bugprone-macro-parentheses) */
 
-namespace internal {
+namespace internal::classification {
 
 /// The counts of one class or label, or of several together; sums of weights
 /// where samples have weights.
@@ -129,5 +129,5 @@ class CountRows {
   c10::Device device_ = c10::kCPU;
 };
 
-}  // namespace internal
+}  // namespace internal::classification
 }  // namespace tally

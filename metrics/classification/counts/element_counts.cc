@@ -7,7 +7,7 @@
 #include "tally/metrics/classification/inputs/checks.h"
 #include "tally/metrics/classification/kernels/count_kernels.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 // The types that count_kernels.h has loops for.
@@ -265,4 +265,4 @@ at::Tensor count_positions_by_tensors(const BinaryBatch& batch) {
       1);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -5,7 +5,7 @@
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 
 /// The loops that count elements which are 0 or 1.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// What counts are kept of, in this order.
 enum ElementCount : int {
@@ -36,4 +36,4 @@ at::Tensor count_elements_by_tensors(const BinaryBatch& batch, bool samplewise);
 /// [samples * positions, kElementCounts, 1], unweighted.
 at::Tensor count_positions_by_tensors(const BinaryBatch& batch);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -7,7 +7,7 @@
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
-namespace internal {
+namespace internal::classification {
 namespace {
 
 template <class Sum>
@@ -130,13 +130,15 @@ at::Tensor count_classes_by_tensors(const MulticlassBatch& batch,
   return samplewise ? counts : counts.squeeze(0);
 }
 
-}  // namespace internal
+}  // namespace internal::classification
+
+namespace classification = internal::classification;
 
 MulticlassCounts::State MulticlassCounts::derive(
     const MulticlassPairs::State& pairs) const {
   const std::int64_t classes = rules_.num_classes;
-  const std::int64_t width = internal::CountRows::width(
-      internal::CountRows::Layout::kClasses, classes);
+  const std::int64_t width = classification::CountRows::width(
+      classification::CountRows::Layout::kClasses, classes);
   State state;
   c10::Device device = c10::kCPU;
   state.counts = internal::fresh_zeros({width}, at::kLong);
@@ -144,22 +146,23 @@ MulticlassCounts::State MulticlassCounts::derive(
   counts[3 * classes] = static_cast<std::int64_t>(pairs.nans.value());
   if (pairs.counts.defined()) {
     device = pairs.counts.device();
-    internal::add_matrix(pairs.counts, classes, distance_, counts);
+    classification::add_matrix(pairs.counts, classes, distance_, counts);
   }
   if (pairs.pairs.size() > 0) {
     device = pairs.pairs.tensor().device();
     const at::Tensor places = pairs.pairs.tensor().cpu();
-    internal::check_pairs(places, classes);
+    classification::check_pairs(places, classes);
     const auto* const place = places.const_data_ptr<std::int32_t>();
     for (std::int64_t i = 0; i < places.numel(); ++i) {
-      internal::add_pair<std::int64_t>(place[i] / classes, place[i] % classes,
-                                       1, classes, distance_, counts);
+      classification::add_pair<std::int64_t>(place[i] / classes,
+                                             place[i] % classes, 1, classes,
+                                             distance_, counts);
     }
   }
   if (pairs.sums.defined()) {
     state.sums = internal::fresh_zeros({width}, at::kDouble);
-    internal::add_matrix(pairs.sums, classes, distance_,
-                         state.sums.mutable_data_ptr<double>());
+    classification::add_matrix(pairs.sums, classes, distance_,
+                               state.sums.mutable_data_ptr<double>());
     device = pairs.sums.device();
   }
   if (!device.is_cpu()) {
@@ -172,15 +175,16 @@ MulticlassCounts::State MulticlassCounts::derive(
 MulticlassCounts::State MulticlassCounts::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
-  const internal::MulticlassBatch batch(rules_, preds, target, weight);
+  const classification::MulticlassBatch batch(rules_, preds, target, weight);
   if (samplewise_ && weight.defined()) {
-    internal::refuse_weight("multidim_average samplewise");
+    classification::refuse_weight("multidim_average samplewise");
   }
   State state;
   at::Tensor rows =
       batch.target().is_cpu()
-          ? internal::count_classes(batch, samplewise_, distance_)
-          : internal::count_classes_by_tensors(batch, samplewise_, distance_);
+          ? classification::count_classes(batch, samplewise_, distance_)
+          : classification::count_classes_by_tensors(batch, samplewise_,
+                                                     distance_);
   if (samplewise_) {
     state.samples = Rows(rows);
   } else if (weight.defined()) {

@@ -46,10 +46,10 @@ struct MulticlassCountsOptions {
   }
   /// c10::ValueError for values that are not as said above.
   void validate(const char* metric) const {
-    internal::check_num_classes(metric, num_classes_, top_k_);
+    internal::classification::check_num_classes(metric, num_classes_, top_k_);
   }
-  internal::ClassDistance distance() const {
-    return internal::ClassDistance::kNone;
+  internal::classification::ClassDistance distance() const {
+    return internal::classification::ClassDistance::kNone;
   }
 };
 
@@ -97,7 +97,7 @@ struct MulticlassRateOptions : MulticlassAverageOptions<MulticlassRateOptions> {
   }
   void validate(const char* metric) const {
     MulticlassAverageOptions::validate(metric);
-    internal::check_zero_division(metric, zero_division_);
+    internal::classification::check_zero_division(metric, zero_division_);
   }
 };
 
@@ -142,7 +142,7 @@ class MulticlassCounts {
   static std::optional<PairsOptions> source_options(const AnyOptions& options) {
     if (options.top_k() > 1 ||
         options.multidim_average() != MultidimAverage::kGlobal ||
-        options.num_classes() > internal::kMostMatrixClasses) {
+        options.num_classes() > internal::classification::kMostMatrixClasses) {
       return std::nullopt;
     }
     return PairsOptions(options.num_classes())
@@ -151,12 +151,12 @@ class MulticlassCounts {
   State derive(const MulticlassPairs::State& pairs) const;
 
  private:
-  internal::MulticlassRules rules_;
-  internal::ClassDistance distance_;
+  internal::classification::MulticlassRules rules_;
+  internal::classification::ClassDistance distance_;
   bool samplewise_;
 };
 
-namespace internal {
+namespace internal::classification {
 
 /// The rows of the state.
 template <class Options>
@@ -193,5 +193,5 @@ at::Tensor count_classes_by_tensors(
     const MulticlassBatch& batch, bool samplewise,
     ClassDistance distance = ClassDistance::kNone);
 
-}  // namespace internal
+}  // namespace internal::classification
 }  // namespace tally

@@ -11,7 +11,9 @@
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
-namespace internal {
+
+namespace classification = internal::classification;
+namespace internal::classification {
 namespace {
 
 // Up to this many entries a matrix for every batch costs next to nothing.
@@ -132,14 +134,14 @@ void add_pairs_by_tensors(const at::Tensor& counts, const at::Tensor& pairs) {
   counts.view(-1).scatter_add_(0, places, at::ones_like(places));
 }
 
-}  // namespace internal
+}  // namespace internal::classification
 
 MulticlassPairs::State MulticlassPairs::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
-  const internal::MulticlassBatch batch(rules_, preds, target, weight);
-  return batch.target().is_cpu() ? internal::pairs_of(batch)
-                                 : internal::pairs_by_tensors(batch);
+  const classification::MulticlassBatch batch(rules_, preds, target, weight);
+  return batch.target().is_cpu() ? classification::pairs_of(batch)
+                                 : classification::pairs_by_tensors(batch);
 }
 
 at::Tensor MulticlassPairs::State::matrix(bool in_place) const {
@@ -153,9 +155,9 @@ at::Tensor MulticlassPairs::State::matrix(bool in_place) const {
     sum = sum.clone();
   }
   if (more.is_cpu()) {
-    internal::add_pairs(sum, more);
+    classification::add_pairs(sum, more);
   } else {
-    internal::add_pairs_by_tensors(sum, more);
+    classification::add_pairs_by_tensors(sum, more);
   }
   return sum;
 }
@@ -164,8 +166,8 @@ void MulticlassPairs::State::compact() {
   if (pairs.size() < std::max(num_classes * num_classes, std::int64_t{1})) {
     return;
   }
-  counts =
-      matrix(/*in_place=*/counts.defined() && internal::is_sole_owner(counts));
+  counts = matrix(/*in_place=*/counts.defined() &&
+                  classification::is_sole_owner(counts));
   pairs = Rows();
 }
 

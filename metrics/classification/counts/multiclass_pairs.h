@@ -14,7 +14,7 @@
 
 namespace tally {
 
-namespace internal {
+namespace internal::classification {
 
 /// The most classes whose pairs have an index in int32.
 constexpr std::int64_t kMostMatrixClasses = 46340;
@@ -22,7 +22,7 @@ constexpr std::int64_t kMostMatrixClasses = 46340;
 /// c10::ValueError unless there are as many classes as a matrix can have.
 void check_matrix_classes(const char* metric, std::int64_t num_classes);
 
-}  // namespace internal
+}  // namespace internal::classification
 
 /// What all metrics over MulticlassPairs can be told.
 template <class Self>
@@ -45,7 +45,7 @@ struct MulticlassPairsOptions {
   }
   /// c10::ValueError for values that are not as said above.
   void validate(const char* metric) const {
-    internal::check_matrix_classes(metric, num_classes_);
+    internal::classification::check_matrix_classes(metric, num_classes_);
   }
 };
 
@@ -88,10 +88,10 @@ struct MulticlassPairs {
                 const at::Tensor& weight = {}) const;
 
  private:
-  internal::MulticlassRules rules_;
+  internal::classification::MulticlassRules rules_;
 };
 
-namespace internal {
+namespace internal::classification {
 
 /// The state of a batch, and pairs added to counts in place: by one loop over
 /// memory (REQUIRES: on the CPU), and by tensor operations on any device.
@@ -103,6 +103,6 @@ void add_pairs(const at::Tensor& counts, const at::Tensor& pairs);
 void check_pairs(const at::Tensor& pairs, std::int64_t classes);
 void add_pairs_by_tensors(const at::Tensor& counts, const at::Tensor& pairs);
 
-}  // namespace internal
+}  // namespace internal::classification
 
 }  // namespace tally

@@ -9,6 +9,9 @@
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
+
 namespace {
 
 // Rows of counts [positions, kElementCounts, 1] with their weights behind the
@@ -16,12 +19,12 @@ namespace {
 at::Tensor with_weights(const at::Tensor& counts, const at::Tensor& weight,
                         NanPolicy nan_policy) {
   at::Tensor weights = weight.reshape({-1, 1, 1});
-  const at::Tensor total = counts.narrow(1, internal::kTotal, 1);
-  const at::Tensor nans = counts.narrow(1, internal::kNans, 1);
+  const at::Tensor total = counts.narrow(1, classification::kTotal, 1);
+  const at::Tensor nans = counts.narrow(1, classification::kNans, 1);
   const at::Tensor bad = weights.isnan().logical_and(total.add(nans).gt(0));
   if (nan_policy == NanPolicy::kError) {
-    if (const auto index = internal::first_true(bad)) {
-      internal::refuse_nan("weight", *index);
+    if (const auto index = classification::first_true(bad)) {
+      classification::refuse_nan("weight", *index);
     }
   }
   if (nan_policy == NanPolicy::kPropagate) nans.add_(bad);
@@ -34,43 +37,43 @@ at::Tensor with_weights(const at::Tensor& counts, const at::Tensor& weight,
 MultilabelCounts::State MultilabelCounts::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
-  const internal::MultilabelBatch batch(rules_, num_labels_, preds, target,
-                                        weight);
+  const classification::MultilabelBatch batch(rules_, num_labels_, preds,
+                                              target, weight);
   State state;
   if (weight.defined() && samplewise_) {
-    internal::refuse_weight("multidim_average samplewise");
+    classification::refuse_weight("multidim_average samplewise");
   }
   if (weight.defined() && !averages_samples_) {
     if (batch.is_plain()) {
       state.sums = internal::fresh_zeros(
-          {internal::kElementCounts, num_labels_}, at::kDouble);
-      internal::sum_element_weights(batch,
-                                    state.sums.mutable_data_ptr<double>());
+          {classification::kElementCounts, num_labels_}, at::kDouble);
+      classification::sum_element_weights(
+          batch, state.sums.mutable_data_ptr<double>());
     } else {
-      state.sums = internal::count_elements_by_tensors(batch, false);
+      state.sums = classification::count_elements_by_tensors(batch, false);
     }
     return state;
   }
   at::Tensor rows;
   if (averages_samples_) {
     if (batch.is_plain()) {
-      rows = internal::fresh_zeros(
-          {batch.samples() * batch.positions(), internal::kElementCounts, 1},
-          at::kLong);
-      internal::count_elements_of_positions(
+      rows = internal::fresh_zeros({batch.samples() * batch.positions(),
+                                    classification::kElementCounts, 1},
+                                   at::kLong);
+      classification::count_elements_of_positions(
           batch, rows.mutable_data_ptr<std::int64_t>());
     } else {
-      rows = internal::count_positions_by_tensors(batch);
+      rows = classification::count_positions_by_tensors(batch);
     }
   } else if (batch.is_plain()) {
-    c10::SmallVector<std::int64_t, 3> sizes{internal::kElementCounts,
+    c10::SmallVector<std::int64_t, 3> sizes{classification::kElementCounts,
                                             num_labels_};
     if (samplewise_) sizes.insert(sizes.begin(), batch.samples());
     rows = internal::fresh_zeros(sizes, at::kLong);
-    internal::count_elements(batch, samplewise_,
-                             rows.mutable_data_ptr<std::int64_t>());
+    classification::count_elements(batch, samplewise_,
+                                   rows.mutable_data_ptr<std::int64_t>());
   } else {
-    rows = internal::count_elements_by_tensors(batch, samplewise_);
+    rows = classification::count_elements_by_tensors(batch, samplewise_);
   }
   if (weight.defined()) {
     state.weighted_samples =
@@ -83,7 +86,7 @@ MultilabelCounts::State MultilabelCounts::observe(
   return state;
 }
 
-internal::LabelledSamples internal::samples_of(
+classification::LabelledSamples classification::samples_of(
     const MultilabelCounts::State& state) {
   const auto layout = CountRows::Layout::kElements;
   const at::Tensor plain = state.samples.tensor();

@@ -49,9 +49,9 @@ struct MultilabelCountsOptions {
   }
   /// c10::ValueError for values that are not as said above.
   void validate(const char* metric) const {
-    internal::check_num_labels(metric, num_labels_);
-    internal::check_threshold(metric, threshold_);
-    internal::check_probability_kind(metric, input_);
+    internal::classification::check_num_labels(metric, num_labels_);
+    internal::classification::check_threshold(metric, threshold_);
+    internal::classification::check_probability_kind(metric, input_);
   }
   bool averages_samples() const { return false; }
 };
@@ -76,7 +76,7 @@ struct MultilabelAverageOptions : MultilabelCountsOptions<Self> {
   void validate(const char* metric) const {
     MultilabelCountsOptions<Self>::validate(metric);
     if (averages_samples()) {
-      internal::check_global(metric, this->multidim_average());
+      internal::classification::check_global(metric, this->multidim_average());
     }
   }
   bool averages_samples() const {
@@ -116,7 +116,7 @@ struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
   }
   void validate(const char* metric) const {
     MultilabelAverageOptions::validate(metric);
-    internal::check_zero_division(metric, zero_division_);
+    internal::classification::check_zero_division(metric, zero_division_);
   }
 };
 
@@ -156,12 +156,12 @@ class MultilabelCounts {
 
  private:
   std::int64_t num_labels_;
-  internal::BinaryRules rules_;
+  internal::classification::BinaryRules rules_;
   bool samplewise_;
   bool averages_samples_;
 };
 
-namespace internal {
+namespace internal::classification {
 
 /// The rows of the state of averages other than kSamples.
 template <class Options>
@@ -200,5 +200,5 @@ at::Tensor average_labels(const MultilabelCounts::State& state,
       .averages(static_cast<Average>(options.average()), value);
 }
 
-}  // namespace internal
+}  // namespace internal::classification
 }  // namespace tally

@@ -14,7 +14,7 @@
 #include "tally/metrics/classification/kernels/logit_kernels.h"
 #include "tally/state/fresh_tensor.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 // So many scores are looked at together: their places stay in the cache.
@@ -283,4 +283,4 @@ CurveState ClassCurve::observe_tensors(const at::Tensor& rows,
                     kept.defined() ? kept.nonzero().select(1, 0) : kept);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

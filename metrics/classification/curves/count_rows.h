@@ -13,7 +13,7 @@
 #include "tally/metrics/classification/curves/places.h"
 #include "tally/state/fresh_tensor.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 
 // Rows that are worth a thread and a histogram of so many buckets.
 inline std::int64_t rows_per_thread(std::int64_t curves, std::int64_t buckets) {
@@ -127,4 +127,4 @@ CurveState CurveRules::weigh_rows(std::int64_t rows, const Fill& fill) const {
   return state;
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

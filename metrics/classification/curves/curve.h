@@ -14,7 +14,7 @@
 
 namespace tally {
 
-namespace internal {
+namespace internal::classification {
 
 /// How batches become a CurveState.
 class CurveRules {
@@ -233,7 +233,7 @@ class CurveAccumulator {
   Rules rules_;
 };
 
-}  // namespace internal
+}  // namespace internal::classification
 
 /// update(preds, target, weight = {}): scores of a floating-point dtype,
 /// targets 0 or 1 of an integer or floating-point dtype or bool, and weights of
@@ -253,7 +253,8 @@ class CurveAccumulator {
 /// below 0 are a c10::ValueError; with validate_args off they make results NaN,
 /// as infinite ones always do. With a NaN in its weight a sample is as with one
 /// in its scores.
-class BinaryCurve : public internal::CurveAccumulator<internal::LabelCurve> {
+class BinaryCurve : public internal::classification::CurveAccumulator<
+                        internal::classification::LabelCurve> {
  public:
   static constexpr const char* kName = "BinaryCurve";
   static constexpr const auto& kInputs =
@@ -263,8 +264,8 @@ class BinaryCurve : public internal::CurveAccumulator<internal::LabelCurve> {
 
 /// The same with preds and target [N, L, ...] and weights [N, ...], for each of
 /// L labels.
-class MultilabelCurve
-    : public internal::CurveAccumulator<internal::LabelCurve> {
+class MultilabelCurve : public internal::classification::CurveAccumulator<
+                            internal::classification::LabelCurve> {
  public:
   static constexpr const char* kName = "MultilabelCurve";
   static constexpr const auto& kInputs =
@@ -276,8 +277,8 @@ class MultilabelCurve
 /// of C classes against the rest. Logits go through a softmax, exact curves or
 /// not: within a class their order is another than that of probabilities. On a
 /// GPU that is the device's own, and thresholds are reached there.
-class MulticlassCurve
-    : public internal::CurveAccumulator<internal::ClassCurve> {
+class MulticlassCurve : public internal::classification::CurveAccumulator<
+                            internal::classification::ClassCurve> {
  public:
   static constexpr const char* kName = "MulticlassCurve";
   static constexpr const auto& kInputs =

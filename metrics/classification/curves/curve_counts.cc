@@ -10,7 +10,7 @@
 #include "tally/metrics/classification/inputs/logit_tensors.h"
 #include "tally/metrics/classification/kernels/logit_kernels.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -258,4 +258,4 @@ std::optional<at::Tensor> average_areas(const CurveView& view,
   return values.averaged(average);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -12,7 +12,7 @@
 #include "tally/metrics/classification/options/average.h"
 
 /// How curves are read from a CurveState, whatever its form.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// A state, and the options that say how to read it.
 struct CurveView {
@@ -83,4 +83,4 @@ at::Tensor average_values(const CurveView& view, Average average,
 /// way to them than by counts.
 std::optional<at::Tensor> average_areas(const CurveView& view, Average average);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -58,7 +58,8 @@ class BinaryCurveOptions {
   /// c10::ValueError for values that are not as said above.
   void validate(const char* metric) const {
     thresholds_.validate(metric);
-    if (!thresholds_.exact()) internal::check_probability_kind(metric, input_);
+    if (!thresholds_.exact())
+      internal::classification::check_probability_kind(metric, input_);
   }
 
  private:

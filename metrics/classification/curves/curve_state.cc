@@ -16,6 +16,8 @@
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
 namespace {
 
 // Up to this many buckets a histogram for every batch costs next to nothing.
@@ -39,9 +41,9 @@ void count_places(const at::Tensor& histogram, const at::Tensor& places,
   const std::int64_t size = histogram.numel();
   const std::int64_t count = places.numel();
   const auto* const place = places.const_data_ptr<std::int32_t>();
-  internal::check_state(std::all_of(place, place + count, [=](std::int32_t p) {
-    return p >= 0 && p < size;
-  }));
+  classification::check_state(
+      std::all_of(place, place + count,
+                  [=](std::int32_t p) { return p >= 0 && p < size; }));
   auto* const counts = histogram.mutable_data_ptr<Count>();
   for (std::int64_t i = 0; i < count; ++i) counts[place[i]] += weight_of(i);
 }
@@ -51,9 +53,10 @@ template <class Count, class WeightOf>
 at::Tensor with_places(const at::Tensor& histogram, bool in_place,
                        const at::Tensor& places, at::IntArrayRef sizes,
                        const WeightOf& weight_of) {
-  internal::check_state(sizes[0] > 0 && sizes[2] > 0);
+  classification::check_state(sizes[0] > 0 && sizes[2] > 0);
   const at::Tensor more = places.cpu();
-  internal::check_state(more.scalar_type() == at::kInt && more.dim() == 1);
+  classification::check_state(more.scalar_type() == at::kInt &&
+                              more.dim() == 1);
   if (!histogram.defined() || !histogram.is_cpu()) {
     const at::Tensor sum =
         internal::fresh_zeros(sizes, c10::CppTypeToScalarType<Count>::value);
@@ -77,9 +80,10 @@ at::Tensor CurveState::counted(bool in_place) const {
 
 at::Tensor CurveState::weighted_counted(bool in_place) const {
   if (weighted_places.size() == 0) return weighted_histogram;
-  internal::check_state(weights.size() == weighted_places.size());
+  classification::check_state(weights.size() == weighted_places.size());
   const at::Tensor own = weights.tensor().cpu().contiguous();
-  internal::check_state(own.scalar_type() == at::kDouble && own.dim() == 1);
+  classification::check_state(own.scalar_type() == at::kDouble &&
+                              own.dim() == 1);
   const auto* const data = own.const_data_ptr<double>();
   return with_places<double>(weighted_histogram, in_place,
                              weighted_places.tensor(), {curves, 2, columns},
@@ -103,7 +107,7 @@ void CurveState::compact() {
   }
 }
 
-namespace internal {
+namespace internal::classification {
 namespace {
 
 // [N], float64, without a graph; of any device.
@@ -302,5 +306,5 @@ CurveState CurveRules::exact_rows(const at::Tensor& preds,
   return state;
 }
 
-}  // namespace internal
+}  // namespace internal::classification
 }  // namespace tally

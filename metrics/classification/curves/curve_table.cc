@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace tally::internal {
+namespace tally::internal::classification {
 
 std::vector<CurvePoints> all_points(const CurveView& view, Average average) {
   const PointReader read(view);
@@ -47,4 +47,4 @@ void check_curve_average(const char* metric, Average average) {
                     ": expected average micro, macro or none, got weighted");
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -7,7 +7,7 @@
 
 #include "tally/metrics/classification/curves/curve_counts.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// The points of each curve of a view, or with kMicro of one of all samples.
 std::vector<CurvePoints> all_points(const CurveView& view, Average average);
@@ -33,4 +33,4 @@ at::Tensor to_tensor(const std::vector<double>& values);
 /// c10::ValueError for kWeighted: curves have no such average.
 void check_curve_average(const char* metric, Average average);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -152,4 +152,4 @@ double average_precision(const ScoreCounts& counts) {
          positives;
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

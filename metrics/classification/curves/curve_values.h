@@ -7,7 +7,7 @@
 /// What single numbers are read from a curve. Straight lines join the points of
 /// a ROC curve that tied scores leave; it runs from (0, 0) to (1, 1). Each is
 /// NaN where a rate that it needs has no samples.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// The area under the ROC curve. With `max_fpr`, that of its part up to this
 /// false positive rate, standardised so that 0.5 is chance and 1 the best
@@ -26,4 +26,4 @@ double equal_error_rate(const ScoreCounts& counts);
 /// The mean of the precision at each positive's score.
 double average_precision(const ScoreCounts& counts);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

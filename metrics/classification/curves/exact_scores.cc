@@ -3,7 +3,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/ones.h>
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 at::Tensor joined(const at::Tensor& plain, const at::Tensor& weighted) {
@@ -47,4 +47,4 @@ ExactScores::ExactScores(const CurveView& view)
   target = joined(target, more_target);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

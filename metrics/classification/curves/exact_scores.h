@@ -19,7 +19,7 @@
 #include "tally/metrics/classification/kernels/scratch.h"
 
 /// How exact curves are read from the samples of a CurveState.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// The samples of an exact state.
 struct ExactScores {
@@ -290,4 +290,4 @@ auto with_samples(const ExactScores& exact, const Use& use) {
               : use(Samples<float, false>(exact));
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -7,7 +7,7 @@
 
 #include "tally/metrics/classification/curves/curve_table.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -83,4 +83,4 @@ void check_least_rate(const char* metric, const char* option, double least) {
                     " in [0, 1], got ", least);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -8,7 +8,7 @@
 #include "tally/metrics/classification/curves/curve_counts.h"
 #include "tally/metrics/classification/curves/curve_options.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// What a threshold is judged by.
 enum class Rate { kPrecision, kRecall, kSpecificity };
@@ -51,4 +51,4 @@ class FixedRateOptions : public Curve<Derived> {
   double least_ = -1;
 };
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

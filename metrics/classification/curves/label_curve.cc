@@ -15,7 +15,7 @@
 #include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/state/fresh_tensor.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 constexpr std::uint8_t kDoesNotCount = 2;
@@ -334,4 +334,4 @@ CurveState LabelCurve::observe_tensors(const at::Tensor& preds,
   return exact_codes(scores, codes, weights, !kept.defined());
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

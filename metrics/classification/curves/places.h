@@ -8,7 +8,7 @@
 ///     sink.add_one(curve, place);
 ///     sink.make_positive(curve, place);      // of the row added last
 /// with places as in bin_kernels.h.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 class HistogramSink {
  public:
@@ -130,4 +130,4 @@ class WeightedPlaceSink {
   std::int64_t columns_;
 };
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -12,7 +12,7 @@
 #include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/metrics/classification/kernels/sorted_kernels.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 // Sums are made of blocks of so many keys, whatever the number of threads.
@@ -345,4 +345,4 @@ void check_state(bool fits) {
   TORCH_CHECK_VALUE(fits, "the state's fields do not fit together");
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

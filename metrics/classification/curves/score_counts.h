@@ -22,7 +22,7 @@
 /// for_each goes through the distinct scores, highest first, and says how many
 /// samples of either class have each. Where samples have weights, these are
 /// sums of weights, as double.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// Scores on the CPU, sorted here. Instantiated for std::uint32_t (of float)
 /// and std::uint64_t (of double).
@@ -157,4 +157,4 @@ using ScoreCounts =
 /// that somebody changed.
 void check_state(bool fits);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -9,7 +9,7 @@
 
 /// How scores are sorted by several threads: in parts, between scores that cut
 /// them. For sources that are compiled with -fopenmp.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// So many samples are worth a thread.
 inline constexpr std::int64_t kSamplesPerThread = std::int64_t{1} << 16;
@@ -64,4 +64,4 @@ std::vector<Score> part_cuts(const Score* scores, std::int64_t count,
   return cuts;
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

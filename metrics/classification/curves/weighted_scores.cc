@@ -13,7 +13,7 @@
 #include "tally/metrics/classification/kernels/sample_keys.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 // Weights lie anywhere once scores are sorted: those of samples so far ahead
@@ -210,4 +210,4 @@ std::optional<WeightedScores> WeightedScores::finished() && {
   return std::move(*this);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -7,7 +7,7 @@
 
 #include "tally/metrics/classification/kernels/scratch.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// The samples of a binary problem with their weights, as the forms of
 /// ScoreCounts have them: positives and negatives are sums of weights. The sums
@@ -74,4 +74,4 @@ class WeightedScores {
   double negatives_ = 0;
 };
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -8,7 +8,7 @@
 #include "tally/metrics/classification/inputs/checks.h"
 #include "tally/metrics/classification/kernels/logit_kernels.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 // What the loops read as it is.
@@ -182,4 +182,4 @@ ElementTensors element_tensors(const BinaryBatch& batch) {
   return {preds.gt(batch.threshold()), target.ne(0), kept, nan};
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

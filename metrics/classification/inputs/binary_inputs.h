@@ -12,7 +12,7 @@
 /// What metrics over elements that are 0 or 1 have in common: the checks of
 /// their inputs, and the way from scores to predictions. Binary metrics have
 /// one element at each position, multilabel ones one for each label.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 struct BinaryRules {
   double threshold = 0.5;
@@ -172,4 +172,4 @@ struct ElementTensors {
 };
 ElementTensors element_tensors(const BinaryBatch& batch);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -7,7 +7,7 @@
 #include "tally/metrics/checks.h"
 #include "tally/state/fresh_tensor.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 [[noreturn]] void refuse_part(double label, std::int64_t position) {
@@ -160,4 +160,4 @@ std::optional<std::int64_t> first_true(const at::Tensor& mask) {
   return mask.reshape(-1).to(at::kByte).argmax().item().toLong();
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

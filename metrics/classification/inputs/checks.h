@@ -7,7 +7,7 @@
 
 /// Checks of what inputs hold, for metrics that make them in their own pass
 /// over the data. Positions count a tensor's elements in row-major order.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// c10::TypeError or c10::ValueError unless preds are floating-point scores
 /// [N, num_classes, ...] and target of a dtype for labels, [N, ...].
@@ -78,4 +78,4 @@ auto visit_labels(const at::Tensor& target, const Visit& visit) {
   }
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

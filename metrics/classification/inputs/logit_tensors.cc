@@ -6,7 +6,7 @@
 #include "tally/metrics/classification/kernels/logit_kernels.h"
 #include "tally/state/fresh_tensor.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 // float64, [...] in memory of its own order.
@@ -91,4 +91,4 @@ at::Tensor softmaxes(const at::Tensor& logits) {
   return exps(log_softmaxes(logits));
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -5,7 +5,7 @@
 /// logit_kernels.h for tensors: float64 results, without a graph. On a GPU
 /// sigmoids and powers are made of the same additions, products and quotients,
 /// and so have the same bits; the logarithm of a softmax is the device's own.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 at::Tensor sigmoids(const at::Tensor& logits);
 at::Tensor exps(const at::Tensor& logs);
@@ -20,4 +20,4 @@ at::Tensor softmaxes(const at::Tensor& logits);
 at::Tensor sigmoids_by_tensors(const at::Tensor& logits);
 at::Tensor exps_by_tensors(const at::Tensor& logs);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

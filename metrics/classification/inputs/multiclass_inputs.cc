@@ -7,7 +7,7 @@
 #include "tally/metrics/checks.h"
 #include "tally/metrics/classification/inputs/checks.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 at::Tensor as_int64(const at::Tensor& labels) {
@@ -167,4 +167,4 @@ PredictionTensors prediction_tensors(const MulticlassBatch& batch) {
           target.masked_fill(skip, classes), kept_weight()};
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -13,7 +13,7 @@
 
 /// What metrics over the predicted class have in common: the checks of their
 /// inputs, and the way from scores to predicted classes.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 struct MulticlassRules {
   std::int64_t num_classes;
@@ -240,4 +240,4 @@ struct PredictionTensors {
 };
 PredictionTensors prediction_tensors(const MulticlassBatch& batch);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

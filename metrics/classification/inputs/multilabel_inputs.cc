@@ -2,7 +2,7 @@
 
 #include <c10/util/Exception.h>
 
-namespace tally::internal {
+namespace tally::internal::classification {
 
 void check_multilabel_scores(const at::Tensor& preds, const at::Tensor& target,
                              std::int64_t num_labels) {
@@ -17,4 +17,4 @@ void check_num_labels(const char* metric, std::int64_t num_labels) {
                     ": expected num_labels of at least 1, got ", num_labels);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

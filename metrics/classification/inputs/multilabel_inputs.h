@@ -3,7 +3,7 @@
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 
 /// What metrics over several labels for each sample have in common.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// check_binary_scores, and c10::ValueError unless they are [N, num_labels,
 /// ...].
@@ -22,4 +22,4 @@ class MultilabelBatch : public BinaryBatch {
       : BinaryBatch(rules, Labels{num_labels}, preds, target, weight) {}
 };
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -13,7 +13,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -131,11 +131,11 @@ bool DoublesAreInside(const double* scores, std::int64_t size) {
   return are_inside(scores, size);
 }
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::classification::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tally::internal {
+namespace tally::internal::classification {
 
 HWY_EXPORT(UniformPlaces);
 HWY_EXPORT(ListedPlaces);
@@ -206,5 +206,5 @@ bool are_probabilities(const double* scores, std::int64_t size) {
   return HWY_DYNAMIC_DISPATCH(DoublesAreInside)(scores, size);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification
 #endif  // HWY_ONCE

@@ -7,7 +7,7 @@
 /// The inner loops of curves at given thresholds, in the widest vectors that
 /// the machine has. A place is a score's bucket (see ThresholdGrid) and
 /// `columns` more for a code of 1; there may be no codes.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// A list of thresholds, so that the bucket of a probability is found by a look
 /// into a table and a few steps.
@@ -61,4 +61,4 @@ bool listed_places(const float* scores, const std::uint8_t* codes,
 bool are_probabilities(const float* scores, std::int64_t size);
 bool are_probabilities(const double* scores, std::int64_t size);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -16,7 +16,7 @@
 #include "tally/metrics/classification/kernels/largest-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -120,11 +120,11 @@ TopScore TopDouble(const double* scores, std::int64_t classes,
   return top_of(scores, classes, target, logits);
 }
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::classification::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tally::internal {
+namespace tally::internal::classification {
 
 HWY_EXPORT(TopFloat);
 HWY_EXPORT(TopDouble);
@@ -138,5 +138,5 @@ TopScore top_score(const double* scores, std::int64_t classes,
   return HWY_DYNAMIC_DISPATCH(TopDouble)(scores, classes, target, logits);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification
 #endif  // HWY_ONCE

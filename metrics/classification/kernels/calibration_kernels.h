@@ -4,7 +4,7 @@
 
 /// The inner loop of calibration errors of classes, in the widest vectors that
 /// the machine has.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// The class that is predicted.
 struct TopScore {
@@ -20,4 +20,4 @@ TopScore top_score(const float* scores, std::int64_t classes,
 TopScore top_score(const double* scores, std::int64_t classes,
                    std::int64_t target, bool logits);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

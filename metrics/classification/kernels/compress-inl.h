@@ -18,7 +18,7 @@
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -117,7 +117,7 @@ HWY_INLINE std::int64_t store_parted(D d, hn::VFromD<D> v, hn::MFromD<D> mask,
 
 #endif  // TALLY_HAS_SELECT
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::classification::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

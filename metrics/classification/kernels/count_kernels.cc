@@ -19,7 +19,7 @@
 #include "tally/metrics/classification/kernels/largest-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -211,11 +211,11 @@ void CountColumns(const float* preds, const std::int64_t* targets,
   }
 }
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::classification::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tally::internal {
+namespace tally::internal::classification {
 
 HWY_EXPORT(PredictFloat);
 HWY_EXPORT(PredictDouble);
@@ -344,5 +344,5 @@ std::int64_t count_plain_rows(const float* preds, const std::int64_t* targets,
   return rows;
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification
 #endif  // HWY_ONCE

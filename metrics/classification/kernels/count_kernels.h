@@ -4,7 +4,7 @@
 
 /// The inner loops of metrics of counts, in the widest vectors that the machine
 /// has.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// The least number of classes for which predict_rows is worth its call.
 constexpr std::int64_t kLeastVectorClasses = 4;
@@ -42,4 +42,4 @@ std::int64_t count_plain_rows(const float* preds, const std::int64_t* targets,
                               float threshold, bool checks_range,
                               std::int64_t* counts);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -23,7 +23,7 @@
 #include "tally/metrics/classification/kernels/sort_network-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -242,11 +242,11 @@ void sort_some(Key* keys, std::int64_t count) {
 void Sort32(std::uint32_t* keys, std::int64_t count) { sort_some(keys, count); }
 void Sort64(std::uint64_t* keys, std::int64_t count) { sort_some(keys, count); }
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::classification::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tally::internal {
+namespace tally::internal::classification {
 
 HWY_EXPORT(Sort32);
 HWY_EXPORT(Sort64);
@@ -302,5 +302,5 @@ void sort_by_digits(Key* keys, std::int64_t count) {
 template void sort_by_digits(std::uint32_t*, std::int64_t);
 template void sort_by_digits(std::uint64_t*, std::int64_t);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification
 #endif  // HWY_ONCE

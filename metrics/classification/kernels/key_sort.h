@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// Sorts in ascending order, in the widest vectors that the machine has.
 void sort_keys(std::uint32_t* keys, std::int64_t count);
@@ -11,4 +11,4 @@ void sort_keys(std::uint64_t* keys, std::int64_t count);
 template <class Key>
 void sort_by_digits(Key* keys, std::int64_t count);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -12,7 +12,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -310,11 +310,11 @@ double SumPrecisions64(const std::uint64_t* keys, std::int64_t size,
   return PrecisionSum<std::uint64_t>(keys, size, positives, all).sum();
 }
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::classification::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 // Whether all scores are equal, so that negatives come first.
@@ -395,5 +395,5 @@ double sum_precisions(const std::uint64_t* keys, std::int64_t size,
   return HWY_DYNAMIC_DISPATCH(SumPrecisions64)(keys, size, positives, all);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification
 #endif  // HWY_ONCE

@@ -4,7 +4,7 @@
 
 /// What is read from sorted keys of pack_samples(), in the widest vectors that
 /// the machine has.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 struct PairsInOrder {
   /// Pairs of a positive and a negative below it, and half of those of equal
@@ -31,4 +31,4 @@ double sum_precisions(const std::uint32_t* keys, std::int64_t size,
 double sum_precisions(const std::uint64_t* keys, std::int64_t size,
                       std::int64_t positives, std::int64_t all);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

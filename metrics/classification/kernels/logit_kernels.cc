@@ -15,7 +15,7 @@
 #include "tally/metrics/classification/kernels/largest-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -292,11 +292,11 @@ double Logit(double probability) {
   return p < 0.5 ? -log((1 - 2 * p) / p) : log((2 * p - 1) / (1 - p));
 }
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::classification::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tally::internal {
+namespace tally::internal::classification {
 
 HWY_EXPORT(SigmoidsOfFloats);
 HWY_EXPORT(SigmoidsOfDoubles);
@@ -341,5 +341,5 @@ double logit(double probability) {
   return HWY_DYNAMIC_DISPATCH(Logit)(probability);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification
 #endif  // HWY_ONCE

@@ -5,7 +5,7 @@
 /// The one way from logits to probabilities, in the widest vectors that the
 /// machine has: the same bits for the same logits in any of them, so that a
 /// probability is at or above the threshold that is reported for it.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// What exp() is made of.
 struct ExpTerms {
@@ -63,4 +63,4 @@ void softmaxes(const double* logits, std::int64_t rows, std::int64_t classes,
 /// The logit of a probability in [0, 1].
 double logit(double probability);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -6,7 +6,7 @@
 #include "tally/metrics/classification/kernels/key_sort.h"
 #include "tally/metrics/classification/kernels/score_keys.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// Samples as numbers that sort by score, then by index: the score's place in
 /// the order, then index and class (0 or 1) in `low_bits` bits. Where both do
@@ -97,4 +97,4 @@ class SampleKeys {
   int cut_bits_;  // of the score
 };
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

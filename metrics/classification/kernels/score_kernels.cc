@@ -16,7 +16,7 @@
 #include "tally/metrics/classification/kernels/compress-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -246,11 +246,11 @@ RankSum SumRanks(const float* scores, std::int64_t size,
   return result;
 }
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::classification::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tally::internal {
+namespace tally::internal::classification {
 
 HWY_EXPORT(CountFloats);
 HWY_EXPORT(CountDoubles);
@@ -327,5 +327,5 @@ RankSum sum_ranks(const float* scores, std::int64_t size,
   return HWY_DYNAMIC_DISPATCH(SumRanks)(scores, size, table);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification
 #endif  // HWY_ONCE

@@ -4,7 +4,7 @@
 #include <vector>
 
 /// The inner loops of exact curves, in the widest vectors that the machine has.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// at_least[k] grows by the number of scores >= cuts[k]. Returns whether a
 /// score is NaN.
@@ -79,4 +79,4 @@ struct RankSum {
 RankSum sum_ranks(const float* scores, std::int64_t size,
                   const RankTable& table);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

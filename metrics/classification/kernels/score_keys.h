@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// An unsigned number with the order of the floating-point one. Both zeros
 /// become the same. REQUIRES: score is not NaN.
@@ -35,4 +35,4 @@ inline double unordered(std::uint64_t key) {
   return score;
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 constexpr std::size_t kPage = std::size_t{1} << 21;
@@ -96,4 +96,4 @@ void ScratchBlock::give_back(ScratchBlock block) noexcept {
 
 std::size_t ScratchBlock::kept() { return kept_blocks().bytes(); }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -4,7 +4,7 @@
 #include <memory>
 #include <type_traits>
 
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// Memory that is not initialised. Most of the time of a first touch is the
 /// kernel's: large blocks are asked for in large pages and kept for the next
@@ -53,4 +53,4 @@ class Scratch {
   std::unique_ptr<T, GiveBack> data_;
 };
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

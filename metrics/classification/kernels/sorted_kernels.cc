@@ -12,7 +12,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -131,11 +131,11 @@ void SortEqualScores64(std::uint64_t* keys, std::int64_t size) {
   sort_some_equal_scores(keys, size);
 }
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::classification::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tally::internal {
+namespace tally::internal::classification {
 
 HWY_EXPORT(OrderOfFloats);
 HWY_EXPORT(OrderOfDoubles);
@@ -165,5 +165,5 @@ void reverse_keys(std::uint64_t* keys, std::int64_t size) {
   HWY_DYNAMIC_DISPATCH(ReverseKeys64)(keys, size);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification
 #endif  // HWY_ONCE

@@ -4,7 +4,7 @@
 
 /// What is done to scores that come in order, in the widest vectors that the
 /// machine has. Keys are those of pack_samples().
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// Whether scores never fall and whether they never rise; neither if one is
 /// NaN.
@@ -24,4 +24,4 @@ void reverse_keys(std::uint64_t* keys, std::int64_t size);
 void sort_equal_scores(std::uint32_t* keys, std::int64_t size);
 void sort_equal_scores(std::uint64_t* keys, std::int64_t size);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -18,7 +18,7 @@ struct EnumNames<ScoreKind> {
   static constexpr const char* kNames[] = {"probabilities", "logits", "scores"};
 };
 
-namespace internal {
+namespace internal::classification {
 
 /// c10::ValueError for kScores: a metric that needs probabilities.
 inline void check_probability_kind(const char* metric, ScoreKind input) {
@@ -27,6 +27,6 @@ inline void check_probability_kind(const char* metric, ScoreKind input) {
                     "scores, which are for curves without thresholds");
 }
 
-}  // namespace internal
+}  // namespace internal::classification
 
 }  // namespace tally

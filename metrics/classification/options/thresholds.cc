@@ -28,7 +28,7 @@ void Thresholds::validate(const char* owner) const {
   }
 }
 
-namespace internal {
+namespace internal::classification {
 
 ThresholdGrid::ThresholdGrid(const Thresholds& thresholds) {
   if (const auto* count = std::get_if<std::int64_t>(&thresholds.value())) {
@@ -61,5 +61,5 @@ at::Tensor ThresholdGrid::bucket(const at::Tensor& scores) const {
                        /*right=*/true);
 }
 
-}  // namespace internal
+}  // namespace internal::classification
 }  // namespace tally

@@ -42,7 +42,7 @@ class Thresholds {
   CountOrList value_;
 };
 
-namespace internal {
+namespace internal::classification {
 
 /// Thresholds ready to sort scores into buckets. A score's bucket is the number
 /// of thresholds t with score >= t, compared in float64.
@@ -83,5 +83,5 @@ class ThresholdGrid {
   bool uniform_ = false;
 };
 
-}  // namespace internal
+}  // namespace internal::classification
 }  // namespace tally

@@ -8,7 +8,7 @@
 #include "tally/metrics/classification/pointwise/losses.h"
 
 /// What Brier scores and log losses have in common.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// What losses of binary scores can be told.
 template <class Self>
@@ -89,4 +89,4 @@ class MulticlassLosses {
   ScoreKind input_;
 };
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

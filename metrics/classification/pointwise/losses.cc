@@ -2,7 +2,7 @@
 
 #include "tally/metrics/checks.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 // With the dimension 1 of `shape`, if it has none.
@@ -91,4 +91,4 @@ at::Tensor kept_labels(const ClassLossRules& rules, const at::Tensor& target) {
   return kept;
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

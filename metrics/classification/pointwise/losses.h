@@ -16,7 +16,7 @@
 
 /// Weighted sums of a loss of each position, for differentiable metrics: by one
 /// loop over memory, or by tensor operations for gradients and other devices.
-namespace tally::internal {
+namespace tally::internal::classification {
 
 /// The state of a weighted mean.
 struct WeightedSum {
@@ -256,4 +256,4 @@ WeightedSum sum_class_losses(const ClassLossRules& rules,
   return {Number(losses(preds).mul(weights).sum()), Number(weights.sum())};
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

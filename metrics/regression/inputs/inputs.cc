@@ -9,7 +9,7 @@
 #include "tally/metrics/plain_values.h"
 #include "tally/metrics/regression/inputs/outputs_options.h"
 
-namespace tally::internal {
+namespace tally::internal::regression {
 
 void check_num_outputs(const char* metric, std::int64_t num_outputs) {
   TORCH_CHECK_VALUE(num_outputs >= 1, metric,
@@ -119,12 +119,12 @@ at::Tensor root(const at::Tensor& value) {
   return value.masked_fill(zero, 1).sqrt().masked_fill(zero, 0);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression
 
 namespace tally {
 
 void OutputsOptions::validate(const char* metric) const {
-  internal::check_num_outputs(metric, num_outputs_);
+  internal::regression::check_num_outputs(metric, num_outputs_);
 }
 
 }  // namespace tally

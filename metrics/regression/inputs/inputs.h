@@ -7,7 +7,7 @@
 #include "tally/metrics/metric_options.h"
 
 /// What the regression metrics do with their inputs.
-namespace tally::internal {
+namespace tally::internal::regression {
 
 /// c10::ValueError for num_outputs below 1.
 void check_num_outputs(const char* metric, std::int64_t num_outputs);
@@ -82,4 +82,4 @@ at::Tensor undefined_unless(bool is_defined, const at::Tensor& value);
 /// would make the gradients of whatever came before it NaN.
 at::Tensor root(const at::Tensor& value);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

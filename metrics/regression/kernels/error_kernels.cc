@@ -15,7 +15,7 @@
 #include "tally/metrics/regression/kernels/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::regression::HWY_NAMESPACE {
 
 struct ErrorVectors {
   Vector sum, weight;
@@ -196,11 +196,11 @@ std::optional<PlainSums> sums_of_integers(ErrorKind kind, double a,
   return sums_of_kind(kind, a, p, t, count);
 }
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::regression::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tally::internal {
+namespace tally::internal::regression {
 
 HWY_EXPORT(sums_of_floats);
 HWY_EXPORT(sums_of_doubles);
@@ -226,5 +226,5 @@ std::optional<PlainSums> error_sums(ErrorKind kind, double parameter,
                                                 count);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression
 #endif

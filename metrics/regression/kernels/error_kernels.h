@@ -5,7 +5,7 @@
 
 /// Sums of errors over pairs of values, in float64, in as wide vectors as the
 /// processor has.
-namespace tally::internal {
+namespace tally::internal::regression {
 
 struct PlainSums {
   double sum = 0;
@@ -40,4 +40,4 @@ std::optional<PlainSums> error_sums(ErrorKind kind, double parameter,
                                     const std::int64_t* target,
                                     std::int64_t count);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace tally::internal {
+namespace tally::internal::regression {
 namespace {
 
 using Rank = std::uint32_t;
@@ -117,4 +117,4 @@ std::int64_t count_inversions(Rank* ranks, Rank* spare, std::int64_t count,
   return inversions_below(ranks, spare, count, std::max(bits - kBits, 0));
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

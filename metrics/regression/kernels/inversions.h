@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tally::internal {
+namespace tally::internal::regression {
 
 /// The number of pairs i < j with ranks[i] > ranks[j]; ranks are below
 /// `distinct`. Both arrays are used up. Takes the threads of ATen. REQUIRES:
@@ -10,4 +10,4 @@ namespace tally::internal {
 std::int64_t count_inversions(std::uint32_t* ranks, std::uint32_t* spare,
                               std::int64_t count, std::int64_t distinct);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

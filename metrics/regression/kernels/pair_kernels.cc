@@ -14,7 +14,7 @@
 #include "tally/metrics/regression/kernels/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::regression::HWY_NAMESPACE {
 
 template <class T>
 double wide(T value) {
@@ -118,11 +118,11 @@ TALLY_DEFINE_PAIR_KERNELS(Double, double)
 TALLY_DEFINE_PAIR_KERNELS(Int64, std::int64_t)
 #undef TALLY_DEFINE_PAIR_KERNELS
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::regression::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tally::internal {
+namespace tally::internal::regression {
 
 #define TALLY_EXPORT_PAIR_KERNELS(Name, T)                                \
   HWY_EXPORT(shifted_##Name);                                             \
@@ -142,5 +142,5 @@ TALLY_EXPORT_PAIR_KERNELS(Double, double)
 TALLY_EXPORT_PAIR_KERNELS(Int64, std::int64_t)
 #undef TALLY_EXPORT_PAIR_KERNELS
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression
 #endif

@@ -4,7 +4,7 @@
 
 /// Sums over pairs of values, in float64, in as wide vectors as the processor
 /// has. Each is defined for float, double and std::int64_t.
-namespace tally::internal {
+namespace tally::internal::regression {
 
 /// Sums of the differences from the first pair, which of a constant are exactly
 /// 0, of their products, and of squared errors.
@@ -37,4 +37,4 @@ double absolute_error_sum(const double* preds, const double* target,
 double absolute_error_sum(const std::int64_t* preds, const std::int64_t* target,
                           std::int64_t count);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

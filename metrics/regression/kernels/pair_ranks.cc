@@ -14,7 +14,7 @@
 #include "tally/metrics/regression/kernels/inversions.h"
 #include "tally/metrics/regression/kernels/value_table.h"
 
-namespace tally::internal {
+namespace tally::internal::regression {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -331,4 +331,4 @@ std::optional<PairCounts> count_pairs(const at::Tensor& x,
       [](auto& pairs) { return Result(counts_of_pairs(pairs)); });
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

@@ -6,7 +6,7 @@
 #include <optional>
 
 /// What rank correlations are made of.
-namespace tally::internal {
+namespace tally::internal::regression {
 
 /// The correlation of the ranks of x and y, [N] each, of float32 or float64;
 /// equal values have their mean rank. NaN for a NaN, for fewer than two
@@ -33,4 +33,4 @@ struct PairCounts {
 /// 2^32 samples or more, which it could not count.
 std::optional<PairCounts> count_pairs(const at::Tensor& x, const at::Tensor& y);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

@@ -14,7 +14,7 @@
 #include "tally/metrics/regression/kernels/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::regression::HWY_NAMESPACE {
 
 HWY_INLINE std::int64_t lanes() {
   return static_cast<std::int64_t>(hn::Lanes(Double()));
@@ -364,11 +364,11 @@ TALLY_DEFINE_ROW_KERNELS(Double, double)
 TALLY_DEFINE_ROW_KERNELS(Int64, std::int64_t)
 #undef TALLY_DEFINE_ROW_KERNELS
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::regression::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tally::internal {
+namespace tally::internal::regression {
 
 #define TALLY_EXPORT_ROW_KERNELS(Name, T)                                \
   HWY_EXPORT(scores_##Name);                                             \
@@ -389,5 +389,5 @@ TALLY_EXPORT_ROW_KERNELS(Double, double)
 TALLY_EXPORT_ROW_KERNELS(Int64, std::int64_t)
 #undef TALLY_EXPORT_ROW_KERNELS
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression
 #endif

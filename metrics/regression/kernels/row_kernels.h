@@ -5,7 +5,7 @@
 
 /// Sums of the scores of rows, in float64, in as wide vectors as the processor
 /// has. Each is defined for float, double and std::int64_t.
-namespace tally::internal {
+namespace tally::internal::regression {
 
 /// Of rows a and b:
 enum class RowKind {
@@ -41,4 +41,4 @@ double ensemble_score_sum(const double* preds, const double* target,
 double ensemble_score_sum(const std::int64_t* preds, const std::int64_t* target,
                           std::int64_t rows, std::int64_t members);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

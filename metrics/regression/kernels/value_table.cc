@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace tally::internal {
+namespace tally::internal::regression {
 namespace {
 
 using Number = std::uint16_t;
@@ -101,4 +101,4 @@ bool ValueTable::count(const double* x, const double* y, std::int64_t samples) {
   return count_values(x, y, samples);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

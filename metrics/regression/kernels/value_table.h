@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tally::internal {
+namespace tally::internal::regression {
 
 /// Samples (x, y) of few distinct values, counted by both in their order.
 class ValueTable {
@@ -29,4 +29,4 @@ class ValueTable {
   std::vector<std::int64_t> cells_;
 };
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

@@ -13,7 +13,7 @@
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tally::internal::HWY_NAMESPACE {
+namespace tally::internal::regression::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -154,7 +154,7 @@ HWY_INLINE double total(const Vector v) {
   return hn::GetLane(hn::SumOfLanes(Double(), v));
 }
 
-}  // namespace tally::internal::HWY_NAMESPACE
+}  // namespace tally::internal::regression::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -12,15 +12,15 @@ bool ErrorState::has_nan() const {
          (output_sums.defined() && internal::has_nan(output_sums));
 }
 
-at::Tensor internal::mean_error(const ErrorState& state,
-                                std::int64_t num_outputs) {
+at::Tensor internal::regression::mean_error(const ErrorState& state,
+                                            std::int64_t num_outputs) {
   if (num_outputs == 1) return state.sum / state.weight;
   if (!state.output_sums.defined()) return undefined_outputs(num_outputs);
   return state.output_sums.div(state.weight.tensor());
 }
 
-at::Tensor internal::root_mean_error(const ErrorState& state,
-                                     std::int64_t num_outputs) {
+at::Tensor internal::regression::root_mean_error(const ErrorState& state,
+                                                 std::int64_t num_outputs) {
   if (num_outputs == 1) {
     const Number mean = state.sum / state.weight;
     return mean.is_plain() ? sqrt(mean) : Number(root(mean.tensor()));

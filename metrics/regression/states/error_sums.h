@@ -36,7 +36,8 @@ struct ErrorState {
 ///     valid(preds, target)      whether the error is defined there, as above,
 ///                               NaN included
 ///     domain()                  what is expected of preds and target then
-///     sums(preds, target, count) internal::PlainSums of plain arrays without
+///     sums(preds, target, count) internal::regression::PlainSums of plain
+///     arrays without
 ///                               weights, or nothing
 /// In the .cc file of the metric: #include error_sums_impl.h, and
 /// `template class ErrorSums<Error>;`.
@@ -60,13 +61,13 @@ class ErrorSums {
   bool validate_;
 };
 
-namespace internal {
+namespace internal::regression {
 
 /// The weighted mean: 0-dim, or [num_outputs]; NaN without samples.
 at::Tensor mean_error(const ErrorState& state, std::int64_t num_outputs);
 /// Its root.
 at::Tensor root_mean_error(const ErrorState& state, std::int64_t num_outputs);
 
-}  // namespace internal
+}  // namespace internal::regression
 
 }  // namespace tally

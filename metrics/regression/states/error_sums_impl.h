@@ -16,7 +16,7 @@
 #include "tally/state/fresh_tensor.h"
 
 /// The loops of ErrorSums.
-namespace tally::internal {
+namespace tally::internal::regression {
 
 template <class Error, class = void>
 struct HasScale : std::false_type {};
@@ -207,7 +207,7 @@ ErrorState error_sums(const Error& error, const Samples& samples,
              : tensor_error_sums(error, samples, outputs, validate);
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression
 
 namespace tally {
 
@@ -218,7 +218,7 @@ ErrorSums<Error>::ErrorSums(const Options& options,
       num_outputs_(1),
       nan_policy_(metric_options.nan_policy()),
       validate_(metric_options.validate_args()) {
-  if constexpr (internal::HasOutputs<Options>::value) {
+  if constexpr (internal::regression::HasOutputs<Options>::value) {
     num_outputs_ = options.num_outputs();
   }
 }
@@ -227,14 +227,15 @@ template <class Error>
 ErrorState ErrorSums<Error>::observe(const at::Tensor& preds,
                                      const at::Tensor& target,
                                      const at::Tensor& weight) const {
-  internal::check_outputs(preds, target, num_outputs_);
+  internal::regression::check_outputs(preds, target, num_outputs_);
   if (weight.defined()) {
-    internal::check_weight(preds, weight, num_outputs_, validate_);
+    internal::regression::check_weight(preds, weight, num_outputs_, validate_);
   }
-  return internal::observe_by_policy(
+  return internal::regression::observe_by_policy(
       {preds, target, weight}, num_outputs_, nan_policy_,
-      [this](const internal::Samples& samples) {
-        return internal::error_sums(error_, samples, num_outputs_, validate_);
+      [this](const internal::regression::Samples& samples) {
+        return internal::regression::error_sums(error_, samples, num_outputs_,
+                                                validate_);
       });
 }
 

@@ -4,7 +4,7 @@
 
 #include "tally/metrics/regression/inputs/inputs.h"
 
-namespace tally::internal {
+namespace tally::internal::regression {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -47,4 +47,4 @@ at::Tensor average_outputs(const at::Tensor& scores, const at::Tensor& weights,
       .div(sum.masked_fill(equal, static_cast<double>(scores.numel())));
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

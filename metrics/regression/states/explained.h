@@ -23,7 +23,7 @@ struct EnumNames<MultiOutput> {
 };
 
 /// Scores of the form 1 - unexplained / all.
-namespace internal {
+namespace internal::regression {
 
 /// Where there is nothing to explain: 1 if nothing is unexplained, else 0, as
 /// in scikit-learn; the gradient is then 0.
@@ -39,5 +39,5 @@ at::Tensor explained_fraction(const Number& unexplained, const Number& all,
 at::Tensor average_outputs(const at::Tensor& scores, const at::Tensor& weights,
                            MultiOutput multioutput);
 
-}  // namespace internal
+}  // namespace internal::regression
 }  // namespace tally

@@ -14,11 +14,14 @@
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
-using internal::kMomentRows;
-using internal::Moments;
-using internal::Samples;
+using regression::kMomentRows;
+using regression::Moments;
+using regression::Samples;
 using State = JointMoments::State;
 
 // Of [N] or [N, outputs], along dimension 0; weight is [N], [N, 1] or not
@@ -80,15 +83,16 @@ at::Tensor merge_outputs(const at::Tensor& a, const Number& weight_a,
     const double* from_a = a.const_data_ptr<double>();
     const double* from_b = b.const_data_ptr<double>();
     for (std::int64_t i = 0; i < outputs; ++i) {
-      internal::set_moments_column(
+      regression::set_moments_column(
           to, outputs, i,
-          internal::merge_moments(
-              internal::moments_column(from_a, outputs, i), weight_a.value(),
-              internal::moments_column(from_b, outputs, i), weight_b.value()));
+          regression::merge_moments(
+              regression::moments_column(from_a, outputs, i), weight_a.value(),
+              regression::moments_column(from_b, outputs, i),
+              weight_b.value()));
     }
     return result;
   }
-  const Number share = weight_b / internal::nonzero(weight_a + weight_b);
+  const Number share = weight_b / regression::nonzero(weight_a + weight_b);
   const at::Tensor share_tensor = share.tensor().to(a.device());
   const at::Tensor factor = (weight_a * share).tensor().to(a.device());
   const at::Tensor means = a.narrow(0, 0, 2);
@@ -127,13 +131,13 @@ State observe_plain(const Samples& samples, std::int64_t outputs) {
     weight = wide_weight.const_data_ptr<double>();
   }
   if (outputs == 1) {
-    const internal::WeightedMoments result =
-        internal::plain_moments(samples, weight);
+    const regression::WeightedMoments result =
+        regression::plain_moments(samples, weight);
     set_numbers(state, result.moments);
     state.weight = result.weight;
   } else {
     state.outputs = internal::fresh_zeros({kMomentRows, outputs}, at::kDouble);
-    state.weight = internal::plain_output_moments(
+    state.weight = regression::plain_output_moments(
         samples, weight, state.outputs.mutable_data_ptr<double>());
   }
   return state;
@@ -148,7 +152,7 @@ State observe_tensors(const Samples& samples, std::int64_t outputs) {
   if (samples.weight.defined()) {
     weight = samples.weight.detach().to(at::kDouble).reshape(-1);
     state.weight = Number(weight.sum());
-    weight_sum = internal::nonzero(state.weight).tensor();
+    weight_sum = regression::nonzero(state.weight).tensor();
     if (outputs > 1) weight = weight.unsqueeze(1);
   }
   if (outputs == 1) {
@@ -166,7 +170,7 @@ State observe_tensors(const Samples& samples, std::int64_t outputs) {
 
 }  // namespace
 
-Number internal::nonzero(const Number& weight) {
+Number regression::nonzero(const Number& weight) {
   if (weight.is_plain()) return nonzero(weight.value());
   return Number(weight.tensor().masked_fill(weight.tensor().eq(0), 1));
 }
@@ -189,8 +193,8 @@ State State::merge(const State& a, const State& b) {
   if (a.outputs.defined()) {
     merged.outputs = merge_outputs(a.outputs, a.weight, b.outputs, b.weight);
   } else {
-    set_numbers(merged, internal::merge_moments(numbers(a), a.weight,
-                                                numbers(b), b.weight));
+    set_numbers(merged, regression::merge_moments(numbers(a), a.weight,
+                                                  numbers(b), b.weight));
   }
   merged.range = merge_ranges(a.range, b.range);
   return merged;
@@ -199,11 +203,11 @@ State State::merge(const State& a, const State& b) {
 JointMoments::State JointMoments::observe(const at::Tensor& preds,
                                           const at::Tensor& target,
                                           const at::Tensor& weight) const {
-  internal::check_columns(preds, target, num_outputs_);
+  regression::check_columns(preds, target, num_outputs_);
   if (weight.defined()) {
-    internal::check_weight(preds, weight, num_outputs_, validate_);
+    regression::check_weight(preds, weight, num_outputs_, validate_);
   }
-  return internal::observe_by_policy(
+  return regression::observe_by_policy(
       {preds, target, weight}, num_outputs_, nan_policy_,
       [this](const Samples& samples) {
         State state = samples.are_plain()
@@ -216,7 +220,7 @@ JointMoments::State JointMoments::observe(const at::Tensor& preds,
       });
 }
 
-bool internal::are_plain(const State& state) {
+bool regression::are_plain(const State& state) {
   if (!state.weight.is_plain()) return false;
   if (state.outputs.defined()) return is_plain(state.outputs);
   return state.mean_preds.is_plain() && state.mean_target.is_plain() &&
@@ -224,19 +228,19 @@ bool internal::are_plain(const State& state) {
          state.products.is_plain() && state.squared_error.is_plain();
 }
 
-Moments<double> internal::plain_moments_of(const State& state) {
+Moments<double> regression::plain_moments_of(const State& state) {
   return {state.mean_preds.value(),    state.mean_target.value(),
           state.squares_preds.value(), state.squares_target.value(),
           state.products.value(),      state.squared_error.value()};
 }
 
-Moments<double> internal::moments_of_output(const State& state,
-                                            std::int64_t output) {
-  return internal::moments_column(state.outputs.const_data_ptr<double>(),
-                                  state.outputs.size(1), output);
+Moments<double> regression::moments_of_output(const State& state,
+                                              std::int64_t output) {
+  return regression::moments_column(state.outputs.const_data_ptr<double>(),
+                                    state.outputs.size(1), output);
 }
 
-Moments<at::Tensor> internal::moments_of(const State& state) {
+Moments<at::Tensor> regression::moments_of(const State& state) {
   if (!state.outputs.defined()) {
     return {state.mean_preds.tensor(),    state.mean_target.tensor(),
             state.squares_preds.tensor(), state.squares_target.tensor(),
@@ -247,7 +251,7 @@ Moments<at::Tensor> internal::moments_of(const State& state) {
           m.select(0, 3), m.select(0, 4), m.select(0, 5)};
 }
 
-at::Tensor internal::empty_outputs(std::int64_t num_outputs) {
+at::Tensor regression::empty_outputs(std::int64_t num_outputs) {
   return at::detail::empty_cpu({num_outputs}, at::kDouble);
 }
 

@@ -11,14 +11,14 @@
 
 namespace tally {
 
-namespace internal {
+namespace internal::regression {
 /// Whether metrics of these options need the range of the targets; specialised
 /// for those that do.
 template <class Options>
 struct KeepsRange {
   static bool of(const Options&) { return false; }
 };
-}  // namespace internal
+}  // namespace internal::regression
 
 /// Weighted means of predictions and targets, sums of squared and multiplied
 /// deviations from them, and of squared errors: the accumulator of all metrics
@@ -56,7 +56,7 @@ class JointMoments {
   template <class Options>
   JointMoments(const Options& options, const MetricOptions& metric_options)
       : JointMoments(options.num_outputs(),
-                     internal::KeepsRange<Options>::of(options),
+                     internal::regression::KeepsRange<Options>::of(options),
                      metric_options) {}
   JointMoments(std::int64_t num_outputs, bool keep_range,
                const MetricOptions& metric_options)
@@ -75,7 +75,7 @@ class JointMoments {
   bool validate_;
 };
 
-namespace internal {
+namespace internal::regression {
 
 /// The moments of one output, or of several at once as tensors.
 template <class T>
@@ -122,5 +122,5 @@ at::Tensor evaluate_moments(const JointMoments::State& state,
                           formula(moments_of(state), state.weight.tensor()));
 }
 
-}  // namespace internal
+}  // namespace internal::regression
 }  // namespace tally

@@ -8,7 +8,7 @@
 #include "tally/metrics/plain_values.h"
 #include "tally/metrics/regression/kernels/pair_kernels.h"
 
-namespace tally::internal {
+namespace tally::internal::regression {
 namespace {
 
 // Samples to which one shift applies: few enough for sums of squares about it
@@ -185,4 +185,4 @@ void set_moments_column(double* rows, std::int64_t outputs, std::int64_t output,
   m[5 * outputs] = value.squared_error;
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

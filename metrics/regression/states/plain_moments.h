@@ -6,7 +6,7 @@
 #include "tally/metrics/regression/states/joint_moments.h"
 
 /// JointMoments of plain tensors.
-namespace tally::internal {
+namespace tally::internal::regression {
 
 struct WeightedMoments {
   Moments<double> moments;
@@ -47,4 +47,4 @@ Moments<double> moments_column(const double* rows, std::int64_t outputs,
 void set_moments_column(double* rows, std::int64_t outputs, std::int64_t output,
                         const Moments<double>& value);
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression

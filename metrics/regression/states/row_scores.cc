@@ -13,8 +13,8 @@ bool RowScoresState::has_nan() const {
          (scores.defined() && internal::has_nan(scores.tensor()));
 }
 
-at::Tensor internal::reduce_rows(const RowScoresState& state,
-                                 RowReduction reduction) {
+at::Tensor internal::regression::reduce_rows(const RowScoresState& state,
+                                             RowReduction reduction) {
   if (reduction == RowReduction::kSum) return state.sum;
   if (reduction == RowReduction::kMean) return state.sum / state.total;
   return state.scores.defined() ? state.scores.tensor()

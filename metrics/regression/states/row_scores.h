@@ -69,7 +69,7 @@ class RowScores {
   bool validate_;
 };
 
-namespace internal {
+namespace internal::regression {
 
 /// For options: sums and means share a state.
 inline OptionRole role_of(RowReduction reduction) {
@@ -79,5 +79,5 @@ inline OptionRole role_of(RowReduction reduction) {
 
 at::Tensor reduce_rows(const RowScoresState& state, RowReduction reduction);
 
-}  // namespace internal
+}  // namespace internal::regression
 }  // namespace tally

@@ -10,7 +10,7 @@
 #include "tally/state/fresh_tensor.h"
 
 /// The loops of RowScores.
-namespace tally::internal {
+namespace tally::internal::regression {
 
 template <class Score>
 void check_valid(const Score& score, const Samples& rows) {
@@ -74,21 +74,22 @@ RowScoresState tensor_row_scores(const Score& score, const Samples& rows,
   return state;
 }
 
-}  // namespace tally::internal
+}  // namespace tally::internal::regression
 
 namespace tally {
 
 template <class Score>
 RowScoresState RowScores<Score>::observe(const at::Tensor& a,
                                          const at::Tensor& b) const {
-  internal::check_rows(Score::kInputs[0].name, a, Score::kInputs[1].name, b);
+  internal::regression::check_rows(Score::kInputs[0].name, a,
+                                   Score::kInputs[1].name, b);
   const at::Tensor no_weight;
-  return internal::observe_by_policy(
-      {a, b, no_weight}, internal::kWholeRows, nan_policy_,
-      [this](const internal::Samples& rows) {
-        return rows.are_plain() ? internal::plain_row_scores(
+  return internal::regression::observe_by_policy(
+      {a, b, no_weight}, internal::regression::kWholeRows, nan_policy_,
+      [this](const internal::regression::Samples& rows) {
+        return rows.are_plain() ? internal::regression::plain_row_scores(
                                       score_, rows, keep_scores_, validate_)
-                                : internal::tensor_row_scores(
+                                : internal::regression::tensor_row_scores(
                                       score_, rows, keep_scores_, validate_);
       });
 }

@@ -4,6 +4,9 @@
 #include "tally/metrics/regression/inputs/inputs.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
 at::Tensor kept_form(const at::Tensor& input, std::int64_t num_outputs) {
@@ -20,7 +23,7 @@ at::Tensor kept_form(const at::Tensor& input, std::int64_t num_outputs) {
 
 SamplePairs::State SamplePairs::observe(const at::Tensor& preds,
                                         const at::Tensor& target) const {
-  internal::check_columns(preds, target, num_outputs_);
+  regression::check_columns(preds, target, num_outputs_);
   const auto state = [this](const at::Tensor& p, const at::Tensor& t) {
     return State{Rows(kept_form(p, num_outputs_)),
                  Rows(kept_form(t, num_outputs_))};
@@ -31,7 +34,7 @@ SamplePairs::State SamplePairs::observe(const at::Tensor& preds,
     return state(preds, target);
   }
   const at::Tensor no_weight;
-  const internal::KeptSamples kept = internal::handle_nan(
+  const regression::KeptSamples kept = regression::handle_nan(
       {preds, target, no_weight}, num_outputs_, nan_policy_);
   return state(kept.preds, kept.target);
 }

@@ -8,6 +8,9 @@
 #include "tally/metrics/checks.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
+
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -29,7 +32,8 @@ double plain_quantile(std::vector<double>& values, double alpha) {
   return (low + *std::min_element(middle + 1, values.end())) / 2;
 }
 
-double weighted_quantile(const internal::WeightedSample& sample, double alpha) {
+double weighted_quantile(const regression::WeightedSample& sample,
+                         double alpha) {
   std::vector<std::size_t> order;
   double all = 0;
   for (std::size_t i = 0; i < sample.values.size(); ++i) {
@@ -72,9 +76,9 @@ void WeightedRows::set(const at::Tensor& values, const at::Tensor& weight) {
   }
 }
 
-internal::WeightedSample internal::sample_of(const WeightedRows& rows,
-                                             std::int64_t num_outputs,
-                                             std::int64_t output) {
+regression::WeightedSample regression::sample_of(const WeightedRows& rows,
+                                                 std::int64_t num_outputs,
+                                                 std::int64_t output) {
   const auto append = [](const at::Tensor& from, std::vector<double>& to) {
     const at::Tensor plain = from.to(at::kCPU).contiguous();
     const double* const data = plain.const_data_ptr<double>();
@@ -95,7 +99,7 @@ internal::WeightedSample internal::sample_of(const WeightedRows& rows,
   return sample;
 }
 
-double internal::quantile(WeightedSample& sample, double alpha) {
+double regression::quantile(WeightedSample& sample, double alpha) {
   const double sum =
       std::accumulate(sample.values.begin(), sample.values.end(), 0.0) +
       std::accumulate(sample.weights.begin(), sample.weights.end(), 0.0);

@@ -23,7 +23,7 @@ struct WeightedRows {
   void set(const at::Tensor& values, const at::Tensor& weight);
 };
 
-namespace internal {
+namespace internal::regression {
 
 /// One output of WeightedRows, on the CPU.
 struct WeightedSample {
@@ -42,5 +42,5 @@ WeightedSample sample_of(const WeightedRows& rows, std::int64_t num_outputs,
 /// inverted CDF"). NaN for a NaN and without weight. Reorders the sample.
 double quantile(WeightedSample& sample, double alpha);
 
-}  // namespace internal
+}  // namespace internal::regression
 }  // namespace tally

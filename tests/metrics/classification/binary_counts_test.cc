@@ -34,10 +34,12 @@
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
 namespace {
 
-using internal::BinaryBatch;
-using internal::BinaryRules;
+using classification::BinaryBatch;
+using classification::BinaryRules;
 using ::tally::testing::refusal_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -146,21 +148,23 @@ void expect_same_counts(const BinaryRules& rules, const at::Tensor& preds,
                         const at::Tensor& weight = {}) {
   const BinaryBatch batch(rules, preds, target, weight);
   if (weight.defined()) {
-    at::Tensor sums = at::zeros({internal::kElementCounts, 1}, at::kDouble);
-    internal::sum_element_weights(batch, sums.mutable_data_ptr<double>());
+    at::Tensor sums =
+        at::zeros({classification::kElementCounts, 1}, at::kDouble);
+    classification::sum_element_weights(batch, sums.mutable_data_ptr<double>());
     EXPECT_TRUE(testing::same_bits(
-        internal::count_elements_by_tensors(batch, false), sums));
+        classification::count_elements_by_tensors(batch, false), sums));
     return;
   }
   for (const bool samplewise : {false, true}) {
     at::Tensor counts =
-        samplewise ? at::zeros({target.size(0), internal::kElementCounts, 1},
-                               at::kLong)
-                   : at::zeros({internal::kElementCounts, 1}, at::kLong);
-    internal::count_elements(batch, samplewise,
-                             counts.mutable_data_ptr<std::int64_t>());
+        samplewise
+            ? at::zeros({target.size(0), classification::kElementCounts, 1},
+                        at::kLong)
+            : at::zeros({classification::kElementCounts, 1}, at::kLong);
+    classification::count_elements(batch, samplewise,
+                                   counts.mutable_data_ptr<std::int64_t>());
     EXPECT_TRUE(testing::same_bits(
-        internal::count_elements_by_tensors(batch, samplewise), counts));
+        classification::count_elements_by_tensors(batch, samplewise), counts));
   }
 }
 
@@ -241,7 +245,7 @@ TEST(BinaryCountsTest, RefusesValues) {
     const BinaryRules rules{0.5, ScoreKind::kProbabilities, -1,
                             options.nan_policy(), options.validate_args()};
     EXPECT_THAT(text, HasSubstr(refusal_of<c10::Error>([&] {
-                  internal::count_elements_by_tensors(
+                  classification::count_elements_by_tensors(
                       BinaryBatch(rules, preds, target, weight), false);
                 })));
     return text;

@@ -19,7 +19,7 @@
 #include "tally/metrics/classification/kernels/scratch.h"
 #include "tally/tests/testing/vector_targets.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 template <class Key>
@@ -334,4 +334,4 @@ TEST(KeySortTest, OnlySoMuchScratchMemoryIsKept) {
 }
 
 }  // namespace
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -22,6 +22,8 @@
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
 namespace {
 
 using testing::for_each_vector_target;
@@ -54,12 +56,12 @@ std::vector<at::Tensor> results_of_kernels(const at::Tensor& logits) {
   };
   const auto* const wide = logits.const_data_ptr<double>();
   const auto* const narrow = single.const_data_ptr<float>();
-  internal::sigmoids(wide, size, fresh());
-  internal::sigmoids(narrow, size, fresh());
-  internal::exps(wide, size, fresh());
+  classification::sigmoids(wide, size, fresh());
+  classification::sigmoids(narrow, size, fresh());
+  classification::exps(wide, size, fresh());
   for (const std::int64_t classes : {2, 7, 8, 30}) {
-    internal::softmaxes(wide, size / classes, classes, fresh());
-    internal::softmaxes(narrow, size / classes, classes, fresh());
+    classification::softmaxes(wide, size / classes, classes, fresh());
+    classification::softmaxes(narrow, size / classes, classes, fresh());
   }
   return results;
 }
@@ -77,8 +79,8 @@ TEST(LogitKernelsTest, HaveTheSameBitsInAllVectors) {
     for (std::int64_t i = 0; i < logits.numel(); ++i) {
       const auto* const logit = logits.const_data_ptr<double>() + i;
       double one[2];
-      internal::sigmoids(logit, 1, one);
-      internal::exps(logit, 1, one + 1);
+      classification::sigmoids(logit, 1, one);
+      classification::exps(logit, 1, one + 1);
       for (int k = 0; k < 2; ++k) {
         const double other = first[2 * k].const_data_ptr<double>()[i];
         EXPECT_TRUE(one[k] == other ||
@@ -93,24 +95,24 @@ TEST(LogitKernelsTest, HaveTheseBitsOnEveryProcessor) {
   for_each_vector_target([] {
     double values[5];
     const double logits[] = {0.0913897380232811f, -7.3, 2.5};
-    internal::sigmoids(logits, 3, values);
+    classification::sigmoids(logits, 3, values);
     EXPECT_EQ(values[0], 0x1.0bb0938d11476p-1);
     EXPECT_EQ(values[1], 0x1.61f0120055274p-11);
     EXPECT_EQ(values[2], 0x1.d9291ddb596f8p-1);
     const double logs[] = {-0.37, -11.1, -300.7};
-    internal::exps(logs, 3, values);
+    classification::exps(logs, 3, values);
     EXPECT_EQ(values[0], 0x1.61a7ee209faffp-1);
     EXPECT_EQ(values[1], 0x1.fb15df8679a51p-17);
     EXPECT_EQ(values[2], 0x1.225720438e36dp-434);
     // Two that are fused would end on 9cf in the second.
     const double row[] = {1, -2.5, 3.25, 0.1, 3};
-    internal::softmaxes(row, 1, 5, values);
+    classification::softmaxes(row, 1, 5, values);
     EXPECT_EQ(values[0], 0x1.bf519fa58e66ep-5);
     EXPECT_EQ(values[1], 0x1.b04060a9689cep-10);
     EXPECT_EQ(values[2], 0x1.0940b02b4b9d4p-1);
     EXPECT_EQ(values[3], 0x1.6bbb87ace07e1p-6);
     EXPECT_EQ(values[4], 0x1.9d2872d93f882p-2);
-    EXPECT_EQ(internal::logit(0.3), -0x1.b1d10670aae9ap-1);
+    EXPECT_EQ(classification::logit(0.3), -0x1.b1d10670aae9ap-1);
   });
 }
 
@@ -118,17 +120,17 @@ TEST(LogitKernelsTest, TensorOperationsHaveTheSameBits) {
   const at::Tensor logits = many_logits();
   for (const at::Tensor& given :
        {logits, logits.to(at::kFloat), with_gaps(logits)}) {
-    EXPECT_TRUE(same_bits(internal::sigmoids_by_tensors(given),
-                          internal::sigmoids(given)));
-    EXPECT_TRUE(
-        same_bits(internal::exps_by_tensors(given), internal::exps(given)));
+    EXPECT_TRUE(same_bits(classification::sigmoids_by_tensors(given),
+                          classification::sigmoids(given)));
+    EXPECT_TRUE(same_bits(classification::exps_by_tensors(given),
+                          classification::exps(given)));
   }
   const at::Tensor rows = logits.narrow(0, 0, 6000).view({200, 30});
   at::Tensor expected = at::full({200, 30}, 0, at::kDouble);
-  internal::softmaxes(rows.const_data_ptr<double>(), 200, 30,
-                      expected.mutable_data_ptr<double>());
-  EXPECT_TRUE(same_bits(internal::softmaxes(rows), expected));
-  EXPECT_TRUE(same_bits(internal::softmaxes(with_gaps(rows)), expected));
+  classification::softmaxes(rows.const_data_ptr<double>(), 200, 30,
+                            expected.mutable_data_ptr<double>());
+  EXPECT_TRUE(same_bits(classification::softmaxes(rows), expected));
+  EXPECT_TRUE(same_bits(classification::softmaxes(with_gaps(rows)), expected));
 }
 
 void expect_probabilities() {
@@ -136,7 +138,7 @@ void expect_probabilities() {
   for (int i = 0; i < 20; ++i) logits.push_back(i - 10.3);
   const auto size = static_cast<std::int64_t>(logits.size());
   std::vector<double> values(size);
-  internal::sigmoids(logits.data(), size, values.data());
+  classification::sigmoids(logits.data(), size, values.data());
   for (std::int64_t i = 0; i < size; ++i) {
     EXPECT_NEAR(values[i], 1 / (1 + std::exp(-logits[i])),
                 1e-300 + 3e-16 * values[i])
@@ -144,7 +146,7 @@ void expect_probabilities() {
   }
   EXPECT_EQ(values[0], 0.5);
   for (double& logit : logits) logit = -std::abs(logit);
-  internal::exps(logits.data(), size, values.data());
+  classification::exps(logits.data(), size, values.data());
   for (std::int64_t i = 0; i < size; ++i) {
     EXPECT_NEAR(values[i], std::exp(logits[i]), 1e-300 + 3e-16 * values[i])
         << logits[i];
@@ -153,22 +155,22 @@ void expect_probabilities() {
   const std::vector<float> row = {1, -2, 3.5, 1, -1e30, 0.5, 1, 3.5, -90, 2};
   double sum = 0;
   for (const double x : row) sum += std::exp(x - 3.5);
-  internal::softmaxes(row.data(), 1, 10, values.data());
+  classification::softmaxes(row.data(), 1, 10, values.data());
   for (std::size_t c = 0; c < row.size(); ++c) {
     EXPECT_NEAR(values[c], std::exp(row[c] - 3.5) / sum, 1e-15) << c;
   }
   for (const double odd : {kNaN, kInf}) {
     logits[3] = odd;
-    internal::softmaxes(logits.data(), 1, 5, values.data());
+    classification::softmaxes(logits.data(), 1, 5, values.data());
     for (int c = 0; c < 5; ++c) EXPECT_TRUE(std::isnan(values[c]));
   }
   for (const double p : {1e-300, 0.1, 0.3, 0.4999, 0.5, 0.7, 1 - 1e-15}) {
-    EXPECT_NEAR(internal::logit(p), std::log(p / (1 - p)),
-                1e-15 + 1e-15 * std::abs(internal::logit(p)))
+    EXPECT_NEAR(classification::logit(p), std::log(p / (1 - p)),
+                1e-15 + 1e-15 * std::abs(classification::logit(p)))
         << p;
   }
-  EXPECT_EQ(internal::logit(0), -kInf);
-  EXPECT_EQ(internal::logit(1), kInf);
+  EXPECT_EQ(classification::logit(0), -kInf);
+  EXPECT_EQ(classification::logit(1), kInf);
 }
 
 TEST(LogitKernelsTest, AreExactToTheLastDigits) {
@@ -177,11 +179,11 @@ TEST(LogitKernelsTest, AreExactToTheLastDigits) {
 
 TEST(LogitKernelsTest, SoftmaxesDoNotSaturate) {
   const std::vector<double> row = {0, 50, 0};
-  internal::LogSoftmaxTerms terms;
-  internal::log_softmax_terms(row.data(), 1, 3, &terms);
+  classification::LogSoftmaxTerms terms;
+  classification::log_softmax_terms(row.data(), 1, 3, &terms);
   EXPECT_NEAR(terms.log_sum, 2 * std::exp(-50), 1e-36);
   const std::vector<double> ties = {2, 2, 2, 2};
-  internal::log_softmax_terms(ties.data(), 1, 4, &terms);
+  classification::log_softmax_terms(ties.data(), 1, 4, &terms);
   EXPECT_NEAR(terms.log_sum, std::log(4.0), 1e-15);
 }
 
@@ -192,7 +194,7 @@ TEST(LogitKernelsTest, HigherLogitsHaveNoLowerProbabilities) {
       logits.push_back(std::nextafter(logits.back(), 100.0f));
     }
     std::vector<double> values(logits.size());
-    internal::sigmoids(logits.data(), 4001, values.data());
+    classification::sigmoids(logits.data(), 4001, values.data());
     EXPECT_TRUE(std::is_sorted(values.begin(), values.end())) << from;
   }
 }

@@ -18,12 +18,14 @@
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
 namespace {
 
-using internal::BinaryBatch;
-using internal::BinaryRules;
-using internal::MulticlassBatch;
-using internal::MultilabelBatch;
+using classification::BinaryBatch;
+using classification::BinaryRules;
+using classification::MulticlassBatch;
+using classification::MultilabelBatch;
 using ::tally::testing::refusal_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -49,17 +51,19 @@ TEST(ExactMatchTest, LoopsEqualTensorOperations) {
       at::Tensor scores = at::rand({30, 2, positions});
       scores = scores.masked_fill(at::rand({30, 2, positions}).lt(0.05), kNaN);
       for (const std::int64_t k : {1, 2}) {
-        const internal::MulticlassRules rules{2, k, -1, policy};
+        const classification::MulticlassRules rules{2, k, -1, policy};
         const MulticlassBatch batch(rules, scores, target);
-        EXPECT_TRUE(testing::same_bits(internal::match_bits_by_tensors(batch),
-                                       internal::match_bits(batch)));
+        EXPECT_TRUE(
+            testing::same_bits(classification::match_bits_by_tensors(batch),
+                               classification::match_bits(batch)));
       }
       const at::Tensor several =
           at::randint(-1, 2, {30, 2, positions}, at::kLong);
       const BinaryRules rules{0.3, ScoreKind::kProbabilities, -1, policy};
       const MultilabelBatch batch(rules, 2, scores, several);
-      EXPECT_TRUE(testing::same_bits(internal::match_bits_by_tensors(batch),
-                                     internal::match_bits(batch)));
+      EXPECT_TRUE(
+          testing::same_bits(classification::match_bits_by_tensors(batch),
+                             classification::match_bits(batch)));
     }
   }
 }
@@ -154,9 +158,9 @@ TEST(GroupFairnessTest, LoopEqualsTensorOperations) {
   for (const auto policy : {NanPolicy::kPropagate, NanPolicy::kIgnore}) {
     const BinaryRules rules{0.5, ScoreKind::kProbabilities, -1, policy};
     const BinaryBatch batch(rules, scores, target);
-    EXPECT_TRUE(
-        testing::same_bits(internal::count_groups_by_tensors(batch, groups, 4),
-                           internal::count_groups(batch, groups, 4)));
+    EXPECT_TRUE(testing::same_bits(
+        classification::count_groups_by_tensors(batch, groups, 4),
+        classification::count_groups(batch, groups, 4)));
   }
 }
 
@@ -186,7 +190,7 @@ TEST(GroupFairnessTest, RefusesInputs) {
   const BinaryRules rules;
   const BinaryBatch batch(rules, at::rand({1}), labels({1}));
   EXPECT_THAT(refusal_of<c10::IndexError>([&] {
-                internal::count_groups_by_tensors(batch, labels({2}), 2);
+                classification::count_groups_by_tensors(batch, labels({2}), 2);
               }),
               HasSubstr("expected groups in [0, 2), got 2 at position 0"));
 }

@@ -22,10 +22,12 @@
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
 namespace {
 
-using internal::MulticlassBatch;
-using internal::MulticlassRules;
+using classification::MulticlassBatch;
+using classification::MulticlassRules;
 using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 using Sizes = std::vector<std::int64_t>;
@@ -40,12 +42,12 @@ at::Tensor counts_of(const MulticlassRules& rules, const at::Tensor& preds,
                      const at::Tensor& weight = {}) {
   const MulticlassBatch batch(rules, preds, target, weight);
   at::Tensor counts;
-  for (const auto distance :
-       {internal::ClassDistance::kLinear, internal::ClassDistance::kQuadratic,
-        internal::ClassDistance::kNone}) {
-    counts = internal::count_classes(batch, samplewise, distance);
+  for (const auto distance : {classification::ClassDistance::kLinear,
+                              classification::ClassDistance::kQuadratic,
+                              classification::ClassDistance::kNone}) {
+    counts = classification::count_classes(batch, samplewise, distance);
     EXPECT_TRUE(testing::same_bits(
-        internal::count_classes_by_tensors(batch, samplewise, distance),
+        classification::count_classes_by_tensors(batch, samplewise, distance),
         counts));
   }
   return counts;
@@ -59,7 +61,7 @@ std::int64_t prediction(const double* scores, std::int64_t target,
   std::int64_t best = 0;
   std::int64_t above = 0;
   for (std::int64_t c = 0; c < classes; ++c) {
-    if (scores[c] != scores[c]) return internal::kNanClass;
+    if (scores[c] != scores[c]) return classification::kNanClass;
     if (scores[c] > scores[best]) best = c;
     if (target < 0 || target >= classes) continue;
     above += scores[c] > scores[target] ||
@@ -92,10 +94,10 @@ TEST(CountKernelsTest, PredictRows) {
         for (const std::int64_t k : {1, 2, 5}) {
           if (k > classes) continue;
           std::vector<std::int64_t> wide(rows), narrow(rows), expected;
-          internal::predict_rows(scores.const_data_ptr<double>(), target, rows,
-                                 classes, k, wide.data());
-          internal::predict_rows(floats.const_data_ptr<float>(), target, rows,
-                                 classes, k, narrow.data());
+          classification::predict_rows(scores.const_data_ptr<double>(), target,
+                                       rows, classes, k, wide.data());
+          classification::predict_rows(floats.const_data_ptr<float>(), target,
+                                       rows, classes, k, narrow.data());
           for (std::int64_t i = 0; i < rows; ++i) {
             expected.push_back(
                 prediction(scores.const_data_ptr<double>() + i * classes,
@@ -191,9 +193,9 @@ TEST(MulticlassInputsTest, TensorOperationsRefuseTheSame) {
                           const at::Tensor& target) {
     const MulticlassBatch batch(rules, preds, target);
     const auto text = refusal_of<c10::Error>(
-        [&] { internal::count_classes_by_tensors(batch, false); });
+        [&] { classification::count_classes_by_tensors(batch, false); });
     EXPECT_EQ(text, refusal_of<c10::Error>(
-                        [&] { internal::count_classes(batch, false); }));
+                        [&] { classification::count_classes(batch, false); }));
     return text;
   };
   EXPECT_THAT(message({3, 1, -1}, at::rand({3, 3}), labels({0, -1, 3})),

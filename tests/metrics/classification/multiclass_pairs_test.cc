@@ -18,10 +18,12 @@
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
 namespace {
 
-using internal::MulticlassBatch;
-using internal::MulticlassRules;
+using classification::MulticlassBatch;
+using classification::MulticlassRules;
 using ::tally::testing::refusal_of;
 using ::testing::HasSubstr;
 using Options = MulticlassConfusionMatrixOptions;
@@ -56,8 +58,8 @@ TEST(MulticlassPairsTest, SumsWeights) {
   const at::Tensor nan = times.to(at::kDouble).masked_fill(times.eq(3), kNaN);
   for (const at::Tensor& weight : {times.to(at::kDouble), nan}) {
     const MulticlassBatch batch(rules, preds, target, weight);
-    const auto by_loop = internal::pairs_of(batch);
-    const auto by_tensors = internal::pairs_by_tensors(batch);
+    const auto by_loop = classification::pairs_of(batch);
+    const auto by_tensors = classification::pairs_by_tensors(batch);
     EXPECT_TRUE(testing::same_bits(by_tensors.sums, by_loop.sums));
     EXPECT_EQ(by_tensors.nans.value(), by_loop.nans.value());
   }
@@ -182,8 +184,9 @@ TEST(MulticlassPairsTest, LoopEqualsTensorOperations) {
       for (const auto policy : {NanPolicy::kPropagate, NanPolicy::kIgnore}) {
         const MulticlassRules rules{classes, 1, -1, policy};
         const MulticlassBatch batch(rules, scores, target);
-        const MulticlassPairs::State loop = internal::pairs_of(batch);
-        const MulticlassPairs::State ops = internal::pairs_by_tensors(batch);
+        const MulticlassPairs::State loop = classification::pairs_of(batch);
+        const MulticlassPairs::State ops =
+            classification::pairs_by_tensors(batch);
         const at::Tensor counts = loop.matrix();
         EXPECT_TRUE(testing::near(
             counts.defined() ? counts : at::zeros({classes, classes}),
@@ -198,8 +201,8 @@ TEST(MulticlassPairsTest, AddsPairsTheSameWay) {
   const at::Tensor pairs = random_labels(9, 50).to(at::kInt);
   const at::Tensor loop = at::zeros({3, 3}, at::kLong);
   const at::Tensor ops = at::zeros({3, 3}, at::kLong);
-  internal::add_pairs(loop, pairs);
-  internal::add_pairs_by_tensors(ops, pairs);
+  classification::add_pairs(loop, pairs);
+  classification::add_pairs_by_tensors(ops, pairs);
   EXPECT_TRUE(testing::same_bits(loop, ops));
   EXPECT_EQ(loop.sum().item<std::int64_t>(), 50);
 }
@@ -207,10 +210,11 @@ TEST(MulticlassPairsTest, AddsPairsTheSameWay) {
 TEST(MulticlassPairsTest, RefusesPairsOfOtherClasses) {
   for (const std::int64_t pair : {-1, 9}) {
     const at::Tensor counts = at::zeros({3, 3}, at::kLong);
-    EXPECT_THAT(refusal_of<c10::ValueError>([&] {
-                  internal::add_pairs(counts, labels({0, pair}).to(at::kInt));
-                }),
-                HasSubstr("expected pairs of 3 classes in the state"));
+    EXPECT_THAT(
+        refusal_of<c10::ValueError>([&] {
+          classification::add_pairs(counts, labels({0, pair}).to(at::kInt));
+        }),
+        HasSubstr("expected pairs of 3 classes in the state"));
     EXPECT_EQ(counts.sum().item<std::int64_t>(), 0);
   }
 }

@@ -34,17 +34,19 @@
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
 namespace {
 
-using internal::BinaryRules;
-using internal::MultilabelBatch;
+using classification::BinaryRules;
+using classification::MultilabelBatch;
 using ::tally::testing::refusal_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Sizes = std::vector<std::int64_t>;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr std::int64_t kCounts = internal::kElementCounts;
+constexpr std::int64_t kCounts = classification::kElementCounts;
 
 template <class... M>
 void check_all() {
@@ -108,26 +110,26 @@ void expect_same_counts(const BinaryRules& rules, const at::Tensor& preds,
   const MultilabelBatch batch(rules, labels, preds, target, weight);
   if (weight.defined()) {
     at::Tensor sums = at::zeros({kCounts, labels}, at::kDouble);
-    internal::sum_element_weights(batch, sums.mutable_data_ptr<double>());
+    classification::sum_element_weights(batch, sums.mutable_data_ptr<double>());
     EXPECT_TRUE(testing::same_bits(
-        internal::count_elements_by_tensors(batch, false), sums));
+        classification::count_elements_by_tensors(batch, false), sums));
     return;
   }
   for (const bool samplewise : {false, true}) {
     at::Tensor counts =
         samplewise ? at::zeros({target.size(0), kCounts, labels}, at::kLong)
                    : at::zeros({kCounts, labels}, at::kLong);
-    internal::count_elements(batch, samplewise,
-                             counts.mutable_data_ptr<std::int64_t>());
+    classification::count_elements(batch, samplewise,
+                                   counts.mutable_data_ptr<std::int64_t>());
     EXPECT_TRUE(testing::same_bits(
-        internal::count_elements_by_tensors(batch, samplewise), counts));
+        classification::count_elements_by_tensors(batch, samplewise), counts));
   }
   const at::Tensor rows =
       at::zeros({batch.samples() * batch.positions(), kCounts, 1}, at::kLong);
-  internal::count_elements_of_positions(batch,
-                                        rows.mutable_data_ptr<std::int64_t>());
-  EXPECT_TRUE(
-      testing::same_bits(internal::count_positions_by_tensors(batch), rows));
+  classification::count_elements_of_positions(
+      batch, rows.mutable_data_ptr<std::int64_t>());
+  EXPECT_TRUE(testing::same_bits(
+      classification::count_positions_by_tensors(batch), rows));
 }
 
 TEST(MultilabelCountsTest, LoopsEqualTensorOperations) {
@@ -297,11 +299,11 @@ TEST(MultilabelCountsTest, RefusesInputs) {
       MultidimAverage::kSamplewise));
   EXPECT_THAT(message(each, at::rand({2, 3}), zeros({2, 3}), at::rand({2})),
               HasSubstr("expected no weight with multidim_average samplewise"));
-  EXPECT_THAT(
-      refusal_of<c10::ValueError>([&] {
-        internal::check_multilabel_scores(at::rand({2, 2}), zeros({2, 2}), 3);
-      }),
-      HasSubstr("of shape [N, 3, ...], got [2, 2]"));
+  EXPECT_THAT(refusal_of<c10::ValueError>([&] {
+                classification::check_multilabel_scores(at::rand({2, 2}),
+                                                        zeros({2, 2}), 3);
+              }),
+              HasSubstr("of shape [N, 3, ...], got [2, 2]"));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@
 #include "tally/metrics/classification/kernels/sorted_kernels.h"
 #include "tally/tests/testing/vector_targets.h"
 
-namespace tally::internal {
+namespace tally::internal::classification {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -409,4 +409,4 @@ TEST(ScoreCountsTest, ChanceHasItsValues) {
 }
 
 }  // namespace
-}  // namespace tally::internal
+}  // namespace tally::internal::classification

@@ -14,6 +14,8 @@
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally {
+
+namespace classification = internal::classification;
 namespace {
 
 using ::tally::testing::refusal_of;
@@ -85,8 +87,8 @@ TEST(ThresholdGridTest, CountsThresholdsThatAreReachedToTheLastBit) {
     for (std::int64_t i = 0; i < count; ++i) {
       edges.push_back(static_cast<double>(i) / static_cast<double>(count - 1));
     }
-    const internal::ThresholdGrid equal{Thresholds(count)};
-    const internal::ThresholdGrid listed{Thresholds(edges)};
+    const classification::ThresholdGrid equal{Thresholds(count)};
+    const classification::ThresholdGrid listed{Thresholds(edges)};
     std::vector<double> scores = {0, 1, -0.5, 1.5, -0.0, 1e300, -1e300};
     scores.push_back(std::numeric_limits<double>::infinity());
     scores.push_back(-std::numeric_limits<double>::infinity());
@@ -143,16 +145,16 @@ Places places_of(const std::vector<double>& edges,
 void expect_uniform_places() {
   for (const std::int64_t count :
        {2, 3, 5, 7, 10, 50, 101, 200, 997, 1 << 14, 100'003}) {
-    const internal::ThresholdGrid grid{Thresholds(count)};
+    const classification::ThresholdGrid grid{Thresholds(count)};
     const std::vector<double> edges(grid.edges(), grid.edges() + count);
     const std::vector<float> scores = floats_near(edges);
     const auto size = static_cast<std::int64_t>(scores.size());
     std::vector<std::uint8_t> codes;
     const Places expected = places_of(edges, scores, count + 2, codes);
     Places places(size);
-    EXPECT_TRUE(internal::uniform_places(scores.data(), codes.data(), size,
-                                         static_cast<double>(count - 1),
-                                         count + 2, places.data()));
+    EXPECT_TRUE(classification::uniform_places(
+        scores.data(), codes.data(), size, static_cast<double>(count - 1),
+        count + 2, places.data()));
     EXPECT_EQ(places, expected) << count;
   }
 }
@@ -176,10 +178,10 @@ void expect_listed_places() {
     const auto count = static_cast<std::int64_t>(edges.size());
     std::vector<std::uint8_t> codes;
     const Places expected = places_of(edges, scores, count + 2, codes);
-    const internal::EdgeTable table(edges.data(), count);
+    const classification::EdgeTable table(edges.data(), count);
     Places places(size);
-    EXPECT_TRUE(internal::listed_places(scores.data(), codes.data(), size,
-                                        table, count + 2, places.data()));
+    EXPECT_TRUE(classification::listed_places(scores.data(), codes.data(), size,
+                                              table, count + 2, places.data()));
     EXPECT_EQ(places, expected) << count;
     for (std::int64_t i = 0; i < size; ++i) {
       EXPECT_EQ(table.bucket(scores[i]) + codes[i] * (count + 2), expected[i]);
@@ -192,8 +194,8 @@ TEST(BinKernelsTest, ListedPlacesAreExact) {
 }
 
 void expect_no_places() {
-  const internal::ThresholdGrid grid{Thresholds(5)};
-  const internal::EdgeTable table(grid.edges(), 5);
+  const classification::ThresholdGrid grid{Thresholds(5)};
+  const classification::EdgeTable table(grid.edges(), 5);
   const float tiny = std::numeric_limits<float>::denorm_min();
   for (const float odd :
        {-tiny, std::nextafter(1.0f, 2.0f), static_cast<float>(kNaN), 1e30f}) {
@@ -201,10 +203,10 @@ void expect_no_places() {
       std::vector<float> scores(41, 0.5f);
       scores[place] = odd;
       Places places(41);
-      EXPECT_FALSE(internal::uniform_places(scores.data(), nullptr, 41, 4, 7,
-                                            places.data()));
-      EXPECT_FALSE(internal::listed_places(scores.data(), nullptr, 41, table, 7,
-                                           places.data()));
+      EXPECT_FALSE(classification::uniform_places(scores.data(), nullptr, 41, 4,
+                                                  7, places.data()));
+      EXPECT_FALSE(classification::listed_places(scores.data(), nullptr, 41,
+                                                 table, 7, places.data()));
     }
   }
 }
@@ -216,19 +218,21 @@ TEST(BinKernelsTest, OtherScoresHaveNoPlace) {
 void expect_inside() {
   for (const std::int64_t size : {0, 1, 16, 41}) {
     std::vector<float> scores(size, 0.25f);
-    EXPECT_TRUE(internal::are_probabilities(scores.data(), size));
+    EXPECT_TRUE(classification::are_probabilities(scores.data(), size));
     if (size == 0) continue;
     for (const std::int64_t place : {std::int64_t{0}, size - 1}) {
       for (const float fine : {0.0f, -0.0f, 1.0f}) {
         scores[place] = fine;
-        EXPECT_TRUE(internal::are_probabilities(scores.data(), size));
+        EXPECT_TRUE(classification::are_probabilities(scores.data(), size));
       }
       for (const float odd :
            {-1e-30f, std::nextafter(1.0f, 2.0f), static_cast<float>(kNaN)}) {
         scores[place] = odd;
-        EXPECT_FALSE(internal::are_probabilities(scores.data(), size)) << odd;
+        EXPECT_FALSE(classification::are_probabilities(scores.data(), size))
+            << odd;
         const std::vector<double> wide(scores.begin(), scores.end());
-        EXPECT_FALSE(internal::are_probabilities(wide.data(), size)) << odd;
+        EXPECT_FALSE(classification::are_probabilities(wide.data(), size))
+            << odd;
       }
       scores[place] = 0.5f;
     }
@@ -240,7 +244,7 @@ TEST(BinKernelsTest, ProbabilitiesAreInside) {
 }
 
 TEST(ThresholdGridTest, NoThresholdsMeanNoBuckets) {
-  EXPECT_EQ(internal::ThresholdGrid(Thresholds()).size(), 0);
+  EXPECT_EQ(classification::ThresholdGrid(Thresholds()).size(), 0);
   EXPECT_TRUE(Thresholds().exact());
   EXPECT_FALSE(Thresholds(5).exact());
 }

@@ -11,10 +11,12 @@
 #include "tally/metrics/regression/kernels/row_kernels.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
 namespace {
 
-using internal::ErrorKind;
-using internal::RowKind;
+using regression::ErrorKind;
+using regression::RowKind;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -94,7 +96,7 @@ std::vector<std::pair<double, double>> positive_pairs() {
 
 void expect_accurate(ErrorKind kind, double parameter) {
   for (const auto& [p, t] : positive_pairs()) {
-    const auto sums = internal::error_sums(kind, parameter, &p, &t, 1);
+    const auto sums = regression::error_sums(kind, parameter, &p, &t, 1);
     ASSERT_TRUE(sums);
     const long double exact = exact_error(kind, parameter, p, t);
     const long double size =
@@ -137,8 +139,8 @@ void expect_sums(ErrorKind kind, double parameter) {
       sum += exact_error(kind, parameter, p, t);
       weight += kind == ErrorKind::kOverTargets ? t : 1;
     }
-    const auto sums = internal::error_sums(kind, parameter, preds.data(),
-                                           target.data(), count);
+    const auto sums = regression::error_sums(kind, parameter, preds.data(),
+                                             target.data(), count);
     ASSERT_TRUE(sums);
     EXPECT_NEAR(sums->sum, static_cast<double>(sum),
                 static_cast<double>(sum) * 1e-14);
@@ -163,7 +165,7 @@ TEST(KernelsTest, SumsAreThoseOfAllErrors) {
 TEST(KernelsTest, ErrorsTakeOnlyWhatTheirFormulasHoldFor) {
   for_each_target([] {
     const auto sum = [](ErrorKind kind, double p, double t) {
-      return internal::error_sums(kind, 0.5, &p, &t, 1);
+      return regression::error_sums(kind, 0.5, &p, &t, 1);
     };
     for (const double odd : {kNaN, kInfinity, -2.0, 0x1p501}) {
       for (const ErrorKind kind :
@@ -236,9 +238,9 @@ void expect_scores(RowKind kind, std::int64_t rows, std::int64_t size,
   const std::vector<T> b(inputs.b.begin(), inputs.b.end());
   std::vector<double> scores(static_cast<std::size_t>(rows));
   const auto sum =
-      internal::row_scores(kind, a.data(), b.data(), rows, size, nullptr);
-  const auto written =
-      internal::row_scores(kind, a.data(), b.data(), rows, size, scores.data());
+      regression::row_scores(kind, a.data(), b.data(), rows, size, nullptr);
+  const auto written = regression::row_scores(kind, a.data(), b.data(), rows,
+                                              size, scores.data());
   ASSERT_TRUE(sum && written);
   long double expected = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -275,7 +277,7 @@ TEST(KernelsTest, RowsThatAreEqualOrHaveNothingInCommon) {
     const double p[] = {1, 2, 0, 0, 5}, q[] = {0, 0, 3, 1, 0};
     const double ones[] = {1, 1, 1, 1, 1};
     const auto score = [](RowKind kind, const double* a, const double* b) {
-      return internal::row_scores(kind, a, b, 1, 5, nullptr);
+      return regression::row_scores(kind, a, b, 1, 5, nullptr);
     };
     EXPECT_EQ(score(RowKind::kKL, p, p), 0);
     EXPECT_EQ(score(RowKind::kJensenShannon, p, p), 0);
@@ -313,9 +315,9 @@ void expect_ensembles(std::int64_t rows, std::int64_t members) {
       }
     }
   }
-  EXPECT_NEAR(
-      internal::ensemble_score_sum(preds.data(), target.data(), rows, members),
-      expected, 1e-12 * expected);
+  EXPECT_NEAR(regression::ensemble_score_sum(preds.data(), target.data(), rows,
+                                             members),
+              expected, 1e-12 * expected);
 }
 
 TEST(KernelsTest, EnsembleScoresCompareAllMembers) {
@@ -328,7 +330,7 @@ TEST(KernelsTest, EnsembleScoresCompareAllMembers) {
       }
     }
     const double nan[] = {1, kNaN, 2}, target[] = {1};
-    EXPECT_TRUE(std::isnan(internal::ensemble_score_sum(nan, target, 1, 3)));
+    EXPECT_TRUE(std::isnan(regression::ensemble_score_sum(nan, target, 1, 3)));
   });
 }
 

@@ -20,6 +20,8 @@
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
 namespace {
 
 using ::tally::testing::refusal_of;
@@ -87,7 +89,7 @@ void expect_right_sums(const at::Tensor& preds, const at::Tensor& target) {
     const auto expect_sum = [count](double value, const at::Tensor& terms) {
       EXPECT_NEAR(value, terms.sum().item<double>(), 1e-9) << count;
     };
-    const internal::ShiftedSums s = internal::shifted_sums(p, t, count);
+    const regression::ShiftedSums s = regression::shifted_sums(p, t, count);
     EXPECT_EQ(s.weight, count);
     expect_sum(s.preds, a);
     expect_sum(s.target, b);
@@ -95,8 +97,8 @@ void expect_right_sums(const at::Tensor& preds, const at::Tensor& target) {
     expect_sum(s.target_target, b.square());
     expect_sum(s.preds_target, a.mul(b));
     expect_sum(s.error, error.square());
-    expect_sum(internal::squared_error_sum(p, t, count), error.square());
-    expect_sum(internal::absolute_error_sum(p, t, count), error.abs());
+    expect_sum(regression::squared_error_sum(p, t, count), error.square());
+    expect_sum(regression::absolute_error_sum(p, t, count), error.abs());
   }
 }
 

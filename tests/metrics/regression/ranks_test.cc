@@ -23,6 +23,8 @@
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {
+
+namespace regression = internal::regression;
 namespace {
 
 using ::testing::HasSubstr;
@@ -127,7 +129,7 @@ TEST(RanksTest, KendallCountsAllPairs) {
       const Reference expected = all_pairs(x, y);
       for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
         const auto counts =
-            internal::count_pairs(x.to(dtype), y.to(dtype)).value();
+            regression::count_pairs(x.to(dtype), y.to(dtype)).value();
         EXPECT_EQ(counts.concordant_less_discordant, expected.difference)
             << count << " of " << levels;
         EXPECT_EQ(counts.x.pairs, expected.tied_x);
@@ -160,10 +162,11 @@ TEST(RanksTest, InversionsOfAnyNumberOfDigits) {
         rank = static_cast<std::uint32_t>(random() % distinct);
       }
       const std::int64_t expected = inversions_by_tree(ranks, distinct);
-      EXPECT_EQ(internal::count_inversions(ranks.data(), spare.data(),
-                                           static_cast<std::int64_t>(count),
-                                           static_cast<std::int64_t>(distinct)),
-                expected)
+      EXPECT_EQ(
+          regression::count_inversions(ranks.data(), spare.data(),
+                                       static_cast<std::int64_t>(count),
+                                       static_cast<std::int64_t>(distinct)),
+          expected)
           << count << " of " << distinct;
     }
   }
@@ -173,7 +176,7 @@ TEST(RanksTest, FewValuesHaveOneZeroAndNoNan) {
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
     const auto x = at::tensor({-0.0, 0.0, 1.0, 1.0}).repeat(8).to(dtype);
     const auto y = at::tensor({0.0, -0.0, 0.0, 2.0}).repeat(8).to(dtype);
-    const auto counts = internal::count_pairs(x, y).value();
+    const auto counts = regression::count_pairs(x, y).value();
     const Reference expected = all_pairs(x, y);
     EXPECT_EQ(counts.concordant_less_discordant, expected.difference);
     EXPECT_EQ(counts.x.distinct, 2);
@@ -182,8 +185,8 @@ TEST(RanksTest, FewValuesHaveOneZeroAndNoNan) {
     const at::Tensor nan = y.clone();
     nan.fill_(kNaN);
     nan.narrow(0, 0, 20).fill_(1);
-    EXPECT_FALSE(internal::count_pairs(x, nan));
-    EXPECT_FALSE(internal::count_pairs(nan, x));
+    EXPECT_FALSE(regression::count_pairs(x, nan));
+    EXPECT_FALSE(regression::count_pairs(nan, x));
     EXPECT_TRUE(std::isnan(spearman(x, nan)));
   }
 }
