@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tally/state/sole_owner.h"
+
 namespace tally {
 namespace {
 
@@ -64,14 +66,10 @@ at::Tensor merged(const at::Tensor& a, const at::Tensor& b, Merge rule) {
   }
 }
 
-bool exclusively_owned(const at::Tensor& tensor) {
-  return tensor.use_count() == 1 && tensor.storage().use_count() == 1;
-}
-
 // Sums are the large states; minima and maxima are merged into a new tensor.
 bool merges_in_place(const at::Tensor& into, const at::Tensor& from,
                      Merge rule) {
-  return rule == Merge::kSum && exclusively_owned(into) &&
+  return rule == Merge::kSum && internal::is_sole_owner(into) &&
          !into.requires_grad() && !from.requires_grad() &&
          into.is_non_overlapping_and_dense() &&
          (!into.is_inference() || c10::InferenceMode::is_enabled());
@@ -82,7 +80,7 @@ void prepare_tensor(const Field& into, const Field& from, const char* owner) {
   at::Tensor& b = from.as_tensor();
   if (!b.defined()) return;
   if (!a.defined()) {
-    if (!b.requires_grad() && !exclusively_owned(b)) b = b.clone();
+    if (!b.requires_grad() && !internal::is_sole_owner(b)) b = b.clone();
     from.replaces = true;
     return;
   }
@@ -219,7 +217,7 @@ void unshare(const Fields& fields) {
   for (const Field& field : fields) {
     if (field.kind == Field::Kind::kTensor) {
       at::Tensor& tensor = field.as_tensor();
-      if (tensor.defined() && !exclusively_owned(tensor)) {
+      if (tensor.defined() && !internal::is_sole_owner(tensor)) {
         tensor = tensor.clone();
       }
     } else if (field.kind == Field::Kind::kRows) {

@@ -9,19 +9,14 @@
 #include <limits>
 
 #include "tally/state/fresh_tensor.h"
+#include "tally/state/sole_owner.h"
 
 namespace tally {
-
-namespace classification = internal::classification;
 namespace internal::classification {
 namespace {
 
 // Up to this many entries a matrix for every batch costs next to nothing.
 constexpr std::int64_t kSmallMatrix = 1024;
-
-bool is_sole_owner(const at::Tensor& tensor) {
-  return tensor.use_count() == 1 && tensor.storage().use_count() == 1;
-}
 
 // On the CPU, each pair that counts and the number of NaN.
 template <class Count>
@@ -136,6 +131,8 @@ void add_pairs_by_tensors(const at::Tensor& counts, const at::Tensor& pairs) {
 
 }  // namespace internal::classification
 
+namespace classification = internal::classification;
+
 MulticlassPairs::State MulticlassPairs::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
@@ -166,8 +163,8 @@ void MulticlassPairs::State::compact() {
   if (pairs.size() < std::max(num_classes * num_classes, std::int64_t{1})) {
     return;
   }
-  counts = matrix(/*in_place=*/counts.defined() &&
-                  classification::is_sole_owner(counts));
+  counts =
+      matrix(/*in_place=*/counts.defined() && internal::is_sole_owner(counts));
   pairs = Rows();
 }
 

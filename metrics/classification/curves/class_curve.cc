@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/classification/curves/count_rows.h"
 #include "tally/metrics/classification/curves/curve.h"
+#include "tally/metrics/classification/curves/curve_observer.h"
 #include "tally/metrics/classification/inputs/checks.h"
 #include "tally/metrics/classification/inputs/logit_tensors.h"
 #include "tally/metrics/classification/kernels/logit_kernels.h"
@@ -46,11 +46,46 @@ bool all_probabilities(const Score* scores, std::int64_t size) {
   return fine;
 }
 
-}  // namespace
+/// Where a row of scores has one target: multiclass.
+class ClassObserver : public CurveObserver {
+ public:
+  using CurveObserver::CurveObserver;
+  CurveState observe(const at::Tensor& preds, const at::Tensor& target,
+                     const at::Tensor& weight) const;
 
-CurveState ClassCurve::observe(const at::Tensor& preds,
-                               const at::Tensor& target,
-                               const at::Tensor& weight) const {
+ private:
+  // Weights are undefined, or float64 [N].
+  CurveState observe_rows(const at::Tensor& rows, const at::Tensor& target,
+                          const at::Tensor& weights) const;
+  CurveState observe_tensors(const at::Tensor& rows, const at::Tensor& target,
+                             const at::Tensor& weights) const;
+  template <class Score, class Label>
+  CurveState observe_plain(const at::Tensor& rows, const at::Tensor& target,
+                           const Score* scores, const Label* labels) const;
+  template <class Score, class Label>
+  CurveState observe_weighted(const at::Tensor& rows, const at::Tensor& weights,
+                              const Score* scores, const Label* labels) const;
+  template <class Score, class Label>
+  bool counts(const Score* row, Label label, std::int64_t position) const;
+  template <class Score, class Label>
+  bool counts_checked(const Score* row, Label label,
+                      std::int64_t position) const;
+  template <class Label>
+  bool is_class(Label label, std::int64_t position) const;
+  template <class Score>
+  bool takes_row(const Score* row, std::int64_t position) const;
+  template <class Score, class Label, class Sink>
+  void fill(const Score* scores, const Label* labels, std::int64_t begin,
+            std::int64_t end, const Lookup& lookup, Sink& sink) const;
+  template <class Score, class Sink>
+  void weigh(const Score* scores, const std::int64_t* classes,
+             const double* weights, std::int64_t begin, std::int64_t end,
+             const Lookup& lookup, Sink& sink) const;
+};
+
+CurveState ClassObserver::observe(const at::Tensor& preds,
+                                  const at::Tensor& target,
+                                  const at::Tensor& weight) const {
   check_class_scores(preds, target, shape_.curves);
   check_dense("preds", preds);
   check_dense("target", target);
@@ -66,9 +101,9 @@ CurveState ClassCurve::observe(const at::Tensor& preds,
                       target.reshape(-1), weights);
 }
 
-CurveState ClassCurve::observe_rows(const at::Tensor& rows,
-                                    const at::Tensor& target,
-                                    const at::Tensor& weights) const {
+CurveState ClassObserver::observe_rows(const at::Tensor& rows,
+                                       const at::Tensor& target,
+                                       const at::Tensor& weights) const {
   if (!is_plain(rows) || !is_plain(target)) {
     return observe_tensors(rows, target, weights);
   }
@@ -89,7 +124,7 @@ CurveState ClassCurve::observe_rows(const at::Tensor& rows,
 }
 
 template <class Label>
-bool ClassCurve::is_class(Label label, std::int64_t position) const {
+bool ClassObserver::is_class(Label label, std::int64_t position) const {
   if (ignore_index_ && label == *ignore_index_) return false;
   if (static_cast<std::uint64_t>(label) >=
       static_cast<std::uint64_t>(shape_.curves)) {
@@ -99,7 +134,7 @@ bool ClassCurve::is_class(Label label, std::int64_t position) const {
 }
 
 template <class Score>
-bool ClassCurve::takes_row(const Score* row, std::int64_t position) const {
+bool ClassObserver::takes_row(const Score* row, std::int64_t position) const {
   if (nan_policy_ == NanPolicy::kPropagate) return true;
   const Score max = largest(row, shape_.curves);
   const bool defined =
@@ -108,15 +143,15 @@ bool ClassCurve::takes_row(const Score* row, std::int64_t position) const {
 }
 
 template <class Score, class Label>
-bool ClassCurve::counts(const Score* row, Label label,
-                        std::int64_t position) const {
+bool ClassObserver::counts(const Score* row, Label label,
+                           std::int64_t position) const {
   return is_class(label, position) && takes_row(row, position);
 }
 
 // The same of a row that has to be looked at.
 template <class Score, class Label>
-bool ClassCurve::counts_checked(const Score* row, Label label,
-                                std::int64_t position) const {
+bool ClassObserver::counts_checked(const Score* row, Label label,
+                                   std::int64_t position) const {
   if (!is_class(label, position)) return false;
   for (std::int64_t c = 0; checks_scores_ && c < shape_.curves; ++c) {
     check_score(row[c], position);
@@ -125,9 +160,9 @@ bool ClassCurve::counts_checked(const Score* row, Label label,
 }
 
 template <class Score, class Label, class Sink>
-void ClassCurve::fill(const Score* scores, const Label* labels,
-                      std::int64_t first, std::int64_t last,
-                      const Lookup& lookup, Sink& sink) const {
+void ClassObserver::fill(const Score* scores, const Label* labels,
+                         std::int64_t first, std::int64_t last,
+                         const Lookup& lookup, Sink& sink) const {
   const std::int64_t classes = shape_.curves;
   const std::int64_t step = std::max<std::int64_t>(kBlock / classes, 1);
   const bool logits = input_ == ScoreKind::kLogits;
@@ -159,10 +194,10 @@ void ClassCurve::fill(const Score* scores, const Label* labels,
 }
 
 template <class Score, class Label>
-CurveState ClassCurve::observe_plain(const at::Tensor& rows,
-                                     const at::Tensor& target,
-                                     const Score* scores,
-                                     const Label* labels) const {
+CurveState ClassObserver::observe_plain(const at::Tensor& rows,
+                                        const at::Tensor& target,
+                                        const Score* scores,
+                                        const Label* labels) const {
   const std::int64_t size = rows.size(0);
   if (grid_.size() > 0) {
     return count_rows(size, [&](std::int64_t begin, std::int64_t end,
@@ -192,10 +227,10 @@ CurveState ClassCurve::observe_plain(const at::Tensor& rows,
 }
 
 template <class Score, class Sink>
-void ClassCurve::weigh(const Score* scores, const std::int64_t* own_classes,
-                       const double* weights, std::int64_t first,
-                       std::int64_t last, const Lookup& lookup,
-                       Sink& sink) const {
+void ClassObserver::weigh(const Score* scores, const std::int64_t* own_classes,
+                          const double* weights, std::int64_t first,
+                          std::int64_t last, const Lookup& lookup,
+                          Sink& sink) const {
   const std::int64_t classes = shape_.curves;
   const std::int64_t columns = grid_.size() + 2;
   const bool logits = input_ == ScoreKind::kLogits;
@@ -218,10 +253,10 @@ void ClassCurve::weigh(const Score* scores, const std::int64_t* own_classes,
 }
 
 template <class Score, class Label>
-CurveState ClassCurve::observe_weighted(const at::Tensor& rows,
-                                        const at::Tensor& weights,
-                                        const Score* scores,
-                                        const Label* labels) const {
+CurveState ClassObserver::observe_weighted(const at::Tensor& rows,
+                                           const at::Tensor& weights,
+                                           const Score* scores,
+                                           const Label* labels) const {
   const std::int64_t size = rows.size(0);
   const auto* const weight = weights.const_data_ptr<double>();
   const at::Tensor classes = fresh_tensor({size}, at::kLong);
@@ -244,25 +279,14 @@ CurveState ClassCurve::observe_weighted(const at::Tensor& rows,
       all_count ? at::Tensor() : classes.ge(0).nonzero().select(1, 0));
 }
 
-CurveState ClassCurve::observe_tensors(const at::Tensor& rows,
-                                       const at::Tensor& target,
-                                       const at::Tensor& weights) const {
+CurveState ClassObserver::observe_tensors(const at::Tensor& rows,
+                                          const at::Tensor& target,
+                                          const at::Tensor& weights) const {
   if (validate_args_) check_labels(target, shape_.curves, ignore_index_);
-  at::Tensor kept;
-  if (ignore_index_) kept = target.ne(*ignore_index_);
-  if (weights.defined()) kept = keep_weighted(kept, weights, target);
-  if (nan_policy_ != NanPolicy::kPropagate) {
-    at::Tensor nan = input_ == ScoreKind::kLogits
-                         ? rows.amax(1).isfinite().logical_not_()
-                         : rows.isnan().any(1);
-    if (kept.defined()) nan.logical_and_(kept);
-    if (nan_policy_ == NanPolicy::kError) {
-      if (const auto i = first_true(nan)) refuse_nan("preds", *i);
-    } else {
-      nan.logical_not_();
-      kept = kept.defined() ? kept.logical_and_(nan) : nan;
-    }
-  }
+  const at::Tensor kept = kept_positions(target, weights, [&] {
+    return input_ == ScoreKind::kLogits ? rows.amax(1).isfinite().logical_not_()
+                                        : rows.isnan().any(1);
+  });
   if (grid_.size() > 0) {
     const at::Tensor scores =
         input_ == ScoreKind::kLogits ? softmaxes(rows) : rows.to(at::kDouble);
@@ -281,6 +305,13 @@ CurveState ClassCurve::observe_tensors(const at::Tensor& rows,
   const at::Tensor labels = target.to(at::kLong);
   return exact_rows(scores, labels, weights,
                     kept.defined() ? kept.nonzero().select(1, 0) : kept);
+}
+
+}  // namespace
+
+CurveState observe_classes(const CurveRules& rules, const at::Tensor& preds,
+                           const at::Tensor& target, const at::Tensor& weight) {
+  return ClassObserver(rules).observe(preds, target, weight);
 }
 
 }  // namespace tally::internal::classification

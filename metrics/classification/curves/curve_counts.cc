@@ -74,8 +74,7 @@ std::optional<ScoreCounts> bucket_counts(const at::Tensor& histogram,
 }
 
 bool has_samples(const CurveState& state) {
-  return state.preds.defined() || state.target.defined() ||
-         state.weighted_preds.defined() || state.weighted_target.defined();
+  return state.unweighted.has_rows() || state.weighted.has_rows();
 }
 
 // The values of several curves, and the numbers of their positives; NaN in both
@@ -240,8 +239,9 @@ std::optional<at::Tensor> average_areas(const CurveView& view,
                                         Average average) {
   const CurveShape& shape = view.shape;
   if (shape.task != CurveShape::Task::kMulticlass ||
-      average == Average::kMicro || !view.state.preds.defined() ||
-      !view.state.target.defined() || view.state.weighted_preds.defined()) {
+      average == Average::kMicro || !view.state.unweighted.preds.defined() ||
+      !view.state.unweighted.target.defined() ||
+      view.state.weighted.preds.defined()) {
     return std::nullopt;
   }
   const ExactScores exact(view);

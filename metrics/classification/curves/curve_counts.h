@@ -7,31 +7,12 @@
 #include <optional>
 #include <vector>
 
-#include "tally/metrics/classification/curves/curve.h"
+#include "tally/metrics/classification/curves/curve_view.h"
 #include "tally/metrics/classification/curves/score_counts.h"
 #include "tally/metrics/classification/options/average.h"
 
 /// How curves are read from a CurveState, whatever its form.
 namespace tally::internal::classification {
-
-/// A state, and the options that say how to read it.
-struct CurveView {
-  template <class Options>
-  CurveView(const CurveState& curve_state, const Options& options)
-      : state(curve_state),
-        shape(options.shape()),
-        thresholds(options.thresholds()),
-        input(options.input()) {}
-
-  const CurveState& state;
-  CurveShape shape;
-  const Thresholds& thresholds;
-  ScoreKind input;
-};
-
-/// Empty if a score is NaN.
-using CountsVisit =
-    std::function<void(std::int64_t curve, const std::optional<ScoreCounts>&)>;
 
 /// Calls visit(curve, counts) for every curve, from several threads.
 void visit_counts(const CurveView& view, const CountsVisit& visit);

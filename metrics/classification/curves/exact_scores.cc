@@ -14,10 +14,10 @@ at::Tensor joined(const at::Tensor& plain, const at::Tensor& weighted) {
 
 ExactScores::ExactScores(const CurveView& view)
     : shape(view.shape), input(view.input) {
-  const auto read = [&](const Rows& own_preds, const Rows& own_target) {
-    check_state(own_preds.defined() && own_target.defined());
-    preds = own_preds.tensor().contiguous();
-    target = own_target.tensor().contiguous();
+  const auto read = [&](const CurveSamples& samples) {
+    check_state(samples.preds.defined() && samples.target.defined());
+    preds = samples.preds.tensor().contiguous();
+    target = samples.target.tensor().contiguous();
     const bool binary = shape.task == CurveShape::Task::kBinary;
     check_state(preds.dim() == (binary ? 1 : 2) &&
                 (binary || preds.size(1) == shape.curves) &&
@@ -28,19 +28,19 @@ ExactScores::ExactScores(const CurveView& view)
                 target.scalar_type() == (has_codes() ? at::kByte : at::kLong));
   };
   const CurveState& state = view.state;
-  if (!state.weighted_preds.defined() && !state.weighted_target.defined()) {
-    read(state.preds, state.target);
+  if (!state.weighted.has_rows()) {
+    read(state.unweighted);
     return;
   }
-  read(state.weighted_preds, state.weighted_target);
+  read(state.weighted);
   check_state(state.weights.defined());
   weights = state.weights.tensor().contiguous();
   check_state(weights.scalar_type() == at::kDouble && weights.dim() == 1 &&
               weights.size(0) == rows());
-  if (!state.preds.defined() && !state.target.defined()) return;
+  if (!state.unweighted.has_rows()) return;
   const at::Tensor more_preds = preds;
   const at::Tensor more_target = target;
-  read(state.preds, state.target);
+  read(state.unweighted);
   weights =
       joined(at::ones({rows()}, preds.options().dtype(at::kDouble)), weights);
   preds = joined(preds, more_preds);

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tally/metrics/classification/curves/curve_counts.h"
+#include "tally/metrics/classification/curves/curve_view.h"
 #include "tally/metrics/classification/curves/score_counts.h"
 #include "tally/metrics/classification/kernels/key_sort.h"
 #include "tally/metrics/classification/kernels/logit_kernels.h"
@@ -55,13 +55,13 @@ struct CurvePairs {
 /// The same on the CPU. Logarithms of probabilities are sorted with kSoftmax,
 /// else the scores.
 template <class Given, bool kSoftmax>
-class Samples {
+class ExactSamples {
  public:
   using Score = std::conditional_t<kSoftmax, double, Given>;
   using Ranked = RankedScores<
       std::conditional_t<sizeof(Score) == 4, std::uint32_t, std::uint64_t>>;
 
-  explicit Samples(const ExactScores& exact)
+  explicit ExactSamples(const ExactScores& exact)
       : exact_(exact),
         rows_(exact.rows()),
         columns_(exact.shape.curves),
@@ -132,7 +132,7 @@ class Samples {
   // The rows whose class is a column's; none if targets are codes.
   class PositiveRows {
    public:
-    explicit PositiveRows(const Samples& samples)
+    explicit PositiveRows(const ExactSamples& samples)
         : begins_(samples.columns_ + 2) {
       if (samples.exact_.has_codes()) return;
       const std::int64_t* const classes = samples.classes();
@@ -283,11 +283,11 @@ template <class Use>
 auto with_samples(const ExactScores& exact, const Use& use) {
   const bool wide = exact.preds.scalar_type() == at::kDouble;
   if (exact.needs_softmax()) {
-    return wide ? use(Samples<double, true>(exact))
-                : use(Samples<float, true>(exact));
+    return wide ? use(ExactSamples<double, true>(exact))
+                : use(ExactSamples<float, true>(exact));
   }
-  return wide ? use(Samples<double, false>(exact))
-              : use(Samples<float, false>(exact));
+  return wide ? use(ExactSamples<double, false>(exact))
+              : use(ExactSamples<float, false>(exact));
 }
 
 }  // namespace tally::internal::classification

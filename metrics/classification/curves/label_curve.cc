@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/classification/curves/count_rows.h"
 #include "tally/metrics/classification/curves/curve.h"
+#include "tally/metrics/classification/curves/curve_observer.h"
 #include "tally/metrics/classification/inputs/checks.h"
 #include "tally/metrics/classification/inputs/logit_tensors.h"
 #include "tally/metrics/classification/kernels/logit_kernels.h"
@@ -26,8 +26,8 @@ constexpr std::int64_t kGrain = std::int64_t{1} << 16;
 
 CurveState state_of(const at::Tensor& preds, at::Tensor codes) {
   CurveState state;
-  state.preds = Rows(preds);
-  state.target = Rows(std::move(codes));
+  state.unweighted.preds = Rows(preds);
+  state.unweighted.target = Rows(std::move(codes));
   return state;
 }
 
@@ -42,11 +42,58 @@ bool have_no_zero(const double* weights, std::int64_t count) {
       [](bool a, bool b) { return a && b; });
 }
 
-}  // namespace
+/// Where every score has a target of its own: binary and multilabel.
+class LabelObserver : public CurveObserver {
+ public:
+  using CurveObserver::CurveObserver;
+  CurveState observe(const at::Tensor& preds, const at::Tensor& target,
+                     const at::Tensor& weight) const;
 
-CurveState LabelCurve::observe(const at::Tensor& preds,
-                               const at::Tensor& target,
-                               const at::Tensor& weight) const {
+ private:
+  // Weights are undefined, or float64 [N].
+  CurveState observe_flat(const at::Tensor& preds, const at::Tensor& target,
+                          const at::Tensor& weights) const;
+  CurveState observe_tensors(const at::Tensor& preds, const at::Tensor& target,
+                             const at::Tensor& weights) const;
+  template <class Score, class Label>
+  CurveState observe_plain(const at::Tensor& preds, const at::Tensor& target,
+                           const Score* scores, const Label* labels) const;
+  template <class Score, class Label>
+  CurveState observe_weighted(const at::Tensor& preds, const at::Tensor& target,
+                              const at::Tensor& weights, const Score* scores,
+                              const Label* labels) const;
+  CurveState exact_codes(const at::Tensor& preds, const at::Tensor& codes,
+                         const at::Tensor& weights, bool all_count) const;
+  template <class Label>
+  std::uint8_t code(Label label, std::int64_t position) const;
+  template <class Score, class Label>
+  std::uint8_t code(Score score, Label label, std::int64_t position) const;
+  template <class Score, class Label>
+  bool write_plain_codes(const Score* scores, const Label* labels,
+                         std::int64_t begin, std::int64_t end,
+                         std::uint8_t* codes) const;
+  template <class Score, class Label>
+  std::int64_t write_codes(const Score* scores, const Label* labels,
+                           std::int64_t begin, std::int64_t end,
+                           std::uint8_t* codes) const;
+  template <class Score, class Label>
+  std::int64_t write_all_codes(const Score* scores, const Label* labels,
+                               std::int64_t size, std::uint8_t* codes) const;
+  bool ignores_no_class() const {
+    return !ignore_index_ || (*ignore_index_ != 0 && *ignore_index_ != 1);
+  }
+  template <class Score, class Label, class Sink>
+  void fill(const Score* scores, const Label* labels, std::int64_t begin,
+            std::int64_t end, const Lookup& lookup, Sink& sink) const;
+  template <class Score, class Sink>
+  void weigh(const Score* scores, const std::uint8_t* codes,
+             const double* weights, std::int64_t begin, std::int64_t end,
+             const Lookup& lookup, Sink& sink) const;
+};
+
+CurveState LabelObserver::observe(const at::Tensor& preds,
+                                  const at::Tensor& target,
+                                  const at::Tensor& weight) const {
   check_floating("preds", preds);
   check_target_type(target);
   check_dense("preds", preds);
@@ -75,9 +122,9 @@ CurveState LabelCurve::observe(const at::Tensor& preds,
                       target.movedim(1, -1).reshape({-1, labels}), weights);
 }
 
-CurveState LabelCurve::observe_flat(const at::Tensor& preds,
-                                    const at::Tensor& target,
-                                    const at::Tensor& weights) const {
+CurveState LabelObserver::observe_flat(const at::Tensor& preds,
+                                       const at::Tensor& target,
+                                       const at::Tensor& weights) const {
   if (!is_plain(preds) || !is_plain(target)) {
     return observe_tensors(preds, target, weights);
   }
@@ -99,7 +146,7 @@ CurveState LabelCurve::observe_flat(const at::Tensor& preds,
 }
 
 template <class Label>
-std::uint8_t LabelCurve::code(Label label, std::int64_t position) const {
+std::uint8_t LabelObserver::code(Label label, std::int64_t position) const {
   if (ignore_index_ && label == *ignore_index_) return kDoesNotCount;
   if (label != 0 && label != 1) {
     refuse_label(label, position, 2, ignore_index_);
@@ -108,8 +155,8 @@ std::uint8_t LabelCurve::code(Label label, std::int64_t position) const {
 }
 
 template <class Score, class Label>
-std::uint8_t LabelCurve::code(Score score, Label label,
-                              std::int64_t position) const {
+std::uint8_t LabelObserver::code(Score score, Label label,
+                                 std::int64_t position) const {
   const std::uint8_t own = code(label, position);
   if (own == kDoesNotCount || takes_score(score, position)) return own;
   return kDoesNotCount;
@@ -117,9 +164,9 @@ std::uint8_t LabelCurve::code(Score score, Label label,
 
 // Whether all positions count as they are; else the codes mean nothing.
 template <class Score, class Label>
-bool LabelCurve::write_plain_codes(const Score* scores, const Label* labels,
-                                   std::int64_t begin, std::int64_t end,
-                                   std::uint8_t* codes) const {
+bool LabelObserver::write_plain_codes(const Score* scores, const Label* labels,
+                                      std::int64_t begin, std::int64_t end,
+                                      std::uint8_t* codes) const {
   return nan_policy_ == NanPolicy::kPropagate && ignores_no_class() &&
          narrow_labels(labels + begin, end - begin, codes) &&
          (!checks_scores_ || are_probabilities(scores + begin, end - begin));
@@ -127,9 +174,10 @@ bool LabelCurve::write_plain_codes(const Score* scores, const Label* labels,
 
 // Returns how many positions do not count.
 template <class Score, class Label>
-std::int64_t LabelCurve::write_codes(const Score* scores, const Label* labels,
-                                     std::int64_t begin, std::int64_t end,
-                                     std::uint8_t* codes) const {
+std::int64_t LabelObserver::write_codes(const Score* scores,
+                                        const Label* labels, std::int64_t begin,
+                                        std::int64_t end,
+                                        std::uint8_t* codes) const {
   if (write_plain_codes(scores, labels, begin, end, codes)) return 0;
   std::int64_t out = 0;
   for (std::int64_t i = begin; i < end; ++i) {
@@ -140,9 +188,10 @@ std::int64_t LabelCurve::write_codes(const Score* scores, const Label* labels,
 }
 
 template <class Score, class Label>
-std::int64_t LabelCurve::write_all_codes(const Score* scores,
-                                         const Label* labels, std::int64_t size,
-                                         std::uint8_t* codes) const {
+std::int64_t LabelObserver::write_all_codes(const Score* scores,
+                                            const Label* labels,
+                                            std::int64_t size,
+                                            std::uint8_t* codes) const {
   if (size >= 2 * kGrain) {
     std::atomic<bool> fine{true};
     at::parallel_for(
@@ -160,9 +209,9 @@ std::int64_t LabelCurve::write_all_codes(const Score* scores,
 }
 
 template <class Score, class Label, class Sink>
-void LabelCurve::fill(const Score* scores, const Label* labels,
-                      std::int64_t first, std::int64_t last,
-                      const Lookup& lookup, Sink& sink) const {
+void LabelObserver::fill(const Score* scores, const Label* labels,
+                         std::int64_t first, std::int64_t last,
+                         const Lookup& lookup, Sink& sink) const {
   const std::int64_t columns = grid_.size() + 2;
   const bool logits = input_ == ScoreKind::kLogits;
   std::array<std::uint8_t, kBlock> codes;
@@ -195,10 +244,10 @@ void LabelCurve::fill(const Score* scores, const Label* labels,
 }
 
 template <class Score, class Label>
-CurveState LabelCurve::observe_plain(const at::Tensor& preds,
-                                     const at::Tensor& target,
-                                     const Score* scores,
-                                     const Label* labels) const {
+CurveState LabelObserver::observe_plain(const at::Tensor& preds,
+                                        const at::Tensor& target,
+                                        const Score* scores,
+                                        const Label* labels) const {
   const std::int64_t size = preds.numel();
   if (grid_.size() > 0) {
     const std::int64_t curves = shape_.curves;
@@ -214,10 +263,10 @@ CurveState LabelCurve::observe_plain(const at::Tensor& preds,
   return exact_codes(preds, codes, {}, /*all_count=*/false);
 }
 
-CurveState LabelCurve::exact_codes(const at::Tensor& preds,
-                                   const at::Tensor& codes,
-                                   const at::Tensor& weights,
-                                   bool all_count) const {
+CurveState LabelObserver::exact_codes(const at::Tensor& preds,
+                                      const at::Tensor& codes,
+                                      const at::Tensor& weights,
+                                      bool all_count) const {
   // Of several labels one that counts keeps the row.
   const bool all_rows =
       all_count || shape_.task == CurveShape::Task::kMultilabel;
@@ -227,10 +276,10 @@ CurveState LabelCurve::exact_codes(const at::Tensor& preds,
 }
 
 template <class Score, class Sink>
-void LabelCurve::weigh(const Score* scores, const std::uint8_t* codes,
-                       const double* weights, std::int64_t first,
-                       std::int64_t last, const Lookup& lookup,
-                       Sink& sink) const {
+void LabelObserver::weigh(const Score* scores, const std::uint8_t* codes,
+                          const double* weights, std::int64_t first,
+                          std::int64_t last, const Lookup& lookup,
+                          Sink& sink) const {
   const std::int64_t columns = grid_.size() + 2;
   const std::int64_t curves = shape_.curves;
   const bool logits = input_ == ScoreKind::kLogits;
@@ -263,11 +312,11 @@ void LabelCurve::weigh(const Score* scores, const std::uint8_t* codes,
 }
 
 template <class Score, class Label>
-CurveState LabelCurve::observe_weighted(const at::Tensor& preds,
-                                        const at::Tensor& target,
-                                        const at::Tensor& weights,
-                                        const Score* scores,
-                                        const Label* labels) const {
+CurveState LabelObserver::observe_weighted(const at::Tensor& preds,
+                                           const at::Tensor& target,
+                                           const at::Tensor& weights,
+                                           const Score* scores,
+                                           const Label* labels) const {
   const std::int64_t curves = shape_.curves;
   const std::int64_t rows = weights.size(0);
   const auto* const weight = weights.const_data_ptr<double>();
@@ -299,23 +348,12 @@ CurveState LabelCurve::observe_weighted(const at::Tensor& preds,
   return exact_codes(preds, codes, weights, all_count);
 }
 
-CurveState LabelCurve::observe_tensors(const at::Tensor& preds,
-                                       const at::Tensor& target,
-                                       const at::Tensor& weights) const {
+CurveState LabelObserver::observe_tensors(const at::Tensor& preds,
+                                          const at::Tensor& target,
+                                          const at::Tensor& weights) const {
   if (validate_args_) check_labels(target, 2, ignore_index_);
-  at::Tensor kept;
-  if (ignore_index_) kept = target.ne(*ignore_index_);
-  if (weights.defined()) kept = keep_weighted(kept, weights, target);
-  if (nan_policy_ != NanPolicy::kPropagate) {
-    at::Tensor nan = preds.isnan();
-    if (kept.defined()) nan.logical_and_(kept);
-    if (nan_policy_ == NanPolicy::kError) {
-      if (const auto i = first_true(nan)) refuse_nan("preds", *i);
-    } else {
-      nan.logical_not_();
-      kept = kept.defined() ? kept.logical_and_(nan) : nan;
-    }
-  }
+  const at::Tensor kept =
+      kept_positions(target, weights, [&] { return preds.isnan(); });
   const at::Tensor positive = target.eq(1);
   if (grid_.size() > 0) {
     const at::Tensor scores =
@@ -332,6 +370,13 @@ CurveState LabelCurve::observe_tensors(const at::Tensor& preds,
   at::Tensor codes = positive.to(at::kByte);
   if (kept.defined()) codes.masked_fill_(kept.logical_not(), kDoesNotCount);
   return exact_codes(scores, codes, weights, !kept.defined());
+}
+
+}  // namespace
+
+CurveState observe_labels(const CurveRules& rules, const at::Tensor& preds,
+                          const at::Tensor& target, const at::Tensor& weight) {
+  return LabelObserver(rules).observe(preds, target, weight);
 }
 
 }  // namespace tally::internal::classification

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <type_traits>
 #include <variant>
@@ -156,5 +157,9 @@ using ScoreCounts =
 /// c10::ValueError for a state that no update() makes: one loaded from bytes
 /// that somebody changed.
 void check_state(bool fits);
+
+/// Is told the counts of one curve after the other; none if a score is NaN.
+using CountsVisit =
+    std::function<void(std::int64_t curve, const std::optional<ScoreCounts>&)>;
 
 }  // namespace tally::internal::classification

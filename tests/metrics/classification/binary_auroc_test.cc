@@ -249,19 +249,19 @@ TEST(BinaryAUROCTest, RefusesStatesThatNoUpdateMakes) {
        {Rows(at::tensor({0, 1}, at::kByte)), Rows(at::tensor({0, 1, 1})),
         Rows(), Rows(at::tensor({0, 1, 1}, at::kByte).view({3, 1}))}) {
     BinaryAUROC::State state = made;
-    state.target = target;
+    state.unweighted.target = target;
     EXPECT_THROW(auroc.evaluate(state), c10::ValueError);
   }
   BinaryAUROC::State wide;
-  wide.preds = Rows(at::rand({3, 2}));
-  wide.target = Rows(at::zeros({3, 2}, at::kByte));
+  wide.unweighted.preds = Rows(at::rand({3, 2}));
+  wide.unweighted.target = Rows(at::zeros({3, 2}, at::kByte));
   EXPECT_THROW(auroc.evaluate(wide), c10::ValueError);
   for (const at::Tensor& histogram :
        {at::tensor({1, 2}, at::kLong), at::zeros({1, 5}, at::kLong),
         at::zeros({2, 5}, at::kLong), at::zeros({2, 2, 5}, at::kLong),
         at::zeros({1, 2, 0}, at::kLong), at::zeros({1, 2, 5})}) {
     BinaryAUROC::State state;
-    state.histogram = histogram;
+    state.unweighted.histogram = histogram;
     EXPECT_THROW(auroc.evaluate(state), c10::ValueError);
   }
 }

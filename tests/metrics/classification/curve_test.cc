@@ -186,8 +186,8 @@ TEST(CurveTest, SmallBatchesDoNotMakeLargeHistograms) {
   }
   const auto observed =
       batches.observe(preds.narrow(0, 0, 8), target.narrow(0, 0, 8));
-  EXPECT_FALSE(observed.histogram.defined());
-  EXPECT_EQ(observed.places.size(), 8 * kClasses);
+  EXPECT_FALSE(observed.unweighted.histogram.defined());
+  EXPECT_EQ(observed.unweighted.places.size(), 8 * kClasses);
   MulticlassAUROC loaded(given);
   ASSERT_TRUE(loaded.deserialize(batches.serialize()).ok());
   loaded.merge_state(other);
@@ -297,13 +297,13 @@ TEST(CurveTest, PlacesOutsideOfTheHistogramAreRefused) {
   const auto given = MulticlassAUROCOptions(3).thresholds(500);
   const MulticlassAUROC auroc(given);
   auto state = auroc.observe(at::rand({2, 3}), at::tensor({0, 1}));
-  ASSERT_EQ(state.places.size(), 6);
+  ASSERT_EQ(state.unweighted.places.size(), 6);
   auto broken = state;
-  broken.places = Rows(at::tensor({0, 3012}, at::kInt));
+  broken.unweighted.places = Rows(at::tensor({0, 3012}, at::kInt));
   EXPECT_THROW(auroc.evaluate(broken), c10::ValueError);
-  broken.places = Rows(at::tensor({-1}, at::kInt));
+  broken.unweighted.places = Rows(at::tensor({-1}, at::kInt));
   EXPECT_THROW(auroc.evaluate(broken), c10::ValueError);
-  broken.places = Rows(at::tensor({0}, at::kLong));
+  broken.unweighted.places = Rows(at::tensor({0}, at::kLong));
   EXPECT_THROW(auroc.evaluate(broken), c10::ValueError);
   broken = state;
   broken.columns = 0;
@@ -324,10 +324,10 @@ TEST(CurveTest, MetricsOfACollectionShareOneState) {
 TEST(CurveTest, StatesOfOtherDtypesGiveTheSame) {
   // Half is sorted by tensor operations, as scores on a GPU are.
   CurveState state;
-  state.preds = Rows(at::randn({40, 3}).to(at::kHalf));
-  state.target = Rows(at::randint(0, 3, {40}, at::kLong));
+  state.unweighted.preds = Rows(at::randn({40, 3}).to(at::kHalf));
+  state.unweighted.target = Rows(at::randint(0, 3, {40}, at::kLong));
   CurveState plain = state;
-  plain.preds = Rows(state.preds.tensor().to(at::kFloat));
+  plain.unweighted.preds = Rows(state.unweighted.preds.tensor().to(at::kFloat));
   for (const Average average :
        {Average::kMicro, Average::kMacro, Average::kNone}) {
     for (const ScoreKind input :

@@ -296,16 +296,16 @@ TEST(MulticlassAUROCTest, LogitsWithoutASoftmaxCountAsNan) {
 TEST(MulticlassAUROCTest, RefusesStatesThatNoUpdateMakes) {
   const MulticlassAUROC auroc(3);
   MulticlassAUROC::State state;
-  state.preds = Rows(at::rand({2, 4}));
-  state.target = Rows(at::tensor({0, 1}));
+  state.unweighted.preds = Rows(at::rand({2, 4}));
+  state.unweighted.target = Rows(at::tensor({0, 1}));
   EXPECT_THROW(auroc.evaluate(state), c10::ValueError);
-  state.preds = Rows(at::rand({3, 3}));
+  state.unweighted.preds = Rows(at::rand({3, 3}));
   EXPECT_THROW(auroc.evaluate(state), c10::ValueError);
   for (const at::Tensor& histogram :
        {at::zeros({3, 2}, at::kLong), at::zeros({2, 2, 5}, at::kLong),
         at::zeros({3, 1, 5}, at::kLong), at::zeros({3, 2, 0}, at::kLong),
         at::zeros({3, 2, 5})}) {
-    state.histogram = histogram;
+    state.unweighted.histogram = histogram;
     EXPECT_THROW(auroc.evaluate(state), c10::ValueError);
   }
 }

@@ -57,8 +57,8 @@ TEST(WeightedStatesTest, SmallBatchesDoNotMakeLargeHistograms) {
   EXPECT_TRUE(batches.state()["weighted_histogram"].defined());
   const auto observed = batches.observe(
       preds.narrow(0, 0, 8), target.narrow(0, 0, 8), weight.narrow(0, 0, 8));
-  EXPECT_FALSE(observed.weighted_histogram.defined());
-  EXPECT_EQ(observed.weighted_places.size(), 8 * kClasses);
+  EXPECT_FALSE(observed.weighted.histogram.defined());
+  EXPECT_EQ(observed.weighted.places.size(), 8 * kClasses);
   MulticlassAUROC loaded(given);
   ASSERT_TRUE(loaded.deserialize(batches.serialize()).ok());
   loaded.merge_state(other);
@@ -126,11 +126,11 @@ TEST(WeightedStatesTest, RanksScoresOfAllKinds) {
     EXPECT_NEAR(auroc.compute().item<double>(), expected, 1e-12);
     // Half is sorted by tensor operations, as scores on a GPU are.
     CurveState state;
-    state.weighted_preds = Rows(scores.to(at::kHalf));
-    state.weighted_target = Rows(target.to(at::kByte));
+    state.weighted.preds = Rows(scores.to(at::kHalf));
+    state.weighted.target = Rows(target.to(at::kByte));
     state.weights = Rows(weight);
     CurveState plain = state;
-    plain.weighted_preds = Rows(scores.to(at::kHalf).to(scores.dtype()));
+    plain.weighted.preds = Rows(scores.to(at::kHalf).to(scores.dtype()));
     const BinaryROC roc;
     EXPECT_TRUE(
         near(roc.evaluate(state).tpr, roc.evaluate(plain).tpr, {1e-12, 1e-14}));
@@ -148,20 +148,20 @@ TEST(WeightedStatesTest, StatesThatDoNotFitTogetherAreRefused) {
       [](CurveState& s) {
         s.weights = Rows(at::rand({3, 1}, at::kDouble));
       },
-      [](CurveState& s) { s.weighted_target = Rows(); },
-      [](CurveState& s) { s.weighted_preds = Rows(); },
+      [](CurveState& s) { s.weighted.target = Rows(); },
+      [](CurveState& s) { s.weighted.preds = Rows(); },
       [](CurveState& s) {
-        s.weighted_preds = Rows(at::rand({3, 1}));
+        s.weighted.preds = Rows(at::rand({3, 1}));
       },
       [](CurveState& s) {
-        s.weighted_target = Rows(at::tensor({0, 1, 1}));
+        s.weighted.target = Rows(at::tensor({0, 1, 1}));
       },
-      [](CurveState& s) { s.preds = Rows(at::rand({3})); },
+      [](CurveState& s) { s.unweighted.preds = Rows(at::rand({3})); },
       [](CurveState& s) {
-        s.weighted_histogram = at::zeros({1, 2, 3});
+        s.weighted.histogram = at::zeros({1, 2, 3});
       },
       [](CurveState& s) {
-        s.weighted_histogram = at::zeros({2, 2, 3}, at::kDouble);
+        s.weighted.histogram = at::zeros({2, 2, 3}, at::kDouble);
       }};
   for (const auto& change : changes) {
     CurveState state = made;
@@ -171,23 +171,23 @@ TEST(WeightedStatesTest, StatesThatDoNotFitTogetherAreRefused) {
   const MulticlassAUROC binned(MulticlassAUROCOptions(3).thresholds(500));
   const auto places = binned.observe(at::rand({2, 3}), at::tensor({0, 1}),
                                      at::tensor({1.0, 2.0}));
-  ASSERT_EQ(places.weighted_places.size(), 6);
+  ASSERT_EQ(places.weighted.places.size(), 6);
   const std::vector<std::function<void(CurveState&)>> binned_changes = {
       [](CurveState& s) { s.weights = Rows(); },
       [](CurveState& s) { s.weights = Rows(at::rand({2}, at::kDouble)); },
       [](CurveState& s) { s.weights = Rows(at::rand({6})); },
       [](CurveState& s) {
-        s.weighted_places = Rows(at::full({6}, 3012, at::kInt));
+        s.weighted.places = Rows(at::full({6}, 3012, at::kInt));
       },
       [](CurveState& s) {
-        s.weighted_places = Rows(at::full({6}, -1, at::kInt));
+        s.weighted.places = Rows(at::full({6}, -1, at::kInt));
       },
       [](CurveState& s) {
-        s.weighted_places = Rows(at::full({6}, 1, at::kLong));
+        s.weighted.places = Rows(at::full({6}, 1, at::kLong));
       },
       [](CurveState& s) { s.columns = 0; },
       [](CurveState& s) {
-        s.histogram = at::zeros({3, 2, 4}, at::kLong);
+        s.unweighted.histogram = at::zeros({3, 2, 4}, at::kLong);
       }};
   for (const auto& change : binned_changes) {
     CurveState state = places;

@@ -1,0 +1,242 @@
+#include "tally/metrics/classification/curves/curve_observer.h"
+
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tally/metrics/checks.h"
+#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/plain_values.h"
+#include "tally/state/fresh_tensor.h"
+
+namespace tally::internal::classification {
+namespace {
+
+// Up to this many buckets a histogram for every batch costs next to nothing.
+constexpr std::int64_t kSmallHistogram = 1024;
+// So many scores make up for a table of the thresholds.
+constexpr std::int64_t kWorthATable = 4096;
+// REQUIRES of uniform_places().
+constexpr std::int64_t kMostUniform = std::int64_t{1} << 29;
+
+// [N], float64, without a graph; of any device.
+at::Tensor doubles_of(const at::Tensor& tensor) {
+  const at::Tensor own = tensor.requires_grad() ? tensor.detach() : tensor;
+  if (!is_plain(own)) return dense(own.to(at::kDouble)).reshape(-1);
+  if (own.scalar_type() == at::kDouble) {
+    return own.dim() == 1 ? own : own.reshape(-1);
+  }
+  const at::Tensor doubles = fresh_tensor({own.numel()}, at::kDouble);
+  visit_values(own, [&](const auto* data) {
+    std::copy_n(data, own.numel(), doubles.mutable_data_ptr<double>());
+  });
+  return doubles;
+}
+
+}  // namespace
+
+bool CurveObserver::fills_histogram(std::int64_t count) const {
+  const std::int64_t buckets = 2 * shape_.curves * (grid_.size() + 2);
+  return buckets <= std::max(kSmallHistogram, kBucketsPerPlace * count) ||
+         buckets > std::numeric_limits<std::int32_t>::max();
+}
+
+CurveState CurveObserver::binned_state(std::int64_t count) const {
+  CurveState state;
+  state.curves = shape_.curves;
+  state.columns = grid_.size() + 2;
+  if (fills_histogram(count)) {
+    state.unweighted.histogram =
+        fresh_zeros({state.curves, 2, state.columns}, at::kLong);
+  } else {
+    state.unweighted.places = Rows(fresh_tensor({count}, at::kInt));
+  }
+  return state;
+}
+
+CurveObserver::Lookup::Lookup(const ThresholdGrid& grid, std::int64_t scores)
+    : grid_(grid) {
+  if (!grid.uniform() && scores >= kWorthATable) {
+    table_.emplace(grid.edges(), grid.size());
+  }
+}
+
+bool CurveObserver::Lookup::places(const float* scores,
+                                   const std::uint8_t* codes, std::int64_t size,
+                                   std::uint32_t* places) const {
+  const std::int64_t columns = grid_.size() + 2;
+  if (table_) {
+    return listed_places(scores, codes, size, *table_, columns, places);
+  }
+  if (grid_.uniform() && grid_.size() <= kMostUniform) {
+    return uniform_places(scores, codes, size,
+                          static_cast<double>(grid_.size() - 1), columns,
+                          places);
+  }
+  return fill_places(scores, codes, size, places,
+                     [&](double score) { return grid_.bucket(score); });
+}
+
+bool CurveObserver::Lookup::places(const double* scores,
+                                   const std::uint8_t* codes, std::int64_t size,
+                                   std::uint32_t* places) const {
+  if (table_) {
+    return fill_places(scores, codes, size, places,
+                       [&](double score) { return table_->bucket(score); });
+  }
+  return fill_places(scores, codes, size, places,
+                     [&](double score) { return grid_.bucket(score); });
+}
+
+template <class Score, class Bucket>
+bool CurveObserver::Lookup::fill_places(const Score* scores,
+                                        const std::uint8_t* codes,
+                                        std::int64_t size,
+                                        std::uint32_t* places,
+                                        const Bucket& bucket) const {
+  const std::int64_t columns = grid_.size() + 2;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (!(scores[i] >= 0 && scores[i] <= 1)) return false;
+    const std::int64_t first = codes == nullptr ? 0 : codes[i] * columns;
+    places[i] = static_cast<std::uint32_t>(first + bucket(scores[i]));
+  }
+  return true;
+}
+
+std::int64_t CurveObserver::bucket_outside(double score,
+                                           std::int64_t position) const {
+  if (std::isnan(score)) return grid_.size() + 1;
+  if (validate_args_) refuse_probability(score, position);
+  return grid_.bucket(score);
+}
+
+void CurveObserver::check_range(const at::Tensor& scores,
+                                const at::Tensor& kept,
+                                std::int64_t per_position) const {
+  at::Tensor outside = scores.lt(0).logical_or_(scores.gt(1));
+  if (kept.defined()) outside.logical_and_(kept);
+  if (const auto i = first_true(outside)) {
+    refuse_probability(scores.reshape(-1).select(0, *i).item().toDouble(),
+                       *i / per_position, /*any_allowed=*/checks_scores_);
+  }
+}
+
+CurveState CurveObserver::histogram_of(const at::Tensor& probabilities,
+                                       const at::Tensor& positive,
+                                       const at::Tensor& kept,
+                                       const at::Tensor& weights,
+                                       std::int64_t per_position) const {
+  if (validate_args_) check_range(probabilities, kept, per_position);
+  CurveState state;
+  state.curves = shape_.curves;
+  state.columns = grid_.size() + 2;
+  const auto options =
+      at::TensorOptions().dtype(at::kLong).device(probabilities.device());
+  const at::Tensor curves = at::ones({state.curves}, options).cumsum(0).sub_(1);
+  const at::Tensor places =
+      grid_.bucket(probabilities)
+          .masked_fill_(probabilities.isnan(), state.columns - 1)
+          .add_(curves.mul_(2).add(positive).mul_(state.columns))
+          .reshape(-1);
+  const auto sums = [&](const at::Tensor& addends) {
+    return at::zeros({2 * state.curves * state.columns}, addends.options())
+        .scatter_add_(0, places, addends)
+        .view({state.curves, 2, state.columns});
+  };
+  if (weights.defined()) {
+    at::Tensor own = weights.unsqueeze(1).expand_as(probabilities);
+    if (kept.defined()) own = own.masked_fill(kept.logical_not(), 0);
+    state.weighted.histogram = sums(own.reshape(-1));
+    return state;
+  }
+  state.unweighted.histogram = sums(
+      kept.defined() ? kept.expand_as(probabilities).reshape(-1).to(at::kLong)
+                     : at::ones({places.numel()}, options));
+  return state;
+}
+
+bool CurveObserver::takes_nan(const char* input, std::int64_t position) const {
+  if (nan_policy_ == NanPolicy::kError) refuse_nan(input, position);
+  return nan_policy_ == NanPolicy::kPropagate;
+}
+
+at::Tensor CurveObserver::row_weights(const at::Tensor& weight,
+                                      const char* target_input,
+                                      const at::Tensor& target) const {
+  check_real("weight", weight);
+  check_same_shape("weight", weight, target_input, target);
+  const at::Tensor weights = doubles_of(weight);
+  if (!validate_args_) return weights;
+  const auto refuse_negative = [](double negative, std::int64_t position) {
+    TORCH_CHECK_VALUE(false, "expected weight of at least 0, got ", negative,
+                      " at position ", position);
+  };
+  if (weights.is_cpu()) {
+    const auto* const data = weights.const_data_ptr<double>();
+    const auto* const end = data + weights.numel();
+    const auto* const negative =
+        std::find_if(data, end, [](double own) { return own < 0; });
+    if (negative != end) refuse_negative(*negative, negative - data);
+  } else if (const auto i = first_true(weights.lt(0))) {
+    refuse_negative(weights.select(0, *i).item().toDouble(), *i);
+  }
+  return weights;
+}
+
+at::Tensor CurveObserver::keep_weighted(const at::Tensor& kept,
+                                        const at::Tensor& weights,
+                                        const at::Tensor& like) const {
+  const at::Tensor own = like.dim() > 1 ? weights.unsqueeze(1) : weights;
+  at::Tensor counts = own.ne(0).expand_as(like);
+  if (kept.defined()) counts = counts.logical_and(kept);
+  if (nan_policy_ == NanPolicy::kPropagate) return counts;
+  const at::Tensor nan = counts.logical_and(own.isnan());
+  if (nan_policy_ == NanPolicy::kError) {
+    if (const auto i = first_true(like.dim() > 1 ? nan.any(1) : nan)) {
+      refuse_nan("weight", *i);
+    }
+  }
+  return counts.logical_and(nan.logical_not());
+}
+
+at::Tensor CurveObserver::kept_positions(
+    const at::Tensor& target, const at::Tensor& weights,
+    c10::function_ref<at::Tensor()> undefined) const {
+  at::Tensor kept;
+  if (ignore_index_) kept = target.ne(*ignore_index_);
+  if (weights.defined()) kept = keep_weighted(kept, weights, target);
+  if (nan_policy_ == NanPolicy::kPropagate) return kept;
+  const at::Tensor nan = undefined();
+  if (kept.defined()) nan.logical_and_(kept);
+  if (nan_policy_ == NanPolicy::kError) {
+    if (const auto i = first_true(nan)) refuse_nan("preds", *i);
+    return kept;
+  }
+  nan.logical_not_();
+  return kept.defined() ? kept.logical_and_(nan) : nan;
+}
+
+CurveState CurveObserver::exact_rows(const at::Tensor& preds,
+                                     const at::Tensor& target,
+                                     const at::Tensor& weights,
+                                     const at::Tensor& positions) {
+  const auto rows = [&](const at::Tensor& all) {
+    return Rows(positions.defined() ? all.index_select(0, positions) : all);
+  };
+  CurveState state;
+  if (weights.defined()) {
+    state.weighted.preds = rows(preds);
+    state.weighted.target = rows(target);
+    state.weights = rows(weights);
+  } else {
+    state.unweighted.preds = rows(preds);
+    state.unweighted.target = rows(target);
+  }
+  return state;
+}
+
+}  // namespace tally::internal::classification
