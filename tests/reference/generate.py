@@ -1,6 +1,6 @@
 """Writes the reference values that Tally's tests compare with.
 
-    python generate.py            writes data/<Metric>.json
+    python generate.py            writes data/<Metric>.json, data/inputs/
     python generate.py --check    compares data/ with freshly made values
 """
 
@@ -18,7 +18,7 @@ from generators import (aggregation, auroc, confusion_matrix, contrastive,
                         ranking, regression, regression_errors,
                         regression_moments, regression_ranks, regression_rows,
                         stat_scores, weighted_curves)
-from generators.fixture import to_text
+from generators.fixture import layout, shared_inputs, to_text
 
 DATA = Path(__file__).resolve().parent / "data"
 MODULES = (aggregation, auroc, confusion_matrix, contrastive, counts, curves,
@@ -30,12 +30,15 @@ RELATIVE_TOLERANCE = 1e-12
 
 
 def write_all(folder: Path) -> None:
-    """Writes one file for each metric."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for module in MODULES:
-        for fixture in module.fixtures():
-            path = folder / f"{fixture.metric}.json"
-            path.write_text(to_text(fixture), encoding="utf-8")
+    """Writes one file for each metric, and one for each family of inputs."""
+    (folder / "inputs").mkdir(parents=True, exist_ok=True)
+    fixtures = [fixture for module in MODULES for fixture in module.fixtures()]
+    for fixture in fixtures:
+        path = folder / f"{fixture.metric}.json"
+        path.write_text(to_text(fixture), encoding="utf-8")
+    for family, inputs in shared_inputs(fixtures).items():
+        path = folder / "inputs" / f"{family}.json"
+        path.write_text(layout(inputs) + "\n", encoding="utf-8")
 
 
 def same(left: Any, right: Any) -> bool:
@@ -54,8 +57,9 @@ def same(left: Any, right: Any) -> bool:
 
 def differences(stored: Path, fresh: Path) -> list[str]:
     """The names of files that differ or stand on one side only."""
-    names = sorted({p.name for folder in (stored, fresh)
-                    for p in folder.glob("*.json")})
+    names = sorted({str(path.relative_to(folder)) for folder in (stored, fresh)
+                    for pattern in ("*.json", "inputs/*.json")
+                    for path in folder.glob(pattern)})
     return [name for name in names
             if not _same_file(stored / name, fresh / name)]
 

@@ -13,6 +13,11 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Both Bazel's runfiles and the repository have it there.
+constexpr const char* kData = "tests/reference/data/";
+// What is in data/inputs, by family.
+using Families = std::map<std::string, Json>;
+
 at::ScalarType dtype_of(const std::string& name) {
   static const std::map<std::string, at::ScalarType> types = {
       {"float32", at::kFloat}, {"float64", at::kDouble}, {"bool", at::kBool},
@@ -75,13 +80,38 @@ std::string to_text(const Json& option) {
   return option.is_null() ? "none" : option.dump();
 }
 
-FixtureCase to_case(const Json& json) {
+Json read_json(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(path + ": cannot be read");
+  try {
+    return Json::parse(file);
+  } catch (const Json::exception& error) {
+    throw std::runtime_error(path + ": " + error.what());
+  }
+}
+
+// Batches that stand in a case, or those that "family/name" says.
+Json batches_of(const Json& batches, Families& families) {
+  if (!batches.is_string()) return batches;
+  const auto text = batches.get<std::string>();
+  const std::size_t slash = text.find('/');
+  const std::string family = text.substr(0, slash);
+  if (families.count(family) == 0) {
+    families[family] = read_json(kData + ("inputs/" + family) + ".json");
+  }
+  for (const Json& one : families[family].at("cases")) {
+    if (one.at("name") == text.substr(slash + 1)) return one.at("batches");
+  }
+  throw std::runtime_error("expected the name of inputs, got '" + text + "'");
+}
+
+FixtureCase to_case(const Json& json, Families& families) {
   FixtureCase result;
   result.name = json.at("name");
   for (const auto& [name, value] : json.at("options").items()) {
     result.options[name] = to_text(value);
   }
-  for (const Json& batch : json.at("batches")) {
+  for (const Json& batch : batches_of(json.at("batches"), families)) {
     Batch inputs;
     for (const Json& input : batch.at("inputs")) {
       inputs.push_back(to_input(input));
@@ -100,14 +130,14 @@ FixtureCase to_case(const Json& json) {
 }  // namespace
 
 std::vector<FixtureCase> read_fixture(const std::string& metric) {
-  // Both Bazel's runfiles and the repository have it there.
-  const std::string path = "tests/reference/data/" + metric + ".json";
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error(path + ": cannot be read");
+  const std::string path = kData + metric + ".json";
+  const Json json = read_json(path);
   std::vector<FixtureCase> cases;
+  Families families;
   try {
-    const Json json = Json::parse(file);
-    for (const Json& one : json.at("cases")) cases.push_back(to_case(one));
+    for (const Json& one : json.at("cases")) {
+      cases.push_back(to_case(one, families));
+    }
   } catch (const std::exception& error) {
     throw std::runtime_error(path + ": " + error.what());
   }

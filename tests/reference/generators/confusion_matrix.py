@@ -14,13 +14,14 @@ MODES = ("none", "true", "pred", "all")
 
 def fixtures() -> list[Fixture]:
     """The fixtures of this module."""
-    cases = [_labels(f"labels_{m}", normalize=m) for m in MODES]
-    cases += [_scores(f"scores_{m}", normalize=m) for m in MODES]
-    cases += [_labels(f"absent_{m}", classes=[0, 1, 3], normalize=m)
-              for m in MODES]
+    cases = [_labels(f"labels_{m}", normalize=m, of="labels") for m in MODES]
+    cases += [_scores(f"scores_{m}", normalize=m, of="scores") for m in MODES]
+    cases += [_labels(f"absent_{m}", classes=[0, 1, 3], normalize=m,
+                      of="absent") for m in MODES]
     cases += [
         _labels("ignore_inside", ignored=2, normalize="none"),
-        _labels("ignore_inside_true", ignored=2, normalize="true"),
+        _labels("ignore_inside_true", ignored=2, normalize="true",
+                of="ignore_inside"),
         _labels("ignore_outside", ignored=-100, normalize="none"),
         _scores("ignore_outside_all", ignored=-1, normalize="all"),
         _labels("two_classes", classes=[0, 1], num_classes=2),
@@ -35,31 +36,39 @@ def fixtures() -> list[Fixture]:
 def _labels(name: str, shape: tuple[int, ...] = (ROWS,),
             classes: list[int] | None = None, num_classes: int = 4,
             dtype: str = "int64", ignored: int | None = None,
-            **options) -> Case:
+            of: str | None = None, **options) -> Case:
     """Labels on both sides, from the given classes."""
-    rng = seeded("MulticlassConfusionMatrix", name)
+    inputs = _inputs(of or name)
+    rng = seeded(inputs)
     classes = list(range(num_classes)) if classes is None else classes
     target = targets(rng, shape, classes)
     preds = np.where(rng.random(shape) < 0.5, target,
                      rng.choice(classes, shape))
     options = {"num_classes": num_classes, "input": "labels", **options}
-    return _case(name, options, preds.astype(dtype), target, dtype, ignored,
-                 rng)
+    return _case(name, options, inputs, preds.astype(dtype), target, dtype,
+                 ignored, rng)
 
 
 def _scores(name: str, shape: tuple[int, ...] = (ROWS,),
             num_classes: int = 4, ignored: int | None = None,
-            **options) -> Case:
+            of: str | None = None, **options) -> Case:
     """Scores [N, C, ...] against labels."""
-    rng = seeded("MulticlassConfusionMatrix", name)
+    inputs = _inputs(of or name)
+    rng = seeded(inputs)
     target = targets(rng, shape, list(range(num_classes)))
     preds = scores(rng, target, num_classes)
     options = {"num_classes": num_classes, "input": "scores", **options}
-    return _case(name, options, preds, target, "int64", ignored, rng)
+    return _case(name, options, inputs, preds, target, "int64", ignored, rng)
 
 
-def _case(name: str, options: dict, preds: np.ndarray, target: np.ndarray,
-          dtype: str, ignored: int | None, rng: np.random.Generator) -> Case:
+def _inputs(name: str) -> str:
+    """Where inputs of this name stand."""
+    return f"multiclass_confusion_matrix/{name}"
+
+
+def _case(name: str, options: dict, inputs: str, preds: np.ndarray,
+          target: np.ndarray, dtype: str, ignored: int | None,
+          rng: np.random.Generator) -> Case:
     """Marks ignored targets and computes the matrix."""
     if ignored is not None:
         options["ignore_index"] = ignored
@@ -78,4 +87,4 @@ def _case(name: str, options: dict, preds: np.ndarray, target: np.ndarray,
             target[keep], preds[keep],
             labels=np.arange(options["num_classes"]),
             normalize=None if normalize == "none" else normalize)
-    return Case(name, options, batches, expected, SOURCE)
+    return Case(name, options, batches, expected, SOURCE, inputs=inputs)

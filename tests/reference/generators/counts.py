@@ -70,6 +70,8 @@ class Setup:
 
     name: str
     options: Options
+    # Where the inputs stand, which are drawn by this name.
+    inputs: str
     preds: np.ndarray
     target: np.ndarray
     weight: np.ndarray | None = None
@@ -86,8 +88,22 @@ def _zero(options: Options) -> float:
     return np.nan if zero == "nan" else zero
 
 
-def _case(setup: Setup, value: Callable[..., np.ndarray], source: str) -> Case:
-    """The setup with `value(options, target, labels, weight)`."""
+def _dtype(name: str, setup: Setup) -> str:
+    """Of the metric's result: counts stay integers unless they are divided."""
+    options = setup.options
+    if name == "ConfusionMatrix":
+        whole = options.get("normalize", "none") == "none"
+    else:
+        several = {"num_classes", "num_labels"} & set(options)
+        average = options.get("average", "macro" if several else "none")
+        whole = name == "StatScores" and average in ("none", "micro")
+    return "int64" if whole and setup.weight is None else "float64"
+
+
+def _case(name: str, setup: Setup, value: Callable[..., np.ndarray],
+          source: str) -> Case:
+    """The setup with `value(options, target, labels, weight)`, of the metric of
+    that name."""
     arrays = [setup.preds, setup.target]
     if setup.weight is not None:
         arrays.append(setup.weight)
@@ -96,8 +112,10 @@ def _case(setup: Setup, value: Callable[..., np.ndarray], source: str) -> Case:
     labels = _predicted(preds, setup.options)
     expected = value(setup.options, target, labels,
                      weight[0].astype("float64") if weight else None)
-    return Case(setup.name, setup.options, batches,
-                np.asarray(expected, dtype="float64"), source)
+    typed = np.asarray(expected).astype(_dtype(name, setup))
+    assert np.array_equal(typed, expected, equal_nan=True)
+    return Case(setup.name, setup.options, batches, typed, source,
+                inputs=setup.inputs)
 
 
 def _predicted(preds: np.ndarray, options: Options) -> np.ndarray:
@@ -171,18 +189,18 @@ def _binary_fixture(name: str, score: Score, divides: bool,
     cases = []
     for variant in variants:
         suffix = "".join(f"_{v}" for v in variant.values())
-        for setup in _binary_setups(metric, divides, {**extra, **variant},
-                                    suffix, first=variant == variants[0]):
-            cases.append(_case(setup, value, "sklearn.metrics"))
+        for setup in _binary_setups(divides, {**extra, **variant}, suffix,
+                                    first=variant == variants[0]):
+            cases.append(_case(name, setup, value, "sklearn.metrics"))
     return Fixture(metric, SOURCE, cases)
 
 
-def _binary_setups(metric: str, divides: bool, options: Options, suffix: str,
+def _binary_setups(divides: bool, options: Options, suffix: str,
                    first: bool) -> list[Setup]:
     def setup(name, shape=(ROWS,), kind="probabilities", ignored=None,
-              weighted=False, **more):
-        name += suffix
-        rng = seeded(metric, name)
+              weighted=False, of=None, **more):
+        inputs = f"binary_counts/{of or name}"
+        rng = seeded(inputs)
         target = rng.integers(0, 2, shape)
         preds = _probabilities(rng, target)
         if kind == "logits":
@@ -195,13 +213,14 @@ def _binary_setups(metric: str, divides: bool, options: Options, suffix: str,
         weight = _weights(rng, shape) if weighted else None
         if kind == "logits":
             more["input"] = "logits"
-        return Setup(name, {**options, **more}, preds, target, weight)
+        return Setup(name + suffix, {**options, **more}, inputs, preds, target,
+                     weight)
 
     if not first:
         return [setup("probabilities"), setup("weights", weighted=True)]
     setups = [
         setup("probabilities"),
-        setup("threshold", threshold=0.3),
+        setup("threshold", threshold=0.3, of="probabilities"),
         setup("logits", kind="logits", threshold=0.3),
         setup("labels", kind="labels"),
         setup("ignored", ignored=-1),
@@ -216,7 +235,7 @@ def _binary_setups(metric: str, divides: bool, options: Options, suffix: str,
             name = f"all_{side}_{zero}"
             flat = np.full(ROWS, side)
             setups.append(Setup(name, {**options, "zero_division": zero},
-                                flat, flat))
+                                f"binary_counts/all_{side}", flat, flat))
     return setups
 
 
@@ -229,36 +248,35 @@ def _multilabel_fixtures() -> list[Fixture]:
     made = [_multilabel_fixture(name, score, name in RATES)
             for name, score in {**SHARES, **RATES}.items()]
     made.append(_joined_fixture(
-        "MultilabelMatthewsCorrCoef",
+        "MatthewsCorrCoef",
         lambda t, p, w: metrics.matthews_corrcoef(
             t.reshape(-1), p.reshape(-1),
             sample_weight=None if w is None else w.repeat(LABELS))))
     for mode in ("none",):
         made.append(_joined_fixture(
-            "MultilabelConfusionMatrix",
+            "ConfusionMatrix",
             lambda t, p, w: metrics.multilabel_confusion_matrix(
                 t, p, sample_weight=w)))
     return made
 
 
-def _joined_fixture(metric: str, function) -> Fixture:
+def _joined_fixture(name: str, function) -> Fixture:
     """A fixture of a metric without averages."""
     def value(_options, target, labels, weight):
         return function(target, labels, weight)
-    cases = [_case(_label_setup(metric, "probabilities"), value,
-                   "sklearn.metrics"),
-             _case(_label_setup(metric, "labels", kind="labels"), value,
-                   "sklearn.metrics"),
-             _case(_label_setup(metric, "weights", weighted=True), value,
-                   "sklearn.metrics")]
-    return Fixture(metric, SOURCE, cases)
+    setups = [_label_setup("probabilities"),
+              _label_setup("labels", kind="labels"),
+              _label_setup("weights", weighted=True)]
+    return Fixture(f"Multilabel{name}", SOURCE,
+                   [_case(name, s, value, "sklearn.metrics") for s in setups])
 
 
-def _label_setup(metric: str, name: str, positions: tuple[int, ...] = (),
+def _label_setup(name: str, positions: tuple[int, ...] = (),
                  kind: str = "probabilities", ignored: int | None = None,
                  weighted: bool = False, empty_label: bool = False,
-                 **options) -> Setup:
-    rng = seeded(metric, name)
+                 of: str | None = None, **options) -> Setup:
+    inputs = f"multilabel_counts/{of or name}"
+    rng = seeded(inputs)
     shape = (ROWS, LABELS, *positions)
     target = rng.integers(0, 2, shape)
     preds = _probabilities(rng, target)
@@ -276,7 +294,7 @@ def _label_setup(metric: str, name: str, positions: tuple[int, ...] = (),
         options["ignore_index"] = ignored
     weight = _weights(rng, (ROWS, *positions)) if weighted else None
     options = {"num_labels": LABELS, **options}
-    return Setup(name, options, preds, target, weight)
+    return Setup(name, options, inputs, preds, target, weight)
 
 
 def _multilabel_fixture(name: str, score: Score, divides: bool) -> Fixture:
@@ -289,32 +307,35 @@ def _multilabel_fixture(name: str, score: Score, divides: bool) -> Fixture:
                     for t, p in zip(target, labels, strict=True)]
         return _label_average(score, options, target, labels, weight)
 
-    setups = [_label_setup(metric, a, average=a, **extra) for a in AVERAGES]
+    setups = [_label_setup(a, average=a, of="probabilities", **extra)
+              for a in AVERAGES]
     setups += [
-        _label_setup(metric, "threshold", threshold=0.3, **extra),
-        _label_setup(metric, "logits", kind="logits", **extra),
-        _label_setup(metric, "labels", kind="labels", average="none", **extra),
-        _label_setup(metric, "weights_micro", weighted=True, average="micro",
-                     **extra),
-        _label_setup(metric, "weights_weighted", weighted=True,
-                     average="weighted", **extra),
-        _label_setup(metric, "ignored", ignored=-1, average="none", **extra),
-        _label_setup(metric, "ignored_samples", ignored=-1, average="samples",
-                     **extra),
-        _label_setup(metric, "weights_samples", weighted=True,
-                     average="samples", **extra),
-        _label_setup(metric, "weights_samples_multidim", (2,), ignored=-1,
+        _label_setup("threshold", threshold=0.3, of="probabilities", **extra),
+        _label_setup("logits", kind="logits", **extra),
+        _label_setup("labels", kind="labels", average="none", **extra),
+        _label_setup("weights_micro", weighted=True, average="micro",
+                     of="weights", **extra),
+        _label_setup("weights_weighted", weighted=True, average="weighted",
+                     of="weights", **extra),
+        _label_setup("ignored", ignored=-1, average="none", **extra),
+        _label_setup("ignored_samples", ignored=-1, average="samples",
+                     of="ignored", **extra),
+        _label_setup("weights_samples", weighted=True, average="samples",
+                     of="weights", **extra),
+        _label_setup("weights_samples_multidim", (2,), ignored=-1,
                      weighted=True, average="samples", **extra),
-        _label_setup(metric, "multidim", (2,), average="macro", **extra),
-        _label_setup(metric, "samplewise", (3,), average="macro",
+        _label_setup("multidim", (2,), average="macro", **extra),
+        _label_setup("samplewise", (3,), average="macro",
                      multidim_average="samplewise", **extra),
     ]
     if divides:
-        setups += [_label_setup(metric, f"empty_{a}_{zero}", empty_label=True,
-                                average=a, zero_division=zero, **extra)
+        setups += [_label_setup(f"empty_{a}_{zero}", empty_label=True,
+                                average=a, zero_division=zero,
+                                of="empty_label", **extra)
                    for a in ("macro", "samples") for zero in (0, 1, "nan")]
     return Fixture(metric, SOURCE,
-                   [_case(s, value, "sklearn.metrics, by label or sample")
+                   [_case(name, s, value,
+                          "sklearn.metrics, by label or sample")
                     for s in setups])
 
 
@@ -392,10 +413,11 @@ def _merged(made: list[Fixture]) -> list[Fixture]:
     return [Fixture(metric, SOURCE, cases) for metric, cases in merged.items()]
 
 
-def _class_setups(metric: str, suffix: str, options: Options) -> list[Setup]:
+def _class_setups(suffix: str, options: Options) -> list[Setup]:
     def setup(name, shape=(ROWS,), classes=range(CLASSES), kind="scores",
               ignored=None, weighted=False, **more):
-        rng = seeded(metric, name)
+        inputs = f"multiclass_counts/{name}"
+        rng = seeded(inputs)
         target = targets(rng, shape, list(classes))
         if kind == "labels":
             preds = np.where(rng.random(shape) < 0.5, target,
@@ -407,7 +429,7 @@ def _class_setups(metric: str, suffix: str, options: Options) -> list[Setup]:
             more["ignore_index"] = ignored
         weight = _weights(rng, shape) if weighted else None
         return Setup(name + suffix, {"num_classes": CLASSES, **options, **more},
-                     preds, target, weight)
+                     inputs, preds, target, weight)
     return [
         setup("scores"),
         setup("labels", kind="labels"),
@@ -422,22 +444,22 @@ def _argmax(preds: np.ndarray) -> np.ndarray:
     return preds.argmax(1) if preds.dtype.kind == "f" else preds
 
 
-def _class_case(setup: Setup, function) -> Case:
+def _class_case(name: str, setup: Setup, function) -> Case:
     def value(options, target, _labels, weight):
         labels = _argmax(join(split(setup.preds))[0]).reshape(-1)
         target = target.reshape(-1)
         keep = target != options.get("ignore_index", CLASSES)
         return function(target[keep], labels[keep],
                         None if weight is None else weight.reshape(-1)[keep])
-    return _case(setup, value, "sklearn.metrics")
+    return _case(name, setup, value, "sklearn.metrics")
 
 
 def _whole_fixture(name: str, function, **options) -> Fixture:
     metric = f"Multiclass{name}"
     suffix = "".join(f"_{v}" for v in options.values())
     return Fixture(metric, SOURCE,
-                   [_class_case(s, function)
-                    for s in _class_setups(metric, suffix, options)])
+                   [_class_case(name, s, function)
+                    for s in _class_setups(suffix, options)])
 
 
 def _class_fixture(name: str, score: Score) -> Fixture:
@@ -471,7 +493,7 @@ def _class_fixture(name: str, score: Score) -> Fixture:
                               weights=support[occurring]
                               if average == "weighted" else None)
         cases += [
-            _class_case(s, functools.partial(
+            _class_case(name, s, functools.partial(
                 value, ignored=s.options.get("ignore_index")))
-            for s in _class_setups(metric, f"_{average}", options)]
+            for s in _class_setups(f"_{average}", options)]
     return Fixture(metric, SOURCE, cases)

@@ -22,13 +22,12 @@ GRID = [0.2, 0.5, 0.7]
 def fixtures() -> list[Fixture]:
     """The fixtures of this module."""
     made = [Fixture("MultilabelAUROC", "scikit-learn 1.9.1",
-                    _multilabel("MultilabelAUROC", _single(_area), "mwnu"))]
+                    _multilabel(_single(_area), "mwnu"))]
     for name, curve_of, averages, extra in _METRICS:
         for task, cases in (("Binary", _binary), ("Multiclass", _multiclass),
                             ("Multilabel", _multilabel)):
-            metric = task + name
-            made.append(Fixture(metric, _SOURCES[name],
-                                cases(metric, curve_of, averages, **extra)))
+            made.append(Fixture(task + name, _SOURCES[name],
+                                cases(curve_of, averages, **extra)))
     return made
 
 
@@ -250,11 +249,11 @@ def _combined(pairs: Pairs, curve_of: CurveOf, options: Options) -> Parts:
     return padded(parts)
 
 
-def labelled(metric: str, name: str, shape: tuple[int, ...],
+def labelled(inputs: str, shape: tuple[int, ...],
              digits: int) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities that favour their targets of 0 and 1: apart from all
     thresholds in use, or, with one digit, with many ties."""
-    rng = seeded(metric, name)
+    rng = seeded(inputs)
     target = targets(rng, shape, [0, 1])
     preds = special.expit(rng.standard_normal(shape) + 1.2 * target - 0.6)
     preds = np.round(preds, 1) if digits == 1 else \
@@ -268,7 +267,7 @@ def logits_of(preds: np.ndarray) -> np.ndarray:
         .astype("float32")
 
 
-def _case(name: str, arrays: tuple[np.ndarray, np.ndarray],
+def _case(name: str, inputs: str, arrays: tuple[np.ndarray, np.ndarray],
           pairs_of: Callable[..., Pairs], curve_of: CurveOf,
           options: Options) -> Case:
     """A case whose options fit the data."""
@@ -279,7 +278,7 @@ def _case(name: str, arrays: tuple[np.ndarray, np.ndarray],
             not set(options) & {"num_classes", "num_labels"}:
         expected = curve_of(*pairs_of(scores, target, options)[0], options)
     return Case(name, options, batches, expected,
-                _source_of(options), rtol=1e-9)
+                _source_of(options), rtol=1e-9, inputs=inputs)
 
 
 def _source_of(options: Options) -> str:
@@ -322,28 +321,32 @@ def _class_curves(scores: np.ndarray, target: np.ndarray,
             for c in range(scores.shape[1])]
 
 
-def _binary(metric: str, curve_of: CurveOf, _: str, **extra) -> list[Case]:
+def _binary(curve_of: CurveOf, _: str, **extra) -> list[Case]:
     """Binary cases."""
     def case(name: str, shape: tuple[int, ...] = (ROWS,), digits: int = 3,
-             only: int | None = None, **options) -> Case:
-        preds, target = labelled(metric, name, shape, digits)
+             only: int | None = None, of: str | None = None,
+             **options) -> Case:
+        inputs = f"binary_curves/{of or name}"
+        preds, target = labelled(inputs, shape, digits)
         if only is not None:
             target[:] = only
         if options.get("input") == "logits":
             preds = logits_of(preds)
         if "ignore_index" in options:
             target.reshape(-1)[1::5] = options["ignore_index"]
-        return _case(name, (preds, target), _one_curve, curve_of,
+        return _case(name, inputs, (preds, target), _one_curve, curve_of,
                      {**options, **extra})
 
-    return [case("exact"), case("ties", digits=1),
+    return [case("exact", of="probabilities"), case("ties", digits=1),
             case("logits", input="logits"),
             case("ignore_index", ignore_index=-1),
             case("multidim", (ROWS, 2)), case("only_positives", only=1),
-            case("only_negatives", only=0), case("binned", thresholds=11),
-            case("binned_list", thresholds=GRID),
-            case("binned_logits", thresholds=6, input="logits"),
-            case("binned_only_negatives", only=0, thresholds=3)]
+            case("only_negatives", only=0),
+            case("binned", thresholds=11, of="probabilities"),
+            case("binned_list", thresholds=GRID, of="probabilities"),
+            case("binned_logits", thresholds=6, input="logits", of="logits"),
+            case("binned_only_negatives", only=0, thresholds=3,
+                 of="only_negatives")]
 
 
 def _averages(letters: str) -> list[str]:
@@ -351,65 +354,72 @@ def _averages(letters: str) -> list[str]:
     return [names[letter] for letter in letters]
 
 
-def _multiclass(metric: str, curve_of: CurveOf, averages: str,
-                **extra) -> list[Case]:
+def _multiclass(curve_of: CurveOf, averages: str, **extra) -> list[Case]:
     """Multiclass cases."""
     def case(name: str, shape: tuple[int, ...] = (ROWS,), steps: int = 997,
-             classes: tuple[int, ...] = (0, 1, 2), **options) -> Case:
-        rng = seeded(metric, name)
+             classes: tuple[int, ...] = (0, 1, 2), of: str | None = None,
+             **options) -> Case:
+        inputs = f"multiclass_curves/{of or name}"
+        rng = seeded(inputs)
         target = targets(rng, shape, list(classes))
         preds = probabilities(rng, target, CLASSES, "float32", steps)
         if options.get("input") == "logits":
             preds = logits_of(preds)
         if options.get("ignore_index") == -1:
             target.reshape(-1)[1::5] = -1
-        return _case(name, (preds, target), _class_curves, curve_of,
+        return _case(name, inputs, (preds, target), _class_curves, curve_of,
                      {"num_classes": CLASSES, **options, **extra})
 
     kinds = [{"average": a} for a in _averages(averages)] or [{}]
     cases = []
     for kind in kinds:
         name = kind.get("average", "none")
-        cases += [case(name, **kind), case(f"binned_{name}", thresholds=11,
-                                           **kind)]
+        cases += [case(name, of="probabilities", **kind),
+                  case(f"binned_{name}", thresholds=11, of="probabilities",
+                       **kind)]
     return cases + [
         case("ties", steps=12, **kinds[0]),
         case("absent", classes=(0, 2), **kinds[0]),
-        case("absent_none", classes=(0, 2), **kinds[-1]),
-        case("binned_absent", classes=(0, 2), thresholds=5, **kinds[-1]),
+        case("absent_none", classes=(0, 2), of="absent", **kinds[-1]),
+        case("binned_absent", classes=(0, 2), thresholds=5, of="absent",
+             **kinds[-1]),
         case("logits", input="logits", **kinds[-1]),
         case("ignore_outside", ignore_index=-1, **kinds[-1]),
-        case("ignore_inside", ignore_index=1, **kinds[-1]),
+        case("ignore_inside", ignore_index=1, of="probabilities",
+             **kinds[-1]),
         case("multidim", (ROWS, 2), **kinds[-1])]
 
 
-def _multilabel(metric: str, curve_of: CurveOf, averages: str,
-                **extra) -> list[Case]:
+def _multilabel(curve_of: CurveOf, averages: str, **extra) -> list[Case]:
     """Multilabel cases."""
     def case(name: str, shape: tuple[int, ...] = (), digits: int = 3,
-             without: bool = False, **options) -> Case:
-        preds, target = labelled(metric, name, (ROWS, CLASSES, *shape), digits)
+             without: bool = False, of: str | None = None,
+             **options) -> Case:
+        inputs = f"multilabel_curves/{of or name}"
+        preds, target = labelled(inputs, (ROWS, CLASSES, *shape), digits)
         if without:
             target[:, 1] = 0
         if options.get("input") == "logits":
             preds = logits_of(preds)
         if "ignore_index" in options:
             target.reshape(-1)[1::5] = options["ignore_index"]
-        return _case(name, (preds, target), _label_curves, curve_of,
+        return _case(name, inputs, (preds, target), _label_curves, curve_of,
                      {"num_labels": CLASSES, **options, **extra})
 
     kinds = [{"average": a} for a in _averages(averages)] or [{}]
     cases = []
     for kind in kinds:
         name = kind.get("average", "none")
-        cases += [case(name, **kind),
-                  case(f"binned_{name}", thresholds=11, **kind)]
+        cases += [case(name, of="probabilities", **kind),
+                  case(f"binned_{name}", thresholds=11, of="probabilities",
+                       **kind)]
     return cases + [
         case("ties", digits=1, **kinds[0]),
         case("without_positives", without=True, **kinds[0]),
-        case("without_positives_none", without=True, **kinds[-1]),
+        case("without_positives_none", without=True, of="without_positives",
+             **kinds[-1]),
         case("logits", input="logits", **kinds[-1]),
-        case("binned_list", thresholds=GRID, **kinds[0]),
+        case("binned_list", thresholds=GRID, of="probabilities", **kinds[0]),
         case("ignore_index", ignore_index=-1, **kinds[0]),
         case("multidim", (2,), **kinds[-1])]
 

@@ -23,6 +23,8 @@ class Case:
     source: str
     rtol: float = 1e-6
     atol: float = 1e-8
+    # "family/name" of batches that several cases have, of any metrics.
+    inputs: str | None = None
     # False where the inputs of a batch cannot be cut along a common dimension
     # 0 (a 0-dim value, a weight that broadcasts).
     row_split: bool = True
@@ -62,6 +64,11 @@ def _encode_number(value: Any) -> Any:
     return number
 
 
+def encode_batches(batches: list[Batch]) -> list[dict[str, Any]]:
+    """Batches as they stand in a file."""
+    return [{"inputs": [encode_tensor(x) for x in batch]} for batch in batches]
+
+
 def encode_case(case: Case) -> dict[str, Any]:
     """A case as it stands in the file."""
     expected = case.expected if isinstance(case.expected, dict) \
@@ -69,10 +76,7 @@ def encode_case(case: Case) -> dict[str, Any]:
     encoded = {
         "name": case.name,
         "options": case.options,
-        "batches": [
-            {"inputs": [encode_tensor(x) for x in batch]}
-            for batch in case.batches
-        ],
+        "batches": case.inputs or encode_batches(case.batches),
         "expected": {part: encode_tensor(np.asarray(value))
                      for part, value in expected.items()},
         "rtol": case.rtol,
@@ -93,6 +97,22 @@ def encode_fixture(fixture: Fixture) -> dict[str, Any]:
         "source": fixture.source,
         "cases": [encode_case(case) for case in fixture.cases],
     }
+
+
+def shared_inputs(fixtures: list[Fixture]) -> dict[str, Any]:
+    """What cases share: for each family of inputs its file."""
+    families: dict[str, dict[str, Any]] = {}
+    for case in (case for fixture in fixtures for case in fixture.cases):
+        if case.inputs is None:
+            continue
+        family, name = case.inputs.split("/")
+        batches = encode_batches(case.batches)
+        known = families.setdefault(family, {}).setdefault(name, batches)
+        assert known == batches, case.inputs
+    return {family: {"family": family, "cases": [
+        {"name": name, "batches": batches}
+        for name, batches in cases.items()]}
+        for family, cases in families.items()}
 
 
 def to_text(fixture: Fixture) -> str:

@@ -1,8 +1,8 @@
 """MulticlassAccuracy, MulticlassPrecision, MulticlassRecall and
 MulticlassF1Score."""
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn import metrics
@@ -17,12 +17,14 @@ AVERAGES = ("micro", "macro", "weighted", "none")
 Score = Callable[..., np.ndarray]
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Setup:
     """A case without its expected value: options and the joined inputs."""
 
     name: str
     options: Options
+    # Where the inputs stand, which are drawn by this name.
+    inputs: str
     preds: np.ndarray
     target: np.ndarray
 
@@ -36,9 +38,9 @@ def fixtures() -> list[Fixture]:
         "MulticlassF1Score": metrics.f1_score,
     }
     made = [Fixture("MulticlassAccuracy", source,
-                    [_case(s, _accuracy) for s in _setups("accuracy")])]
+                    [_case(s, _accuracy) for s in _setups()])]
     for name, function in divisible.items():
-        setups = _setups(name) + _zero_division_setups(name)
+        setups = _setups() + _zero_division_setups()
         cases = [_case(s, function) for s in setups]
         made.append(Fixture(name, source, cases))
     return made
@@ -105,7 +107,7 @@ def _case(setup: Setup, function: Score) -> Case:
         expected = score(function, labels.reshape(-1), target.reshape(-1),
                          options)
     return Case(setup.name, options, batches, expected,
-                _source(function, options))
+                _source(function, options), inputs=setup.inputs)
 
 
 def _source(function: Score, options: Options) -> str:
@@ -127,130 +129,138 @@ def _source(function: Score, options: Options) -> str:
     return text
 
 
-def _setup(metric: str, name: str, shape: tuple[int, ...] = (ROWS,),
+def _inputs(name: str) -> str:
+    """Where inputs of this name stand."""
+    return f"multiclass_stat_scores/{name}"
+
+
+def _setup(name: str, shape: tuple[int, ...] = (ROWS,),
            classes: list[int] | None = None, dtype: str = "float32",
-           spread: float = 1.0, **options) -> Setup:
+           spread: float = 1.0, of: str | None = None, **options) -> Setup:
     """Scores and targets; all classes occur as targets unless given."""
-    rng = seeded(metric, name)
+    inputs = _inputs(of or name)
+    rng = seeded(inputs)
     classes = list(range(NUM_CLASSES)) if classes is None else classes
     target = targets(rng, shape, classes)
     preds = scores(rng, target, NUM_CLASSES, dtype, spread)
-    return Setup(name, {**SCORES, **options}, preds, target)
+    return Setup(name, {**SCORES, **options}, inputs, preds, target)
 
 
-def _label_setup(metric: str, name: str, shape: tuple[int, ...] = (ROWS,),
-                 dtype: str = "int64", **options) -> Setup:
+def _label_setup(name: str, shape: tuple[int, ...] = (ROWS,),
+                 dtype: str = "int64", of: str | None = None,
+                 **options) -> Setup:
     """Labels on both sides; about half of the predictions are right."""
-    rng = seeded(metric, name)
+    inputs = _inputs(of or name)
+    rng = seeded(inputs)
     target = targets(rng, shape, list(range(NUM_CLASSES)))
     noise = rng.integers(0, NUM_CLASSES, shape)
     preds = np.where(rng.random(shape) < 0.5, target, noise)
-    return Setup(name, {**LABELS, **options}, preds.astype(dtype),
+    return Setup(name, {**LABELS, **options}, inputs, preds.astype(dtype),
                  target.astype(dtype))
 
 
-def _absent(metric: str, name: str, **options) -> Setup:
+def _absent(name: str, **options) -> Setup:
     """Class 1 is a target only, 3 is predicted only, 4 does not occur."""
-    rng = seeded(metric, name)
+    inputs = _inputs("absent")
+    rng = seeded(inputs)
     target = targets(rng, (ROWS,), [0, 1, 2])
     preds = scores(rng, target, NUM_CLASSES)
     preds[:, [1, 4]] -= 20
     preds[[2, 9, 16], 3] += 20
-    return Setup(name, {**SCORES, **options}, np.round(preds, 2), target)
+    return Setup(name, {**SCORES, **options}, inputs, np.round(preds, 2),
+                 target)
 
 
-def _ignored(metric: str, name: str, ignore_index: int,
-             shape: tuple[int, ...] = (ROWS,), **options) -> Setup:
+def _ignored(name: str, ignore_index: int, shape: tuple[int, ...] = (ROWS,),
+             of: str | None = None, **options) -> Setup:
     """About a quarter of the targets ignored, never all of a sample's."""
-    rng = seeded(metric, name)
-    setup = _setup(metric, name, shape, ignore_index=ignore_index, **options)
+    setup = _setup(name, shape, ignore_index=ignore_index, of=of, **options)
+    rng = seeded(setup.inputs)
     mask = rng.random(shape) < 0.25
     mask.reshape(len(mask), -1)[:, 0] &= len(shape) == 1
     target = np.where(mask, ignore_index, setup.target)
     if len(shape) > 1 and 0 <= ignore_index < NUM_CLASSES:
         first = target.reshape(len(target), -1)[:, 0]
         first[first == ignore_index] = ignore_index + 1
-    return Setup(name, setup.options, setup.preds, target)
+    return dataclasses.replace(setup, target=target)
 
 
-def _setups(metric: str) -> list[Setup]:
+def _setups() -> list[Setup]:
     """The cases that all four metrics share."""
-    return (_average_setups(metric) + _ignore_setups(metric)
-            + _top_k_setups(metric) + _multidim_setups(metric)
-            + _dtype_setups(metric))
+    return (_average_setups() + _ignore_setups() + _top_k_setups()
+            + _multidim_setups() + _dtype_setups())
 
 
-def _average_setups(metric: str) -> list[Setup]:
-    setups = [_setup(metric, a, average=a) for a in AVERAGES]
-    setups += [_label_setup(metric, f"labels_{a}", average=a)
+def _average_setups() -> list[Setup]:
+    setups = [_setup(a, average=a, of="scores") for a in AVERAGES]
+    setups += [_label_setup(f"labels_{a}", average=a, of="labels")
                for a in AVERAGES]
-    setups += [_absent(metric, f"absent_{a}", average=a)
+    setups += [_absent(f"absent_{a}", average=a)
                for a in ("macro", "weighted", "none")]
     return setups
 
 
-def _ignore_setups(metric: str) -> list[Setup]:
-    setups = [_ignored(metric, f"ignore_inside_{a}", 2, average=a)
+def _ignore_setups() -> list[Setup]:
+    setups = [_ignored(f"ignore_inside_{a}", 2, average=a, of="ignore_inside")
               for a in AVERAGES]
-    setups += [_ignored(metric, f"ignore_outside_{a}", -100, average=a)
-               for a in AVERAGES]
+    setups += [_ignored(f"ignore_outside_{a}", -100, average=a,
+                        of="ignore_outside") for a in AVERAGES]
     return setups
 
 
-def _top_k_setups(metric: str) -> list[Setup]:
-    setups = [_setup(metric, f"top2_{a}", average=a, top_k=2)
+def _top_k_setups() -> list[Setup]:
+    setups = [_setup(f"top2_{a}", average=a, top_k=2, of="scores")
               for a in AVERAGES]
     return setups + [
-        _setup(metric, "top3_macro", average="macro", top_k=3),
-        _setup(metric, "top3_none", average="none", top_k=3),
-        _ignored(metric, "top2_ignore_inside", 2, average="none", top_k=2),
-        _ignored(metric, "top2_ignore_outside", -100, average="micro",
-                 top_k=2),
-        _setup(metric, "top2_multidim", (ROWS, 3), average="macro", top_k=2),
-        _setup(metric, "top2_samplewise", (ROWS, 3), average="micro",
-               top_k=2, multidim_average="samplewise"),
+        _setup("top3_macro", average="macro", top_k=3, of="scores"),
+        _setup("top3_none", average="none", top_k=3, of="scores"),
+        _ignored("top2_ignore_inside", 2, average="none", top_k=2,
+                 of="ignore_inside"),
+        _ignored("top2_ignore_outside", -100, average="micro", top_k=2,
+                 of="ignore_outside"),
+        _setup("top2_multidim", (ROWS, 3), average="macro", top_k=2,
+               of="multidim"),
+        _setup("top2_samplewise", (ROWS, 3), average="micro", top_k=2,
+               multidim_average="samplewise", of="multidim"),
     ]
 
 
-def _multidim_setups(metric: str) -> list[Setup]:
+def _multidim_setups() -> list[Setup]:
     samplewise: Options = {"multidim_average": "samplewise"}
     setups = [
-        _setup(metric, "multidim_macro", (ROWS, 3), average="macro",
-               multidim_average="global"),
-        _setup(metric, "multidim_2x2_micro", (ROWS, 2, 2), average="micro"),
-        _label_setup(metric, "multidim_labels", (ROWS, 2, 2),
-                     average="weighted"),
-        _ignored(metric, "multidim_ignore", -1, (ROWS, 3), average="none"),
+        _setup("multidim_macro", (ROWS, 3), average="macro",
+               multidim_average="global", of="multidim"),
+        _setup("multidim_2x2_micro", (ROWS, 2, 2), average="micro"),
+        _label_setup("multidim_labels", (ROWS, 2, 2), average="weighted"),
+        _ignored("multidim_ignore", -1, (ROWS, 3), average="none"),
     ]
-    setups += [_setup(metric, f"samplewise_{a}", (ROWS, 4), average=a,
-                      **samplewise) for a in AVERAGES]
+    setups += [_setup(f"samplewise_{a}", (ROWS, 4), average=a,
+                      of="samplewise", **samplewise) for a in AVERAGES]
     return setups + [
-        _label_setup(metric, "samplewise_labels", (ROWS, 2, 3),
-                     average="macro", **samplewise),
-        _ignored(metric, "samplewise_ignore_outside", -100, (ROWS, 4),
+        _label_setup("samplewise_labels", (ROWS, 2, 3), average="macro",
+                     **samplewise),
+        _ignored("samplewise_ignore_outside", -100, (ROWS, 4),
                  average="macro", **samplewise),
-        _ignored(metric, "samplewise_ignore_inside", 1, (ROWS, 4),
-                 average="none", **samplewise),
+        _ignored("samplewise_ignore_inside", 1, (ROWS, 4), average="none",
+                 **samplewise),
     ]
 
 
-def _dtype_setups(metric: str) -> list[Setup]:
-    close = _setup(metric, "float64_close_scores", dtype="float64",
-                   spread=1e-9, average="macro")
-    masked = _ignored(metric, "uint8_ignore_255", 255, (ROWS, 3),
-                      average="micro")
+def _dtype_setups() -> list[Setup]:
+    close = _setup("float64_close_scores", dtype="float64", spread=1e-9,
+                   average="macro")
+    masked = _ignored("uint8_ignore_255", 255, (ROWS, 3), average="micro")
     return [
-        _setup(metric, "float64", dtype="float64", average="macro"),
-        Setup(close.name, close.options, 1 + close.preds, close.target),
-        _setup(metric, "large_scores", spread=1e4, average="macro"),
-        _label_setup(metric, "int32_labels", dtype="int32", average="macro"),
-        Setup(masked.name, masked.options, masked.preds,
-              masked.target.astype("uint8")),
+        _setup("float64", dtype="float64", average="macro"),
+        dataclasses.replace(close, preds=1 + close.preds),
+        _setup("large_scores", spread=1e4, average="macro"),
+        _label_setup("int32_labels", dtype="int32", average="macro"),
+        dataclasses.replace(masked, target=masked.target.astype("uint8")),
     ]
 
 
-def _zero_division_setups(metric: str) -> list[Setup]:
+def _zero_division_setups() -> list[Setup]:
     """Values for undefined classes; NaN classes leave the averages."""
-    return [_absent(metric, f"zero_division_{value}_{average}",
+    return [_absent(f"zero_division_{value}_{average}",
                     average=average, zero_division=value)
             for value in (1, "nan") for average in AVERAGES[1:]]

@@ -202,15 +202,15 @@ def _weights(rng: np.random.Generator, shape: tuple[int, ...],
     return weights.astype("float64" if "64" in name else "float32")
 
 
-def _case(name: str, arrays: tuple[np.ndarray, ...], curves: list[Samples],
-          curve_of: CurveOf, options: Options) -> Case:
+def _case(name: str, inputs: str, arrays: tuple[np.ndarray, ...],
+          curves: list[Samples], curve_of: CurveOf, options: Options) -> Case:
     """A case whose curves have these samples, those of weight 0 too."""
     curves = [samples.kept() for samples in curves]
     several = {"num_classes", "num_labels"} & set(options)
     expected = _combined(curves, curve_of, options) if several \
         else curve_of(curves[0], options)
     return Case(name, options, split(*arrays), expected, "sample_weight",
-                rtol=1e-9)
+                rtol=1e-9, inputs=inputs)
 
 
 def _of_curve(scores: np.ndarray, target: np.ndarray, weights: np.ndarray,
@@ -226,31 +226,34 @@ def _of_curve(scores: np.ndarray, target: np.ndarray, weights: np.ndarray,
 def _binary(metric: str, curve_of: CurveOf, _: str,
             extra: Options) -> list[Case]:
     """Binary cases."""
-    def case(name: str, **options) -> Case:
+    def case(name: str, of: str | None = None, **options) -> Case:
         digits = 1 if "ties" in name else 3
         shape = (ROWS, 2) if "multidim" in name else (ROWS,)
-        preds, target = labelled(metric + ".weighted", name, shape, digits)
+        inputs = f"weighted_binary_curves/{of or name}"
+        preds, target = labelled(inputs, shape, digits)
         if "64" in name:
             preds = preds.astype("float64")
         if options.get("input") == "logits":
             preds = logits_of(preds)
         if "ignore_index" in options:
             target.reshape(-1)[1::5] = options["ignore_index"]
-        weights = _weights(seeded(metric, name, "weights"), shape, name)
+        weights = _weights(seeded(inputs, "weights"), shape, name)
         options = {**options, **extra}
         samples = _of_curve(preds.reshape(-1), target.reshape(-1),
                             weights.reshape(-1), options)
-        return _case(name, (preds, target, weights), [samples], curve_of,
-                     options)
+        return _case(name, inputs, (preds, target, weights), [samples],
+                     curve_of, options)
 
     cases = [case("ties"), case("float64"), case("ignore_index",
                                                  ignore_index=-1),
              case("nan_ignored"), case("multidim"),
              case("logits", input="logits"), case("binned", thresholds=11),
-             case("binned_list_logits", thresholds=GRID, input="logits")]
+             case("binned_list_logits", thresholds=GRID, input="logits",
+                  of="logits")]
     if metric == "BinaryAUROC":
-        cases += [case("max_fpr", max_fpr=0.3),
-                  case("binned_max_fpr", max_fpr=0.4, thresholds=21)]
+        cases += [case("max_fpr", max_fpr=0.3, of="binned"),
+                  case("binned_max_fpr", max_fpr=0.4, thresholds=21,
+                       of="binned")]
     return cases
 
 
@@ -261,9 +264,11 @@ def _kinds(averages: str) -> list[Options]:
 
 def _of_kinds(case: Callable[..., Case], kinds: list[Options]) -> list[Case]:
     """One case for each kind, and others of some of them."""
-    cases = [case(kind.get("average", "exact"), **kind) for kind in kinds]
+    cases = [case(kind.get("average", "exact"), of="probabilities", **kind)
+             for kind in kinds]
     return cases + [
-        case("ties", **kinds[0]), case("binned", thresholds=11, **kinds[0]),
+        case("ties", **kinds[0]),
+        case("binned", thresholds=11, of="probabilities", **kinds[0]),
         case("nan_ignored", **kinds[-1]),
         case("logits_multidim", input="logits", **kinds[0]),
         case("ignore_index", ignore_index=-1, **kinds[0])]
@@ -272,8 +277,9 @@ def _of_kinds(case: Callable[..., Case], kinds: list[Options]) -> list[Case]:
 def _multiclass(metric: str, curve_of: CurveOf, averages: str,
                 extra: Options) -> list[Case]:
     """Multiclass cases."""
-    def case(name: str, **options) -> Case:
-        rng = seeded(metric, name, "weighted")
+    def case(name: str, of: str | None = None, **options) -> Case:
+        inputs = f"weighted_multiclass_curves/{of or name}"
+        rng = seeded(inputs)
         shape = (ROWS, 2) if "multidim" in name else (ROWS,)
         target = targets(rng, shape, list(range(CLASSES)))
         preds = probabilities(rng, target, CLASSES, "float32",
@@ -291,7 +297,8 @@ def _multiclass(metric: str, curve_of: CurveOf, averages: str,
         own = weights.reshape(-1)[keep]
         curves = [_of_curve(scores[keep, c], (labels[keep] == c).astype(int),
                             own, options) for c in range(CLASSES)]
-        made = _case(name, (preds, target, weights), curves, curve_of, options)
+        made = _case(name, inputs, (preds, target, weights), curves, curve_of,
+                     options)
         _agree(made, metric, scores[keep], labels[keep], own)
         return made
 
@@ -301,23 +308,23 @@ def _multiclass(metric: str, curve_of: CurveOf, averages: str,
 def _multilabel(metric: str, curve_of: CurveOf, averages: str,
                 extra: Options) -> list[Case]:
     """Multilabel cases."""
-    def case(name: str, **options) -> Case:
+    def case(name: str, of: str | None = None, **options) -> Case:
         positions = (2,) if "multidim" in name else ()
-        preds, target = labelled(metric + ".weighted", name,
-                                 (ROWS, CLASSES, *positions),
+        inputs = f"weighted_multilabel_curves/{of or name}"
+        preds, target = labelled(inputs, (ROWS, CLASSES, *positions),
                                  1 if "ties" in name else 3)
         if options.get("input") == "logits":
             preds = logits_of(preds)
         if "ignore_index" in options:
             target.reshape(-1)[1::5] = options["ignore_index"]
-        weights = _weights(seeded(metric, name, "weights"),
-                           (ROWS, *positions), name)
+        weights = _weights(seeded(inputs, "weights"), (ROWS, *positions), name)
         options = {"num_labels": CLASSES, **options, **extra}
         scores, labels = rows_of(preds), rows_of(target)
         own = weights.reshape(-1)
         curves = [_of_curve(scores[:, i], labels[:, i], own, options)
                   for i in range(CLASSES)]
-        made = _case(name, (preds, target, weights), curves, curve_of, options)
+        made = _case(name, inputs, (preds, target, weights), curves, curve_of,
+                     options)
         _agree(made, metric, scores, labels, own)
         return made
 
