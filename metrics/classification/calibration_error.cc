@@ -234,7 +234,7 @@ void add_elements(const classification::BinaryBatch& batch, const Score* scores,
     }
     for (std::int64_t i = first; i < first + size; ++i) {
       const auto label = static_cast<std::int64_t>(labels[i]);
-      if (!batch.counts(scores[i], label, i)) continue;
+      if (!batch.takes(scores[i], label, i)) continue;
       sums.add(confidences[i - first], label == 1, i);
     }
   }

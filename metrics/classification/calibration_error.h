@@ -8,7 +8,7 @@
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/options/score_kind.h"
-#include "tally/metrics/classification/pointwise/losses.h"
+#include "tally/metrics/classification/pointwise/loss_sums.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

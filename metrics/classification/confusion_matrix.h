@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "tally/metrics/classification/counts/binary_counts.h"
-#include "tally/metrics/classification/counts/multiclass_pairs.h"
+#include "tally/metrics/classification/counts/multiclass_confusion.h"
 #include "tally/metrics/classification/counts/multilabel_counts.h"
 #include "tally/metrics/metric_of.h"
 
@@ -60,8 +60,8 @@ struct MultilabelConfusionMatrixOptions
 ///     MulticlassConfusionMatrix matrix(
 ///         MulticlassConfusionMatrixOptions(3).normalize(Normalize::kTrue));
 struct MulticlassConfusionMatrixOptions
-    : MulticlassPairsOptions<MulticlassConfusionMatrixOptions> {
-  using MulticlassPairsOptions::MulticlassPairsOptions;
+    : MulticlassConfusionOptions<MulticlassConfusionMatrixOptions> {
+  using MulticlassConfusionOptions::MulticlassConfusionOptions;
 
   /// Default: kNone.
   TALLY_INHERITED_ARG(MulticlassConfusionMatrixOptions, Normalize,
@@ -69,7 +69,7 @@ struct MulticlassConfusionMatrixOptions
 
  public:
   void visit(OptionVisitor& v) {
-    MulticlassPairsOptions::visit(v);
+    MulticlassConfusionOptions::visit(v);
     v("normalize", normalize_, OptionRole::kValue);
   }
 };
@@ -119,9 +119,9 @@ class BinaryConfusionMatrix final
 /// class wins ties; weights [N, ...] (default: 1).
 ///
 /// Result: int64 counts or, of weights and normalised, float64; [C, C]. A row
-/// or column without entries is 0. State: that of MulticlassPairs, added up.
-/// Nothing counted gives 0. NaN in preds or weight: all of the result is NaN,
-/// and float64, kIgnore takes the position out. Ignored ones may hold any.
+/// or column without entries is 0. State: that of MulticlassConfusion, added
+/// up. Nothing counted gives 0. NaN in preds or weight: all of the result is
+/// NaN, and float64, kIgnore takes the position out. Ignored ones may hold any.
 ///
 /// Throws c10::IndexError for labels that are no classes (on a GPU only under
 /// validate_args; else they do not count), c10::TypeError and c10::ValueError
@@ -132,8 +132,8 @@ class BinaryConfusionMatrix final
 ///     matrix.update(preds, target);
 ///     at::Tensor value = matrix.compute();
 class MulticlassConfusionMatrix final
-    : public MetricOf<MulticlassConfusionMatrix, MulticlassPairs, at::Tensor,
-                      MulticlassConfusionMatrixOptions> {
+    : public MetricOf<MulticlassConfusionMatrix, MulticlassConfusion,
+                      at::Tensor, MulticlassConfusionMatrixOptions> {
  public:
   using MetricOf::MetricOf;
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "tally/metrics/classification/inputs/declared_inputs.h"
-#include "tally/metrics/classification/pointwise/losses.h"
+#include "tally/metrics/classification/pointwise/loss_sums.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

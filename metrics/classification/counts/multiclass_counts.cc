@@ -135,7 +135,7 @@ at::Tensor count_classes_by_tensors(const MulticlassBatch& batch,
 namespace classification = internal::classification;
 
 MulticlassCounts::State MulticlassCounts::derive(
-    const MulticlassPairs::State& pairs) const {
+    const MulticlassConfusion::State& pairs) const {
   const std::int64_t classes = rules_.num_classes;
   const std::int64_t width = classification::CountRows::width(
       classification::CountRows::Layout::kClasses, classes);

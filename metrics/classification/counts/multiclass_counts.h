@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "tally/metrics/classification/counts/class_counts.h"
-#include "tally/metrics/classification/counts/multiclass_pairs.h"
+#include "tally/metrics/classification/counts/multiclass_confusion.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/inputs/multiclass_inputs.h"
 #include "tally/metrics/classification/options/average.h"
@@ -137,18 +137,19 @@ class MulticlassCounts {
 
   /// A confusion matrix holds these counts, unless they are of each sample or
   /// of the top k.
-  using Source = MulticlassPairs;
+  using Source = MulticlassConfusion;
   template <class AnyOptions>
-  static std::optional<PairsOptions> source_options(const AnyOptions& options) {
+  static std::optional<ConfusionStateOptions> source_options(
+      const AnyOptions& options) {
     if (options.top_k() > 1 ||
         options.multidim_average() != MultidimAverage::kGlobal ||
         options.num_classes() > internal::classification::kMostMatrixClasses) {
       return std::nullopt;
     }
-    return PairsOptions(options.num_classes())
+    return ConfusionStateOptions(options.num_classes())
         .ignore_index(options.ignore_index());
   }
-  State derive(const MulticlassPairs::State& pairs) const;
+  State derive(const MulticlassConfusion::State& pairs) const;
 
  private:
   internal::classification::MulticlassRules rules_;

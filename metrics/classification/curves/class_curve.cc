@@ -66,10 +66,10 @@ class ClassObserver : public CurveObserver {
   CurveState observe_weighted(const at::Tensor& rows, const at::Tensor& weights,
                               const Score* scores, const Label* labels) const;
   template <class Score, class Label>
-  bool counts(const Score* row, Label label, std::int64_t position) const;
+  bool takes(const Score* row, Label label, std::int64_t position) const;
   template <class Score, class Label>
-  bool counts_checked(const Score* row, Label label,
-                      std::int64_t position) const;
+  bool takes_checked(const Score* row, Label label,
+                     std::int64_t position) const;
   template <class Label>
   bool is_class(Label label, std::int64_t position) const;
   template <class Score>
@@ -143,15 +143,15 @@ bool ClassObserver::takes_row(const Score* row, std::int64_t position) const {
 }
 
 template <class Score, class Label>
-bool ClassObserver::counts(const Score* row, Label label,
-                           std::int64_t position) const {
+bool ClassObserver::takes(const Score* row, Label label,
+                          std::int64_t position) const {
   return is_class(label, position) && takes_row(row, position);
 }
 
 // The same of a row that has to be looked at.
 template <class Score, class Label>
-bool ClassObserver::counts_checked(const Score* row, Label label,
-                                   std::int64_t position) const {
+bool ClassObserver::takes_checked(const Score* row, Label label,
+                                  std::int64_t position) const {
   if (!is_class(label, position)) return false;
   for (std::int64_t c = 0; checks_scores_ && c < shape_.curves; ++c) {
     check_score(row[c], position);
@@ -178,7 +178,7 @@ void ClassObserver::fill(const Score* scores, const Label* labels,
                : lookup.places(block, nullptr, rows * classes, places.data());
     for (std::int64_t i = 0; i < rows; ++i) {
       const Label label = labels[begin + i];
-      if (!counts(block + i * classes, label, begin + i)) continue;
+      if (!takes(block + i * classes, label, begin + i)) continue;
       std::uint32_t* const own = places.data() + i * classes;
       if (!inside) {
         for (std::int64_t c = 0; c < classes; ++c) {
@@ -208,11 +208,11 @@ CurveState ClassObserver::observe_plain(const at::Tensor& rows,
   std::int64_t kept = 0;
   if (checks_scores_ && !all_probabilities(scores, rows.numel())) {
     for (std::int64_t i = 0; i < size; ++i) {
-      kept += counts_checked(scores + i * shape_.curves, labels[i], i);
+      kept += takes_checked(scores + i * shape_.curves, labels[i], i);
     }
   } else {
     for (std::int64_t i = 0; i < size; ++i) {
-      kept += counts(scores + i * shape_.curves, labels[i], i);
+      kept += takes(scores + i * shape_.curves, labels[i], i);
     }
   }
   at::Tensor positions;
@@ -220,7 +220,7 @@ CurveState ClassObserver::observe_plain(const at::Tensor& rows,
     positions = fresh_tensor({kept}, at::kLong);
     auto* next = positions.mutable_data_ptr<std::int64_t>();
     for (std::int64_t i = 0; i < size; ++i) {
-      if (counts(scores + i * shape_.curves, labels[i], i)) *next++ = i;
+      if (takes(scores + i * shape_.curves, labels[i], i)) *next++ = i;
     }
   }
   return exact_rows(rows, target.to(at::kLong), {}, positions);
@@ -264,7 +264,7 @@ CurveState ClassObserver::observe_weighted(const at::Tensor& rows,
   bool all_count = true;
   for (std::int64_t i = 0; i < size; ++i) {
     const bool takes = is_class(labels[i], i) && takes_weight(weight[i], i) &&
-                       counts_checked(scores + i * shape_.curves, labels[i], i);
+                       takes_checked(scores + i * shape_.curves, labels[i], i);
     own[i] = takes ? static_cast<std::int64_t>(labels[i]) : -1;
     all_count &= takes;
   }

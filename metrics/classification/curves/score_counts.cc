@@ -8,7 +8,7 @@
 
 #include "tally/metrics/classification/curves/score_parts.h"
 #include "tally/metrics/classification/kernels/key_sort.h"
-#include "tally/metrics/classification/kernels/key_sums.h"
+#include "tally/metrics/classification/kernels/rank_statistics.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/metrics/classification/kernels/sorted_kernels.h"
 

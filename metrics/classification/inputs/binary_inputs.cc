@@ -111,12 +111,12 @@ void BinaryBatch::set_weight(const at::Tensor& weight, at::IntArrayRef sizes) {
       checked_weight(weight, target_, sizes).reshape({samples_, positions_});
 }
 
-bool BinaryBatch::counts_nan(std::int64_t index) const {
+bool BinaryBatch::takes_nan(std::int64_t index) const {
   if (rules_.nan_policy == NanPolicy::kError) refuse_nan("preds", index);
   return rules_.nan_policy == NanPolicy::kPropagate;
 }
 
-bool BinaryBatch::counts_nan_weight(std::int64_t index) const {
+bool BinaryBatch::takes_nan_weight(std::int64_t index) const {
   if (rules_.nan_policy == NanPolicy::kError) refuse_nan("weight", index);
   return rules_.nan_policy == NanPolicy::kPropagate;
 }

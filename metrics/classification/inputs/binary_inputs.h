@@ -60,11 +60,11 @@ class BinaryBatch {
   /// For plain loops: whether the element counts. Throws for values that are
   /// refused.
   template <class Pred>
-  bool counts(Pred pred, std::int64_t target, std::int64_t index) const {
+  bool takes(Pred pred, std::int64_t target, std::int64_t index) const {
     if (target == rules_.ignore_index) return false;
     if (target != 0 && target != 1) refuse_target(target, index);
     if constexpr (std::is_floating_point_v<Pred>) {
-      if (pred != pred) return counts_nan(index);
+      if (pred != pred) return takes_nan(index);
       if (checks_range_ && !(pred >= 0 && pred <= 1)) {
         refuse_score(static_cast<double>(pred), index);
       }
@@ -88,7 +88,7 @@ class BinaryBatch {
     const std::int64_t place =
         index / (labels_ * positions_) * positions_ + index % positions_;
     weight = weight_.const_data_ptr<double>()[place];
-    return weight == weight || counts_nan_weight(place);
+    return weight == weight || takes_nan_weight(place);
   }
   /// Whether scores have to be probabilities.
   bool checks_range() const { return checks_range_; }
@@ -107,8 +107,8 @@ class BinaryBatch {
  private:
   void set_inputs(const at::Tensor& preds, const at::Tensor& given_target);
   void set_weight(const at::Tensor& weight, at::IntArrayRef sizes);
-  bool counts_nan(std::int64_t index) const;
-  bool counts_nan_weight(std::int64_t index) const;
+  bool takes_nan(std::int64_t index) const;
+  bool takes_nan_weight(std::int64_t index) const;
 
   const BinaryRules& rules_;
   at::Tensor preds_;
@@ -154,7 +154,7 @@ void for_each_element(const BinaryBatch& batch, const Count& count) {
     const std::int64_t size = batch.size();
     for (std::int64_t i = 0; i < size; ++i) {
       const auto target = static_cast<std::int64_t>(targets[i]);
-      if (!batch.counts(preds[i], target, i)) continue;
+      if (!batch.takes(preds[i], target, i)) continue;
       count(i, batch.predicted(preds[i]), static_cast<int>(target));
     }
   });

@@ -68,12 +68,12 @@ MulticlassBatch::MulticlassBatch(const MulticlassRules& rules,
   if (weight.defined()) weight_ = checked_weight(weight, target, sizes);
 }
 
-bool MulticlassBatch::counts_nan(std::int64_t index) const {
+bool MulticlassBatch::takes_nan(std::int64_t index) const {
   if (rules_.nan_policy == NanPolicy::kError) refuse_nan_at(index);
   return rules_.nan_policy == NanPolicy::kPropagate;
 }
 
-bool MulticlassBatch::counts_nan_weight(std::int64_t index) const {
+bool MulticlassBatch::takes_nan_weight(std::int64_t index) const {
   if (rules_.nan_policy == NanPolicy::kError) refuse_nan("weight", index);
   return rules_.nan_policy == NanPolicy::kPropagate;
 }

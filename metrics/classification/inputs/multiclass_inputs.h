@@ -64,7 +64,7 @@ class MulticlassBatch {
            static_cast<std::uint64_t>(rules_.num_classes);
   }
   /// False if the target is to be ignored; c10::IndexError if it is no class.
-  bool counts(std::int64_t target, std::int64_t index) const {
+  bool takes(std::int64_t target, std::int64_t index) const {
     if (target == rules_.ignore_index) return false;
     if (!is_class(target)) refuse_target(target, index);
     return true;
@@ -73,11 +73,11 @@ class MulticlassBatch {
   /// weight. REQUIRES: weights, on the CPU.
   bool takes_weight(std::int64_t index, double& weight) const {
     weight = weight_.const_data_ptr<double>()[index];
-    return weight == weight || counts_nan_weight(index);
+    return weight == weight || takes_nan_weight(index);
   }
   /// Whether a NaN is counted as such; c10::ValueError under kError.
-  bool counts_nan(std::int64_t index) const;
-  bool counts_nan_weight(std::int64_t index) const;
+  bool takes_nan(std::int64_t index) const;
+  bool takes_nan_weight(std::int64_t index) const;
 
   [[noreturn]] void refuse_target(std::int64_t label, std::int64_t index) const;
   [[noreturn]] void refuse_preds(std::int64_t label, std::int64_t index) const;
@@ -126,9 +126,9 @@ void for_each_scored(const MulticlassBatch& batch, const Count& count) {
                         std::int64_t best, bool has_nan) {
     const std::int64_t index = sample * stride + position;
     const std::int64_t target = targets[index];
-    if (!batch.counts(target, index)) return;
+    if (!batch.takes(target, index)) return;
     if (has_nan) {
-      if (batch.counts_nan(index)) count(index, sample, kNanClass, target);
+      if (batch.takes_nan(index)) count(index, sample, kNanClass, target);
       return;
     }
     const bool hit =
@@ -148,8 +148,8 @@ void for_each_scored(const MulticlassBatch& batch, const Count& count) {
       predict_rows(all_scores, targets, batch.samples(), classes, top_k,
                    predicted);
       for (std::int64_t i = 0; i < batch.samples(); ++i) {
-        if (!batch.counts(targets[i], i)) continue;
-        if (predicted[i] == kNanClass && !batch.counts_nan(i)) continue;
+        if (!batch.takes(targets[i], i)) continue;
+        if (predicted[i] == kNanClass && !batch.takes_nan(i)) continue;
         count(i, i, predicted[i], targets[i]);
       }
       return;
@@ -219,7 +219,7 @@ void for_each_prediction(const MulticlassBatch& batch, const Count& count) {
   std::int64_t index = 0;
   for (std::int64_t sample = 0; sample < batch.samples(); ++sample) {
     for (std::int64_t i = 0; i < batch.positions(); ++i, ++index) {
-      if (!batch.counts(targets[index], index)) continue;
+      if (!batch.takes(targets[index], index)) continue;
       if (!batch.is_class(preds[index])) {
         batch.refuse_preds(preds[index], index);
       }

@@ -5,7 +5,7 @@
 
 #include "tally/metrics/classification/counts/class_counts.h"
 #include "tally/metrics/classification/options/score_kind.h"
-#include "tally/metrics/classification/pointwise/losses.h"
+#include "tally/metrics/classification/pointwise/loss_sums.h"
 
 /// What Brier scores and log losses have in common.
 namespace tally::internal::classification {

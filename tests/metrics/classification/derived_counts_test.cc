@@ -354,7 +354,7 @@ TEST(DerivedStatesTest, AreForMetricsWithASource) {
 
 template <class Tensors>
 void expect_refused(const Tensors& set, const std::string& message) {
-  MulticlassPairs::State state;
+  MulticlassConfusion::State state;
   set(state);
   try {
     MulticlassAccuracy(kClasses).derive(AnyState::of(state));

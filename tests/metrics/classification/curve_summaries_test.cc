@@ -17,20 +17,20 @@ namespace {
 
 using testing::check_metric;
 
-TEST(CurveValuesTest, MultilabelAUROCPassesTheHarness) {
+TEST(CurveSummariesTest, MultilabelAUROCPassesTheHarness) {
   check_metric<MultilabelAUROC>("MultilabelAUROC");
 }
-TEST(CurveValuesTest, AveragePrecisionPassesTheHarness) {
+TEST(CurveSummariesTest, AveragePrecisionPassesTheHarness) {
   check_metric<BinaryAveragePrecision>("BinaryAveragePrecision");
   check_metric<MulticlassAveragePrecision>("MulticlassAveragePrecision");
   check_metric<MultilabelAveragePrecision>("MultilabelAveragePrecision");
 }
-TEST(CurveValuesTest, EERPassesTheHarness) {
+TEST(CurveSummariesTest, EERPassesTheHarness) {
   check_metric<BinaryEER>("BinaryEER");
   check_metric<MulticlassEER>("MulticlassEER");
   check_metric<MultilabelEER>("MultilabelEER");
 }
-TEST(CurveValuesTest, LogAUCPassesTheHarness) {
+TEST(CurveSummariesTest, LogAUCPassesTheHarness) {
   check_metric<BinaryLogAUC>("BinaryLogAUC");
   check_metric<MulticlassLogAUC>("MulticlassLogAUC");
   check_metric<MultilabelLogAUC>("MultilabelLogAUC");
@@ -85,7 +85,7 @@ TYPED_TEST(CurveValueTest, SaturatedLogitsKeepTheirOrder) {
             TypeParam::kHigherIsBetter.value() ? 1 : 0);
 }
 
-TEST(CurveValuesTest, LogAUCTakesAnAscendingRangeOfRates) {
+TEST(CurveSummariesTest, LogAUCTakesAnAscendingRangeOfRates) {
   for (const std::vector<double>& range : {std::vector<double>{0.1},
                                            {0.0, 0.1},
                                            {0.2, 0.1},

@@ -1,5 +1,3 @@
-#include "tally/metrics/classification/pointwise/losses.h"
-
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
@@ -17,6 +15,7 @@
 #include "tally/metrics/classification/calibration_error.h"
 #include "tally/metrics/classification/hinge_loss.h"
 #include "tally/metrics/classification/log_loss.h"
+#include "tally/metrics/classification/pointwise/loss_sums.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
@@ -47,18 +46,18 @@ void check_loss() {
   testing::check_metric<M>(M::kName, options);
 }
 
-TEST(LossesTest, BinaryLossesPassTheHarness) {
+TEST(PointwiseTest, BinaryLossesPassTheHarness) {
   check_loss<BinaryLogLoss>();
   check_loss<BinaryBrierScore>();
   check_loss<BinaryHingeLoss>();
 }
 
-TEST(LossesTest, MulticlassLossesPassTheHarness) {
+TEST(PointwiseTest, MulticlassLossesPassTheHarness) {
   check_loss<MulticlassBrierScore>();
   check_loss<MulticlassHingeLoss>();
 }
 
-TEST(LossesTest, CalibrationErrorsPassTheHarness) {
+TEST(PointwiseTest, CalibrationErrorsPassTheHarness) {
   check_loss<BinaryCalibrationError>();
   check_loss<MulticlassCalibrationError>();
 }
@@ -86,7 +85,7 @@ void expect_loop_equals_tensors(const typename M::Options& options,
   }
 }
 
-TEST(LossesTest, LoopsEqualTensorOperations) {
+TEST(PointwiseTest, LoopsEqualTensorOperations) {
   for (const ScoreKind input :
        {ScoreKind::kProbabilities, ScoreKind::kLogits}) {
     const bool logits = input == ScoreKind::kLogits;
@@ -128,7 +127,7 @@ TEST(LossesTest, LoopsEqualTensorOperations) {
   }
 }
 
-TEST(LossesTest, CalibrationOfManyClasses) {
+TEST(PointwiseTest, CalibrationOfManyClasses) {
   const at::Tensor logits = at::randn({40, 70}).mul(4);
   const at::Tensor target = at::randint(0, 70, {40}, at::kLong);
   MulticlassCalibrationError vectors(
@@ -140,7 +139,7 @@ TEST(LossesTest, CalibrationOfManyClasses) {
   EXPECT_TRUE(testing::near(vectors.state(), tensors.state(), {1e-12, 1e-14}));
 }
 
-TEST(LossesTest, TakesHalves) {
+TEST(PointwiseTest, TakesHalves) {
   BinaryBrierScore score;
   score.update(at::tensor({0.5, 0.25}).to(at::kHalf), labels({1, 0}));
   score.update(at::tensor({0.5, 0.25}).to(at::kBFloat16), labels({1, 0}));
@@ -150,7 +149,7 @@ TEST(LossesTest, TakesHalves) {
   EXPECT_DOUBLE_EQ(hinge.compute().item<double>(), 0.75);
 }
 
-TEST(LossesTest, InfiniteScores) {
+TEST(PointwiseTest, InfiniteScores) {
   const double inf = std::numeric_limits<double>::infinity();
   BinaryHingeLoss binary;
   binary.update(at::tensor({inf, -inf}), labels({1, 0}));
@@ -165,7 +164,7 @@ TEST(LossesTest, InfiniteScores) {
   EXPECT_EQ(calibration.compute().item<double>(), 0);
 }
 
-TEST(LossesTest, NothingIsNaN) {
+TEST(PointwiseTest, NothingIsNaN) {
   const auto is_nan = [](auto metric) {
     return metric.compute().isnan().all().template item<bool>();
   };
@@ -183,7 +182,7 @@ TEST(LossesTest, NothingIsNaN) {
   EXPECT_TRUE(each.compute().isnan().all().item<bool>());
 }
 
-TEST(LossesTest, LastBinHoldsOne) {
+TEST(PointwiseTest, LastBinHoldsOne) {
   BinaryCalibrationError error(BinaryCalibrationErrorOptions().n_bins(2));
   error.update(at::tensor({0.0, 0.5, 1.0}), labels({0, 1, 1}));
   EXPECT_TRUE(testing::near(
@@ -192,7 +191,7 @@ TEST(LossesTest, LastBinHoldsOne) {
   EXPECT_DOUBLE_EQ(error.compute().item<double>(), 0.5 / 3);
 }
 
-TEST(LossesTest, OptionsAreChecked) {
+TEST(PointwiseTest, OptionsAreChecked) {
   EXPECT_THAT(refusal_of<c10::ValueError>([] { MulticlassBrierScore(1); }),
               HasSubstr("MulticlassBrierScore: expected num_classes of at "
                         "least 2, got 1"));
@@ -226,7 +225,7 @@ void expect_refused(const typename M::Options& options, const at::Tensor& preds,
   }
 }
 
-TEST(LossesTest, RefusesValues) {
+TEST(PointwiseTest, RefusesValues) {
   const at::Tensor bad = at::tensor({0.5, 1.5});
   const at::Tensor bad_rows = at::tensor({0.5, 0.5, 1.5, 0.5}).view({2, 2});
   const at::Tensor nan = at::tensor({0.5, kNaN});

@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/counts/multiclass_pairs.h"
+#include "tally/metrics/classification/counts/multiclass_confusion.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
@@ -42,10 +42,10 @@ void check_matrix_classes(const char* metric, std::int64_t num_classes) {
                     kMostMatrixClasses, ", got ", num_classes);
 }
 
-MulticlassPairs::State pairs_of(const MulticlassBatch& batch) {
+MulticlassConfusion::State pairs_of(const MulticlassBatch& batch) {
   const std::int64_t classes = batch.rules().num_classes;
   const std::int64_t size = batch.target().numel();
-  MulticlassPairs::State state;
+  MulticlassConfusion::State state;
   state.num_classes = classes;
   if (batch.weight().defined()) {
     state.sums = fresh_zeros({classes, classes}, at::kDouble);
@@ -83,7 +83,7 @@ MulticlassPairs::State pairs_of(const MulticlassBatch& batch) {
   return state;
 }
 
-MulticlassPairs::State pairs_by_tensors(const MulticlassBatch& batch) {
+MulticlassConfusion::State pairs_by_tensors(const MulticlassBatch& batch) {
   const std::int64_t classes = batch.rules().num_classes;
   const PredictionTensors labels = prediction_tensors(batch);
   const at::Tensor is_nan = labels.predicted.eq(kNanClass);
@@ -99,7 +99,7 @@ MulticlassPairs::State pairs_by_tensors(const MulticlassBatch& batch) {
       weighted ? labels.weight.reshape(-1) : at::ones_like(places);
   const at::Tensor counts = at::zeros({classes * classes + 1}, ones.options());
   counts.scatter_add_(0, places, ones);
-  MulticlassPairs::State state;
+  MulticlassConfusion::State state;
   state.num_classes = classes;
   state.nans = Number(is_nan.sum());
   (weighted ? state.sums : state.counts) =
@@ -133,7 +133,7 @@ void add_pairs_by_tensors(const at::Tensor& counts, const at::Tensor& pairs) {
 
 namespace classification = internal::classification;
 
-MulticlassPairs::State MulticlassPairs::observe(
+MulticlassConfusion::State MulticlassConfusion::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
   const classification::MulticlassBatch batch(rules_, preds, target, weight);
@@ -141,7 +141,7 @@ MulticlassPairs::State MulticlassPairs::observe(
                                  : classification::pairs_by_tensors(batch);
 }
 
-at::Tensor MulticlassPairs::State::matrix(bool in_place) const {
+at::Tensor MulticlassConfusion::State::matrix(bool in_place) const {
   if (pairs.size() == 0) return counts;
   const at::Tensor more = pairs.tensor();
   at::Tensor sum = counts;
@@ -159,7 +159,7 @@ at::Tensor MulticlassPairs::State::matrix(bool in_place) const {
   return sum;
 }
 
-void MulticlassPairs::State::compact() {
+void MulticlassConfusion::State::compact() {
   if (pairs.size() < std::max(num_classes * num_classes, std::int64_t{1})) {
     return;
   }

@@ -39,7 +39,7 @@ at::Tensor random_labels(std::int64_t classes, std::int64_t size) {
   return at::randint(0, classes, {size}, at::kLong);
 }
 
-TEST(MulticlassPairsTest, SumsWeights) {
+TEST(MulticlassConfusionTest, SumsWeights) {
   const at::Tensor preds = random_labels(4, 60);
   const at::Tensor target = random_labels(4, 60);
   const at::Tensor times = random_labels(4, 60);
@@ -72,14 +72,14 @@ at::Tensor matrix_of(const at::Tensor& preds, const at::Tensor& target,
   return pairs.bincount({}, classes * classes).reshape({classes, classes});
 }
 
-TEST(MulticlassPairsTest, PassesTheHarness) {
+TEST(MulticlassConfusionTest, PassesTheHarness) {
   testing::HarnessOptions options;
   options.strip_options = {"input"};
   testing::check_metric<MulticlassConfusionMatrix>("MulticlassConfusionMatrix",
                                                    options);
 }
 
-TEST(MulticlassPairsTest, RowsAreTargets) {
+TEST(MulticlassConfusionTest, RowsAreTargets) {
   MulticlassConfusionMatrix matrix(3);
   matrix.update(labels({1, 1, 2}), labels({0, 1, 0}));
   const at::Tensor value = matrix.compute();
@@ -93,7 +93,7 @@ TEST(MulticlassPairsTest, RowsAreTargets) {
   EXPECT_FALSE(matrix.is_differentiable());
 }
 
-TEST(MulticlassPairsTest, NormalizedSharesTheState) {
+TEST(MulticlassConfusionTest, NormalizedSharesTheState) {
   EXPECT_EQ(MulticlassConfusionMatrix(3).state_key(),
             MulticlassConfusionMatrix(Options(3).normalize(Normalize::kAll))
                 .state_key());
@@ -101,7 +101,7 @@ TEST(MulticlassPairsTest, NormalizedSharesTheState) {
             MulticlassConfusionMatrix(Options(3).ignore_index(0)).state_key());
 }
 
-TEST(MulticlassPairsTest, OptionsAreChecked) {
+TEST(MulticlassConfusionTest, OptionsAreChecked) {
   for (const std::int64_t classes : {0, 1, 46341}) {
     EXPECT_THAT(refusal_of<c10::ValueError>(
                     [&] { MulticlassConfusionMatrix matrix(classes); }),
@@ -111,7 +111,7 @@ TEST(MulticlassPairsTest, OptionsAreChecked) {
   }
 }
 
-TEST(MulticlassPairsTest, OfNothing) {
+TEST(MulticlassConfusionTest, OfNothing) {
   for (const Normalize normalize : kNormalize) {
     MulticlassConfusionMatrix matrix(Options(3).normalize(normalize));
     const at::Tensor zeros = at::zeros({3, 3});
@@ -123,7 +123,7 @@ TEST(MulticlassPairsTest, OfNothing) {
   }
 }
 
-TEST(MulticlassPairsTest, NanPolicies) {
+TEST(MulticlassConfusionTest, NanPolicies) {
   at::Tensor preds = at::arange(6, at::kFloat).reshape({3, 2});
   preds[1][0] = kNaN;
   const at::Tensor target = labels({0, 1, 1});
@@ -157,7 +157,7 @@ TEST(MulticlassPairsTest, NanPolicies) {
   }
 }
 
-TEST(MulticlassPairsTest, RefusesLabelsThatAreNoClasses) {
+TEST(MulticlassConfusionTest, RefusesLabelsThatAreNoClasses) {
   for (const std::int64_t classes : {3, 100}) {
     MulticlassConfusionMatrix matrix(classes);
     matrix.update(labels({0}), labels({1}));
@@ -173,7 +173,7 @@ TEST(MulticlassPairsTest, RefusesLabelsThatAreNoClasses) {
   }
 }
 
-TEST(MulticlassPairsTest, LoopEqualsTensorOperations) {
+TEST(MulticlassConfusionTest, LoopEqualsTensorOperations) {
   for (const Sizes& shape : {Sizes({60}), Sizes({9, 70}), Sizes({0, 2})}) {
     for (const std::int64_t classes : {5, 100}) {
       Sizes with_classes = shape;
@@ -184,8 +184,8 @@ TEST(MulticlassPairsTest, LoopEqualsTensorOperations) {
       for (const auto policy : {NanPolicy::kPropagate, NanPolicy::kIgnore}) {
         const MulticlassRules rules{classes, 1, -1, policy};
         const MulticlassBatch batch(rules, scores, target);
-        const MulticlassPairs::State loop = classification::pairs_of(batch);
-        const MulticlassPairs::State ops =
+        const MulticlassConfusion::State loop = classification::pairs_of(batch);
+        const MulticlassConfusion::State ops =
             classification::pairs_by_tensors(batch);
         const at::Tensor counts = loop.matrix();
         EXPECT_TRUE(testing::near(
@@ -197,7 +197,7 @@ TEST(MulticlassPairsTest, LoopEqualsTensorOperations) {
   }
 }
 
-TEST(MulticlassPairsTest, AddsPairsTheSameWay) {
+TEST(MulticlassConfusionTest, AddsPairsTheSameWay) {
   const at::Tensor pairs = random_labels(9, 50).to(at::kInt);
   const at::Tensor loop = at::zeros({3, 3}, at::kLong);
   const at::Tensor ops = at::zeros({3, 3}, at::kLong);
@@ -207,7 +207,7 @@ TEST(MulticlassPairsTest, AddsPairsTheSameWay) {
   EXPECT_EQ(loop.sum().item<std::int64_t>(), 50);
 }
 
-TEST(MulticlassPairsTest, RefusesPairsOfOtherClasses) {
+TEST(MulticlassConfusionTest, RefusesPairsOfOtherClasses) {
   for (const std::int64_t pair : {-1, 9}) {
     const at::Tensor counts = at::zeros({3, 3}, at::kLong);
     EXPECT_THAT(
@@ -219,7 +219,7 @@ TEST(MulticlassPairsTest, RefusesPairsOfOtherClasses) {
   }
 }
 
-TEST(MulticlassPairsTest, KeepsPairsUntilTheyTakeHalfAMatrix) {
+TEST(MulticlassConfusionTest, KeepsPairsUntilTheyTakeHalfAMatrix) {
   constexpr std::int64_t kClasses = 50;
   MulticlassConfusionMatrix matrix(kClasses);
   const at::Tensor expected = at::zeros({kClasses, kClasses}, at::kLong);
@@ -240,7 +240,7 @@ TEST(MulticlassPairsTest, KeepsPairsUntilTheyTakeHalfAMatrix) {
   EXPECT_TRUE(was_compacted);
 }
 
-TEST(MulticlassPairsTest, CompactingLeavesCopiesAlone) {
+TEST(MulticlassConfusionTest, CompactingLeavesCopiesAlone) {
   constexpr std::int64_t kClasses = 40;
   const at::Tensor preds = random_labels(kClasses, 1599);
   const at::Tensor target = random_labels(kClasses, 1599);
@@ -259,7 +259,7 @@ TEST(MulticlassPairsTest, CompactingLeavesCopiesAlone) {
 
 // One rank has a matrix that is reduced by itself, the others pairs that are
 // more than a matrix only together.
-TEST(MulticlassPairsTest, SyncsLargeMatricesAndPairs) {
+TEST(MulticlassConfusionTest, SyncsLargeMatricesAndPairs) {
   constexpr std::int64_t kClasses = 400;
   constexpr std::int64_t kPairs = 100'000;
   const at::Tensor preds = random_labels(kClasses, kPairs);

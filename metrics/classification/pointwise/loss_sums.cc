@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/pointwise/losses.h"
+#include "tally/metrics/classification/pointwise/loss_sums.h"
 
 #include "tally/metrics/checks.h"
 

@@ -24,11 +24,11 @@ void check_matrix_classes(const char* metric, std::int64_t num_classes);
 
 }  // namespace internal::classification
 
-/// What all metrics over MulticlassPairs can be told.
+/// What all metrics over MulticlassConfusion can be told.
 template <class Self>
-struct MulticlassPairsOptions {
+struct MulticlassConfusionOptions {
   /// The number of classes, from 2 to 46340.
-  MulticlassPairsOptions(std::int64_t num_classes = 0)
+  MulticlassConfusionOptions(std::int64_t num_classes = 0)
       : num_classes_(num_classes) {}
 
   /// Labels are 0 to num_classes - 1.
@@ -50,14 +50,15 @@ struct MulticlassPairsOptions {
 };
 
 /// The options that shape the state alone.
-struct PairsOptions : MulticlassPairsOptions<PairsOptions> {
-  using MulticlassPairsOptions::MulticlassPairsOptions;
+struct ConfusionStateOptions
+    : MulticlassConfusionOptions<ConfusionStateOptions> {
+  using MulticlassConfusionOptions::MulticlassConfusionOptions;
 };
 
 /// Counts every pair of target and predicted class. A batch that is small
 /// beside the matrix is kept as its pairs until these take half the memory
 /// of the matrix, so that an update does not cost a matrix.
-struct MulticlassPairs {
+struct MulticlassConfusion {
   static constexpr const char* kName = "MulticlassPairs";
   static constexpr const auto& kInputs =
       internal::classification::kMulticlassInputs;
@@ -79,8 +80,8 @@ struct MulticlassPairs {
   };
 
   template <class AnyOptions>
-  MulticlassPairs(const AnyOptions& options,
-                  const MetricOptions& metric_options)
+  MulticlassConfusion(const AnyOptions& options,
+                      const MetricOptions& metric_options)
       : rules_{options.num_classes(), /*top_k=*/1, options.ignore_index(),
                metric_options.nan_policy(), metric_options.validate_args()} {}
 
@@ -95,8 +96,8 @@ namespace internal::classification {
 
 /// The state of a batch, and pairs added to counts in place: by one loop over
 /// memory (REQUIRES: on the CPU), and by tensor operations on any device.
-MulticlassPairs::State pairs_of(const MulticlassBatch& batch);
-MulticlassPairs::State pairs_by_tensors(const MulticlassBatch& batch);
+MulticlassConfusion::State pairs_of(const MulticlassBatch& batch);
+MulticlassConfusion::State pairs_by_tensors(const MulticlassBatch& batch);
 void add_pairs(const at::Tensor& counts, const at::Tensor& pairs);
 /// c10::ValueError unless all are pairs of so many classes. REQUIRES: on the
 /// CPU.

@@ -32,28 +32,28 @@ at::Tensor list(const std::vector<double>& values) {
   return at::tensor(values, at::kDouble);
 }
 
-TEST(CurvesTest, BinaryROCPassesTheHarness) {
+TEST(CurvePointsTest, BinaryROCPassesTheHarness) {
   check_metric<BinaryROC>("BinaryROC");
 }
-TEST(CurvesTest, MulticlassROCPassesTheHarness) {
+TEST(CurvePointsTest, MulticlassROCPassesTheHarness) {
   check_metric<MulticlassROC>("MulticlassROC");
 }
-TEST(CurvesTest, MultilabelROCPassesTheHarness) {
+TEST(CurvePointsTest, MultilabelROCPassesTheHarness) {
   check_metric<MultilabelROC>("MultilabelROC");
 }
-TEST(CurvesTest, BinaryPrecisionRecallCurvePassesTheHarness) {
+TEST(CurvePointsTest, BinaryPrecisionRecallCurvePassesTheHarness) {
   check_metric<BinaryPrecisionRecallCurve>("BinaryPrecisionRecallCurve");
 }
-TEST(CurvesTest, MulticlassPrecisionRecallCurvePassesTheHarness) {
+TEST(CurvePointsTest, MulticlassPrecisionRecallCurvePassesTheHarness) {
   check_metric<MulticlassPrecisionRecallCurve>(
       "MulticlassPrecisionRecallCurve");
 }
-TEST(CurvesTest, MultilabelPrecisionRecallCurvePassesTheHarness) {
+TEST(CurvePointsTest, MultilabelPrecisionRecallCurvePassesTheHarness) {
   check_metric<MultilabelPrecisionRecallCurve>(
       "MultilabelPrecisionRecallCurve");
 }
 
-TEST(CurvesTest, ROCGoesThroughEveryScore) {
+TEST(CurvePointsTest, ROCGoesThroughEveryScore) {
   BinaryROC roc;
   roc.update(at::tensor({0.5f, 0.25f, 0.75f, 0.5f}), at::tensor({1, 0, 1, 0}));
   const RocCurve curve = roc.compute();
@@ -62,7 +62,7 @@ TEST(CurvesTest, ROCGoesThroughEveryScore) {
   EXPECT_TRUE(near(curve.tpr, list({0, 0.5, 1, 1})));
 }
 
-TEST(CurvesTest, PrecisionRecallEndsAtOneAndZero) {
+TEST(CurvePointsTest, PrecisionRecallEndsAtOneAndZero) {
   BinaryPrecisionRecallCurve metric;
   metric.update(at::tensor({0.5f, 0.25f, 0.75f, 0.5f}),
                 at::tensor({1, 0, 1, 0}));
@@ -72,7 +72,7 @@ TEST(CurvesTest, PrecisionRecallEndsAtOneAndZero) {
   EXPECT_TRUE(near(curve.recall, list({1, 1, 0.5, 0})));
 }
 
-TEST(CurvesTest, ThresholdsAtAllScoresGiveTheExactCurve) {
+TEST(CurvePointsTest, ThresholdsAtAllScoresGiveTheExactCurve) {
   const at::Tensor preds = at::randint(0, 33, {200}).div(32);
   const at::Tensor target = at::randint(0, 2, {200}, at::kLong);
   BinaryROC exact;
@@ -92,7 +92,7 @@ TEST(CurvesTest, ThresholdsAtAllScoresGiveTheExactCurve) {
   EXPECT_TRUE(near(binned_pr.compute_results(), exact_pr.compute_results()));
 }
 
-TEST(CurvesTest, ThresholdsThatNoScoreReachesHaveNoPrecision) {
+TEST(CurvePointsTest, ThresholdsThatNoScoreReachesHaveNoPrecision) {
   for (const double zero_division : {kNaN, 0.0, 1.0}) {
     BinaryPrecisionRecallCurve metric(BinaryPrecisionRecallCurveOptions()
                                           .thresholds({0.5, 0.9})
@@ -105,7 +105,7 @@ TEST(CurvesTest, ThresholdsThatNoScoreReachesHaveNoPrecision) {
                c10::ValueError);
 }
 
-TEST(CurvesTest, AreUndefinedWithoutData) {
+TEST(CurvePointsTest, AreUndefinedWithoutData) {
   BinaryROC exact;
   EXPECT_TRUE(near(exact.compute().fpr, list({kNaN})));
   EXPECT_TRUE(near(exact.compute().thresholds, list({kInf})));
@@ -124,7 +124,7 @@ TEST(CurvesTest, AreUndefinedWithoutData) {
   EXPECT_TRUE(near(mean_precision.compute().recall, list({kNaN, 0})));
 }
 
-TEST(CurvesTest, NanMakesTheWholeCurveNan) {
+TEST(CurvePointsTest, NanMakesTheWholeCurveNan) {
   const at::Tensor preds = at::tensor({0.5f, std::nanf(""), 0.25f});
   const at::Tensor target = at::tensor({1, 0, 0});
   BinaryROC exact;
@@ -141,7 +141,7 @@ TEST(CurvesTest, NanMakesTheWholeCurveNan) {
   EXPECT_TRUE(near(mean.compute().tpr, list({kNaN})));
 }
 
-TEST(CurvesTest, MeanCurvesHaveTheMeanArea) {
+TEST(CurvePointsTest, MeanCurvesHaveTheMeanArea) {
   const at::Tensor preds = at::rand({60, 4}).mul_(20).round_().div_(20);
   const at::Tensor target = at::randint(0, 4, {60}, at::kLong);
   for (const Thresholds& thresholds : {Thresholds(), Thresholds(7)}) {
@@ -172,14 +172,14 @@ TEST(CurvesTest, MeanCurvesHaveTheMeanArea) {
   }
 }
 
-TEST(CurvesTest, NamesTheirParts) {
+TEST(CurvePointsTest, NamesTheirParts) {
   MulticlassROC roc(3);
   std::vector<std::string> names;
   for (const auto& [name, value] : roc.compute_results()) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"fpr", "tpr", "thresholds"}));
 }
 
-TEST(CurvesTest, HaveNoWeightedAverage) {
+TEST(CurvePointsTest, HaveNoWeightedAverage) {
   const auto refused = [](const auto& make) {
     try {
       make();

@@ -120,7 +120,7 @@ void for_each_element_loss(const BinaryBatch& batch, const at::Tensor& weight,
   visit_elements(batch, [&](const auto* scores, const auto* targets) {
     for (std::int64_t i = 0; i < batch.size(); ++i) {
       const auto label = static_cast<std::int64_t>(targets[i]);
-      if (!batch.counts(scores[i], label, i)) continue;
+      if (!batch.takes(scores[i], label, i)) continue;
       const double loss = plain(static_cast<double>(scores[i]), label == 1);
       const std::int64_t place =
           row == 1 ? i : i / row * positions + i % positions;

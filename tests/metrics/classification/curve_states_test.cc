@@ -1,5 +1,3 @@
-#include "tally/metrics/classification/curves/curve.h"
-
 #include <ATen/Parallel.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
@@ -18,6 +16,7 @@
 
 #include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/average_precision.h"
+#include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/classification/roc.h"
 #include "tally/metrics/collection.h"
 #include "tally/tests/testing/compare.h"
@@ -166,7 +165,7 @@ TEST(MultilabelCurveTest, RefusesOtherInputs) {
   EXPECT_THROW(MultilabelAUROC(0), c10::ValueError);
 }
 
-TEST(CurveTest, SmallBatchesDoNotMakeLargeHistograms) {
+TEST(CurveStatesTest, SmallBatchesDoNotMakeLargeHistograms) {
   constexpr std::int64_t kClasses = 10;
   const auto given =
       MulticlassAUROCOptions(kClasses).thresholds(500).average(Average::kNone);
@@ -224,7 +223,7 @@ void expect_large_as_small(const typename M::Options& given,
   at::set_num_threads(1);
 }
 
-TEST(CurveTest, LargeBatchesCountAsSmallOnes) {
+TEST(CurveStatesTest, LargeBatchesCountAsSmallOnes) {
   constexpr std::int64_t kRows = 160'000;
   const at::Tensor scores = at::rand({kRows});
   const at::Tensor target = at::randint(0, 2, {kRows}, at::kLong);
@@ -261,7 +260,7 @@ TEST(CurveTest, LargeBatchesCountAsSmallOnes) {
   }
 }
 
-TEST(CurveTest, LargeBatchesAreRefusedForTheirFirstPosition) {
+TEST(CurveStatesTest, LargeBatchesAreRefusedForTheirFirstPosition) {
   constexpr std::int64_t kRows = 200'000;
   const at::Tensor preds = at::rand({kRows});
   const at::Tensor target = at::randint(0, 2, {kRows}, at::kLong);
@@ -293,7 +292,7 @@ TEST(CurveTest, LargeBatchesAreRefusedForTheirFirstPosition) {
   at::set_num_threads(1);
 }
 
-TEST(CurveTest, PlacesOutsideOfTheHistogramAreRefused) {
+TEST(CurveStatesTest, PlacesOutsideOfTheHistogramAreRefused) {
   const auto given = MulticlassAUROCOptions(3).thresholds(500);
   const MulticlassAUROC auroc(given);
   auto state = auroc.observe(at::rand({2, 3}), at::tensor({0, 1}));
@@ -310,7 +309,7 @@ TEST(CurveTest, PlacesOutsideOfTheHistogramAreRefused) {
   EXPECT_THROW(auroc.evaluate(broken), c10::ValueError);
 }
 
-TEST(CurveTest, MetricsOfACollectionShareOneState) {
+TEST(CurveStatesTest, MetricsOfACollectionShareOneState) {
   MetricCollection metrics;
   metrics.add("auroc", BinaryAUROC(BinaryAUROCOptions().max_fpr(0.5)));
   metrics.add("precision", BinaryAveragePrecision());
@@ -321,7 +320,7 @@ TEST(CurveTest, MetricsOfACollectionShareOneState) {
   EXPECT_EQ(metrics.groups().size(), 1);
 }
 
-TEST(CurveTest, StatesOfOtherDtypesGiveTheSame) {
+TEST(CurveStatesTest, StatesOfOtherDtypesGiveTheSame) {
   // Half is sorted by tensor operations, as scores on a GPU are.
   CurveState state;
   state.unweighted.preds = Rows(at::randn({40, 3}).to(at::kHalf));

@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/kernels/key_sums.h"
+#include "tally/metrics/classification/kernels/rank_statistics.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,7 +6,7 @@
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "metrics/classification/kernels/key_sums.cc"
+#define HWY_TARGET_INCLUDE "metrics/classification/kernels/rank_statistics.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h.
 #include <hwy/highway.h>
