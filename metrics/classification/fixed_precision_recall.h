@@ -4,12 +4,14 @@
 
 #include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/classification/curves/fixed_rates.h"
-#include "tally/metrics/metric_of.h"
 
 namespace tally {
 
 /// A recall, and the threshold that has it.
 struct RecallAtPrecision {
+  static constexpr auto kWanted = internal::classification::Rate::kRecall;
+  static constexpr auto kHeld = internal::classification::Rate::kPrecision;
+
   at::Tensor recall;
   at::Tensor threshold;
 
@@ -71,13 +73,12 @@ using MultilabelRecallAtFixedPrecisionOptions =
 ///     metric.update(at::rand({8}), at::randint(2, {8}, at::kLong));
 ///     auto [recall, threshold] = metric.compute();
 class BinaryRecallAtFixedPrecision final
-    : public MetricOf<BinaryRecallAtFixedPrecision, BinaryCurve,
-                      RecallAtPrecision, BinaryRecallAtFixedPrecisionOptions> {
+    : public internal::classification::FixedRateMetric<
+          BinaryRecallAtFixedPrecision, BinaryCurve, RecallAtPrecision,
+          BinaryRecallAtFixedPrecisionOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinaryRecallAtFixedPrecision";
-
-  RecallAtPrecision evaluate(const State& state) const;
 };
 
 /// BinaryRecallAtFixedPrecision of each class against the rest.
@@ -89,14 +90,12 @@ class BinaryRecallAtFixedPrecision final
 /// Example:
 ///     MulticlassRecallAtFixedPrecision metric({3, 0.9});
 class MulticlassRecallAtFixedPrecision final
-    : public MetricOf<MulticlassRecallAtFixedPrecision, MulticlassCurve,
-                      RecallAtPrecision,
-                      MulticlassRecallAtFixedPrecisionOptions> {
+    : public internal::classification::FixedRateMetric<
+          MulticlassRecallAtFixedPrecision, MulticlassCurve, RecallAtPrecision,
+          MulticlassRecallAtFixedPrecisionOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassRecallAtFixedPrecision";
-
-  RecallAtPrecision evaluate(const State& state) const;
 };
 
 /// BinaryRecallAtFixedPrecision of each label.
@@ -108,18 +107,19 @@ class MulticlassRecallAtFixedPrecision final
 /// Example:
 ///     MultilabelRecallAtFixedPrecision metric({5, 0.9});
 class MultilabelRecallAtFixedPrecision final
-    : public MetricOf<MultilabelRecallAtFixedPrecision, MultilabelCurve,
-                      RecallAtPrecision,
-                      MultilabelRecallAtFixedPrecisionOptions> {
+    : public internal::classification::FixedRateMetric<
+          MultilabelRecallAtFixedPrecision, MultilabelCurve, RecallAtPrecision,
+          MultilabelRecallAtFixedPrecisionOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelRecallAtFixedPrecision";
-
-  RecallAtPrecision evaluate(const State& state) const;
 };
 
 /// A precision, and the threshold that has it.
 struct PrecisionAtRecall {
+  static constexpr auto kWanted = internal::classification::Rate::kPrecision;
+  static constexpr auto kHeld = internal::classification::Rate::kRecall;
+
   at::Tensor precision;
   at::Tensor threshold;
 
@@ -180,13 +180,12 @@ using MultilabelPrecisionAtFixedRecallOptions =
 ///     metric.update(at::rand({8}), at::randint(2, {8}, at::kLong));
 ///     auto [precision, threshold] = metric.compute();
 class BinaryPrecisionAtFixedRecall final
-    : public MetricOf<BinaryPrecisionAtFixedRecall, BinaryCurve,
-                      PrecisionAtRecall, BinaryPrecisionAtFixedRecallOptions> {
+    : public internal::classification::FixedRateMetric<
+          BinaryPrecisionAtFixedRecall, BinaryCurve, PrecisionAtRecall,
+          BinaryPrecisionAtFixedRecallOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinaryPrecisionAtFixedRecall";
-
-  PrecisionAtRecall evaluate(const State& state) const;
 };
 
 /// BinaryPrecisionAtFixedRecall of each class against the rest.
@@ -198,14 +197,12 @@ class BinaryPrecisionAtFixedRecall final
 /// Example:
 ///     MulticlassPrecisionAtFixedRecall metric({3, 0.9});
 class MulticlassPrecisionAtFixedRecall final
-    : public MetricOf<MulticlassPrecisionAtFixedRecall, MulticlassCurve,
-                      PrecisionAtRecall,
-                      MulticlassPrecisionAtFixedRecallOptions> {
+    : public internal::classification::FixedRateMetric<
+          MulticlassPrecisionAtFixedRecall, MulticlassCurve, PrecisionAtRecall,
+          MulticlassPrecisionAtFixedRecallOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassPrecisionAtFixedRecall";
-
-  PrecisionAtRecall evaluate(const State& state) const;
 };
 
 /// BinaryPrecisionAtFixedRecall of each label.
@@ -217,14 +214,12 @@ class MulticlassPrecisionAtFixedRecall final
 /// Example:
 ///     MultilabelPrecisionAtFixedRecall metric({5, 0.9});
 class MultilabelPrecisionAtFixedRecall final
-    : public MetricOf<MultilabelPrecisionAtFixedRecall, MultilabelCurve,
-                      PrecisionAtRecall,
-                      MultilabelPrecisionAtFixedRecallOptions> {
+    : public internal::classification::FixedRateMetric<
+          MultilabelPrecisionAtFixedRecall, MultilabelCurve, PrecisionAtRecall,
+          MultilabelPrecisionAtFixedRecallOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelPrecisionAtFixedRecall";
-
-  PrecisionAtRecall evaluate(const State& state) const;
 };
 
 }  // namespace tally

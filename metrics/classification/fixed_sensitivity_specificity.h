@@ -4,12 +4,14 @@
 
 #include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/classification/curves/fixed_rates.h"
-#include "tally/metrics/metric_of.h"
 
 namespace tally {
 
 /// A sensitivity, and the threshold that has it.
 struct SensitivityAtThreshold {
+  static constexpr auto kWanted = internal::classification::Rate::kRecall;
+  static constexpr auto kHeld = internal::classification::Rate::kSpecificity;
+
   at::Tensor sensitivity;
   at::Tensor threshold;
 
@@ -72,14 +74,12 @@ using MultilabelSensitivityAtSpecificityOptions =
 ///     metric.update(at::rand({8}), at::randint(2, {8}, at::kLong));
 ///     auto [sensitivity, threshold] = metric.compute();
 class BinarySensitivityAtSpecificity final
-    : public MetricOf<BinarySensitivityAtSpecificity, BinaryCurve,
-                      SensitivityAtThreshold,
-                      BinarySensitivityAtSpecificityOptions> {
+    : public internal::classification::FixedRateMetric<
+          BinarySensitivityAtSpecificity, BinaryCurve, SensitivityAtThreshold,
+          BinarySensitivityAtSpecificityOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinarySensitivityAtSpecificity";
-
-  SensitivityAtThreshold evaluate(const State& state) const;
 };
 
 /// BinarySensitivityAtSpecificity of each class against the rest.
@@ -91,14 +91,12 @@ class BinarySensitivityAtSpecificity final
 /// Example:
 ///     MulticlassSensitivityAtSpecificity metric({3, 0.9});
 class MulticlassSensitivityAtSpecificity final
-    : public MetricOf<MulticlassSensitivityAtSpecificity, MulticlassCurve,
-                      SensitivityAtThreshold,
-                      MulticlassSensitivityAtSpecificityOptions> {
+    : public internal::classification::FixedRateMetric<
+          MulticlassSensitivityAtSpecificity, MulticlassCurve,
+          SensitivityAtThreshold, MulticlassSensitivityAtSpecificityOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassSensitivityAtSpecificity";
-
-  SensitivityAtThreshold evaluate(const State& state) const;
 };
 
 /// BinarySensitivityAtSpecificity of each label.
@@ -110,18 +108,19 @@ class MulticlassSensitivityAtSpecificity final
 /// Example:
 ///     MultilabelSensitivityAtSpecificity metric({5, 0.9});
 class MultilabelSensitivityAtSpecificity final
-    : public MetricOf<MultilabelSensitivityAtSpecificity, MultilabelCurve,
-                      SensitivityAtThreshold,
-                      MultilabelSensitivityAtSpecificityOptions> {
+    : public internal::classification::FixedRateMetric<
+          MultilabelSensitivityAtSpecificity, MultilabelCurve,
+          SensitivityAtThreshold, MultilabelSensitivityAtSpecificityOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelSensitivityAtSpecificity";
-
-  SensitivityAtThreshold evaluate(const State& state) const;
 };
 
 /// A specificity, and the threshold that has it.
 struct SpecificityAtThreshold {
+  static constexpr auto kWanted = internal::classification::Rate::kSpecificity;
+  static constexpr auto kHeld = internal::classification::Rate::kRecall;
+
   at::Tensor specificity;
   at::Tensor threshold;
 
@@ -184,14 +183,12 @@ using MultilabelSpecificityAtSensitivityOptions =
 ///     metric.update(at::rand({8}), at::randint(2, {8}, at::kLong));
 ///     auto [specificity, threshold] = metric.compute();
 class BinarySpecificityAtSensitivity final
-    : public MetricOf<BinarySpecificityAtSensitivity, BinaryCurve,
-                      SpecificityAtThreshold,
-                      BinarySpecificityAtSensitivityOptions> {
+    : public internal::classification::FixedRateMetric<
+          BinarySpecificityAtSensitivity, BinaryCurve, SpecificityAtThreshold,
+          BinarySpecificityAtSensitivityOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinarySpecificityAtSensitivity";
-
-  SpecificityAtThreshold evaluate(const State& state) const;
 };
 
 /// BinarySpecificityAtSensitivity of each class against the rest.
@@ -203,14 +200,12 @@ class BinarySpecificityAtSensitivity final
 /// Example:
 ///     MulticlassSpecificityAtSensitivity metric({3, 0.9});
 class MulticlassSpecificityAtSensitivity final
-    : public MetricOf<MulticlassSpecificityAtSensitivity, MulticlassCurve,
-                      SpecificityAtThreshold,
-                      MulticlassSpecificityAtSensitivityOptions> {
+    : public internal::classification::FixedRateMetric<
+          MulticlassSpecificityAtSensitivity, MulticlassCurve,
+          SpecificityAtThreshold, MulticlassSpecificityAtSensitivityOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassSpecificityAtSensitivity";
-
-  SpecificityAtThreshold evaluate(const State& state) const;
 };
 
 /// BinarySpecificityAtSensitivity of each label.
@@ -222,14 +217,12 @@ class MulticlassSpecificityAtSensitivity final
 /// Example:
 ///     MultilabelSpecificityAtSensitivity metric({5, 0.9});
 class MultilabelSpecificityAtSensitivity final
-    : public MetricOf<MultilabelSpecificityAtSensitivity, MultilabelCurve,
-                      SpecificityAtThreshold,
-                      MultilabelSpecificityAtSensitivityOptions> {
+    : public internal::classification::FixedRateMetric<
+          MultilabelSpecificityAtSensitivity, MultilabelCurve,
+          SpecificityAtThreshold, MultilabelSpecificityAtSensitivityOptions> {
  public:
-  using MetricOf::MetricOf;
+  using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelSpecificityAtSensitivity";
-
-  SpecificityAtThreshold evaluate(const State& state) const;
 };
 
 }  // namespace tally

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tally/metrics/classification/curves/curve.h"
+#include "tally/metrics/classification/options/inherited_arg.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -14,12 +15,9 @@ class FprRangeOptions : public Base {
   using Base::Base;
 
   /// Two numbers, 0 < low < high <= 1. Default: 0.001 and 0.1.
-  Derived& fpr_range(std::vector<double> fpr_range) {
-    fpr_range_ = std::move(fpr_range);
-    return static_cast<Derived&>(*this);
-  }
-  const std::vector<double>& fpr_range() const { return fpr_range_; }
+  TALLY_INHERITED_ARG(Derived, std::vector<double>, fpr_range) = {0.001, 0.1};
 
+ public:
   void visit(OptionVisitor& v) {
     Base::visit(v);
     v("fpr_range", fpr_range_, OptionRole::kValue);
@@ -33,9 +31,6 @@ class FprRangeOptions : public Base {
                       "(0, 1], got ",
                       c10::ArrayRef<double>(fpr_range_));
   }
-
- private:
-  std::vector<double> fpr_range_ = {0.001, 0.1};
 };
 
 /// Options of BinaryLogAUC.

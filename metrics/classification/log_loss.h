@@ -7,6 +7,7 @@
 
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/options/average.h"
+#include "tally/metrics/classification/options/inherited_arg.h"
 #include "tally/metrics/classification/pointwise/loss_options.h"
 #include "tally/metrics/metric_of.h"
 

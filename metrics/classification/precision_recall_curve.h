@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tally/metrics/classification/curves/curve.h"
+#include "tally/metrics/classification/options/inherited_arg.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -27,12 +28,10 @@ class ZeroDivisionOptions : public Base {
 
   /// The precision at thresholds that no score reaches: 0, 1 or NaN.
   /// Default: NaN.
-  Derived& zero_division(double zero_division) {
-    zero_division_ = zero_division;
-    return static_cast<Derived&>(*this);
-  }
-  double zero_division() const { return zero_division_; }
+  TALLY_INHERITED_ARG(Derived, double,
+                      zero_division) = std::numeric_limits<double>::quiet_NaN();
 
+ public:
   void visit(OptionVisitor& v) {
     Base::visit(v);
     v("zero_division", zero_division_, OptionRole::kValue);
@@ -43,9 +42,6 @@ class ZeroDivisionOptions : public Base {
                       ": expected zero_division in [0, 1] or NaN, got ",
                       zero_division_);
   }
-
- private:
-  double zero_division_ = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Options of BinaryPrecisionRecallCurve.

@@ -20,16 +20,6 @@ namespace {
 // So many scores are looked at together: their places stay in the cache.
 constexpr std::int64_t kBlock = 2048;
 
-// The largest score; NaN if any is.
-template <class Score>
-Score largest(const Score* row, std::int64_t classes) {
-  Score max = row[0];
-  for (std::int64_t c = 1; c < classes; ++c) {
-    if (!(row[c] <= max)) max = std::isnan(max) ? max : row[c];
-  }
-  return max;
-}
-
 template <class Score>
 bool all_probabilities(const Score* scores, std::int64_t size) {
   // So many scores are worth a thread.
@@ -136,9 +126,12 @@ bool ClassObserver::is_class(Label label, std::int64_t position) const {
 template <class Score>
 bool ClassObserver::takes_row(const Score* row, std::int64_t position) const {
   if (nan_policy_ == NanPolicy::kPropagate) return true;
-  const Score max = largest(row, shape_.curves);
-  const bool defined =
-      input_ == ScoreKind::kLogits ? std::isfinite(max) : !std::isnan(max);
+  const Score* const end = row + shape_.curves;
+  bool defined =
+      std::none_of(row, end, [](Score score) { return std::isnan(score); });
+  if (input_ == ScoreKind::kLogits) {
+    defined = defined && std::isfinite(*std::max_element(row, end));
+  }
   return defined || takes_nan("preds", position);
 }
 

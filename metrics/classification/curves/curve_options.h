@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include "tally/metrics/classification/options/average.h"
+#include "tally/metrics/classification/options/inherited_arg.h"
 #include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/classification/options/thresholds.h"
 
@@ -28,27 +28,15 @@ class BinaryCurveOptions {
  public:
   /// Where curves are evaluated: at every score, at a number of equally spaced
   /// thresholds, or at those of a list. Default: at every score.
-  Derived& thresholds(Thresholds thresholds) {
-    thresholds_ = std::move(thresholds);
-    return derived();
-  }
-  const Thresholds& thresholds() const { return thresholds_; }
-
+  TALLY_INHERITED_ARG(Derived, Thresholds, thresholds);
   /// What preds are; kScores only without thresholds. Default: probabilities.
-  Derived& input(ScoreKind input) {
-    input_ = input;
-    return derived();
-  }
-  ScoreKind input() const { return input_; }
-
+  TALLY_INHERITED_ARG(Derived, ScoreKind, input) = ScoreKind::kProbabilities;
   /// Positions with this target do not count. It need not be a class.
   /// Default: none.
-  Derived& ignore_index(std::optional<std::int64_t> ignore_index) {
-    ignore_index_ = ignore_index;
-    return derived();
-  }
-  std::optional<std::int64_t> ignore_index() const { return ignore_index_; }
+  TALLY_INHERITED_ARG(Derived, std::optional<std::int64_t>,
+                      ignore_index) = std::nullopt;
 
+ public:
   CurveShape shape() const { return {}; }
   void visit(OptionVisitor& v) {
     v("thresholds", thresholds_.value(), OptionRole::kSize);
@@ -61,13 +49,6 @@ class BinaryCurveOptions {
     if (!thresholds_.exact())
       internal::classification::check_probability_kind(metric, input_);
   }
-
- private:
-  Derived& derived() { return static_cast<Derived&>(*this); }
-
-  Thresholds thresholds_;
-  ScoreKind input_ = ScoreKind::kProbabilities;
-  std::optional<std::int64_t> ignore_index_;
 };
 
 /// The same for several classes.
@@ -79,12 +60,9 @@ class MulticlassCurveOptions : public BinaryCurveOptions<Derived> {
       : num_classes_(num_classes) {}
 
   /// Targets are 0 to num_classes - 1.
-  Derived& num_classes(std::int64_t num_classes) {
-    num_classes_ = num_classes;
-    return static_cast<Derived&>(*this);
-  }
-  std::int64_t num_classes() const { return num_classes_; }
+  TALLY_INHERITED_ARG(Derived, std::int64_t, num_classes);
 
+ public:
   CurveShape shape() const {
     return {CurveShape::Task::kMulticlass, num_classes_};
   }
@@ -101,9 +79,6 @@ class MulticlassCurveOptions : public BinaryCurveOptions<Derived> {
                       num_classes_);
     BinaryCurveOptions<Derived>::validate(metric);
   }
-
- private:
-  std::int64_t num_classes_;
 };
 
 /// The same for several labels.
@@ -115,12 +90,9 @@ class MultilabelCurveOptions : public BinaryCurveOptions<Derived> {
       : num_labels_(num_labels) {}
 
   /// The size of dimension 1 of preds and target.
-  Derived& num_labels(std::int64_t num_labels) {
-    num_labels_ = num_labels;
-    return static_cast<Derived&>(*this);
-  }
-  std::int64_t num_labels() const { return num_labels_; }
+  TALLY_INHERITED_ARG(Derived, std::int64_t, num_labels);
 
+ public:
   CurveShape shape() const {
     return {CurveShape::Task::kMultilabel, num_labels_};
   }
@@ -137,9 +109,6 @@ class MultilabelCurveOptions : public BinaryCurveOptions<Derived> {
                       num_labels_);
     BinaryCurveOptions<Derived>::validate(metric);
   }
-
- private:
-  std::int64_t num_labels_;
 };
 
 /// `Options` (MulticlassCurveOptions or MultilabelCurveOptions) and how the
@@ -154,20 +123,14 @@ class AveragedCurveOptions : public Options<Derived> {
   /// kMicro pools the scores of all classes or labels; kMacro averages over
   /// those whose value is defined; kWeighted does with the number of their
   /// positives, or the sum of the positives' weights, as weights.
-  Derived& average(Average average) {
-    average_ = average;
-    return static_cast<Derived&>(*this);
-  }
-  Average average() const { return average_; }
+  TALLY_INHERITED_ARG(Derived, Average, average) = kDefault;
 
+ public:
   void visit(OptionVisitor& v) {
     Base::visit_curves(v);
     v("average", average_, OptionRole::kValue);
     BinaryCurveOptions<Derived>::visit(v);
   }
-
- private:
-  Average average_ = kDefault;
 };
 
 }  // namespace tally

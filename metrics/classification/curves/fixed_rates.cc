@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "tally/metrics/classification/curves/curve_counts.h"
 #include "tally/metrics/classification/curves/curve_table.h"
 
 namespace tally::internal::classification {

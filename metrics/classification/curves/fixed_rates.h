@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tally/metrics/classification/curves/curve_counts.h"
 #include "tally/metrics/classification/curves/curve_options.h"
+#include "tally/metrics/classification/curves/curve_view.h"
+#include "tally/metrics/metric_of.h"
 
 namespace tally::internal::classification {
 
@@ -47,8 +48,26 @@ class FixedRateOptions : public Curve<Derived> {
     check_least_rate(metric, Derived::kLeast, least_);
   }
 
+  /// What Derived calls kLeast.
+  double least() const { return least_; }
+
  protected:
   double least_ = -1;
+};
+
+/// The best rate Result::kWanted among the thresholds at which Result::kHeld is
+/// high enough, and the threshold.
+template <class Derived, class Curve, class Result, class Options>
+class FixedRateMetric : public MetricOf<Derived, Curve, Result, Options> {
+ public:
+  using MetricOf<Derived, Curve, Result, Options>::MetricOf;
+
+  Result evaluate(const CurveState& state) const {
+    const Options& options = this->options();
+    const BestThresholds best = best_thresholds(
+        {state, options}, Result::kWanted, Result::kHeld, options.least());
+    return {best.rate, best.threshold};
+  }
 };
 
 }  // namespace tally::internal::classification

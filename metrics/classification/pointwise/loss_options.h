@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/options/inherited_arg.h"
 #include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
 
