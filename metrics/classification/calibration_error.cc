@@ -1,22 +1,20 @@
 #include "tally/metrics/classification/calibration_error.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "tally/metrics/classification/inputs/logit_tensors.h"
 #include "tally/metrics/classification/kernels/calibration_kernels.h"
 #include "tally/metrics/classification/kernels/logit_kernels.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
+#include "tally/metrics/classification/pointwise/bin_sums.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
@@ -26,8 +24,6 @@ namespace classification = internal::classification;
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-// With more bins than these neither blocks nor parts are worth their sums.
-constexpr std::int64_t kManyBins = 1024;
 // So many probabilities of a binary metric are made together.
 constexpr std::int64_t kBlock = 1024;
 
@@ -36,126 +32,7 @@ void check_bins(const char* metric, std::int64_t n_bins) {
                     "got ", n_bins);
 }
 
-// Takes confidences one by one, into sums [3, n_bins].
-class BinSums {
- public:
-  BinSums(double* sums, std::int64_t n_bins,
-          const classification::LossWeights& weights)
-      : sums_(sums),
-        n_bins_(n_bins),
-        width_(static_cast<double>(n_bins)),
-        weights_(weights) {}
-
-  void add(double confidence, bool hit, std::int64_t index) {
-    if (!weights_.takes(confidence, index)) return;
-    const double weight = weights_[index];
-    if (std::isnan(confidence) || std::isnan(weight)) {
-      ++nans_;
-      return;
-    }
-    const auto bin = static_cast<std::int64_t>(
-        std::clamp(confidence * width_, 0.0, width_ - 1));
-    sums_[bin] += weight;
-    sums_[n_bins_ + bin] += weight * confidence;
-    sums_[2 * n_bins_ + bin] += hit ? weight : 0;
-  }
-  // Those of a block, each with a weight of 1. False, and nothing is added,
-  // unless all are in [0, 1].
-  bool add_block(const double* confidences, const std::uint8_t* hits,
-                 std::int64_t size) {
-    bool inside = true;
-    for (std::int64_t i = 0; i < size; ++i) {
-      inside &= confidences[i] >= 0 && confidences[i] <= 1;
-    }
-    if (!inside) return false;
-    if (spread_.empty()) spread_.resize(kSpread * 2 * n_bins_);
-    // Several tables, so that one addition need not wait for the one before.
-    for (std::int64_t i = 0; i < size; ++i) {
-      const auto bin = std::min(
-          static_cast<std::int64_t>(confidences[i] * width_), n_bins_ - 1);
-      BinTotal& total = spread_[(i % kSpread * n_bins_ + bin) * 2 + hits[i]];
-      total.confidence += confidences[i];
-      ++total.count;
-    }
-    return true;
-  }
-  // After all blocks.
-  void finish() {
-    for (std::size_t i = 0; i < spread_.size(); ++i) {
-      const auto bin = static_cast<std::int64_t>(i / 2) % n_bins_;
-      const auto count = static_cast<double>(spread_[i].count);
-      sums_[bin] += count;
-      sums_[n_bins_ + bin] += spread_[i].confidence;
-      sums_[2 * n_bins_ + bin] += i % 2 == 1 ? count : 0;
-    }
-    spread_.clear();
-  }
-  std::int64_t nans() const { return nans_; }
-
- private:
-  struct BinTotal {
-    double confidence;
-    std::int64_t count;
-  };
-  static constexpr std::int64_t kSpread = 4;
-
-  double* sums_;
-  std::int64_t n_bins_;
-  double width_;
-  const classification::LossWeights& weights_;
-  std::int64_t nans_ = 0;
-  // By copy, bin and hit.
-  std::vector<BinTotal> spread_;
-};
-
-// What add(begin, end, sums) adds for parts of `count` positions of so many
-// scores each; from several threads where there is much to do. The parts, whose
-// sums are added in order, do not depend on the number of threads.
-template <class Add>
-CalibrationBins sum_parts(std::int64_t n_bins, std::int64_t count,
-                          std::int64_t scores,
-                          const classification::LossWeights& weights,
-                          const Add& add) {
-  // So many scores are worth a thread.
-  constexpr std::int64_t kPart = std::int64_t{1} << 16;
-  const std::int64_t step = std::max<std::int64_t>(kPart / scores, 1);
-  const std::int64_t parts =
-      n_bins > kManyBins ? 1 : std::max<std::int64_t>(count / step, 1);
-  const std::int64_t row = 3 * n_bins;
-  CalibrationBins bins;
-  bins.bins = internal::fresh_tensor({3, n_bins}, at::kDouble);
-  auto* const total = bins.bins.mutable_data_ptr<double>();
-  std::fill_n(total, row, 0.0);
-  const auto add_all = [&] {
-    BinSums sums(total, n_bins, weights);
-    add(0, count, sums);
-    bins.nans = Number(sums.nans());
-    return bins;
-  };
-  if (parts == 1) return add_all();
-  std::vector<double> own(parts * row);
-  std::vector<std::int64_t> nans(parts);
-  std::atomic<bool> refused{false};
-  at::parallel_for(0, parts, 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t part = first; part < last && !refused; ++part) {
-      BinSums sums(own.data() + part * row, n_bins, weights);
-      try {
-        add(count * part / parts, count * (part + 1) / parts, sums);
-      } catch (const c10::Error&) {
-        refused = true;
-      }
-      nans[part] = sums.nans();
-    }
-  });
-  // The first position of all is what the error should be about.
-  if (refused) return add_all();
-  for (std::size_t i = 0; i < own.size(); ++i) total[i % row] += own[i];
-  bins.nans =
-      Number(std::accumulate(nans.begin(), nans.end(), std::int64_t{0}));
-  return bins;
-}
-
-// The same by tensor operations.
+// What sum_parts() sums, by tensor operations.
 CalibrationBins sum_bins(std::int64_t n_bins, const at::Tensor& confidences,
                          const at::Tensor& hits, const at::Tensor& labels_kept,
                          const at::Tensor& weight, NanPolicy nan_policy) {
@@ -215,7 +92,7 @@ at::Tensor calibration(const CalibrationBins& state, CalibrationNorm norm) {
 template <class Score, class Label>
 void add_elements(const classification::BinaryBatch& batch, const Score* scores,
                   const Label* labels, std::int64_t begin, std::int64_t end,
-                  bool plain, BinSums& sums) {
+                  bool plain, classification::BinSums& sums) {
   const bool logits = batch.rules().input == ScoreKind::kLogits;
   std::array<double, kBlock> confidences;
   std::array<std::uint8_t, kBlock> hits;
@@ -311,14 +188,16 @@ BinaryCalibration::State BinaryCalibration::observe(
   const classification::BinaryBatch batch(all, scores, target);
   if (classification::are_plain(scores, target, weight)) {
     const classification::LossWeights weights(weight, rules_.nan_policy);
-    const bool plain = !weight.defined() && n_bins_ <= kManyBins &&
+    const bool plain = !weight.defined() &&
+                       n_bins_ <= classification::kManyBins &&
                        (!rules_.ignore_index || *rules_.ignore_index < 0 ||
                         *rules_.ignore_index > 1);
     return classification::visit_elements(
         batch, [&](const auto* values, const auto* targets) {
-          return sum_parts(
+          return classification::sum_parts(
               n_bins_, batch.size(), 1, weights,
-              [&](std::int64_t begin, std::int64_t end, BinSums& sums) {
+              [&](std::int64_t begin, std::int64_t end,
+                  classification::BinSums& sums) {
                 add_elements(batch, values, targets, begin, end, plain, sums);
               });
         });
@@ -355,9 +234,10 @@ MulticlassCalibration::State MulticlassCalibration::observe(
     const std::int64_t positions =
         target.numel() == 0 ? 1 : target.numel() / target.size(0);
     const auto sum = [&](const auto* data, const auto* labels) {
-      return sum_parts(
+      return classification::sum_parts(
           n_bins_, target.numel(), rules_.num_classes, weights,
-          [&](std::int64_t begin, std::int64_t end, BinSums& sums) {
+          [&](std::int64_t begin, std::int64_t end,
+              classification::BinSums& sums) {
             visit_positions(
                 rules_, data, labels, positions, begin, end,
                 [&](const auto* own, std::int64_t label, std::int64_t index) {

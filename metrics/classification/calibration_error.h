@@ -8,6 +8,7 @@
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/classification/pointwise/calibration_bins.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
 #include "tally/metrics/metric_of.h"
 
@@ -80,14 +81,6 @@ struct MulticlassCalibrationErrorOptions {
     v("ignore_index", ignore_index_);
   }
   void validate(const char* metric) const;
-};
-
-/// Sums by bin of confidence.
-struct CalibrationBins {
-  at::Tensor bins;  // float64 [3, n_bins]: weights, and times confidence, hits
-  Number nans;      // positions with a NaN, under kPropagate
-
-  void fields(Fields& f) { f("bins", bins)("nans", nans); }
 };
 
 /// The bins under BinaryCalibrationError.

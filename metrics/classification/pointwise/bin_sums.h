@@ -1,0 +1,141 @@
+#pragma once
+
+#include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "tally/metrics/classification/pointwise/calibration_bins.h"
+#include "tally/metrics/classification/pointwise/loss_sums.h"
+#include "tally/state/fresh_tensor.h"
+
+/// How CalibrationBins are summed up by loops. For sources that are compiled
+/// with -fopenmp.
+namespace tally::internal::classification {
+
+/// With more bins than these neither blocks nor parts are worth their sums.
+inline constexpr std::int64_t kManyBins = 1024;
+
+/// Takes confidences one by one, into sums [3, n_bins].
+class BinSums {
+ public:
+  BinSums(double* sums, std::int64_t n_bins, const LossWeights& weights)
+      : sums_(sums),
+        n_bins_(n_bins),
+        width_(static_cast<double>(n_bins)),
+        weights_(weights) {}
+
+  void add(double confidence, bool hit, std::int64_t index) {
+    if (!weights_.takes(confidence, index)) return;
+    const double weight = weights_[index];
+    if (std::isnan(confidence) || std::isnan(weight)) {
+      ++nans_;
+      return;
+    }
+    const auto bin = static_cast<std::int64_t>(
+        std::clamp(confidence * width_, 0.0, width_ - 1));
+    sums_[bin] += weight;
+    sums_[n_bins_ + bin] += weight * confidence;
+    sums_[2 * n_bins_ + bin] += hit ? weight : 0;
+  }
+  /// Those of a block, each with a weight of 1. False, and nothing is added,
+  /// unless all are in [0, 1].
+  bool add_block(const double* confidences, const std::uint8_t* hits,
+                 std::int64_t size) {
+    bool inside = true;
+    for (std::int64_t i = 0; i < size; ++i) {
+      inside &= confidences[i] >= 0 && confidences[i] <= 1;
+    }
+    if (!inside) return false;
+    if (spread_.empty()) spread_.resize(kSpread * 2 * n_bins_);
+    // Several tables, so that one addition need not wait for the one before.
+    for (std::int64_t i = 0; i < size; ++i) {
+      const auto bin = std::min(
+          static_cast<std::int64_t>(confidences[i] * width_), n_bins_ - 1);
+      BinTotal& total = spread_[(i % kSpread * n_bins_ + bin) * 2 + hits[i]];
+      total.confidence += confidences[i];
+      ++total.count;
+    }
+    return true;
+  }
+  /// After all blocks.
+  void finish() {
+    for (std::size_t i = 0; i < spread_.size(); ++i) {
+      const auto bin = static_cast<std::int64_t>(i / 2) % n_bins_;
+      const auto count = static_cast<double>(spread_[i].count);
+      sums_[bin] += count;
+      sums_[n_bins_ + bin] += spread_[i].confidence;
+      sums_[2 * n_bins_ + bin] += i % 2 == 1 ? count : 0;
+    }
+    spread_.clear();
+  }
+  std::int64_t nans() const { return nans_; }
+
+ private:
+  struct BinTotal {
+    double confidence;
+    std::int64_t count;
+  };
+  static constexpr std::int64_t kSpread = 4;
+
+  double* sums_;
+  std::int64_t n_bins_;
+  double width_;
+  const LossWeights& weights_;
+  std::int64_t nans_ = 0;
+  // By copy, bin and hit.
+  std::vector<BinTotal> spread_;
+};
+
+/// What add(begin, end, sums) adds for parts of `count` positions of so many
+/// scores each; from several threads where there is much to do. The parts,
+/// whose sums are added in order, do not depend on the number of threads.
+template <class Add>
+CalibrationBins sum_parts(std::int64_t n_bins, std::int64_t count,
+                          std::int64_t scores, const LossWeights& weights,
+                          const Add& add) {
+  // So many scores are worth a thread.
+  constexpr std::int64_t kPart = std::int64_t{1} << 16;
+  const std::int64_t step = std::max<std::int64_t>(kPart / scores, 1);
+  const std::int64_t parts =
+      n_bins > kManyBins ? 1 : std::max<std::int64_t>(count / step, 1);
+  const std::int64_t row = 3 * n_bins;
+  CalibrationBins bins;
+  bins.bins = fresh_tensor({3, n_bins}, at::kDouble);
+  auto* const total = bins.bins.mutable_data_ptr<double>();
+  std::fill_n(total, row, 0.0);
+  const auto add_all = [&] {
+    BinSums sums(total, n_bins, weights);
+    add(0, count, sums);
+    bins.nans = Number(sums.nans());
+    return bins;
+  };
+  if (parts == 1) return add_all();
+  std::vector<double> own(parts * row);
+  std::vector<std::int64_t> nans(parts);
+  std::atomic<bool> refused{false};
+  at::parallel_for(0, parts, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t part = first; part < last && !refused; ++part) {
+      BinSums sums(own.data() + part * row, n_bins, weights);
+      try {
+        add(count * part / parts, count * (part + 1) / parts, sums);
+      } catch (const c10::Error&) {
+        refused = true;
+      }
+      nans[part] = sums.nans();
+    }
+  });
+  // The first position of all is what the error should be about.
+  if (refused) return add_all();
+  for (std::size_t i = 0; i < own.size(); ++i) total[i % row] += own[i];
+  bins.nans =
+      Number(std::accumulate(nans.begin(), nans.end(), std::int64_t{0}));
+  return bins;
+}
+
+}  // namespace tally::internal::classification
