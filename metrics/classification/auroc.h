@@ -52,11 +52,8 @@ struct MultilabelAUROCOptions
 /// histogram, summed, whose size does not depend on the data. The area is then
 /// that of the scores' buckets, from (0, 0) to (1, 1) whatever the thresholds.
 ///
-/// NaN before any update and unless both classes occur. A NaN in preds or
-/// weight, or an infinite weight, makes the result NaN; with kIgnore samples
-/// with a NaN do not count, as with weight 0. Weights below 0 and probabilities
-/// outside [0, 1] are a c10::ValueError; exact areas take any score with
-/// ScoreKind::kScores. Not differentiable.
+/// NaN before any update and unless both classes occur. NaN, weights and wrong
+/// values: see BinaryCurve. Not differentiable.
 ///
 /// Source: Hanley and McNeil 1982; max_fpr: McClish 1989, as in scikit-learn.
 ///

@@ -36,10 +36,8 @@ struct MultilabelAveragePrecisionOptions
 /// histogram, summed. The value is then that of the scores' buckets, down to
 /// recall 1 whatever the thresholds.
 ///
-/// NaN before any update and without positives. A NaN in preds or weight, or an
-/// infinite weight, makes the result NaN; with kIgnore samples with a NaN do
-/// not count, as with weight 0. Weights below 0 and probabilities outside [0,
-/// 1] are a c10::ValueError. Not differentiable.
+/// NaN before any update and without positives. NaN, weights and wrong values:
+/// see BinaryCurve. Not differentiable.
 ///
 /// Source: average_precision_score of scikit-learn.
 ///

@@ -59,20 +59,13 @@ struct MulticlassCohenKappaOptions
 /// independently.
 /// NaN where pe is 1: predictions and targets are all the same.
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
-/// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
+/// NaN, ignored positions and wrong values.
 ///
 /// Result: at most 1, float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample. Nothing counted
-/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
-/// kIgnore takes the position out. Ignored ones may hold any.
+/// that of BinaryCounts, added up, or kept for each sample.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
-/// c10::ValueError for other inputs. Not differentiable. As
-/// sklearn.metrics.cohen_kappa_score.
+/// Not differentiable. As sklearn.metrics.cohen_kappa_score.
 ///
 /// Example:
 ///     BinaryCohenKappa kappa;
@@ -98,20 +91,13 @@ class BinaryCohenKappa final
 /// NaN where all expected disagreement is 0. It takes three counts per class,
 /// not a confusion matrix.
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...], whole
-/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
-/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
-/// class wins ties; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see MulticlassCounts, also for no
+/// samples, NaN, ignored positions and wrong values.
 ///
 /// Result: at most 1, float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of MulticlassCounts, added up, or kept for each sample. Nothing counted
-/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
-/// kIgnore takes the position out. Ignored ones may hold any.
+/// that of MulticlassCounts, added up, or kept for each sample.
 ///
-/// Throws c10::IndexError for labels that are no classes (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for weights with
-/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
-/// differentiable. As sklearn.metrics.cohen_kappa_score.
+/// Not differentiable. As sklearn.metrics.cohen_kappa_score.
 ///
 /// Example:
 ///     MulticlassCohenKappa kappa(10);

@@ -79,21 +79,14 @@ struct MulticlassConfusionMatrixOptions
 ///
 ///     {{tn, fp}, {fn, tp}}
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
-/// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
+/// NaN, ignored positions and wrong values.
 ///
 /// Result: int64 counts or, of weights and normalised, float64; [2, 2] or, with
 /// kSamplewise, [N, 2, 2]. A row or column without entries is 0. State: that of
 /// BinaryCounts, added up, or kept for each sample. Nothing counted gives 0.
-/// NaN in preds or weight: the result (of its sample) is NaN, kIgnore takes the
-/// position out. Ignored ones may hold any.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
-/// c10::ValueError for other inputs. Not differentiable. As
-/// sklearn.metrics.confusion_matrix.
+/// Not differentiable. As sklearn.metrics.confusion_matrix.
 ///
 /// Example:
 ///     BinaryConfusionMatrix matrix;
@@ -147,21 +140,15 @@ class MulticlassConfusionMatrix final
 ///
 ///     {{tn, fp}, {fn, tp}}, per label
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
-/// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see MultilabelCounts, also for no
+/// samples, NaN, ignored positions and wrong values.
 ///
 /// Result: int64 counts or, of weights and normalised, float64; [L, 2, 2] or,
 /// with kSamplewise, [N, L, 2, 2]. A row or column without entries is 0. State:
 /// that of MultilabelCounts, added up, or kept for each sample. Nothing counted
-/// gives 0. NaN in preds or weight: the result (of its sample and label) is
-/// NaN, kIgnore takes the element out. Ignored ones may hold any.
+/// gives 0.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
-/// c10::ValueError for other inputs. Not differentiable. As
-/// sklearn.metrics.multilabel_confusion_matrix.
+/// Not differentiable. As sklearn.metrics.multilabel_confusion_matrix.
 ///
 /// Example:
 ///     MultilabelConfusionMatrix matrix(5);

@@ -34,10 +34,8 @@ struct MultilabelEEROptions
 /// State: all scores, targets and weights, concatenated; with thresholds a
 /// histogram, summed, of whose buckets the curve then is.
 ///
-/// NaN before any update and unless both classes occur. A NaN in preds or
-/// weight, or an infinite weight, makes the result NaN; with kIgnore samples
-/// with a NaN do not count, as with weight 0. Weights below 0 and probabilities
-/// outside [0, 1] are a c10::ValueError. Not differentiable.
+/// NaN before any update and unless both classes occur. NaN, weights and wrong
+/// values: see BinaryCurve. Not differentiable.
 ///
 /// Source: own definition, the usual one (1 - TPR = FPR by interpolation).
 ///

@@ -81,20 +81,13 @@ using MultilabelF1ScoreOptions = MultilabelRateOptions;
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
 /// Where 1 is neither predicted nor the target, it is zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
-/// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
+/// NaN, ignored positions and wrong values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample. Nothing counted
-/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
-/// kIgnore takes the position out. Ignored ones may hold any.
+/// that of BinaryCounts, added up, or kept for each sample.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
-/// c10::ValueError for other inputs. Not differentiable. As
-/// sklearn.metrics.fbeta_score.
+/// Not differentiable. As sklearn.metrics.fbeta_score.
 ///
 /// Example:
 ///     BinaryFBetaScore f2(2.0);
@@ -117,20 +110,13 @@ class BinaryFBetaScore final
 ///     2 tp / (2 tp + fp + fn)
 /// Where 1 is neither predicted nor the target, it is zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
-/// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
+/// NaN, ignored positions and wrong values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample. Nothing counted
-/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
-/// kIgnore takes the position out. Ignored ones may hold any.
+/// that of BinaryCounts, added up, or kept for each sample.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
-/// c10::ValueError for other inputs. Not differentiable. As
-/// sklearn.metrics.f1_score.
+/// Not differentiable. As sklearn.metrics.f1_score.
 ///
 /// Example:
 ///     BinaryF1Score f1;
@@ -152,21 +138,14 @@ class BinaryF1Score final : public MetricOf<BinaryF1Score, BinaryCounts,
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
 /// Averages go over the classes that occur.
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...], whole
-/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
-/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
-/// class wins ties; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see MulticlassCounts, also for no
+/// samples, NaN, ignored positions and wrong values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
 /// kSamplewise puts [N] in front, in the order of the samples. State: that of
-/// MulticlassCounts, added up, or kept for each sample. Nothing counted gives
-/// NaN. NaN in preds or weight: the result (of its sample) is NaN, kIgnore
-/// takes the position out. Ignored ones may hold any.
+/// MulticlassCounts, added up, or kept for each sample.
 ///
-/// Throws c10::IndexError for labels that are no classes (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for weights with
-/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
-/// differentiable. As sklearn.metrics.fbeta_score.
+/// Not differentiable. As sklearn.metrics.fbeta_score.
 ///
 /// Example:
 ///     MulticlassFBetaScore f2(MulticlassFBetaScoreOptions(10, 2.0));
@@ -189,21 +168,14 @@ class MulticlassFBetaScore final
 ///     2 tp / (2 tp + fp + fn), per class or (micro) of all classes together
 /// Averages go over the classes that occur.
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...], whole
-/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
-/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
-/// class wins ties; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see MulticlassCounts, also for no
+/// samples, NaN, ignored positions and wrong values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
 /// kSamplewise puts [N] in front, in the order of the samples. State: that of
-/// MulticlassCounts, added up, or kept for each sample. Nothing counted gives
-/// NaN. NaN in preds or weight: the result (of its sample) is NaN, kIgnore
-/// takes the position out. Ignored ones may hold any.
+/// MulticlassCounts, added up, or kept for each sample.
 ///
-/// Throws c10::IndexError for labels that are no classes (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for weights with
-/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
-/// differentiable. As sklearn.metrics.f1_score.
+/// Not differentiable. As sklearn.metrics.f1_score.
 ///
 /// Example:
 ///     MulticlassF1Score f1(10);
@@ -226,21 +198,14 @@ class MulticlassF1Score final
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
 /// A label that does not occur counts with zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
-/// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see MultilabelCounts, also for no
+/// samples, NaN, ignored positions and wrong values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
 /// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
-/// of MultilabelCounts, added up, or kept for each sample. Nothing counted
-/// gives NaN. NaN in preds or weight: the result (of its sample and label) is
-/// NaN, kIgnore takes the element out. Ignored ones may hold any.
+/// of MultilabelCounts, added up, or kept for each sample.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
-/// c10::ValueError for other inputs. Not differentiable. As
-/// sklearn.metrics.fbeta_score.
+/// Not differentiable. As sklearn.metrics.fbeta_score.
 ///
 /// Example:
 ///     MultilabelFBetaScore f2(MultilabelFBetaScoreOptions(5, 2.0));
@@ -263,21 +228,14 @@ class MultilabelFBetaScore final
 ///     2 tp / (2 tp + fp + fn), per label, per sample or (micro) of all
 /// A label that does not occur counts with zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
-/// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see MultilabelCounts, also for no
+/// samples, NaN, ignored positions and wrong values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
 /// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
-/// of MultilabelCounts, added up, or kept for each sample. Nothing counted
-/// gives NaN. NaN in preds or weight: the result (of its sample and label) is
-/// NaN, kIgnore takes the element out. Ignored ones may hold any.
+/// of MultilabelCounts, added up, or kept for each sample.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
-/// c10::ValueError for other inputs. Not differentiable. As
-/// sklearn.metrics.f1_score.
+/// Not differentiable. As sklearn.metrics.f1_score.
 ///
 /// Example:
 ///     MultilabelF1Score f1(5);

@@ -62,11 +62,9 @@ using MultilabelRecallAtFixedPrecisionOptions =
 ///
 /// State: all samples, concatenated; with thresholds a histogram, summed.
 ///
-/// Both are NaN before any update and without positives. A NaN in preds or
-/// weight, or an infinite weight, makes them NaN; with kIgnore samples with a
-/// NaN do not count, as with weight 0. Weights below 0 and probabilities
-/// outside [0, 1] are a c10::ValueError. Not differentiable. Source: own
-/// definition, on the points of precision_recall_curve.
+/// Both are NaN before any update and without positives. NaN, weights and wrong
+/// values: see BinaryCurve. Not differentiable. Source: own definition, on the
+/// points of precision_recall_curve.
 ///
 /// Example:
 ///     BinaryRecallAtFixedPrecision metric(0.9);
@@ -169,9 +167,7 @@ using MultilabelPrecisionAtFixedRecallOptions =
 /// State: all samples, concatenated; with thresholds a histogram, summed.
 ///
 /// Both are NaN before any update, without positives, and if no threshold given
-/// has the recall. A NaN in preds or weight, or an infinite weight, makes them
-/// NaN; with kIgnore samples with a NaN do not count, as with weight 0. Weights
-/// below 0 and probabilities outside [0, 1] are a c10::ValueError. Not
+/// has the recall. NaN, weights and wrong values: see BinaryCurve. Not
 /// differentiable. Source: own definition, on the points of
 /// precision_recall_curve.
 ///

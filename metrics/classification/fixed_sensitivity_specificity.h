@@ -63,10 +63,8 @@ using MultilabelSensitivityAtSpecificityOptions =
 ///
 /// State: all samples, concatenated; with thresholds a histogram, summed.
 ///
-/// Both are NaN before any update and unless both classes occur. A NaN in preds
-/// or weight, or an infinite weight, makes them NaN; with kIgnore samples with
-/// a NaN do not count, as with weight 0. Weights below 0 and probabilities
-/// outside [0, 1] are a c10::ValueError. Not differentiable. Source: own
+/// Both are NaN before any update and unless both classes occur. NaN, weights
+/// and wrong values: see BinaryCurve. Not differentiable. Source: own
 /// definition, on the points of roc_curve.
 ///
 /// Example:
@@ -172,11 +170,9 @@ using MultilabelSpecificityAtSensitivityOptions =
 /// State: all samples, concatenated; with thresholds a histogram, summed.
 ///
 /// Both are NaN before any update, unless both classes occur, and if no
-/// threshold given has the sensitivity. A NaN in preds or weight, or an
-/// infinite weight, makes them NaN; with kIgnore samples with a NaN do not
-/// count, as with weight 0. Weights below 0 and probabilities outside [0, 1]
-/// are a c10::ValueError. Not differentiable. Source: own definition, on the
-/// points of roc_curve.
+/// threshold given has the sensitivity. NaN, weights and wrong values: see
+/// BinaryCurve. Not differentiable. Source: own definition, on the points of
+/// roc_curve.
 ///
 /// Example:
 ///     BinarySpecificityAtSensitivity metric(0.9);

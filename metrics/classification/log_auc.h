@@ -71,11 +71,9 @@ struct MultilabelLogAUCOptions
 /// State: all scores, targets and weights, concatenated; with thresholds a
 /// histogram, summed, of whose buckets the curve then is.
 ///
-/// NaN before any update and unless both classes occur. A NaN in preds or
-/// weight, or an infinite weight, makes the result NaN; with kIgnore samples
-/// with a NaN do not count, as with weight 0. Weights below 0 and probabilities
-/// outside [0, 1] are a c10::ValueError. Not differentiable. Source: Mysinger
-/// and Shoichet 2010; they go from 0.001 to 1, and subtract chance.
+/// NaN before any update and unless both classes occur. NaN, weights and wrong
+/// values: see BinaryCurve. Not differentiable. Source: Mysinger and Shoichet
+/// 2010; they go from 0.001 to 1, and subtract chance.
 ///
 /// Example:
 ///     BinaryLogAUC area(BinaryLogAUCOptions().fpr_range({0.01, 0.5}));

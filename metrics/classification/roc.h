@@ -52,10 +52,8 @@ struct MultilabelROCOptions
 /// State: all scores, targets and weights, concatenated; with thresholds a
 /// histogram, summed, whose size does not depend on the data.
 ///
-/// A rate without samples is NaN, so is all before any update. With a NaN in
-/// preds or weight, or an infinite weight, all rates are NaN; with kIgnore
-/// samples with a NaN do not count, as with weight 0. Weights below 0 and
-/// probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
+/// A rate without samples is NaN, so is all before any update. NaN, weights and
+/// wrong values: see BinaryCurve. Not differentiable.
 /// Source: roc_curve of scikit-learn, every score kept.
 ///
 /// Example:

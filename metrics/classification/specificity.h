@@ -20,20 +20,13 @@ using MultilabelSpecificityOptions = MultilabelRateOptions;
 ///     tn / (tn + fp)
 /// Where every target is 1, it is zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
-/// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
+/// NaN, ignored positions and wrong values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample. Nothing counted
-/// gives NaN. NaN in preds or weight: the result (of its sample) is NaN,
-/// kIgnore takes the position out. Ignored ones may hold any.
+/// that of BinaryCounts, added up, or kept for each sample.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
-/// c10::ValueError for other inputs. Not differentiable. As
-/// sklearn.metrics.recall_score with pos_label 0.
+/// Not differentiable. As sklearn.metrics.recall_score with pos_label 0.
 ///
 /// Example:
 ///     BinarySpecificity specificity;
@@ -57,21 +50,14 @@ class BinarySpecificity final
 /// Averages go over the classes that occur; one that every target has counts
 /// with zero_division.
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...], whole
-/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
-/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
-/// class wins ties; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see MulticlassCounts, also for no
+/// samples, NaN, ignored positions and wrong values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
 /// kSamplewise puts [N] in front, in the order of the samples. State: that of
-/// MulticlassCounts, added up, or kept for each sample. Nothing counted gives
-/// NaN. NaN in preds or weight: the result (of its sample) is NaN, kIgnore
-/// takes the position out. Ignored ones may hold any.
+/// MulticlassCounts, added up, or kept for each sample.
 ///
-/// Throws c10::IndexError for labels that are no classes (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for weights with
-/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
-/// differentiable. As recall of the opposite of each class.
+/// Not differentiable. As recall of the opposite of each class.
 ///
 /// Example:
 ///     MulticlassSpecificity specificity(10);
@@ -94,22 +80,15 @@ class MulticlassSpecificity final
 ///     tn / (tn + fp), per label, per sample or (micro) of all labels together
 /// A label that is always set counts with zero_division.
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
-/// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see MultilabelCounts, also for no
+/// samples, NaN, ignored positions and wrong values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
 /// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
-/// of MultilabelCounts, added up, or kept for each sample. Nothing counted
-/// gives NaN. NaN in preds or weight: the result (of its sample and label) is
-/// NaN, kIgnore takes the element out. Ignored ones may hold any.
+/// of MultilabelCounts, added up, or kept for each sample.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
-/// c10::ValueError for other inputs. Not differentiable. As
-/// sklearn.metrics.recall_score of 1 - preds and 1 - target, but weighted is by
-/// the positions with the label.
+/// Not differentiable. As sklearn.metrics.recall_score of 1 - preds and 1 -
+/// target, but weighted is by the positions with the label.
 ///
 /// Example:
 ///     MultilabelSpecificity specificity(5);

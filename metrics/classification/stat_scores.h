@@ -16,20 +16,14 @@ namespace tally {
 ///
 ///     tp, fp, tn, fn, tp + fn
 ///
-/// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
-/// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
+/// NaN, ignored positions and wrong values.
 ///
 /// Result: int64, but float64 for sums of weights and with NaN: [5] or, with
 /// kSamplewise, [N, 5]. State: that of BinaryCounts, added up, or kept for each
-/// sample. Nothing counted gives 0. NaN in preds or weight: the result (of
-/// its sample) is NaN, kIgnore takes the position out. Ignored ones may hold
-/// any.
+/// sample. Nothing counted gives 0.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
-/// c10::ValueError for other inputs. Not differentiable.
+/// Not differentiable.
 ///
 /// Example:
 ///     BinaryStatScores scores;
@@ -52,21 +46,15 @@ class BinaryStatScores final
 ///     tp, fp, tn, fn, tp + fn
 /// Averages are those of each of the five over all classes.
 ///
-/// update(preds, target, weight = {}): target are labels [N, ...], whole
-/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
-/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
-/// class wins ties; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see MulticlassCounts, also for no
+/// samples, NaN, ignored positions and wrong values.
 ///
 /// Result: int64, but float64 for sums of weights, for averages but micro and
 /// with NaN: [5] or, with Average::kNone, [C, 5]; kSamplewise puts [N] in
 /// front. State: that of MulticlassCounts, added up, or kept for each sample.
-/// Nothing counted gives 0. NaN in preds or weight: the result (of its
-/// sample) is NaN, kIgnore takes the position out. Ignored ones may hold any.
+/// Nothing counted gives 0.
 ///
-/// Throws c10::IndexError for labels that are no classes (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for weights with
-/// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
-/// differentiable.
+/// Not differentiable.
 ///
 /// Example:
 ///     MulticlassStatScores scores(10);
@@ -89,21 +77,15 @@ class MulticlassStatScores final
 ///     tp, fp, tn, fn, tp + fn
 /// Averages are those of each of the five over all labels.
 ///
-/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
-/// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// update(preds, target, weight = {}): see MultilabelCounts, also for no
+/// samples, NaN, ignored positions and wrong values.
 ///
 /// Result: int64, but float64 for sums of weights, for averages but micro and
 /// with NaN: [5] or, with MultilabelAverage::kNone, [L, 5]; kSamplewise puts
 /// [N] in front. State: that of MultilabelCounts, added up, or kept for each
-/// sample. Nothing counted gives 0. NaN in preds or weight: the result (of
-/// its sample and label) is NaN, kIgnore takes the element out. Ignored ones
-/// may hold any.
+/// sample. Nothing counted gives 0.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
-/// c10::ValueError for other inputs. Not differentiable.
+/// Not differentiable.
 ///
 /// Example:
 ///     MultilabelStatScores scores(5);

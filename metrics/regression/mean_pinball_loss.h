@@ -52,15 +52,9 @@ extern template class ErrorSums<PinballError>;
 ///     sum_i weight_i max(alpha e_i, (alpha - 1) e_i) / sum_i weight_i
 ///     with e_i = target_i - preds_i
 ///
-/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
-/// of elements is a sample. With num_outputs > 1: [N, num_outputs] and weight
-/// [N], each row is one.
+/// update(preds, target, weight = 1), NaN and errors: see ErrorSums.
 /// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
 /// State: both sums in float64, merged by addition.
-/// NaN: propagates into its output; NanPolicy::kIgnore leaves the sample out.
-/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
-/// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
-/// complex or sparse inputs.
 /// Differentiable by preds and target.
 ///
 /// Example:

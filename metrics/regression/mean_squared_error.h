@@ -49,16 +49,10 @@ extern template class ErrorSums<SquaredError>;
 ///
 ///     sum_i weight_i (preds_i - target_i)^2 / sum_i weight_i
 ///
-/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
-/// of elements is a sample. With num_outputs > 1: [N, num_outputs] and weight
-/// [N], each row is one.
+/// update(preds, target, weight = 1), NaN and errors: see ErrorSums.
 /// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
 /// State: sums of squares and of weights in float64, merged by addition.
 /// Differences are taken in float64: no dtype wraps.
-/// NaN: propagates into its output; NanPolicy::kIgnore leaves the sample out.
-/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
-/// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
-/// complex or sparse inputs.
 /// Differentiable by preds and target. The gradient of the root is 0 where the
 /// error is.
 ///

@@ -102,8 +102,21 @@ struct MulticlassRateOptions : MulticlassAverageOptions<MulticlassRateOptions> {
   }
 };
 
-/// Counts, for each class, how often it was predicted rightly, predicted, and
-/// the target: with their total, all of tp, fp, fn and tn.
+/// Counts, for each class, how often it was predicted, was the target, and was
+/// both: with their total, all of tp, fp, fn and tn.
+///
+/// update(preds, target, weight = {}): target are labels [N, ...], whole
+/// numbers of any real dtype (bool for 2 classes); preds too, of an integer
+/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
+/// class wins ties; weights [N, ...] (default: 1).
+///
+/// Unless a metric says otherwise, nothing counted gives NaN. NaN in preds or
+/// weight: the result (of its sample) is NaN, kIgnore takes the position out.
+/// Ignored ones may hold any value.
+///
+/// Throws c10::IndexError for labels that are no classes (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for weights with
+/// kSamplewise, c10::TypeError and c10::ValueError for other inputs.
 class MulticlassCounts {
  public:
   static constexpr const char* kName = "MulticlassCounts";

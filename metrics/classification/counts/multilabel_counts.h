@@ -121,8 +121,21 @@ struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
   }
 };
 
-/// Counts, for each label, how often it was predicted rightly, predicted, and
-/// set in the target.
+/// Counts, for each label, how often it was predicted, was set in the target,
+/// and was both.
+///
+/// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
+/// real dtype; preds too, in an integer dtype or bool, or floating-point
+/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+///
+/// Unless a metric says otherwise, nothing counted gives NaN. NaN in preds or
+/// weight: the result (of its sample and label) is NaN, kIgnore takes the
+/// element out. Ignored ones may hold any value.
+///
+/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// validate_args; else they do not count), c10::ValueError for probabilities
+/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
+/// c10::ValueError for other inputs.
 class MultilabelCounts {
  public:
   static constexpr const char* kName = "MultilabelCounts";

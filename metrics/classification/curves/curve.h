@@ -83,10 +83,11 @@ using ClassCurve = CurveAccumulator<observe_classes>;
 /// as they are. Other targets are a c10::IndexError, those that are not whole
 /// numbers a c10::ValueError.
 ///
-/// A sample of weight 0 does not count, but its target has to be one. Weights
-/// below 0 are a c10::ValueError; with validate_args off they make results NaN,
-/// as infinite ones always do. With a NaN in its weight a sample is as with one
-/// in its scores.
+/// A NaN among the scores or weights, or an infinite weight, makes results NaN:
+/// with several curves a NaN score those of its curve and averages, a weight
+/// all. NanPolicy::kIgnore leaves the sample out, kError refuses it. A sample
+/// of weight 0 does not count, but its target has to be one. Weights below 0
+/// are a c10::ValueError; with validate_args off they make results NaN.
 class BinaryCurve : public internal::classification::LabelCurve {
  public:
   static constexpr const char* kName = "BinaryCurve";

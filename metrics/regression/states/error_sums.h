@@ -36,11 +36,18 @@ struct ErrorState {
 ///     valid(preds, target)      whether the error is defined there, as above,
 ///                               NaN included
 ///     domain()                  what is expected of preds and target then
-///     sums(preds, target, count) internal::regression::PlainSums of plain
-///     arrays without
-///                               weights, or nothing
+///     sums(preds, target, count) PlainSums of plain arrays without weights, or
+///                               nothing
 /// In the .cc file of the metric: #include error_sums_impl.h, and
 /// `template class ErrorSums<Error>;`.
+///
+/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
+/// of elements is a sample. With num_outputs > 1: [N, num_outputs] and weight
+/// [N], each row is one.
+/// NaN: propagates into its output; NanPolicy::kIgnore leaves the sample out.
+/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs.
 template <class Error>
 class ErrorSums {
  public:
