@@ -99,6 +99,7 @@ void CaseCheck::check_reference() {
   const Tolerance tolerance{options_.rtol.value_or(fixture_.rtol),
                             options_.atol.value_or(fixture_.atol)};
   EXPECT_TRUE(near(whole_, expected, tolerance));
+  EXPECT_TRUE(same_dtypes(whole_, expected));
   EXPECT_TRUE(same_bits(metric->compute_results(), whole_));
   EXPECT_EQ(metric->update_count(), batches_.size());
   EXPECT_EQ(metric->status(), MetricState::kUpdated);

@@ -30,6 +30,13 @@ std::string difference_in_form(const at::Tensor& actual,
   return same ? "" : describe(actual) + ", expected " + describe(expected);
 }
 
+AssertionResult same_dtype(const at::Tensor& actual,
+                           const at::Tensor& expected) {
+  if (actual.scalar_type() == expected.scalar_type()) return AssertionSuccess();
+  return AssertionFailure()
+         << "got " << describe(actual) << ", expected " << describe(expected);
+}
+
 template <class Compare>
 AssertionResult compare_all(const Results& actual, const Results& expected,
                             const Compare& compare) {
@@ -80,15 +87,17 @@ AssertionResult near(const Results& actual, const Results& expected,
                      });
 }
 
+AssertionResult same_dtypes(const Results& actual, const Results& expected) {
+  return compare_all(actual, expected, same_dtype);
+}
+
 AssertionResult same_bits(const at::Tensor& actual,
                           const at::Tensor& expected) {
   const std::string form = difference_in_form(actual, expected);
   if (!form.empty()) return AssertionFailure() << "got " << form;
   if (!actual.defined()) return AssertionSuccess();
-  if (actual.scalar_type() != expected.scalar_type()) {
-    return AssertionFailure()
-           << "got " << describe(actual) << ", expected " << describe(expected);
-  }
+  const AssertionResult dtypes = same_dtype(actual, expected);
+  if (!dtypes) return dtypes;
   const at::Tensor a = actual.detach().cpu().contiguous();
   const at::Tensor b = expected.detach().cpu().contiguous();
   if (a.numel() == 0 ||

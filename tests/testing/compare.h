@@ -19,6 +19,10 @@ struct Tolerance {
                                 const at::Tensor& expected,
                                 Tolerance tolerance = {});
 
+/// The same names and dtypes.
+::testing::AssertionResult same_dtypes(const Results& actual,
+                                       const Results& expected);
+
 /// The same names, dtypes, sizes and bits.
 ::testing::AssertionResult same_bits(const Results& actual,
                                      const Results& expected);

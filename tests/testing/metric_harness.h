@@ -58,7 +58,7 @@ void check_case(const FixtureCase& one, const MetricFactory& factory,
 
 /// Checks, for every case of tests/reference/data/<fixture>.json:
 ///
-///   reference   the value over all batches, with its shape
+///   reference   the value over all batches, with its shape and dtype
 ///   splits      over 1, 2, 3 and 5 ranks, cut in several ways, with idle ranks
 ///               and empty batches: every rank's value is that of one process,
 ///               bit-equal between ranks, with one collective (two if large);

@@ -67,6 +67,7 @@ TEST(MetricHarnessTest, MissingFixturesAreErrors) {
 enum class Fault {
   kValue,
   kShape,
+  kDtype,
   kMissingField,
   kMergeForgets,
   kMergeDependsOnOrder,
@@ -141,6 +142,7 @@ class FaultyMetric final
     const at::Tensor value = s.sum / Number(s.total);
     if (kFault == Fault::kValue) return value.mul(1 + 1e-5);
     if (kFault == Fault::kShape) return value.unsqueeze(0);
+    if (kFault == Fault::kDtype) return value.to(at::kFloat);
     if (kFault == Fault::kRoundsWithGraph && value.requires_grad()) {
       return value.mul(1 + 1e-13);
     }
@@ -171,9 +173,11 @@ std::string complaint() {
   return text;
 }
 
-TEST(MetricHarnessTest, FindsWrongValuesAndShapes) {
+TEST(MetricHarnessTest, FindsWrongValuesShapesAndDtypes) {
   EXPECT_THAT(complaint<Fault::kValue>(), HasSubstr("case float64, reference"));
   EXPECT_THAT(complaint<Fault::kShape>(), HasSubstr("expected Double []"));
+  EXPECT_THAT(complaint<Fault::kDtype>(),
+              HasSubstr("got Float [], expected Double []"));
 }
 
 TEST(MetricHarnessTest, FindsStatesThatDoNotTravel) {
