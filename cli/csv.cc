@@ -140,8 +140,9 @@ void CsvFile::refuse(std::size_t column, const char* expected,
                 shown + "'");
 }
 
-void CsvFile::scan(const std::vector<CsvNumbers>& numbers) {
-  numbers_ = numbers;
+void CsvFile::scan(const std::vector<CsvKind>& kinds) {
+  kinds_ = kinds;
+  text_bytes_ = 0;
   std::vector<bool> all_integers(inputs_.size(), true);
   records_.seek(0, 1);
   if (has_names_) records_.next();
@@ -152,8 +153,8 @@ void CsvFile::scan(const std::vector<CsvNumbers>& numbers) {
     check_row(all_integers);
   }
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (numbers_[i] != CsvNumbers::kEither) continue;
-    numbers_[i] = all_integers[i] ? CsvNumbers::kIntegers : CsvNumbers::kFloats;
+    if (kinds_[i] != CsvKind::kEither) continue;
+    kinds_[i] = all_integers[i] ? CsvKind::kIntegers : CsvKind::kFloats;
   }
 }
 
@@ -162,9 +163,13 @@ void CsvFile::check_row(std::vector<bool>& all_integers) {
       records_.fields([&](std::size_t column, std::string_view text) {
         if (column >= uses_.size()) return;
         for (const Use& use : uses_[column]) {
-          const CsvNumbers wanted = numbers_[use.input];
+          const CsvKind wanted = kinds_[use.input];
+          if (wanted == CsvKind::kTexts) {
+            text_bytes_ += static_cast<std::int64_t>(text.size());
+            continue;
+          }
           if (to_integer(text)) continue;
-          if (wanted == CsvNumbers::kIntegers) {
+          if (wanted == CsvKind::kIntegers) {
             refuse(column, "an integer", text);
           }
           if (!parse<double>(text)) refuse(column, "a number", text);
@@ -179,10 +184,13 @@ void CsvFile::check_row(std::vector<bool>& all_integers) {
 
 std::int64_t CsvFile::bytes_per_row() const {
   std::int64_t bytes = 0;
-  for (const std::size_t width : widths_) {
-    bytes += 8 * static_cast<std::int64_t>(std::max<std::size_t>(1, width));
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    const bool is_text = i < kinds_.size() && kinds_[i] == CsvKind::kTexts;
+    bytes += static_cast<std::int64_t>(
+        std::max<std::size_t>(1, widths_[i]) *
+        (is_text ? sizeof(std::string) : sizeof(double)));
   }
-  return bytes;
+  return bytes + text_bytes_ / std::max<std::int64_t>(1, rows_);
 }
 
 void CsvFile::go_to(std::int64_t row) {
@@ -194,11 +202,19 @@ void CsvFile::go_to(std::int64_t row) {
 
 std::vector<at::Tensor> CsvFile::read(std::int64_t begin, std::int64_t end) {
   std::vector<at::Tensor> tensors;
+  texts_.resize(inputs_.size());
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (kinds_[i] == CsvKind::kTexts) {
+      tensors.emplace_back();
+      texts_[i].assign(
+          static_cast<std::size_t>(end - begin),
+          std::vector<std::string>(std::max<std::size_t>(1, widths_[i])));
+      continue;
+    }
     std::vector<std::int64_t> sizes{end - begin};
     if (widths_[i] > 0) sizes.push_back(static_cast<std::int64_t>(widths_[i]));
     tensors.push_back(at::empty(
-        sizes, numbers_[i] == CsvNumbers::kIntegers ? at::kLong : at::kDouble));
+        sizes, kinds_[i] == CsvKind::kIntegers ? at::kLong : at::kDouble));
   }
   if (begin == end) return tensors;
   go_to(begin);
@@ -214,11 +230,15 @@ void CsvFile::store_row(std::int64_t row, std::vector<at::Tensor>& into) {
   records_.fields([&](std::size_t column, std::string_view text) {
     if (column >= uses_.size()) return;
     for (const Use& use : uses_[column]) {
+      if (kinds_[use.input] == CsvKind::kTexts) {
+        texts_[use.input][static_cast<std::size_t>(row)][use.position] = text;
+        continue;
+      }
       const auto width = std::max<std::size_t>(1, widths_[use.input]);
       const auto place = row * static_cast<std::int64_t>(width) + use.position;
       void* data = into[use.input].data_ptr();
       const auto integer = to_integer(text);
-      if (numbers_[use.input] == CsvNumbers::kIntegers) {
+      if (kinds_[use.input] == CsvKind::kIntegers) {
         if (!integer) refuse(column, "an integer", text);
         static_cast<std::int64_t*>(data)[place] = *integer;
       } else {

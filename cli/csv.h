@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tally/cli/csv_records.h"
@@ -11,11 +12,11 @@
 
 namespace tally::cli {
 
-/// Whether numbers are read as integers (int64), as float64, or as integers if
-/// all of them are.
-enum class CsvNumbers { kIntegers, kFloats, kEither };
+/// Whether fields are read as integers (int64), as float64, as integers if all
+/// of them are, or as the texts they are.
+enum class CsvKind { kIntegers, kFloats, kEither, kTexts };
 
-/// Columns of numbers of a CSV file, as tensors of its rows. The whole file is
+/// Columns of a CSV file, as tensors of its rows or as texts. The whole file is
 /// read once and checked; then only the rows asked for are in memory.
 class CsvFile {
  public:
@@ -32,12 +33,19 @@ class CsvFile {
   const std::vector<std::string>& names() const { return input_names_; }
   /// Reads the file for the first time. Throws c10::ValueError that names the
   /// line and column of what is no such number.
-  void scan(const std::vector<CsvNumbers>& numbers);
+  void scan(const std::vector<CsvKind>& kinds);
+  /// How many columns an input has as "first:last"; 0 for a single one.
+  std::size_t width(std::size_t input) const { return widths_[input]; }
   std::int64_t rows() const { return rows_; }
   std::int64_t bytes_per_row() const;
 
-  /// Rows from `begin` up to `end`, as int64 or float64.
+  /// Rows from `begin` up to `end`, as int64 or float64; inputs of texts are
+  /// undefined.
   std::vector<at::Tensor> read(std::int64_t begin, std::int64_t end);
+  /// The texts of an input in these rows: of each row those of its columns.
+  std::vector<std::vector<std::string>> take_texts(std::size_t input) {
+    return std::move(texts_[input]);
+  }
 
  private:
   struct Use {
@@ -67,7 +75,10 @@ class CsvFile {
   std::vector<std::string> input_names_;
   std::vector<std::size_t> widths_;     // in columns; 0 for a single one
   std::vector<std::vector<Use>> uses_;  // of columns
-  std::vector<CsvNumbers> numbers_;     // of inputs; no kEither after scan()
+  std::vector<CsvKind> kinds_;          // of inputs; no kEither after scan()
+  // Of inputs, of rows read last, of columns.
+  std::vector<std::vector<std::vector<std::string>>> texts_;
+  std::int64_t text_bytes_ = 0;
   std::int64_t rows_ = 0;
   std::int64_t next_row_ = -1;
   std::vector<Mark> marks_;

@@ -94,14 +94,14 @@ void agree(const std::string& failure,
 }
 
 void update(MetricCollection& metrics, const std::vector<std::string>& names,
-            const std::vector<at::Tensor>& tensors) {
+            const std::vector<InputValue>& values) {
   std::vector<InputRef> inputs;
   std::vector<NamedInput> named;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
     if (names.empty()) {
-      inputs.push_back(InputRef::of(tensors[i]));
+      inputs.push_back(values[i].ref());
     } else {
-      named.emplace_back(names[i], tensors[i]);
+      named.emplace_back(names[i], values[i].ref());
     }
   }
   if (names.empty()) {
@@ -118,10 +118,10 @@ void update(Job& job, int rank, Progress& progress) {
   for (std::int64_t done = 0; done < rows;) {
     const std::int64_t count = std::min(job.batch_size, rows - done);
     const std::int64_t first = begin + done;
-    const std::vector<at::Tensor> tensors =
+    const std::vector<InputValue> values =
         job.source->read(first, first + count);
     try {
-      update(job.metrics, job.source->names(), tensors);
+      update(job.metrics, job.source->names(), values);
     } catch (const c10::Error& error) {
       TORCH_CHECK_VALUE(false, "rows ", first, " to ", first + count - 1, ": ",
                         sync::describe(error));

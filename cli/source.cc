@@ -18,8 +18,12 @@ namespace {
 struct Wanted {
   bool takes_int = true;
   bool takes_float = true;
+  bool takes_texts = true;
+  bool takes_several = true;  // texts of a row
   std::string refused_int;    // a metric that does not take integers, and why
   std::string refused_float;  // the same for floating point
+  std::string refused_texts;
+  std::string refused_several;
 };
 
 /// How inputs are given, for errors: "preds=FILE target=FILE".
@@ -33,15 +37,24 @@ std::string words_of(const InputInfo& input) {
 void narrow(Wanted& wanted, const std::string& metric, const InputInfo& input) {
   const std::string refusal =
       metric + ": expected " + input.name + " to be " + words_of(input);
-  const bool takes_any =
-      input.kind == InputKind::kReal || input.kind == InputKind::kAny;
-  if (!takes_any && input.kind != InputKind::kInteger) {
+  const InputKind kind = input.kind;
+  const bool is_any = kind == InputKind::kAny;
+  const bool is_real = kind == InputKind::kReal || is_any;
+  if (!is_real && kind != InputKind::kInteger) {
     wanted.takes_int = false;
     wanted.refused_int = refusal;
   }
-  if (!takes_any && input.kind != InputKind::kFloat) {
+  if (!is_real && kind != InputKind::kFloat) {
     wanted.takes_float = false;
     wanted.refused_float = refusal;
+  }
+  if (kind != InputKind::kTextLists) {
+    wanted.takes_several = false;
+    wanted.refused_several = refusal;
+  }
+  if (kind != InputKind::kTextLists && kind != InputKind::kText) {
+    wanted.takes_texts = false;
+    wanted.refused_texts = refusal;
   }
 }
 
@@ -177,10 +190,12 @@ class NpySource final : public Source {
     return bytes;
   }
   const std::vector<std::string>& names() const override { return names_; }
-  std::vector<at::Tensor> read(std::int64_t begin, std::int64_t end) override {
-    std::vector<at::Tensor> tensors;
-    for (const auto& file : files_) tensors.push_back(file->read(begin, end));
-    return tensors;
+  std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
+    std::vector<InputValue> inputs;
+    for (const auto& file : files_) {
+      inputs.push_back(InputValue::of(file->read(begin, end)));
+    }
+    return inputs;
   }
 
  private:
@@ -195,16 +210,14 @@ class CsvSource final : public Source {
       : file_(arguments.csv, arguments.columns) {
     const auto wanted = wanted_inputs(file_.inputs().size(), file_.names(),
                                       metrics, columns_by_name);
-    std::vector<CsvNumbers> numbers;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      TORCH_CHECK_VALUE(wanted[i].takes_int || wanted[i].takes_float,
-                        "no column can be what all metrics take: ",
-                        wanted[i].refused_int, "; ", wanted[i].refused_float);
-      numbers.push_back(!wanted[i].takes_float ? CsvNumbers::kIntegers
-                        : wanted[i].takes_int  ? CsvNumbers::kEither
-                                               : CsvNumbers::kFloats);
+      kinds_.push_back(kind_of(wanted[i]));
+      TORCH_CHECK_VALUE(kinds_[i] != CsvKind::kTexts ||
+                            wanted[i].takes_several || file_.width(i) == 0,
+                        wanted[i].refused_several, ", got ", file_.width(i),
+                        " columns");
     }
-    file_.scan(numbers);
+    file_.scan(kinds_);
   }
 
   std::int64_t rows() const override { return file_.rows(); }
@@ -212,12 +225,41 @@ class CsvSource final : public Source {
   const std::vector<std::string>& names() const override {
     return file_.names();
   }
-  std::vector<at::Tensor> read(std::int64_t begin, std::int64_t end) override {
-    return file_.read(begin, end);
+  std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
+    const std::vector<at::Tensor> tensors = file_.read(begin, end);
+    std::vector<InputValue> inputs;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      inputs.push_back(kinds_[i] == CsvKind::kTexts
+                           ? texts_of(i)
+                           : InputValue::of(tensors[i]));
+    }
+    return inputs;
   }
 
  private:
+  static CsvKind kind_of(const Wanted& wanted) {
+    if (wanted.takes_texts) return CsvKind::kTexts;
+    TORCH_CHECK_VALUE(
+        wanted.takes_int || wanted.takes_float,
+        "no column can be what all metrics take: ", wanted.refused_int, "; ",
+        wanted.refused_int == wanted.refused_float ? wanted.refused_texts
+                                                   : wanted.refused_float);
+    return !wanted.takes_float ? CsvKind::kIntegers
+           : wanted.takes_int  ? CsvKind::kEither
+                               : CsvKind::kFloats;
+  }
+
+  // Of one column a text for each row, of several a list.
+  InputValue texts_of(std::size_t input) {
+    auto rows = file_.take_texts(input);
+    if (file_.width(input) > 0) return InputValue::of(std::move(rows));
+    std::vector<std::string> texts;
+    for (auto& row : rows) texts.push_back(std::move(row.front()));
+    return InputValue::of(std::move(texts));
+  }
+
   CsvFile file_;
+  std::vector<CsvKind> kinds_;
 };
 
 }  // namespace

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,7 +19,7 @@ class Source {
   /// Of the inputs; none if they are given by position.
   virtual const std::vector<std::string>& names() const = 0;
   /// Rows from `begin` up to `end` of each input.
-  virtual std::vector<at::Tensor> read(std::int64_t begin,
+  virtual std::vector<InputValue> read(std::int64_t begin,
                                        std::int64_t end) = 0;
 };
 

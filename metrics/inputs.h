@@ -213,6 +213,9 @@ class NamedInput {
   template <class T>
   NamedInput(std::string_view name, const T& value)
       : NamedInput(name, internal::as_input(value), 0) {}
+  /// Of an input whose type is not known here.
+  NamedInput(std::string_view name, const InputRef& input)
+      : name_(name), other_(input) {}
   /// {"preds", {"a text", "another"}}.
   NamedInput(std::string_view name, std::initializer_list<const char*> texts)
       : name_(name), texts_(texts) {}

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tally/metrics/option_text.h"
+
 namespace tally {
 namespace {
 

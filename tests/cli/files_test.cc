@@ -11,7 +11,10 @@
 
 #include "tally/cli/csv.h"
 #include "tally/cli/npy.h"
+#include "tally/cli/source.h"
+#include "tally/metrics/collection.h"
 #include "tally/tests/testing/refusal.h"
+#include "tally/tests/testing/sample_metrics.h"
 
 namespace tally::cli {
 namespace {
@@ -214,18 +217,18 @@ TEST(NpyTest, HeadersAreDictionaries) {
 
 std::vector<at::Tensor> read_csv(const std::string& path,
                                  const std::string& columns,
-                                 const std::vector<CsvNumbers>& numbers) {
+                                 const std::vector<CsvKind>& numbers) {
   CsvFile file(path, columns);
   file.scan(numbers);
   return file.read(0, file.rows());
 }
 
 std::string csv_error(const std::string& text, const std::string& columns = "",
-                      std::vector<CsvNumbers> numbers = {}) {
+                      std::vector<CsvKind> numbers = {}) {
   const Folder folder;
   return refusal_of([&] {
     CsvFile file(folder.write("x.csv", text), columns);
-    numbers.resize(file.inputs().size(), CsvNumbers::kEither);
+    numbers.resize(file.inputs().size(), CsvKind::kEither);
     file.scan(numbers);
   });
 }
@@ -240,8 +243,8 @@ TEST(CsvTest, ReadsColumnsByName) {
                                         "True,1e-3,,NaN\n"
                                         "-9223372036854775808,7,z, 4 ");
   const auto values = read_csv(path, "b,a,a:b,a",
-                               {CsvNumbers::kEither, CsvNumbers::kIntegers,
-                                CsvNumbers::kEither, CsvNumbers::kFloats});
+                               {CsvKind::kEither, CsvKind::kIntegers,
+                                CsvKind::kEither, CsvKind::kFloats});
   ASSERT_EQ(values.size(), 4u);
   EXPECT_TRUE(values[0].equal(at::tensor({2.5, 1e-3, 7.0}, at::kDouble)));
   EXPECT_EQ(values[1].scalar_type(), at::kLong);
@@ -252,16 +255,64 @@ TEST(CsvTest, ReadsColumnsByName) {
   EXPECT_EQ(values[2][1][0].item<double>(), 1);
   EXPECT_EQ(values[2][0][1].item<double>(), 2.5);
   EXPECT_EQ(values[3].scalar_type(), at::kDouble);
-  const auto last = read_csv(path, "e\r\nf", {CsvNumbers::kEither}).front();
+  const auto last = read_csv(path, "e\r\nf", {CsvKind::kEither}).front();
   EXPECT_TRUE(last[0].isneginf().item<bool>());
   EXPECT_TRUE(last[1].isnan().item<bool>());
   EXPECT_EQ(last[2].item<double>(), 4);
 }
 
+TEST(CsvTest, ReadsTexts) {
+  const Folder folder;
+  const std::string path = folder.write(
+      "x.csv", "p,r0,r1,n\n\"a, b\",x,\"y \"\"z\"\"\",1\n2,3,,4\n");
+  CsvFile file(path, "preds=p,target=r0:r1,value=n");
+  EXPECT_THAT(file.names(), ElementsAre("preds", "target", "value"));
+  file.scan({CsvKind::kTexts, CsvKind::kTexts, CsvKind::kEither});
+  EXPECT_EQ(file.rows(), 2);
+  for (int i = 0; i < 2; ++i) {
+    const auto tensors = file.read(0, 2);
+    EXPECT_FALSE(tensors[0].defined());
+    EXPECT_TRUE(tensors[2].equal(at::tensor({1, 4})));
+    EXPECT_THAT(file.take_texts(0),
+                ElementsAre(ElementsAre("a, b"), ElementsAre("2")));
+    EXPECT_THAT(file.take_texts(1),
+                ElementsAre(ElementsAre("x", "y \"z\""), ElementsAre("3", "")));
+  }
+  file.read(1, 2);
+  EXPECT_THAT(file.take_texts(0), ElementsAre(ElementsAre("2")));
+}
+
+TEST(CsvTest, SourcesHoldWhatMetricsTake) {
+  const Folder folder;
+  Arguments arguments;
+  arguments.csv = folder.write("x.csv", "p,r0,r1\na,a,b\nc,d,e\n");
+  arguments.columns = "target=r0:r1,preds=p";
+  const std::vector<MetricInputs> metrics = {
+      {"rate",
+       {{"preds", InputKind::kText, "texts [N]"},
+        {"target", InputKind::kTextLists, "references"}}}};
+  const auto source = open_source(arguments, metrics);
+  MetricCollection rates;
+  rates.add("rate", tally::testing::SampleMatchRate());
+  const std::vector<InputValue> values = source->read(0, 2);
+  rates.update({{source->names()[0], values[0].ref()},
+                {source->names()[1], values[1].ref()}});
+  EXPECT_EQ(rates.compute().value().item<double>(), 0.5);
+  arguments.columns = "preds=p:r0,target=r1";
+  EXPECT_EQ(refusal_of([&] { open_source(arguments, metrics); }),
+            "rate: expected preds to be texts [N], got 2 columns");
+  const std::vector<MetricInputs> mixed = {
+      metrics[0], {"mean", {{"preds", InputKind::kReal, "real [N]"}}}};
+  arguments.columns = "preds=p,target=r1";
+  EXPECT_EQ(refusal_of([&] { open_source(arguments, mixed); }),
+            "no column can be what all metrics take: rate: expected preds to "
+            "be texts [N]; mean: expected preds to be real [N]");
+}
+
 TEST(CsvTest, ReadsColumnsByNumber) {
   const Folder folder;
   const std::string path = folder.write("x.csv", "1,2,3\n4,5,6\n");
-  const std::vector<CsvNumbers> either(2, CsvNumbers::kEither);
+  const std::vector<CsvKind> either(2, CsvKind::kEither);
   const auto values = read_csv(path, "@2:@3,@1", either);
   EXPECT_TRUE(
       values[0].equal(at::tensor({2, 3, 5, 6}, at::kLong).view({2, 2})));
@@ -280,7 +331,7 @@ TEST(CsvTest, ReadsAnyRows) {
   EXPECT_THAT(csv_error(text, "b"),
               HasSubstr("line 2: column 'b': expected a number, got ' 0.5'"));
   CsvFile file(folder.write("x.csv", text), "a");
-  file.scan({CsvNumbers::kEither});
+  file.scan({CsvKind::kEither});
   ASSERT_EQ(file.rows(), 5000);
   EXPECT_EQ(file.bytes_per_row(), 8);
   for (const auto& [begin, end] : std::vector<std::pair<int, int>>{
@@ -296,7 +347,7 @@ TEST(CsvTest, SaysWhatIsWrongWhere) {
   EXPECT_THAT(csv_error("a,b\n1,2\n\n1,x\n"),
               EndsWith("x.csv, line 4: column 'b': expected a number, got "
                        "'x'"));
-  EXPECT_THAT(csv_error("a\n1\n1.5\n", "a", {CsvNumbers::kIntegers}),
+  EXPECT_THAT(csv_error("a\n1\n1.5\n", "a", {CsvKind::kIntegers}),
               EndsWith("line 3: column 'a': expected an integer, got '1.5'"));
   EXPECT_THAT(csv_error("1,2\n,3", "@1"),
               EndsWith("line 2: column @1: expected a number, got ''"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tally/metrics/nearest.h"
+#include "tally/metrics/option_text.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/errors.h"
 

@@ -192,7 +192,9 @@ TEST(BootStrapperTest, ResamplesTextsAndRaggedRows) {
   EXPECT_GT(results["std"].item<double>(), 0);
   // A row is drawn with its references.
   BootStrapper all(testing::SampleMatchRate(), BootStrapperOptions(5));
-  all.update({{"target", preds}, {"preds", preds}});
+  for (int i = 0; i < 10; ++i) {
+    all.update({{"target", preds}, {"preds", preds}});
+  }
   EXPECT_EQ(all.compute()["mean"].item<double>(), 1);
 
   const std::vector<testing::SampleImage> images = {{at::ones({1, 4})},
