@@ -67,8 +67,8 @@ template <class Metric>
 void measure(const char* scenario, Metric metric, Communicator& ranks,
              int rounds, const Report& report) {
   const auto state = static_cast<std::int64_t>(metric.serialize().size());
-  const std::int64_t bytes =
-      std::max(state, tally::sync::Exchange::slot_bytes(ranks.size()));
+  const std::int64_t bytes = std::max(
+      state, tally::sync::internal::Exchange::slot_bytes(ranks.size()));
   const at::Tensor own = at::zeros({bytes}, at::kByte);
   at::Tensor all = at::empty({bytes * ranks.size()}, at::kByte);
   std::vector<double> gathers;

@@ -93,7 +93,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   tally::cli::hold_closed_streams();
-  tally::sync::end_with_launcher();
+  tally::sync::internal::end_with_launcher();
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

@@ -88,7 +88,7 @@ at::Tensor MetricLossImpl::forward_inputs(
   }
   // A batch without rows leaves no trace in the loss.
   const sync::internal::LeadTo lead_to(learned);
-  const sync::AsMetricLoss as_loss;
+  const sync::internal::AsMetricLoss as_loss;
   at::Tensor loss = metric_->forward_inputs(inputs).value();
   if (!options_.accumulate()) metric_->reset();
   // To tie the others would cost a sum of their size each.

@@ -151,8 +151,9 @@ void Accumulation::absorb_states(c10::ArrayRef<void*> batches) {
   invalidate_value();
 }
 
-std::vector<sync::SyncItem> Accumulation::items(bool with_identity_only) const {
-  std::vector<sync::SyncItem> list;
+std::vector<sync::internal::SyncItem> Accumulation::items(
+    bool with_identity_only) const {
+  std::vector<sync::internal::SyncItem> list;
   for (const Group& group : groups_) {
     list.push_back({group.label, group.key,
                     with_identity_only ? AnyState() : group.local,
@@ -162,15 +163,15 @@ std::vector<sync::SyncItem> Accumulation::items(bool with_identity_only) const {
 }
 
 // Clones share it from the first sync on.
-sync::SyncHistory* Accumulation::history() {
-  if (!history_) history_ = std::make_shared<sync::SyncHistory>();
+sync::internal::SyncHistory* Accumulation::history() {
+  if (!history_) history_ = std::make_shared<sync::internal::SyncHistory>();
   return history_.get();
 }
 
-sync::SyncResult Accumulation::merge_ranks(
-    sync::SyncCall call,
+sync::internal::SyncResult Accumulation::merge_ranks(
+    sync::internal::SyncCall call,
     const std::shared_ptr<sync::Communicator>& communicator, bool cached) {
-  sync::SyncOptions options;
+  sync::internal::SyncOptions options;
   options.call = call;
   options.timeout = options_.sync_timeout();
   options.cached = cached;
@@ -178,35 +179,37 @@ sync::SyncResult Accumulation::merge_ranks(
     options.history = history();
     return items(false);
   });
-  return sync::sync_states(list, communicator, options);
+  return sync::internal::sync_states(list, communicator, options);
 }
 
 std::vector<AnyState> Accumulation::merge_batches(
     std::vector<AnyState> batch,
     const std::shared_ptr<sync::Communicator>& communicator) {
-  sync::SyncOptions options;
-  options.call = sync::SyncCall::kForward;
+  sync::internal::SyncOptions options;
+  options.call = sync::internal::SyncCall::kForward;
   options.timeout = options_.sync_timeout();
   options.flow = options_.gradient_flow();
   const auto list = or_report(communicator, [&] {
     options.history = history();
-    std::vector<sync::SyncItem> all = items(true);
+    std::vector<sync::internal::SyncItem> all = items(true);
     for (std::size_t i = 0; i < all.size(); ++i) {
       all[i].state = std::move(batch[i]);
     }
     return all;
   });
-  return sync::sync_states(list, communicator, options).states;
+  return sync::internal::sync_states(list, communicator, options).states;
 }
 
-std::shared_ptr<sync::PendingSync> Accumulation::start_merge_ranks() const {
+std::shared_ptr<sync::internal::PendingSync> Accumulation::start_merge_ranks()
+    const {
   const auto ranks = other_ranks();
   if (!ranks) return nullptr;
-  sync::SyncOptions options;
-  options.call = sync::SyncCall::kSyncAsync;
+  sync::internal::SyncOptions options;
+  options.call = sync::internal::SyncCall::kSyncAsync;
   options.timeout = options_.sync_timeout();
   auto list = or_report(ranks, [&] { return items(false); });
-  return std::make_shared<sync::PendingSync>(std::move(list), ranks, options);
+  return std::make_shared<sync::internal::PendingSync>(std::move(list), ranks,
+                                                       options);
 }
 
 void Accumulation::sync() {
@@ -214,8 +217,8 @@ void Accumulation::sync() {
               " before the next one");
   const auto ranks = communicator();
   if (ranks->size() > 1) {
-    sync::SyncResult result =
-        merge_ranks(sync::SyncCall::kSync, ranks, /*cached=*/false);
+    sync::internal::SyncResult result =
+        merge_ranks(sync::internal::SyncCall::kSync, ranks, /*cached=*/false);
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       groups_[i].synced = std::move(result.states[i]);
       groups_[i].synced_update_count = result.update_counts[i];

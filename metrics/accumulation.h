@@ -118,8 +118,8 @@ class Accumulation {
     bool current = value_is_current(ranks);
     States states;
     if (ranks) {
-      sync::SyncResult merged =
-          merge_ranks(sync::SyncCall::kCompute, ranks, current);
+      sync::internal::SyncResult merged =
+          merge_ranks(sync::internal::SyncCall::kCompute, ranks, current);
       current = merged.all_cached;
       states.assign(std::make_move_iterator(merged.states.begin()),
                     std::make_move_iterator(merged.states.end()));
@@ -147,12 +147,12 @@ class Accumulation {
     return synced_ ? groups_[group].synced : groups_[group].local;
   }
   /// The merge of all ranks' local states, for that call; collective.
-  sync::SyncResult merge_ranks(
-      sync::SyncCall call,
+  sync::internal::SyncResult merge_ranks(
+      sync::internal::SyncCall call,
       const std::shared_ptr<sync::Communicator>& communicator, bool cached);
   /// Starts the merge of all ranks' local states as they are now; collective.
   /// Null if there are no others.
-  std::shared_ptr<sync::PendingSync> start_merge_ranks() const;
+  std::shared_ptr<sync::internal::PendingSync> start_merge_ranks() const;
 
   void sync();
   void unsync();
@@ -190,7 +190,7 @@ class Accumulation {
   [[noreturn]] void refuse_synced(const char* verb) const;
   [[noreturn]] void refuse_concurrent() const;
   std::shared_ptr<sync::Communicator> other_ranks() const;
-  std::vector<sync::SyncItem> items(bool with_identity_only) const;
+  std::vector<sync::internal::SyncItem> items(bool with_identity_only) const;
 
   // The ranks that compute() must sync with; null if with none.
   std::shared_ptr<sync::Communicator> ranks_to_sync() const {
@@ -208,8 +208,8 @@ class Accumulation {
     try {
       return prepare();
     } catch (...) {
-      sync::report_failure(label(), std::current_exception(), *communicator,
-                           options_.sync_timeout());
+      sync::internal::report_failure(label(), std::current_exception(),
+                                     *communicator, options_.sync_timeout());
       throw;
     }
   }
@@ -285,11 +285,11 @@ class Accumulation {
   void copy_what_outlasts(States& states) const;
   void keep_what_outlasts(const States& states);
 
-  sync::SyncHistory* history();
+  sync::internal::SyncHistory* history();
 
   MetricOptions options_;
   std::vector<Group> groups_;
-  std::shared_ptr<sync::SyncHistory> history_;
+  std::shared_ptr<sync::internal::SyncHistory> history_;
   bool synced_ = false;
   bool current_value_ = false;
   // Weak: a later communicator at the same address is another one.

@@ -90,7 +90,8 @@ std::string gradient_bits(const std::vector<at::Tensor>& parameters) {
 }
 
 /// All ranks' bits, together with these.
-std::string bits_of_ranks(const Contributions& all, std::string bits) {
+std::string bits_of_ranks(const internal::Contributions& all,
+                          std::string bits) {
   for (const std::string_view payload : all.payloads) {
     TORCH_CHECK_VALUE(payload.size() == bits.size(), kName, ": expected ",
                       bits.size(), " bytes of each rank, got ", payload.size());
@@ -179,7 +180,8 @@ std::vector<Bucket> fill_buckets(const std::vector<at::Tensor>& parameters,
 std::vector<Bucket> averaged(const std::vector<at::Tensor>& parameters,
                              Communicator& communicator, Timeout timeout) {
   const auto schema = [&] { return internal::list_of(parameters); };
-  Contribution own{ExchangeKind::kGradients, kName, 0, schema};
+  internal::Contribution own{internal::ExchangeKind::kGradients, kName, 0,
+                             schema};
   std::vector<Bucket> buckets;
   std::string bits;
   try {
@@ -192,11 +194,12 @@ std::vector<Bucket> averaged(const std::vector<at::Tensor>& parameters,
     buckets = fill_buckets(parameters, bits,
                            internal::likely_device(communicator, own.device));
   } catch (...) {
-    report(communicator, own, std::current_exception(), timeout);
+    internal::report(communicator, own, std::current_exception(), timeout);
     throw;
   }
   own.payload = bits;
-  const Contributions all = Exchange::run(communicator, own, timeout);
+  const internal::Contributions all =
+      internal::Exchange::run(communicator, own, timeout);
   internal::owed(communicator, [&] {
     const std::string of_any = bits_of_ranks(all, bits);
     const bool same =

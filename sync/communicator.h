@@ -21,6 +21,10 @@
 
 namespace tally::sync {
 
+namespace internal {
+class Exchange;
+}
+
 enum class ReduceOp { kSum, kMin, kMax };
 
 inline constexpr std::chrono::milliseconds kDefaultTimeout{60'000};
@@ -170,7 +174,7 @@ class Communicator {
   virtual void do_give_up(const std::string& /*reason*/) {}
 
  private:
-  friend class Exchange;
+  friend class internal::Exchange;
 
   /// What a call is in the account.
   struct Booking {

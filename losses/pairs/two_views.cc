@@ -138,13 +138,13 @@ CentredViews centred_views(
   if (result.rows == 0) return result;
   sync::internal::owed(*call.communicator, [&] {
     const std::string backward = "gradient of a gradient of " + call.name;
-    const variable_list centred =
-        Centre::apply(at::TensorList(wide),
-                      sums.narrow(0, 0, sums.size(0) - 1).div(result.rows),
-                      c10::make_intrusive<Centre::Holder>(
-                          Call{sync::ExchangeKind::kBackward, backward,
-                               call.communicator, call.timeout, backward},
-                          result.rows));
+    const variable_list centred = Centre::apply(
+        at::TensorList(wide),
+        sums.narrow(0, 0, sums.size(0) - 1).div(result.rows),
+        c10::make_intrusive<Centre::Holder>(
+            Call{sync::internal::ExchangeKind::kBackward, backward,
+                 call.communicator, call.timeout, backward},
+            result.rows));
     result.a = centred[0];
     result.b = centred[1];
   });

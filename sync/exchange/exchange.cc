@@ -8,22 +8,15 @@
 #include "tally/sync/exchange/exchange_headers.h"
 #include "tally/sync/exchange/readiness.h"
 
-namespace tally::sync {
+namespace tally::sync::internal {
 namespace {
-
-using internal::bytes_on;
-using internal::chars;
-using internal::Header;
-using internal::Headers;
-using internal::owed;
 
 // Holds the communicator, so that two threads cannot mix their rounds.
 class InUse {
  public:
   enum class Busy { kRefuse, kWait };
 
-  InUse(internal::Turn& turn, const Communicator& communicator,
-        Busy busy = Busy::kRefuse)
+  InUse(Turn& turn, const Communicator& communicator, Busy busy = Busy::kRefuse)
       : turn_(turn) {
     const bool wait = busy == Busy::kWait;
     if (!(wait ? turn_.enter() : turn_.try_enter())) {
@@ -41,7 +34,7 @@ class InUse {
   InUse& operator=(const InUse&) = delete;
 
  private:
-  internal::Turn& turn_;
+  Turn& turn_;
 };
 
 }  // namespace
@@ -139,8 +132,8 @@ void Exchange::send_slot() {
       failed ? own_.failure.substr(0, eager_bytes()) : own_.payload;
 
   Header header{};
-  header.magic = internal::kMagic;
-  header.protocol = internal::kProtocol;
+  header.magic = kMagic;
+  header.protocol = kProtocol;
   header.kind = static_cast<std::uint16_t>(own_.kind);
   header.sequence = sequence_;
   header.fingerprint = own_.fingerprint;
@@ -159,8 +152,8 @@ void Exchange::send_slot() {
   if (!slots_.defined() || slots_.use_count() > 1) {
     slots_ = bytes_on(device, communicator_.size() * slot_bytes());
   }
-  header.payload_checksum = internal::checksum_of(payload);
-  header.checksum = internal::checksum_of(header);
+  header.payload_checksum = checksum_of(payload);
+  header.checksum = checksum_of(header);
   std::memcpy(chars(slot_), &header, sizeof(header));
   if (header.payload_bytes <= eager_bytes()) {
     std::memcpy(chars(slot_) + sizeof(header), payload.data(), payload.size());
@@ -208,7 +201,7 @@ void Exchange::receive_slots() {
   if (result_.payloads_skipped) return;
   const std::int64_t longest = headers.longest_payload();
   if (longest > eager_bytes()) {
-    block_ = internal::block_bytes(longest);
+    block_ = block_bytes(longest);
     return;
   }
   for (int r = 0; r < ranks; ++r) {
@@ -222,13 +215,11 @@ void Exchange::advance() noexcept {
   try {
     receive_slots();
     if (block_ == 0) return;
-    internal::make_ready(
-        communicator_, {own_.label, sequence_, timeout_}, block_, [&] {
-          const c10::Device device = communicator_.device();
-          input_ = internal::padded(own_.payload, block_, own_.payload_owner)
-                       .to(device);
-          output_ = bytes_on(device, communicator_.size() * block_);
-        });
+    make_ready(communicator_, {own_.label, sequence_, timeout_}, block_, [&] {
+      const c10::Device device = communicator_.device();
+      input_ = padded(own_.payload, block_, own_.payload_owner).to(device);
+      output_ = bytes_on(device, communicator_.size() * block_);
+    });
     named("payload", [&] {
       transfer_ = communicator_.start_all_gather(input_, output_, timeout_);
     });
@@ -274,10 +265,9 @@ Contributions Exchange::finish_in_use() {
         static_cast<size_t>(sizes_[r]));
   }
   try {
-    internal::require_intact(
-        "payload", communicator_, own_, sequence_, [&](int r) {
-          return internal::checksum_of(result_.payloads[r]) == checksums_[r];
-        });
+    require_intact("payload", communicator_, own_, sequence_, [&](int r) {
+      return checksum_of(result_.payloads[r]) == checksums_[r];
+    });
   } catch (const SyncError& error) {
     give_up_after(error);
     throw;
@@ -285,4 +275,4 @@ Contributions Exchange::finish_in_use() {
   return std::move(result_);
 }
 
-}  // namespace tally::sync
+}  // namespace tally::sync::internal

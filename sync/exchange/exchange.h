@@ -13,7 +13,7 @@
 #include "tally/sync/communicator.h"
 #include "tally/sync/gradient_flow.h"
 
-namespace tally::sync {
+namespace tally::sync::internal {
 
 /// Which call an exchange belongs to; ranks in different calls are a mismatch.
 enum class ExchangeKind : std::uint16_t {
@@ -129,8 +129,6 @@ class Exchange final : private Communicator::Background {
   Exchange& operator=(const Exchange&) = delete;
 
  private:
-  friend class Communicator;
-
   Exchange(Communicator& communicator, const Contribution& own,
            Timeout timeout);
   std::int64_t slot_bytes() const { return slot_bytes(communicator_.size()); }
@@ -169,4 +167,4 @@ class Exchange final : private Communicator::Background {
 void report(Communicator& communicator, Contribution own,
             const std::exception_ptr& error, Timeout timeout) noexcept;
 
-}  // namespace tally::sync
+}  // namespace tally::sync::internal

@@ -12,11 +12,8 @@
 #include "tally/sync/exchange/fingerprint.h"
 #include "tally/sync/exchange/gathered_states.h"
 
-namespace tally::sync {
+namespace tally::sync::internal {
 namespace {
-
-using internal::GatheredStates;
-using internal::States;
 
 constexpr std::uint32_t kCached = 1;
 constexpr std::uint32_t kHasGraph = 2;
@@ -76,8 +73,8 @@ class Prepared {
     schema_ = schema_of(items);
     const bool graph = options.flow != GradientFlow::kDetached &&
                        at::GradMode::is_enabled() && any_graph(items);
-    internal::EncodedStates encoded = internal::encode_states(
-        items, reduced_bytes, communicator->accelerator());
+    EncodedStates encoded =
+        encode_states(items, reduced_bytes, communicator->accelerator());
     payload_ = std::make_shared<const std::string>(std::move(encoded.payload));
     const bool loss = options.call == SyncCall::kForward && is_metric_loss;
     contribution_.kind = ExchangeKind::kStates;
@@ -155,14 +152,14 @@ SyncResult merged_with_large(const std::vector<SyncItem>& items,
                              const std::string& label, Timeout timeout) {
   SyncResult result;
   std::optional<GatheredStates> gathered;
-  internal::owed(communicator, [&] {
-    internal::make_ready(communicator, {label, all.sequence, timeout},
-                         internal::kAnnouncedBytes, [&] {
-                           gathered.emplace(items, all, communicator);
-                           result.update_counts = gathered->update_counts();
-                           result.states = gathered->fold_away();
-                           gathered->prepare_large();
-                         });
+  owed(communicator, [&] {
+    make_ready(communicator, {label, all.sequence, timeout}, kAnnouncedBytes,
+               [&] {
+                 gathered.emplace(items, all, communicator);
+                 result.update_counts = gathered->update_counts();
+                 result.states = gathered->fold_away();
+                 gathered->prepare_large();
+               });
     gathered->move_large(communicator, timeout);
   });
   gathered->complete(result.states);
@@ -180,11 +177,11 @@ SyncResult all_cached() {
 SyncResult sync_states(const std::vector<SyncItem>& items,
                        const std::shared_ptr<Communicator>& communicator,
                        const SyncOptions& options) {
-  std::optional<std::int64_t> reduced_bytes;
+  std::optional<std::int64_t> left_out_bytes;
   if (options.flow == GradientFlow::kDetached) {
-    reduced_bytes = internal::reduced_bytes(communicator->size());
+    left_out_bytes = reduced_bytes(communicator->size());
   }
-  const Prepared own(items, communicator, options, reduced_bytes);
+  const Prepared own(items, communicator, options, left_out_bytes);
   const AskedBy asked(own.label());
   const Contributions all =
       Exchange::run(*communicator, own.contribution(), options.timeout);
@@ -209,12 +206,11 @@ SyncResult sync_states(const std::vector<SyncItem>& items,
   for (const SyncItem& item : items) mine.push_back(item.state);
   const double factor =
       options.flow == GradientFlow::kReplicated ? communicator->size() : 1;
-  States with_graph = all_ranks
-                          ? internal::fold_all_graphs(gathered, std::move(mine),
-                                                      rank, communicator)
-                          : internal::fold_own_graph(gathered, std::move(mine),
-                                                     rank, factor, own.label());
-  internal::take_values(with_graph, result.states);
+  States with_graph =
+      all_ranks ? fold_all_graphs(gathered, std::move(mine), rank, communicator)
+                : fold_own_graph(gathered, std::move(mine), rank, factor,
+                                 own.label());
+  take_values(with_graph, result.states);
   result.states = std::move(with_graph);
   return result;
 }
@@ -275,4 +271,4 @@ AsMetricLoss::AsMetricLoss() : before_(std::exchange(is_metric_loss, true)) {}
 
 AsMetricLoss::~AsMetricLoss() { is_metric_loss = before_; }
 
-}  // namespace tally::sync
+}  // namespace tally::sync::internal

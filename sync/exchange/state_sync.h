@@ -12,7 +12,7 @@
 #include "tally/sync/exchange/sync_history.h"
 #include "tally/sync/gradient_flow.h"
 
-namespace tally::sync {
+namespace tally::sync::internal {
 
 /// One state that takes part in a sync.
 struct SyncItem {
@@ -95,4 +95,4 @@ class AsMetricLoss {
   bool before_;
 };
 
-}  // namespace tally::sync
+}  // namespace tally::sync::internal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tally::sync {
+namespace tally::sync::internal {
 
 SyncHistory::Entry* SyncHistory::find(
     const std::shared_ptr<Communicator>& communicator) {
@@ -34,4 +34,4 @@ void SyncHistory::set_uses(const std::shared_ptr<Communicator>& communicator,
   if (Entry* const entry = find(communicator)) entry->second = uses;
 }
 
-}  // namespace tally::sync
+}  // namespace tally::sync::internal

@@ -7,8 +7,10 @@
 #include <vector>
 
 namespace tally::sync {
-
 class Communicator;
+}  // namespace tally::sync
+
+namespace tally::sync::internal {
 
 /// How often a metric has been synced with each communicator: a metric and its
 /// clones share one. Where ranks bring two metrics of the same kind (one for
@@ -32,4 +34,4 @@ class SyncHistory {
   std::vector<Entry> entries_;
 };
 
-}  // namespace tally::sync
+}  // namespace tally::sync::internal

@@ -166,7 +166,7 @@ std::shared_ptr<Communicator> init_from_env(const InitOptions& options) {
   TORCH_CHECK_VALUE(options.timeout.count() > 0,
                     "expected a positive timeout, got ",
                     options.timeout.count(), " ms");
-  end_with_launcher();
+  internal::end_with_launcher();
   const Environment environment = parse_environment(
       [](const char* name) -> const char* { return std::getenv(name); });
 

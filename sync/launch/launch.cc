@@ -219,7 +219,7 @@ class LocalRanks {
   void start(int rank, int ranks, const std::vector<std::string>& arguments) {
     const std::string number = std::to_string(rank);
     const std::string size = std::to_string(ranks);
-    SpawnOptions spawn;
+    internal::SpawnOptions spawn;
     spawn.arguments = arguments;
     spawn.environment = {
         "RANK=" + number,
@@ -227,8 +227,8 @@ class LocalRanks {
         "LOCAL_RANK=" + number,
         "LOCAL_WORLD_SIZE=" + size,
         "TALLY_STORE=" + folder_.path() + "/store",
-        kReasonVariable + ("=" + reason_path()),
-        kLauncherVariable + ("=" + std::to_string(getpid())),
+        internal::kReasonVariable + ("=" + reason_path()),
+        internal::kLauncherVariable + ("=" + std::to_string(getpid())),
     };
     if (std::getenv("OMP_NUM_THREADS") == nullptr) {
       const int cores = static_cast<int>(std::thread::hardware_concurrency());
@@ -244,7 +244,7 @@ class LocalRanks {
       spawn.error = forward(STDERR_FILENO, number, to_close);
       to_close.push_back(spawn.input);
     }
-    pids_.push_back(spawn_self(spawn));
+    pids_.push_back(internal::spawn_self(spawn));
     for (int fd : to_close) close(fd);
   }
 
@@ -287,8 +287,8 @@ class LocalRanks {
                 std::to_string(killed->pid) + ") was ended by " +
                 signal_name(WTERMSIG(killed->status));
     }
-    if (killed != failed.end()) fail(exit_status(killed->status));
-    if (!failed.empty()) fail(exit_status(failed.front().status));
+    if (killed != failed.end()) fail(internal::exit_status(killed->status));
+    if (!failed.empty()) fail(internal::exit_status(failed.front().status));
   }
 
   /// Only the first failure counts: the others follow from it.
@@ -351,7 +351,7 @@ std::optional<int> launch_local(int ranks, int argc, char** argv,
   TORCH_CHECK_VALUE(ranks > 0, "expected at least 1 rank, got ", ranks);
   const Environment environment = parse_environment(
       [](const char* name) -> const char* { return std::getenv(name); });
-  end_with_launcher();
+  internal::end_with_launcher();
   // One task of Slurm or MPI is an allocation to launch ranks in.
   const bool is_rank =
       environment.launcher == "torchrun" || environment.world_size > 1;
@@ -362,7 +362,7 @@ std::optional<int> launch_local(int ranks, int argc, char** argv,
 
 void explain_failure(const std::exception& error, const char* program) {
   const std::string reason = describe(error);
-  const std::string& path = end_with_launcher();
+  const std::string& path = internal::end_with_launcher();
   if (path.empty()) {
     std::cerr << std::string(program) + ": " + reason + "\n" << std::flush;
     return;

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <map>
 
-namespace tally::sync {
+namespace tally::sync::internal {
 namespace {
 
 std::string name_of(const std::string& assignment) {
@@ -102,4 +102,4 @@ int exit_status(int wait_status) {
                                   : WEXITSTATUS(wait_status);
 }
 
-}  // namespace tally::sync
+}  // namespace tally::sync::internal

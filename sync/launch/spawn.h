@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tally::sync {
+namespace tally::sync::internal {
 
 struct SpawnOptions {
   /// With argv[0].
@@ -42,4 +42,4 @@ const std::string& end_with_launcher();
 /// A wait status as a shell gives it: 128 + number for a signal.
 int exit_status(int wait_status);
 
-}  // namespace tally::sync
+}  // namespace tally::sync::internal

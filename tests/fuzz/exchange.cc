@@ -58,7 +58,7 @@ class Mirror final : public Communicator {
       other[edit.offset()] ^= static_cast<char>(edit.mask);
     }
     ++gathers_;
-    const bool is_slot = size == sync::Exchange::slot_bytes(2);
+    const bool is_slot = size == sync::internal::Exchange::slot_bytes(2);
     if (!seals_ || !is_slot) return;
     Header header;
     std::memcpy(&header, other, sizeof header);

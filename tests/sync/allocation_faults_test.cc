@@ -18,6 +18,11 @@
 namespace tally::sync {
 namespace {
 
+using internal::PendingSync;
+using internal::sync_states;
+using internal::SyncItem;
+using internal::SyncOptions;
+using internal::SyncResult;
 using testing::ThreadTransport;
 using Group = std::shared_ptr<Communicator>;
 

@@ -157,7 +157,7 @@ struct State {
   void fields(Fields& f) { f("rows", rows)("sum", sum); }
 };
 
-SyncItem item(const char* label, at::Tensor rows, at::Tensor sum) {
+internal::SyncItem item(const char* label, at::Tensor rows, at::Tensor sum) {
   return {label, "key",
           AnyState::of(State{Rows(std::move(rows)), std::move(sum)}),
           AnyState(state_ops<State>()), 1};
@@ -165,10 +165,11 @@ SyncItem item(const char* label, at::Tensor rows, at::Tensor sum) {
 
 TEST(PairedTest, ReducesAndGathersLargeStatesWhereTheyAre) {
   on_two_ranks([](Pair& pair) {
-    const std::vector<SyncItem> items{
+    const std::vector<internal::SyncItem> items{
         item("here", at::ones({kMany}), at::ones({kMany}, at::kLong)),
         item("there", there({kMany}), there({kMany}, at::kLong))};
-    const SyncResult result = sync_states(items, pair.both, {});
+    const internal::SyncResult result =
+        internal::sync_states(items, pair.both, {});
     // Two more: the ranks' slots, and what they say of their memory.
     EXPECT_EQ(pair.both->collectives(), 6);
     EXPECT_THAT(pair.accelerator->calls,

@@ -68,7 +68,7 @@ void CaseCheck::check_splits(int ranks) {
       EXPECT_EQ(report.count_synced, updates) << where;
       EXPECT_TRUE(report.restored)
           << "unsync() did not restore the state " << where;
-      const bool eager = bytes <= sync::Exchange::eager_bytes(ranks);
+      const bool eager = bytes <= sync::internal::Exchange::eager_bytes(ranks);
       EXPECT_LE(report.collectives, ranks == 1 ? 0 : eager ? 1 : 2) << where;
     }
   }

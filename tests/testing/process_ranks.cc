@@ -93,7 +93,7 @@ ProcessRanks::ProcessRanks(int ranks,
                            const std::function<void(const ProcessRank&)>& body,
                            ProcessRanksOptions options) {
   if (const char* rank = std::getenv(kRankVariable)) {
-    sync::end_with_parent(std::atoi(std::getenv(kParentVariable)));
+    sync::internal::end_with_parent(std::atoi(std::getenv(kParentVariable)));
     const ProcessRank self(std::atoi(rank),
                            std::atoi(std::getenv(kSizeVariable)),
                            std::getenv(kStoreVariable));
@@ -117,7 +117,7 @@ ProcessRanks::ProcessRanks(int ranks,
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
       throw std::runtime_error("cannot open files for rank " + number);
     }
-    sync::SpawnOptions spawn;
+    sync::internal::SpawnOptions spawn;
     spawn.arguments = {"rank" + number,
                        std::string("--gtest_filter=") +
                            test->test_suite_name() + "." + test->name(),
@@ -143,7 +143,7 @@ ProcessRanks::ProcessRanks(int ranks,
     spawn.output = output;
     spawn.error = output;
     Child child{};
-    child.pid = sync::spawn_self(spawn);
+    child.pid = sync::internal::spawn_self(spawn);
     child.socket = sockets[0];
     children_.push_back(child);
     close(sockets[1]);
@@ -207,8 +207,8 @@ ProcessRanks::Result ProcessRanks::join(int rank) {
   int status = 0;
   waitpid(child.pid, &status, 0);
   child.ended = true;
-  child.result = {in_time ? sync::exit_status(status) : kLate, Clock::now(),
-                  output_of(rank)};
+  child.result = {in_time ? sync::internal::exit_status(status) : kLate,
+                  Clock::now(), output_of(rank)};
   return child.result;
 }
 

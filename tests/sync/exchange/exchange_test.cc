@@ -7,7 +7,7 @@
 #include "tally/tests/testing/faulty_communicator.h"
 #include "tally/tests/testing/thread_ranks.h"
 
-namespace tally::sync {
+namespace tally::sync::internal {
 namespace {
 
 using ::testing::HasSubstr;
@@ -273,4 +273,4 @@ TEST(ExchangeTest, TransportErrorsNameWhatWasExchanged) {
 }
 
 }  // namespace
-}  // namespace tally::sync
+}  // namespace tally::sync::internal

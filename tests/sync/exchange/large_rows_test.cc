@@ -10,7 +10,7 @@
 #include "tally/sync/exchange/state_sync.h"
 #include "tally/tests/testing/thread_ranks.h"
 
-namespace tally::sync {
+namespace tally::sync::internal {
 namespace {
 
 using ::testing::HasSubstr;
@@ -122,4 +122,4 @@ TEST(LargeRowsTest, StatesThatMergeInTheirOwnWayTravelWhole) {
 }
 
 }  // namespace
-}  // namespace tally::sync
+}  // namespace tally::sync::internal

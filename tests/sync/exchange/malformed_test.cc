@@ -14,7 +14,7 @@
 // What ranks make of a header or state that does not arrive as it was sent:
 // every rank the same error, and never another value.
 
-namespace tally::sync {
+namespace tally::sync::internal {
 namespace {
 
 using storm::Call;
@@ -159,4 +159,4 @@ TEST(MalformedTest, TheGroupIsNotUsedAgain) {
 }
 
 }  // namespace
-}  // namespace tally::sync
+}  // namespace tally::sync::internal

@@ -17,7 +17,7 @@
 #include "tally/tests/testing/sample_metrics.h"
 #include "tally/tests/testing/thread_ranks.h"
 
-namespace tally::sync {
+namespace tally::sync::internal {
 namespace {
 
 using ::testing::HasSubstr;
@@ -402,4 +402,4 @@ TEST(StateSyncTest, AnIdleRankTakesPartInTheGradientsOfAllRanks) {
 }
 
 }  // namespace
-}  // namespace tally::sync
+}  // namespace tally::sync::internal
