@@ -1,6 +1,7 @@
 #include "tally/state/state.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/Type.h>
 
 #include <algorithm>
 
@@ -21,7 +22,22 @@ bool any_of_parts(const AnyState& state, const Predicate& holds) {
   });
 }
 
+void require_same_type(const AnyState& into, const AnyState& from,
+                       const char* owner) {
+  const std::type_info& expected = *into.ops().type;
+  const std::type_info& type = *from.ops().type;
+  TORCH_CHECK_VALUE(expected == type, owner, ": expected a state of type ",
+                    c10::demangle(expected.name()), ", got one of type ",
+                    c10::demangle(type.name()));
+}
+
 }  // namespace
+
+void AnyState::refuse(const std::type_info& type) const {
+  TORCH_CHECK_TYPE(
+      false, "expected a state of type ", c10::demangle(type.name()), ", got ",
+      state_ ? "one of type " + c10::demangle(ops_->type->name()) : "none");
+}
 
 PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
                            const char* owner, const BatchIntake* intake)
@@ -30,6 +46,7 @@ PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
     std::vector<AnyState>& into_parts = ops.parts(into);
     if (LonePart* lone = ops.lone_part ? ops.lone_part(from) : nullptr) {
       AnyState& part = into_parts[lone->place];
+      require_same_type(part, lone->state, owner);
       parts_.push_back(
           {part.ops(), part.data(), lone->state.data(), owner, intake});
       return;
@@ -38,6 +55,7 @@ PendingMerge::PendingMerge(const StateOps& ops, void* into, void* from,
     TORCH_INTERNAL_ASSERT(into_parts.size() == from_parts.size());
     parts_.reserve(into_parts.size());
     for (std::size_t i = 0; i < into_parts.size(); ++i) {
+      require_same_type(into_parts[i], from_parts[i], owner);
       parts_.push_back({into_parts[i].ops(), into_parts[i].data(),
                         from_parts[i].data(), owner, intake});
     }
@@ -69,6 +87,7 @@ void PendingMerge::commit() {
 }
 
 void merge(AnyState& into, AnyState from, const char* owner) {
+  require_same_type(into, from, owner);
   PendingMerge(into.ops(), into.data(), from.data(), owner).commit();
 }
 

@@ -153,13 +153,15 @@ class AnyState {
   void* data() noexcept { return state_; }
   const void* data() const noexcept { return state_; }
 
-  /// REQUIRES: it holds a State.
+  /// c10::TypeError, which names both types, unless it holds a State.
   template <class State>
   State& get() {
+    require(typeid(State));
     return *static_cast<State*>(state_);
   }
   template <class State>
   const State& get() const {
+    require(typeid(State));
     return *static_cast<const State*>(state_);
   }
 
@@ -172,6 +174,11 @@ class AnyState {
   Fields fields() const { return const_cast<AnyState*>(this)->fields(); }
 
  private:
+  void require(const std::type_info& type) const {
+    if (!state_ || *ops_->type != type) refuse(type);
+  }
+  [[noreturn]] void refuse(const std::type_info& type) const;
+
   const StateOps* ops_ = nullptr;
   void* state_ = nullptr;
 };
@@ -213,7 +220,8 @@ class PendingMerge {
   std::vector<PendingMerge> parts_;
 };
 
-/// `into` becomes merge(into, from), or nothing changes and it throws.
+/// `into` becomes merge(into, from), or nothing changes and it throws:
+/// c10::ValueError also for states of different types.
 void merge(AnyState& into, AnyState from, const char* owner);
 
 /// Whether it merges field by field: neither it nor a part has its own merge.
