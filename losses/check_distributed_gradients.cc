@@ -13,15 +13,15 @@
 #include "tally/losses/gradient_comparison.h"
 #include "tally/losses/gradient_reference.h"
 #include "tally/state/codec.h"
-#include "tally/sync/exchange/agree.h"
-#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/agree.h"
+#include "tally/sync/fingerprint.h"
 
 namespace tally::losses {
 namespace {
 
-using sync::internal::Agreement;
-using sync::internal::Call;
-using sync::internal::Offer;
+using sync::Agreement;
+using sync::Call;
+using sync::Offer;
 using Tensors = std::vector<at::Tensor>;
 using Loss = std::function<at::Tensor(const Tensors&)>;
 using Parameters = std::vector<std::pair<std::string, at::Tensor>>;
@@ -301,12 +301,11 @@ bool exact_loss(const DistributedGradientReport& report, double rounding) {
 DistributedGradientReport check_distributed_gradients(
     const Loss& loss, const Tensors& batch, const Parameters& parameters,
     const Options& options) {
-  const Call call = sync::internal::collective("check_distributed_gradients",
-                                               options.communicator(), {});
+  const Call call("check_distributed_gradients", options.communicator());
   DistributedGradientReport report;
   Run whole;
   // The ranks agree on what is checked, and that the loss works at all.
-  sync::internal::agree(call, [&] {
+  sync::agree(call, [&] {
     TORCH_CHECK_VALUE(loss, "expected a loss, got none");
     TORCH_CHECK_VALUE(options.tolerance() >= 0,
                       "expected a tolerance of at least 0, got ",
@@ -343,14 +342,14 @@ DistributedGradientReport check_distributed_gradients(
   } catch (const std::exception&) {
     failed = std::current_exception();
   }
-  const Agreement agreement = sync::internal::agree(call, [&] {
+  const Agreement agreement = sync::agree(call, [&] {
     if (failed) std::rethrow_exception(failed);
     Offer offer;
     offer.payload = encode(own);
     return offer;
   });
   std::vector<Run> runs;
-  for (const std::string_view payload : agreement.all.payloads) {
+  for (const std::string_view payload : agreement.payloads) {
     runs.push_back(decode(payload, own));
     report.rank_losses.push_back(runs.back().loss);
   }

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <utility>
 
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/agree.h"
 
 namespace tally::losses {
 namespace {
@@ -183,9 +183,9 @@ at::Tensor cached_backward(
     encoded = encode_all(encode, batch, options);
   } catch (const std::exception&) {
     // The others are on their way into the loss.
-    const sync::internal::Call call = sync::internal::collective(
-        "cached_backward", options.communicator(), {});
-    sync::internal::agree(call, []() -> sync::internal::Offer { throw; });
+    sync::report_failure(sync::Call("cached_backward", options.communicator()),
+                         std::current_exception());
+    throw;
   }
   const at::Tensor value = loss(encoded.representations);
   TORCH_CHECK_VALUE(value.defined() && value.numel() == 1,

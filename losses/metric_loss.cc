@@ -8,8 +8,7 @@
 #include <unordered_set>
 
 #include "tally/losses/autocast.h"
-#include "tally/sync/collectives.h"
-#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/autograd.h"
 #include "tally/sync/exchange/state_sync.h"
 
 namespace tally::losses {
@@ -87,7 +86,7 @@ at::Tensor MetricLossImpl::forward_inputs(
     if (tensor.defined() && tensor.requires_grad()) learned.push_back(tensor);
   }
   // A batch without rows leaves no trace in the loss.
-  const sync::internal::LeadTo lead_to(learned);
+  const sync::LeadTo lead_to(learned);
   const sync::internal::AsMetricLoss as_loss;
   at::Tensor loss = metric_->forward_inputs(inputs).value();
   if (!options_.accumulate()) metric_->reset();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tally/metrics/metric.h"
+#include "tally/sync/communicator.h"
 
 namespace tally::losses {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/checkpoint.h"
-#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/autograd.h"
 
 namespace tally::internal {
 namespace {
@@ -114,7 +114,7 @@ void Accumulation::take_values(const ResultParts& graph,
   for (const auto& [name, part] : graph) {
     const at::Tensor& value = *(from++)->second;
     *part = part->defined() && part->requires_grad()
-                ? sync::internal::replace_values(*part, value)
+                ? sync::replace_values(*part, value)
                 : value;
   }
 }

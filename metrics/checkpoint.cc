@@ -11,7 +11,7 @@
 #include "tally/metrics/option_text.h"
 #include "tally/state/codec.h"
 #include "tally/sync/errors.h"
-#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/fingerprint.h"
 
 namespace tally::internal {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "tally/state/outside_inference.h"
 #include "tally/sync/exchange/exchange.h"
-#include "tally/sync/exchange/fingerprint.h"
 #include "tally/sync/exchange/parameter_list.h"
 #include "tally/sync/exchange/readiness.h"
+#include "tally/sync/fingerprint.h"
 
 namespace tally::sync {
 namespace {
@@ -179,28 +179,26 @@ std::vector<Bucket> fill_buckets(const std::vector<at::Tensor>& parameters,
 /// Sums for which the ranks have agreed on parameters.
 std::vector<Bucket> averaged(const std::vector<at::Tensor>& parameters,
                              Communicator& communicator, Timeout timeout) {
-  const auto schema = [&] { return internal::list_of(parameters); };
-  internal::Contribution own{internal::ExchangeKind::kGradients, kName, 0,
-                             schema};
   std::vector<Bucket> buckets;
   std::string bits;
-  try {
-    check(parameters);
-    if (!parameters.empty()) own.device = parameters[0].device();
-    own.fingerprint = fingerprint_of(parameters);
-    bits = gradient_bits(parameters);
-    // As a rule all ranks have the same gradients: what fails for want of
-    // memory fails here.
-    buckets = fill_buckets(parameters, bits,
-                           internal::likely_device(communicator, own.device));
-  } catch (...) {
-    internal::report(communicator, own, std::current_exception(), timeout);
-    throw;
-  }
-  own.payload = bits;
+  const internal::Contribution own = internal::prepared(
+      communicator, {internal::ExchangeKind::kGradients, kName}, timeout,
+      [&](internal::Contribution& mine) {
+        check(parameters);
+        if (!parameters.empty()) mine.device = parameters[0].device();
+        mine.schema = [&parameters] { return internal::list_of(parameters); };
+        mine.fingerprint = fingerprint_of(parameters);
+        bits = gradient_bits(parameters);
+        mine.payload = std::make_shared<const std::string>(bits);
+        // As a rule all ranks have the same gradients: what fails for want of
+        // memory fails here.
+        buckets =
+            fill_buckets(parameters, bits,
+                         internal::likely_device(communicator, mine.device));
+      });
   const internal::Contributions all =
       internal::Exchange::run(communicator, own, timeout);
-  internal::owed(communicator, [&] {
+  or_give_up(communicator, [&] {
     const std::string of_any = bits_of_ranks(all, bits);
     const bool same =
         std::all_of(all.payloads.begin(), all.payloads.end(),

@@ -9,18 +9,20 @@
 #include <vector>
 
 #include "tally/state/codec.h"
-#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/autograd.h"
 #include "tally/sync/exchange/average.h"
-#include "tally/sync/exchange/reduce.h"
+#include "tally/sync/exchange/readiness.h"
+#include "tally/sync/exchange/tensors.h"
+#include "tally/sync/reduce.h"
 
 namespace tally::sync {
 namespace internal {
 namespace {
 
 struct Weights {
-  explicit Weights(const Agreement& agreement) {
+  explicit Weights(const TensorAgreement& agreement) {
     double total = 0;
-    for (const std::string_view payload : agreement.all.payloads) {
+    for (const std::string_view payload : agreement.payloads) {
       of_rank.push_back(Decoder(payload).real());
       total += of_rank.back();
     }
@@ -33,13 +35,13 @@ struct Weights {
 };
 
 at::Tensor term(const at::Tensor& mean, double weight) {
-  const at::Tensor value = mean.to(wide(mean.scalar_type()));
+  const at::Tensor value = mean.to(accumulate_dtype(mean.scalar_type()));
   return weight == 0 ? at::zeros_like(value) : value.mul(weight);
 }
 
 // `moved` is a wide copy of this rank's, if they are not at hand.
 at::Tensor value_of(const Call& call, const at::Tensor& own, at::Tensor moved,
-                    const Agreement& agreement, const Weights& weights) {
+                    const TensorAgreement& agreement, const Weights& weights) {
   if (weights.none) {
     return at::full_like(own, std::numeric_limits<double>::quiet_NaN());
   }
@@ -65,7 +67,7 @@ at::Tensor average(const Call& call, double count, GradientFlow flow,
                    c10::function_ref<at::Tensor()> prepare) {
   const AskedBy asked = call.asked();
   at::Tensor mean, own, moved;
-  const Agreement agreement = agree(call, [&] {
+  const TensorAgreement agreement = agree_on_tensors(call, [&] {
     mean = prepare();
     check_dense(call, mean);
     TORCH_CHECK_VALUE(mean.is_floating_point(), call.name,
@@ -73,7 +75,7 @@ at::Tensor average(const Call& call, double count, GradientFlow flow,
     TORCH_CHECK_VALUE(std::isfinite(count) && count >= 0, call.name,
                       ": expected a count of at least 0, got ", count);
     own = plain(mean);
-    Offer offer;
+    TensorOffer offer;
     offer.schema = c10::str("gradient flow ", to_string(flow), ", ",
                             own.scalar_type(), " ", own.sizes());
     offer.has_graph = flow == GradientFlow::kAllRanks && has_graph(mean);
@@ -83,7 +85,7 @@ at::Tensor average(const Call& call, double count, GradientFlow flow,
     if (offer.moves) {
       moved =
           own.to(at::TensorOptions()
-                     .dtype(wide(own.scalar_type()))
+                     .dtype(accumulate_dtype(own.scalar_type()))
                      .device(likely_device(*call.communicator, own.device())),
                  /*non_blocking=*/false, /*copy=*/true);
     }
@@ -97,7 +99,7 @@ at::Tensor average(const Call& call, double count, GradientFlow flow,
   });
 
   if (agreement.any_graph) {
-    const Call backward = call.backward(agreement.all.sequence);
+    const Call backward = call.backward(agreement.sequence);
     return attach(scale_gradient(mean, weight), value,
                   [backward](const at::Tensor& gradient) {
                     return reduce(backward, Reduction::kSum,
@@ -115,8 +117,7 @@ at::Tensor average_over_ranks(const at::Tensor& mean, double count,
                               GradientFlow flow,
                               std::shared_ptr<Communicator> communicator,
                               Timeout timeout) {
-  const internal::Call call = internal::collective(
-      "average_over_ranks", std::move(communicator), timeout);
+  const Call call("average_over_ranks", std::move(communicator), timeout);
   return internal::average(call, count, flow, [&] { return mean; });
 }
 

@@ -6,8 +6,9 @@
 
 #include <utility>
 
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/autograd.h"
 #include "tally/sync/exchange/parameter_list.h"
+#include "tally/sync/exchange/tensors.h"
 
 namespace tally::sync {
 namespace {
@@ -39,7 +40,7 @@ at::Tensor flat_copy(const std::vector<at::Tensor>& tensors, bool filled,
   for_each_place(tensors, [&](const at::Tensor& tensor, std::int64_t begin,
                               std::int64_t bytes) {
     flat.narrow(0, begin, bytes)
-        .copy_(internal::plain(tensor).reshape({-1}).view(at::kByte));
+        .copy_(plain(tensor).reshape({-1}).view(at::kByte));
   });
   return flat;
 }
@@ -49,8 +50,7 @@ at::Tensor flat_copy(const std::vector<at::Tensor>& tensors, bool filled,
 void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
                           std::shared_ptr<Communicator> communicator,
                           Timeout timeout) {
-  const internal::Call call = internal::collective(
-      "broadcast_parameters", std::move(communicator), timeout);
+  const Call call("broadcast_parameters", std::move(communicator), timeout);
   const AskedBy asked = call.asked();
   const at::NoGradGuard no_grad;
   at::Tensor flat;
@@ -58,7 +58,7 @@ void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
     TORCH_CHECK_VALUE(root >= 0 && root < call.size(), call.name,
                       ": expected a root below ", call.size(), ", got ", root);
     for (const at::Tensor& tensor : tensors) {
-      check_dense(call, tensor);
+      internal::check_dense(call, tensor);
       TORCH_CHECK_VALUE(at::has_internal_overlap(tensor) != at::MemOverlap::Yes,
                         call.name,
                         ": expected memory of its own for each element, got an "
@@ -70,7 +70,7 @@ void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
           "outside inference mode, of sizes ",
           tensor.sizes());
     }
-    internal::Offer offer;
+    internal::TensorOffer offer;
     offer.schema =
         c10::str("from rank ", root, ", ", internal::list_of(tensors));
     if (!tensors.empty()) offer.device = tensors[0].device();
@@ -84,7 +84,8 @@ void broadcast_parameters(const std::vector<at::Tensor>& tensors, int root,
     prepare();
     return;
   }
-  const internal::Agreement agreement = internal::agree(call, prepare);
+  const internal::TensorAgreement agreement =
+      internal::agree_on_tensors(call, prepare);
   if (!agreement.any_moves) return;
   carry_out(call, agreement, [&] {
     bring(call, agreement, flat);

@@ -7,18 +7,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "tally/sync/exchange/autograd.h"
-#include "tally/sync/exchange/parts.h"
-#include "tally/sync/exchange/reduce.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/exchange/tensor_collectives.h"
+#include "tally/sync/exchange/tensors.h"
+#include "tally/sync/reduce.h"
 
 namespace tally::sync {
 namespace {
 
-using internal::Agreement;
-using internal::Call;
-using internal::Offer;
+using internal::Chunks;
 using internal::Parcel;
-using internal::Parts;
+using internal::TensorAgreement;
+using internal::TensorOffer;
 
 // How many rows of `tensor` each rank gets.
 std::vector<std::int64_t> shares(const Call& call, const at::Tensor& tensor,
@@ -55,13 +55,13 @@ at::Tensor ring(const Call& call, int shift,
                 c10::function_ref<at::Tensor()> prepare) {
   const AskedBy asked = call.asked();
   at::Tensor tensor, own;
-  const Agreement agreement = internal::agree(call, [&] {
+  const TensorAgreement agreement = internal::agree_on_tensors(call, [&] {
     tensor = prepare();
     internal::check_dense(call, tensor);
-    own = internal::plain(tensor);
-    Offer offer;
+    own = plain(tensor);
+    TensorOffer offer;
     offer.schema = c10::str("shift ", shift, " of ", own.scalar_type());
-    offer.has_graph = internal::has_graph(tensor);
+    offer.has_graph = has_graph(tensor);
     offer.device = own.device();
     internal::pack({own}, offer);
     return offer;
@@ -79,7 +79,7 @@ at::Tensor ring(const Call& call, int shift,
     for (const Parcel& parcel : parcels) most = std::max(most, parcel.bytes());
     at::Tensor sent, received;
     make_ready(call, agreement, most, [&] {
-      sent = own.to(agreement.all.device);
+      sent = own.to(agreement.device);
       received = at::empty(parcels[from].sizes[0], sent.options());
     });
     call.communicator
@@ -89,14 +89,14 @@ at::Tensor ring(const Call& call, int shift,
   });
   result = result.to(tensor.device());
   if (!agreement.any_graph) return result;
-  const Call backward = call.backward(agreement.all.sequence);
-  return internal::attach(tensor, result, [=](const at::Tensor& gradient) {
+  const Call backward = call.backward(agreement.sequence);
+  return attach(tensor, result, [=](const at::Tensor& gradient) {
     return ring(backward, -shift, [&] { return gradient; });
   });
 }
 
 // Other ranks' tensors must be like the root's, if they have any.
-void check_like_root(const Call& call, const Agreement& agreement,
+void check_like_root(const Call& call, const TensorAgreement& agreement,
                      const std::vector<Parcel>& parcels, int root) {
   std::vector<int> others;
   std::string text = "the ranks' tensors differ: ";
@@ -120,15 +120,15 @@ at::Tensor broadcast(const Call& call, const at::Tensor& tensor, int root) {
   const AskedBy asked = call.asked();
   const bool is_root = call.rank() == root;
   at::Tensor own;
-  const Agreement agreement = internal::agree(call, [&] {
+  const TensorAgreement agreement = internal::agree_on_tensors(call, [&] {
     TORCH_CHECK_VALUE(root >= 0 && root < call.size(), call.name,
                       ": expected a root below ", call.size(), ", got ", root);
     if (is_root || tensor.defined()) {
       internal::check_dense(call, tensor);
-      own = internal::plain(tensor);
+      own = plain(tensor);
     }
-    Offer offer;
-    offer.has_graph = internal::has_graph(tensor);
+    TensorOffer offer;
+    offer.has_graph = has_graph(tensor);
     if (own.defined()) {
       offer.device = own.device();
       internal::pack({own}, offer);
@@ -145,7 +145,7 @@ at::Tensor broadcast(const Call& call, const at::Tensor& tensor, int root) {
     at::Tensor moved;
     make_ready(call, agreement, parcel.bytes(), [&] {
       const auto on =
-          at::TensorOptions().dtype(parcel.dtype).device(agreement.all.device);
+          at::TensorOptions().dtype(parcel.dtype).device(agreement.device);
       moved = is_root ? own.to(on, /*non_blocking=*/false, /*copy=*/true)
                       : at::empty(parcel.sizes[0], on);
     });
@@ -154,21 +154,20 @@ at::Tensor broadcast(const Call& call, const at::Tensor& tensor, int root) {
   });
   if (own.defined()) result = result.to(own.device());
   if (!agreement.any_graph) return result;
-  const auto adjoint = [backward = call.backward(agreement.all.sequence), root,
+  const auto adjoint = [backward = call.backward(agreement.sequence), root,
                         is_root](const std::vector<at::Tensor>& gradients) {
-    std::vector<at::Tensor> parts(backward.size(),
-                                  at::empty({0}, gradients[0].options()));
-    parts[root] = gradients[0];
+    std::vector<at::Tensor> chunks(backward.size(),
+                                   at::empty({0}, gradients[0].options()));
+    chunks[root] = gradients[0];
     const at::Tensor sum =
-        internal::sum_parts(backward, 1, [&] { return parts; });
+        internal::sum_chunks(backward, 1, [&] { return chunks; });
     if (is_root) return std::vector<at::Tensor>{sum};
     // Tied to the sum, which has a backward pass of its own for all ranks.
-    return std::vector<at::Tensor>{
-        internal::tie(at::zeros_like(gradients[0]), sum)};
+    return std::vector<at::Tensor>{tie(at::zeros_like(gradients[0]), sum)};
   };
   std::vector<at::Tensor> inputs;
   if (own.defined()) inputs.push_back(tensor);
-  return internal::attach(inputs, {result}, adjoint)[0];
+  return attach(inputs, {result}, adjoint)[0];
 }
 
 }  // namespace
@@ -176,8 +175,7 @@ at::Tensor broadcast(const Call& call, const at::Tensor& tensor, int root) {
 at::Tensor all_gather(const at::Tensor& tensor,
                       std::shared_ptr<Communicator> communicator,
                       Timeout timeout) {
-  const Call call =
-      internal::collective("all_gather", std::move(communicator), timeout);
+  const Call call("all_gather", std::move(communicator), timeout);
   const std::vector<at::Tensor> slots = internal::gather(
       call, GradientFlow::kAllRanks, internal::Alike::kRows, [&] {
         return tensor.defined() && tensor.dim() == 0 ? tensor.reshape({1})
@@ -190,20 +188,18 @@ at::Tensor all_gather(const at::Tensor& tensor,
 at::Tensor all_reduce(const at::Tensor& tensor, Reduction reduction,
                       std::shared_ptr<Communicator> communicator,
                       Timeout timeout) {
-  const Call call =
-      internal::collective("all_reduce", std::move(communicator), timeout);
-  return internal::reduce(call, reduction, [&] { return tensor; });
+  const Call call("all_reduce", std::move(communicator), timeout);
+  return reduce(call, reduction, [&] { return tensor; });
 }
 
 at::Tensor reduce_scatter(const at::Tensor& tensor, Reduction reduction,
                           const std::vector<std::int64_t>& rows,
                           std::shared_ptr<Communicator> communicator,
                           Timeout timeout) {
-  const Call call = internal::collective(
-      c10::str("reduce_scatter (", to_string(reduction), ")"),
-      std::move(communicator), timeout);
+  const Call call(c10::str("reduce_scatter (", to_string(reduction), ")"),
+                  std::move(communicator), timeout);
   const bool mean = reduction == Reduction::kMean;
-  return internal::sum_parts(call, mean ? call.size() : 1, [&] {
+  return internal::sum_chunks(call, mean ? call.size() : 1, [&] {
     TORCH_CHECK_VALUE(mean || reduction == Reduction::kSum, call.name,
                       ": expected sum or mean; take this rank's rows of what "
                       "all_reduce gives");
@@ -216,44 +212,35 @@ at::Tensor reduce_scatter(const at::Tensor& tensor, Reduction reduction,
 at::Tensor broadcast(const at::Tensor& tensor, int root,
                      std::shared_ptr<Communicator> communicator,
                      Timeout timeout) {
-  return broadcast(internal::collective(c10::str("broadcast from ", root),
-                                        std::move(communicator), timeout),
-                   tensor, root);
+  return broadcast(
+      Call(c10::str("broadcast from ", root), std::move(communicator), timeout),
+      tensor, root);
 }
 
 at::Tensor all_to_all(const at::Tensor& tensor,
                       const std::vector<std::int64_t>& rows,
                       std::shared_ptr<Communicator> communicator,
                       Timeout timeout) {
-  const Call call =
-      internal::collective("all_to_all", std::move(communicator), timeout);
-  return at::cat(internal::exchange_parts(call, [&] {
-    Parts parts{split(call, tensor, rows), ""};
-    parts.schema = c10::str("rows of ", tensor.sizes().slice(1));
-    return parts;
+  const Call call("all_to_all", std::move(communicator), timeout);
+  return at::cat(internal::exchange_chunks(call, [&] {
+    Chunks chunks{split(call, tensor, rows), ""};
+    chunks.schema = c10::str("rows of ", tensor.sizes().slice(1));
+    return chunks;
   }));
 }
 
 std::vector<at::Tensor> all_to_all(const std::vector<at::Tensor>& tensors,
                                    std::shared_ptr<Communicator> communicator,
                                    Timeout timeout) {
-  const Call call = internal::collective("all_to_all of a list",
-                                         std::move(communicator), timeout);
-  return internal::exchange_parts(call, [&] { return Parts{tensors, ""}; });
+  const Call call("all_to_all of a list", std::move(communicator), timeout);
+  return internal::exchange_chunks(call, [&] { return Chunks{tensors, ""}; });
 }
 
 at::Tensor ring_exchange(const at::Tensor& tensor, int shift,
                          std::shared_ptr<Communicator> communicator,
                          Timeout timeout) {
-  return ring(
-      internal::collective("ring_exchange", std::move(communicator), timeout),
-      shift, [&] { return tensor; });
-}
-
-at::Tensor tie(const at::Tensor& loss, const at::Tensor& output) {
-  TORCH_CHECK_VALUE(loss.defined() && output.defined(),
-                    "tie: expected two tensors, got an undefined one");
-  return internal::tie(loss, output);
+  return ring(Call("ring_exchange", std::move(communicator), timeout), shift,
+              [&] { return tensor; });
 }
 
 }  // namespace tally::sync

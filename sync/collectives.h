@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "tally/sync/autograd.h"
 #include "tally/sync/communicator.h"
 #include "tally/sync/gather.h"
 #include "tally/sync/reduction.h"
@@ -23,8 +24,9 @@
 /// graph, every rank's output does, and every rank's backward pass communicates
 /// once: call `backward()` on all of them. A rank that uses part of the output,
 /// or none of a list, brings zeros. A rank whose loss does not touch the output
-/// at all has to `tie` the two. Collectives run backward in the reverse of the
-/// order in which they were called, whatever is computed from them.
+/// at all has to `tie` the two (autograd.h). Collectives run backward in the
+/// reverse of the order in which they were called, whatever is computed from
+/// them.
 ///
 /// Ranks agree in a slot of constant size before bytes move (small tensors
 /// travel in it: one collective, else two). Throws SyncError: kMismatch, the
@@ -98,10 +100,5 @@ std::vector<at::Tensor> all_to_all(
 at::Tensor ring_exchange(const at::Tensor& tensor, int shift = 1,
                          std::shared_ptr<Communicator> communicator = nullptr,
                          Timeout timeout = {});
-
-/// `loss`, such that its backward pass reaches `output` as well, with zeros. On
-/// a rank whose loss does not depend on a collective's output, this makes the
-/// backward pass take part in that collective's, for which other ranks wait.
-at::Tensor tie(const at::Tensor& loss, const at::Tensor& output);
 
 }  // namespace tally::sync

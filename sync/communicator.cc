@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tally/sync/exchange/session.h"
 #include "tally/sync/transport/deadline.h"
 #include "tally/sync/transport/transport_errors.h"
 
@@ -92,6 +93,20 @@ std::string range_name(const char* operation, const std::string& asker) {
   return name;
 }
 
+/// Empty for an error that the other ranks throw, too.
+std::string reason_to_give_up(const std::exception_ptr& error, int rank) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const SyncError& known) {
+    // Of what did not arrive as it was sent the transport knows nothing.
+    if (known.code() == SyncErrorCode::kTransport) return known.message();
+    if (known.code() != SyncErrorCode::kInvalidUse) return "";
+  } catch (...) {
+  }
+  return "rank " + std::to_string(rank) +
+         " could not go on: " + sync::describe(error);
+}
+
 struct ProcessDefault {
   std::mutex mutex;
   std::shared_ptr<Communicator> communicator;
@@ -118,7 +133,8 @@ Communicator::Communicator(int rank, int size, c10::Device device,
       size_(size),
       device_(device),
       accelerator_(accelerator),
-      timeout_(timeout) {
+      timeout_(timeout),
+      session_(std::make_unique<internal::ExchangeSession>()) {
   TORCH_CHECK_VALUE(size > 0, "expected a positive world size, got ", size);
   TORCH_CHECK_VALUE(rank >= 0 && rank < size, "expected a rank below ", size,
                     ", got ", rank);
@@ -151,14 +167,8 @@ void Transfer::wait() {
 void Communicator::give_up(const std::exception_ptr& error) noexcept {
   if (size_ == 1 || !broken_reason_.empty() || error == known_) return;
   try {
-    std::rethrow_exception(error);
-  } catch (const SyncError& known) {
-    if (known.code() != SyncErrorCode::kInvalidUse) return;
-  } catch (...) {
-  }
-  try {
-    broken_reason_ = "rank " + std::to_string(rank_) +
-                     " could not go on: " + sync::describe(error);
+    broken_reason_ = reason_to_give_up(error, rank_);
+    if (broken_reason_.empty()) return;
     broken_asker_ = AskedBy::current();
   } catch (...) {
     broken_reason_ = "out of memory";
@@ -168,20 +178,6 @@ void Communicator::give_up(const std::exception_ptr& error) noexcept {
   } catch (...) {
     // The others find out by their timeout.
   }
-}
-
-void Communicator::advance_background() {
-  const std::lock_guard<std::recursive_mutex> lock(background_mutex_);
-  if (background_.empty() || std::exchange(advancing_, true)) return;
-  for (Background* background : background_) background->advance();
-  advancing_ = false;
-}
-
-void Communicator::leave_background(const Background& background) noexcept {
-  const std::lock_guard<std::recursive_mutex> lock(background_mutex_);
-  background_.erase(
-      std::remove(background_.begin(), background_.end(), &background),
-      background_.end());
 }
 
 template <class Call>
@@ -202,7 +198,7 @@ void Communicator::run(const char* name, const Timeout& timeout,
     d.phase = name;
     return d;
   };
-  advance_background();
+  session_->background.advance();
   // What was begun may end when another thread is through with its own.
   const bool begins = booking.calls > 0;
   if (!(begins ? turn_.try_enter() : turn_.enter())) {
@@ -256,7 +252,7 @@ void Communicator::run(const char* name, const Timeout& timeout,
     broken_reason_ =
         std::string(name) + " failed on " + describe() + ": " + text;
     broken_asker_ = booking.asker;
-    const SyncErrorCode code = classify_transport_message(text);
+    const SyncErrorCode code = internal::classify_transport_message(text);
     // The others may know nothing of it.
     if (code == SyncErrorCode::kTransport) do_give_up(broken_reason_);
     throw SyncError(code, broken_reason_, details());

@@ -8,7 +8,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,8 +21,8 @@
 namespace tally::sync {
 
 namespace internal {
-class Exchange;
-}
+struct ExchangeSession;
+}  // namespace internal
 
 enum class ReduceOp { kSum, kMin, kMax };
 
@@ -73,7 +72,7 @@ class Communicator {
 
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
-  /// Where the tensors of collectives live: the CPU, but for NCCL alone.
+  /// Where the tensors of collectives live: the CPU, except for NCCL alone.
   c10::Device device() const noexcept { return device_; }
   /// Another device whose tensors collectives take as well: the GPU of a group
   /// that has NCCL beside Gloo.
@@ -89,7 +88,7 @@ class Communicator {
   void all_gather(const at::Tensor& input, at::Tensor& output,
                   Timeout timeout = {});
   /// Reduces `tensor` over the ranks, in place; bit-equal on every rank.
-  /// Dtypes: float16 to 64, bfloat16, int8, uint8, int32, int64; the other two
+  /// Dtypes: float16 to 64, bfloat16, int8, uint8, int32, int64; the other
   /// collectives take every dtype.
   void all_reduce(at::Tensor& tensor, ReduceOp op, Timeout timeout = {});
   /// `tensor` becomes the root's, in place.
@@ -126,24 +125,17 @@ class Communicator {
   /// Why the group can no longer be used; empty while it can.
   const std::string& broken_reason() const noexcept { return broken_reason_; }
   /// Ends the group, on all ranks at once: `error` keeps this one from doing
-  /// what the others count on. Does nothing about an error that they throw,
-  /// too, or know of.
+  /// what the others count on, or says that what arrived is not what was sent
+  /// (kTransport). Does nothing about an error that they throw, too, or know
+  /// of.
   void give_up(const std::exception_ptr& error) noexcept;
   /// The other ranks have been told about an error that is thrown here alone.
   void others_know(const std::exception_ptr& error) noexcept { known_ = error; }
   /// For messages: for example "gloo rank 1 of 4".
   virtual std::string describe() const = 0;
 
-  /// Something that goes on between collectives.
-  class Background {
-   public:
-    /// Called before another collective is entered: at the same point of every
-    /// rank's program, so that it may enter collectives itself.
-    virtual void advance() noexcept = 0;
-
-   protected:
-    ~Background() = default;
-  };
+  /// What exchanges keep here from one to the next (docs/sync_protocol.md).
+  internal::ExchangeSession& exchange_session() noexcept { return *session_; }
 
  protected:
   Communicator(int rank, int size, c10::Device device,
@@ -174,8 +166,6 @@ class Communicator {
   virtual void do_give_up(const std::string& /*reason*/) {}
 
  private:
-  friend class internal::Exchange;
-
   /// What a call is in the account.
   struct Booking {
     const std::string& asker;
@@ -188,8 +178,6 @@ class Communicator {
   template <class Call>
   void run(const char* name, const Timeout& timeout, const at::Tensor& sent,
            const Call& call);
-  void advance_background();
-  void leave_background(const Background& background) noexcept;
   Transfer start(
       const char* name, const Timeout& timeout, const at::Tensor& sent,
       c10::function_ref<std::function<void()>(std::chrono::milliseconds)>
@@ -207,18 +195,22 @@ class Communicator {
   std::string broken_asker_;  // of the call that broke it
   std::exception_ptr known_;
 
-  // Of the protocol in exchange/exchange.h: the number of the next exchange,
-  // and the buffers that it uses again.
-  std::int64_t sequence_ = 0;
-  internal::Turn exchange_turn_;
-  at::Tensor slot_;
-  at::Tensor slots_;
-  // In the order of their start. What goes on in the background may enter
-  // collectives, and may be dropped by another thread.
-  std::recursive_mutex background_mutex_;
-  std::vector<Background*> background_;
-  bool advancing_ = false;
+  std::unique_ptr<internal::ExchangeSession> session_;
 };
+
+/// `work()`, which the other ranks count on: what it throws on this rank alone,
+/// and the others know nothing of, ends the group for all of them at once, so
+/// that nobody waits. See Communicator::give_up.
+template <class Work>
+auto or_give_up(Communicator& communicator, const Work& work)
+    -> decltype(work()) {
+  try {
+    return work();
+  } catch (...) {
+    communicator.give_up(std::current_exception());
+    throw;
+  }
+}
 
 /// One process alone: collectives are copies.
 std::shared_ptr<Communicator> single_process_communicator();

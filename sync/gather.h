@@ -23,8 +23,8 @@ namespace tally::sync {
 /// says; see GradientFlow. The other slots carry a graph with kAllRanks only.
 /// With kAllRanks every rank's backward() takes part in one exchange.
 ///
-/// One collective up to about 16 KB a rank, else two; the ranks agree on sizes
-/// before they exchange them. Throws SyncError: kMismatch, the same on every
+/// One collective up to about 16 KB a rank (4 KB above 64 ranks), else two; the
+/// ranks agree on sizes before they exchange them. Throws SyncError: kMismatch, the same on every
 /// rank, if dtypes or numbers of dimensions differ. Throws c10::ValueError for
 /// sparse and quantized tensors, and the other ranks kPeerFailed.
 ///

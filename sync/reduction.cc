@@ -18,4 +18,17 @@ const char* to_string(Reduction reduction) noexcept {
   return "unknown";
 }
 
+at::ScalarType accumulate_dtype(at::ScalarType dtype) {
+  if (dtype == at::kDouble || dtype == at::kComplexDouble ||
+      dtype == at::kComplexFloat) {
+    return dtype;
+  }
+  if (dtype == at::kComplexHalf) return at::kComplexFloat;
+  if (at::isFloatingType(dtype)) return at::kFloat;
+  if (dtype == at::kBool || at::isIntegralType(dtype, /*includeBool=*/false)) {
+    return dtype == at::kUInt64 ? at::ScalarType::Undefined : at::kLong;
+  }
+  return at::ScalarType::Undefined;
+}
+
 }  // namespace tally::sync

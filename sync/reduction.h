@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/core/ScalarType.h>
+
 namespace tally::sync {
 
 /// How the ranks' tensors become one. kProduct is only there to be refused with
@@ -8,5 +10,9 @@ enum class Reduction { kSum, kMean, kMin, kMax, kProduct };
 
 /// The name, for example "mean".
 const char* to_string(Reduction reduction) noexcept;
+
+/// What sums of this dtype are kept in: float32 or wider, int64 for integers
+/// and bool. Undefined for what has no sums.
+at::ScalarType accumulate_dtype(at::ScalarType dtype);
 
 }  // namespace tally::sync

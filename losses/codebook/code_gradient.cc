@@ -3,7 +3,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "tally/losses/autocast.h"
-#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/autograd.h"
 
 namespace tally::losses::internal {
 namespace {
@@ -58,7 +58,7 @@ at::Tensor pass_through(const at::Tensor& latent, const at::Tensor& code,
                         CodeGradient gradient) {
   const at::Tensor value = code.detach();
   return gradient == CodeGradient::kStraightThrough
-             ? sync::internal::replace_values(latent, value)
+             ? sync::replace_values(latent, value)
              : Rotation::apply(latent, value);
 }
 

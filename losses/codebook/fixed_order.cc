@@ -3,7 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 
-#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/autograd.h"
 
 namespace tally::losses::internal {
 
@@ -32,15 +32,15 @@ at::Tensor fixed_product(const at::Tensor& vectors, const at::Tensor& matrix) {
     }
   }
   if (!vectors.requires_grad()) return values;
-  return sync::internal::replace_values(vectors.matmul(matrix), values);
+  return sync::replace_values(vectors.matmul(matrix), values);
 }
 
 at::Tensor unit_vectors(const at::Tensor& vectors) {
   at::Tensor lengths =
       fixed_sum(vectors.detach().square()).sqrt().unsqueeze(-1);
   if (vectors.requires_grad()) {
-    lengths = sync::internal::replace_values(
-        vectors.norm(2, {-1}, /*keepdim=*/true), lengths);
+    lengths =
+        sync::replace_values(vectors.norm(2, {-1}, /*keepdim=*/true), lengths);
   }
   return vectors.div(lengths.clamp_min(1e-6));
 }

@@ -23,12 +23,12 @@
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
 #include "tally/state/outside_inference.h"
-#include "tally/sync/exchange/reduce.h"
+#include "tally/sync/reduce.h"
 
 namespace tally::losses {
 namespace {
 
-using sync::internal::Call;
+using sync::Call;
 
 constexpr std::int64_t kMostBits = 30;
 
@@ -123,7 +123,7 @@ struct Latents {
 
 Latents latents_of(const at::Tensor& tokens, const LFQOptions& o,
                    const at::Tensor& rotation, const at::Tensor& counts) {
-  at::Tensor x = tokens.to(sync::internal::wide(tokens.scalar_type()));
+  at::Tensor x = tokens.to(sync::accumulate_dtype(tokens.scalar_type()));
   if (const auto clamp = o.soft_clamp_input_value()) {
     x = x.div(*clamp).tanh().mul(*clamp);
   }
@@ -223,19 +223,18 @@ LFQOutput quantize(const LFQOptions& o, bool training,
   LFQOutput output;
   Latents latents;
   if (training) {
-    Call call = sync::internal::collective("LFQ", o.communicator(), {});
+    Call call("LFQ", o.communicator());
     if (rotation.defined() && call.size() > 1) {
       call.asker = call.name;
       call.name += " with the rotation of checksum ";
       call.name += internal::checksum(rotation);
     }
     at::Tensor own;
-    const at::Tensor all =
-        sync::internal::reduce(call, sync::Reduction::kSum, [&] {
-          latents = prepare();
-          own = sums_of(latents, o).flat();
-          return own.detach();
-        });
+    const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
+      latents = prepare();
+      own = sums_of(latents, o).flat();
+      return own.detach();
+    });
     set_losses(internal::replicated_sum(call, own, all), o, output);
   } else {
     latents = prepare();

@@ -8,21 +8,21 @@
 #include <string_view>
 
 #include "tally/state/codec.h"
-#include "tally/sync/exchange/autograd.h"
-#include "tally/sync/exchange/fingerprint.h"
-#include "tally/sync/exchange/reduce.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/fingerprint.h"
+#include "tally/sync/reduce.h"
 
 namespace tally::losses::internal {
 
-using sync::internal::Agreement;
-using sync::internal::Call;
-using sync::internal::Offer;
+using sync::Agreement;
+using sync::Call;
+using sync::Offer;
 
 TokenBatch agreed_batch(
     const Call& call, std::string schema,
     c10::function_ref<std::pair<at::Tensor, at::Tensor>()> prepare) {
   TokenBatch batch;
-  const Agreement agreement = sync::internal::agree(call, [&] {
+  const Agreement agreement = sync::agree(call, [&] {
     const auto [x, counts] = prepare();
     batch.x = x;
     if (counts.defined()) batch.rows = counts.nonzero().squeeze(1);
@@ -34,8 +34,7 @@ TokenBatch agreed_batch(
   });
   for (int rank = 0; rank < call.size(); ++rank) {
     batch.counts.push_back(
-        Decoder(agreement.all.payloads[static_cast<std::size_t>(rank)])
-            .integer());
+        Decoder(agreement.payloads[static_cast<std::size_t>(rank)]).integer());
     if (rank < call.rank()) batch.first += batch.counts.back();
     batch.total += batch.counts.back();
   }
@@ -52,17 +51,17 @@ at::Tensor sum_over_ranks(const Call& call, const at::Tensor& own) {
 at::Tensor replicated_sum(const Call& call, const at::Tensor& own,
                           const at::Tensor& all) {
   const at::Tensor values = all.to(own.scalar_type());
-  if (!sync::internal::has_graph(own)) return values;
+  if (!sync::has_graph(own)) return values;
   Call backward = call;
   backward.name += ": gradients of gradients";
   const auto differs = std::make_shared<bool>(false);
-  return sync::internal::attach(
-      own, values.clone(), [backward, differs](const at::Tensor& gradient) {
-        *differs = *differs || at::GradMode::is_enabled();
-        if (!*differs) return gradient.mul(backward.size());
-        return sync::internal::reduce(backward, sync::Reduction::kSum,
-                                      [&] { return gradient; });
-      });
+  return sync::attach(own, values.clone(),
+                      [backward, differs](const at::Tensor& gradient) {
+                        *differs = *differs || at::GradMode::is_enabled();
+                        if (!*differs) return gradient.mul(backward.size());
+                        return sync::reduce(backward, sync::Reduction::kSum,
+                                            [&] { return gradient; });
+                      });
 }
 
 at::Tensor tokens_at(const Call& call, const TokenBatch& batch,
@@ -81,7 +80,7 @@ at::Tensor tokens_at(const Call& call, const TokenBatch& batch,
 }
 
 std::string checksum(const at::Tensor& tensor) {
-  const at::Tensor bytes = sync::internal::plain(tensor).cpu();
+  const at::Tensor bytes = sync::plain(tensor).cpu();
   const std::uint64_t sum = sync::fingerprint(std::string_view(
       static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()));
   char text[17];

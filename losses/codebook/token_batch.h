@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/agree.h"
 
 namespace tally::losses::internal {
 
@@ -30,22 +30,21 @@ struct TokenBatch {
 /// and which of them count ([n] bool, or undefined); what it throws reaches all
 /// ranks. `schema` is what else they must have in common.
 TokenBatch agreed_batch(
-    const sync::internal::Call& call, std::string schema,
+    const sync::Call& call, std::string schema,
     c10::function_ref<std::pair<at::Tensor, at::Tensor>()> prepare);
 
-at::Tensor sum_over_ranks(const sync::internal::Call& call,
-                          const at::Tensor& own);
+at::Tensor sum_over_ranks(const sync::Call& call, const at::Tensor& own);
 
 /// `all`, the sum of the ranks' `own` that this call's losses are computed
 /// from, the same on every rank: so is its gradient, and backward communicates
 /// nothing. What is computed from gradients differs by rank: in a backward pass
 /// under create_graph and in those that follow it, backward is one all_reduce,
 /// of every rank.
-at::Tensor replicated_sum(const sync::internal::Call& call,
-                          const at::Tensor& own, const at::Tensor& all);
+at::Tensor replicated_sum(const sync::Call& call, const at::Tensor& own,
+                          const at::Tensor& all);
 
 /// The tokens with these numbers, counted over all ranks, on every rank.
-at::Tensor tokens_at(const sync::internal::Call& call, const TokenBatch& batch,
+at::Tensor tokens_at(const sync::Call& call, const TokenBatch& batch,
                      const at::Tensor& numbers);
 
 /// Of a tensor's bytes, the same on every machine; for the eye.

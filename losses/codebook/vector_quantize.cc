@@ -26,7 +26,8 @@
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
 #include "tally/state/outside_inference.h"
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/agree.h"
+#include "tally/sync/reduction.h"
 
 namespace tally::losses {
 namespace {
@@ -34,7 +35,7 @@ namespace {
 using internal::sum_over_ranks;
 using internal::TokenBatch;
 using internal::tokens_at;
-using sync::internal::Call;
+using sync::Call;
 using Options = VectorQuantizeOptions;
 
 void check_number(const char* name, double value, double least, double most) {
@@ -64,11 +65,12 @@ Options completed(Options o) {
 }
 
 Call call_of(const Options& o) {
-  return sync::internal::collective("VectorQuantize", o.communicator(), {});
+  return Call("VectorQuantize", o.communicator());
 }
 
 at::Tensor compared(const at::Tensor& tokens, const Options& o) {
-  const at::Tensor wide = tokens.to(sync::internal::wide(tokens.scalar_type()));
+  const at::Tensor wide =
+      tokens.to(sync::accumulate_dtype(tokens.scalar_type()));
   return o.use_cosine_sim() ? internal::unit_vectors(wide) : wide;
 }
 
@@ -170,7 +172,7 @@ VectorQuantizeOutput vector_quantize(const at::Tensor& x,
     return output;
   }
   const TokenBatch batch = agreed_batch(call, options, "given", tokens);
-  sync::internal::owed(*call.communicator, [&] {
+  sync::or_give_up(*call.communicator, [&] {
     const Quantized quantized = quantize(batch, codebook, options, true);
     set_loss(call, batch, options, quantized.own_errors,
              sum_over_ranks(call, quantized.own_errors.detach()), output);
@@ -303,7 +305,7 @@ VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
   if (is_training()) {
     Step step{call_of(options_), {}};
     step.batch = agreed_batch(step.call, options_, progress(), tokens);
-    sync::internal::owed(*step.call.communicator, [&] {
+    sync::or_give_up(*step.call.communicator, [&] {
       {
         const at::NoGradGuard no_grad;
         begin(step);

@@ -11,13 +11,14 @@
 #include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/alike_ring.h"
 #include "tally/losses/contrastive/tiles.h"
+#include "tally/sync/agree.h"
+#include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
-#include "tally/sync/exchange/autograd.h"
 
 namespace tally::losses::internal {
 namespace {
 
-using sync::internal::Call;
+using sync::Call;
 
 /// The loss in tiles, for as long as its backward pass may come.
 class TiledLoss {
@@ -47,7 +48,7 @@ class TiledLoss {
          agree_on_gradients(backward_, gradient, untouched_)) {
       sum += arriving;
     }
-    return sync::internal::owed(*backward_.communicator, [&] {
+    return sync::or_give_up(*backward_.communicator, [&] {
       return alike_backward(problem_, state_, mean(sum, rows_))
           .to(z_.scalar_type());
     });
@@ -68,7 +69,7 @@ at::Tensor gathered_loss(const Call& call, const RowAgreement& agreement,
     return sync::all_gather(tensor, call.communicator, call.timeout);
   };
   const at::Tensor z =
-      inputs.z.to(sync::internal::wide(inputs.z.scalar_type()));
+      inputs.z.to(sync::accumulate_dtype(inputs.z.scalar_type()));
   const at::Tensor labels = inputs.labels.to(z.device());
   const at::Tensor logits = z.matmul(all(z).t()).mul(inputs.scale);
   const auto index = labels.options();
@@ -102,21 +103,20 @@ bool has_tiles(const AlikeInputs& inputs) {
 
 at::Tensor alike_loss(const Call& call, const RowAgreement& agreement,
                       const AlikeInputs& inputs) {
-  return sync::internal::owed(*call.communicator, [&] {
+  return sync::or_give_up(*call.communicator, [&] {
     if (!has_tiles(inputs)) return gathered_loss(call, agreement, inputs);
     const auto tiles = std::make_shared<TiledLoss>(call, agreement, inputs);
     const at::Tensor loss = tiles->forward();
     if (!agreement.any_graph) return loss;
-    return sync::internal::attach(inputs.z, loss,
-                                  [tiles](const at::Tensor& gradient) {
-                                    return tiles->backward(gradient);
-                                  });
+    return sync::attach(inputs.z, loss, [tiles](const at::Tensor& gradient) {
+      return tiles->backward(gradient);
+    });
   });
 }
 
 at::Tensor normalized(const at::Tensor& features) {
   const at::Tensor wide =
-      features.to(sync::internal::wide(features.scalar_type()));
+      features.to(sync::accumulate_dtype(features.scalar_type()));
   return wide.div(wide.norm(2, {1}, /*keepdim=*/true).clamp_min(1e-12));
 }
 

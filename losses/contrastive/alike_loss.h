@@ -6,6 +6,7 @@
 
 #include "tally/losses/contrastive/implementation.h"
 #include "tally/losses/contrastive/loss_call.h"
+#include "tally/sync/agree.h"
 
 namespace tally::losses::internal {
 
@@ -25,8 +26,8 @@ bool has_tiles(const AlikeInputs& inputs);
 /// come here: `agreement` is about the rows of z.
 ///
 /// Averaged gradients are exact.
-at::Tensor alike_loss(const sync::internal::Call& call,
-                      const RowAgreement& agreement, const AlikeInputs& inputs);
+at::Tensor alike_loss(const sync::Call& call, const RowAgreement& agreement,
+                      const AlikeInputs& inputs);
 
 /// Rows of length 1, float32 or float64. Rows of length 0 remain so.
 at::Tensor normalized(const at::Tensor& features);

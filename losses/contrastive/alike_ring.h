@@ -4,6 +4,7 @@
 
 #include "tally/losses/contrastive/ring.h"
 #include "tally/losses/contrastive/tile_kernels.h"
+#include "tally/sync/agree.h"
 
 /// The cross entropy of rows among themselves, over all ranks' rows: for each
 /// row i that is like some others (their set P_i: the same label),
@@ -19,7 +20,7 @@
 namespace tally::losses::internal {
 
 struct AlikeProblem {
-  sync::internal::Call call;
+  sync::Call call;
   RankRows rows;
   /// This rank's, contiguous, float32 or float64, without a graph.
   at::Tensor z;

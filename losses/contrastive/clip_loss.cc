@@ -14,15 +14,16 @@
 #include "tally/losses/contrastive/softmax_ring.h"
 #include "tally/losses/contrastive/tiles.h"
 #include "tally/state/outside_inference.h"
+#include "tally/sync/agree.h"
+#include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
-#include "tally/sync/exchange/autograd.h"
 
 namespace tally::losses {
 namespace {
 
 using internal::RowAgreement;
 using internal::RowOffer;
-using sync::internal::Call;
+using sync::Call;
 
 constexpr const char* kName = "ClipLoss";
 
@@ -32,7 +33,7 @@ struct Inputs {
 
   bool has_graph() const {
     for (const at::Tensor* tensor : {&image, &text, &scale, &bias}) {
-      if (sync::internal::has_graph(*tensor)) return true;
+      if (sync::has_graph(*tensor)) return true;
     }
     return false;
   }
@@ -55,8 +56,7 @@ bool tiled(const ClipLossOptions& options, const Inputs& inputs) {
 }
 
 Call call_of(const ClipLossOptions& options) {
-  return sync::internal::collective(kName, options.communicator(),
-                                    options.timeout());
+  return Call(kName, options.communicator(), options.timeout());
 }
 
 /// Checks the arguments, here and on all ranks.
@@ -101,7 +101,7 @@ at::Tensor gathered(const Call& call, const ClipLossOptions& options,
 }
 
 at::Tensor widened(const at::Tensor& features) {
-  return features.to(sync::internal::wide(features.scalar_type()));
+  return features.to(sync::accumulate_dtype(features.scalar_type()));
 }
 
 /// Of all ranks' rows, or of this rank's alone.
@@ -196,7 +196,7 @@ class TiledLoss {
       weights.push_back(internal::mean(weight, entropies(problem_.rows)));
     }
     internal::SoftmaxGradients result =
-        sync::internal::owed(*backward_.communicator, [&] {
+        sync::or_give_up(*backward_.communicator, [&] {
           auto gradients =
               internal::softmax_backward(problem_, state_, weights);
           if (!options_.gather_with_grad()) {
@@ -238,7 +238,7 @@ at::Tensor loss_of(const ClipLossOptions& options, Inputs inputs,
   const internal::AutocastOff autocast_off;
   const Call call = call_of(options);
   const RowAgreement agreement = agree(call, options, inputs);
-  return sync::internal::owed(*call.communicator, [&] {
+  return sync::or_give_up(*call.communicator, [&] {
     if (!tiled(options, inputs)) {
       return gathered_loss(call, options, inputs, agreement, labels);
     }
@@ -246,11 +246,10 @@ at::Tensor loss_of(const ClipLossOptions& options, Inputs inputs,
         call, options, std::move(inputs), agreement);
     const at::Tensor loss = tiles->forward();
     if (!agreement.any_graph) return loss;
-    return sync::internal::attach(
-        tiles->inputs(), {loss},
-        [tiles](const std::vector<at::Tensor>& arriving) {
-          return tiles->backward(arriving[0]);
-        })[0];
+    return sync::attach(tiles->inputs(), {loss},
+                        [tiles](const std::vector<at::Tensor>& arriving) {
+                          return tiles->backward(arriving[0]);
+                        })[0];
   });
 }
 
@@ -280,7 +279,7 @@ ClipLogits clip_logits(const at::Tensor& image_features,
       ClipLossOptions(options).implementation(Implementation::kGathered);
   const Call call = call_of(options);
   agree(call, whole, inputs);
-  return sync::internal::owed(*call.communicator, [&] {
+  return sync::or_give_up(*call.communicator, [&] {
     return gathered_logits(call, options, inputs, options.local_loss());
   });
 }

@@ -5,14 +5,14 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include "tally/state/codec.h"
+#include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
-#include "tally/sync/exchange/autograd.h"
 
 namespace tally::losses::internal {
 
-using sync::internal::Agreement;
-using sync::internal::Call;
-using sync::internal::Offer;
+using sync::Agreement;
+using sync::Call;
+using sync::Offer;
 
 void check_features(const Call& call, const char* name,
                     const at::Tensor& features) {
@@ -50,7 +50,7 @@ double checked_number(const Call& call, const char* name,
 
 RowAgreement agree_on_rows(const Call& call,
                            c10::function_ref<RowOffer()> prepare) {
-  const Agreement agreement = sync::internal::agree(call, [&] {
+  const Agreement agreement = sync::agree(call, [&] {
     const RowOffer own = prepare();
     Offer offer;
     offer.schema = own.schema;
@@ -59,11 +59,10 @@ RowAgreement agree_on_rows(const Call& call,
     return offer;
   });
   std::vector<std::int64_t> rows;
-  for (const std::string_view payload : agreement.all.payloads) {
+  for (const std::string_view payload : agreement.payloads) {
     rows.push_back(Decoder(payload).integer());
   }
-  return {RankRows(std::move(rows)), agreement.all.sequence,
-          agreement.any_graph};
+  return {RankRows(std::move(rows)), agreement.sequence, agreement.any_graph};
 }
 
 Untouched::Untouched(std::vector<at::Tensor> tensors) {
@@ -86,7 +85,7 @@ void Untouched::check(const Call& call) const {
 std::vector<double> agree_on_gradients(const Call& backward,
                                        const at::Tensor& gradient,
                                        const Untouched& inputs) {
-  const Agreement agreement = sync::internal::agree(backward, [&] {
+  const Agreement agreement = sync::agree(backward, [&] {
     TORCH_CHECK(!at::GradMode::is_enabled(), backward.name,
                 ": gradients of gradients are not those of tiles; the other "
                 "implementations have them");
@@ -96,7 +95,7 @@ std::vector<double> agree_on_gradients(const Call& backward,
     return offer;
   });
   std::vector<double> gradients;
-  for (const std::string_view payload : agreement.all.payloads) {
+  for (const std::string_view payload : agreement.payloads) {
     gradients.push_back(Decoder(payload).real());
   }
   return gradients;
@@ -112,13 +111,13 @@ at::Tensor mean_over_ranks(const Call& call, const at::Tensor& loss) {
 
 at::Tensor differentiable_once(const Call& call, const at::Tensor& tensor,
                                const char* reason) {
-  if (!sync::internal::has_graph(tensor)) return tensor;
-  return sync::internal::attach(
-      tensor, tensor, [name = call.name, reason](const at::Tensor& gradient) {
-        TORCH_CHECK(!at::GradMode::is_enabled(), name,
-                    ": gradients of gradients ", reason);
-        return gradient;
-      });
+  if (!sync::has_graph(tensor)) return tensor;
+  return sync::attach(tensor, tensor,
+                      [name = call.name, reason](const at::Tensor& gradient) {
+                        TORCH_CHECK(!at::GradMode::is_enabled(), name,
+                                    ": gradients of gradients ", reason);
+                        return gradient;
+                      });
 }
 
 double sum_over_ranks(const Call& call, double value) {

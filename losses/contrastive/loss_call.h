@@ -8,23 +8,23 @@
 #include <vector>
 
 #include "tally/losses/contrastive/ring.h"
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/agree.h"
 
 /// What contrastive losses have in common: checks of arguments, in which the
 /// ranks take part, and the way back.
 namespace tally::losses::internal {
 
 /// A c10::ValueError unless it is a dense matrix of floats.
-void check_features(const sync::internal::Call& call, const char* name,
+void check_features(const sync::Call& call, const char* name,
                     const at::Tensor& features);
 
 /// The same of two, which must be of one size, dtype and device.
-void check_features(const sync::internal::Call& call, const char* name_a,
+void check_features(const sync::Call& call, const char* name_a,
                     const at::Tensor& a, const char* name_b,
                     const at::Tensor& b);
 
 /// The value of a tensor of one floating number.
-double checked_number(const sync::internal::Call& call, const char* name,
+double checked_number(const sync::Call& call, const char* name,
                       const at::Tensor& tensor);
 
 /// The ranks' numbers of rows, from one exchange in which this rank brings
@@ -36,17 +36,17 @@ struct RowAgreement {
 };
 struct RowOffer {
   std::int64_t rows;
-  std::string schema;  ///< see sync::internal::Offer
+  std::string schema;  ///< see sync::Offer
   bool has_graph;
 };
-RowAgreement agree_on_rows(const sync::internal::Call& call,
+RowAgreement agree_on_rows(const sync::Call& call,
                            c10::function_ref<RowOffer()> prepare);
 
 /// Tensors that a backward pass needs as they are. Knows when they are not.
 class Untouched {
  public:
   explicit Untouched(std::vector<at::Tensor> tensors);
-  void check(const sync::internal::Call& call) const;
+  void check(const sync::Call& call) const;
 
  private:
   std::vector<std::pair<at::Tensor, std::int64_t>> versions_;
@@ -54,7 +54,7 @@ class Untouched {
 
 /// The gradients that arrive at the ranks' losses. If this rank cannot go on,
 /// it throws c10::Error, and the others SyncError kPeerFailed.
-std::vector<double> agree_on_gradients(const sync::internal::Call& backward,
+std::vector<double> agree_on_gradients(const sync::Call& backward,
                                        const at::Tensor& gradient,
                                        const Untouched& inputs);
 
@@ -63,16 +63,15 @@ double mean(double sum, double count);
 
 /// The mean of the ranks' losses, the same on every rank. Each rank's gradient
 /// of it reaches all of theirs, as do gradients of gradients.
-at::Tensor mean_over_ranks(const sync::internal::Call& call,
-                           const at::Tensor& loss);
+at::Tensor mean_over_ranks(const sync::Call& call, const at::Tensor& loss);
 
 /// `tensor`, whose gradients have none themselves: a c10::Error that says
 /// `reason` where they are asked for.
-at::Tensor differentiable_once(const sync::internal::Call& call,
-                               const at::Tensor& tensor, const char* reason);
+at::Tensor differentiable_once(const sync::Call& call, const at::Tensor& tensor,
+                               const char* reason);
 
 /// The sum of the ranks' numbers, the same on every rank.
-double sum_over_ranks(const sync::internal::Call& call, double value);
+double sum_over_ranks(const sync::Call& call, double value);
 
 /// `value` as a gradient of `input`; undefined if it has none.
 at::Tensor number_like(const at::Tensor& input, double value);

@@ -15,6 +15,8 @@
 #include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/alike_loss.h"
 #include "tally/state/outside_inference.h"
+#include "tally/sync/agree.h"
+#include "tally/sync/autograd.h"
 #include "tally/sync/gather.h"
 
 namespace tally::losses {
@@ -23,7 +25,7 @@ namespace {
 using internal::AlikeInputs;
 using internal::RowAgreement;
 using internal::RowOffer;
-using sync::internal::Call;
+using sync::Call;
 
 constexpr const char* kName = "NTXentLoss";
 
@@ -43,11 +45,11 @@ void check(const NTXentLossOptions& options) {
 }
 
 Call call_of(const NTXentLossOptions& options) {
-  return sync::internal::collective(kName,
-                                    options.gather_distributed()
-                                        ? options.communicator()
-                                        : sync::single_process_communicator(),
-                                    options.timeout());
+  return Call(kName,
+              options.gather_distributed()
+                  ? options.communicator()
+                  : sync::single_process_communicator(),
+              options.timeout());
 }
 
 std::string schema_of(const NTXentLossOptions& options,
@@ -71,9 +73,9 @@ at::Tensor alike_pairs(const NTXentLossOptions& options, const at::Tensor& out0,
     const bool tiled = internal::has_tiles(inputs);
     return RowOffer{inputs.z.size(0),
                     schema_of(options, out0) + (tiled ? ", tiled" : ""),
-                    tiled && sync::internal::has_graph(inputs.z)};
+                    tiled && sync::has_graph(inputs.z)};
   });
-  return sync::internal::owed(*call.communicator, [&] {
+  return sync::or_give_up(*call.communicator, [&] {
     // A row's label is its sample's number.
     const std::int64_t first = agreement.rows.before(call.rank()) / 2;
     const at::Tensor samples =
@@ -133,10 +135,10 @@ at::Tensor NTXentLossImpl::forward_with_bank(const at::Tensor& out0,
         !memory_bank.defined() || memory_bank.size(1) == out0.size(1),
         call.name, ": expected rows of ", memory_bank.size(1),
         ", as the memory bank has, got ", out0.size(1));
-    has_graph = sync::internal::has_graph(out0);
+    has_graph = sync::has_graph(out0);
     return RowOffer{out0.size(0), schema_of(options_, out0), has_graph};
   });
-  return sync::internal::owed(*call.communicator, [&] {
+  return sync::or_give_up(*call.communicator, [&] {
     if (!memory_bank.defined()) {
       options_.memory_bank_dim(out0.size(1));
       reset();

@@ -15,7 +15,7 @@ RankRows::RankRows(std::vector<std::int64_t> rows) : rows_(std::move(rows)) {
   }
 }
 
-Ring::Ring(const sync::internal::Call& call) : call_(call) {}
+Ring::Ring(const sync::Call& call) : call_(call) {}
 
 int Ring::owner(int step) const {
   const int size = call_.size();

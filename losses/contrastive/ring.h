@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/agree.h"
 
 namespace tally::losses::internal {
 
@@ -32,7 +32,7 @@ class RankRows {
 /// in `steps()` steps, every rank has seen every rank's.
 class Ring {
  public:
-  explicit Ring(const sync::internal::Call& call);
+  explicit Ring(const sync::Call& call);
 
   int steps() const { return call_.size(); }
   /// Whose tensor is here at a step, if each began with its own.
@@ -44,7 +44,7 @@ class Ring {
   void wait() { transfer_.wait(); }
 
  private:
-  const sync::internal::Call& call_;
+  const sync::Call& call_;
   at::Tensor sent_, received_;
   sync::Transfer transfer_;
 };

@@ -12,15 +12,15 @@
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/contrastive/sigmoid_ring.h"
 #include "tally/losses/contrastive/tiles.h"
-#include "tally/sync/collectives.h"
-#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/agree.h"
+#include "tally/sync/autograd.h"
 
 namespace tally::losses {
 namespace {
 
 using internal::RowAgreement;
 using internal::RowOffer;
-using sync::internal::Call;
+using sync::Call;
 
 constexpr const char* kName = "SigLipLoss";
 
@@ -68,7 +68,7 @@ RowAgreement agree(const Call& call, const SigLipLossOptions& options,
     const SigLipExchange exchange = exchange_for(options, inputs);
     bool has_graph = false;
     for (const at::Tensor& input : inputs.all()) {
-      has_graph = has_graph || sync::internal::has_graph(input);
+      has_graph = has_graph || sync::has_graph(input);
     }
     return RowOffer{
         inputs.image.size(0),
@@ -131,7 +131,7 @@ class TiledLoss {
  private:
   /// As if the loss's gradient on every rank was 1.
   internal::SigmoidResult round(bool with_gradients) const {
-    return sync::internal::owed(*problem_.call.communicator, [&] {
+    return sync::or_give_up(*problem_.call.communicator, [&] {
       return internal::sigmoid_round(
           problem_, with_gradients,
           internal::mean(problem_.call.size(),
@@ -197,7 +197,8 @@ void exchange_texts(SigLipExchange exchange, const Call& call,
 
 at::Tensor exchanged_loss(SigLipExchange exchange, const Call& call,
                           const Inputs& inputs, const RowAgreement& agreement) {
-  const at::ScalarType dtype = sync::internal::wide(inputs.image.scalar_type());
+  const at::ScalarType dtype =
+      sync::accumulate_dtype(inputs.image.scalar_type());
   const at::Tensor image = inputs.image.to(dtype);
   at::Tensor sum;
   exchange_texts(
@@ -227,12 +228,11 @@ at::Tensor sig_lip_loss(const at::Tensor& image_features,
                         const at::Tensor& logit_bias,
                         const SigLipLossOptions& options) {
   const internal::AutocastOff autocast_off;
-  const Call call = sync::internal::collective(kName, options.communicator(),
-                                               options.timeout());
+  const Call call(kName, options.communicator(), options.timeout());
   Inputs inputs{image_features, text_features, logit_scale, logit_bias};
   const RowAgreement agreement = agree(call, options, inputs);
   const SigLipExchange exchange = exchange_for(options, inputs);
-  return sync::internal::owed(*call.communicator, [&] {
+  return sync::or_give_up(*call.communicator, [&] {
     if (exchange != SigLipExchange::kTiledRing) {
       return exchanged_loss(exchange, call, inputs, agreement);
     }
@@ -240,11 +240,10 @@ at::Tensor sig_lip_loss(const at::Tensor& image_features,
         std::make_shared<TiledLoss>(call, std::move(inputs), agreement);
     const at::Tensor loss = tiles->forward(agreement.any_graph);
     if (!agreement.any_graph) return loss;
-    return sync::internal::attach(
-        tiles->inputs(), {loss},
-        [tiles](const std::vector<at::Tensor>& arriving) {
-          return tiles->backward(arriving[0]);
-        })[0];
+    return sync::attach(tiles->inputs(), {loss},
+                        [tiles](const std::vector<at::Tensor>& arriving) {
+                          return tiles->backward(arriving[0]);
+                        })[0];
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tally/losses/contrastive/ring.h"
+#include "tally/sync/agree.h"
 
 /// The pairwise sigmoid loss of two sides' rows, of which those of b travel
 /// round the ring of ranks: for M pairs, the sum over i and j of
@@ -9,7 +10,7 @@
 namespace tally::losses::internal {
 
 struct SigmoidProblem {
-  sync::internal::Call call;
+  sync::Call call;
   RankRows rows;
   /// This rank's, contiguous, float32 or float64, without a graph.
   at::Tensor a, b;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tally/losses/contrastive/ring.h"
+#include "tally/sync/agree.h"
 
 /// The symmetric cross entropy of two sides' rows, over all ranks' rows as
 /// columns: for each of M pairs i,
@@ -20,7 +21,7 @@
 namespace tally::losses::internal {
 
 struct SoftmaxProblem {
-  sync::internal::Call call;
+  sync::Call call;
   RankRows rows;
   /// This rank's, contiguous, float32 or float64, without a graph.
   at::Tensor a, b;

@@ -6,6 +6,8 @@
 
 #include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/alike_loss.h"
+#include "tally/sync/agree.h"
+#include "tally/sync/autograd.h"
 
 namespace tally::losses {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 using internal::AlikeInputs;
 using internal::RowAgreement;
 using internal::RowOffer;
-using sync::internal::Call;
+using sync::Call;
 
 constexpr const char* kName = "SupConLoss";
 
@@ -54,8 +56,7 @@ namespace functional {
 at::Tensor sup_con_loss(const at::Tensor& features, const at::Tensor& labels,
                         const SupConLossOptions& options) {
   const internal::AutocastOff autocast_off;
-  const Call call = sync::internal::collective(kName, options.communicator(),
-                                               options.timeout());
+  const Call call(kName, options.communicator(), options.timeout());
   AlikeInputs inputs;
   std::int64_t views = 1;
   const RowAgreement agreement = internal::agree_on_rows(call, [&] {
@@ -73,9 +74,9 @@ at::Tensor sup_con_loss(const at::Tensor& features, const at::Tensor& labels,
                  ", base_temperature ", options.base_temperature(),
                  labels.defined() ? ", with labels" : "",
                  tiled ? ", tiled" : ""),
-        tiled && sync::internal::has_graph(inputs.z)};
+        tiled && sync::has_graph(inputs.z)};
   });
-  const at::Tensor loss = sync::internal::owed(*call.communicator, [&] {
+  const at::Tensor loss = sync::or_give_up(*call.communicator, [&] {
     const std::int64_t samples = features.size(0);
     at::Tensor ids;
     if (labels.defined()) {

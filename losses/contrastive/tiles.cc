@@ -6,7 +6,8 @@
 #include <ATen/ops/mm.h>
 
 #include "tally/losses/contrastive/tile_kernels.h"
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/reduction.h"
 
 namespace tally::losses::internal {
 
@@ -41,8 +42,8 @@ at::Tensor padded_array(std::int64_t size, double value,
 }
 
 at::Tensor working_copy(const at::Tensor& features) {
-  return sync::internal::plain(features).to(
-      sync::internal::wide(features.scalar_type()));
+  return sync::plain(features).to(
+      sync::accumulate_dtype(features.scalar_type()));
 }
 
 }  // namespace tally::losses::internal

@@ -8,6 +8,7 @@
 #include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/pairs/two_views.h"
+#include "tally/sync/agree.h"
 
 namespace tally::losses {
 namespace {
@@ -28,8 +29,7 @@ namespace functional {
 at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
                              const BarlowTwinsLossOptions& options) {
   const internal::AutocastOff as_written;
-  const auto call = sync::internal::collective(kName, options.communicator(),
-                                               options.timeout());
+  const sync::Call call(kName, options.communicator(), options.timeout());
   const internal::CentredViews views = internal::centred_views(call, [&] {
     check(options);
     internal::check_features(call, "a", a, "b", b);
@@ -37,7 +37,7 @@ at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
   });
   if (views.rows == 0) return internal::loss_without_rows({a, b});
   const std::int64_t features = a.size(1);
-  const at::Tensor moments = sync::internal::owed(*call.communicator, [&] {
+  const at::Tensor moments = sync::or_give_up(*call.communicator, [&] {
     return internal::replicated_sum(
                call,
                at::cat({views.a.t().matmul(views.b).flatten(),

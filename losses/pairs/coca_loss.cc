@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "tally/losses/autocast.h"
-#include "tally/sync/exchange/reduce.h"
+#include "tally/sync/reduce.h"
 
 namespace tally::losses {
 namespace {
 
-using sync::internal::Call;
+using sync::Call;
 
 constexpr const char* kName = "CoCaLoss";
 
@@ -61,7 +61,8 @@ void check_captions(const at::Tensor& logits, const at::Tensor& labels,
 /// The sum over this rank's tokens, and their number.
 at::Tensor own_sums(const at::Tensor& logits, const at::Tensor& labels,
                     std::int64_t pad_id) {
-  const at::Tensor wide = logits.to(sync::internal::wide(logits.scalar_type()));
+  const at::Tensor wide =
+      logits.to(sync::accumulate_dtype(logits.scalar_type()));
   const at::Tensor sum = at::cross_entropy_loss(
       wide.flatten(0, 1), labels.flatten(), {}, at::Reduction::Sum, pad_id);
   return at::stack({sum, labels.ne(pad_id).sum().to(sum.scalar_type())});
@@ -70,18 +71,17 @@ at::Tensor own_sums(const at::Tensor& logits, const at::Tensor& labels,
 at::Tensor caption_loss(const at::Tensor& logits, const at::Tensor& labels,
                         const CoCaLossOptions& options) {
   const internal::AutocastOff as_written;
-  const Call call = sync::internal::collective(
-      kName, options.clip().communicator(), options.clip().timeout());
+  const Call call(kName, options.clip().communicator(),
+                  options.clip().timeout());
   at::Tensor own;
-  const at::Tensor all =
-      sync::internal::reduce(call, sync::Reduction::kSum, [&] {
-        check(options);
-        check_captions(logits, labels, options.pad_id());
-        own = own_sums(logits, labels, options.pad_id());
-        return own.detach().to(at::kDouble);
-      });
-  return sync::internal::replicated(call, own[0], all[0].to(own.scalar_type()),
-                                    call.size())
+  const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
+    check(options);
+    check_captions(logits, labels, options.pad_id());
+    own = own_sums(logits, labels, options.pad_id());
+    return own.detach().to(at::kDouble);
+  });
+  return sync::replicated(call, own[0], all[0].to(own.scalar_type()),
+                          call.size())
       .div(all[1].clamp_min(1).to(own.scalar_type()))
       .mul(options.caption_loss_weight());
 }

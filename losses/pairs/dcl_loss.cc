@@ -13,13 +13,14 @@
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/pairs/row_pieces.h"
 #include "tally/losses/pairs/two_views.h"
+#include "tally/sync/agree.h"
 #include "tally/sync/collectives.h"
 
 namespace tally::losses {
 namespace {
 
 using internal::Tensors;
-using sync::internal::Call;
+using sync::Call;
 
 void check_positive(const char* loss, const char* name, double value) {
   TORCH_CHECK_VALUE(std::isfinite(value) && value > 0, loss, ": expected ",
@@ -73,9 +74,9 @@ at::Tensor loss_of(const Call& call, const at::Tensor& a, const at::Tensor& b,
   internal::check_rows_of_all_ranks(call, total);
   if (total == 0) return internal::loss_without_rows({a, b});
 
-  return sync::internal::owed(*call.communicator, [&] {
+  return sync::or_give_up(*call.communicator, [&] {
     Pairs pairs;
-    const at::ScalarType dtype = sync::internal::wide(a.scalar_type());
+    const at::ScalarType dtype = sync::accumulate_dtype(a.scalar_type());
     pairs.a = unit_rows(a.to(dtype));
     pairs.b = unit_rows(b.to(dtype));
     const std::int64_t rows = a.size(0), features = a.size(1);
@@ -130,8 +131,7 @@ namespace functional {
 
 at::Tensor dcl_loss(const at::Tensor& a, const at::Tensor& b,
                     const DCLLossOptions& options) {
-  const Call call = sync::internal::collective(
-      "DCLLoss", options.communicator(), options.timeout());
+  const Call call("DCLLoss", options.communicator(), options.timeout());
   return loss_of(
       call, a, b, options.temperature(), [&] { check(options); },
       [&](const Pairs& pairs) {
@@ -145,8 +145,7 @@ at::Tensor dcl_loss(const at::Tensor& a, const at::Tensor& b,
 
 at::Tensor dclw_loss(const at::Tensor& a, const at::Tensor& b,
                      const DCLWLossOptions& options) {
-  const Call call = sync::internal::collective(
-      "DCLWLoss", options.communicator(), options.timeout());
+  const Call call("DCLWLoss", options.communicator(), options.timeout());
   return loss_of(
       call, a, b, options.temperature(), [&] { check(options); },
       [&](const Pairs& pairs) {

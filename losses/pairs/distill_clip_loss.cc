@@ -8,13 +8,14 @@
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/pairs/row_pieces.h"
 #include "tally/losses/pairs/two_views.h"
+#include "tally/sync/agree.h"
 #include "tally/sync/collectives.h"
 
 namespace tally::losses {
 namespace {
 
 using internal::Tensors;
-using sync::internal::Call;
+using sync::Call;
 
 constexpr const char* kName = "DistillClipLoss";
 
@@ -84,8 +85,8 @@ at::Tensor distill(const Call& call, Sides student, Sides teacher,
     return internal::loss_without_rows(
         {student.image, student.text, student.scale});
   }
-  return sync::internal::owed(*call.communicator, [&] {
-    const at::ScalarType dtype = sync::internal::wide(c10::promoteTypes(
+  return sync::or_give_up(*call.communicator, [&] {
+    const at::ScalarType dtype = sync::accumulate_dtype(c10::promoteTypes(
         student.image.scalar_type(), teacher.image.scalar_type()));
     student.widen(dtype);
     teacher.widen(dtype);
@@ -123,8 +124,8 @@ DistillClipLosses distill_clip_loss(const at::Tensor& image_features,
                                     const at::Tensor& teacher_text_features,
                                     const at::Tensor& teacher_logit_scale,
                                     const DistillClipLossOptions& options) {
-  const Call call = sync::internal::collective(
-      kName, options.clip().communicator(), options.clip().timeout());
+  const Call call(kName, options.clip().communicator(),
+                  options.clip().timeout());
   DistillClipLosses losses;
   losses.distill =
       distill(call, {image_features, text_features, logit_scale, {}, {}},

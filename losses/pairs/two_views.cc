@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "tally/sync/exchange/autograd.h"
-#include "tally/sync/exchange/reduce.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/reduce.h"
 
 namespace tally::losses::internal {
 namespace {
 
-using sync::internal::Call;
+using sync::Call;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
@@ -63,7 +63,7 @@ struct Centre : torch::autograd::Function<Centre> {
     const auto capsule = context->saved_data["holder"].toCapsule();
     const auto& holder = static_cast<const Holder&>(*capsule);
     if (at::GradMode::is_enabled()) {
-      gradients = sync::internal::attach(
+      gradients = sync::attach(
           gradients, gradients,
           [call = holder.call,
            rows = holder.rows](const variable_list& seconds) {
@@ -71,11 +71,10 @@ struct Centre : torch::autograd::Function<Centre> {
             for (const at::Tensor& second : seconds) {
               sums.push_back(sum_of_rows(second));
             }
-            return less_means(
-                seconds,
-                sync::internal::reduce(call, sync::Reduction::kSum, [&] {
-                  return at::cat(sums);
-                }).div(rows));
+            return less_means(seconds,
+                              sync::reduce(call, sync::Reduction::kSum, [&] {
+                                return at::cat(sums);
+                              }).div(rows));
           });
     }
     gradients.resize(gradients.size() + 2);
@@ -92,8 +91,7 @@ at::Tensor replicated_sum(const Call& call, const at::Tensor& own) {
                            /*non_blocking=*/false, /*copy=*/true)
                        .contiguous();
   call.communicator->all_reduce(sum, sync::ReduceOp::kSum, call.timeout);
-  return sync::internal::replicated(call, own, sum.to(own.device()),
-                                    call.size());
+  return sync::replicated(call, own, sum.to(own.device()), call.size());
 }
 
 void check_rows_of_all_ranks(const Call& call, double rows) {
@@ -103,12 +101,12 @@ void check_rows_of_all_ranks(const Call& call, double rows) {
 }
 
 at::Tensor loss_without_rows(at::TensorList inputs) {
-  at::Tensor loss = at::zeros(
-      {},
-      inputs[0].options().dtype(sync::internal::wide(inputs[0].scalar_type())));
+  at::Tensor loss =
+      at::zeros({}, inputs[0].options().dtype(
+                        sync::accumulate_dtype(inputs[0].scalar_type())));
   for (const at::Tensor& input : inputs) {
-    if (sync::internal::has_graph(input)) {
-      loss = sync::internal::tie(loss, input);
+    if (sync::has_graph(input)) {
+      loss = sync::tie(loss, input);
     }
   }
   return loss;
@@ -119,32 +117,27 @@ CentredViews centred_views(
     c10::function_ref<std::pair<at::Tensor, at::Tensor>()> views) {
   variable_list wide;
   CentredViews result;
-  const at::Tensor sums = sync::internal::owed(*call.communicator, [&] {
-    const at::Tensor all =
-        sync::internal::reduce(call, sync::Reduction::kSum, [&] {
-          const auto [a, b] = views();
-          const at::ScalarType dtype = sync::internal::wide(a.scalar_type());
-          wide = {a.to(dtype), b.to(dtype)};
-          const at::Tensor count = at::full(
-              {1}, static_cast<double>(a.size(0)),
-              at::TensorOptions().dtype(at::kDouble).device(a.device()));
-          return at::cat(
-              {sum_of_rows(a.detach()), sum_of_rows(b.detach()), count});
-        });
+  const at::Tensor sums = sync::or_give_up(*call.communicator, [&] {
+    const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
+      const auto [a, b] = views();
+      const at::ScalarType dtype = sync::accumulate_dtype(a.scalar_type());
+      wide = {a.to(dtype), b.to(dtype)};
+      const at::Tensor count =
+          at::full({1}, static_cast<double>(a.size(0)),
+                   at::TensorOptions().dtype(at::kDouble).device(a.device()));
+      return at::cat({sum_of_rows(a.detach()), sum_of_rows(b.detach()), count});
+    });
     result.rows = all[all.size(0) - 1].item<double>();
     return all;
   });
   check_rows_of_all_ranks(call, result.rows);
   if (result.rows == 0) return result;
-  sync::internal::owed(*call.communicator, [&] {
-    const std::string backward = "gradient of a gradient of " + call.name;
-    const variable_list centred = Centre::apply(
-        at::TensorList(wide),
-        sums.narrow(0, 0, sums.size(0) - 1).div(result.rows),
-        c10::make_intrusive<Centre::Holder>(
-            Call{sync::internal::ExchangeKind::kBackward, backward,
-                 call.communicator, call.timeout, backward},
-            result.rows));
+  sync::or_give_up(*call.communicator, [&] {
+    const variable_list centred =
+        Centre::apply(at::TensorList(wide),
+                      sums.narrow(0, 0, sums.size(0) - 1).div(result.rows),
+                      c10::make_intrusive<Centre::Holder>(
+                          call.backward_of_gradient(), result.rows));
     result.a = centred[0];
     result.b = centred[1];
   });

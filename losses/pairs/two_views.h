@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/agree.h"
 
 namespace tally::losses::internal {
 
@@ -13,8 +13,7 @@ namespace tally::losses::internal {
 /// the sum: the gradients of averaged parameters are exact, and backward
 /// communicates nothing; gradients of gradients are exact, and take one
 /// exchange. Collective, without checks.
-at::Tensor replicated_sum(const sync::internal::Call& call,
-                          const at::Tensor& own);
+at::Tensor replicated_sum(const sync::Call& call, const at::Tensor& own);
 
 /// Two views of this rank's rows, about the mean over all ranks' rows: float32
 /// or wider, and as exact far from 0 as near it. For second moments: backward
@@ -29,11 +28,11 @@ struct CentredViews {
 /// Agrees with the other ranks; what `views` throws reaches them. Throws
 /// c10::ValueError on all ranks if they have one row together.
 CentredViews centred_views(
-    const sync::internal::Call& call,
+    const sync::Call& call,
     c10::function_ref<std::pair<at::Tensor, at::Tensor>()> views);
 
 /// A c10::ValueError if there is one row only, which has none to compare with.
-void check_rows_of_all_ranks(const sync::internal::Call& call, double rows);
+void check_rows_of_all_ranks(const sync::Call& call, double rows);
 
 /// 0, float32 or wider, with zeros as the gradients of those of `inputs` that
 /// have one: the loss where no rank has rows.

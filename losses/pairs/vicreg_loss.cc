@@ -7,11 +7,12 @@
 
 #include "tally/losses/autocast.h"
 #include "tally/losses/pairs/two_views.h"
+#include "tally/sync/agree.h"
 
 namespace tally::losses {
 namespace {
 
-using sync::internal::Call;
+using sync::Call;
 
 constexpr const char* kName = "VICRegLoss";
 
@@ -75,8 +76,7 @@ namespace functional {
 at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
                        const VICRegLossOptions& options) {
   const internal::AutocastOff as_written;
-  const Call call = sync::internal::collective(kName, options.communicator(),
-                                               options.timeout());
+  const Call call(kName, options.communicator(), options.timeout());
   const internal::CentredViews views = internal::centred_views(call, [&] {
     check(options);
     check_view("a", a);
@@ -94,7 +94,7 @@ at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
   if (views.rows == 0) return internal::loss_without_rows({a, b});
   const at::ScalarType dtype = views.a.scalar_type();
   at::Tensor of_a, of_b;
-  const at::Tensor sums = sync::internal::owed(*call.communicator, [&] {
+  const at::Tensor sums = sync::or_give_up(*call.communicator, [&] {
     of_a = products(views.a);
     of_b = products(views.b);
     const at::Tensor squares = a.to(dtype).sub(b.to(dtype)).square().sum();

@@ -8,7 +8,7 @@
 #include "tally/metrics/wrappers/stacked_results.h"
 #include "tally/state/codec.h"
 #include "tally/sync/errors.h"
-#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/fingerprint.h"
 
 namespace tally {
 namespace {

@@ -3,7 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/FunctionRef.h>
 
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/agree.h"
 #include "tally/sync/gradient_flow.h"
 
 namespace tally::sync::internal {

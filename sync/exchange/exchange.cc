@@ -1,5 +1,7 @@
 #include "tally/sync/exchange/exchange.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -7,6 +9,7 @@
 #include "tally/state/outside_inference.h"
 #include "tally/sync/exchange/exchange_headers.h"
 #include "tally/sync/exchange/readiness.h"
+#include "tally/sync/fingerprint.h"
 
 namespace tally::sync::internal {
 namespace {
@@ -16,8 +19,8 @@ class InUse {
  public:
   enum class Busy { kRefuse, kWait };
 
-  InUse(Turn& turn, const Communicator& communicator, Busy busy = Busy::kRefuse)
-      : turn_(turn) {
+  explicit InUse(Communicator& communicator, Busy busy = Busy::kRefuse)
+      : turn_(communicator.exchange_session().turn) {
     const bool wait = busy == Busy::kWait;
     if (!(wait ? turn_.enter() : turn_.try_enter())) {
       SyncErrorDetails details;
@@ -42,31 +45,32 @@ class InUse {
 Exchange::Exchange(Communicator& communicator, const Contribution& own,
                    Timeout timeout)
     : communicator_(communicator),
+      session_(communicator.exchange_session()),
       own_(own),
       timeout_(timeout),
-      sequence_(communicator.sequence_) {}
+      sequence_(session_.sequence) {}
 
 Contributions Exchange::run(Communicator& communicator, const Contribution& own,
                             Timeout timeout) {
-  const InUse in_use(communicator.exchange_turn_, communicator);
+  const InUse in_use(communicator);
   Exchange exchange(communicator, own, timeout);
   exchange.begin();
-  return owed(communicator, [&] { return exchange.finish_in_use(); });
+  return or_give_up(communicator, [&] { return exchange.finish_in_use(); });
 }
 
 std::unique_ptr<Exchange> Exchange::start(Communicator& communicator,
                                           const Contribution& own,
                                           Timeout timeout) {
-  const InUse in_use(communicator.exchange_turn_, communicator);
-  const std::lock_guard<std::recursive_mutex> lock(
-      communicator.background_mutex_);
-  auto exchange = owed(communicator, [&] {
-    communicator.background_.reserve(communicator.background_.size() + 1);
+  const InUse in_use(communicator);
+  BackgroundList& background = communicator.exchange_session().background;
+  const auto lock = background.lock();
+  auto exchange = or_give_up(communicator, [&] {
+    background.reserve_one();
     return std::unique_ptr<Exchange>(new Exchange(communicator, own, timeout));
   });
   exchange->begin();
   exchange->in_background_ = true;
-  communicator.background_.push_back(exchange.get());
+  background.add(*exchange);
   return exchange;
 }
 
@@ -74,14 +78,13 @@ Exchange::~Exchange() {
   if (!in_background_) return;
   if (!finished_) {
     try {
-      const InUse in_use(communicator_.exchange_turn_, communicator_,
-                         InUse::Busy::kWait);
+      const InUse in_use(communicator_, InUse::Busy::kWait);
       finish_in_use();
     } catch (...) {
       // Nobody asks for the result; the communicator keeps the reason.
     }
   }
-  communicator_.leave_background(*this);
+  session_.background.remove(*this);
 }
 
 // `call`, with what this exchange knows in its errors.
@@ -91,11 +94,15 @@ void Exchange::named(const char* phase, const Call& call) const {
     call();
   } catch (const SyncError& error) {
     SyncErrorDetails details = error.details();
-    details.metric = std::string(own_.label);
+    details.metric = own_.label;
     details.sequence = sequence_;
     details.phase = phase;
     throw SyncError(error.code(), error.message(), std::move(details));
   }
+}
+
+std::string_view Exchange::own_payload() const {
+  return own_.payload ? *own_.payload : std::string_view();
 }
 
 // Nothing is sent where another thread is in the way, or a timeout is refused.
@@ -112,24 +119,14 @@ void Exchange::begin() {
   }
 }
 
-// A transport that changes what it carries is not to be used again.
-void Exchange::give_up_after(const SyncError& error) const noexcept {
-  if (error.code() != SyncErrorCode::kTransport) return;
-  try {
-    communicator_.broken_reason_ = error.message();
-    communicator_.do_give_up(communicator_.broken_reason_);
-  } catch (...) {
-    // The others find out by their timeout.
-  }
-}
-
-// Round 1, in buffers that the communicator lends.
+// Round 1, in buffers that the session lends.
 void Exchange::send_slot() {
   const tally::internal::OutsideInference outside;
   const c10::Device device = communicator_.device();
   const bool failed = !own_.failure.empty();
   const std::string_view payload =
-      failed ? own_.failure.substr(0, eager_bytes()) : own_.payload;
+      failed ? std::string_view(own_.failure).substr(0, eager_bytes())
+             : own_payload();
 
   Header header{};
   header.magic = kMagic;
@@ -146,9 +143,9 @@ void Exchange::send_slot() {
   header.has_accelerator = communicator_.accelerator() ? 1 : 0;
   header.on_accelerator = own_.device == communicator_.accelerator() ? 1 : 0;
 
-  slot_ = std::exchange(communicator_.slot_, at::Tensor());
+  slot_ = std::exchange(session_.slot, at::Tensor());
   if (!slot_.defined()) slot_ = bytes_on(at::kCPU, slot_bytes()).zero_();
-  slots_ = std::exchange(communicator_.slots_, at::Tensor());
+  slots_ = std::exchange(session_.slots, at::Tensor());
   if (!slots_.defined() || slots_.use_count() > 1) {
     slots_ = bytes_on(device, communicator_.size() * slot_bytes());
   }
@@ -162,7 +159,7 @@ void Exchange::send_slot() {
     transfer_ =
         communicator_.start_all_gather(slot_.to(device), slots_, timeout_);
   });
-  communicator_.sequence_ = std::max(communicator_.sequence_, sequence_ + 1);
+  session_.sequence = std::max(session_.sequence, sequence_ + 1);
 }
 
 // Reads round 1, and finds out whether there is a round 2.
@@ -170,15 +167,14 @@ void Exchange::receive_slots() {
   named("header", [&] { transfer_.wait(); });
   result_.storage = slots_.cpu();
   result_.sequence = sequence_;
-  communicator_.slot_ = std::exchange(slot_, at::Tensor());
-  communicator_.slots_ = std::exchange(slots_, at::Tensor());
+  session_.slot = std::exchange(slot_, at::Tensor());
+  session_.slots = std::exchange(slots_, at::Tensor());
 
   const Headers headers(communicator_, own_, result_.storage, timeout_);
   try {
     headers.check();
-  } catch (const SyncError& error) {
-    communicator_.sequence_ = headers.next_sequence(communicator_.sequence_);
-    give_up_after(error);
+  } catch (const SyncError&) {
+    session_.sequence = headers.next_sequence(session_.sequence);
     throw;
   }
   if (!own_.failure.empty()) return;
@@ -194,10 +190,8 @@ void Exchange::receive_slots() {
     sizes_.push_back(headers[r].payload_bytes);
     checksums_.push_back(headers[r].payload_checksum);
   }
-  result_.payloads_skipped =
-      own_.skip_payload_if_all != 0 && headers.all([&](const Header& h) {
-        return (h.flags & own_.skip_payload_if_all) == own_.skip_payload_if_all;
-      });
+  result_.payloads_skipped = headers.all(
+      [](const Header& h) { return (h.flags & flags::kCached) != 0; });
   if (result_.payloads_skipped) return;
   const std::int64_t longest = headers.longest_payload();
   if (longest > eager_bytes()) {
@@ -217,7 +211,7 @@ void Exchange::advance() noexcept {
     if (block_ == 0) return;
     make_ready(communicator_, {own_.label, sequence_, timeout_}, block_, [&] {
       const c10::Device device = communicator_.device();
-      input_ = padded(own_.payload, block_, own_.payload_owner).to(device);
+      input_ = padded(own_payload(), block_, own_.payload).to(device);
       output_ = bytes_on(device, communicator_.size() * block_);
     });
     named("payload", [&] {
@@ -229,12 +223,28 @@ void Exchange::advance() noexcept {
   }
 }
 
-void report(Communicator& communicator, Contribution own,
-            const std::exception_ptr& error, Timeout timeout) noexcept {
+Contribution prepared(Communicator& communicator, Contribution own,
+                      Timeout timeout,
+                      c10::function_ref<void(Contribution& own)> fill) {
   try {
-    std::string reason = describe(error);
-    if (reason.empty()) reason = "unknown reason";
-    own.failure = reason;
+    fill(own);
+    if (own.fingerprint == 0) own.fingerprint = fingerprint(own.schema());
+    if (!at::GradMode::is_enabled()) own.flags |= flags::kRecordsNothing;
+  } catch (...) {
+    report(communicator, own.kind, own.label, std::current_exception(),
+           timeout);
+    throw;
+  }
+  return own;
+}
+
+void report(Communicator& communicator, ExchangeKind kind,
+            const std::string& label, const std::exception_ptr& error,
+            Timeout timeout) noexcept {
+  try {
+    Contribution own{kind, label};
+    own.failure = describe(error);
+    if (own.failure.empty()) own.failure = "unknown reason";
     Exchange::run(communicator, own, timeout);
     communicator.others_know(error);
   } catch (const SyncError& found) {
@@ -247,13 +257,13 @@ void report(Communicator& communicator, Contribution own,
 }
 
 Contributions Exchange::finish() {
-  const InUse in_use(communicator_.exchange_turn_, communicator_);
-  return owed(communicator_, [&] { return finish_in_use(); });
+  const InUse in_use(communicator_);
+  return or_give_up(communicator_, [&] { return finish_in_use(); });
 }
 
 Contributions Exchange::finish_in_use() {
   finished_ = true;
-  communicator_.advance_background();
+  session_.background.advance();
   advance();
   if (error_) std::rethrow_exception(error_);
   if (block_ == 0) return std::move(result_);
@@ -264,14 +274,12 @@ Contributions Exchange::finish_in_use() {
         chars(result_.storage) + static_cast<std::int64_t>(r) * block_,
         static_cast<size_t>(sizes_[r]));
   }
-  try {
+  // Also where nobody asks for the result.
+  or_give_up(communicator_, [&] {
     require_intact("payload", communicator_, own_, sequence_, [&](int r) {
       return checksum_of(result_.payloads[r]) == checksums_[r];
     });
-  } catch (const SyncError& error) {
-    give_up_after(error);
-    throw;
-  }
+  });
   return std::move(result_);
 }
 

@@ -11,76 +11,10 @@
 #include <vector>
 
 #include "tally/sync/communicator.h"
-#include "tally/sync/gradient_flow.h"
+#include "tally/sync/exchange/contribution.h"
+#include "tally/sync/exchange/session.h"
 
 namespace tally::sync::internal {
-
-/// Which call an exchange belongs to; ranks in different calls are a mismatch.
-enum class ExchangeKind : std::uint16_t {
-  kCollective = 1,
-  kStates = 2,
-  kBackward = 3,
-  kGradients = 4,
-};
-
-/// Of a sync of metrics, what the program called; ranks that called different
-/// things are a mismatch.
-enum class SyncCall : std::uint16_t {
-  kNone,
-  kForward,
-  kCompute,
-  kSync,
-  kSyncAsync,
-  kMetricLoss,
-};
-
-/// What one rank brings to an exchange.
-struct Contribution {
-  ExchangeKind kind = ExchangeKind::kCollective;
-  /// The name of what is synchronised, for errors.
-  std::string_view label;
-  /// What all ranks must have in common, and its hash. The text is asked for
-  /// only when the hashes differ, to say how. One line per item.
-  std::uint64_t fingerprint = 0;
-  c10::function_ref<std::string()> schema;
-  /// These, too.
-  SyncCall call = SyncCall::kNone;
-  GradientFlow flow = GradientFlow::kDetached;
-  /// How often this metric was in an exchange of this group before. Ranks that
-  /// know their number (from 1 on) must have the same.
-  std::uint32_t uses = 0;
-  /// For errors: the updates before this call; -1 if there is no such thing.
-  std::int64_t updates = -1;
-  /// Seen by every rank; the meaning is the caller's.
-  std::uint32_t flags = 0;
-  /// With a bit set here in every rank's flags, payloads are not exchanged
-  /// beyond what the first round carried.
-  std::uint32_t skip_payload_if_all = 0;
-  std::string_view payload = {};
-  /// Keeps the payload alive, which is then sent from where it is: a transport
-  /// may still read it after a failed call.
-  std::shared_ptr<const void> payload_owner = {};
-  /// Where this rank's tensors are that may be moved afterwards.
-  c10::Device device = at::kCPU;
-  /// Not empty: this rank failed and has no payload. It takes part, so that
-  /// nobody waits for it; the others throw kPeerFailed with this text.
-  std::string_view failure = {};
-};
-
-/// What every rank brought. Payloads are views into memory that `storage`
-/// keeps alive; if they were long, they begin at multiples of 64 bytes.
-struct Contributions {
-  std::vector<std::string_view> payloads;
-  std::vector<std::uint32_t> flags;
-  bool payloads_skipped = false;
-  std::int64_t sequence = -1;
-  /// The greatest of all ranks' numbers.
-  std::uint32_t uses = 0;
-  /// Where tensors are to be moved that were not part of payloads: the
-  /// communicator's accelerator if some rank's are there, else its device.
-  c10::Device device = at::kCPU;
-  at::Tensor storage;
-};
 
 /// The one way in which Tally gathers what differs between ranks.
 ///
@@ -97,7 +31,7 @@ struct Contributions {
 /// Collective. On the rank that passed a `failure` it gives no payloads and
 /// does not throw for it. Errors name the contribution's label, sequence and
 /// phase.
-class Exchange final : private Communicator::Background {
+class Exchange final : private Background {
  public:
   static constexpr std::int64_t kHeaderBytes = 64;
   /// Bytes that each of so many ranks sends in round 1.
@@ -133,6 +67,7 @@ class Exchange final : private Communicator::Background {
            Timeout timeout);
   std::int64_t slot_bytes() const { return slot_bytes(communicator_.size()); }
   std::int64_t eager_bytes() const { return eager_bytes(communicator_.size()); }
+  std::string_view own_payload() const;
   void begin();
   void send_slot();
   void advance() noexcept override;
@@ -140,9 +75,9 @@ class Exchange final : private Communicator::Background {
   void receive_slots();
   template <class Call>
   void named(const char* phase, const Call& call) const;
-  void give_up_after(const SyncError& error) const noexcept;
 
   Communicator& communicator_;
+  ExchangeSession& session_;
   const Contribution& own_;
   Timeout timeout_;
   std::int64_t sequence_;
@@ -161,10 +96,17 @@ class Exchange final : private Communicator::Background {
   Transfer transfer_;
 };
 
+/// `own` as `fill` completes it; a fingerprint that it does not give is that of
+/// the schema. What it throws is thrown here, after report().
+Contribution prepared(Communicator& communicator, Contribution own,
+                      Timeout timeout,
+                      c10::function_ref<void(Contribution& own)> fill);
+
 /// Takes part in the place of an exchange that `error` keeps from happening:
 /// the others throw kPeerFailed with its text. Throws nothing itself: what went
 /// wrong first matters more.
-void report(Communicator& communicator, Contribution own,
-            const std::exception_ptr& error, Timeout timeout) noexcept;
+void report(Communicator& communicator, ExchangeKind kind,
+            const std::string& label, const std::exception_ptr& error,
+            Timeout timeout) noexcept;
 
 }  // namespace tally::sync::internal

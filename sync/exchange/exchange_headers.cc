@@ -6,7 +6,7 @@
 #include <sstream>
 #include <utility>
 
-#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/fingerprint.h"
 
 namespace tally::sync::internal {
 namespace {
@@ -34,7 +34,7 @@ const char* call_name(SyncCall call) {
 }
 
 std::string name_of(const Contribution& own) {
-  const std::string label(own.label);
+  const std::string& label = own.label;
   if (own.kind == ExchangeKind::kBackward) {
     return "a backward pass (" + label + ")";
   }
@@ -95,7 +95,7 @@ void require_intact(const char* part, const Communicator& communicator,
   const std::string text =
       c10::str("a ", part, " did not arrive as it was sent, from rank ",
                c10::Join(", ", details.peers));
-  details.metric = std::string(own.label);
+  details.metric = own.label;
   details.rank = communicator.rank();
   details.sequence = sequence;
   details.phase = part;
@@ -316,7 +316,7 @@ void Headers::explain_schemas(std::vector<int> others) const {
 void Headers::fail(SyncErrorCode code, const std::string& message,
                    std::vector<int> peers, std::string state) const {
   SyncErrorDetails details;
-  details.metric = std::string(own_.label);
+  details.metric = own_.label;
   details.state = std::move(state);
   details.rank = communicator_.rank();
   details.peers = std::move(peers);

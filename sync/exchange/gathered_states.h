@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "tally/sync/exchange/agree.h"
 #include "tally/sync/exchange/exchange.h"
 #include "tally/sync/exchange/state_sync.h"
+#include "tally/sync/exchange/tensors.h"
 
 /// How the states of all ranks travel and become one, and the graph with them;
 /// the parts that sync_states is made of.

@@ -3,7 +3,6 @@
 #include <c10/util/FunctionRef.h>
 
 #include <cstdint>
-#include <exception>
 #include <string_view>
 
 #include "tally/sync/communicator.h"
@@ -16,18 +15,6 @@ namespace tally::sync::internal {
 /// they can: next to these, a small collective more does not count.
 inline constexpr std::int64_t kAnnouncedBytes = std::int64_t{1} << 20;
 
-/// `work()`. What it throws on this rank alone, and the others know nothing
-/// of, ends the group for all of them at once: see Communicator::give_up.
-template <class Work>
-auto owed(Communicator& communicator, const Work& work) -> decltype(work()) {
-  try {
-    return work();
-  } catch (...) {
-    communicator.give_up(std::current_exception());
-    throw;
-  }
-}
-
 /// Says for errors what is about to be moved.
 struct Announcement {
   std::string_view label;
@@ -37,7 +24,8 @@ struct Announcement {
 
 /// What can fail before `bytes` (the same on every rank) are moved. If they are
 /// many and `prepare` throws on some rank, the others throw kPeerFailed with
-/// its text, and the group goes on. To be called in owed().
+/// its text, and the group goes on. To be called in
+/// or_give_up().
 void make_ready(Communicator& communicator, const Announcement& announcement,
                 std::int64_t bytes, c10::function_ref<void()> prepare);
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/autograd.h"
 #include "tally/sync/exchange/gathered_states.h"
-#include "tally/sync/exchange/parts.h"
+#include "tally/sync/exchange/tensor_collectives.h"
 
 namespace tally::sync::internal {
 namespace {
@@ -58,7 +58,7 @@ States fold_own_graph(const GatheredStates& gathered, States own, size_t rank,
     for_each_field(own, [&](const Field& field, size_t, size_t) {
       const at::Tensor value = differentiable(field);
       if (value.defined() && value.requires_grad()) {
-        assign(field, only_own_part(value, factor, name));
+        assign(field, without_other_graphs(value, factor, name));
       }
     });
   }

@@ -52,12 +52,9 @@ c10::intrusive_ptr<c10d::Store> store_of(const Environment& environment,
                                          milliseconds timeout,
                                          const internal::Deadline& deadline) {
   const auto refuse = [&](SyncErrorCode code, const std::string& why) {
-    SyncErrorDetails details;
-    details.rank = environment.rank;
-    details.phase = "init";
     throw SyncError(code,
                     "no store at " + place_of_store(environment) + ": " + why,
-                    details);
+                    internal::init_details(environment.rank));
   };
   // Held by a thread that may be left behind.
   const auto store = std::make_shared<c10::intrusive_ptr<c10d::Store>>();
@@ -73,7 +70,7 @@ c10::intrusive_ptr<c10d::Store> store_of(const Environment& environment,
         });
   } catch (const std::exception& error) {
     const std::string text = describe(error);
-    refuse(classify_transport_message(text), text);
+    refuse(internal::classify_transport_message(text), text);
   }
   if (!in_time) {
     refuse(
@@ -125,10 +122,7 @@ struct Joined {
 
 [[noreturn]] void refuse_again(const Environment& environment,
                                SyncErrorCode code, const std::string& why) {
-  SyncErrorDetails details;
-  details.rank = environment.rank;
-  details.phase = "init";
-  throw SyncError(code, why, details);
+  throw SyncError(code, why, internal::init_details(environment.rank));
 }
 
 void join_once(Joined& joined, const Environment& environment,

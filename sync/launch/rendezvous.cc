@@ -46,14 +46,6 @@ std::string own_name() {
   return "pid " + std::to_string(getpid()) + " on " + host;
 }
 
-SyncErrorDetails details_of(int rank, std::vector<int> peers = {}) {
-  SyncErrorDetails details;
-  details.rank = rank;
-  details.peers = std::move(peers);
-  details.phase = "init";
-  return details;
-}
-
 }  // namespace
 
 void Progress::set(std::string doing, std::vector<int> missing) {
@@ -105,7 +97,7 @@ std::vector<std::string> Rendezvous::meet(const Deadline& deadline,
         missing_.empty() ? "" : " while waiting for " + listed(missing_);
     throw SyncError(classify_transport_message(text),
                     "lost " + store_name_ + waiting + ": " + text,
-                    details_of(rank_, missing_));
+                    init_details(rank_, missing_));
   }
   std::istringstream lines(how);
   std::vector<std::string> names(static_cast<std::size_t>(size_));
@@ -221,7 +213,7 @@ void Rendezvous::report(const std::string& outcome) {
   }
   throw SyncError(
       word == kTimeout ? SyncErrorCode::kTimeout : SyncErrorCode::kMismatch,
-      reason, details_of(rank_, std::move(peers)));
+      reason, init_details(rank_, std::move(peers)));
 }
 
 std::string Rendezvous::used_before() {

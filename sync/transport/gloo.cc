@@ -22,14 +22,6 @@ using std::chrono::milliseconds;
 // to say why, before it is given up.
 constexpr milliseconds kToSayWhy{500};
 
-SyncErrorDetails details_of(int rank, std::vector<int> peers = {}) {
-  SyncErrorDetails details;
-  details.rank = rank;
-  details.peers = std::move(peers);
-  details.phase = "init";
-  return details;
-}
-
 std::shared_ptr<::gloo::transport::Device> make_device(
     const GlooOptions& options) {
   if (!options.hostname.empty()) {
@@ -57,9 +49,9 @@ c10::intrusive_ptr<c10d::Backend> connect(
 
 [[noreturn]] void refuse(int rank, const std::exception& error) {
   const std::string text = describe(error);
-  throw SyncError(classify_transport_message(text),
+  throw SyncError(internal::classify_transport_message(text),
                   "could not connect to the other ranks: " + text,
-                  details_of(rank));
+                  internal::init_details(rank));
 }
 
 std::shared_ptr<Communicator> join(const c10::intrusive_ptr<c10d::Store>& store,
@@ -95,7 +87,7 @@ std::shared_ptr<Communicator> make_gloo_communicator(
   TORCH_CHECK_VALUE(options.timeout.count() > 1,
                     "expected a timeout above 1 ms, got ",
                     options.timeout.count(), " ms");
-  survive_broken_pipes();
+  internal::survive_broken_pipes();
   const milliseconds limit = options.init_timeout.value_or(options.timeout);
   const internal::Deadline deadline(limit);
   // Shared with a thread that may be left behind.
@@ -126,7 +118,7 @@ std::shared_ptr<Communicator> make_gloo_communicator(
     throw SyncError(
         SyncErrorCode::kTimeout,
         "gave up after " + std::to_string(limit.count()) + " ms, " + step.doing,
-        details_of(rank, step.missing));
+        internal::init_details(rank, step.missing));
   }
   return std::move(joining->communicator);
 }

@@ -9,7 +9,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <utility>
 
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/agree.h"
 #include "tally/sync/paired.h"
 #include "tally/sync/process_group.h"
 #include "tally/sync/transport/nccl_checks.h"
@@ -40,10 +40,8 @@ c10::intrusive_ptr<c10d::Backend> make_nccl(
                                                        size, nccl);
   } catch (const std::exception& error) {
     const std::string text = describe(error);
-    SyncErrorDetails details;
-    details.rank = rank;
-    details.phase = "init";
-    throw SyncError(classify_transport_message(text), text, std::move(details));
+    throw SyncError(internal::classify_transport_message(text), text,
+                    internal::init_details(rank));
   }
 }
 
@@ -56,13 +54,12 @@ std::shared_ptr<Communicator> make_nccl_communicator(
   auto gloo = make_gloo_communicator(store, rank, size, options.gloo);
   c10::intrusive_ptr<c10d::Backend> nccl;
   // So that no rank waits in NCCL for one that cannot use it.
-  internal::agree(
-      internal::collective("make_nccl_communicator", gloo, {}), [&] {
-        choose_device(rank, options.device);
-        nccl = make_nccl(c10::make_intrusive<c10d::PrefixStore>("nccl", store),
-                         rank, size, options.gloo.timeout);
-        return internal::Offer();
-      });
+  agree(Call("make_nccl_communicator", gloo), [&] {
+    choose_device(rank, options.device);
+    nccl = make_nccl(c10::make_intrusive<c10d::PrefixStore>("nccl", store),
+                     rank, size, options.gloo.timeout);
+    return Offer();
+  });
   auto accelerator = make_communicator(std::move(nccl), options.gloo.timeout);
   return pair_communicators(std::move(gloo), std::move(accelerator));
 }

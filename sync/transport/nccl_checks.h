@@ -3,9 +3,9 @@
 #include <c10/util/Exception.h>
 
 #include <string>
-#include <utility>
 
 #include "tally/sync/nccl.h"
+#include "tally/sync/transport/transport_errors.h"
 
 /// What nccl.cc and nccl_stub.cc, which stands in for it, have in common.
 namespace tally::sync::internal {
@@ -22,11 +22,8 @@ inline void check_nccl(bool has_store, int rank, int size,
 }
 
 [[noreturn]] inline void refuse_nccl(int rank, const std::string& why) {
-  SyncErrorDetails details;
-  details.rank = rank;
-  details.phase = "init";
   throw SyncError(SyncErrorCode::kInvalidUse, "no NCCL: " + why,
-                  std::move(details));
+                  init_details(rank));
 }
 
 }  // namespace tally::sync::internal

@@ -233,7 +233,7 @@ class BackendCommunicator final : public Communicator {
       throw;
     } catch (const std::exception& error) {
       const std::string reason = sync::describe(error);
-      const SyncErrorCode code = classify_transport_message(reason);
+      const SyncErrorCode code = internal::classify_transport_message(reason);
       std::vector<int> peers;
       if (code == SyncErrorCode::kPeerLost && probes_) {
         peers = lost_peers().peers;
@@ -327,7 +327,7 @@ std::shared_ptr<Communicator> internal::make_communicator(
     std::unique_ptr<Roster> roster) {
   TORCH_CHECK_VALUE(backend, "expected a c10d backend, got null");
   check_membership(backend->getRank(), backend->getSize());
-  survive_broken_pipes();
+  internal::survive_broken_pipes();
   return std::make_shared<BackendCommunicator>(std::move(backend), timeout,
                                                std::move(roster));
 }

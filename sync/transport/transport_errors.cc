@@ -4,8 +4,9 @@
 #include <cctype>
 #include <csignal>
 #include <initializer_list>
+#include <utility>
 
-namespace tally::sync {
+namespace tally::sync::internal {
 
 SyncErrorCode classify_transport_message(const std::string& message) {
   std::string text = message;
@@ -34,4 +35,12 @@ void survive_broken_pipes() {
   sigaction(SIGPIPE, &action, nullptr);
 }
 
-}  // namespace tally::sync
+SyncErrorDetails init_details(int rank, std::vector<int> peers) {
+  SyncErrorDetails details;
+  details.rank = rank;
+  details.peers = std::move(peers);
+  details.phase = "init";
+  return details;
+}
+
+}  // namespace tally::sync::internal

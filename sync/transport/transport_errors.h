@@ -1,10 +1,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tally/sync/errors.h"
 
-namespace tally::sync {
+namespace tally::sync::internal {
 
 /// What a transport's message means: kPeerLost, kTimeout, or kTransport for
 /// what is neither. Gloo and c10d throw unrelated types for the same event,
@@ -16,4 +17,7 @@ SyncErrorCode classify_transport_message(const std::string& message);
 /// program has said what to do with it. Gloo leaves this to the program.
 void survive_broken_pipes();
 
-}  // namespace tally::sync
+/// Of an error while the ranks come together.
+SyncErrorDetails init_details(int rank, std::vector<int> peers = {});
+
+}  // namespace tally::sync::internal

@@ -42,6 +42,14 @@ TEST(ExamplesTest, EvalLoopPrintsTheSameOnThreeRanks) {
   std::remove(store.c_str());
 }
 
+TEST(ExamplesTest, CustomLossPrintsWhatItSays) {
+  const std::string promised = promised_by("examples/custom_loss.cc");
+  ASSERT_NE(promised, "");
+  const auto result = run_program({"examples/custom_loss"});
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(result.output, promised);
+}
+
 TEST(ExamplesTest, CustomMetricPrintsWhatItSays) {
   const std::string promised = promised_by("examples/custom_metric.cc");
   ASSERT_NE(promised, "");

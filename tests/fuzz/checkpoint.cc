@@ -11,7 +11,7 @@
 #include "tally/metrics/registry/registry.h"
 #include "tally/state/codec.h"
 #include "tally/sync/errors.h"
-#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/fingerprint.h"
 #include "tally/tests/fuzz/entries.h"
 #include "tally/tests/fuzz/support.h"
 

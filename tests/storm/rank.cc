@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "tally/sync/collectives.h"
-#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/fingerprint.h"
 #include "tally/sync/gather.h"
 #include "tally/tests/storm/calls.h"
 #include "tally/tests/testing/faulty_communicator.h"

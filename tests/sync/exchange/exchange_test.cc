@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/fingerprint.h"
 #include "tally/tests/testing/faulty_communicator.h"
 #include "tally/tests/testing/thread_ranks.h"
 
@@ -22,7 +22,6 @@ struct Part {
   ExchangeKind kind = ExchangeKind::kStates;
   std::string failure = {};
   std::uint32_t flags = 0;
-  std::uint32_t skip = 0;
   std::string label = "accuracy";
   SyncCall call = SyncCall::kNone;
   GradientFlow flow = GradientFlow::kDetached;
@@ -31,14 +30,13 @@ struct Part {
 
 Contributions run(Communicator& communicator, const Part& part,
                   Timeout timeout = {}) {
-  const auto schema = [&] { return part.schema; };
-  Contribution own{part.kind, part.label, fingerprint(part.schema), schema};
+  Contribution own{part.kind, part.label, fingerprint(part.schema),
+                   [&] { return part.schema; }};
   own.call = part.call;
   own.flow = part.flow;
   own.uses = part.uses;
   own.flags = part.flags;
-  own.skip_payload_if_all = part.skip;
-  own.payload = part.payload;
+  own.payload = std::make_shared<const std::string>(part.payload);
   own.failure = part.failure;
   return Exchange::run(communicator, own, timeout);
 }
@@ -106,21 +104,20 @@ TEST(ExchangeTest, PayloadsOutliveLaterExchanges) {
 TEST(ExchangeTest, EveryRankSeesAllFlags) {
   run_thread_ranks(3, [](const auto& communicator) {
     Part part{"payload"};
-    part.flags = static_cast<std::uint32_t>(communicator->rank() + 5);
+    part.flags = flags::kFirstOwn * (communicator->rank() + 5);
     EXPECT_EQ(run(*communicator, part).flags,
-              (std::vector<std::uint32_t>{5, 6, 7}));
+              (std::vector<std::uint32_t>{0x500, 0x600, 0x700}));
   });
 }
 
 TEST(ExchangeTest, PayloadsAreSkippedIfAllRanksAllow) {
   run_thread_ranks(2, [](const auto& communicator) {
     Part part{bytes(2 * kEager, 0)};
-    part.skip = 1;
-    part.flags = 1;
+    part.flags = flags::kCached;
     auto before = communicator->collectives();
     EXPECT_TRUE(run(*communicator, part).payloads_skipped);
     EXPECT_EQ(communicator->collectives(), before + 1);
-    part.flags = communicator->rank() == 0 ? 1 : 2;
+    part.flags = communicator->rank() == 0 ? flags::kCached : 0;
     before = communicator->collectives();
     const Contributions all = run(*communicator, part);
     EXPECT_FALSE(all.payloads_skipped);

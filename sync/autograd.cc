@@ -1,4 +1,4 @@
-#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/autograd.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace tally::sync::internal {
+namespace tally::sync {
 namespace {
 
 using torch::autograd::AutogradContext;
@@ -42,7 +42,7 @@ struct RefuseGradient : Function<RefuseGradient> {
   }
 };
 
-struct OnlyOwnPart : Function<OnlyOwnPart> {
+struct WithoutOtherGraphs : Function<WithoutOtherGraphs> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& tensor,
                             double factor, const std::string& reason) {
     context->saved_data["factor"] = factor;
@@ -99,7 +99,7 @@ struct Tie : Function<Tie> {
     const auto capsule = context->saved_data["kinds"].toCapsule();
     const bool again = at::GradMode::is_enabled();
     for (const Kind& kind : static_cast<Kinds*>(capsule.get())->of) {
-      gradients.push_back(again ? internal::tie(kind.zeros(), gradients[0])
+      gradients.push_back(again ? tie(kind.zeros(), gradients[0])
                                 : kind.zeros());
     }
     return gradients;
@@ -163,6 +163,15 @@ LeadTo::LeadTo(std::vector<at::Tensor> tensors)
 
 LeadTo::~LeadTo() { leading_to = std::move(before_); }
 
+bool has_graph(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.requires_grad() &&
+         at::GradMode::is_enabled();
+}
+
+at::Tensor plain(const at::Tensor& tensor) {
+  return tensor.detach().resolve_conj().resolve_neg().contiguous();
+}
+
 at::Tensor scale_gradient(const at::Tensor& tensor, double factor) {
   return ScaleGradient::apply(tensor, factor);
 }
@@ -171,9 +180,9 @@ at::Tensor replace_values(const at::Tensor& graph, const at::Tensor& values) {
   return ReplaceValues::apply(graph, values);
 }
 
-at::Tensor only_own_part(const at::Tensor& tensor, double factor,
-                         const std::string& name) {
-  return OnlyOwnPart::apply(
+at::Tensor without_other_graphs(const at::Tensor& tensor, double factor,
+                                const std::string& name) {
+  return WithoutOtherGraphs::apply(
       tensor, factor,
       name +
           ": expected no gradients of gradients, which need the graphs of all "
@@ -181,6 +190,8 @@ at::Tensor only_own_part(const at::Tensor& tensor, double factor,
 }
 
 at::Tensor tie(const at::Tensor& loss, const at::Tensor& output) {
+  TORCH_CHECK_VALUE(loss.defined() && output.defined(),
+                    "tie: expected two tensors, got an undefined one");
   return Tie::apply(loss, at::TensorList(output));
 }
 
@@ -210,4 +221,4 @@ at::Tensor attach(
                 })[0];
 }
 
-}  // namespace tally::sync::internal
+}  // namespace tally::sync

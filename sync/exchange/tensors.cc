@@ -1,24 +1,19 @@
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/exchange/tensors.h"
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <limits>
 #include <memory>
 #include <utility>
 
-#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/autograd.h"
 
 namespace tally::sync::internal {
 namespace {
 
-constexpr std::uint32_t kHasGraph = 1;
-constexpr std::uint32_t kRecordsNothing = 2;
-constexpr std::uint32_t kMoves = 4;
 // Of tensors that travel in the slot, whatever the number of ranks.
 constexpr std::size_t kPackedBytes =
     Exchange::eager_bytes(std::numeric_limits<int>::max());
@@ -72,78 +67,50 @@ at::ScalarType take_dtype(std::string_view& bytes) {
   return static_cast<at::ScalarType>(dtype);
 }
 
-void check_grad_modes(const Call& call, Agreement& agreement) {
-  std::vector<int> recording, others;
-  for (int r = 0; r < call.size(); ++r) {
-    const std::uint32_t flags = agreement.all.flags[r];
-    if ((flags & kHasGraph) != 0) recording.push_back(r);
-    if ((flags & kRecordsNothing) != 0) others.push_back(r);
-  }
-  agreement.any_graph = !recording.empty();
-  if (recording.empty() || others.empty()) return;
-  const int rank = recording.front();
-  mismatch(call, agreement,
-           c10::str("the backward pass of rank ", rank,
-                    " would wait for ranks that record no gradients: ",
-                    c10::Join(", ", others)),
-           others);
-}
-
 }  // namespace
 
-Call Call::backward(std::int64_t sequence) const {
-  return {ExchangeKind::kBackward,
-          c10::str("backward of exchange ", sequence, ", ", name), communicator,
-          timeout, asker.empty() ? "backward of " + name : asker};
-}
-
-Call collective(std::string name, std::shared_ptr<Communicator> communicator,
-                Timeout timeout) {
-  if (!communicator) communicator = default_communicator();
-  return {ExchangeKind::kCollective, std::move(name), std::move(communicator),
-          timeout};
-}
-
-Agreement agree(const Call& call, c10::function_ref<Offer()> prepare) {
-  Offer offer;
-  const auto schema = [&] {
-    return offer.schema.empty() ? call.name : call.name + ", " + offer.schema;
-  };
-  Contribution own{call.kind, call.name, 0, schema};
-  try {
-    offer = prepare();
-  } catch (...) {
-    report(*call.communicator, own, std::current_exception(), call.timeout);
-    throw;
-  }
-  own.fingerprint = fingerprint(schema());
-  const auto payload =
-      std::make_shared<const std::string>(std::move(offer.payload));
-  own.payload = *payload;
-  own.payload_owner = payload;
-  own.device = offer.device;
-  own.flags = offer.flags | (offer.has_graph ? kHasGraph : 0) |
-              (offer.moves ? kMoves : 0) |
-              (at::GradMode::is_enabled() ? 0 : kRecordsNothing);
-  Agreement agreement;
-  agreement.all = Exchange::run(*call.communicator, own, call.timeout);
-  for (const std::uint32_t flags : agreement.all.flags) {
-    agreement.any_moves |= (flags & kMoves) != 0;
-  }
-  carry_out(call, agreement, [&] { check_grad_modes(call, agreement); });
+TensorAgreement agree_on_tensors(const Call& call,
+                                 c10::function_ref<TensorOffer()> prepare) {
+  const Contribution own = prepared(
+      *call.communicator, {call.kind, call.name}, call.timeout,
+      [&](Contribution& mine) {
+        TensorOffer offer = prepare();
+        mine.schema = [text = offer.schema.empty()
+                                  ? call.name
+                                  : call.name + ", " + offer.schema] {
+          return text;
+        };
+        mine.payload =
+            std::make_shared<const std::string>(std::move(offer.payload));
+        mine.device = offer.device;
+        mine.flags = offer.flags | (offer.has_graph ? flags::kHasGraph : 0) |
+                     (offer.moves ? flags::kMoves : 0);
+      });
+  Contributions all = Exchange::run(*call.communicator, own, call.timeout);
+  TensorAgreement agreement;
+  agreement.any_graph = all.any(flags::kHasGraph);
+  agreement.any_moves = all.any(flags::kMoves);
+  agreement.sequence = all.sequence;
+  agreement.device = all.device;
+  carry_out(call, agreement,
+            [&] { require_gradients(*call.communicator, call.name, all); });
+  agreement.payloads = std::move(all.payloads);
+  agreement.flags = std::move(all.flags);
+  agreement.storage = std::move(all.storage);
   return agreement;
 }
 
 void make_ready(const Call& call, const Agreement& agreement,
                 std::int64_t bytes, c10::function_ref<void()> prepare) {
-  make_ready(*call.communicator,
-             {call.name, agreement.all.sequence, call.timeout}, bytes, prepare);
+  make_ready(*call.communicator, {call.name, agreement.sequence, call.timeout},
+             bytes, prepare);
 }
 
-void bring(const Call& call, const Agreement& agreement, at::Tensor& copy) {
+void bring(const Call& call, const TensorAgreement& agreement,
+           at::Tensor& copy) {
   if (!call.communicator->accelerator()) return;
   make_ready(call, agreement, static_cast<std::int64_t>(copy.nbytes()),
-             [&] { copy = copy.to(agreement.all.device); });
+             [&] { copy = copy.to(agreement.device); });
 }
 
 void check_dense(const Call& call, const at::Tensor& tensor) {
@@ -158,33 +125,36 @@ void check_dense(const Call& call, const at::Tensor& tensor) {
       "of sizes ", tensor.sizes());
 }
 
-bool has_graph(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.requires_grad() &&
-         at::GradMode::is_enabled();
-}
-
-at::Tensor plain(const at::Tensor& tensor) {
-  return tensor.detach().resolve_conj().resolve_neg().contiguous();
-}
-
-at::ScalarType wide(at::ScalarType dtype) {
-  if (dtype == at::kDouble || dtype == at::kComplexDouble ||
-      dtype == at::kComplexFloat) {
-    return dtype;
+void check_reducible(const Call& call, Reduction reduction,
+                     const at::Tensor& tensor) {
+  check_dense(call, tensor);
+  const at::ScalarType dtype = tensor.scalar_type();
+  TORCH_CHECK_VALUE(accumulate_dtype(dtype) != at::ScalarType::Undefined,
+                    call.name, ": cannot reduce dtype ", dtype);
+  TORCH_CHECK_VALUE(reduction != Reduction::kProduct, call.name,
+                    ": expected sum, mean, min or max, got product; its "
+                    "gradient needs every rank's tensor: multiply what "
+                    "gather_all_tensors gives with GradientFlow::kAllRanks");
+  if (reduction == Reduction::kMean) {
+    TORCH_CHECK_VALUE(at::isFloatingType(dtype) || at::isComplexType(dtype),
+                      call.name,
+                      ": expected a floating dtype, since a mean of integers "
+                      "is none; got ",
+                      dtype);
   }
-  if (dtype == at::kComplexHalf) return at::kComplexFloat;
-  if (at::isFloatingType(dtype)) return at::kFloat;
-  if (dtype == at::kBool || at::isIntegralType(dtype, /*includeBool=*/false)) {
-    return dtype == at::kUInt64 ? at::ScalarType::Undefined : at::kLong;
+  if (reduction == Reduction::kMin || reduction == Reduction::kMax) {
+    TORCH_CHECK_VALUE(!at::isComplexType(dtype), call.name,
+                      ": expected a real dtype, since complex numbers have no "
+                      "order; got ",
+                      dtype);
   }
-  return at::ScalarType::Undefined;
 }
 
 at::ScalarType sum_dtype(at::ScalarType dtype) {
   return at::isIntegralType(dtype, /*includeBool=*/true) ? at::kLong : dtype;
 }
 
-void pack(const std::vector<at::Tensor>& tensors, Offer& offer) {
+void pack(const std::vector<at::Tensor>& tensors, TensorOffer& offer) {
   std::string& payload = offer.payload;
   append(payload, tensors.empty()
                       ? -1
@@ -275,10 +245,11 @@ at::Tensor Parcel::tensor(std::size_t i) const {
   return result;
 }
 
-std::vector<Parcel> parcels_of(const Call& call, const Agreement& agreement,
+std::vector<Parcel> parcels_of(const Call& call,
+                               const TensorAgreement& agreement,
                                std::size_t tensors, std::size_t offset) {
   std::vector<Parcel> parcels;
-  for (const std::string_view payload : agreement.all.payloads) {
+  for (const std::string_view payload : agreement.payloads) {
     try {
       TORCH_CHECK_VALUE(payload.size() >= offset, "expected ", offset,
                         " bytes, got ", payload.size());
@@ -290,7 +261,7 @@ std::vector<Parcel> parcels_of(const Call& call, const Agreement& agreement,
       TORCH_CHECK_VALUE(agreement.any_moves || parcel.complete,
                         "expected all of it, got a part");
     } catch (const c10::ValueError& error) {
-      const auto rank = static_cast<int>(&payload - &agreement.all.payloads[0]);
+      const auto rank = static_cast<int>(&payload - agreement.payloads.data());
       mismatch(call, agreement,
                c10::str("rank ", rank,
                         " sent something else than tensors: ", describe(error)),
@@ -302,13 +273,8 @@ std::vector<Parcel> parcels_of(const Call& call, const Agreement& agreement,
 
 void mismatch(const Call& call, const Agreement& agreement,
               const std::string& text, std::vector<int> peers) {
-  SyncErrorDetails details;
-  details.metric = call.name;
-  details.rank = call.rank();
-  details.peers = std::move(peers);
-  details.sequence = agreement.all.sequence;
-  details.phase = "payload";
-  throw SyncError(SyncErrorCode::kMismatch, text, std::move(details));
+  payload_mismatch(*call.communicator, call.name, agreement.sequence, text,
+                   std::move(peers));
 }
 
 }  // namespace tally::sync::internal

@@ -1,4 +1,4 @@
-#include "tally/sync/exchange/parts.h"
+#include "tally/sync/exchange/tensor_collectives.h"
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "tally/state/codec.h"
-#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/exchange/tensors.h"
 
 namespace tally::sync::internal {
 namespace {
@@ -22,8 +23,9 @@ bool any_graph(const std::vector<at::Tensor>& tensors) {
   return false;
 }
 
-Offer offer_of(const std::vector<at::Tensor>& tensors, std::string schema) {
-  Offer offer;
+TensorOffer offer_of(const std::vector<at::Tensor>& tensors,
+                     std::string schema) {
+  TensorOffer offer;
   offer.schema = std::move(schema);
   offer.has_graph = any_graph(tensors);
   offer.device = tensors[0].device();
@@ -31,23 +33,24 @@ Offer offer_of(const std::vector<at::Tensor>& tensors, std::string schema) {
   return offer;
 }
 
-void check_parts(const Call& call, const std::vector<at::Tensor>& parts) {
-  TORCH_CHECK_VALUE(parts.size() == static_cast<std::size_t>(call.size()),
+void check_chunks(const Call& call, const std::vector<at::Tensor>& chunks) {
+  TORCH_CHECK_VALUE(chunks.size() == static_cast<std::size_t>(call.size()),
                     call.name, ": expected ", call.size(),
-                    " tensors, one for each rank, got ", parts.size());
-  for (const at::Tensor& part : parts) {
-    check_dense(call, part);
-    TORCH_CHECK_VALUE(part.scalar_type() == parts[0].scalar_type(), call.name,
+                    " tensors, one for each rank, got ", chunks.size());
+  for (const at::Tensor& chunk : chunks) {
+    check_dense(call, chunk);
+    TORCH_CHECK_VALUE(chunk.scalar_type() == chunks[0].scalar_type(), call.name,
                       ": expected tensors of one dtype, got ",
-                      parts[0].scalar_type(), " and ", part.scalar_type());
+                      chunks[0].scalar_type(), " and ", chunk.scalar_type());
   }
 }
 
-// Every rank's part for this one, where the parts did not fit in the exchange.
-std::vector<at::Tensor> move_parts(const Call& call,
-                                   const std::vector<at::Tensor>& parts,
-                                   const std::vector<Parcel>& parcels,
-                                   const Agreement& agreement) {
+// Every rank's chunk for this one, where the chunks did not fit in the
+// exchange.
+std::vector<at::Tensor> move_chunks(const Call& call,
+                                    const std::vector<at::Tensor>& chunks,
+                                    const std::vector<Parcel>& parcels,
+                                    const TensorAgreement& agreement) {
   const auto rank = static_cast<std::size_t>(call.rank());
   std::int64_t most = 0;
   for (const Parcel& parcel : parcels) most = std::max(most, parcel.bytes());
@@ -55,8 +58,8 @@ std::vector<at::Tensor> move_parts(const Call& call,
   std::vector<std::int64_t> counts;
   make_ready(call, agreement, most, [&] {
     std::vector<at::Tensor> rows;
-    for (const at::Tensor& part : parts) rows.push_back(flat(plain(part)));
-    input = at::cat(rows).to(agreement.all.device);
+    for (const at::Tensor& chunk : chunks) rows.push_back(flat(plain(chunk)));
+    input = at::cat(rows).to(agreement.device);
     std::int64_t total = 0;
     for (const Parcel& parcel : parcels) {
       counts.push_back(parcel.counts[rank]);
@@ -71,28 +74,28 @@ std::vector<at::Tensor> move_parts(const Call& call,
   for (std::size_t r = 0; r < parcels.size(); ++r) {
     received.push_back(output.narrow(0, offset, counts[r])
                            .view(parcels[r].sizes[rank])
-                           .to(parts[0].device()));
+                           .to(chunks[0].device()));
     offset += counts[r];
   }
   return received;
 }
 
-std::vector<at::Tensor> received_parts(const Call& call,
-                                       const std::vector<at::Tensor>& parts,
-                                       const Agreement& agreement) {
+std::vector<at::Tensor> received_chunks(const Call& call,
+                                        const std::vector<at::Tensor>& chunks,
+                                        const TensorAgreement& agreement) {
   const std::vector<Parcel> parcels =
       parcels_of(call, agreement, static_cast<std::size_t>(call.size()));
-  if (agreement.any_moves) return move_parts(call, parts, parcels, agreement);
+  if (agreement.any_moves) return move_chunks(call, chunks, parcels, agreement);
   std::vector<at::Tensor> received;
   for (const Parcel& parcel : parcels) {
     received.push_back(parcel.tensor(static_cast<std::size_t>(call.rank()))
-                           .to(parts[0].device()));
+                           .to(chunks[0].device()));
   }
   return received;
 }
 
 // What gather() exchanges: the tensor, or its shape if it is too large.
-void pack_to_gather(const at::Tensor& tensor, Offer& offer) {
+void pack_to_gather(const at::Tensor& tensor, TensorOffer& offer) {
   Encoder encoder(offer.payload);
   offer.moves = tensor.defined() && tensor.layout() == at::kStrided &&
                 !tensor.is_quantized() &&
@@ -104,9 +107,9 @@ void pack_to_gather(const at::Tensor& tensor, Offer& offer) {
 // What the ranks brought to gather(). Those that are too large are not there
 // yet, only their shapes.
 struct Gathered {
-  explicit Gathered(const Contributions& all) {
-    for (const std::string_view payload : all.payloads) {
-      Decoder decoder(payload, all.storage);
+  explicit Gathered(const Agreement& agreement) {
+    for (const std::string_view payload : agreement.payloads) {
+      Decoder decoder(payload, agreement.storage);
       large.push_back(decoder.integer() != 0);
       const at::Tensor tensor = decoder.tensor();
       slots.push_back(
@@ -122,7 +125,7 @@ struct Gathered {
 
 // Gathers those that are too large, in one collective.
 void move_large(const Call& call, const at::Tensor& own,
-                const Agreement& agreement, Gathered& gathered) {
+                const TensorAgreement& agreement, Gathered& gathered) {
   std::vector<at::Tensor>& slots = gathered.slots;
   const std::vector<bool>& large = gathered.large;
   std::int64_t block = 0;
@@ -135,7 +138,7 @@ void move_large(const Call& call, const at::Tensor& own,
   if (block == 0) return;
   const auto options = at::TensorOptions()
                            .dtype(slots[of].scalar_type())
-                           .device(agreement.all.device);
+                           .device(agreement.device);
   const bool mine = large[static_cast<std::size_t>(call.rank())];
   std::optional<PaddedGather> gather;
   make_ready(call, agreement, kAnnouncedBytes, [&] {
@@ -167,7 +170,7 @@ std::string kind_of(const at::Tensor& tensor, Alike alike) {
 }
 
 // Every rank sees the same tensors, so all of them throw or none does.
-void check_alike(const Call& call, const Agreement& agreement,
+void check_alike(const Call& call, const TensorAgreement& agreement,
                  const std::vector<at::Tensor>& slots, Alike alike) {
   std::string first, text = "the ranks' tensors differ in kind: ";
   std::vector<int> others;
@@ -205,9 +208,9 @@ std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
                                c10::function_ref<at::Tensor()> prepare) {
   const AskedBy asked = call.asked();
   at::Tensor tensor;
-  const Agreement agreement = agree(call, [&] {
+  const TensorAgreement agreement = agree_on_tensors(call, [&] {
     tensor = prepare();
-    Offer offer;
+    TensorOffer offer;
     offer.schema = c10::str("gradient flow ", to_string(flow));
     // Only with kAllRanks is a graph of any concern to the others.
     offer.has_graph = flow == GradientFlow::kAllRanks && has_graph(tensor);
@@ -218,7 +221,7 @@ std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
   });
 
   std::vector<at::Tensor> slots = carry_out(call, agreement, [&] {
-    Gathered gathered(agreement.all);
+    Gathered gathered(agreement);
     check_alike(call, agreement, gathered.slots, alike);
     move_large(call, tensor, agreement, gathered);
     return std::move(gathered.slots);
@@ -232,82 +235,86 @@ std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
   if (agreement.any_graph && slots[0].defined()) {
     std::vector<at::Tensor> inputs;
     if (tensor.defined()) inputs.push_back(tensor);
-    const Call backward = call.backward(agreement.all.sequence);
+    const Call backward = call.backward(agreement.sequence);
     return attach(inputs, std::move(slots),
                   [=](const std::vector<at::Tensor>& gradients) {
                     return std::vector<at::Tensor>{
-                        sum_parts(backward, 1, [&] { return gradients; })};
+                        sum_chunks(backward, 1, [&] { return gradients; })};
                   });
   }
   if (!tensor.defined()) return slots;
   if (flow == GradientFlow::kReplicated && has_graph(tensor)) {
     slots[rank] = call.size() == 1
                       ? scale_gradient(tensor, 1)
-                      : only_own_part(tensor, call.size(), call.name);
+                      : without_other_graphs(tensor, call.size(), call.name);
   } else {
     slots[rank] = flow == GradientFlow::kDetached ? tensor.detach() : tensor;
   }
   return slots;
 }
 
-std::vector<at::Tensor> exchange_parts(const Call& call,
-                                       c10::function_ref<Parts()> prepare) {
+std::vector<at::Tensor> exchange_chunks(const Call& call,
+                                        c10::function_ref<Chunks()> prepare) {
   const AskedBy asked = call.asked();
-  std::vector<at::Tensor> parts;
-  const Agreement agreement = agree(call, [&] {
-    Parts prepared = prepare();
-    parts = std::move(prepared.tensors);
-    check_parts(call, parts);
+  std::vector<at::Tensor> chunks;
+  const TensorAgreement agreement = agree_on_tensors(call, [&] {
+    Chunks prepared = prepare();
+    chunks = std::move(prepared.tensors);
+    check_chunks(call, chunks);
     return offer_of(
-        parts, c10::str(parts[0].scalar_type(),
-                        prepared.schema.empty() ? "" : ", ", prepared.schema));
+        chunks, c10::str(chunks[0].scalar_type(),
+                         prepared.schema.empty() ? "" : ", ", prepared.schema));
   });
-  std::vector<at::Tensor> received = carry_out(
-      call, agreement, [&] { return received_parts(call, parts, agreement); });
+  std::vector<at::Tensor> received = carry_out(call, agreement, [&] {
+    return received_chunks(call, chunks, agreement);
+  });
   if (!agreement.any_graph) return received;
   return attach(
-      parts, std::move(received),
-      [backward = call.backward(agreement.all.sequence)](
+      chunks, std::move(received),
+      [backward = call.backward(agreement.sequence)](
           const std::vector<at::Tensor>& gradients) {
-        return exchange_parts(backward, [&] { return Parts{gradients, ""}; });
+        return exchange_chunks(backward, [&] { return Chunks{gradients, ""}; });
       });
 }
 
-at::Tensor sum_parts(const Call& call, double divisor,
-                     c10::function_ref<std::vector<at::Tensor>()> prepare) {
+at::Tensor sum_chunks(const Call& call, double divisor,
+                      c10::function_ref<std::vector<at::Tensor>()> prepare) {
   const AskedBy asked = call.asked();
-  std::vector<at::Tensor> parts;
-  const Agreement agreement = agree(call, [&] {
-    parts = prepare();
-    check_parts(call, parts);
-    std::string schema = c10::str(parts[0].scalar_type());
-    for (const at::Tensor& part : parts) schema += c10::str(" ", part.sizes());
-    return offer_of(parts, std::move(schema));
+  std::vector<at::Tensor> chunks;
+  const TensorAgreement agreement = agree_on_tensors(call, [&] {
+    chunks = prepare();
+    check_chunks(call, chunks);
+    std::string schema = c10::str(chunks[0].scalar_type());
+    for (const at::Tensor& chunk : chunks)
+      schema += c10::str(" ", chunk.sizes());
+    return offer_of(chunks, std::move(schema));
   });
   at::Tensor result;
-  const std::vector<at::Tensor> received = carry_out(
-      call, agreement, [&] { return received_parts(call, parts, agreement); });
-  for (const at::Tensor& part : received) {
-    const at::Tensor term = part.to(wide(part.scalar_type()));
+  const std::vector<at::Tensor> received = carry_out(call, agreement, [&] {
+    return received_chunks(call, chunks, agreement);
+  });
+  for (const at::Tensor& chunk : received) {
+    const at::Tensor term = chunk.to(accumulate_dtype(chunk.scalar_type()));
     result = result.defined() ? result.add(term) : term;
   }
   if (divisor != 1) result = result.div(divisor);
-  result = result.to(sum_dtype(parts[0].scalar_type()));
+  result = result.to(sum_dtype(chunks[0].scalar_type()));
   if (!agreement.any_graph) return result;
   std::vector<std::vector<std::int64_t>> sizes;
-  for (const at::Tensor& part : parts) sizes.push_back(part.sizes().vec());
-  const Call backward = call.backward(agreement.all.sequence);
-  return attach(parts, {result}, [=](const std::vector<at::Tensor>& gradients) {
-    std::vector<at::Tensor> result_parts =
-        gather(backward, GradientFlow::kAllRanks, Alike::kDimensions, [&] {
-          const at::Tensor row = flat(gradients[0]);
-          return divisor == 1 ? row : row.div(divisor);
-        });
-    for (std::size_t r = 0; r < sizes.size(); ++r) {
-      result_parts[r] = result_parts[r].view(sizes[r]);
-    }
-    return result_parts;
-  })[0];
+  for (const at::Tensor& chunk : chunks) sizes.push_back(chunk.sizes().vec());
+  const Call backward = call.backward(agreement.sequence);
+  return attach(
+      chunks, {result}, [=](const std::vector<at::Tensor>& gradients) {
+        std::vector<at::Tensor> result_chunks =
+            gather(backward, GradientFlow::kAllRanks, Alike::kDimensions, [&] {
+              const at::Tensor row = flat(gradients[0]);
+              return divisor == 1 ? row : row.div(divisor);
+            });
+        for (std::size_t r = 0; r < sizes.size(); ++r) {
+          result_chunks[r] = result_chunks[r].view(sizes[r]);
+        }
+        return result_chunks;
+      })[0];
 }
 
 std::vector<std::vector<at::Tensor>> attach_all_ranks(
@@ -319,12 +326,9 @@ std::vector<std::vector<at::Tensor>> attach_all_ranks(
   for (const auto& slot : slots) {
     for (const at::Tensor& value : slot) outputs.push_back(value.clone());
   }
-  const Call backward = Call{ExchangeKind::kBackward,
-                             "states",
-                             std::move(communicator),
-                             {},
-                             "backward of a metric"}
-                            .backward(sequence);
+  Call call("states", std::move(communicator));
+  call.asker = "backward of a metric";
+  const Call backward = call.backward(sequence);
   const auto adjoint = [backward,
                         count](const std::vector<at::Tensor>& gradients) {
     std::vector<at::Tensor> rows;
@@ -335,7 +339,7 @@ std::vector<std::vector<at::Tensor>> attach_all_ranks(
       }
       rows.push_back(at::cat(row));
     }
-    const at::Tensor sum = sum_parts(backward, 1, [&] { return rows; });
+    const at::Tensor sum = sum_chunks(backward, 1, [&] { return rows; });
     std::vector<at::Tensor> result;
     std::int64_t offset = 0;
     const std::size_t first = count * static_cast<std::size_t>(backward.rank());

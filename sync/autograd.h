@@ -6,8 +6,15 @@
 #include <string>
 #include <vector>
 
-/// The autograd nodes under everything that communicates.
-namespace tally::sync::internal {
+/// The autograd nodes that collectives and losses over all ranks are made of:
+/// docs/gradients.md ("A loss of your own").
+namespace tally::sync {
+
+/// Whether backward leads to this tensor.
+bool has_graph(const at::Tensor& tensor);
+
+/// The values, contiguous and without a graph.
+at::Tensor plain(const at::Tensor& tensor);
 
 /// `tensor` with a gradient that arrives `factor` times as large; with factor 0
 /// none arrives, where 0 times an infinity or NaN would. A node of its own, so
@@ -18,14 +25,16 @@ at::Tensor scale_gradient(const at::Tensor& tensor, double factor);
 /// computed twice, once plainly and bit-equal on every rank, once with a graph.
 at::Tensor replace_values(const at::Tensor& graph, const at::Tensor& values);
 
-/// `tensor` as this rank's part among others whose graphs are not here, with a
+/// `tensor` as this rank's among others whose graphs are not here, with a
 /// gradient that arrives `factor` times as large. What lacks their graphs is a
 /// gradient's own gradient: where that one depends on anything, its backward
 /// pass throws c10::Error, after `name`.
-at::Tensor only_own_part(const at::Tensor& tensor, double factor,
-                         const std::string& name);
+at::Tensor without_other_graphs(const at::Tensor& tensor, double factor,
+                                const std::string& name);
 
-/// `loss`, whose backward pass reaches `output` with zeros.
+/// `loss`, such that its backward pass reaches `output` as well, with zeros. On
+/// a rank whose loss does not depend on a collective's output, this makes the
+/// backward pass take part in that collective's, for which other ranks wait.
 at::Tensor tie(const at::Tensor& loss, const at::Tensor& output);
 
 /// From the gradients of a collective's outputs (zeros where an output was not
@@ -61,4 +70,4 @@ class LeadTo {
   std::vector<at::Tensor> before_;
 };
 
-}  // namespace tally::sync::internal
+}  // namespace tally::sync

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/agree.h"
 #include "tally/sync/gradient_flow.h"
 
 /// The collectives of which the public ones are made. Each is differentiable,
@@ -18,7 +18,7 @@
 namespace tally::sync::internal {
 
 /// One tensor for each rank.
-struct Parts {
+struct Chunks {
   std::vector<at::Tensor> tensors;
   std::string schema;  ///< what all ranks must have in common, besides dtypes
 };
@@ -29,14 +29,14 @@ enum class Alike { kDimensions, kRows };
 std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
                                c10::function_ref<at::Tensor()> prepare);
 
-/// The ranks' parts for this one, in rank order.
-std::vector<at::Tensor> exchange_parts(const Call& call,
-                                       c10::function_ref<Parts()> prepare);
+/// The ranks' chunks for this one, in rank order.
+std::vector<at::Tensor> exchange_chunks(const Call& call,
+                                        c10::function_ref<Chunks()> prepare);
 
-/// The sum of the ranks' parts for this one, divided by `divisor`. Parts for
+/// The sum of the ranks' chunks for this one, divided by `divisor`. Chunks for
 /// the same rank have the same sizes everywhere. Integers give int64.
-at::Tensor sum_parts(const Call& call, double divisor,
-                     c10::function_ref<std::vector<at::Tensor>()> prepare);
+at::Tensor sum_chunks(const Call& call, double divisor,
+                      c10::function_ref<std::vector<at::Tensor>()> prepare);
 
 /// Gives gathered values their gradient: `slots[r][i]` is what rank r brought
 /// as its i-th tensor in exchange `sequence` (without a graph), `own[i]` this

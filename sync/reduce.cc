@@ -1,4 +1,4 @@
-#include "tally/sync/exchange/reduce.h"
+#include "tally/sync/reduce.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/maximum.h>
@@ -11,20 +11,31 @@
 #include <limits>
 #include <utility>
 
-#include "tally/sync/exchange/autograd.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/exchange/tensors.h"
 
-namespace tally::sync::internal {
+namespace tally::sync {
 namespace {
 
-constexpr std::uint32_t kHasNan = 1 << 8;
+using internal::bring;
+using internal::carry_out;
+using internal::check_reducible;
+using internal::make_ready;
+using internal::Parcel;
+using internal::parcels_of;
+using internal::TensorAgreement;
+using internal::TensorOffer;
+
+constexpr std::uint32_t kHasNan = internal::flags::kFirstOwn;
 
 // The ranks' tensors in rank order, in the dtype of sums.
 std::vector<at::Tensor> tensors_at_hand(const Call& call,
-                                        const Agreement& agreement,
+                                        const TensorAgreement& agreement,
                                         c10::Device device) {
   std::vector<at::Tensor> tensors;
   for (const Parcel& parcel : parcels_of(call, agreement, 1)) {
-    tensors.push_back(parcel.tensor(0).to(device, wide(parcel.dtype)));
+    tensors.push_back(
+        parcel.tensor(0).to(device, accumulate_dtype(parcel.dtype)));
   }
   return tensors;
 }
@@ -42,9 +53,11 @@ at::Tensor add(const at::Tensor& a, const at::Tensor& b) { return a.add(b); }
 
 // A copy that the communicator can reduce in place, where it can do so.
 at::Tensor reducible(const at::Tensor& tensor, c10::Device device) {
-  const at::Tensor copy = tensor.to(
-      at::TensorOptions().dtype(wide(tensor.scalar_type())).device(device),
-      /*non_blocking=*/false, /*copy=*/true);
+  const at::Tensor copy =
+      tensor.to(at::TensorOptions()
+                    .dtype(accumulate_dtype(tensor.scalar_type()))
+                    .device(device),
+                /*non_blocking=*/false, /*copy=*/true);
   return copy.is_complex() ? at::view_as_real(copy) : copy;
 }
 
@@ -63,9 +76,9 @@ at::Tensor all_sum(const Call& call, at::Tensor moved, const at::Tensor& own) {
 // NaN wins, as in at::maximum; a transport would let that depend on the order.
 at::Tensor all_extreme(const Call& call, at::Tensor moved,
                        const at::Tensor& own, bool largest,
-                       const Agreement& agreement) {
+                       const TensorAgreement& agreement) {
   bool any_nan = false;
-  for (std::uint32_t flags : agreement.all.flags) {
+  for (std::uint32_t flags : agreement.flags) {
     any_nan |= (flags & kHasNan) != 0;
   }
   at::Tensor somewhere;
@@ -134,57 +147,33 @@ struct Replicated : torch::autograd::Function<Replicated> {
 
 }  // namespace
 
-void check_reducible(const Call& call, Reduction reduction,
-                     const at::Tensor& tensor) {
-  check_dense(call, tensor);
-  const at::ScalarType dtype = tensor.scalar_type();
-  TORCH_CHECK_VALUE(wide(dtype) != at::ScalarType::Undefined, call.name,
-                    ": cannot reduce dtype ", dtype);
-  TORCH_CHECK_VALUE(reduction != Reduction::kProduct, call.name,
-                    ": expected sum, mean, min or max, got product; its "
-                    "gradient needs every rank's tensor: multiply what "
-                    "gather_all_tensors gives with GradientFlow::kAllRanks");
-  if (reduction == Reduction::kMean) {
-    TORCH_CHECK_VALUE(at::isFloatingType(dtype) || at::isComplexType(dtype),
-                      call.name,
-                      ": expected a floating dtype, since a mean of integers "
-                      "is none; got ",
-                      dtype);
-  }
-  if (reduction == Reduction::kMin || reduction == Reduction::kMax) {
-    TORCH_CHECK_VALUE(!at::isComplexType(dtype), call.name,
-                      ": expected a real dtype, since complex numbers have no "
-                      "order; got ",
-                      dtype);
-  }
-}
-
 at::Tensor reduce(const Call& call, Reduction reduction,
                   c10::function_ref<at::Tensor()> prepare) {
   const AskedBy asked = call.asked();
   const bool extreme =
       reduction == Reduction::kMin || reduction == Reduction::kMax;
   at::Tensor tensor, own, moved;
-  const Agreement agreement = agree(call, [&] {
+  const TensorAgreement agreement = internal::agree_on_tensors(call, [&] {
     tensor = prepare();
     check_reducible(call, reduction, tensor);
     own = plain(tensor);
-    Offer offer;
+    TensorOffer offer;
     offer.schema = c10::str(to_string(reduction), " of ", own.scalar_type(),
                             " ", own.sizes());
     offer.has_graph = has_graph(tensor);
     offer.device = own.device();
-    pack({own}, offer);
-    if (extreme) own = own.to(wide(own.scalar_type()));
+    internal::pack({own}, offer);
+    if (extreme) own = own.to(accumulate_dtype(own.scalar_type()));
     if (extreme && has_nan(own)) offer.flags = kHasNan;
     // The ranks' tensors are alike: what fails for want of memory fails here.
     if (offer.moves) {
-      moved = reducible(own, likely_device(*call.communicator, own.device()));
+      moved = reducible(
+          own, internal::likely_device(*call.communicator, own.device()));
     }
     return offer;
   });
   const at::ScalarType dtype = tensor.scalar_type();
-  const Call backward = call.backward(agreement.all.sequence);
+  const Call backward = call.backward(agreement.sequence);
   if (agreement.any_moves) {
     carry_out(call, agreement, [&] { bring(call, agreement, moved); });
   }
@@ -196,7 +185,7 @@ at::Tensor reduce(const Call& call, Reduction reduction,
                  : fold(tensors_at_hand(call, agreement, tensor.device()), add);
     });
     if (reduction == Reduction::kMean) result = result.div(call.size());
-    result = result.to(sum_dtype(dtype));
+    result = result.to(internal::sum_dtype(dtype));
     if (!agreement.any_graph) return result;
     return attach(tensor, result, [=](const at::Tensor& gradient) {
       return reduce(backward, reduction, [&] { return gradient; });
@@ -212,7 +201,7 @@ at::Tensor reduce(const Call& call, Reduction reduction,
       at::Tensor one;
       make_ready(call, agreement, bytes_of(own), [&] {
         mine = equals(own, result);
-        one = reducible(mine, agreement.all.device);
+        one = reducible(mine, agreement.device);
       });
       holders = all_sum(call, one, mine);
       return;
@@ -239,12 +228,9 @@ at::Tensor reduce(const Call& call, Reduction reduction,
 at::Tensor replicated(const Call& call, const at::Tensor& own,
                       const at::Tensor& sum, double factor) {
   if (!has_graph(own)) return sum;
-  const std::string backward = "gradient of a gradient of " + call.name;
   return Replicated::apply(own, sum,
                            c10::make_intrusive<Replicated::Holder>(
-                               Call{ExchangeKind::kBackward, backward,
-                                    call.communicator, call.timeout, backward},
-                               factor));
+                               call.backward_of_gradient(), factor));
 }
 
-}  // namespace tally::sync::internal
+}  // namespace tally::sync

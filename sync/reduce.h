@@ -3,14 +3,10 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/FunctionRef.h>
 
-#include "tally/sync/exchange/agree.h"
+#include "tally/sync/agree.h"
 #include "tally/sync/reduction.h"
 
-namespace tally::sync::internal {
-
-/// A c10::ValueError unless such tensors have such a reduction.
-void check_reducible(const Call& call, Reduction reduction,
-                     const at::Tensor& tensor);
+namespace tally::sync {
 
 /// The reduction of the ranks' tensors, bit-equal everywhere.
 at::Tensor reduce(const Call& call, Reduction reduction,
@@ -25,4 +21,4 @@ at::Tensor reduce(const Call& call, Reduction reduction,
 at::Tensor replicated(const Call& call, const at::Tensor& own,
                       const at::Tensor& sum, double factor);
 
-}  // namespace tally::sync::internal
+}  // namespace tally::sync

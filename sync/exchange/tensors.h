@@ -9,8 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "tally/sync/agree.h"
 #include "tally/sync/exchange/exchange.h"
 #include "tally/sync/exchange/readiness.h"
+#include "tally/sync/reduction.h"
 
 /// How the ranks agree on tensors before they move them.
 namespace tally::sync::internal {
@@ -19,59 +21,32 @@ namespace tally::sync::internal {
 /// them into payloads takes longer than a collective more.
 inline constexpr std::int64_t kMovedBytes = std::int64_t{1} << 20;
 
-/// The call that the ranks are in.
-struct Call {
-  ExchangeKind kind;
-  /// With its options: what all ranks must have in common.
-  std::string name;
-  std::shared_ptr<Communicator> communicator;
-  Timeout timeout;
-  /// In accounts; `name` if empty.
-  std::string asker = {};
-
-  int rank() const { return communicator->rank(); }
-  int size() const { return communicator->size(); }
-  /// What the backward pass of the exchange with this number is.
-  Call backward(std::int64_t sequence) const;
-  AskedBy asked() const { return AskedBy(asker.empty() ? name : asker); }
-};
-
-/// A Call with defaults filled in.
-Call collective(std::string name, std::shared_ptr<Communicator> communicator,
-                Timeout timeout);
-
-/// What this rank brings.
-struct Offer {
-  /// What else all ranks must have in common.
-  std::string schema;
-  std::string payload;
-  /// Seen by every rank; the lowest eight bits are taken.
+/// An offer of tensors.
+struct TensorOffer : Offer {
+  /// Seen by every rank; from flags::kFirstOwn on.
   std::uint32_t flags = 0;
-  /// Backward communicates if any rank's tensors have one.
-  bool has_graph = false;
   /// A collective is to follow that moves what the payload does not hold.
   bool moves = false;
   /// Where this rank's tensors are.
   c10::Device device = at::kCPU;
 };
 
-/// What all ranks bring.
-struct Agreement {
-  Contributions all;
-  bool any_graph = false;
+struct TensorAgreement : Agreement {
+  std::vector<std::uint32_t> flags;
   bool any_moves = false;
+  /// Where tensors are to be moved.
+  c10::Device device = at::kCPU;
 };
 
-/// Exchanges the ranks' offers. If `prepare` throws here, the others throw
-/// kPeerFailed with its text. kMismatch if calls or schemas differ, or if some
-/// rank would wait in its backward pass for one that records no gradients.
-Agreement agree(const Call& call, c10::function_ref<Offer()> prepare);
+/// See agree().
+TensorAgreement agree_on_tensors(const Call& call,
+                                 c10::function_ref<TensorOffer()> prepare);
 
-/// `work()`, which has the collectives that follow: see owed().
+/// `work()`, which has the collectives that follow: see or_give_up().
 template <class Work>
-auto carry_out(const Call& call, const Agreement& agreement, const Work& work)
-    -> decltype(work()) {
-  return agreement.any_moves ? owed(*call.communicator, work) : work();
+auto carry_out(const Call& call, const TensorAgreement& agreement,
+               const Work& work) -> decltype(work()) {
+  return agreement.any_moves ? or_give_up(*call.communicator, work) : work();
 }
 
 /// See the other make_ready.
@@ -80,7 +55,8 @@ void make_ready(const Call& call, const Agreement& agreement,
 
 /// Brings a copy (see likely_device), of one size on every rank, to where all
 /// ranks move theirs.
-void bring(const Call& call, const Agreement& agreement, at::Tensor& copy);
+void bring(const Call& call, const TensorAgreement& agreement,
+           at::Tensor& copy);
 
 /// `make()`; errors of LibTorch (no memory, most of all) say what for.
 template <class Make>
@@ -96,22 +72,16 @@ auto made_for(const std::string& what, const Make& make) -> decltype(make()) {
 /// A c10::ValueError unless `tensor` is defined, dense, and has values.
 void check_dense(const Call& call, const at::Tensor& tensor);
 
-/// Whether backward leads to this tensor.
-bool has_graph(const at::Tensor& tensor);
-
-/// The values, contiguous and without a graph.
-at::Tensor plain(const at::Tensor& tensor);
-
-/// What sums of this dtype are kept in: float32 or wider, int64 for integers
-/// and bool. Undefined for what has no sums.
-at::ScalarType wide(at::ScalarType dtype);
+/// A c10::ValueError unless such tensors have such a reduction.
+void check_reducible(const Call& call, Reduction reduction,
+                     const at::Tensor& tensor);
 
 /// The dtype of a sum of tensors of this one: int64 for integers and bool.
 at::ScalarType sum_dtype(at::ScalarType dtype);
 
 /// Appends sizes and dtype of tensors of one dtype to the payload and, if that
 /// still fits in an exchange's first round, their bytes; else they are to move.
-void pack(const std::vector<at::Tensor>& tensors, Offer& offer);
+void pack(const std::vector<at::Tensor>& tensors, TensorOffer& offer);
 
 /// An empty tensor that tells dtype and sizes of another, behind an additional
 /// dimension of size 0.
@@ -152,7 +122,8 @@ struct Parcel {
 
 /// The parcels of all ranks, at the end of their payloads, of so many tensors
 /// or none; all of them complete unless something is to move.
-std::vector<Parcel> parcels_of(const Call& call, const Agreement& agreement,
+std::vector<Parcel> parcels_of(const Call& call,
+                               const TensorAgreement& agreement,
                                std::size_t tensors, std::size_t offset = 0);
 
 /// The ranks' tensors do not go together, as every rank has found out.

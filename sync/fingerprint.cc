@@ -1,4 +1,4 @@
-#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/fingerprint.h"
 
 #include <xxhash.h>
 
