@@ -49,8 +49,8 @@ Accumulation& Accumulation::operator=(Accumulation&& other) noexcept {
   return *this;
 }
 
-void Accumulation::add_group(std::string label, std::string key,
-                             AnyState identity, bool on_cpu) {
+void Accumulation::add_group(std::string label, StateKey key, AnyState identity,
+                             bool on_cpu) {
   Group group;
   group.on_cpu = on_cpu;
   group.label = std::move(label);
@@ -272,7 +272,13 @@ void Accumulation::merge_state(const Accumulation& other) {
   other.require_unsynced("merge_state");
   bool same = groups_.size() == other.groups_.size();
   for (std::size_t i = 0; same && i < groups_.size(); ++i) {
-    same = groups_[i].key == other.groups_[i].key;
+    const StateKey& key = groups_[i].key;
+    const StateKey& others = other.groups_[i].key;
+    same = key.text() == others.text();
+    TORCH_CHECK_VALUE(!same || key == others, label(),
+                      ": merge_state expected states of ", key.type_names(),
+                      ", got those of ", others.type_names(),
+                      ", which has the same name");
   }
   TORCH_CHECK_VALUE(same, label(), ": merge_state expected the same metrics ",
                     "with the same options, got ", other.label());

@@ -16,6 +16,7 @@
 #include "tally/metrics/results.h"
 #include "tally/state/outside_inference.h"
 #include "tally/state/state.h"
+#include "tally/state/state_key.h"
 #include "tally/sync/exchange/state_sync.h"
 
 namespace tally {
@@ -42,7 +43,7 @@ class Accumulation {
  public:
   struct Group {
     std::string label;  // for errors and for the other ranks
-    std::string key;    // what makes two states the same kind of state
+    StateKey key;       // what makes two states the same kind of state
     AnyState identity;
     AnyState local;   // accumulated by this rank
     AnyState synced;  // of all ranks, between sync() and unsync()
@@ -59,7 +60,7 @@ class Accumulation {
   Accumulation& operator=(Accumulation&& other) noexcept;
 
   /// `on_cpu`: keep the state there, wherever inputs are.
-  void add_group(std::string label, std::string key, AnyState identity,
+  void add_group(std::string label, StateKey key, AnyState identity,
                  bool on_cpu);
   std::vector<Group>& groups() { return groups_; }
   const std::vector<Group>& groups() const { return groups_; }

@@ -1,6 +1,7 @@
 #include "tally/metrics/collection.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <ostream>
 #include <string_view>
@@ -69,25 +70,27 @@ void MetricCollection::add(std::string name, std::unique_ptr<Metric> metric) {
   TORCH_CHECK_VALUE(metric, "expected a metric as '", name, "', got null");
   check_addable(name, *metric);
   std::string result = prefix_ + name + postfix_;
-  std::string source_key = metric->source_key();
+  StateKey source_key = metric->source_key();
   members_.push_back({std::move(name), std::move(result), std::move(metric),
                       std::move(source_key), 0, kNone});
   regroup();
 }
 
 void MetricCollection::regroup() {
-  std::map<std::string_view, std::size_t> owners;
+  using ByKey = std::map<std::reference_wrapper<const StateKey>, std::size_t,
+                         std::less<StateKey>>;
+  ByKey owners;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     owners.emplace(members_[i].metric->state_key(), i);
   }
-  std::map<std::string_view, std::size_t> group_of, derived_of;
+  ByKey group_of, derived_of;
   auto& groups = accumulation_.groups();
   groups.clear();
   observers_.clear();
   for (Member& member : members_) {
-    const std::string& own_key = member.metric->state_key();
+    const StateKey& own_key = member.metric->state_key();
     const bool derives = owners.count(member.source_key) != 0;
-    const std::string& key = derives ? member.source_key : own_key;
+    const StateKey& key = derives ? member.source_key : own_key;
     const auto [found, is_new] = group_of.emplace(key, groups.size());
     member.group = found->second;
     member.derived =

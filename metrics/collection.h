@@ -156,7 +156,7 @@ class MetricCollection : public MetricBase {
     std::string name;
     std::string result;  // its name in results
     std::unique_ptr<Metric> metric;
-    std::string source_key;
+    StateKey source_key;
     std::size_t group;
     std::size_t derived;  // which of the states derived from those of groups
   };

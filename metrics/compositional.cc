@@ -108,14 +108,19 @@ Expression::Expression(const char* symbol, bool infix, Operation operation,
 void Expression::visit(OptionVisitor& v) {
   std::string expression = text();
   v("expression", expression, OptionRole::kValue);
-  std::string keys;
-  for (const Metric* metric : states()) keys += metric->state_key() + "; ";
+  std::string keys = metric_keys().text();
   v("states", keys);
 }
 
 void Expression::validate(const char* metric) const {
   TORCH_CHECK_VALUE(root_ && !states().empty(), metric,
                     ": expected arithmetic with at least one metric");
+}
+
+StateKey Expression::metric_keys() const {
+  StateKey keys;
+  for (const Metric* metric : states()) keys += metric->state_key() + "; ";
+  return keys;
 }
 
 std::string Expression::text() const { return root_ ? text_of(*root_) : ""; }

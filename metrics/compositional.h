@@ -38,6 +38,8 @@ class Expression {
 
   const ExpressionNode* root() const { return root_.get(); }
   std::string text() const;
+  /// Of its metrics, one after the other.
+  StateKey metric_keys() const;
   /// Its metrics, one of each state.
   std::vector<const Metric*> states() const;
   bool is_differentiable() const;

@@ -114,10 +114,10 @@ class Metric : public MetricBase {
   /// Empty where neither is.
   virtual std::optional<bool> higher_is_better() const = 0;
   /// Metrics with equal keys accumulate the same state from the same inputs.
-  const std::string& state_key() const { return accumulation_.group().key; }
+  const StateKey& state_key() const { return accumulation_.group().key; }
   /// The key of a state from which derive() makes this metric's, so that who
   /// accumulates that one need not accumulate this one; empty if there is none.
-  virtual std::string source_key() const { return {}; }
+  virtual StateKey source_key() const { return {}; }
   /// How to sync can be changed at any time but while synced; what shapes the
   /// state (validate_args, nan_policy, compute_on_cpu) before the first update.
   /// Throws c10::Error otherwise.

@@ -183,7 +183,7 @@ class MetricOf : public Metric {
   std::optional<bool> higher_is_better() const override {
     return Derived::kHigherIsBetter;
   }
-  std::string source_key() const override {
+  StateKey source_key() const override {
     if constexpr (internal::HasSource<Accumulator>::value) {
       if (const auto options = Accumulator::source_options(options_)) {
         return internal::state_key_of<typename Accumulator::Source>(

@@ -155,18 +155,32 @@ AnyState identity_of(const Accumulator& accumulator) {
   }
 }
 
+template <class Options, class = void>
+struct HasMetrics : std::false_type {};
+/// Options that hold metrics, whose keys are among the options that they visit.
+template <class Options>
+struct HasMetrics<
+    Options,
+    std::void_t<decltype(std::declval<const Options&>().metric_keys())>>
+    : std::true_type {};
+
 /// Equal for metrics that accumulate the same state from the same inputs.
 template <class Accumulator, class Options>
-std::string state_key_of(const Options& options,
-                         const MetricOptions& metric_options) {
+StateKey state_key_of(const Options& options,
+                      const MetricOptions& metric_options) {
   std::string name;
   if constexpr (HasName<Accumulator>::value) {
     name = Accumulator::kName;
   } else {
     name = type_name(typeid(Accumulator));
   }
-  return name + "(" + options_state_key(options) + "; " +
-         options_state_key(metric_options) + ")";
+  StateKey key(name, typeid(Accumulator));
+  key += "(" + options_state_key(options) + "; ";
+  key += options_state_key(metric_options) + ")";
+  if constexpr (HasMetrics<Options>::value) {
+    key.add_types(options.metric_keys());
+  }
+  return key;
 }
 
 /// What an input is read as that observe() takes as a T: of the views, whatever

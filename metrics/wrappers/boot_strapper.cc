@@ -158,7 +158,7 @@ BootStrapper::BootStrapper(OwnedMetric metric, Options options)
   set_state(AnyState::of(StateParts(std::move(copies))));
 }
 
-std::string BootStrapper::key() const {
+StateKey BootStrapper::key() const {
   return std::string(kName) + "(" + options_state_key(options_) + "; " +
          metric().state_key() + ")";
 }

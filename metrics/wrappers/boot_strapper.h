@@ -85,7 +85,7 @@ class BootStrapper final : public MetricWrapper {
 
  protected:
   std::string options_text() const override { return options_repr(options_); }
-  std::string key() const override;
+  StateKey key() const override;
   std::unique_ptr<MetricWrapper> around(
       std::unique_ptr<Metric> metric) const override {
     return std::make_unique<BootStrapper>(std::move(metric), options_);

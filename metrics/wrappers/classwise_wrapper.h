@@ -53,7 +53,7 @@ class ClasswiseWrapper final : public MetricWrapper {
   const Options& options() const { return options_; }
 
   std::string name() const override { return kName; }
-  std::string source_key() const override { return metric().source_key(); }
+  StateKey source_key() const override { return metric().source_key(); }
   AnyState derive(const AnyState& source) const override {
     return metric().derive(source);
   }
@@ -64,7 +64,7 @@ class ClasswiseWrapper final : public MetricWrapper {
 
  protected:
   std::string options_text() const override { return options_repr(options_); }
-  std::string key() const override { return metric().state_key(); }
+  StateKey key() const override { return metric().state_key(); }
   std::unique_ptr<MetricWrapper> around(
       std::unique_ptr<Metric> metric) const override {
     return std::make_unique<ClasswiseWrapper>(std::move(metric), options_);

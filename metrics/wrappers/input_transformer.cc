@@ -40,7 +40,7 @@ void MetricInputTransformer::compute_into(AnyState& state,
   add_results(std::move(inner), name, results);
 }
 
-std::string MetricInputTransformer::key() const {
+StateKey MetricInputTransformer::key() const {
   return name() + "(" + options_text() + "; " + metric().state_key() + ")";
 }
 

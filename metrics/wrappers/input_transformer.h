@@ -39,7 +39,7 @@ class MetricInputTransformer : public MetricWrapper {
   }
 
   /// From name and options, which must tell transformations apart.
-  std::string key() const override;
+  StateKey key() const override;
 };
 
 /// Options of LambdaInputTransformer.

@@ -46,7 +46,7 @@ MinMaxMetric::MinMaxMetric(OwnedMetric metric, Options)
                   {"computed", AnyState::of(ComputedExtremes())}})));
 }
 
-std::string MinMaxMetric::key() const {
+StateKey MinMaxMetric::key() const {
   return std::string(kName) + "(" + metric().state_key() + ")";
 }
 

@@ -48,7 +48,7 @@ class MinMaxMetric final : public MetricWrapper {
 
  protected:
   std::string options_text() const override { return ""; }
-  std::string key() const override;
+  StateKey key() const override;
   std::unique_ptr<MetricWrapper> around(
       std::unique_ptr<Metric> metric) const override {
     return std::make_unique<MinMaxMetric>(std::move(metric));

@@ -60,7 +60,7 @@ MultioutputWrapper::MultioutputWrapper(OwnedMetric metric, Options options)
   set_state(AnyState::of(StateParts(std::move(parts))));
 }
 
-std::string MultioutputWrapper::key() const {
+StateKey MultioutputWrapper::key() const {
   return std::string(kName) + "(" + options_state_key(options_) + "; " +
          metric().state_key() + ")";
 }

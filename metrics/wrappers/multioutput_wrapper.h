@@ -71,7 +71,7 @@ class MultioutputWrapper final : public MetricWrapper {
 
  protected:
   std::string options_text() const override { return options_repr(options_); }
-  std::string key() const override;
+  StateKey key() const override;
   std::unique_ptr<MetricWrapper> around(
       std::unique_ptr<Metric> metric) const override {
     return std::make_unique<MultioutputWrapper>(std::move(metric), options_);

@@ -52,7 +52,7 @@ void MultitaskWrapper::add(const std::string& task,
 
 void MultitaskWrapper::remake_state() {
   std::vector<std::pair<std::string, AnyState>> parts;
-  std::string key = std::string(kName) + "(";
+  StateKey key = std::string(kName) + "(";
   for (const Task& task : tasks_) {
     key += task.name + ": ";
     const auto& groups = task.metrics.accumulation_.groups();

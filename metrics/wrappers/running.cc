@@ -51,7 +51,7 @@ Running::Running(const char* name, OwnedMetric metric, Options options)
                           metric_options().compute_on_cpu());
 }
 
-std::string Running::key() const {
+StateKey Running::key() const {
   return std::string(kName) + "(" + options_state_key(options_) + "; " +
          metric().state_key() + ")";
 }

@@ -61,7 +61,7 @@ class Running : public MetricWrapper {
   Running(const char* name, OwnedMetric metric, Options options);
 
   std::string options_text() const override { return options_repr(options_); }
-  std::string key() const final;
+  StateKey key() const final;
   std::unique_ptr<MetricWrapper> around(
       std::unique_ptr<Metric> metric) const override {
     return std::make_unique<Running>(std::move(metric), options_);

@@ -108,7 +108,7 @@ class MetricWrapper : public WrapperMetric {
   /// The wrapper's own options as in repr(); empty if there are none.
   virtual std::string options_text() const = 0;
   /// See Metric::state_key.
-  virtual std::string key() const = 0;
+  virtual StateKey key() const = 0;
   /// Another one around `metric`.
   virtual std::unique_ptr<MetricWrapper> around(
       std::unique_ptr<Metric> metric) const = 0;

@@ -12,7 +12,7 @@
 #include <random>
 
 #include "tally/metrics/collection.h"
-#include "tally/sync/exchange/fingerprint.h"
+#include "tally/sync/fingerprint.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/sample_metrics.h"
 

@@ -272,7 +272,7 @@ TEST(MetricTest, ClonesAndMovedObjectsGoOnAlone) {
 
 TEST(MetricTest, OptionsOfTheStateChangeOnlyBeforeTheFirstUpdate) {
   SampleTensorSum metric;
-  const std::string key = metric.state_key();
+  const StateKey key = metric.state_key();
   const auto other = MetricOptions().nan_policy(NanPolicy::kError);
   metric.set_metric_options(other);
   EXPECT_NE(metric.state_key(), key);

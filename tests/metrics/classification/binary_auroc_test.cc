@@ -267,7 +267,7 @@ TEST(BinaryAUROCTest, RefusesStatesThatNoUpdateMakes) {
 }
 
 TEST(BinaryAUROCTest, SharesItsStateWhateverThePartOfTheCurve) {
-  const std::string key = BinaryAUROC().state_key();
+  const StateKey key = BinaryAUROC().state_key();
   EXPECT_EQ(BinaryAUROC(options().max_fpr(0.1)).state_key(), key);
   EXPECT_NE(BinaryAUROC(options().thresholds(10)).state_key(), key);
   EXPECT_NE(BinaryAUROC(options().ignore_index(-1)).state_key(), key);
