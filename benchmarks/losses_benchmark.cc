@@ -94,7 +94,7 @@ std::vector<Case> cases() {
       {"clip_kept",
        clip(ClipLossOptions(local).logits_budget_bytes(std::int64_t{1} << 40))},
       {"clip_gathered",
-       clip(ClipLossOptions(local).implementation(Implementation::kGathered))},
+       clip(ClipLossOptions(local).pairwise_logits(PairwiseLogits::kGathered))},
       {"siglip",
        [=](const at::Tensor& a, const at::Tensor& b) {
          return functional::sig_lip_loss(a, b, scale, bias);

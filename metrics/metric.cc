@@ -4,6 +4,7 @@
 
 #include "tally/metrics/metric_of.h"
 #include "tally/state/fresh_tensor.h"
+#include "tally/state/sole_owner.h"
 
 namespace tally {
 
@@ -154,8 +155,9 @@ void Metric::finish(at::Tensor& value) const {
   if (dtype_ && at::isFloatingType(value.scalar_type())) {
     value = value.to(*dtype_);
   }
-  const bool shared = value.use_count() > 1 || value.storage().use_count() > 1;
-  if (shared && !value.requires_grad()) value = internal::fresh_copy(value);
+  if (!internal::is_sole_owner(value) && !value.requires_grad()) {
+    value = internal::fresh_copy(value);
+  }
 }
 
 }  // namespace tally

@@ -13,7 +13,7 @@ at::Tensor fresh_tensor(at::IntArrayRef sizes, at::ScalarType dtype);
 /// The same, of zeros.
 at::Tensor fresh_zeros(at::IntArrayRef sizes, at::ScalarType dtype);
 
-/// tensor.clone(), but for a small plain tensor in a ninth of the time.
+/// tensor.clone(), a small plain tensor in a ninth of the time.
 at::Tensor fresh_copy(const at::Tensor& tensor);
 
 }  // namespace tally::internal

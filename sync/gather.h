@@ -24,9 +24,10 @@ namespace tally::sync {
 /// With kAllRanks every rank's backward() takes part in one exchange.
 ///
 /// One collective up to about 16 KB a rank (4 KB above 64 ranks), else two; the
-/// ranks agree on sizes before they exchange them. Throws SyncError: kMismatch, the same on every
-/// rank, if dtypes or numbers of dimensions differ. Throws c10::ValueError for
-/// sparse and quantized tensors, and the other ranks kPeerFailed.
+/// ranks agree on sizes before they exchange them. Throws SyncError: kMismatch,
+/// the same on every rank, if dtypes or numbers of dimensions differ. Throws
+/// c10::ValueError for sparse and quantized tensors, and the other ranks
+/// kPeerFailed.
 ///
 /// Example:
 ///     auto all = sync::gather_all_tensors(features);       // one per rank

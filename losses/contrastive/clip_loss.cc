@@ -51,7 +51,7 @@ void check(const ClipLossOptions& options) {
 }
 
 bool tiled(const ClipLossOptions& options, const Inputs& inputs) {
-  return options.implementation() == Implementation::kTiled &&
+  return options.pairwise_logits() == PairwiseLogits::kTiled &&
          inputs.image.is_cpu();
 }
 
@@ -244,12 +244,7 @@ at::Tensor loss_of(const ClipLossOptions& options, Inputs inputs,
     }
     const auto tiles = std::make_shared<TiledLoss>(
         call, options, std::move(inputs), agreement);
-    const at::Tensor loss = tiles->forward();
-    if (!agreement.any_graph) return loss;
-    return sync::attach(tiles->inputs(), {loss},
-                        [tiles](const std::vector<at::Tensor>& arriving) {
-                          return tiles->backward(arriving[0]);
-                        })[0];
+    return internal::attach_tiles(agreement, tiles->forward(), tiles);
   });
 }
 
@@ -276,7 +271,7 @@ ClipLogits clip_logits(const at::Tensor& image_features,
   Inputs inputs{image_features, text_features, logit_scale, logit_bias};
   const internal::AutocastOff autocast_off;
   const ClipLossOptions whole =
-      ClipLossOptions(options).implementation(Implementation::kGathered);
+      ClipLossOptions(options).pairwise_logits(PairwiseLogits::kGathered);
   const Call call = call_of(options);
   agree(call, whole, inputs);
   return sync::or_give_up(*call.communicator, [&] {
@@ -314,8 +309,8 @@ ClipLogits ClipLossImpl::logits(const at::Tensor& image_features,
 void ClipLossImpl::pretty_print(std::ostream& stream) const {
   stream << "tally::losses::ClipLoss(local_loss=" << options_.local_loss()
          << ", gather_with_grad=" << options_.gather_with_grad() << ", "
-         << (options_.implementation() == Implementation::kTiled ? "tiled"
-                                                                 : "gathered")
+         << (options_.pairwise_logits() == PairwiseLogits::kTiled ? "tiled"
+                                                                  : "gathered")
          << ')';
 }
 

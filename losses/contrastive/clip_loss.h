@@ -9,7 +9,7 @@
 #include <memory>
 #include <ostream>
 
-#include "tally/losses/contrastive/implementation.h"
+#include "tally/losses/contrastive/pairwise_logits.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -25,7 +25,7 @@ struct ClipLossOptions {
   /// Keep the labels of the last step; kGathered only. Default: false.
   TORCH_ARG(bool, cache_labels) = false;
   /// Default: kTiled.
-  TORCH_ARG(Implementation, implementation) = Implementation::kTiled;
+  TORCH_ARG(PairwiseLogits, pairwise_logits) = PairwiseLogits::kTiled;
   /// kTiled keeps this rank's logits for the backward pass, which is then a
   /// third faster, if they take at most so many bytes: rows of this rank times
   /// rows of all ranks, float32 or float64. Default: 0.

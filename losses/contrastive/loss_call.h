@@ -3,12 +3,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tally/losses/contrastive/ring.h"
 #include "tally/sync/agree.h"
+#include "tally/sync/autograd.h"
 
 /// What contrastive losses have in common: checks of arguments, in which the
 /// ranks take part, and the way back.
@@ -72,6 +74,17 @@ at::Tensor differentiable_once(const sync::Call& call, const at::Tensor& tensor,
 
 /// The sum of the ranks' numbers, the same on every rank.
 double sum_over_ranks(const sync::Call& call, double value);
+
+/// `loss`, that of `tiles`, with their backward pass, if any rank has a graph.
+template <class Tiles>
+at::Tensor attach_tiles(const RowAgreement& agreement, const at::Tensor& loss,
+                        const std::shared_ptr<Tiles>& tiles) {
+  if (!agreement.any_graph) return loss;
+  return sync::attach(tiles->inputs(), {loss},
+                      [tiles](const std::vector<at::Tensor>& gradients) {
+                        return tiles->backward(gradients[0]);
+                      })[0];
+}
 
 /// `value` as a gradient of `input`; undefined if it has none.
 at::Tensor number_like(const at::Tensor& input, double value);

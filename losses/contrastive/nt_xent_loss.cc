@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/alike_loss.h"
+#include "tally/losses/contrastive/same_label_loss.h"
 #include "tally/state/outside_inference.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
@@ -22,9 +22,9 @@
 namespace tally::losses {
 namespace {
 
-using internal::AlikeInputs;
 using internal::RowAgreement;
 using internal::RowOffer;
+using internal::SameLabelInputs;
 using sync::Call;
 
 constexpr const char* kName = "NTXentLoss";
@@ -59,17 +59,17 @@ std::string schema_of(const NTXentLossOptions& options,
                   ", memory_bank_size ", options.memory_bank_size());
 }
 
-at::Tensor alike_pairs(const NTXentLossOptions& options, const at::Tensor& out0,
-                       const at::Tensor& out1) {
+at::Tensor same_label_pairs(const NTXentLossOptions& options,
+                            const at::Tensor& out0, const at::Tensor& out1) {
   const internal::AutocastOff autocast_off;
   const Call call = call_of(options);
-  AlikeInputs inputs;
+  SameLabelInputs inputs;
   const RowAgreement agreement = internal::agree_on_rows(call, [&] {
     check(options);
     internal::check_features(call, "out0", out0, "out1", out1);
     inputs = {at::cat({internal::normalized(out0), internal::normalized(out1)}),
-              at::Tensor(), 1 / options.temperature(), options.implementation(),
-              options.logits_budget_bytes()};
+              at::Tensor(), 1 / options.temperature(),
+              options.pairwise_logits(), options.logits_budget_bytes()};
     const bool tiled = internal::has_tiles(inputs);
     return RowOffer{inputs.z.size(0),
                     schema_of(options, out0) + (tiled ? ", tiled" : ""),
@@ -81,7 +81,7 @@ at::Tensor alike_pairs(const NTXentLossOptions& options, const at::Tensor& out0,
     const at::Tensor samples =
         at::arange(first, first + out0.size(0), at::kLong);
     inputs.labels = at::cat({samples, samples});
-    return internal::alike_loss(call, agreement, inputs);
+    return internal::same_label_loss(call, agreement, inputs);
   });
 }
 
@@ -94,7 +94,7 @@ at::Tensor nt_xent_loss(const at::Tensor& out0, const at::Tensor& out1,
   TORCH_CHECK_VALUE(options.memory_bank_size() == 0, kName,
                     ": expected no memory bank, got memory_bank_size ",
                     options.memory_bank_size(), "; the module has one");
-  return alike_pairs(options, out0, out1);
+  return same_label_pairs(options, out0, out1);
 }
 
 }  // namespace functional
@@ -120,8 +120,9 @@ void NTXentLossImpl::reset() {
 
 at::Tensor NTXentLossImpl::forward(const at::Tensor& out0,
                                    const at::Tensor& out1) {
-  return options_.memory_bank_size() == 0 ? alike_pairs(options_, out0, out1)
-                                          : forward_with_bank(out0, out1);
+  return options_.memory_bank_size() == 0
+             ? same_label_pairs(options_, out0, out1)
+             : forward_with_bank(out0, out1);
 }
 
 at::Tensor NTXentLossImpl::forward_with_bank(const at::Tensor& out0,

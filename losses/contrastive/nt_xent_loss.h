@@ -9,7 +9,7 @@
 #include <memory>
 #include <ostream>
 
-#include "tally/losses/contrastive/implementation.h"
+#include "tally/losses/contrastive/pairwise_logits.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -27,7 +27,7 @@ struct NTXentLossOptions {
   /// Their size. Default: 0, which is that of the first batch.
   TORCH_ARG(std::int64_t, memory_bank_dim) = 0;
   /// Without a memory bank. Default: kTiled.
-  TORCH_ARG(Implementation, implementation) = Implementation::kTiled;
+  TORCH_ARG(PairwiseLogits, pairwise_logits) = PairwiseLogits::kTiled;
   /// As ClipLossOptions's, for twice the rows. Default: 0.
   TORCH_ARG(std::int64_t, logits_budget_bytes) = 0;
   /// The ranks. Default: sync::default_communicator().

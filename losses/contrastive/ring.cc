@@ -42,13 +42,13 @@ at::Tensor padded(const at::Tensor& tensor, std::int64_t rows) {
   return result;
 }
 
-void Visitor::depart(int step) {
+void CirculatingTensor::depart(int step) {
   if (step + 1 == ring_.steps()) return;
   next_ = spare_.defined() ? spare_ : at::empty_like(here_);
   ring_.pass(here_, next_);
 }
 
-void Visitor::arrive() {
+void CirculatingTensor::arrive() {
   if (!next_.defined()) return;
   ring_.wait();
   // The first one is the caller's own, and not to be written to.

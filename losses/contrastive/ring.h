@@ -60,10 +60,12 @@ struct Block {
 /// as many.
 at::Tensor padded(const at::Tensor& tensor, std::int64_t rows);
 
-/// A tensor that each rank reads, while the next one is on its way.
-class Visitor {
+/// A tensor that goes round the ring: each rank reads it, while the next one is
+/// on its way.
+class CirculatingTensor {
  public:
-  Visitor(Ring& ring, at::Tensor own) : ring_(ring), here_(std::move(own)) {}
+  CirculatingTensor(Ring& ring, at::Tensor own)
+      : ring_(ring), here_(std::move(own)) {}
 
   /// The one that is here at this step; call it once for each, in order, and
   /// arrive() when done with it.

@@ -14,6 +14,8 @@
 #include "tally/losses/contrastive/tiles.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
+#include "tally/sync/collectives.h"
+#include "tally/sync/reduction.h"
 
 namespace tally::losses {
 namespace {
@@ -238,12 +240,8 @@ at::Tensor sig_lip_loss(const at::Tensor& image_features,
     }
     const auto tiles =
         std::make_shared<TiledLoss>(call, std::move(inputs), agreement);
-    const at::Tensor loss = tiles->forward(agreement.any_graph);
-    if (!agreement.any_graph) return loss;
-    return sync::attach(tiles->inputs(), {loss},
-                        [tiles](const std::vector<at::Tensor>& arriving) {
-                          return tiles->backward(arriving[0]);
-                        })[0];
+    return internal::attach_tiles(agreement,
+                                  tiles->forward(agreement.any_graph), tiles);
   });
 }
 

@@ -22,17 +22,17 @@ class SigmoidRound {
 
   SigmoidResult run() {
     Ring ring(problem_.call);
-    Visitor columns(ring, padded(problem_.b, problem_.rows.most()));
+    CirculatingTensor columns(ring, padded(problem_.b, problem_.rows.most()));
     if (!with_gradients_) {
       for (int step = 0; step < ring.steps(); ++step) {
         columns.depart(step);
         const int owner = ring.owner(step);
         const Block block{step, owner, problem_.rows.of(owner)};
-        for_each_part(block.rows, kTileColumns,
-                      [&](std::int64_t first, std::int64_t size) {
-                        panel(block, columns.here().narrow(0, first, size),
-                              first, {});
-                      });
+        for_each_range(block.rows, kTileColumns,
+                       [&](std::int64_t first, std::int64_t size) {
+                         panel(block, columns.here().narrow(0, first, size),
+                               first, {});
+                       });
         columns.arrive();
       }
       return std::move(result_);
@@ -40,9 +40,10 @@ class SigmoidRound {
     result_.a_gradient = at::zeros_like(problem_.a);
     result_.b_gradient = sum_round(
         ring, problem_.rows, problem_.b, {&columns},
-        [&](const Block& block, const Part& part, const at::Tensor& gradient) {
-          panel(block, columns.here().narrow(0, part.first, part.size),
-                part.first, gradient);
+        [&](const Block& block, const RowRange& range,
+            const at::Tensor& gradient) {
+          panel(block, columns.here().narrow(0, range.first, range.size),
+                range.first, gradient);
         });
     result_.a_gradient.mul_(problem_.scale);
     result_.b_gradient.mul_(problem_.scale);
@@ -52,7 +53,7 @@ class SigmoidRound {
  private:
   void panel(const Block& block, const at::Tensor& columns,
              std::int64_t first_column, const at::Tensor& gradient) {
-    for_each_part(
+    for_each_range(
         problem_.a.size(0), kTileRows,
         [&](std::int64_t first, std::int64_t rows) {
           const at::Tensor a = problem_.a.narrow(0, first, rows);

@@ -65,7 +65,7 @@ class SoftmaxForward {
   SoftmaxState run() {
     Ring ring(problem_.call);
     const std::int64_t most = problem_.rows.most();
-    Visitor columns(ring, padded(problem_.b, most));
+    CirculatingTensor columns(ring, padded(problem_.b, most));
     // Maxima and sums of the columns that are here.
     at::Tensor statistics = at::empty({2, most}, options_.dtype(at::kDouble));
     statistics[0].fill_(kNone<double>);
@@ -93,13 +93,13 @@ class SoftmaxForward {
     if (count_ == 0) return;
     double* const max = statistics.mutable_data_ptr<double>();
     double* const sum = max + statistics.size(1);
-    for_each_part(block.rows, kTileColumns,
-                  [&](std::int64_t first, std::int64_t width) {
-                    panel_max_.fill_(kNone<T>);
-                    panel_sum_.zero_();
-                    panel(block, columns.narrow(0, first, width), first);
-                    merge_panel(max + first, sum + first, width);
-                  });
+    for_each_range(block.rows, kTileColumns,
+                   [&](std::int64_t first, std::int64_t width) {
+                     panel_max_.fill_(kNone<T>);
+                     panel_sum_.zero_();
+                     panel(block, columns.narrow(0, first, width), first);
+                     merge_panel(max + first, sum + first, width);
+                   });
   }
 
   void panel(const Block& block, const at::Tensor& columns,
@@ -110,7 +110,7 @@ class SoftmaxForward {
       kept = at::empty({count_, width}, options_);
       state_.products.push_back(kept);
     }
-    for_each_part(
+    for_each_range(
         count_, kTileRows, [&](std::int64_t first, std::int64_t rows) {
           at::Tensor tile;
           if (keep_) {
@@ -231,14 +231,15 @@ class SoftmaxBackward {
 
   SoftmaxGradients run() {
     Ring ring(problem_.call);
-    Visitor terms(ring, column_terms());
-    Visitor columns(ring, padded(problem_.b, problem_.rows.most()));
+    CirculatingTensor terms(ring, column_terms());
+    CirculatingTensor columns(ring, padded(problem_.b, problem_.rows.most()));
     gradients_.b = sum_round(
         ring, problem_.rows, problem_.b, {&terms, &columns},
-        [&](const Block& block, const Part& part, const at::Tensor& gradient) {
+        [&](const Block& block, const RowRange& range,
+            const at::Tensor& gradient) {
           if (count_ == 0) return;
-          panel(block, columns.here().narrow(0, part.first, part.size),
-                gradient, terms.here(), part.first);
+          panel(block, columns.here().narrow(0, range.first, range.size),
+                gradient, terms.here(), range.first);
         });
     gradients_.a.mul_(problem_.scale);
     gradients_.b.mul_(problem_.scale);
@@ -278,7 +279,7 @@ class SoftmaxBackward {
     if (!products_.empty()) kept = std::move(products_[next_product_++]);
     // What was kept need not be computed in tiles that fit in a cache.
     const std::int64_t height = kept.defined() ? count_ : kTileRows;
-    for_each_part(count_, height, [&](std::int64_t first, std::int64_t rows) {
+    for_each_range(count_, height, [&](std::int64_t first, std::int64_t rows) {
       const at::Tensor tile =
           kept.defined()
               ? kept

@@ -13,37 +13,38 @@
 namespace tally::losses::internal {
 
 /// Some of a block's rows.
-struct Part {
+struct RowRange {
   std::int64_t first;
   std::int64_t size;
 };
 
-/// Goes round the ring with the visitors, and with a sum for each row of `own`
-/// that every rank adds to: `add(block, part, sum)` for its part of a block's
-/// rows. A part's sums leave while the next one's are computed. Returns those
-/// of this rank's rows.
+/// Goes round the ring with the `circulating` tensors, and with a sum for each
+/// row of `own` that every rank adds to: `add(block, range, sum)` for some of a
+/// block's rows after the other. The sums of a range leave while the next one's
+/// are computed. Returns those of this rank's rows.
 template <class Add>
 at::Tensor sum_round(Ring& ring, const RankRows& rows, const at::Tensor& own,
-                     const std::vector<Visitor*>& visitors, const Add& add) {
+                     const std::vector<CirculatingTensor*>& circulating,
+                     const Add& add) {
   const bool alone = ring.steps() == 1;
   at::Tensor sums = at::zeros({rows.most(), own.size(1)}, own.options());
   at::Tensor arriving = alone ? sums : at::empty_like(sums);
   for (int step = 0; step < ring.steps(); ++step) {
-    for (Visitor* visitor : visitors) visitor->depart(step);
+    for (CirculatingTensor* tensor : circulating) tensor->depart(step);
     const int owner = ring.owner(step);
     const Block block{step, owner, rows.of(owner)};
-    for_each_part(
+    for_each_range(
         rows.most(), kTileColumns, [&](std::int64_t first, std::int64_t size) {
           const std::int64_t here = std::min(size, block.rows - first);
           if (here > 0) {
-            add(block, Part{first, here}, sums.narrow(0, first, here));
+            add(block, RowRange{first, here}, sums.narrow(0, first, here));
           }
           if (alone) return;
           ring.pass(sums.narrow(0, first, size),
                     arriving.narrow(0, first, size));
         });
     ring.wait();
-    for (Visitor* visitor : visitors) visitor->arrive();
+    for (CirculatingTensor* tensor : circulating) tensor->arrive();
     std::swap(sums, arriving);
   }
   return sums.narrow(0, 0, own.size(0));

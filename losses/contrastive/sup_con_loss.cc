@@ -5,16 +5,16 @@
 #include <utility>
 
 #include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/alike_loss.h"
+#include "tally/losses/contrastive/same_label_loss.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 
 namespace tally::losses {
 namespace {
 
-using internal::AlikeInputs;
 using internal::RowAgreement;
 using internal::RowOffer;
+using internal::SameLabelInputs;
 using sync::Call;
 
 constexpr const char* kName = "SupConLoss";
@@ -57,15 +57,15 @@ at::Tensor sup_con_loss(const at::Tensor& features, const at::Tensor& labels,
                         const SupConLossOptions& options) {
   const internal::AutocastOff autocast_off;
   const Call call(kName, options.communicator(), options.timeout());
-  AlikeInputs inputs;
+  SameLabelInputs inputs;
   std::int64_t views = 1;
   const RowAgreement agreement = internal::agree_on_rows(call, [&] {
     check(options);
     check(features, labels);
     if (features.dim() == 3) views = features.size(1);
     inputs = {features.reshape({features.size(0) * views, features.size(-1)}),
-              at::Tensor(), 1 / options.temperature(), options.implementation(),
-              options.logits_budget_bytes()};
+              at::Tensor(), 1 / options.temperature(),
+              options.pairwise_logits(), options.logits_budget_bytes()};
     const bool tiled = internal::has_tiles(inputs);
     return RowOffer{
         inputs.z.size(0),
@@ -88,7 +88,7 @@ at::Tensor sup_con_loss(const at::Tensor& features, const at::Tensor& labels,
     }
     inputs.labels =
         ids.unsqueeze(1).expand({samples, views}).reshape({samples * views});
-    return internal::alike_loss(call, agreement, inputs);
+    return internal::same_label_loss(call, agreement, inputs);
   });
   if (options.base_temperature() == 0) return loss;
   return loss.mul(options.temperature() / options.base_temperature());

@@ -9,7 +9,7 @@
 #include <memory>
 #include <ostream>
 
-#include "tally/losses/contrastive/implementation.h"
+#include "tally/losses/contrastive/pairwise_logits.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -22,7 +22,7 @@ struct SupConLossOptions {
   /// which is the temperature.
   TORCH_ARG(double, base_temperature) = 0;
   /// Default: kTiled.
-  TORCH_ARG(Implementation, implementation) = Implementation::kTiled;
+  TORCH_ARG(PairwiseLogits, pairwise_logits) = PairwiseLogits::kTiled;
   /// As ClipLossOptions's, for as many rows as there are views. Default: 0.
   TORCH_ARG(std::int64_t, logits_budget_bytes) = 0;
   /// The ranks. Default: sync::default_communicator().

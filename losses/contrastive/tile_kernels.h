@@ -56,44 +56,44 @@ double softmax_gradient(const Tile<double>& tile,
                         const SoftmaxTerms<double>& rows,
                         const SoftmaxTerms<double>& columns);
 
-/// Which columns are alike a row: those with its id.
+/// Which columns are a row's positives: those with its id.
 struct Ids {
   const std::int32_t* rows;
   const std::int32_t* columns;
 };
 
 /// A row's largest product, and sums over its columns.
-struct AlikeStatistics {
+struct SameLabelStatistics {
   double max = -std::numeric_limits<double>::infinity();
-  double others = 0;    ///< of exp(scale * (q - max))
-  double alike = 0;     ///< the same, of columns alike
-  double distance = 0;  ///< of max - q of columns alike
-  double found = 0;     ///< their number
+  double others = 0;     ///< of exp(scale * (q - max))
+  double positives = 0;  ///< the same, of positives
+  double distance = 0;   ///< of max - q of positives
+  double found = 0;      ///< their number
 };
 
 void add_to_statistics(const Tile<const float>& tile, const Ids& ids,
-                       AlikeStatistics* rows);
+                       SameLabelStatistics* rows);
 void add_to_statistics(const Tile<const double>& tile, const Ids& ids,
-                       AlikeStatistics* rows);
+                       SameLabelStatistics* rows);
 
-/// As SoftmaxTerms; of a column alike, alike_factor * exp(scale * (q - max)) -
-/// alike.
+/// As SoftmaxTerms; of a positive, positives_factor * exp(scale * (q - max)) -
+/// positives.
 template <class T>
-struct AlikeTerms {
+struct SameLabelTerms {
   const T* max;
   const T* factor;
-  const T* alike_factor;
-  const T* alike;
+  const T* positives_factor;
+  const T* positives;
 };
 
 /// q becomes the gradient of the logit and of its mirror image, 0 where left
 /// out.
 void softmax_gradient(const Tile<float>& tile, const Ids& ids,
-                      const AlikeTerms<float>& rows,
-                      const AlikeTerms<float>& columns);
+                      const SameLabelTerms<float>& rows,
+                      const SameLabelTerms<float>& columns);
 void softmax_gradient(const Tile<double>& tile, const Ids& ids,
-                      const AlikeTerms<double>& rows,
-                      const AlikeTerms<double>& columns);
+                      const SameLabelTerms<double>& rows,
+                      const SameLabelTerms<double>& columns);
 
 struct SigmoidSums {
   double loss = 0;    ///< of softplus(logit), of softplus(-logit) for pairs

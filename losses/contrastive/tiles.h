@@ -16,9 +16,9 @@ namespace tally::losses::internal {
 inline constexpr std::int64_t kTileRows = 512;
 inline constexpr std::int64_t kTileColumns = 1024;
 
-/// Calls body(first, count) for parts of `size`, the last one perhaps smaller.
+/// Calls body(first, count) for ranges of `size`, the last one perhaps smaller.
 template <class Body>
-void for_each_part(std::int64_t total, std::int64_t size, const Body& body) {
+void for_each_range(std::int64_t total, std::int64_t size, const Body& body) {
   for (std::int64_t first = 0; first < total; first += size) {
     body(first, std::min(size, total - first));
   }
@@ -40,7 +40,7 @@ class NoSubnormals {
 #endif
 };
 
-/// Calls body(first, count, thread) for parts of a tile's rows, on as many
+/// Calls body(first, count, thread) for ranges of a tile's rows, on as many
 /// threads as there are.
 template <class Body>
 void for_each_stripe(std::int64_t rows, const Body& body) {

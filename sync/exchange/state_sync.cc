@@ -151,9 +151,9 @@ SyncResult sync_states(const std::vector<SyncItem>& items,
   const double factor =
       options.flow == GradientFlow::kReplicated ? communicator->size() : 1;
   States with_graph =
-      all_ranks ? fold_all_graphs(gathered, std::move(mine), rank, communicator)
-                : fold_own_graph(gathered, std::move(mine), rank, factor,
-                                 own.label);
+      all_ranks
+          ? fold_all_graphs(gathered, std::move(mine), rank, communicator)
+          : fold_own_graph(gathered, std::move(mine), rank, factor, own.label);
   take_values(with_graph, result.states);
   result.states = std::move(with_graph);
   return result;

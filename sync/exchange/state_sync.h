@@ -46,7 +46,8 @@ struct SyncResult {
 
 /// Merges the states of all ranks in rank order, so that every rank holds
 /// bit-equal results: one collective for all of them together if they take
-/// about 16 KB or less (4 KB above 64 ranks), else two. Nothing passed in changes.
+/// about 16 KB or less (4 KB above 64 ranks), else two. Nothing passed in
+/// changes.
 ///
 /// With a gradient flow and a state that carries a graph, the result carries
 /// the graph that the flow asks for; its values are those of the plain merge.

@@ -23,7 +23,7 @@ using testing::ThreadTransport;
 using Group = std::shared_ptr<sync::Communicator>;
 using Loss = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
 
-constexpr auto kGathered = Implementation::kGathered;
+constexpr auto kGathered = PairwiseLogits::kGathered;
 
 at::Tensor rows(int rank, std::uint64_t seed) {
   return at::randn({5 + rank, 4}, at::detail::createCPUGenerator(seed),
@@ -73,7 +73,7 @@ const std::vector<Case>& cases() {
   static const auto& list = *new std::vector<Case>{
       {"ClipTiled", [] { return clip(ClipLossOptions()); }, true},
       {"ClipGathered",
-       [] { return clip(ClipLossOptions().implementation(kGathered)); }},
+       [] { return clip(ClipLossOptions().pairwise_logits(kGathered)); }},
       {"SigLipTiled", [] { return sig_lip(SigLipExchange::kTiledRing); }, true},
       {"SigLipShifted", [] { return sig_lip(SigLipExchange::kShift); }},
       {"NTXentTiled", [] { return of_two(NTXentLoss()); }, true},

@@ -57,12 +57,12 @@ LossSubject subject(const Options& options, double scale = 7) {
 }
 
 TEST(ClipLossTest, IsThatOfTheGlobalBatch) {
-  for (const Implementation implementation :
-       {Implementation::kTiled, Implementation::kGathered}) {
+  for (const PairwiseLogits pairwise_logits :
+       {PairwiseLogits::kTiled, PairwiseLogits::kGathered}) {
     for (const bool local : {false, true}) {
-      SCOPED_TRACE(c10::str(static_cast<int>(implementation), local));
-      check_loss(
-          subject(Options().implementation(implementation).local_loss(local)));
+      SCOPED_TRACE(c10::str(static_cast<int>(pairwise_logits), local));
+      check_loss(subject(
+          Options().pairwise_logits(pairwise_logits).local_loss(local)));
     }
   }
 }
@@ -152,10 +152,10 @@ TEST(ClipLossTest, SumsInFloat32AtLeast) {
 }
 
 TEST(ClipLossTest, WithoutGatheredGradientsFeaturesFitSums) {
-  for (const Implementation implementation :
-       {Implementation::kTiled, Implementation::kGathered}) {
+  for (const PairwiseLogits pairwise_logits :
+       {PairwiseLogits::kTiled, PairwiseLogits::kGathered}) {
     const LossSubject of = subject(
-        Options().gather_with_grad(false).implementation(implementation));
+        Options().gather_with_grad(false).pairwise_logits(pairwise_logits));
     testing::run_thread_ranks(3, [&](const Group&) {
       const LossInstance instance = of.make();
       const auto report = check_distributed_gradients(
@@ -219,7 +219,7 @@ TEST(ClipLossTest, GivesLogits) {
 
 TEST(ClipLossTest, CachesLabels) {
   ClipLoss loss(
-      Options().cache_labels(true).implementation(Implementation::kGathered));
+      Options().cache_labels(true).pairwise_logits(PairwiseLogits::kGathered));
   const at::Tensor scale = at::scalar_tensor(3.0, at::kDouble);
   for (const std::int64_t rows : {4, 4, 7, 0, 3}) {
     const at::Tensor image = unit_rows({rows, 3}, rows);
@@ -232,11 +232,12 @@ TEST(ClipLossTest, CachesLabels) {
 
 TEST(ClipLossTest, WithoutPairsIsZero) {
   testing::run_thread_ranks(2, [](const Group&) {
-    for (const Implementation implementation :
-         {Implementation::kTiled, Implementation::kGathered}) {
+    for (const PairwiseLogits pairwise_logits :
+         {PairwiseLogits::kTiled, PairwiseLogits::kGathered}) {
       const at::Tensor none = unit_rows({0, 3}, 1).requires_grad_();
-      const at::Tensor loss = functional::clip_loss(
-          none, none, learned(2), {}, Options().implementation(implementation));
+      const at::Tensor loss =
+          functional::clip_loss(none, none, learned(2), {},
+                                Options().pairwise_logits(pairwise_logits));
       EXPECT_EQ(loss.item<double>(), 0);
       loss.backward();
       EXPECT_EQ(none.grad().numel(), 0);
@@ -358,7 +359,7 @@ TEST(ClipLossTest, RanksThatDifferAreAMismatch) {
       [&](const at::Tensor& rows) {
         return functional::clip_loss(
             rows, rows, two, {},
-            Options().implementation(Implementation::kGathered));
+            Options().pairwise_logits(PairwiseLogits::kGathered));
       },
   };
   for (const auto& call : all) {

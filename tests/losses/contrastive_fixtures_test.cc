@@ -49,11 +49,11 @@ const std::vector<std::string> kPairGradients = {"image_grad", "text_grad",
 
 TEST(ContrastiveFixturesTest, ClipLossIsOpenClips) {
   for (const FixtureCase& fixture : testing::read_fixture("peers/ClipLoss")) {
-    for (const Implementation implementation :
-         {Implementation::kTiled, Implementation::kGathered}) {
+    for (const PairwiseLogits pairwise_logits :
+         {PairwiseLogits::kTiled, PairwiseLogits::kGathered}) {
       SCOPED_TRACE(fixture.name);
       const Tensors in = leaves_of(fixture);
-      ClipLoss loss(ClipLossOptions().implementation(implementation));
+      ClipLoss loss(ClipLossOptions().pairwise_logits(pairwise_logits));
       expect_like(fixture, loss->forward(in[0], in[1], in[2], in[3]), in,
                   kPairGradients);
     }

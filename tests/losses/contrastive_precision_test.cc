@@ -85,7 +85,7 @@ std::vector<Way> ways_of(const MakeWay& make) {
   return {
       make("tiled", Options()),
       make("kept", Options().logits_budget_bytes(kEnough)),
-      make("gathered", Options().implementation(Implementation::kGathered))};
+      make("gathered", Options().pairwise_logits(PairwiseLogits::kGathered))};
 }
 
 std::vector<Subject> subjects() {
@@ -317,11 +317,11 @@ TEST(ContrastivePrecisionTest, WithoutRowsTheLossIsZero) {
       EXPECT_EQ(empty.loss.item<double>(), 0);
       EXPECT_EQ(empty.a.numel(), 0);
     }
-    for (const Implementation implementation :
-         {Implementation::kTiled, Implementation::kGathered}) {
+    for (const PairwiseLogits pairwise_logits :
+         {PairwiseLogits::kTiled, PairwiseLogits::kGathered}) {
       const at::Tensor scale = testing::learned(2);
       functional::clip_loss(none, none, scale, {},
-                            ClipLossOptions().implementation(implementation))
+                            ClipLossOptions().pairwise_logits(pairwise_logits))
           .backward();
       EXPECT_EQ(scale.grad().item<double>(), 0);
     }

@@ -44,7 +44,7 @@ LossSubject clip(const ClipLossOptions& options) {
 
 TEST(ContrastiveSecondDerivativesTest, ClipLoss) {
   const auto gathered =
-      ClipLossOptions().implementation(Implementation::kGathered);
+      ClipLossOptions().pairwise_logits(PairwiseLogits::kGathered);
   for (const bool local : {false, true}) {
     SCOPED_TRACE(local);
     check_second_derivatives(clip(ClipLossOptions(gathered).local_loss(local)));
@@ -127,7 +127,7 @@ TEST(ContrastiveSecondDerivativesTest, NTXentLoss) {
     return result;
   };
   const auto gathered =
-      NTXentLossOptions().implementation(Implementation::kGathered);
+      NTXentLossOptions().pairwise_logits(PairwiseLogits::kGathered);
   check_second_derivatives(subject(gathered));
   check_second_derivatives(subject(
       NTXentLossOptions(gathered).memory_bank_size(4).memory_bank_dim(3)));
@@ -149,7 +149,7 @@ TEST(ContrastiveSecondDerivativesTest, SupConLoss) {
     return result;
   };
   check_second_derivatives(
-      subject(SupConLossOptions().implementation(Implementation::kGathered)));
+      subject(SupConLossOptions().pairwise_logits(PairwiseLogits::kGathered)));
   check_second_derivatives_are_refused(subject(SupConLossOptions()), kOfTiles);
 }
 

@@ -23,7 +23,7 @@ namespace {
 using Loss = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
 using MakeLoss = std::function<Loss()>;
 
-constexpr auto kGathered = Implementation::kGathered;
+constexpr auto kGathered = PairwiseLogits::kGathered;
 
 at::Tensor rows(int rank, std::uint64_t seed) {
   return at::randn({5 + rank, 4}, at::detail::createCPUGenerator(seed),
@@ -96,11 +96,11 @@ const std::map<std::string, MakeLoss>& all_losses() {
   static const std::map<std::string, MakeLoss> losses = {
       {"ClipTiled", [] { return clip(ClipLossOptions()); }},
       {"ClipGathered",
-       [] { return clip(ClipLossOptions().implementation(kGathered)); }},
+       [] { return clip(ClipLossOptions().pairwise_logits(kGathered)); }},
       {"ClipWithLabels",
        [] {
          return clip(ClipLossOptions()
-                         .implementation(kGathered)
+                         .pairwise_logits(kGathered)
                          .local_loss(true)
                          .cache_labels(true));
        }},
@@ -110,7 +110,7 @@ const std::map<std::string, MakeLoss>& all_losses() {
       {"NTXentGathered",
        [] {
          return of_two(
-             NTXentLoss(NTXentLossOptions().implementation(kGathered)));
+             NTXentLoss(NTXentLossOptions().pairwise_logits(kGathered)));
        }},
       {"SupCon",
        [] {

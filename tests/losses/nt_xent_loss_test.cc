@@ -64,7 +64,7 @@ TEST(NTXentLossTest, IsThatOfTheGlobalBatch) {
   check_loss(subject(Options().temperature(0.05)));
   check_loss(subject(Options().temperature(-0.5)));
   check_loss(subject(Options().logits_budget_bytes(1 << 20)));
-  check_loss(subject(Options().implementation(Implementation::kGathered)));
+  check_loss(subject(Options().pairwise_logits(PairwiseLogits::kGathered)));
 }
 
 TEST(NTXentLossTest, IsThatOfTheGlobalBatchOverGloo) {

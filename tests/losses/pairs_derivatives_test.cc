@@ -45,7 +45,7 @@ at::Tensor unit(const at::Tensor& rows) {
 
 /// ClipLoss with gradients of gradients.
 ClipLossOptions gathered() {
-  return ClipLossOptions().implementation(Implementation::kGathered);
+  return ClipLossOptions().pairwise_logits(PairwiseLogits::kGathered);
 }
 
 /// Of the views' features; DistillClipLoss's and CoCaLoss's other inputs are

@@ -69,7 +69,7 @@ TEST(SupConLossTest, IsThatOfTheGlobalBatch) {
   check_loss(subject(Options(), some_labels()));
   check_loss(subject(Options().temperature(0.5), some_labels()));
   check_loss(subject(Options().logits_budget_bytes(1 << 20), some_labels()));
-  check_loss(subject(Options().implementation(Implementation::kGathered),
+  check_loss(subject(Options().pairwise_logits(PairwiseLogits::kGathered),
                      some_labels()));
 }
 
@@ -116,13 +116,13 @@ TEST(SupConLossTest, ScalesByTheBaseTemperature) {
 }
 
 TEST(SupConLossTest, WithoutRowsAlikeThereIsNoLoss) {
-  for (const Implementation implementation :
-       {Implementation::kTiled, Implementation::kGathered}) {
+  for (const PairwiseLogits pairwise_logits :
+       {PairwiseLogits::kTiled, PairwiseLogits::kGathered}) {
     for (const std::int64_t rows : {0, 1, 4}) {
       const at::Tensor leaf = unit_rows({rows, 3}, 1).requires_grad_();
       const at::Tensor loss =
           functional::sup_con_loss(leaf, at::arange(rows, at::kLong),
-                                   Options().implementation(implementation));
+                                   Options().pairwise_logits(pairwise_logits));
       EXPECT_EQ(loss.item<double>(), 0);
       loss.backward();
       EXPECT_EQ(leaf.grad().abs().sum().item<double>(), 0);

@@ -54,9 +54,9 @@ std::string clip(unsigned seed) {
   const auto options =
       losses::ClipLossOptions()
           .local_loss(draw.shared(2) == 0)
-          .implementation(draw.shared(2) == 0
-                              ? losses::Implementation::kTiled
-                              : losses::Implementation::kGathered);
+          .pairwise_logits(draw.shared(2) == 0
+                               ? losses::PairwiseLogits::kTiled
+                               : losses::PairwiseLogits::kGathered);
   losses::ClipLoss loss(options);
   const std::int64_t rows = 1 + draw.own(4);
   const at::Tensor images = features(draw, rows);

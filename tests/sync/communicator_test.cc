@@ -55,7 +55,8 @@ TEST(TransportErrorsTest, TellsEventsApartByText) {
       "writev [127.0.0.1]:4242: Broken pipe", "connect: Connection refused",
       "readv [127.0.0.1]:4242: Software caused connection abort"};
   for (const char* text : lost) {
-    EXPECT_EQ(classify_transport_message(text), SyncErrorCode::kPeerLost)
+    EXPECT_EQ(internal::classify_transport_message(text),
+              SyncErrorCode::kPeerLost)
         << text;
   }
   const auto late = {"Timed out waiting 3000ms for recv operation to complete",
@@ -63,10 +64,11 @@ TEST(TransportErrorsTest, TellsEventsApartByText) {
                      "Operation timed out!",
                      "wait timeout after 1500ms, keys: /x/0/1"};
   for (const char* text : late) {
-    EXPECT_EQ(classify_transport_message(text), SyncErrorCode::kTimeout)
+    EXPECT_EQ(internal::classify_transport_message(text),
+              SyncErrorCode::kTimeout)
         << text;
   }
-  EXPECT_EQ(classify_transport_message("Invalid scalar type"),
+  EXPECT_EQ(internal::classify_transport_message("Invalid scalar type"),
             SyncErrorCode::kTransport);
 }
 

@@ -57,7 +57,8 @@ class FaultyCommunicator final : public sync::Communicator {
 /// A hook that throws this at one call and lets the others pass.
 FaultyCommunicator::Hook fail_at(std::int64_t call, sync::SyncErrorCode code);
 
-/// Passes on to `inner`, but for one bit of what this rank sends in one call.
+/// Passes on to `inner`, except for one bit of what this rank sends in one
+/// call.
 std::shared_ptr<sync::Communicator> flip_bit(
     std::shared_ptr<sync::Communicator> inner, std::int64_t call,
     std::int64_t bit);

@@ -1,4 +1,4 @@
-#include "tally/losses/contrastive/alike_ring.h"
+#include "tally/losses/contrastive/same_label_ring.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/neg.h>
@@ -50,9 +50,9 @@ class LabelIds {
 
 /// What forward and backward have in common: the way through the products.
 template <class T>
-class AlikeRound {
+class SameLabelRound {
  public:
-  explicit AlikeRound(const AlikeProblem& problem)
+  explicit SameLabelRound(const SameLabelProblem& problem)
       : problem_(problem),
         count_(problem.z.size(0)),
         labels_(problem.labels),
@@ -69,19 +69,19 @@ class AlikeRound {
                 const Panel& panel) {
     Ring ring(problem_.call);
     const std::int64_t most = problem_.rows.most();
-    Visitor extra(ring, padded(extras, most));
-    Visitor columns(ring, padded(problem_.z, most));
+    CirculatingTensor extra(ring, padded(extras, most));
+    CirculatingTensor columns(ring, padded(problem_.z, most));
     for (int step = 0; step < ring.steps(); ++step) {
       extra.depart(step);
       columns.depart(step);
       const int owner = ring.owner(step);
       const Block block{step, owner, problem_.rows.of(owner)};
       arrive(block, extra.here());
-      for_each_part(count_ == 0 ? 0 : block.rows, kTileColumns,
-                    [&](std::int64_t first, std::int64_t size) {
-                      panel(block, columns.here().narrow(0, first, size),
-                            first);
-                    });
+      for_each_range(count_ == 0 ? 0 : block.rows, kTileColumns,
+                     [&](std::int64_t first, std::int64_t size) {
+                       panel(block, columns.here().narrow(0, first, size),
+                             first);
+                     });
       extra.arrive();
       columns.arrive();
     }
@@ -97,14 +97,14 @@ class AlikeRound {
 
   /// Some of a tile's rows. They meet themselves in the own block only.
   template <class Element>
-  Tile<Element> stripe(Element* q, const Block& block, const Part& rows,
-                       const Part& columns) const {
+  Tile<Element> stripe(Element* q, const Block& block, const RowRange& rows,
+                       const RowRange& columns) const {
     return {q, rows.size, columns.size,
             static_cast<T>(std::abs(problem_.scale)),
             block.step == 0 ? rows.first - columns.first : kNoColumn};
   }
 
-  const AlikeProblem& problem_;
+  const SameLabelProblem& problem_;
   std::int64_t count_;
   LabelIds labels_;
   std::vector<std::int32_t> row_ids_, column_ids_;
@@ -113,17 +113,17 @@ class AlikeRound {
 };
 
 template <class T>
-class AlikeForward : private AlikeRound<T> {
+class SameLabelForward : private SameLabelRound<T> {
  public:
-  explicit AlikeForward(const AlikeProblem& problem)
-      : AlikeRound<T>(problem),
+  explicit SameLabelForward(const SameLabelProblem& problem)
+      : SameLabelRound<T>(problem),
         keep_(problem.rows.total() * count_ *
                   static_cast<std::int64_t>(sizeof(T)) <=
               problem.budget_bytes) {
     state_.statistics.resize(count_);
   }
 
-  AlikeState run() {
+  SameLabelState run() {
     this->go_round(
         problem_.labels,
         [&](const Block& block, const at::Tensor& labels) {
@@ -137,10 +137,10 @@ class AlikeForward : private AlikeRound<T> {
   }
 
  private:
-  using AlikeRound<T>::problem_;
-  using AlikeRound<T>::count_;
-  using AlikeRound<T>::rows_;
-  using AlikeRound<T>::tiles_;
+  using SameLabelRound<T>::problem_;
+  using SameLabelRound<T>::count_;
+  using SameLabelRound<T>::rows_;
+  using SameLabelRound<T>::tiles_;
 
   void panel(const Block& block, const at::Tensor& columns,
              std::int64_t first_column) {
@@ -149,7 +149,7 @@ class AlikeForward : private AlikeRound<T> {
       kept = at::empty({count_, columns.size(0)}, problem_.z.options());
       state_.products.push_back(kept);
     }
-    for_each_part(
+    for_each_range(
         count_, kTileRows, [&](std::int64_t first, std::int64_t rows) {
           const at::Tensor z = rows_.narrow(0, first, rows);
           at::Tensor tile;
@@ -160,10 +160,10 @@ class AlikeForward : private AlikeRound<T> {
             tile = tiles_.product(z, columns);
           }
           const T* const q = tile.const_data_ptr<T>();
-          const Part width{first_column, columns.size(0)};
+          const RowRange width{first_column, columns.size(0)};
           for_each_stripe(
               rows, [&](std::int64_t begin, std::int64_t size, int /*thread*/) {
-                const Part height{first + begin, size};
+                const RowRange height{first + begin, size};
                 add_to_statistics(
                     this->stripe(q + begin * width.size, block, height, width),
                     this->ids(height.first, first_column),
@@ -173,25 +173,26 @@ class AlikeForward : private AlikeRound<T> {
   }
 
   void finish() {
-    for (const AlikeStatistics& row : state_.statistics) {
+    for (const SameLabelStatistics& row : state_.statistics) {
       if (row.found == 0) continue;
       ++state_.rows;
-      // The sum is at least 1. If the largest one is all that is alike, then
+      // The sum is at least 1. If the largest one is the only positive, then
       // only the others make it more: not a digit of theirs is lost.
-      state_.loss += std::log1p(row.others + (row.alike - 1)) +
+      state_.loss += std::log1p(row.others + (row.positives - 1)) +
                      std::abs(problem_.scale) * row.distance / row.found;
     }
   }
 
   bool keep_;
-  AlikeState state_;
+  SameLabelState state_;
 };
 
 template <class T>
-class AlikeBackward : private AlikeRound<T> {
+class SameLabelBackward : private SameLabelRound<T> {
  public:
-  AlikeBackward(const AlikeProblem& problem, AlikeState& state, double weight)
-      : AlikeRound<T>(problem),
+  SameLabelBackward(const SameLabelProblem& problem, SameLabelState& state,
+                    double weight)
+      : SameLabelRound<T>(problem),
         state_(state),
         weight_(weight),
         products_(std::move(state.products)),
@@ -220,31 +221,32 @@ class AlikeBackward : private AlikeRound<T> {
   }
 
  private:
-  using AlikeRound<T>::problem_;
-  using AlikeRound<T>::count_;
-  using AlikeRound<T>::rows_;
-  using AlikeRound<T>::tiles_;
+  using SameLabelRound<T>::problem_;
+  using SameLabelRound<T>::count_;
+  using SameLabelRound<T>::rows_;
+  using SameLabelRound<T>::tiles_;
 
   static constexpr std::int64_t kTerms = 4;
 
-  /// AlikeTerms's, padded.
+  /// SameLabelTerms's, padded.
   struct Terms {
-    std::vector<T> max, factor, alike_factor, alike;
+    std::vector<T> max, factor, positives_factor, positives;
 
     void unpack(const at::Tensor& terms, std::int64_t rows) {
       const double* const from = terms.const_data_ptr<double>();
       std::int64_t term = 0;
-      for (std::vector<T>* part : {&max, &factor, &alike_factor, &alike}) {
-        part->assign(rows + kPadding, 0);
+      for (std::vector<T>* values :
+           {&max, &factor, &positives_factor, &positives}) {
+        values->assign(rows + kPadding, 0);
         for (std::int64_t i = 0; i < rows; ++i) {
-          (*part)[i] = static_cast<T>(from[kTerms * i + term]);
+          (*values)[i] = static_cast<T>(from[kTerms * i + term]);
         }
         ++term;
       }
     }
-    AlikeTerms<T> from(std::int64_t row) const {
-      return {max.data() + row, factor.data() + row, alike_factor.data() + row,
-              alike.data() + row};
+    SameLabelTerms<T> from(std::int64_t row) const {
+      return {max.data() + row, factor.data() + row,
+              positives_factor.data() + row, positives.data() + row};
     }
   };
 
@@ -252,10 +254,10 @@ class AlikeBackward : private AlikeRound<T> {
   at::Tensor row_terms() const {
     const at::Tensor result = at::zeros({count_, kTerms}, at::kDouble);
     double* terms = result.mutable_data_ptr<double>();
-    for (const AlikeStatistics& row : state_.statistics) {
+    for (const SameLabelStatistics& row : state_.statistics) {
       terms[0] = row.max;
       if (row.found > 0) {
-        const double factor = weight_ / (row.others + row.alike);
+        const double factor = weight_ / (row.others + row.positives);
         terms[1] = factor;
         // The probability of a single one is that of no other, less than 1.
         terms[2] = row.found == 1 ? 0 : factor;
@@ -270,8 +272,8 @@ class AlikeBackward : private AlikeRound<T> {
              std::int64_t first_column) {
     at::Tensor kept;
     if (!products_.empty()) kept = std::move(products_[next_product_++]);
-    const Part width{first_column, columns.size(0)};
-    for_each_part(
+    const RowRange width{first_column, columns.size(0)};
+    for_each_range(
         count_, kept.defined() ? count_ : kTileRows,
         [&](std::int64_t first, std::int64_t rows) {
           const at::Tensor tile =
@@ -281,7 +283,7 @@ class AlikeBackward : private AlikeRound<T> {
           T* const q = tile.mutable_data_ptr<T>();
           for_each_stripe(
               rows, [&](std::int64_t begin, std::int64_t size, int /*thread*/) {
-                const Part height{first + begin, size};
+                const RowRange height{first + begin, size};
                 softmax_gradient(
                     this->stripe(q + begin * width.size, block, height, width),
                     this->ids(height.first, first_column),
@@ -291,7 +293,7 @@ class AlikeBackward : private AlikeRound<T> {
         });
   }
 
-  AlikeState& state_;
+  SameLabelState& state_;
   double weight_;
   std::vector<at::Tensor> products_;
   std::size_t next_product_ = 0;
@@ -301,19 +303,19 @@ class AlikeBackward : private AlikeRound<T> {
 
 }  // namespace
 
-AlikeState alike_forward(const AlikeProblem& problem) {
+SameLabelState same_label_forward(const SameLabelProblem& problem) {
   if (problem.z.scalar_type() == at::kDouble) {
-    return AlikeForward<double>(problem).run();
+    return SameLabelForward<double>(problem).run();
   }
-  return AlikeForward<float>(problem).run();
+  return SameLabelForward<float>(problem).run();
 }
 
-at::Tensor alike_backward(const AlikeProblem& problem, AlikeState& state,
-                          double weight) {
+at::Tensor same_label_backward(const SameLabelProblem& problem,
+                               SameLabelState& state, double weight) {
   if (problem.z.scalar_type() == at::kDouble) {
-    return AlikeBackward<double>(problem, state, weight).run();
+    return SameLabelBackward<double>(problem, state, weight).run();
   }
-  return AlikeBackward<float>(problem, state, weight).run();
+  return SameLabelBackward<float>(problem, state, weight).run();
 }
 
 }  // namespace tally::losses::internal

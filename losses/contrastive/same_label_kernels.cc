@@ -3,7 +3,7 @@
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "losses/contrastive/alike_kernels.cc"
+#define HWY_TARGET_INCLUDE "losses/contrastive/same_label_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // Behind foreach_target.h.
 #include "tally/losses/contrastive/tile_math-inl.h"
@@ -29,7 +29,7 @@ HWY_INLINE hn::Mask<Tag<T>> same_id(const std::int32_t* ids, std::int32_t id) {
 }
 
 template <class T>
-struct AlikeStep {
+struct SameLabelStep {
   const T* q;
   std::int64_t columns;
   Vector<T> scale;
@@ -37,7 +37,7 @@ struct AlikeStep {
   std::int32_t row_id;
   const std::int32_t* ids;
   Vector<T> others = hn::Zero(Tag<T>());
-  Vector<T> alike = hn::Zero(Tag<T>());
+  Vector<T> positives = hn::Zero(Tag<T>());
   Vector<T> distance = hn::Zero(Tag<T>());
   Vector<T> found = hn::Zero(Tag<T>());
 
@@ -51,57 +51,57 @@ struct AlikeStep {
     auto same = same_id<T>(ids + j, row_id);
     if (!kWhole) same = hn::And(same, mask);
     others = hn::Add(others, hn::IfThenZeroElse(same, term));
-    alike = hn::Add(alike, hn::IfThenElseZero(same, term));
+    positives = hn::Add(positives, hn::IfThenElseZero(same, term));
     distance = hn::Sub(distance, hn::IfThenElseZero(same, below));
     found = hn::Add(found, hn::IfThenElseZero(same, hn::Set(d, T(1))));
   }
 };
 
 template <class T>
-void add_alike_statistics(const Tile<const T>& tile, const Ids& ids,
-                          AlikeStatistics* rows) {
+void add_same_label_statistics(const Tile<const T>& tile, const Ids& ids,
+                               SameLabelStatistics* rows) {
   const Tag<T> d;
   for (std::int64_t i = 0; i < tile.rows; ++i) {
     const T* const q = tile.q + i * tile.columns;
-    AlikeStatistics& row = rows[i];
+    SameLabelStatistics& row = rows[i];
     MaxStep<T, false> max{q, tile.columns, nullptr};
     for_each_vector<T>(tile.columns, tile.left_out + i, max);
     const double here = hn::GetLane(hn::MaxOfLanes(d, max.row_max));
     if (here > row.max) {
-      if (row.others + row.alike != 0) {
+      if (row.others + row.positives != 0) {
         const double factor = rescale(tile.scale, row.max, here);
         row.others *= factor;
-        row.alike *= factor;
+        row.positives *= factor;
       }
       if (row.found > 0) row.distance += row.found * (here - row.max);
       row.max = here;
     }
-    AlikeStep<T> step{q,
-                      tile.columns,
-                      hn::Set(d, tile.scale),
-                      hn::Set(d, static_cast<T>(row.max)),
-                      ids.rows[i],
-                      ids.columns};
+    SameLabelStep<T> step{q,
+                          tile.columns,
+                          hn::Set(d, tile.scale),
+                          hn::Set(d, static_cast<T>(row.max)),
+                          ids.rows[i],
+                          ids.columns};
     for_each_vector<T>(tile.columns, tile.left_out + i, step);
     row.others += sum<T>(step.others);
-    row.alike += sum<T>(step.alike);
+    row.positives += sum<T>(step.positives);
     row.distance += sum<T>(step.distance);
     row.found += sum<T>(step.found);
   }
 }
 
 template <class T>
-struct AlikeGradientStep {
+struct SameLabelGradientStep {
   T* q;
   std::int64_t columns;
   Vector<T> scale;
   Vector<T> row_max;
   Vector<T> row_factor;
-  Vector<T> row_alike_factor;
-  Vector<T> row_alike;
+  Vector<T> row_positives_factor;
+  Vector<T> row_positives;
   std::int32_t row_id;
   const std::int32_t* ids;
-  AlikeTerms<T> of_columns;
+  SameLabelTerms<T> of_columns;
 
   template <bool kWhole>
   HWY_INLINE void run(std::int64_t j, hn::Mask<Tag<T>> mask) {
@@ -112,37 +112,38 @@ struct AlikeGradientStep {
         exp_up_to_one<T>(hn::Mul(scale, hn::Sub(value, row_max)));
     const Vector<T> of_column = exp_up_to_one<T>(
         hn::Mul(scale, hn::Sub(value, hn::LoadU(d, of_columns.max + j))));
-    const Vector<T> by_column =
-        hn::Mul(of_column,
-                hn::IfThenElse(same, hn::LoadU(d, of_columns.alike_factor + j),
-                               hn::LoadU(d, of_columns.factor + j)));
-    const Vector<T> alike =
-        hn::Add(row_alike, hn::LoadU(d, of_columns.alike + j));
+    const Vector<T> by_column = hn::Mul(
+        of_column,
+        hn::IfThenElse(same, hn::LoadU(d, of_columns.positives_factor + j),
+                       hn::LoadU(d, of_columns.factor + j)));
+    const Vector<T> positives =
+        hn::Add(row_positives, hn::LoadU(d, of_columns.positives + j));
     const Vector<T> gradient = hn::Sub(
-        hn::MulAdd(of_row, hn::IfThenElse(same, row_alike_factor, row_factor),
+        hn::MulAdd(of_row,
+                   hn::IfThenElse(same, row_positives_factor, row_factor),
                    by_column),
-        hn::IfThenElseZero(same, alike));
+        hn::IfThenElseZero(same, positives));
     store<kWhole, T>(gradient, mask, q + j);
   }
 };
 
 template <class T>
-void gradient_of_alike(const Tile<T>& tile, const Ids& ids,
-                       const AlikeTerms<T>& rows,
-                       const AlikeTerms<T>& columns) {
+void gradient_of_same_label(const Tile<T>& tile, const Ids& ids,
+                            const SameLabelTerms<T>& rows,
+                            const SameLabelTerms<T>& columns) {
   const Tag<T> d;
   for (std::int64_t i = 0; i < tile.rows; ++i) {
     T* const q = tile.q + i * tile.columns;
-    AlikeGradientStep<T> step{q,
-                              tile.columns,
-                              hn::Set(d, tile.scale),
-                              hn::Set(d, rows.max[i]),
-                              hn::Set(d, rows.factor[i]),
-                              hn::Set(d, rows.alike_factor[i]),
-                              hn::Set(d, rows.alike[i]),
-                              ids.rows[i],
-                              ids.columns,
-                              columns};
+    SameLabelGradientStep<T> step{q,
+                                  tile.columns,
+                                  hn::Set(d, tile.scale),
+                                  hn::Set(d, rows.max[i]),
+                                  hn::Set(d, rows.factor[i]),
+                                  hn::Set(d, rows.positives_factor[i]),
+                                  hn::Set(d, rows.positives[i]),
+                                  ids.rows[i],
+                                  ids.columns,
+                                  columns};
     const std::int64_t self = tile.left_out + i;
     for_each_vector<T>(tile.columns, self, step);
     if (self >= 0 && self < tile.columns) q[self] = 0;
@@ -150,23 +151,23 @@ void gradient_of_alike(const Tile<T>& tile, const Ids& ids,
 }
 
 // One function for each type, as dispatch needs.
-void alike_statistics_f32(const Tile<const float>& tile, const Ids& ids,
-                          AlikeStatistics* rows) {
-  add_alike_statistics(tile, ids, rows);
+void same_label_statistics_f32(const Tile<const float>& tile, const Ids& ids,
+                               SameLabelStatistics* rows) {
+  add_same_label_statistics(tile, ids, rows);
 }
-void alike_statistics_f64(const Tile<const double>& tile, const Ids& ids,
-                          AlikeStatistics* rows) {
-  add_alike_statistics(tile, ids, rows);
+void same_label_statistics_f64(const Tile<const double>& tile, const Ids& ids,
+                               SameLabelStatistics* rows) {
+  add_same_label_statistics(tile, ids, rows);
 }
-void alike_gradient_f32(const Tile<float>& tile, const Ids& ids,
-                        const AlikeTerms<float>& rows,
-                        const AlikeTerms<float>& columns) {
-  gradient_of_alike(tile, ids, rows, columns);
+void same_label_gradient_f32(const Tile<float>& tile, const Ids& ids,
+                             const SameLabelTerms<float>& rows,
+                             const SameLabelTerms<float>& columns) {
+  gradient_of_same_label(tile, ids, rows, columns);
 }
-void alike_gradient_f64(const Tile<double>& tile, const Ids& ids,
-                        const AlikeTerms<double>& rows,
-                        const AlikeTerms<double>& columns) {
-  gradient_of_alike(tile, ids, rows, columns);
+void same_label_gradient_f64(const Tile<double>& tile, const Ids& ids,
+                             const SameLabelTerms<double>& rows,
+                             const SameLabelTerms<double>& columns) {
+  gradient_of_same_label(tile, ids, rows, columns);
 }
 
 }  // namespace tally::losses::internal::HWY_NAMESPACE
@@ -175,28 +176,28 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tally::losses::internal {
 
-HWY_EXPORT(alike_statistics_f32);
-HWY_EXPORT(alike_statistics_f64);
-HWY_EXPORT(alike_gradient_f32);
-HWY_EXPORT(alike_gradient_f64);
+HWY_EXPORT(same_label_statistics_f32);
+HWY_EXPORT(same_label_statistics_f64);
+HWY_EXPORT(same_label_gradient_f32);
+HWY_EXPORT(same_label_gradient_f64);
 
 void add_to_statistics(const Tile<const float>& tile, const Ids& ids,
-                       AlikeStatistics* rows) {
-  HWY_DYNAMIC_DISPATCH(alike_statistics_f32)(tile, ids, rows);
+                       SameLabelStatistics* rows) {
+  HWY_DYNAMIC_DISPATCH(same_label_statistics_f32)(tile, ids, rows);
 }
 void add_to_statistics(const Tile<const double>& tile, const Ids& ids,
-                       AlikeStatistics* rows) {
-  HWY_DYNAMIC_DISPATCH(alike_statistics_f64)(tile, ids, rows);
+                       SameLabelStatistics* rows) {
+  HWY_DYNAMIC_DISPATCH(same_label_statistics_f64)(tile, ids, rows);
 }
 void softmax_gradient(const Tile<float>& tile, const Ids& ids,
-                      const AlikeTerms<float>& rows,
-                      const AlikeTerms<float>& columns) {
-  HWY_DYNAMIC_DISPATCH(alike_gradient_f32)(tile, ids, rows, columns);
+                      const SameLabelTerms<float>& rows,
+                      const SameLabelTerms<float>& columns) {
+  HWY_DYNAMIC_DISPATCH(same_label_gradient_f32)(tile, ids, rows, columns);
 }
 void softmax_gradient(const Tile<double>& tile, const Ids& ids,
-                      const AlikeTerms<double>& rows,
-                      const AlikeTerms<double>& columns) {
-  HWY_DYNAMIC_DISPATCH(alike_gradient_f64)(tile, ids, rows, columns);
+                      const SameLabelTerms<double>& rows,
+                      const SameLabelTerms<double>& columns) {
+  HWY_DYNAMIC_DISPATCH(same_label_gradient_f64)(tile, ids, rows, columns);
 }
 
 }  // namespace tally::losses::internal

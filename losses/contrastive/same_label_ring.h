@@ -15,11 +15,11 @@
 /// symmetric, what reaches a row as another one's column is found here too:
 /// no gradients travel.
 ///
-/// Rows alike have sums of their own: where there is just one, as in NT-Xent, a
+/// Positives have sums of their own: where there is just one, as in NT-Xent, a
 /// loss near 0 and its gradients have all their digits.
 namespace tally::losses::internal {
 
-struct AlikeProblem {
+struct SameLabelProblem {
   sync::Call call;
   RankRows rows;
   /// This rank's, contiguous, float32 or float64, without a graph.
@@ -31,18 +31,18 @@ struct AlikeProblem {
   std::int64_t budget_bytes = 0;
 };
 
-struct AlikeState {
+struct SameLabelState {
   double loss = 0;        ///< the sum over this rank's rows
   std::int64_t rows = 0;  ///< of this rank, that are like others
-  std::vector<AlikeStatistics> statistics;
+  std::vector<SameLabelStatistics> statistics;
   std::vector<at::Tensor> products;  ///< in the order of their computation
 };
 
-AlikeState alike_forward(const AlikeProblem& problem);
+SameLabelState same_label_forward(const SameLabelProblem& problem);
 
 /// The gradient of `weight` times the loss of all ranks. Uses up the products;
 /// without them they are computed again.
-at::Tensor alike_backward(const AlikeProblem& problem, AlikeState& state,
-                          double weight);
+at::Tensor same_label_backward(const SameLabelProblem& problem,
+                               SameLabelState& state, double weight);
 
 }  // namespace tally::losses::internal

@@ -3,7 +3,7 @@
 namespace tally::losses {
 
 /// How a loss over pairs of rows is computed.
-enum class Implementation {
+enum class PairwiseLogits {
   /// A tile of the logits at a time, computed again in the backward pass, while
   /// features travel round the ring of ranks. Memory does not grow with the
   /// number of ranks. For features on the CPU; elsewhere kGathered is used.

@@ -1,4 +1,4 @@
-#include "tally/losses/contrastive/alike_loss.h"
+#include "tally/losses/contrastive/same_label_loss.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/alike_ring.h"
+#include "tally/losses/contrastive/same_label_ring.h"
 #include "tally/losses/contrastive/tiles.h"
 #include "tally/sync/agree.h"
-#include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
 
 namespace tally::losses::internal {
@@ -23,7 +22,8 @@ using sync::Call;
 /// The loss in tiles, for as long as its backward pass may come.
 class TiledLoss {
  public:
-  TiledLoss(Call call, const RowAgreement& agreement, const AlikeInputs& inputs)
+  TiledLoss(Call call, const RowAgreement& agreement,
+            const SameLabelInputs& inputs)
       : z_(inputs.z),
         untouched_({inputs.z}),
         backward_(call.backward(agreement.sequence)),
@@ -35,13 +35,15 @@ class TiledLoss {
                  agreement.any_graph ? inputs.budget_bytes : -1} {}
 
   at::Tensor forward() {
-    state_ = alike_forward(problem_);
+    state_ = same_label_forward(problem_);
     rows_ = sum_over_ranks(problem_.call, static_cast<double>(state_.rows));
     const double loss = sum_over_ranks(problem_.call, state_.loss);
     return at::scalar_tensor(mean(loss, rows_), problem_.z.options());
   }
 
-  at::Tensor backward(const at::Tensor& gradient) {
+  std::vector<at::Tensor> inputs() const { return {z_}; }
+
+  std::vector<at::Tensor> backward(const at::Tensor& gradient) {
     const AutocastOff autocast_off;
     double sum = 0;
     for (const double arriving :
@@ -49,8 +51,9 @@ class TiledLoss {
       sum += arriving;
     }
     return sync::or_give_up(*backward_.communicator, [&] {
-      return alike_backward(problem_, state_, mean(sum, rows_))
-          .to(z_.scalar_type());
+      return std::vector<at::Tensor>{
+          same_label_backward(problem_, state_, mean(sum, rows_))
+              .to(z_.scalar_type())};
     });
   }
 
@@ -58,13 +61,13 @@ class TiledLoss {
   at::Tensor z_;
   Untouched untouched_;
   Call backward_;
-  AlikeProblem problem_;
-  AlikeState state_;
+  SameLabelProblem problem_;
+  SameLabelState state_;
   double rows_ = 0;
 };
 
 at::Tensor gathered_loss(const Call& call, const RowAgreement& agreement,
-                         const AlikeInputs& inputs) {
+                         const SameLabelInputs& inputs) {
   const auto all = [&](const at::Tensor& tensor) {
     return sync::all_gather(tensor, call.communicator, call.timeout);
   };
@@ -78,12 +81,12 @@ at::Tensor gathered_loss(const Call& call, const RowAgreement& agreement,
           .add(agreement.rows.before(call.rank()))
           .unsqueeze(1)
           .eq(at::arange(agreement.rows.total(), index).unsqueeze(0));
-  const at::Tensor alike = labels.unsqueeze(1)
-                               .eq(all(labels).unsqueeze(0))
-                               .logical_and(own.logical_not());
-  const at::Tensor counts = alike.sum(1);
+  const at::Tensor positives = labels.unsqueeze(1)
+                                   .eq(all(labels).unsqueeze(0))
+                                   .logical_and(own.logical_not());
+  const at::Tensor counts = positives.sum(1);
   // Without what logits have in common, which would hide small differences.
-  const at::Tensor right = logits.mul(alike)
+  const at::Tensor right = logits.mul(positives)
                                .sum(1, /*keepdim=*/true)
                                .div(counts.clamp_min(1).unsqueeze(1));
   const at::Tensor losses =
@@ -97,20 +100,16 @@ at::Tensor gathered_loss(const Call& call, const RowAgreement& agreement,
 
 }  // namespace
 
-bool has_tiles(const AlikeInputs& inputs) {
-  return inputs.implementation == Implementation::kTiled && inputs.z.is_cpu();
+bool has_tiles(const SameLabelInputs& inputs) {
+  return inputs.pairwise_logits == PairwiseLogits::kTiled && inputs.z.is_cpu();
 }
 
-at::Tensor alike_loss(const Call& call, const RowAgreement& agreement,
-                      const AlikeInputs& inputs) {
+at::Tensor same_label_loss(const Call& call, const RowAgreement& agreement,
+                           const SameLabelInputs& inputs) {
   return sync::or_give_up(*call.communicator, [&] {
     if (!has_tiles(inputs)) return gathered_loss(call, agreement, inputs);
     const auto tiles = std::make_shared<TiledLoss>(call, agreement, inputs);
-    const at::Tensor loss = tiles->forward();
-    if (!agreement.any_graph) return loss;
-    return sync::attach(inputs.z, loss, [tiles](const at::Tensor& gradient) {
-      return tiles->backward(gradient);
-    });
+    return attach_tiles(agreement, tiles->forward(), tiles);
   });
 }
 
