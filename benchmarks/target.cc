@@ -19,7 +19,7 @@ void take_target(int* argc, char** argv) {
   if (found == end) return;
   const std::string target = std::string(*found).substr(flag.size());
   try {
-    testing::limit_vectors(target);
+    testkit::limit_vectors(target);
   } catch (const std::invalid_argument& error) {
     std::fprintf(stderr, "--target: %s\n", error.what());
     std::exit(2);

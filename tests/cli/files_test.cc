@@ -19,7 +19,7 @@
 namespace tally::cli {
 namespace {
 
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -293,7 +293,7 @@ TEST(CsvTest, SourcesHoldWhatMetricsTake) {
         {"target", InputKind::kTextLists, "references"}}}};
   const auto source = open_source(arguments, metrics);
   MetricCollection rates;
-  rates.add("rate", tally::testing::SampleMatchRate());
+  rates.add("rate", tally::testkit::SampleMatchRate());
   const std::vector<InputValue> values = source->read(0, 2);
   rates.update({{source->names()[0], values[0].ref()},
                 {source->names()[1], values[1].ref()}});

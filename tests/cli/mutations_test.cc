@@ -10,7 +10,7 @@
 namespace tally::cli {
 namespace {
 
-using tally::testing::Mutator;
+using tally::testkit::Mutator;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;

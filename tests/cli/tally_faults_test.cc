@@ -21,8 +21,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-using tally::testing::Program;
-using tally::testing::run_program;
+using tally::testkit::Program;
+using tally::testkit::run_program;
 using ::testing::AnyOf;
 using ::testing::StartsWith;
 using Json = nlohmann::json;

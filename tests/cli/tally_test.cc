@@ -10,8 +10,8 @@
 namespace tally::cli {
 namespace {
 
-using tally::testing::Program;
-using tally::testing::run_program;
+using tally::testkit::Program;
+using tally::testkit::run_program;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -14,9 +14,9 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::promised_by;
-using testing::run_program;
 using ::testing::StartsWith;
+using testkit::promised_by;
+using testkit::run_program;
 using Json = nlohmann::json;
 
 constexpr const char* kClip = "examples/clip/clip";

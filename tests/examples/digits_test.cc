@@ -17,10 +17,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::Program;
-using testing::promised_by;
-using testing::run_program;
 using ::testing::StartsWith;
+using testkit::Program;
+using testkit::promised_by;
+using testkit::run_program;
 using Json = nlohmann::json;
 
 constexpr const char* kDigits = "examples/digits/digits";

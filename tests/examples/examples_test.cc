@@ -7,9 +7,9 @@
 namespace tally {
 namespace {
 
-using testing::Program;
-using testing::promised_by;
-using testing::run_program;
+using testkit::Program;
+using testkit::promised_by;
+using testkit::run_program;
 
 TEST(ExamplesTest, EvalLoopPrintsWhatItSays) {
   const std::string promised = promised_by("examples/eval_loop.cc");

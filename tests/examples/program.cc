@@ -14,7 +14,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -166,4 +166,4 @@ std::string promised_by(const std::string& source) {
   return block;
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

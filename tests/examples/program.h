@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// Another program as a process of its own. What still runs at the deadline, or
 /// when this object ends, is killed.
@@ -58,4 +58,4 @@ Program::Result run_program(std::vector<std::string> arguments,
 /// indented lines at its end.
 std::string promised_by(const std::string& source);
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

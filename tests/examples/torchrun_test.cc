@@ -20,8 +20,8 @@ namespace tally {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::Program;
-using testing::run_program;
+using testkit::Program;
+using testkit::run_program;
 
 constexpr const char* kDigits = "examples/digits/digits";
 
@@ -36,7 +36,7 @@ std::vector<std::string> torchrun(const std::vector<std::string>& options,
                                       "--no-python"};
   for (const std::string& option : options) {
     command.push_back(option == "--master-port"
-                          ? option + "=" + testing::free_port()
+                          ? option + "=" + testkit::free_port()
                           : option);
   }
   command.insert(command.end(), program.begin(), program.end());

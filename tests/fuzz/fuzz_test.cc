@@ -60,7 +60,7 @@ TEST_P(FuzzTest, TakesItsCorpus) {
 
 TEST_P(FuzzTest, TakesWhatIsNearItsCorpus) {
   const auto inputs = inputs_of(GetParam());
-  testing::Mutator mutate(1);
+  testkit::Mutator mutate(1);
   for (int i = 0; i < kMutations && !HasFailure(); ++i) {
     EXPECT_EQ(defect(GetParam(), mutate(inputs[i % inputs.size()])), "");
   }

@@ -19,7 +19,7 @@
 namespace tally::losses {
 namespace {
 
-using testing::ThreadTransport;
+using testkit::ThreadTransport;
 using Group = std::shared_ptr<sync::Communicator>;
 using Loss = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
 
@@ -95,7 +95,7 @@ class LossAllocationFaultsTest : public ::testing::TestWithParam<std::size_t> {
 
 TEST_P(LossAllocationFaultsTest, EndForwardOnAllRanks) {
   const Case& subject = cases()[GetParam()];
-  testing::check_allocation_faults(
+  testkit::check_allocation_faults(
       ThreadTransport::kMemory, [&](const Group& group, const auto& arm) {
         const Loss loss = subject.make();
         const at::Tensor a = rows(group->rank(), 1), b = rows(group->rank(), 2);
@@ -107,7 +107,7 @@ TEST_P(LossAllocationFaultsTest, EndForwardOnAllRanks) {
 TEST_P(LossAllocationFaultsTest, EndTheirOwnBackwardPassOnAllRanks) {
   const Case& subject = cases()[GetParam()];
   if (!subject.with_backward) return;
-  testing::check_allocation_faults(
+  testkit::check_allocation_faults(
       ThreadTransport::kMemory, [&](const Group& group, const auto& arm) {
         const Loss loss = subject.make();
         const at::Tensor a = rows(group->rank(), 1), b = rows(group->rank(), 2);

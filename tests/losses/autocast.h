@@ -2,7 +2,7 @@
 
 #include <ATen/autocast_mode.h>
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// Autocast to bfloat16 on the CPU, or none, while it lives.
 class Autocast {
@@ -22,4 +22,4 @@ class Autocast {
   const bool before_ = at::autocast::is_autocast_enabled(at::kCPU);
 };
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

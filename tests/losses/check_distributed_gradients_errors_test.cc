@@ -18,7 +18,7 @@ using sync::Communicator;
 using sync::SyncError;
 using sync::SyncErrorCode;
 using ::testing::HasSubstr;
-using testing::run_thread_ranks;
+using testkit::run_thread_ranks;
 using Tensors = std::vector<at::Tensor>;
 using Group = std::shared_ptr<Communicator>;
 using Options = CheckDistributedGradientsOptions;

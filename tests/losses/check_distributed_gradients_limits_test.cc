@@ -21,7 +21,7 @@ using sync::Communicator;
 using sync::GradientFlow;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::run_thread_ranks;
+using testkit::run_thread_ranks;
 using Tensors = std::vector<at::Tensor>;
 using Group = std::shared_ptr<Communicator>;
 using Options = CheckDistributedGradientsOptions;

@@ -32,7 +32,7 @@ using sync::Communicator;
 using sync::GradientFlow;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::run_thread_ranks;
+using testkit::run_thread_ranks;
 using Tensors = std::vector<at::Tensor>;
 using Group = std::shared_ptr<Communicator>;
 using Options = CheckDistributedGradientsOptions;

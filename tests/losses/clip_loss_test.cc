@@ -20,12 +20,12 @@
 namespace tally::losses {
 namespace {
 
-using testing::check_loss;
 using ::testing::HasSubstr;
-using testing::learned;
-using testing::LossInstance;
-using testing::LossSubject;
-using testing::unit_rows;
+using testkit::check_loss;
+using testkit::learned;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::unit_rows;
 using Tensors = std::vector<at::Tensor>;
 using Group = std::shared_ptr<sync::Communicator>;
 using Options = ClipLossOptions;
@@ -75,7 +75,7 @@ TEST(ClipLossTest, MayKeepItsLogits) {
 
 TEST(ClipLossTest, IsThatOfTheGlobalBatchOverGloo) {
   LossSubject over_gloo = subject(Options());
-  over_gloo.transport = testing::ThreadTransport::kGloo;
+  over_gloo.transport = testkit::ThreadTransport::kGloo;
   over_gloo.ranks = {2, 3};
   check_loss(over_gloo);
 }
@@ -156,7 +156,7 @@ TEST(ClipLossTest, WithoutGatheredGradientsFeaturesFitSums) {
        {PairwiseLogits::kTiled, PairwiseLogits::kGathered}) {
     const LossSubject of = subject(
         Options().gather_with_grad(false).pairwise_logits(pairwise_logits));
-    testing::run_thread_ranks(3, [&](const Group&) {
+    testkit::run_thread_ranks(3, [&](const Group&) {
       const LossInstance instance = of.make();
       const auto report = check_distributed_gradients(
           instance.loss, of.batch, instance.parameters,
@@ -176,7 +176,7 @@ TEST(ClipLossTest, TheLossIsTheSameOnEveryRankOrAShareOfIt) {
   const at::Tensor image = unit_rows({6, 3}, 1), text = unit_rows({6, 3}, 2);
   const at::Tensor scale = at::scalar_tensor(9.0, at::kDouble);
   const double expected = reference({image, text}, {scale}).item<double>();
-  testing::run_thread_ranks(3, [&](const Group& group) {
+  testkit::run_thread_ranks(3, [&](const Group& group) {
     const std::int64_t rows = group->rank() + 1;
     const std::int64_t first = group->rank() * (group->rank() + 1) / 2;
     const auto loss = [&](bool local) {
@@ -201,7 +201,7 @@ TEST(ClipLossTest, GivesLogits) {
     return a.sizes() == b.sizes() &&
            a.sub(b).abs().max().item<double>() < 1e-12;
   };
-  testing::run_thread_ranks(2, [&](const Group& group) {
+  testkit::run_thread_ranks(2, [&](const Group& group) {
     const std::int64_t first = group->rank() == 0 ? 0 : 1;
     const std::int64_t rows = group->rank() == 0 ? 1 : 3;
     const at::Tensor a = image.narrow(0, first, rows);
@@ -231,7 +231,7 @@ TEST(ClipLossTest, CachesLabels) {
 }
 
 TEST(ClipLossTest, WithoutPairsIsZero) {
-  testing::run_thread_ranks(2, [](const Group&) {
+  testkit::run_thread_ranks(2, [](const Group&) {
     for (const PairwiseLogits pairwise_logits :
          {PairwiseLogits::kTiled, PairwiseLogits::kGathered}) {
       const at::Tensor none = unit_rows({0, 3}, 1).requires_grad_();
@@ -259,7 +259,7 @@ TEST(ClipLossTest, NaNShows) {
 std::vector<std::string> errors_of(
     const std::function<at::Tensor(const at::Tensor& rows)>& wrong) {
   const at::Tensor rows = unit_rows({3, 4}, 1);
-  const auto errors = testing::collect_thread_ranks(3, [&](const Group& group) {
+  const auto errors = testkit::collect_thread_ranks(3, [&](const Group& group) {
     if (group->rank() == 1) {
       wrong(rows);
     } else {
@@ -370,7 +370,7 @@ TEST(ClipLossTest, RanksThatDifferAreAMismatch) {
 }
 
 TEST(ClipLossTest, BackwardFindsChangedInputsAndHigherGradients) {
-  const auto errors = testing::collect_thread_ranks(2, [](const Group& group) {
+  const auto errors = testkit::collect_thread_ranks(2, [](const Group& group) {
     const at::Tensor rows = unit_rows({3, 4}, 1);
     const at::Tensor scale = learned(2);
     const at::Tensor loss = functional::clip_loss(rows, rows, scale);
@@ -422,7 +422,7 @@ TEST(ClipLossTest, ThreadsShareTiles) {
 
 TEST(ClipLossTest, ARankThatIsGoneIsAnErrorOnTheOthers) {
   for (const bool before_backward : {false, true}) {
-    const auto errors = testing::collect_thread_ranks(3, [&](const Group& g) {
+    const auto errors = testkit::collect_thread_ranks(3, [&](const Group& g) {
       const at::Tensor rows = unit_rows({2, 4}, 1).requires_grad_();
       const bool leaves = g->rank() == 2;
       if (leaves && !before_backward) return;

@@ -22,20 +22,20 @@
 namespace tally::losses {
 namespace {
 
-using ::tally::testing::refusal_of;
-using testing::check_loss;
-using testing::FixtureOptions;
-using testing::learned;
-using testing::LossInstance;
-using testing::LossSubject;
-using testing::near;
-using testing::normal_rows;
-using testing::run_thread_ranks;
-using testing::unit_rows;
+using ::tally::testkit::refusal_of;
+using testkit::check_loss;
+using testkit::FixtureOptions;
+using testkit::learned;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::near;
+using testkit::normal_rows;
+using testkit::run_thread_ranks;
+using testkit::unit_rows;
 using Tensors = std::vector<at::Tensor>;
 
 TEST(CoCaLossTest, GivesWhatOpenClipDoes) {
-  for (const auto& fixture : testing::read_fixture("peers/CoCaLoss")) {
+  for (const auto& fixture : testkit::read_fixture("peers/CoCaLoss")) {
     SCOPED_TRACE(fixture.name);
     const FixtureOptions of(fixture.options);
     Tensors inputs = fixture.batches[0];
@@ -102,7 +102,7 @@ TEST(CoCaLossTest, WithoutTokensTheCaptionLossIsZero) {
 }
 
 TEST(DistillClipLossTest, GivesWhatOpenClipDoes) {
-  for (const auto& fixture : testing::read_fixture("peers/DistillClipLoss")) {
+  for (const auto& fixture : testkit::read_fixture("peers/DistillClipLoss")) {
     Tensors inputs = fixture.batches[0];
     for (at::Tensor& input : inputs) input.requires_grad_();
     DistillClipLoss loss;

@@ -24,11 +24,11 @@
 namespace tally::losses {
 namespace {
 
-using testing::Autocast;
-using testing::near;
-using testing::normal_rows;
-using testing::run_thread_ranks;
-using testing::same_bits;
+using testkit::Autocast;
+using testkit::near;
+using testkit::normal_rows;
+using testkit::run_thread_ranks;
+using testkit::same_bits;
 using Tensors = std::vector<at::Tensor>;
 
 LFQ lfq_of(const LFQOptions& options) {
@@ -186,15 +186,15 @@ TEST(CodebookLossesTest, WithoutTokensLossesAreZero) {
 TEST(CodebookLossesTest, GradientsOfGradientsAreThoseOfTheGlobalBatch) {
   for (const Subject& subject : subjects()) {
     SCOPED_TRACE(subject.name);
-    testing::LossSubject loss;
+    testkit::LossSubject loss;
     loss.make = [&subject] {
-      return testing::LossInstance{[&subject](const Tensors& batch) {
+      return testkit::LossInstance{[&subject](const Tensors& batch) {
                                      return subject.loss(batch[0], {});
                                    },
                                    {}};
     };
     loss.batch = {normal_rows({7, 4}, 2)};
-    testing::check_second_derivatives(loss);
+    testkit::check_second_derivatives(loss);
   }
 }
 
@@ -225,7 +225,7 @@ TEST(CodebookLossesTest, GradientOfTheRotationChangesWithTheLatent) {
   };
   const at::Tensor leaf = x.clone().set_requires_grad(true);
   gradient(leaf, true).mul(direction).sum().backward();
-  const at::Tensor numerical = testing::numerical_gradient(
+  const at::Tensor numerical = testkit::numerical_gradient(
       [&](const at::Tensor& point) {
         return gradient(point.clone().set_requires_grad(true), false)
             .mul(direction)

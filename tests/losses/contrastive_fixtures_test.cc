@@ -17,8 +17,8 @@
 namespace tally::losses {
 namespace {
 
-using testing::FixtureCase;
-using testing::FixtureOptions;
+using testkit::FixtureCase;
+using testkit::FixtureOptions;
 using Tensors = std::vector<at::Tensor>;
 
 /// The inputs, as leaves where they are floating.
@@ -35,7 +35,7 @@ Tensors leaves_of(const FixtureCase& fixture) {
 void expect_like(const FixtureCase& fixture, const at::Tensor& loss,
                  const Tensors& leaves, const std::vector<std::string>& names) {
   loss.backward();
-  const testing::Tolerance tolerance{fixture.rtol, fixture.atol};
+  const testkit::Tolerance tolerance{fixture.rtol, fixture.atol};
   EXPECT_TRUE(near(loss.detach(), fixture.expected.at(""), tolerance));
   for (std::size_t i = 0; i < names.size(); ++i) {
     EXPECT_TRUE(
@@ -48,7 +48,7 @@ const std::vector<std::string> kPairGradients = {"image_grad", "text_grad",
                                                  "scale_grad", "bias_grad"};
 
 TEST(ContrastiveFixturesTest, ClipLossIsOpenClips) {
-  for (const FixtureCase& fixture : testing::read_fixture("peers/ClipLoss")) {
+  for (const FixtureCase& fixture : testkit::read_fixture("peers/ClipLoss")) {
     for (const PairwiseLogits pairwise_logits :
          {PairwiseLogits::kTiled, PairwiseLogits::kGathered}) {
       SCOPED_TRACE(fixture.name);
@@ -61,7 +61,7 @@ TEST(ContrastiveFixturesTest, ClipLossIsOpenClips) {
 }
 
 TEST(ContrastiveFixturesTest, SigLipLossIsOpenClips) {
-  for (const FixtureCase& fixture : testing::read_fixture("peers/SigLipLoss")) {
+  for (const FixtureCase& fixture : testkit::read_fixture("peers/SigLipLoss")) {
     SCOPED_TRACE(fixture.name);
     const Tensors in = leaves_of(fixture);
     expect_like(fixture, SigLipLoss()->forward(in[0], in[1], in[2], in[3]), in,
@@ -70,7 +70,7 @@ TEST(ContrastiveFixturesTest, SigLipLossIsOpenClips) {
 }
 
 TEST(ContrastiveFixturesTest, NTXentLossIsLightlys) {
-  for (const FixtureCase& fixture : testing::read_fixture("peers/NTXentLoss")) {
+  for (const FixtureCase& fixture : testkit::read_fixture("peers/NTXentLoss")) {
     SCOPED_TRACE(fixture.name);
     const FixtureOptions texts(fixture.options);
     NTXentLoss loss(NTXentLossOptions()
@@ -84,14 +84,14 @@ TEST(ContrastiveFixturesTest, NTXentLossIsLightlys) {
     }
     expect_like(fixture, loss->forward(in[0], in[1]), in, {"grad_0", "grad_1"});
     if (loss->memory_bank.defined()) {
-      EXPECT_TRUE(testing::near(loss->memory_bank, fixture.expected.at("bank"),
+      EXPECT_TRUE(testkit::near(loss->memory_bank, fixture.expected.at("bank"),
                                 {fixture.rtol, fixture.atol}));
     }
   }
 }
 
 TEST(ContrastiveFixturesTest, SupConLossIsSupContrasts) {
-  for (const FixtureCase& fixture : testing::read_fixture("peers/SupConLoss")) {
+  for (const FixtureCase& fixture : testkit::read_fixture("peers/SupConLoss")) {
     SCOPED_TRACE(fixture.name);
     const FixtureOptions texts(fixture.options);
     const SupConLoss loss(

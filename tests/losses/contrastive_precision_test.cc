@@ -22,11 +22,11 @@
 namespace tally::losses {
 namespace {
 
-using testing::Autocast;
-using testing::FixtureCase;
-using testing::FixtureOptions;
-using testing::normal_rows;
-using testing::unit_rows;
+using testkit::Autocast;
+using testkit::FixtureCase;
+using testkit::FixtureOptions;
+using testkit::normal_rows;
+using testkit::unit_rows;
 using Tensors = std::vector<at::Tensor>;
 
 /// A loss of a case's inputs and of the numbers in its options.
@@ -128,7 +128,7 @@ Tensors evaluate(const Subject& subject, const Way& way,
     leaves.push_back(inputs.back());
   }
   for (const std::string& name : subject.numbers) {
-    numbers.push_back(testing::learned(texts.number(name, 0)));
+    numbers.push_back(testkit::learned(texts.number(name, 0)));
     leaves.push_back(numbers.back());
   }
   const at::Tensor loss = way.loss(inputs, texts, numbers);
@@ -163,10 +163,10 @@ bool in_tiles(const Way& way) {
 // Both in float64 and in float32, whose products alone decide how exact.
 TEST(ContrastivePrecisionTest, IsThatOfWiderNumbersInTiles) {
   for (const Subject& subject : subjects()) {
-    for (const FixtureCase& fixture : testing::read_fixture(subject.fixture)) {
+    for (const FixtureCase& fixture : testkit::read_fixture(subject.fixture)) {
       for (const Way& way : subject.ways) {
         if (!in_tiles(way)) continue;
-        testing::for_each_vector_target([&] {
+        testkit::for_each_vector_target([&] {
           SCOPED_TRACE(
               c10::str(subject.fixture, ", ", fixture.name, ", ", way.name));
           for (const double off : errors(subject, way, fixture, at::kDouble)) {
@@ -186,7 +186,7 @@ TEST(ContrastivePrecisionTest, IsThatOfWiderNumbersInTiles) {
 TEST(ContrastivePrecisionTest, TilesAreAsExactAsLibTorchsFunctions) {
   for (const Subject& subject : subjects()) {
     const Way& other = subject.ways.back();
-    for (const FixtureCase& fixture : testing::read_fixture(subject.fixture)) {
+    for (const FixtureCase& fixture : testkit::read_fixture(subject.fixture)) {
       for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
         SCOPED_TRACE(
             c10::str(subject.fixture, ", ", fixture.name, ", ", dtype));
@@ -210,7 +210,7 @@ TEST(ContrastivePrecisionTest, TilesAreAsExactAsLibTorchsFunctions) {
 // Values beyond softplus's threshold, of which gradients tell nothing.
 TEST(ContrastivePrecisionTest, SigLipIsExactHoweverTextsAreExchanged) {
   const Subject subject = subjects()[1];
-  for (const FixtureCase& fixture : testing::read_fixture(subject.fixture)) {
+  for (const FixtureCase& fixture : testkit::read_fixture(subject.fixture)) {
     for (const Way& way : subject.ways) {
       SCOPED_TRACE(c10::str(fixture.name, ", ", way.name));
       EXPECT_LE(errors(subject, way, fixture, at::kDouble)[0], fixture.rtol);
@@ -226,7 +226,7 @@ all_losses() {
       std::string,
       std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>>>
       result;
-  const testing::OptionTexts temperature = {{"temperature", "0.3"}};
+  const testkit::OptionTexts temperature = {{"temperature", "0.3"}};
   for (const Subject& subject : subjects()) {
     const bool labelled = subject.fixture == std::string("SupConLoss.exact");
     for (const Way& way : subject.ways) {
@@ -309,7 +309,7 @@ TEST(ContrastivePrecisionTest, AutocastChangesNothing) {
 }
 
 TEST(ContrastivePrecisionTest, WithoutRowsTheLossIsZero) {
-  testing::run_thread_ranks(2, [](const std::shared_ptr<sync::Communicator>&) {
+  testkit::run_thread_ranks(2, [](const std::shared_ptr<sync::Communicator>&) {
     const at::Tensor none = at::zeros({0, 3}, at::kDouble);
     for (const auto& [name, loss] : all_losses()) {
       SCOPED_TRACE(name);
@@ -319,7 +319,7 @@ TEST(ContrastivePrecisionTest, WithoutRowsTheLossIsZero) {
     }
     for (const PairwiseLogits pairwise_logits :
          {PairwiseLogits::kTiled, PairwiseLogits::kGathered}) {
-      const at::Tensor scale = testing::learned(2);
+      const at::Tensor scale = testkit::learned(2);
       functional::clip_loss(none, none, scale, {},
                             ClipLossOptions().pairwise_logits(pairwise_logits))
           .backward();
@@ -327,8 +327,8 @@ TEST(ContrastivePrecisionTest, WithoutRowsTheLossIsZero) {
     }
     for (const SigLipExchange exchange :
          {SigLipExchange::kTiledRing, SigLipExchange::kShift}) {
-      const at::Tensor scale = testing::learned(2);
-      const at::Tensor bias = testing::learned(-1);
+      const at::Tensor scale = testkit::learned(2);
+      const at::Tensor bias = testkit::learned(-1);
       functional::sig_lip_loss(none, none, scale, bias,
                                SigLipLossOptions().exchange(exchange))
           .backward();

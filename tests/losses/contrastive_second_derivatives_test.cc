@@ -15,13 +15,13 @@
 namespace tally::losses {
 namespace {
 
-using testing::check_second_derivatives;
-using testing::check_second_derivatives_are_refused;
-using testing::learned;
-using testing::LossInstance;
-using testing::LossSubject;
-using testing::normal_rows;
-using testing::unit_rows;
+using testkit::check_second_derivatives;
+using testkit::check_second_derivatives_are_refused;
+using testkit::learned;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::normal_rows;
+using testkit::unit_rows;
 using Tensors = std::vector<at::Tensor>;
 
 constexpr const char* kOfTiles =

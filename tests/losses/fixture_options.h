@@ -7,7 +7,7 @@
 
 #include "tally/tests/testing/fixtures.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// A case's options, as numbers.
 class FixtureOptions {
@@ -32,4 +32,4 @@ class FixtureOptions {
   const OptionTexts& texts_;
 };
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -29,10 +29,10 @@
 namespace tally::losses {
 namespace {
 
-using ::tally::testing::refusal_of;
-using testing::match_gradient;
-using testing::normal_rows;
-using testing::run_thread_ranks;
+using ::tally::testkit::refusal_of;
+using testkit::match_gradient;
+using testkit::normal_rows;
+using testkit::run_thread_ranks;
 using Tensors = std::vector<at::Tensor>;
 
 constexpr std::int64_t kRows = 13;
@@ -41,8 +41,8 @@ constexpr std::int64_t kRows = 13;
 struct Towers {
   at::Tensor image = normal_rows({6, 4}, 1).requires_grad_();
   at::Tensor text = normal_rows({5, 4}, 2).requires_grad_();
-  at::Tensor scale = testing::learned(3.5);
-  at::Tensor bias = testing::learned(-0.7);
+  at::Tensor scale = testkit::learned(3.5);
+  at::Tensor bias = testkit::learned(-0.7);
 
   Tensors encode(const Tensors& rows) const {
     const auto side = [](const at::Tensor& x, const at::Tensor& weight) {
@@ -167,10 +167,10 @@ TEST(CachedBackwardTest, RandomNumbersComeAgain) {
       [&](const Tensors& rows) { return encode(towers, rows); },
       [&](const Tensors& features) { return clip.loss(towers, features); },
       batch, 2);
-  EXPECT_TRUE(testing::near(flat_gradients(towers), flat_gradients(kept),
+  EXPECT_TRUE(testkit::near(flat_gradients(towers), flat_gradients(kept),
                             {1e-11, 1e-11}));
   // What follows is as if nothing had been drawn twice.
-  EXPECT_TRUE(testing::same_bits(at::rand({3}), next));
+  EXPECT_TRUE(testkit::same_bits(at::rand({3}), next));
 }
 
 TEST(CachedBackwardTest, AddsToGradients) {
@@ -186,7 +186,7 @@ TEST(CachedBackwardTest, AddsToGradients) {
   const at::Tensor once = flat_gradients(towers).clone();
   const at::NoGradGuard no_grad;  // as backward() itself, it does not care
   step();
-  EXPECT_TRUE(testing::near(flat_gradients(towers), once * 2, {1e-12, 1e-12}));
+  EXPECT_TRUE(testkit::near(flat_gradients(towers), once * 2, {1e-12, 1e-12}));
 }
 
 TEST(CachedBackwardTest, SaysWhatDoesNotFit) {
@@ -274,7 +274,7 @@ TEST(CachedBackwardTest, AutocastLosesNoGradients) {
       return features[0].to(at::kDouble).square().sum();
     };
     {
-      const testing::Autocast autocast;
+      const testkit::Autocast autocast;
       train(encode, loss);
     }
     return weight.grad();

@@ -162,9 +162,9 @@ at::Tensor value_inside(const Loss& loss, int rank) {
 class LossesInferenceModeTest : public ::testing::TestWithParam<std::string> {
  protected:
   static void run(const std::function<void(int rank)>& function) {
-    testing::ThreadRanksOptions options;
-    options.transport = testing::ThreadTransport::kGloo;
-    testing::run_thread_ranks(
+    testkit::ThreadRanksOptions options;
+    options.transport = testkit::ThreadTransport::kGloo;
+    testkit::run_thread_ranks(
         2, [&](const auto& group) { function(group->rank()); }, options);
   }
 };
@@ -179,9 +179,9 @@ TEST_P(LossesInferenceModeTest, GiveTheSameInItAndAfterIt) {
     const Loss loss = make();
     for (int round = 0; round < 2; ++round) {
       const at::Tensor inside = value_inside(loss, rank);
-      EXPECT_TRUE(testing::near(inside, value, {1e-5, 1e-6}));
+      EXPECT_TRUE(testkit::near(inside, value, {1e-5, 1e-6}));
       EXPECT_TRUE(
-          testing::near(gradient_of(loss, rank), gradient, {1e-5, 1e-6}));
+          testkit::near(gradient_of(loss, rank), gradient, {1e-5, 1e-6}));
     }
   });
 }
@@ -198,9 +198,9 @@ INSTANTIATE_TEST_SUITE_P(Losses, LossesInferenceModeTest,
 TEST(LearningInferenceModeTest, LossesGoOnAfterIt) {
   for (const auto& [name, make] : losses_that_learn()) {
     const ::testing::ScopedTrace trace(__FILE__, __LINE__, name);
-    testing::ThreadRanksOptions options;
-    options.transport = testing::ThreadTransport::kGloo;
-    testing::run_thread_ranks(
+    testkit::ThreadRanksOptions options;
+    options.transport = testkit::ThreadTransport::kGloo;
+    testkit::run_thread_ranks(
         2,
         [&, &one = make](const auto& group) {
           const Loss loss = one();

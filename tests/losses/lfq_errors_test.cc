@@ -17,8 +17,8 @@
 namespace tally::losses {
 namespace {
 
-using ::tally::testing::refusal_of;
-using ::tally::testing::run_thread_ranks;
+using ::tally::testkit::refusal_of;
+using ::tally::testkit::run_thread_ranks;
 using ::testing::HasSubstr;
 
 TEST(LFQErrorsTest, RefusesOptionsThatDoNotFit) {

@@ -28,15 +28,15 @@
 namespace tally::losses {
 namespace {
 
-using testing::check_loss;
-using testing::FixtureOptions;
-using testing::LossInstance;
-using testing::LossSubject;
-using testing::near;
-using testing::normal_rows;
-using testing::run_thread_ranks;
+using testkit::check_loss;
+using testkit::FixtureOptions;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::near;
+using testkit::normal_rows;
+using testkit::run_thread_ranks;
 
-LFQOptions options_of(const testing::OptionTexts& texts) {
+LFQOptions options_of(const testkit::OptionTexts& texts) {
   const FixtureOptions of(texts);
   LFQOptions options;
   options.dim(of.integer("dim", 0))
@@ -56,7 +56,7 @@ LFQOptions options_of(const testing::OptionTexts& texts) {
 }
 
 TEST(LFQTest, GivesWhatVectorQuantizePytorchDoes) {
-  for (const auto& fixture : testing::read_fixture("peers/LFQ")) {
+  for (const auto& fixture : testkit::read_fixture("peers/LFQ")) {
     SCOPED_TRACE(fixture.name);
     std::vector<at::Tensor> inputs = fixture.batches[0];
     LFQ lfq(options_of(fixture.options));
@@ -298,7 +298,7 @@ TEST(LFQTest, GradientsOfGradientsFlow) {
   };
   const at::Tensor leaf = x.clone().set_requires_grad(true);
   gradient(leaf, true).mul(direction).sum().backward();
-  const at::Tensor expected = testing::numerical_gradient(
+  const at::Tensor expected = testkit::numerical_gradient(
       [&](const at::Tensor& point) {
         return gradient(point.clone().set_requires_grad(true), false)
             .mul(direction)
@@ -362,7 +362,7 @@ TEST(LFQTest, RotationTurnsGradients) {
   x.set_requires_grad(true);
   const LFQOutput output = functional::lfq(
       x, LFQOptions().dim(2).code_gradient(CodeGradient::kRotation));
-  EXPECT_TRUE(testing::same_bits(
+  EXPECT_TRUE(testkit::same_bits(
       output.quantized.detach(),
       at::tensor({1.0, -1.0, 1.0, 1.0}, at::kDouble).view({2, 2})));
   output.quantized.mul(at::tensor({1.0, 0.0}, at::kDouble)).sum().backward();
@@ -390,7 +390,7 @@ TEST(LFQTest, PrintsAndClones) {
   LFQ lfq(LFQOptions().dim(6).codebook_size(8).orthogonal_rotation(true));
   LFQ copy(std::dynamic_pointer_cast<LFQImpl>(lfq->clone()));
   const at::Tensor x = at::rand({3, 6});
-  EXPECT_TRUE(testing::same_bits(copy->forward(x).quantized.detach(),
+  EXPECT_TRUE(testkit::same_bits(copy->forward(x).quantized.detach(),
                                  lfq->forward(x).quantized.detach()));
 }
 

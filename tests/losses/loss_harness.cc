@@ -15,7 +15,7 @@
 #include "tally/sync/errors.h"
 #include "tally/tests/testing/gradients.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 using Tensors = std::vector<at::Tensor>;
@@ -328,4 +328,4 @@ at::Tensor learned(double value) {
   return at::scalar_tensor(value, at::kDouble).set_requires_grad(true);
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -11,7 +11,7 @@
 #include "tally/losses/check_distributed_gradients.h"
 #include "tally/tests/testing/thread_ranks.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// A loss that is ready to be called, and what it has to learn.
 struct LossInstance {
@@ -78,4 +78,4 @@ at::Tensor unit_rows(at::IntArrayRef sizes, std::uint64_t seed);
 /// A float64 number that requires a gradient.
 at::Tensor learned(double value);
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -25,10 +25,10 @@ namespace {
 
 using sync::GradientFlow;
 using ::testing::HasSubstr;
-using testing::LossInstance;
-using testing::LossSubject;
-using testing::normal_rows;
-using testing::run_thread_ranks;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::normal_rows;
+using testkit::run_thread_ranks;
 using Tensors = std::vector<at::Tensor>;
 using MakeMetric = std::function<std::unique_ptr<Metric>()>;
 
@@ -73,7 +73,7 @@ LossSubject subject_of(const MakeMetric& make, GradientFlow flow) {
 TEST(MetricLossDerivativesTest, OfAllRanksAreExact) {
   for (const MakeMetric& make : differentiable_metrics()) {
     SCOPED_TRACE(make()->repr());
-    testing::check_second_derivatives(
+    testkit::check_second_derivatives(
         subject_of(make, GradientFlow::kAllRanks));
   }
 }
@@ -86,7 +86,7 @@ TEST(MetricLossDerivativesTest, OfOneRankAreRefused) {
       LossSubject subject = subject_of(make, flow);
       SCOPED_TRACE(make()->repr());
       subject.ranks = {1};
-      testing::check_second_derivatives(subject);
+      testkit::check_second_derivatives(subject);
       run_thread_ranks(2, [&](const auto& communicator) {
         Tensors rows;
         for (const at::Tensor& tensor : subject.batch) {
@@ -131,7 +131,7 @@ TEST(MetricLossDerivativesTest, AutocastChangesNothing) {
     at::Tensor a = normal_rows({9, 4}, 1).to(at::kFloat).requires_grad_();
     MetricLoss loss{ProductSize()};
     const auto forward = [&] {
-      const testing::Autocast maybe(autocast);
+      const testkit::Autocast maybe(autocast);
       return loss->forward(a, b);
     };
     const at::Tensor value = forward();
@@ -140,7 +140,7 @@ TEST(MetricLossDerivativesTest, AutocastChangesNothing) {
   };
   const Tensors on = evaluate(true), off = evaluate(false);
   for (std::size_t i = 0; i < on.size(); ++i) {
-    EXPECT_TRUE(testing::same_bits(on[i], off[i]));
+    EXPECT_TRUE(testkit::same_bits(on[i], off[i]));
   }
 }
 

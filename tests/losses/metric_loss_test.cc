@@ -36,10 +36,10 @@ using sync::Communicator;
 using sync::GradientFlow;
 using sync::SyncError;
 using sync::SyncErrorCode;
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
-using testing::match_gradient;
-using testing::run_thread_ranks;
+using testkit::match_gradient;
+using testkit::run_thread_ranks;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -108,7 +108,7 @@ void check_flow(GradientFlow flow, const std::function<double(int)>& scale) {
         MetricLoss loss(make(), MetricLossOptions().gradient_flow(flow));
         const at::Tensor value =
             loss->forward(mine, share_of(target, *communicator));
-        EXPECT_TRUE(testing::near(value_of(value), value_of(whole),
+        EXPECT_TRUE(testkit::near(value_of(value), value_of(whole),
                                   {/*rtol=*/1e-12, /*atol=*/0}));
         value.backward();
         const auto match =
@@ -141,7 +141,7 @@ TEST(MetricLossTest, HasNoGradientWhenDetached) {
     MetricLoss loss(MeanSquaredError(),
                     MetricLossOptions().gradient_flow(GradientFlow::kDetached));
     loss->forward(preds, random({3}, 7)).backward();
-    EXPECT_TRUE(testing::same_bits(preds.grad(), at::zeros({3}, at::kDouble)));
+    EXPECT_TRUE(testkit::same_bits(preds.grad(), at::zeros({3}, at::kDouble)));
   });
 }
 
@@ -339,7 +339,7 @@ TEST(MetricLossTest, RefusesMetricsThatHaveAccumulated) {
 
 TEST(MetricLossTest, TellsOtherRanksWhenOneCannotTakePart) {
   const auto errors =
-      testing::collect_thread_ranks(3, [](const auto& communicator) {
+      testkit::collect_thread_ranks(3, [](const auto& communicator) {
         MetricLoss loss{MeanSquaredError()};
         const at::Tensor target = at::zeros({2}, at::kDouble);
         const bool fails = communicator->rank() == 1;

@@ -17,12 +17,12 @@
 namespace tally::losses {
 namespace {
 
-using ::tally::testing::refusal_of;
-using testing::check_loss;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
-using testing::LossInstance;
-using testing::LossSubject;
-using testing::normal_rows;
+using testkit::check_loss;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::normal_rows;
 using Tensors = std::vector<at::Tensor>;
 using Group = std::shared_ptr<sync::Communicator>;
 using Options = NTXentLossOptions;
@@ -69,7 +69,7 @@ TEST(NTXentLossTest, IsThatOfTheGlobalBatch) {
 
 TEST(NTXentLossTest, IsThatOfTheGlobalBatchOverGloo) {
   LossSubject over_gloo = subject(Options());
-  over_gloo.transport = testing::ThreadTransport::kGloo;
+  over_gloo.transport = testkit::ThreadTransport::kGloo;
   over_gloo.ranks = {2, 3};
   check_loss(over_gloo);
 }
@@ -106,7 +106,7 @@ TEST(NTXentLossTest, IsRightInFloat32AndNarrower) {
 }
 
 TEST(NTXentLossTest, WithoutGatheringRanksAreOnTheirOwn) {
-  testing::run_thread_ranks(2, [](const Group& group) {
+  testkit::run_thread_ranks(2, [](const Group& group) {
     const std::int64_t rows = 2 + group->rank();
     const at::Tensor a = normal_rows({rows, 4}, rows);
     const at::Tensor b = normal_rows({rows, 4}, 10 + rows);
@@ -171,7 +171,7 @@ TEST(NTXentLossTest, MemoryBankIsThatOfOneProcess) {
     gradients.push_back(out0.grad());
     banks.push_back(alone->memory_bank.clone());
   }
-  testing::run_thread_ranks(3, [&](const Group& group) {
+  testkit::run_thread_ranks(3, [&](const Group& group) {
     NTXentLoss loss(Options(options).memory_bank_dim(0));
     const int rank = group->rank();
     for (std::size_t step = 0; step < steps.size(); ++step) {
@@ -226,7 +226,7 @@ TEST(NTXentLossTest, RefusesBadOptionsAndArguments) {
                                          Options().memory_bank_size(3));
               }),
               HasSubstr("expected no memory bank, got memory_bank_size 3"));
-  const auto errors = testing::collect_thread_ranks(2, [&](const Group& group) {
+  const auto errors = testkit::collect_thread_ranks(2, [&](const Group& group) {
     functional::nt_xent_loss(rows, group->rank() == 0 ? rows : rows.t());
   });
   EXPECT_THAT(

@@ -23,14 +23,14 @@
 namespace tally::losses {
 namespace {
 
-using testing::Autocast;
-using testing::check_second_derivatives;
-using testing::learned;
-using testing::LossInstance;
-using testing::LossSubject;
-using testing::near;
-using testing::normal_rows;
-using testing::run_thread_ranks;
+using testkit::Autocast;
+using testkit::check_second_derivatives;
+using testkit::learned;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::near;
+using testkit::normal_rows;
+using testkit::run_thread_ranks;
 using Tensors = std::vector<at::Tensor>;
 using Loss = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
 

@@ -13,12 +13,12 @@
 namespace tally::losses {
 namespace {
 
-using testing::check_loss;
 using ::testing::HasSubstr;
-using testing::learned;
-using testing::LossInstance;
-using testing::LossSubject;
-using testing::unit_rows;
+using testkit::check_loss;
+using testkit::learned;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::unit_rows;
 using Tensors = std::vector<at::Tensor>;
 using Group = std::shared_ptr<sync::Communicator>;
 using Options = SigLipLossOptions;
@@ -61,7 +61,7 @@ TEST(SigLipLossTest, IsThatOfTheGlobalBatchHoweverTextsAreExchanged) {
 
 TEST(SigLipLossTest, IsThatOfTheGlobalBatchOverGloo) {
   LossSubject over_gloo = subject(Options());
-  over_gloo.transport = testing::ThreadTransport::kGloo;
+  over_gloo.transport = testkit::ThreadTransport::kGloo;
   over_gloo.ranks = {2, 3};
   check_loss(over_gloo);
 }
@@ -124,7 +124,7 @@ TEST(SigLipLossTest, BackwardMayRunTwice) {
 }
 
 TEST(SigLipLossTest, WithoutPairsIsZeroAndNaNShows) {
-  testing::run_thread_ranks(2, [](const Group&) {
+  testkit::run_thread_ranks(2, [](const Group&) {
     const at::Tensor none = unit_rows({0, 3}, 1).requires_grad_();
     const at::Tensor loss =
         functional::sig_lip_loss(none, none, learned(2), learned(0));
@@ -143,7 +143,7 @@ TEST(SigLipLossTest, WithoutPairsIsZeroAndNaNShows) {
 
 TEST(SigLipLossTest, BadArgumentsAreTheirRanksErrorAndReachAll) {
   const at::Tensor rows = unit_rows({3, 4}, 1);
-  const auto errors = testing::collect_thread_ranks(3, [&](const Group& group) {
+  const auto errors = testkit::collect_thread_ranks(3, [&](const Group& group) {
     const at::Tensor bias = group->rank() == 1 ? at::Tensor() : learned(0);
     functional::sig_lip_loss(rows, rows, learned(2), bias);
   });
@@ -161,7 +161,7 @@ TEST(SigLipLossTest, BadArgumentsAreTheirRanksErrorAndReachAll) {
       EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerFailed);
     }
   }
-  const auto mismatch = testing::collect_thread_ranks(2, [&](const Group& g) {
+  const auto mismatch = testkit::collect_thread_ranks(2, [&](const Group& g) {
     functional::sig_lip_loss(rows, rows, learned(2), learned(g->rank()));
   });
   for (const auto& error : mismatch) {

@@ -19,11 +19,11 @@
 namespace tally::losses {
 namespace {
 
-using testing::check_loss;
 using ::testing::HasSubstr;
-using testing::LossInstance;
-using testing::LossSubject;
-using testing::unit_rows;
+using testkit::check_loss;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::unit_rows;
 using Tensors = std::vector<at::Tensor>;
 using Group = std::shared_ptr<sync::Communicator>;
 using Options = SupConLossOptions;
@@ -96,7 +96,7 @@ TEST(SupConLossTest, ViewsAreAlike) {
       functional::nt_xent_loss(views.select(1, 0), views.select(1, 1),
                                NTXentLossOptions().temperature(0.07))
           .item<double>();
-  testing::run_thread_ranks(2, [&](const Group& group) {
+  testkit::run_thread_ranks(2, [&](const Group& group) {
     const at::Tensor own =
         group->rank() == 0 ? views.narrow(0, 0, 2) : views.narrow(0, 2, 1);
     EXPECT_NEAR(loss->forward(own).item<double>(), expected, 1e-12);
@@ -158,7 +158,7 @@ TEST(SupConLossTest, RefusesBadOptionsAndArguments) {
               HasSubstr("expected 4 integer labels, got CPUIntType [2]"));
   EXPECT_THAT(error_of([&] { functional::sup_con_loss(rows, at::ones({4})); }),
               HasSubstr("expected 4 integer labels, got CPUFloatType [4]"));
-  const auto errors = testing::collect_thread_ranks(2, [&](const Group& group) {
+  const auto errors = testkit::collect_thread_ranks(2, [&](const Group& group) {
     functional::sup_con_loss(
         rows, group->rank() == 0 ? at::tensor({1, 2}) : at::Tensor());
   });

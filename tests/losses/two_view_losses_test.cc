@@ -26,13 +26,13 @@
 namespace tally::losses {
 namespace {
 
-using ::tally::testing::refusal_of;
-using testing::FixtureOptions;
-using testing::LossInstance;
-using testing::LossSubject;
-using testing::near;
-using testing::normal_rows;
-using testing::run_thread_ranks;
+using ::tally::testkit::refusal_of;
+using testkit::FixtureOptions;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::near;
+using testkit::normal_rows;
+using testkit::run_thread_ranks;
 using Tensors = std::vector<at::Tensor>;
 using Loss = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
 
@@ -88,7 +88,7 @@ Loss default_loss(const Named& named) { return named.make(FixtureOptions({})); }
 TEST(TwoViewLossesTest, GiveWhatLightlyDoes) {
   for (const Named& named : losses()) {
     for (const auto& fixture :
-         testing::read_fixture(std::string("peers/") + named.name)) {
+         testkit::read_fixture(std::string("peers/") + named.name)) {
       SCOPED_TRACE(std::string(named.name) + ", " + fixture.name);
       at::Tensor a = fixture.batches[0][0], b = fixture.batches[0][1];
       a.requires_grad_();
@@ -96,7 +96,7 @@ TEST(TwoViewLossesTest, GiveWhatLightlyDoes) {
       const at::Tensor value =
           named.make(FixtureOptions(fixture.options))(a, b);
       value.backward();
-      const testing::Tolerance tolerance{fixture.rtol, fixture.atol};
+      const testkit::Tolerance tolerance{fixture.rtol, fixture.atol};
       EXPECT_TRUE(near(value.detach(), fixture.expected.at(""), tolerance));
       EXPECT_TRUE(near(a.grad(), fixture.expected.at("grad_0"), tolerance));
       EXPECT_TRUE(near(b.grad(), fixture.expected.at("grad_1"), tolerance));

@@ -30,18 +30,18 @@
 namespace tally::losses {
 namespace {
 
-using ::tally::testing::refusal_of;
-using testing::FixtureOptions;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
-using testing::LossInstance;
-using testing::LossSubject;
-using testing::near;
-using testing::normal_rows;
-using testing::run_thread_ranks;
+using testkit::FixtureOptions;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::near;
+using testkit::normal_rows;
+using testkit::run_thread_ranks;
 using Options = VectorQuantizeOptions;
 
 TEST(VectorQuantizeTest, GivesWhatVectorQuantizePytorchDoes) {
-  for (const auto& fixture : testing::read_fixture("peers/VectorQuantize")) {
+  for (const auto& fixture : testkit::read_fixture("peers/VectorQuantize")) {
     SCOPED_TRACE(fixture.name);
     const FixtureOptions of(fixture.options);
     const auto& inputs = fixture.batches[0];
@@ -75,7 +75,7 @@ TEST(VectorQuantizeTest, GivesWhatVectorQuantizePytorchDoes) {
 }
 
 TEST(VectorQuantizeTest, ClustersAsVectorQuantizePytorchDoes) {
-  for (const auto& fixture : testing::read_fixture("peers/KMeans")) {
+  for (const auto& fixture : testkit::read_fixture("peers/KMeans")) {
     SCOPED_TRACE(fixture.name);
     const auto& inputs = fixture.batches[0];
     const internal::Clusters clusters =
@@ -246,8 +246,8 @@ TEST(VectorQuantizeTest, BuffersAreBitEqualOnAllRanks) {
     }
     codebooks[communicator->rank()] = vq->codebook;
   });
-  EXPECT_TRUE(testing::same_bits(codebooks[1], codebooks[0]));
-  EXPECT_TRUE(testing::same_bits(codebooks[2], codebooks[0]));
+  EXPECT_TRUE(testkit::same_bits(codebooks[1], codebooks[0]));
+  EXPECT_TRUE(testkit::same_bits(codebooks[2], codebooks[0]));
 }
 
 /// Numbers of 24 bits from 0 to 1 that no processor rounds.
@@ -354,7 +354,7 @@ TEST(VectorQuantizeTest, ClonesAndPrints) {
   vq->forward(at::rand({9, 3}));
   VectorQuantize copy(
       std::dynamic_pointer_cast<VectorQuantizeImpl>(vq->clone()));
-  EXPECT_TRUE(testing::same_bits(copy->codebook, vq->codebook));
+  EXPECT_TRUE(testkit::same_bits(copy->codebook, vq->codebook));
   copy->forward(at::rand({9, 3}) + 1);
   EXPECT_FALSE(copy->codebook.equal(vq->codebook));
   EXPECT_EQ(copy->steps.item<std::int64_t>(), 2);

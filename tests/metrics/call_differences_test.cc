@@ -23,9 +23,9 @@ using sync::GradientFlow;
 using sync::SyncError;
 using sync::SyncErrorCode;
 using ::testing::HasSubstr;
-using testing::run_thread_ranks;
-using testing::SampleMeanSquaredError;
-using testing::SampleTensorSum;
+using testkit::run_thread_ranks;
+using testkit::SampleMeanSquaredError;
+using testkit::SampleTensorSum;
 
 at::Tensor number(double value) { return at::full({}, value, at::kDouble); }
 
@@ -96,7 +96,7 @@ TEST(CallDifferencesTest, CollectionsSayWhatTheyAreIn) {
   run_thread_ranks(2, [](const auto& communicator) {
     MetricCollection metrics(MetricOptions().dist_sync_on_step(true));
     metrics.add("a", SampleTensorSum());
-    metrics.add("b", testing::SampleCat());
+    metrics.add("b", testkit::SampleCat());
     const at::Tensor batch = at::full({1}, 1.0, at::kDouble);
     EXPECT_THAT(mismatch_of([&] {
                   communicator->rank() == 0 ? metrics.compute()

@@ -22,9 +22,9 @@ namespace tally {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::ProcessRank;
-using testing::ProcessRanks;
-using testing::SampleTensorSum;
+using testkit::ProcessRank;
+using testkit::ProcessRanks;
+using testkit::SampleTensorSum;
 
 // A state of 1.6 MB that says whether it is whole.
 constexpr std::int64_t kNumbers = 200'000;

@@ -84,7 +84,7 @@ TEST_F(CheckpointTest, RestoresEveryField) {
   EveryFieldMetric metric = updated();
   EveryFieldMetric loaded;
   ASSERT_TRUE(loaded.deserialize(metric.serialize()).ok());
-  EXPECT_TRUE(testing::same_bits(loaded.state(), metric.state()));
+  EXPECT_TRUE(testkit::same_bits(loaded.state(), metric.state()));
   EXPECT_EQ(loaded.update_count(), 2);
   EXPECT_EQ(loaded.status(), MetricState::kUpdated);
   loaded.update(values());
@@ -148,7 +148,7 @@ TEST_F(CheckpointTest, FileErrorsSayWhichFile) {
 TEST_F(CheckpointTest, OtherMetricsAndOptionsAreRefused) {
   EveryFieldMetric metric = updated();
   const std::string before = metric.serialize();
-  testing::SampleCat cat;
+  testkit::SampleCat cat;
   cat.update(values());
   absl::Status status = metric.deserialize(cat.serialize());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -171,11 +171,11 @@ MetricCollection collection(const std::vector<std::string>& names) {
   MetricCollection metrics;
   for (const std::string& name : names) {
     if (name == "cat") {
-      metrics.add(name, testing::SampleCat());
+      metrics.add(name, testkit::SampleCat());
     } else if (name == "every") {
       metrics.add(name, EveryFieldMetric());
     } else {
-      metrics.add(name, testing::SampleTensorSum());
+      metrics.add(name, testkit::SampleTensorSum());
     }
   }
   return metrics;

@@ -17,16 +17,16 @@ namespace {
 
 using sync::SyncError;
 using sync::SyncErrorCode;
-using testing::batch;
 using ::testing::HasSubstr;
-using testing::joined;
-using testing::near;
-using testing::refusal_of;
-using testing::run_thread_ranks;
-using testing::same_bits;
-using testing::Samples;
-using testing::three_metrics;
-using testing::update;
+using testkit::batch;
+using testkit::joined;
+using testkit::near;
+using testkit::refusal_of;
+using testkit::run_thread_ranks;
+using testkit::same_bits;
+using testkit::Samples;
+using testkit::three_metrics;
+using testkit::update;
 
 TEST(MetricCollectionSyncTest, SyncsEverythingAtOnce) {
   for (int ranks : {2, 3, 5}) {

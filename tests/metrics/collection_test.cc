@@ -21,18 +21,18 @@ namespace {
 
 using sync::SyncError;
 using sync::SyncErrorCode;
-using testing::batch;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::near;
-using testing::refusal_of;
-using testing::rmse;
-using testing::run_thread_ranks;
-using testing::same_bits;
-using testing::Samples;
-using testing::three_metrics;
-using testing::update;
+using testkit::batch;
+using testkit::near;
+using testkit::refusal_of;
+using testkit::rmse;
+using testkit::run_thread_ranks;
+using testkit::same_bits;
+using testkit::Samples;
+using testkit::three_metrics;
+using testkit::update;
 using Names = std::vector<std::string>;
 
 Names names_of(const Results& results) {

@@ -27,11 +27,11 @@
 namespace tally {
 namespace {
 
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
-using testing::near;
-using testing::run_thread_ranks;
-using testing::same_bits;
+using testkit::near;
+using testkit::run_thread_ranks;
+using testkit::same_bits;
 
 /// Of a mean: the metric of which the value is easy to choose.
 at::Tensor value_at(CompositionalMetric metric, double mean) {
@@ -301,7 +301,7 @@ TEST(CompositionalMetricTest, IsDifferentiableIfAllItsMetricsAre) {
   EXPECT_FALSE((MeanSquaredError() + NumberOfValues()).is_differentiable());
 
   const Batch all = batch(6, 1);
-  const at::Tensor expected = testing::numerical_gradient(
+  const at::Tensor expected = testkit::numerical_gradient(
       [&](const at::Tensor& preds) {
         auto metric = score();
         return metric.forward(preds, all.target).item<double>();

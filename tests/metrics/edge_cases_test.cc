@@ -25,14 +25,14 @@ namespace {
 
 using sync::GradientFlow;
 using sync::SyncErrorCode;
-using ::tally::testing::refusal_of;
-using testing::FaultyCommunicator;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
-using testing::run_thread_ranks;
-using testing::SampleCat;
-using testing::SampleMeanSquaredError;
-using testing::SampleStrictSum;
-using testing::SampleTensorSum;
+using testkit::FaultyCommunicator;
+using testkit::run_thread_ranks;
+using testkit::SampleCat;
+using testkit::SampleMeanSquaredError;
+using testkit::SampleStrictSum;
+using testkit::SampleTensorSum;
 
 at::Tensor number(double value) { return at::full({2}, value, at::kDouble); }
 
@@ -223,7 +223,7 @@ TEST_P(EdgeCasesTest, HooksOfABackwardPassMaySync) {
 // the value is then that of what every rank holds in this call.
 TEST_P(EdgeCasesTest, OneCallMoreForTheSameMetricGivesOneValueToAll) {
   std::atomic<int> lost = 0;
-  testing::collect_thread_ranks(GetParam(), [&](const auto& communicator) {
+  testkit::collect_thread_ranks(GetParam(), [&](const auto& communicator) {
     SampleTensorSum metric;
     metric.update(number(1));
     const int ranks = communicator->size();

@@ -76,12 +76,12 @@ using sync::Communicator;
 using sync::GradientFlow;
 using sync::SyncError;
 using sync::SyncErrorCode;
-using tally::testing::FaultyCommunicator;
-using tally::testing::kAtOnce;
-using tally::testing::kLongTimeout;
-using tally::testing::ProcessRank;
-using tally::testing::ProcessRanks;
-using tally::testing::SampleTensorSum;
+using tally::testkit::FaultyCommunicator;
+using tally::testkit::kAtOnce;
+using tally::testkit::kLongTimeout;
+using tally::testkit::ProcessRank;
+using tally::testkit::ProcessRanks;
+using tally::testkit::SampleTensorSum;
 using ::testing::AnyOf;
 
 at::Tensor number(double value) { return at::full({2}, value, at::kDouble); }

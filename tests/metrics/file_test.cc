@@ -27,7 +27,7 @@ std::string message_of(const absl::Status& status) {
 }
 
 absl::Status load(const std::string& path) {
-  return testing::SampleMeanSquaredError().load(path);
+  return testkit::SampleMeanSquaredError().load(path);
 }
 
 class FileTest : public ::testing::Test {
@@ -148,13 +148,13 @@ TEST_F(FileTest, SizesAreCheckedBeforeThereIsMemoryForThem) {
   EXPECT_EQ(message_of(load(huge)),
             "expected a Tally checkpoint, got a file without its mark");
 
-  std::string start = testing::SampleMeanSquaredError().serialize();
+  std::string start = testkit::SampleMeanSquaredError().serialize();
   write("huge", start);
   ASSERT_EQ(::truncate(huge.c_str(), size), 0);
   EXPECT_THAT(message_of(load(huge)),
               StartsWith("the checkpoint was cut: expected "));
 
-  MetricTracker tracker{testing::SampleMeanSquaredError()};
+  MetricTracker tracker{testkit::SampleMeanSquaredError()};
   const absl::Status status = tracker.load(huge);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(message_of(status), EndsWith("it is no tracker's"));

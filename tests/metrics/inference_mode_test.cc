@@ -22,19 +22,19 @@ namespace {
 
 using sync::Communicator;
 using ::testing::HasSubstr;
-using testing::refusal_of;
-using testing::SampleCat;
-using testing::SampleCorrelation;
-using testing::SampleMeanSquaredError;
-using testing::SampleTensorSum;
+using testkit::refusal_of;
+using testkit::SampleCat;
+using testkit::SampleCorrelation;
+using testkit::SampleMeanSquaredError;
+using testkit::SampleTensorSum;
 
 // The first sync that does not fit in one round, the next one that does.
 constexpr std::int64_t kRows[] = {5'000, 3};
 
-void run(int ranks, const testing::RankFunction& function) {
-  testing::ThreadRanksOptions options;
-  options.transport = testing::ThreadTransport::kGloo;
-  testing::run_thread_ranks(ranks, function, options);
+void run(int ranks, const testkit::RankFunction& function) {
+  testkit::ThreadRanksOptions options;
+  options.transport = testkit::ThreadTransport::kGloo;
+  testkit::run_thread_ranks(ranks, function, options);
 }
 
 at::Tensor counting(std::int64_t rows, double from) {

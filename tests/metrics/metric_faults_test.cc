@@ -23,12 +23,12 @@ using std::chrono::steady_clock;
 using sync::Communicator;
 using sync::SyncError;
 using sync::SyncErrorCode;
-using tally::testing::FaultyCommunicator;
-using tally::testing::kAtOnce;
-using tally::testing::kLongTimeout;
-using tally::testing::ProcessRank;
-using tally::testing::ProcessRanks;
-using tally::testing::SampleMeanSquaredError;
+using tally::testkit::FaultyCommunicator;
+using tally::testkit::kAtOnce;
+using tally::testkit::kLongTimeout;
+using tally::testkit::ProcessRank;
+using tally::testkit::ProcessRanks;
+using tally::testkit::SampleMeanSquaredError;
 using ::testing::HasSubstr;
 
 // A sum that needs a second round.

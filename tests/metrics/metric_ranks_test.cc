@@ -14,10 +14,10 @@ namespace tally {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::run_thread_ranks;
-using testing::SampleCat;
-using testing::SampleStrictSum;
-using testing::SampleTensorSum;
+using testkit::run_thread_ranks;
+using testkit::SampleCat;
+using testkit::SampleStrictSum;
+using testkit::SampleTensorSum;
 
 at::Tensor row(double a, double b) {
   at::Tensor tensor = at::full({2}, a, at::kDouble);

@@ -15,14 +15,14 @@
 namespace tally {
 namespace {
 
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
-using testing::SampleCat;
-using testing::SampleCorrelation;
-using testing::SampleExtent;
-using testing::SampleMeanSquaredError;
-using testing::SampleStrictSum;
-using testing::SampleTensorSum;
+using testkit::SampleCat;
+using testkit::SampleCorrelation;
+using testkit::SampleExtent;
+using testkit::SampleMeanSquaredError;
+using testkit::SampleStrictSum;
+using testkit::SampleTensorSum;
 
 at::Tensor row(double a, double b) {
   at::Tensor tensor = at::full({2}, a, at::kDouble);
@@ -427,3 +427,12 @@ TEST(MetricTest, ASecondThreadIsRefused) {
 
 }  // namespace
 }  // namespace tally
+
+// As in a program's tests: GoogleTest's namespace is no other than its own.
+namespace {
+using namespace tally;
+TEST(NamespaceTest, LeavesGoogleTestsAlone) {
+  using testing::Eq;
+  EXPECT_THAT(MeanMetric().update_count(), Eq(0));
+}
+}  // namespace

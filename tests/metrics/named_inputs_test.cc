@@ -25,9 +25,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::refusal_of;
-using testing::run_thread_ranks;
-using testing::same_bits;
+using testkit::refusal_of;
+using testkit::run_thread_ranks;
+using testkit::same_bits;
 
 const at::Tensor kPreds = at::tensor({0.2, 0.9, 0.6, 0.1});
 const at::Tensor kTarget = at::tensor({0, 1, 0, 1});
@@ -109,7 +109,7 @@ TEST(NamedInputsTest, AreRefusedBeforeAnythingChanged) {
 }
 
 TEST(NamedInputsTest, NeedADeclaration) {
-  testing::SampleTensorSum metric;
+  testkit::SampleTensorSum metric;
   EXPECT_TRUE(metric.inputs().empty());
   EXPECT_THAT(refusal_of([&] {
                 metric.update({{"values", kPreds}});
@@ -118,7 +118,7 @@ TEST(NamedInputsTest, NeedADeclaration) {
                         "them by name, which the metric does not declare"));
   MetricCollection metrics;
   metrics.add("mean", MeanMetric());
-  metrics.add("sum", testing::SampleTensorSum());
+  metrics.add("sum", testkit::SampleTensorSum());
   metrics.update(kPreds);
   EXPECT_THAT(refusal_of([&] {
                 metrics.update({{"value", kPreds}});
@@ -264,7 +264,7 @@ TEST(NamedInputsTest, TextsHaveAnyType) {
   const std::vector<std::string_view> views(preds.begin(), preds.end());
   const std::vector<const char*> pointers = {"a b", "c"};
   const std::vector<std::vector<const char*>> lists = {{"x", "a b"}, {"d"}};
-  testing::SampleMatchRate metric;
+  testkit::SampleMatchRate metric;
   metric.update(preds, target);
   metric.update(views, lists);
   metric.update(pointers, Texts{"a b", "d"});
@@ -287,15 +287,15 @@ TEST(NamedInputsTest, TextsHaveAnyType) {
 }
 
 TEST(NamedInputsTest, RowsHaveAnyType) {
-  const std::vector<testing::SampleImage> images = {{at::ones({3, 4})},
+  const std::vector<testkit::SampleImage> images = {{at::ones({3, 4})},
                                                     {at::ones({0, 4})}};
   MetricCollection metrics;
-  metrics.add("boxes", testing::SampleMeanBoxes());
+  metrics.add("boxes", testkit::SampleMeanBoxes());
   metrics.add("loss", MeanMetric());
   metrics.update({{"value", 1}, {"images", images}});
   metrics.update({{"value", 1}, {"images", c10::makeArrayRef(images)}});
   EXPECT_EQ(metrics.compute()["boxes"].item<double>(), 1.5);
-  testing::SampleMeanBoxes alone;
+  testkit::SampleMeanBoxes alone;
   alone.update(images);
   EXPECT_EQ(alone.compute().item<double>(), 1.5);
 }

@@ -102,7 +102,7 @@ TEST(SameNameTest, OtherFieldsAreNotLoaded) {
 
 TEST(SameNameTest, RanksWithOneOfEachSaySo) {
   for (const auto other : {make_largest_seen, make_squares_of_seen}) {
-    testing::run_thread_ranks(2, [&](const auto& communicator) {
+    testkit::run_thread_ranks(2, [&](const auto& communicator) {
       const sync::CommunicatorGuard guard(communicator);
       const auto metric =
           communicator->rank() == 0 ? make_sum_of_seen() : other();

@@ -10,11 +10,11 @@
 namespace tally {
 namespace {
 
-using testing::near;
-using testing::run_thread_ranks;
-using testing::same_bits;
-using testing::SampleCat;
-using testing::SampleMeanSquaredError;
+using testkit::near;
+using testkit::run_thread_ranks;
+using testkit::same_bits;
+using testkit::SampleCat;
+using testkit::SampleMeanSquaredError;
 
 // What one rank's metrics should hold: every row that they have seen.
 struct Model {

@@ -19,10 +19,10 @@ namespace tally {
 namespace {
 
 using sync::Communicator;
-using tally::testing::run_thread_ranks;
-using tally::testing::SampleMeanSquaredError;
-using tally::testing::ThreadRanksOptions;
-using tally::testing::ThreadTransport;
+using tally::testkit::run_thread_ranks;
+using tally::testkit::SampleMeanSquaredError;
+using tally::testkit::ThreadRanksOptions;
+using tally::testkit::ThreadTransport;
 using ::testing::HasSubstr;
 
 // A sum of whatever size, to be sent in one round, in two, or reduced.
@@ -146,7 +146,7 @@ TEST_P(SyncAsyncTest, MayBeDroppedByAnotherThread) {
           std::promise<void> inside, dropping;
           bool armed = false;
           const auto group =
-              std::make_shared<tally::testing::FaultyCommunicator>(
+              std::make_shared<tally::testkit::FaultyCommunicator>(
                   ranks, [&](std::int64_t) {
                     if (!std::exchange(armed, false)) return;
                     inside.set_value();
@@ -179,7 +179,7 @@ TEST_P(SyncAsyncTest, MayBeDroppedByAnotherThread) {
 
 // The call that goes wrong in the background is the one that errors name.
 TEST_P(SyncAsyncTest, DroppedInTheBackgroundItLeavesItsReason) {
-  tally::testing::collect_thread_ranks(
+  tally::testkit::collect_thread_ranks(
       2,
       [](const std::shared_ptr<Communicator>& group) {
         Sum first, second;
@@ -246,7 +246,7 @@ TEST_P(SyncAsyncTest, SaysInWaitThatTheRanksDiffer) {
 INSTANTIATE_TEST_SUITE_P(Transports, SyncAsyncTest,
                          ::testing::Values(ThreadTransport::kMemory,
                                            ThreadTransport::kGloo),
-                         tally::testing::TransportName());
+                         tally::testkit::TransportName());
 
 // Rank 1 does not start before rank 0 has started and computed something: a
 // sync that waited for its peer would never get there.

@@ -14,7 +14,7 @@
 #include "tally/tests/testing/refusal.h"
 
 /// What the tests of collections share.
-namespace tally::testing {
+namespace tally::testkit {
 
 inline MeanSquaredError rmse() {
   return MeanSquaredError(MeanSquaredErrorOptions().squared(false));
@@ -50,4 +50,4 @@ void update(Metrics& metrics, const Samples& b) {
   metrics.update(b.preds, b.target);
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -142,7 +142,7 @@ void run_rank(const Plan& plan, std::shared_ptr<Communicator> group) {
   std::size_t current = 0;
   std::int64_t entered = 0;  // collectives of the current step
   if (is_victim && plan.moment == Moment::kCollective) {
-    group = std::make_shared<testing::FaultyCommunicator>(
+    group = std::make_shared<testkit::FaultyCommunicator>(
         std::move(group), [&](std::int64_t) {
           if (current == plan.step && entered++ == plan.delay) {
             strike(plan.fault);
@@ -182,9 +182,9 @@ Outcomes read_outcomes(const std::string& output) {
 std::vector<Outcomes> expected_outcomes(const Plan& plan) {
   std::vector<Outcomes> expected(plan.ranks);
   // Over the same transport, which sums what is long in an order of its own.
-  testing::ThreadRanksOptions options;
-  options.transport = testing::ThreadTransport::kGloo;
-  testing::run_thread_ranks(
+  testkit::ThreadRanksOptions options;
+  options.transport = testkit::ThreadTransport::kGloo;
+  testkit::run_thread_ranks(
       plan.ranks,
       [&](const std::shared_ptr<Communicator>& group) {
         for (std::size_t i = 0; i < plan.steps.size(); ++i) {

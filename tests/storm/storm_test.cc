@@ -28,9 +28,9 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 using ::testing::AnyOf;
-using testing::ProcessRank;
-using testing::ProcessRanks;
-using testing::ProcessRanksOptions;
+using testkit::ProcessRank;
+using testkit::ProcessRanks;
+using testkit::ProcessRanksOptions;
 
 constexpr int kRounds = 10;
 constexpr const char* kRoundVariable = "TALLY_STORM_ROUND";

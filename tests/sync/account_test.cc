@@ -25,7 +25,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::run_thread_ranks;
+using testkit::run_thread_ranks;
 
 // "operation for asker" -> calls
 std::map<std::string, std::int64_t> calls_of(const Communicator& ranks) {
@@ -98,7 +98,7 @@ TEST(CommunicationAccountTest, CountsBytesAndTime) {
 }
 
 TEST(CommunicationAccountTest, CountsCallsThatFailed) {
-  const auto errors = testing::collect_thread_ranks(2, [](const auto& ranks) {
+  const auto errors = testkit::collect_thread_ranks(2, [](const auto& ranks) {
     at::Tensor tensor = at::ones({1});
     if (ranks->rank() == 1) return;
     EXPECT_THROW(ranks->all_reduce(tensor, ReduceOp::kSum), SyncError);

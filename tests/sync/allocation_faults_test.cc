@@ -23,7 +23,7 @@ using internal::sync_states;
 using internal::SyncItem;
 using internal::SyncOptions;
 using internal::SyncResult;
-using testing::ThreadTransport;
+using testkit::ThreadTransport;
 using Group = std::shared_ptr<Communicator>;
 
 constexpr int kRanks = 3;
@@ -188,7 +188,7 @@ TEST_P(AllocationFaultsTest, EndTheCallOnAllRanks) {
   for (const std::int64_t size : {6, 6'000, 300'000}) {
     const ::testing::ScopedTrace trace(__FILE__, __LINE__,
                                        std::to_string(size) + " elements");
-    testing::check_allocation_faults(
+    testkit::check_allocation_faults(
         GetParam().transport, [&](const Group& group, const auto& arm) {
           const int rank = group->rank();
           return subject.call(group, numbers(rank, size),

@@ -17,8 +17,8 @@
 namespace tally::sync {
 namespace {
 
-using ::tally::testing::collect_thread_ranks;
-using ::tally::testing::run_thread_ranks;
+using ::tally::testkit::collect_thread_ranks;
+using ::tally::testkit::run_thread_ranks;
 using ::testing::HasSubstr;
 
 at::Tensor parameter(at::Tensor value, at::Tensor gradient = {}) {
@@ -37,10 +37,10 @@ SyncError as_sync_error(const std::exception_ptr& error) {
 }
 
 class AverageGradientsTest
-    : public ::testing::TestWithParam<testing::ThreadTransport> {
+    : public ::testing::TestWithParam<testkit::ThreadTransport> {
  protected:
-  testing::ThreadRanksOptions options() const {
-    testing::ThreadRanksOptions result;
+  testkit::ThreadRanksOptions options() const {
+    testkit::ThreadRanksOptions result;
     result.transport = GetParam();
     return result;
   }
@@ -205,9 +205,9 @@ TEST_P(AverageGradientsTest, BadGradientFailsEveryRankAndSparesTheGroup) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, AverageGradientsTest,
-                         ::testing::Values(testing::ThreadTransport::kMemory,
-                                           testing::ThreadTransport::kGloo),
-                         testing::TransportName());
+                         ::testing::Values(testkit::ThreadTransport::kMemory,
+                                           testkit::ThreadTransport::kGloo),
+                         testkit::TransportName());
 
 TEST(AverageGradientsAloneTest, DoesNothingButCheck) {
   at::Tensor p = parameter(at::ones({2}), at::full({2}, 5.0));

@@ -26,8 +26,8 @@
 namespace tally::sync {
 namespace {
 
-using ::tally::testing::match_gradient;
-using ::tally::testing::run_thread_ranks;
+using ::tally::testkit::match_gradient;
+using ::tally::testkit::run_thread_ranks;
 using ::testing::HasSubstr;
 using Group = std::shared_ptr<Communicator>;
 
@@ -99,8 +99,8 @@ TEST(AverageOverRanksTest, IsTheMeanOfAllSamplesWithItsExactGradient) {
           EXPECT_LT(match.residual, 1e-12);
         });
         for (const at::Tensor& value : values) {
-          EXPECT_TRUE(testing::same_bits(value, values[0]));
-          EXPECT_TRUE(testing::near(value, loss.detach(), {1e-13, 0}));
+          EXPECT_TRUE(testkit::same_bits(value, values[0]));
+          EXPECT_TRUE(testkit::near(value, loss.detach(), {1e-13, 0}));
         }
       }
     }

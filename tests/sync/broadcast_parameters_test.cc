@@ -16,15 +16,15 @@
 namespace tally::sync {
 namespace {
 
-using ::tally::testing::refusal_of;
-using ::tally::testing::run_thread_ranks;
+using ::tally::testkit::refusal_of;
+using ::tally::testkit::run_thread_ranks;
 using ::testing::HasSubstr;
 
 class BroadcastParametersTest
-    : public ::testing::TestWithParam<testing::ThreadTransport> {
+    : public ::testing::TestWithParam<testkit::ThreadTransport> {
  protected:
-  void run(int size, const testing::RankFunction& function) const {
-    testing::ThreadRanksOptions options;
+  void run(int size, const testkit::RankFunction& function) const {
+    testkit::ThreadRanksOptions options;
     options.transport = GetParam();
     run_thread_ranks(size, function, options);
   }
@@ -111,9 +111,9 @@ TEST_P(BroadcastParametersTest, WhatOneRankRefusesTheOthersHear) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, BroadcastParametersTest,
-                         ::testing::Values(testing::ThreadTransport::kMemory,
-                                           testing::ThreadTransport::kGloo),
-                         testing::TransportName());
+                         ::testing::Values(testkit::ThreadTransport::kMemory,
+                                           testkit::ThreadTransport::kGloo),
+                         testkit::TransportName());
 
 TEST(BroadcastParametersAloneTest, DoesNothingButCheck) {
   const at::Tensor p = at::full({2}, 5.0);

@@ -18,7 +18,7 @@
 namespace tally::sync {
 namespace {
 
-using ::tally::testing::run_thread_ranks;
+using ::tally::testkit::run_thread_ranks;
 using ::testing::HasSubstr;
 using Group = std::shared_ptr<Communicator>;
 using Counts = std::vector<std::int64_t>;
@@ -226,7 +226,7 @@ TEST(CollectivesErrorsTest, TensorsBeyondAnyMemoryNameTheirRank) {
   const at::Tensor huge = at::ones({1}).expand({std::int64_t{1} << 40});
   run_thread_ranks(3, [&](Group group) {
     try {
-      const testing::AllocationFault nobody_has_that(0, std::size_t{1} << 40);
+      const testkit::AllocationFault nobody_has_that(0, std::size_t{1} << 40);
       gather_all_tensors(group->rank() == 1 ? huge : at::ones({4}));
       ADD_FAILURE() << "rank " << group->rank() << " did not throw";
     } catch (const c10::Error& error) {

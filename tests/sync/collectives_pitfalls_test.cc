@@ -23,7 +23,7 @@
 namespace tally::sync {
 namespace {
 
-using ::tally::testing::run_thread_ranks;
+using ::tally::testkit::run_thread_ranks;
 using Group = std::shared_ptr<Communicator>;
 using Counts = std::vector<std::int64_t>;
 
@@ -146,8 +146,8 @@ TEST(CollectivesPitfallsTest, HalfPrecisionIsSummedInSinglePrecision) {
 
 // c10d's alltoall takes the vectors of split sizes away from the caller.
 TEST(CollectivesPitfallsTest, AllToAllLeavesTheNumbersOfRowsAlone) {
-  testing::ThreadRanksOptions gloo;
-  gloo.transport = testing::ThreadTransport::kGloo;
+  testkit::ThreadRanksOptions gloo;
+  gloo.transport = testkit::ThreadTransport::kGloo;
   for (std::int64_t size : kSizes) {
     run_thread_ranks(
         2,
@@ -351,8 +351,8 @@ TEST(CollectivesPitfallsTest, WithoutGraphsNothingCarriesOne) {
 }
 
 TEST(CollectivesPitfallsTest, SubgroupsKeepToThemselves) {
-  const testing::MemoryGroup even(2, std::chrono::seconds(20));
-  const testing::MemoryGroup odd(2, std::chrono::seconds(20));
+  const testkit::MemoryGroup even(2, std::chrono::seconds(20));
+  const testkit::MemoryGroup odd(2, std::chrono::seconds(20));
   run_thread_ranks(4, [&](Group world) {
     const auto group =
         (world->rank() % 2 == 0 ? even : odd).communicator(world->rank() / 2);

@@ -8,8 +8,8 @@
 namespace tally::sync {
 namespace {
 
-using ::tally::testing::ProcessRank;
-using ::tally::testing::ProcessRanks;
+using ::tally::testkit::ProcessRank;
+using ::tally::testkit::ProcessRanks;
 
 void expect_all(const at::Tensor& tensor, double value) {
   EXPECT_TRUE(tensor.equal(at::full(tensor.sizes(), value, tensor.options())))

@@ -23,9 +23,9 @@
 namespace tally::sync {
 namespace {
 
-using ::tally::testing::match_gradient;
-using ::tally::testing::run_thread_ranks;
-using ::tally::testing::ThreadTransport;
+using ::tally::testkit::match_gradient;
+using ::tally::testkit::run_thread_ranks;
+using ::tally::testkit::ThreadTransport;
 using Tensors = std::vector<at::Tensor>;
 
 constexpr std::int64_t kColumns = 3;
@@ -269,7 +269,7 @@ class CollectivesTest : public ::testing::TestWithParam<Case> {
     const auto expected =
         torch::autograd::grad({whole(all, scale, upstream)}, all, {}, {}, false,
                               /*allow_unused=*/true);
-    testing::ThreadRanksOptions options;
+    testkit::ThreadRanksOptions options;
     options.transport = transport;
     run_thread_ranks(
         ranks,
@@ -281,7 +281,7 @@ class CollectivesTest : public ::testing::TestWithParam<Case> {
           const Tensors values = GetParam().model(all, rank, scale);
           ASSERT_EQ(outputs.size(), values.size());
           for (std::size_t i = 0; i < values.size(); ++i) {
-            EXPECT_TRUE(testing::near(outputs[i].detach(), values[i].detach(),
+            EXPECT_TRUE(testkit::near(outputs[i].detach(), values[i].detach(),
                                       {/*rtol=*/1e-14, /*atol=*/1e-15}));
           }
           loss_of(outputs, rank, upstream).backward();

@@ -20,8 +20,8 @@
 namespace tally::sync {
 namespace {
 
-using ::tally::testing::FaultyCommunicator;
-using ::tally::testing::run_thread_ranks;
+using ::tally::testkit::FaultyCommunicator;
+using ::tally::testkit::run_thread_ranks;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -192,13 +192,13 @@ TEST(CommunicatorTest, CodeFollowsWhatHappened) {
 TEST(CommunicatorTest, OnlyLossTimeoutAndTransportBreakTheGroup) {
   for (auto code : {SyncErrorCode::kPeerLost, SyncErrorCode::kTimeout,
                     SyncErrorCode::kTransport}) {
-    auto broken = faulty(tally::testing::fail_at(0, code));
+    auto broken = faulty(tally::testkit::fail_at(0, code));
     EXPECT_EQ(error_of_gather(*broken).code(), code);
     EXPECT_EQ(error_of_gather(*broken).code(), SyncErrorCode::kGroupBroken);
   }
   for (auto code : {SyncErrorCode::kMismatch, SyncErrorCode::kPeerFailed,
                     SyncErrorCode::kInvalidUse}) {
-    auto usable = faulty(tally::testing::fail_at(0, code));
+    auto usable = faulty(tally::testkit::fail_at(0, code));
     EXPECT_EQ(error_of_gather(*usable).code(), code);
     at::Tensor tensor = at::ones({2});
     usable->all_reduce(tensor, ReduceOp::kSum);
@@ -225,10 +225,10 @@ TEST(CommunicatorTest, SecondThreadIsRefusedAndFirstGoesOn) {
 }
 
 class TransfersTest
-    : public ::testing::TestWithParam<testing::ThreadTransport> {
+    : public ::testing::TestWithParam<testkit::ThreadTransport> {
  protected:
-  void on_ranks(int ranks, const testing::RankFunction& function) const {
-    testing::ThreadRanksOptions options;
+  void on_ranks(int ranks, const testkit::RankFunction& function) const {
+    testkit::ThreadRanksOptions options;
     options.transport = GetParam();
     run_thread_ranks(ranks, function, options);
   }
@@ -324,9 +324,9 @@ TEST_P(TransfersTest, TransfersAreFinishedWhenDropped) {
 }
 
 TEST_P(TransfersTest, LostPeersAreSeenByThoseWhoWait) {
-  testing::ThreadRanksOptions options;
+  testkit::ThreadRanksOptions options;
   options.transport = GetParam();
-  const auto errors = testing::collect_thread_ranks(
+  const auto errors = testkit::collect_thread_ranks(
       2,
       [](std::shared_ptr<Communicator> group) {
         if (group->rank() == 1) return;
@@ -351,9 +351,9 @@ TEST_P(TransfersTest, LostPeersAreSeenByThoseWhoWait) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, TransfersTest,
-                         ::testing::Values(testing::ThreadTransport::kMemory,
-                                           testing::ThreadTransport::kGloo),
-                         testing::TransportName());
+                         ::testing::Values(testkit::ThreadTransport::kMemory,
+                                           testkit::ThreadTransport::kGloo),
+                         testkit::TransportName());
 
 TEST(CommunicatorTest, TransfersThatFailBreakTheGroup) {
   auto broken = faulty(throwing("Broken pipe"));

@@ -21,10 +21,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
-using ::tally::testing::kAtOnce;
-using ::tally::testing::kLongTimeout;
-using ::tally::testing::ProcessRank;
-using ::tally::testing::ProcessRanks;
+using ::tally::testkit::kAtOnce;
+using ::tally::testkit::kLongTimeout;
+using ::tally::testkit::ProcessRank;
+using ::tally::testkit::ProcessRanks;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 

@@ -19,7 +19,7 @@ namespace tally::sync {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::run_thread_ranks;
+using testkit::run_thread_ranks;
 using Sizes = std::vector<std::int64_t>;
 
 constexpr GradientFlow kFlows[] = {

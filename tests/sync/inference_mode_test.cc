@@ -23,8 +23,8 @@
 namespace tally::sync {
 namespace {
 
-using ::tally::testing::refusal_of;
-using ::tally::testing::run_thread_ranks;
+using ::tally::testkit::refusal_of;
+using ::tally::testkit::run_thread_ranks;
 using ::testing::HasSubstr;
 
 constexpr int kRanks = 3;
@@ -32,10 +32,10 @@ constexpr int kRanks = 3;
 constexpr std::int64_t kSizes[] = {6, 30'000};
 
 class InferenceModeTest
-    : public ::testing::TestWithParam<testing::ThreadTransport> {
+    : public ::testing::TestWithParam<testkit::ThreadTransport> {
  protected:
-  void run(const testing::RankFunction& function) const {
-    testing::ThreadRanksOptions options;
+  void run(const testkit::RankFunction& function) const {
+    testkit::ThreadRanksOptions options;
     options.transport = GetParam();
     run_thread_ranks(kRanks, function, options);
   }
@@ -185,9 +185,9 @@ TEST_P(InferenceModeTest, TensorsThatCannotBeWrittenToAreRefusedByAllRanks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, InferenceModeTest,
-                         ::testing::Values(testing::ThreadTransport::kMemory,
-                                           testing::ThreadTransport::kGloo),
-                         testing::TransportName());
+                         ::testing::Values(testkit::ThreadTransport::kMemory,
+                                           testkit::ThreadTransport::kGloo),
+                         testkit::TransportName());
 
 }  // namespace
 }  // namespace tally::sync

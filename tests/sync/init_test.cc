@@ -20,11 +20,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
-using ::tally::testing::free_port;
-using ::tally::testing::kAtOnce;
-using ::tally::testing::ProcessRank;
-using ::tally::testing::ProcessRanks;
-using ::tally::testing::ProcessRanksOptions;
+using ::tally::testkit::free_port;
+using ::tally::testkit::kAtOnce;
+using ::tally::testkit::ProcessRank;
+using ::tally::testkit::ProcessRanks;
+using ::tally::testkit::ProcessRanksOptions;
 using ::testing::HasSubstr;
 
 InitOptions within(milliseconds timeout) {

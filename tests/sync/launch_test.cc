@@ -30,11 +30,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
-using ::tally::testing::kAtOnce;
-using ::tally::testing::kLongTimeout;
-using ::tally::testing::ProcessRank;
-using ::tally::testing::ProcessRanks;
-using ::tally::testing::ProcessRanksOptions;
+using ::tally::testkit::kAtOnce;
+using ::tally::testkit::kLongTimeout;
+using ::tally::testkit::ProcessRank;
+using ::tally::testkit::ProcessRanks;
+using ::tally::testkit::ProcessRanksOptions;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;

@@ -18,9 +18,9 @@ namespace tally::sync {
 namespace {
 
 using std::chrono::seconds;
-using ::tally::testing::kAtOnce;
-using ::tally::testing::ProcessRank;
-using ::tally::testing::ProcessRanks;
+using ::tally::testkit::kAtOnce;
+using ::tally::testkit::ProcessRank;
+using ::tally::testkit::ProcessRanks;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kBytes = std::int64_t{300} << 20;

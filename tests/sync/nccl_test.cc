@@ -16,8 +16,8 @@
 namespace tally::sync {
 namespace {
 
-using ::tally::testing::ProcessRank;
-using ::tally::testing::ProcessRanks;
+using ::tally::testkit::ProcessRank;
+using ::tally::testkit::ProcessRanks;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 

@@ -21,8 +21,8 @@ namespace tally::sync {
 namespace {
 
 using std::chrono::milliseconds;
-using ::tally::testing::collect_thread_ranks;
-using ::tally::testing::run_thread_ranks;
+using ::tally::testkit::collect_thread_ranks;
+using ::tally::testkit::run_thread_ranks;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -22,15 +22,15 @@ namespace tally::sync {
 namespace {
 
 using std::chrono::milliseconds;
-using ::tally::testing::kAtOnce;
-using ::tally::testing::kLongTimeout;
-using ::tally::testing::run_thread_ranks;
+using ::tally::testkit::kAtOnce;
+using ::tally::testkit::kLongTimeout;
+using ::tally::testkit::run_thread_ranks;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-testing::ThreadRanksOptions gloo_ranks() {
-  testing::ThreadRanksOptions options;
-  options.transport = testing::ThreadTransport::kGloo;
+testkit::ThreadRanksOptions gloo_ranks() {
+  testkit::ThreadRanksOptions options;
+  options.transport = testkit::ThreadTransport::kGloo;
   return options;
 }
 
@@ -191,7 +191,7 @@ std::vector<std::exception_ptr> rendezvous(std::vector<int> ranks,
                                            std::vector<int> sizes,
                                            milliseconds timeout) {
   auto store = c10::make_intrusive<c10d::HashStore>();
-  return testing::collect_thread_ranks(
+  return testkit::collect_thread_ranks(
       ranks.size(), [&](std::shared_ptr<Communicator> self) {
         GlooOptions options;
         options.hostname = "127.0.0.1";

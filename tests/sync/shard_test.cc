@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 std::shared_ptr<Communicator> rank_of(int rank, int size) {
-  return testing::MemoryGroup(size, kDefaultTimeout).communicator(rank);
+  return testkit::MemoryGroup(size, kDefaultTimeout).communicator(rank);
 }
 
 TEST(ShardTest, DealsInTurn) {

@@ -4,7 +4,7 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 // Above the priority that LibTorch's own has.
@@ -61,4 +61,4 @@ AllocationFault::~AllocationFault() { plan = {}; }
 
 bool AllocationFault::happened() const { return plan.left < 0; }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// Lets one allocation of memory for tensors on the CPU fail, as it does where
 /// there is none left: of those that this thread makes while it lives, the one
@@ -24,4 +24,4 @@ class AllocationFault {
   bool happened() const;
 };
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -14,7 +14,7 @@
 #include "tally/tests/testing/allocation_fault.h"
 #include "tally/tests/testing/deadlines.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 using ::testing::HasSubstr;
@@ -107,4 +107,4 @@ void check_allocation_faults(ThreadTransport transport,
   EXPECT_GT(number, 1) << "nothing was allocated";
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -6,7 +6,7 @@
 #include "tally/sync/communicator.h"
 #include "tally/tests/testing/thread_ranks.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// A collective call of whatever kind; whether it gave the right result. From
 /// `arm` on, allocations count.
@@ -22,4 +22,4 @@ using CallUnderFault =
 void check_allocation_faults(ThreadTransport transport,
                              const CallUnderFault& call);
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

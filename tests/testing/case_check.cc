@@ -6,7 +6,7 @@
 
 #include "tally/tests/testing/drive.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 Results copy_of(const Results& results) {
@@ -33,7 +33,7 @@ CaseCheck::CaseCheck(const FixtureCase& fixture, const MetricFactory& factory,
     for (FixtureInput& input : batch) input.set_ragged(options.ragged_input);
     if (options.takes_empty_batches || batch.front().rows() != 0) {
       batches_.push_back(batch);
-      pristine_.push_back(testing::copy_of(batch));
+      pristine_.push_back(testkit::copy_of(batch));
     }
   }
   double largest = 1;
@@ -205,7 +205,7 @@ void CaseCheck::check_aliases() {
   std::vector<Results> values;
   std::vector<Results> copies;
   for (const Batch& batch : batches_) {
-    given.push_back(testing::copy_of(batch));
+    given.push_back(testkit::copy_of(batch));
     values.push_back(forward(*metric, given.back()));
     copies.push_back(copy_of(values.back()));
   }
@@ -246,4 +246,4 @@ void CaseCheck::check_strides() {
   EXPECT_TRUE(near(metric->compute_results(), whole_, near_));
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -11,7 +11,7 @@
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/splits.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// One case of check_metric().
 class CaseCheck {
@@ -73,4 +73,4 @@ class CaseCheck {
   Results whole_;
 };
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -7,7 +7,7 @@
 #include "tally/tests/testing/case_check.h"
 #include "tally/tests/testing/drive.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 using sync::GradientFlow;
@@ -200,4 +200,4 @@ void CaseCheck::check_threads() {
   at::set_num_threads(before);
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -5,7 +5,7 @@
 #include "tally/tests/testing/drive.h"
 #include "tally/tests/testing/gradient_checks.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 struct SplitReport {
@@ -117,7 +117,7 @@ void CaseCheck::check_gradients() {
   }
   subject.inputs = options_.differentiable_inputs;
   subject.compare = options_.skip_gradients.count(fixture_.name) == 0;
-  testing::check_gradients(subject);
+  testkit::check_gradients(subject);
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <iomanip>
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 using ::testing::AssertionFailure;
@@ -115,4 +115,4 @@ AssertionResult same_bits(const Results& actual, const Results& expected) {
       [](const at::Tensor& a, const at::Tensor& b) { return same_bits(a, b); });
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -4,7 +4,7 @@
 
 #include "tally/metrics/results.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 struct Tolerance {
   double rtol = 0;
@@ -29,4 +29,4 @@ struct Tolerance {
 ::testing::AssertionResult same_bits(const at::Tensor& actual,
                                      const at::Tensor& expected);
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

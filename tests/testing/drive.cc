@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 // What a batch is to a metric, for as long as it lives.
@@ -63,4 +63,4 @@ bool report_throws(const std::vector<std::exception_ptr>& errors) {
   return any;
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

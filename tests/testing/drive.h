@@ -11,7 +11,7 @@
 #include "tally/tests/testing/thread_ranks.h"
 
 /// Metrics of unknown type, and the ranks that use them.
-namespace tally::testing {
+namespace tally::testkit {
 
 void update(Metric& metric, const Batch& batch);
 void update(Metric& metric, const std::vector<Batch>& batches);
@@ -38,4 +38,4 @@ std::vector<Report> on_ranks(int ranks, const Function& function) {
   return reports;
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tally::testing {
+namespace tally::testkit {
 
 FaultyCommunicator::FaultyCommunicator(
     std::shared_ptr<sync::Communicator> inner, Hook before, Alter alter)
@@ -104,4 +104,4 @@ std::shared_ptr<sync::Communicator> flip_bit(
       });
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -7,7 +7,7 @@
 
 #include "tally/sync/communicator.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// Passes collectives on to another communicator, after `before(call)`, where
 /// call counts from 0. What `before` throws takes the place of the collective:
@@ -63,4 +63,4 @@ std::shared_ptr<sync::Communicator> flip_bit(
     std::shared_ptr<sync::Communicator> inner, std::int64_t call,
     std::int64_t bit);
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

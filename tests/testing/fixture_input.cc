@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 // Other values in the same memory.
@@ -178,4 +178,4 @@ bool same(const FixtureInput& a, const FixtureInput& b) {
                     });
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -11,7 +11,7 @@
 
 #include "tally/metrics/inputs.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// A row of a ragged input: tensors by name, of sizes of their own.
 using RaggedRow = std::map<std::string, at::Tensor>;
@@ -69,4 +69,4 @@ class FixtureInput {
 /// The same texts, and tensors of the same dtypes, sizes and bits.
 bool same(const FixtureInput& a, const FixtureInput& b);
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

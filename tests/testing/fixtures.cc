@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 using Json = nlohmann::json;
@@ -144,4 +144,4 @@ std::vector<FixtureCase> read_fixture(const std::string& metric) {
   return cases;
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

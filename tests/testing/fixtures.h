@@ -8,7 +8,7 @@
 
 #include "tally/tests/testing/fixture_input.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 using OptionTexts = std::map<std::string, std::string>;
 /// The inputs of one update().
@@ -30,4 +30,4 @@ struct FixtureCase {
 /// another form.
 std::vector<FixtureCase> read_fixture(const std::string& metric);
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// A port of 127.0.0.1 that was free a moment ago.
 inline std::string free_port() {
@@ -22,4 +22,4 @@ inline std::string free_port() {
   return bound ? std::to_string(ntohs(address.sin_port)) : "none";
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

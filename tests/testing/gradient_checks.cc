@@ -10,7 +10,7 @@
 #include "tally/tests/testing/gradients.h"
 #include "tally/tests/testing/splits.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 using sync::GradientFlow;
@@ -195,4 +195,4 @@ void check_gradients(const GradientSubject& subject) {
   GradientCheck(subject).run();
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

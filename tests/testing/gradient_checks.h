@@ -7,7 +7,7 @@
 #include "tally/metrics/metric.h"
 #include "tally/tests/testing/fixtures.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 struct GradientSubject {
   std::function<std::unique_ptr<Metric>(const MetricOptions&)> make;
@@ -25,4 +25,4 @@ struct GradientSubject {
 /// differentiable, and states, carry no graph.
 void check_gradients(const GradientSubject& subject);
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

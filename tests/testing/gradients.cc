@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace tally::testing {
+namespace tally::testkit {
 
 GradientMatch match_gradient(const at::Tensor& actual,
                              const at::Tensor& expected, double negligible) {
@@ -47,4 +47,4 @@ at::Tensor numerical_gradient(
   return gradient;
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

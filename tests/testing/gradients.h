@@ -4,7 +4,7 @@
 
 #include <functional>
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// How a gradient compares with the one that it should be: `actual` is
 /// `scale` times `expected`, but for an error of the relative size `residual`
@@ -27,4 +27,4 @@ at::Tensor numerical_gradient(
     const std::function<double(const at::Tensor& point)>& function,
     const at::Tensor& point);
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

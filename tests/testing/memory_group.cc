@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tally::testing {
+namespace tally::testkit {
 
 using std::chrono::milliseconds;
 using sync::Communicator;
@@ -239,4 +239,4 @@ std::shared_ptr<Communicator> MemoryGroup::communicator(int rank) const {
 
 void MemoryGroup::leave(int rank) { meetings_->leave(rank, ""); }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

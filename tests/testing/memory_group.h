@@ -5,7 +5,7 @@
 
 #include "tally/sync/communicator.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// Communicators of ranks that are threads of this process.
 class MemoryGroup {
@@ -24,4 +24,4 @@ class MemoryGroup {
   std::chrono::milliseconds timeout_;
 };
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -4,7 +4,7 @@
 
 #include "tally/tests/testing/case_check.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 void check_cases(const std::vector<FixtureCase>& cases,
@@ -36,4 +36,4 @@ void check_case(const FixtureCase& one, const MetricFactory& factory,
   check_cases({one}, factory, options);
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

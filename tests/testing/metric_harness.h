@@ -11,7 +11,7 @@
 #include "tally/metrics/options.h"
 #include "tally/tests/testing/fixtures.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// What check_metric() must know of a metric beyond its fixture.
 struct HarnessOptions {
@@ -99,4 +99,4 @@ void check_metric(const std::string& fixture,
       options);
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

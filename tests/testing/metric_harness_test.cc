@@ -7,7 +7,7 @@
 
 #include "tally/tests/testing/sample_metrics.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 using ::testing::HasSubstr;
@@ -224,4 +224,4 @@ TEST(MetricHarnessTest, FindsWrongGradients) {
 }
 
 }  // namespace
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 constexpr const char* kWords[] = {"(",
@@ -73,4 +73,4 @@ void Mutator::replace_number(std::string& text, std::size_t from) {
   text.replace(at, end - at, kNumbers[below(std::size(kNumbers))]);
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// Changes texts in ways that parsers do not expect, by a fixed seed.
 class Mutator {
@@ -21,4 +21,4 @@ class Mutator {
   std::mt19937 random_;
 };
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

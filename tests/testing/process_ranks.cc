@@ -21,7 +21,7 @@
 #include "tally/sync/gloo.h"
 #include "tally/sync/launch/spawn.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -234,4 +234,4 @@ std::string ProcessRanks::output_of(int rank) const {
   return text.str();
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

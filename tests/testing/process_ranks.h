@@ -10,7 +10,7 @@
 
 #include "tally/sync/communicator.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// A rank's side, in a process of its own.
 class ProcessRank {
@@ -99,4 +99,4 @@ class ProcessRanks {
   std::vector<Child> children_;
 };
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

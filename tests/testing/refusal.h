@@ -6,7 +6,7 @@
 
 #include "tally/sync/errors.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// The message of the Error that `call` throws; "nothing" if it returns.
 template <class Error = c10::ValueError, class Call>
@@ -19,4 +19,4 @@ std::string refusal_of(const Call& call) {
   return "nothing";
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

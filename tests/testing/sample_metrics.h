@@ -8,7 +8,7 @@
 
 /// Small metrics for tests of what all metrics share: one for each kind of
 /// state, and of input.
-namespace tally::testing {
+namespace tally::testkit {
 
 /// Numbers and a count.
 struct SampleError {
@@ -247,4 +247,4 @@ class SampleStrictSum final
   static inline std::atomic<int> evaluations = 0;
 };
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

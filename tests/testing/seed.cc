@@ -1,8 +1,7 @@
 #include <ATen/Context.h>
 #include <gtest/gtest.h>
 
-namespace tally {
-namespace testing {
+namespace tally::testkit {
 namespace {
 
 /// Every test draws the same numbers in every run, and others with
@@ -20,5 +19,4 @@ class Seed : public ::testing::EmptyTestEventListener {
 }();
 
 }  // namespace
-}  // namespace testing
-}  // namespace tally
+}  // namespace tally::testkit

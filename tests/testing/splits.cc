@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 using Weights = std::vector<std::int64_t>;
@@ -129,4 +129,4 @@ std::vector<Split> splits_of(const FixtureCase& fixture, int ranks,
   return splits;
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -5,7 +5,7 @@
 
 #include "tally/tests/testing/fixtures.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// The batches of a case, dealt to ranks: `ranks[r]` is what rank r sees.
 struct Split {
@@ -34,4 +34,4 @@ Batch copy_of(const Batch& batch);
 std::vector<std::int64_t> cuts(std::int64_t total,
                                const std::vector<std::int64_t>& weights);
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

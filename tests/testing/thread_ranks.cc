@@ -7,7 +7,7 @@
 #include "tally/sync/gloo.h"
 #include "tally/tests/testing/memory_group.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 bool lost_a_peer(const std::exception_ptr& error) {
@@ -85,4 +85,4 @@ void run_thread_ranks(int ranks, const RankFunction& function,
   std::rethrow_exception(errors[chosen]);
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -9,7 +9,7 @@
 
 #include "tally/sync/communicator.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// What one rank does, on a thread of its own.
 using RankFunction =
@@ -50,4 +50,4 @@ std::vector<std::exception_ptr> collect_thread_ranks(
     int ranks, const RankFunction& function,
     const ThreadRanksOptions& options = {});
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -12,7 +12,7 @@
 
 #include "tally/tests/testing/faulty_communicator.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 using sync::Communicator;
@@ -136,4 +136,4 @@ TEST(FaultyCommunicatorTest, FailsAtTheChosenCollectiveOnly) {
 }
 
 }  // namespace
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 // What is compiled without any option.
@@ -51,4 +51,4 @@ void limit_vectors(const std::string& name) {
   throw std::invalid_argument("expected one of" + names + ", got " + name);
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// From here on, kernels run as on an older processor: none uses vectors that
 /// are newer than those of the Highway target of this name, such as "AVX2" or
@@ -13,4 +13,4 @@ namespace tally::testing {
 /// they start, if it is set.
 void limit_vectors(const std::string& name);
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

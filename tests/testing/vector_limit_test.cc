@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-namespace tally::testing {
+namespace tally::testkit {
 namespace {
 
 TEST(VectorLimitTest, LeavesOlderVectors) {
@@ -40,4 +40,4 @@ TEST(VectorLimitTest, SaysWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace tally::testing
+}  // namespace tally::testkit

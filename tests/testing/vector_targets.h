@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// Calls check() for each kind of vectors that this processor has, with the
 /// kernels that are compiled for it.
@@ -19,4 +19,4 @@ void for_each_vector_target(const Check& check) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

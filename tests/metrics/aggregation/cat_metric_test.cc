@@ -18,9 +18,9 @@ using ::testing::HasSubstr;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST(CatMetricTest, PassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.order_matters = true;
-  testing::check_metric<CatMetric>("CatMetric", options);
+  testkit::check_metric<CatMetric>("CatMetric", options);
 }
 
 TEST(CatMetricTest, JoinsRowsAndNumbers) {

@@ -23,9 +23,9 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 double value_of(MeanMetric& metric) { return metric.compute().item<double>(); }
 
 TEST(MeanMetricTest, PassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.differentiable_inputs = {0, 1};
-  testing::check_metric<MeanMetric>("MeanMetric", options);
+  testkit::check_metric<MeanMetric>("MeanMetric", options);
 }
 
 TEST(MeanMetricTest, WeighsNumbers) {

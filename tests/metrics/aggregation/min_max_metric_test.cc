@@ -22,11 +22,11 @@ double value_of(M& metric) {
 }
 
 TEST(MinMetricTest, PassesTheHarness) {
-  testing::check_metric<MinMetric>("MinMetric");
+  testkit::check_metric<MinMetric>("MinMetric");
 }
 
 TEST(MaxMetricTest, PassesTheHarness) {
-  testing::check_metric<MaxMetric>("MaxMetric");
+  testkit::check_metric<MaxMetric>("MaxMetric");
 }
 
 TEST(MinMetricTest, TakesTensorsAndNumbers) {

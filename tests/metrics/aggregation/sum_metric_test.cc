@@ -21,10 +21,10 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 double value_of(SumMetric& metric) { return metric.compute().item<double>(); }
 
 TEST(SumMetricTest, PassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   // A sum of 2e9 does not show steps of 1e-4.
   options.skip_gradients = {"offset_1e8"};
-  testing::check_metric<SumMetric>("SumMetric", options);
+  testkit::check_metric<SumMetric>("SumMetric", options);
 }
 
 TEST(SumMetricTest, AddsTensorsAndNumbers) {

@@ -56,7 +56,7 @@ MetricOptions with(NanPolicy policy) {
 }
 
 TEST(BinaryAUROCTest, PassesTheHarness) {
-  testing::check_metric<BinaryAUROC>("BinaryAUROC");
+  testkit::check_metric<BinaryAUROC>("BinaryAUROC");
 }
 
 TEST(BinaryAUROCTest, CountsPairsInOrder) {

@@ -40,7 +40,7 @@ namespace {
 
 using classification::BinaryBatch;
 using classification::BinaryRules;
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -51,7 +51,7 @@ at::Tensor labels(at::IntArrayRef values) { return at::tensor(values); }
 
 template <class... M>
 void check_all() {
-  (testing::check_counts<M>(/*has_input_option=*/true), ...);
+  (testkit::check_counts<M>(/*has_input_option=*/true), ...);
 }
 
 TEST(BinaryCountsTest, RatesPassTheHarness) {
@@ -125,7 +125,7 @@ TEST(BinaryCountsTest, NothingCountedIsNaN) {
       BinaryAccuracyOptions().multidim_average(MultidimAverage::kSamplewise));
   EXPECT_EQ(each.compute().sizes(), at::IntArrayRef({0}));
   each.update(at::empty({2, 0}), at::empty({2, 0}, at::kLong));
-  EXPECT_TRUE(testing::near(each.compute(), at::full({2}, kNaN)));
+  EXPECT_TRUE(testkit::near(each.compute(), at::full({2}, kNaN)));
 }
 
 TEST(BinaryCountsTest, ThresholdIsRoundedToTheScores) {
@@ -151,7 +151,7 @@ void expect_same_counts(const BinaryRules& rules, const at::Tensor& preds,
     at::Tensor sums =
         at::zeros({classification::kElementCounts, 1}, at::kDouble);
     classification::sum_element_weights(batch, sums.mutable_data_ptr<double>());
-    EXPECT_TRUE(testing::same_bits(
+    EXPECT_TRUE(testkit::same_bits(
         classification::count_elements_by_tensors(batch, false), sums));
     return;
   }
@@ -163,7 +163,7 @@ void expect_same_counts(const BinaryRules& rules, const at::Tensor& preds,
             : at::zeros({classification::kElementCounts, 1}, at::kLong);
     classification::count_elements(batch, samplewise,
                                    counts.mutable_data_ptr<std::int64_t>());
-    EXPECT_TRUE(testing::same_bits(
+    EXPECT_TRUE(testkit::same_bits(
         classification::count_elements_by_tensors(batch, samplewise), counts));
   }
 }
@@ -229,7 +229,7 @@ void expect_vectors_equal_tensors() {
 }
 
 TEST(BinaryCountsTest, VectorsEqualTensorOperations) {
-  testing::for_each_vector_target(expect_vectors_equal_tensors);
+  testkit::for_each_vector_target(expect_vectors_equal_tensors);
 }
 
 TEST(BinaryCountsTest, RefusesValues) {
@@ -241,7 +241,7 @@ TEST(BinaryCountsTest, RefusesValues) {
     const Results before = metric.state();
     const std::string text =
         refusal_of<c10::Error>([&] { metric.update(preds, target, weight); });
-    EXPECT_TRUE(testing::same_bits(metric.state(), before));
+    EXPECT_TRUE(testkit::same_bits(metric.state(), before));
     const BinaryRules rules{0.5, ScoreKind::kProbabilities, -1,
                             options.nan_policy(), options.validate_args()};
     EXPECT_THAT(text, HasSubstr(refusal_of<c10::Error>([&] {
@@ -323,7 +323,7 @@ TEST(BinaryCountsTest, MixesBatchesWithAndWithoutWeights) {
   scores.update(labels({1, 0}), labels({1, 1}));
   scores.update(labels({1, 0}), labels({0, 1}), at::tensor({0.5, 2.0}));
   EXPECT_TRUE(
-      testing::near(scores.compute(), at::tensor({1.0, 0.5, 0.0, 3.0, 4.0})));
+      testkit::near(scores.compute(), at::tensor({1.0, 0.5, 0.0, 3.0, 4.0})));
 }
 
 TEST(BinaryCountsTest, UndefinedValues) {

@@ -41,9 +41,9 @@ void expect_bins(const typename M::Options& options, const at::Tensor& preds,
     M metric(options);
     metric.update(preds, target);
     const at::Tensor bins = metric.state()["bins"];
-    EXPECT_TRUE(testing::near(bins, expected, {1e-12, 0})) << M::kName;
+    EXPECT_TRUE(testkit::near(bins, expected, {1e-12, 0})) << M::kName;
     if (first.defined()) {
-      EXPECT_TRUE(testing::same_bits(bins, first));
+      EXPECT_TRUE(testkit::same_bits(bins, first));
     }
     first = bins;
   }
@@ -79,7 +79,7 @@ void expect_sums() {
 }
 
 TEST(CalibrationErrorTest, AddsUpManySamples) {
-  testing::for_each_vector_target(expect_sums);
+  testkit::for_each_vector_target(expect_sums);
 }
 
 // Confidences at the ends of bins, up to a few roundings.
@@ -93,14 +93,14 @@ TEST(CalibrationErrorTest, BinsAreThoseOfAnyProcessor) {
       at::stack({logits, at::zeros_like(logits), logits.sub(40)}, 1);
   const at::Tensor target = at::zeros({rows.size(0)}, at::kLong);
   at::Tensor first, first_of_rows;
-  testing::for_each_vector_target([&] {
+  testkit::for_each_vector_target([&] {
     BinaryCalibrationError binary(
         BinaryCalibrationErrorOptions().n_bins(kBins).input(
             ScoreKind::kLogits));
     binary.update(logits, target);
     const at::Tensor bins = binary.state()["bins"];
     if (!first.defined()) first = bins;
-    EXPECT_TRUE(testing::same_bits(bins, first));
+    EXPECT_TRUE(testkit::same_bits(bins, first));
     for (const at::Tensor& given :
          {rows, at::stack({rows, rows}, -1).select(-1, 0)}) {
       MulticlassCalibrationError error(
@@ -109,7 +109,7 @@ TEST(CalibrationErrorTest, BinsAreThoseOfAnyProcessor) {
       error.update(given, target);
       const at::Tensor counts = error.state()["bins"].select(0, 0);
       if (!first_of_rows.defined()) first_of_rows = counts;
-      EXPECT_TRUE(testing::same_bits(counts, first_of_rows));
+      EXPECT_TRUE(testkit::same_bits(counts, first_of_rows));
     }
   });
 }

@@ -8,7 +8,7 @@
 #include "tally/tests/testing/fixtures.h"
 #include "tally/tests/testing/metric_harness.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 /// check_metric() for a metric over counts, whose samplewise values stand in
 /// the order of the samples. Strips "input" where the dtype says it.
@@ -31,4 +31,4 @@ void check_counts(bool has_input_option = false) {
   check_metric<M>(M::kName, samplewise);
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

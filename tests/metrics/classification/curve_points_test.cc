@@ -21,9 +21,9 @@
 namespace tally {
 namespace {
 
-using testing::check_metric;
 using ::testing::HasSubstr;
-using testing::near;
+using testkit::check_metric;
+using testkit::near;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();

@@ -26,8 +26,8 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::near;
-using testing::same_bits;
+using testkit::near;
+using testkit::same_bits;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 

@@ -15,7 +15,7 @@
 namespace tally {
 namespace {
 
-using testing::check_metric;
+using testkit::check_metric;
 
 TEST(CurveSummariesTest, MultilabelAUROCPassesTheHarness) {
   check_metric<MultilabelAUROC>("MultilabelAUROC");

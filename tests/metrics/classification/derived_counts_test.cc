@@ -32,9 +32,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::near;
-using testing::run_thread_ranks;
-using testing::same_bits;
+using testkit::near;
+using testkit::run_thread_ranks;
+using testkit::same_bits;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kClasses = 4;

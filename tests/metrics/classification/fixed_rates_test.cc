@@ -14,7 +14,7 @@
 namespace tally {
 namespace {
 
-using testing::check_metric;
+using testkit::check_metric;
 
 TEST(FixedRatesTest, RecallAtFixedPrecisionPassesTheHarness) {
   check_metric<BinaryRecallAtFixedPrecision>("BinaryRecallAtFixedPrecision");

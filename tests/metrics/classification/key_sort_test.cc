@@ -77,7 +77,7 @@ void expect_sorts_of_all_kinds(std::int64_t count) {
 }
 
 TEST(KeySortTest, SortsKeysOfAllKinds) {
-  testing::for_each_vector_target([] {
+  testkit::for_each_vector_target([] {
     for (std::int64_t count = 0; count < 40; ++count) {
       expect_sorts_of_all_kinds<std::uint32_t>(count);
       expect_sorts_of_all_kinds<std::uint64_t>(count);
@@ -96,7 +96,7 @@ TEST(KeySortTest, SortsKeysOfAllKinds) {
 
 // What sorts zeros and ones sorts everything.
 TEST(KeySortTest, NetworksSortRunsOfOnes) {
-  testing::for_each_vector_target([] {
+  testkit::for_each_vector_target([] {
     for (const std::int64_t count : {16, 32, 64, 128, 256}) {
       for (std::int64_t begin = 0; begin < count; begin += 3) {
         for (std::int64_t end = begin; end <= count; end += 5) {
@@ -158,7 +158,7 @@ void expect_packs(const std::vector<Score>& cuts, std::int64_t count) {
 }
 
 TEST(KeySortTest, PacksSamplesInParts) {
-  testing::for_each_vector_target([] {
+  testkit::for_each_vector_target([] {
     for (const std::int64_t count : {0, 1, 7, 16, 17, 100, 1003}) {
       expect_packs<float>({}, count);
       expect_packs<float>({0}, count);

@@ -26,8 +26,8 @@ namespace tally {
 namespace classification = internal::classification;
 namespace {
 
-using testing::for_each_vector_target;
-using testing::same_bits;
+using testkit::for_each_vector_target;
+using testkit::same_bits;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();

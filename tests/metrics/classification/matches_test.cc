@@ -26,7 +26,7 @@ using classification::BinaryBatch;
 using classification::BinaryRules;
 using classification::MulticlassBatch;
 using classification::MultilabelBatch;
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -35,13 +35,13 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 at::Tensor labels(at::IntArrayRef values) { return at::tensor(values); }
 
 TEST(ExactMatchTest, PassesTheHarness) {
-  testing::check_counts<MulticlassExactMatch>();
-  testing::check_counts<MultilabelExactMatch>(/*has_input_option=*/true);
+  testkit::check_counts<MulticlassExactMatch>();
+  testkit::check_counts<MultilabelExactMatch>(/*has_input_option=*/true);
 }
 
 TEST(GroupFairnessTest, PassesTheHarness) {
-  testing::check_counts<BinaryGroupStatRates>(/*has_input_option=*/true);
-  testing::check_counts<BinaryFairness>(/*has_input_option=*/true);
+  testkit::check_counts<BinaryGroupStatRates>(/*has_input_option=*/true);
+  testkit::check_counts<BinaryFairness>(/*has_input_option=*/true);
 }
 
 TEST(ExactMatchTest, LoopsEqualTensorOperations) {
@@ -54,7 +54,7 @@ TEST(ExactMatchTest, LoopsEqualTensorOperations) {
         const classification::MulticlassRules rules{2, k, -1, policy};
         const MulticlassBatch batch(rules, scores, target);
         EXPECT_TRUE(
-            testing::same_bits(classification::match_bits_by_tensors(batch),
+            testkit::same_bits(classification::match_bits_by_tensors(batch),
                                classification::match_bits(batch)));
       }
       const at::Tensor several =
@@ -62,7 +62,7 @@ TEST(ExactMatchTest, LoopsEqualTensorOperations) {
       const BinaryRules rules{0.3, ScoreKind::kProbabilities, -1, policy};
       const MultilabelBatch batch(rules, 2, scores, several);
       EXPECT_TRUE(
-          testing::same_bits(classification::match_bits_by_tensors(batch),
+          testkit::same_bits(classification::match_bits_by_tensors(batch),
                              classification::match_bits(batch)));
     }
   }
@@ -77,7 +77,7 @@ TEST(ExactMatchTest, NothingCountedIsNaN) {
       MultidimAverage::kSamplewise));
   EXPECT_EQ(each.compute().sizes(), at::IntArrayRef({0}));
   each.update(at::empty({2, 3, 0}), at::empty({2, 3, 0}, at::kLong));
-  EXPECT_TRUE(testing::near(each.compute(), at::full({2}, kNaN)));
+  EXPECT_TRUE(testkit::near(each.compute(), at::full({2}, kNaN)));
 }
 
 TEST(ExactMatchTest, NanPolicies) {
@@ -133,7 +133,7 @@ TEST(GroupFairnessTest, SharesItsState) {
   metrics.update(labels({1, 0}), labels({1, 1}), labels({2, 0}));
   const Results results = metrics.compute();
   EXPECT_EQ(results["fairness.equal_opportunity"].item<double>(), 0);
-  EXPECT_TRUE(testing::near(results["fairness.demographic_parity_groups"],
+  EXPECT_TRUE(testkit::near(results["fairness.demographic_parity_groups"],
                             labels({0, 2})));
   EXPECT_TRUE(results["rates"][1].isnan().all().item<bool>());
 }
@@ -142,11 +142,11 @@ TEST(GroupFairnessTest, NothingCountedIsNaN) {
   const Fairness nothing = BinaryFairness(2).compute();
   EXPECT_TRUE(nothing.demographic_parity.isnan().item<bool>());
   EXPECT_TRUE(
-      testing::near(nothing.equal_opportunity_groups, labels({-1, -1})));
+      testkit::near(nothing.equal_opportunity_groups, labels({-1, -1})));
   BinaryFairness fairness(2);
   fairness.update(at::tensor({0.9, kNaN}), labels({1, 1}), labels({0, 1}));
   EXPECT_TRUE(fairness.compute().demographic_parity.isnan().item<bool>());
-  EXPECT_TRUE(testing::near(fairness.compute().demographic_parity_groups,
+  EXPECT_TRUE(testkit::near(fairness.compute().demographic_parity_groups,
                             labels({0, 0})));
 }
 
@@ -158,7 +158,7 @@ TEST(GroupFairnessTest, LoopEqualsTensorOperations) {
   for (const auto policy : {NanPolicy::kPropagate, NanPolicy::kIgnore}) {
     const BinaryRules rules{0.5, ScoreKind::kProbabilities, -1, policy};
     const BinaryBatch batch(rules, scores, target);
-    EXPECT_TRUE(testing::same_bits(
+    EXPECT_TRUE(testkit::same_bits(
         classification::count_groups_by_tensors(batch, groups, 4),
         classification::count_groups(batch, groups, 4)));
   }

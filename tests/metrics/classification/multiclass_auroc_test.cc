@@ -65,7 +65,7 @@ MetricOptions with(NanPolicy policy) {
 }
 
 TEST(MulticlassAUROCTest, PassesTheHarness) {
-  testing::check_metric<MulticlassAUROC>("MulticlassAUROC");
+  testkit::check_metric<MulticlassAUROC>("MulticlassAUROC");
 }
 
 TEST(MulticlassAUROCTest, TakesOneClassAgainstTheRest) {
@@ -206,7 +206,7 @@ TEST(MulticlassAUROCTest, ClassesOfManySamplesHaveTheAreaAgainstTheRest) {
     for (std::int64_t c = 0; c < kCount; ++c) {
       BinaryAUROC one(BinaryAUROCOptions().input(ScoreKind::kScores));
       one.update(preds.select(1, c), target.eq(c));
-      EXPECT_TRUE(testing::same_bits(values.select(0, c), one.compute())) << c;
+      EXPECT_TRUE(testkit::same_bits(values.select(0, c), one.compute())) << c;
     }
   }
 }

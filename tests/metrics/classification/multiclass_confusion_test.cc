@@ -24,7 +24,7 @@ namespace {
 
 using classification::MulticlassBatch;
 using classification::MulticlassRules;
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
 using Options = MulticlassConfusionMatrixOptions;
 using Sizes = std::vector<std::int64_t>;
@@ -49,18 +49,18 @@ TEST(MulticlassConfusionTest, SumsWeights) {
   repeated.update(preds.repeat_interleave(times),
                   target.repeat_interleave(times));
   EXPECT_TRUE(
-      testing::near(weighted.compute(), repeated.compute().to(at::kDouble)));
+      testkit::near(weighted.compute(), repeated.compute().to(at::kDouble)));
   weighted.update(preds, target);
   repeated.update(preds, target);
   EXPECT_TRUE(
-      testing::near(weighted.compute(), repeated.compute().to(at::kDouble)));
+      testkit::near(weighted.compute(), repeated.compute().to(at::kDouble)));
   const MulticlassRules rules{4};
   const at::Tensor nan = times.to(at::kDouble).masked_fill(times.eq(3), kNaN);
   for (const at::Tensor& weight : {times.to(at::kDouble), nan}) {
     const MulticlassBatch batch(rules, preds, target, weight);
     const auto by_loop = classification::pairs_of(batch);
     const auto by_tensors = classification::pairs_by_tensors(batch);
-    EXPECT_TRUE(testing::same_bits(by_tensors.sums, by_loop.sums));
+    EXPECT_TRUE(testkit::same_bits(by_tensors.sums, by_loop.sums));
     EXPECT_EQ(by_tensors.nans.value(), by_loop.nans.value());
   }
 }
@@ -73,9 +73,9 @@ at::Tensor matrix_of(const at::Tensor& preds, const at::Tensor& target,
 }
 
 TEST(MulticlassConfusionTest, PassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.strip_options = {"input"};
-  testing::check_metric<MulticlassConfusionMatrix>("MulticlassConfusionMatrix",
+  testkit::check_metric<MulticlassConfusionMatrix>("MulticlassConfusionMatrix",
                                                    options);
 }
 
@@ -84,7 +84,7 @@ TEST(MulticlassConfusionTest, RowsAreTargets) {
   matrix.update(labels({1, 1, 2}), labels({0, 1, 0}));
   const at::Tensor value = matrix.compute();
   EXPECT_EQ(value.scalar_type(), at::kLong);
-  EXPECT_TRUE(testing::same_bits(
+  EXPECT_TRUE(testkit::same_bits(
       value, labels({0, 1, 1, 0, 1, 0, 0, 0, 0}).reshape({3, 3})));
   EXPECT_EQ(matrix.repr(),
             "MulticlassConfusionMatrix(num_classes=3, ignore_index=none, "
@@ -115,9 +115,9 @@ TEST(MulticlassConfusionTest, OfNothing) {
   for (const Normalize normalize : kNormalize) {
     MulticlassConfusionMatrix matrix(Options(3).normalize(normalize));
     const at::Tensor zeros = at::zeros({3, 3});
-    EXPECT_TRUE(testing::near(matrix.compute(), zeros));
+    EXPECT_TRUE(testkit::near(matrix.compute(), zeros));
     matrix.update(at::empty({0, 3}), at::empty({0}, at::kLong));
-    EXPECT_TRUE(testing::near(matrix.compute(), zeros));
+    EXPECT_TRUE(testkit::near(matrix.compute(), zeros));
     EXPECT_EQ(matrix.compute().scalar_type(),
               normalize == Normalize::kNone ? at::kLong : at::kDouble);
   }
@@ -138,14 +138,14 @@ TEST(MulticlassConfusionTest, NanPolicies) {
       };
       MulticlassConfusionMatrix propagate = metric(NanPolicy::kPropagate);
       propagate.update(scores, target);
-      EXPECT_TRUE(testing::near(propagate.compute(),
+      EXPECT_TRUE(testkit::near(propagate.compute(),
                                 at::full({classes, classes}, kNaN)));
 
       MulticlassConfusionMatrix ignore = metric(NanPolicy::kIgnore);
       ignore.update(scores, target);
       MulticlassConfusionMatrix without = metric(NanPolicy::kPropagate);
       without.update(labels({1, 1}), labels({0, 1}));
-      EXPECT_TRUE(testing::same_bits(ignore.compute(), without.compute()));
+      EXPECT_TRUE(testkit::same_bits(ignore.compute(), without.compute()));
 
       MulticlassConfusionMatrix error = metric(NanPolicy::kError);
       EXPECT_THAT(
@@ -169,7 +169,7 @@ TEST(MulticlassConfusionTest, RefusesLabelsThatAreNoClasses) {
     EXPECT_THAT(refusal_of<c10::IndexError>(
                     [&] { matrix.update(labels({-1}), labels({0})); }),
                 HasSubstr("expected preds in [0, "));
-    EXPECT_TRUE(testing::same_bits(matrix.compute(), before));
+    EXPECT_TRUE(testkit::same_bits(matrix.compute(), before));
   }
 }
 
@@ -188,7 +188,7 @@ TEST(MulticlassConfusionTest, LoopEqualsTensorOperations) {
         const MulticlassConfusion::State ops =
             classification::pairs_by_tensors(batch);
         const at::Tensor counts = loop.matrix();
-        EXPECT_TRUE(testing::near(
+        EXPECT_TRUE(testkit::near(
             counts.defined() ? counts : at::zeros({classes, classes}),
             ops.counts));
         EXPECT_EQ(loop.nans.value(), ops.nans.value());
@@ -203,7 +203,7 @@ TEST(MulticlassConfusionTest, AddsPairsTheSameWay) {
   const at::Tensor ops = at::zeros({3, 3}, at::kLong);
   classification::add_pairs(loop, pairs);
   classification::add_pairs_by_tensors(ops, pairs);
-  EXPECT_TRUE(testing::same_bits(loop, ops));
+  EXPECT_TRUE(testkit::same_bits(loop, ops));
   EXPECT_EQ(loop.sum().item<std::int64_t>(), 50);
 }
 
@@ -229,7 +229,7 @@ TEST(MulticlassConfusionTest, KeepsPairsUntilTheyTakeHalfAMatrix) {
     const at::Tensor target = random_labels(kClasses, 450);
     matrix.update(preds, target);
     expected.add_(matrix_of(preds, target, kClasses));
-    EXPECT_TRUE(testing::same_bits(matrix.compute(), expected));
+    EXPECT_TRUE(testkit::same_bits(matrix.compute(), expected));
     const Results state = matrix.state();
     if (i < 5) {
       EXPECT_FALSE(state["counts"].defined());
@@ -251,10 +251,10 @@ TEST(MulticlassConfusionTest, CompactingLeavesCopiesAlone) {
   ASSERT_TRUE(matrix.state()["counts"].defined());
   const std::unique_ptr<Metric> copy = matrix.clone();
   for (int i = 0; i < 3; ++i) matrix.update(preds, target);
-  EXPECT_TRUE(testing::same_bits(copy->compute_results()[""], once.mul(3)));
-  EXPECT_TRUE(testing::same_bits(matrix.compute(), once.mul(6)));
+  EXPECT_TRUE(testkit::same_bits(copy->compute_results()[""], once.mul(3)));
+  EXPECT_TRUE(testkit::same_bits(matrix.compute(), once.mul(6)));
   matrix.merge_state(*copy);
-  EXPECT_TRUE(testing::same_bits(matrix.compute(), once.mul(9)));
+  EXPECT_TRUE(testkit::same_bits(matrix.compute(), once.mul(9)));
 }
 
 // One rank has a matrix that is reduced by itself, the others pairs that are
@@ -265,7 +265,7 @@ TEST(MulticlassConfusionTest, SyncsLargeMatricesAndPairs) {
   const at::Tensor preds = random_labels(kClasses, kPairs);
   const at::Tensor target = random_labels(kClasses, kPairs);
   const at::Tensor once = matrix_of(preds, target, kClasses);
-  const auto values = testing::on_ranks<
+  const auto values = testkit::on_ranks<
       std::vector<at::Tensor>>(4, [&](sync::Communicator& communicator) {
     MulticlassConfusionMatrix matrix(kClasses);
     const int updates = communicator.rank() == 0 ? 4 : 1;
@@ -276,7 +276,7 @@ TEST(MulticlassConfusionTest, SyncsLargeMatricesAndPairs) {
   EXPECT_TRUE(values[0][0].defined());
   EXPECT_FALSE(values[1][0].defined());
   for (const auto& value : values) {
-    EXPECT_TRUE(testing::same_bits(value[1], once.mul(7)));
+    EXPECT_TRUE(testkit::same_bits(value[1], once.mul(7)));
   }
 }
 

@@ -32,7 +32,7 @@
 namespace tally {
 namespace {
 
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -53,7 +53,7 @@ at::Tensor scores_for(const at::Tensor& labels, std::int64_t classes) {
 
 template <class... M>
 void check_all() {
-  (testing::check_counts<M>(), ...);
+  (testkit::check_counts<M>(), ...);
 }
 
 TEST(MulticlassCountsTest, AccuracyPassesTheHarness) {
@@ -123,7 +123,7 @@ TEST(MulticlassCountsTest, FourMetricsShareOneState) {
   const Results results = metrics.compute();
   EXPECT_DOUBLE_EQ(results["accuracy"].item<double>(), 0.5);
   EXPECT_DOUBLE_EQ(results["precision"].item<double>(), 0.5);
-  EXPECT_TRUE(testing::near(results["f1"], at::tensor({1.0, 0.0, 0.5})));
+  EXPECT_TRUE(testkit::near(results["f1"], at::tensor({1.0, 0.0, 0.5})));
 }
 
 TEST(MulticlassCountsTest, MetricsWithOtherOptionsShareItToo) {
@@ -152,7 +152,7 @@ void expect_weights_repeat(typename M::Options options) {
   M repeated(options);
   repeated.update(preds.repeat_interleave(times),
                   target.repeat_interleave(times));
-  EXPECT_TRUE(testing::near(weighted.compute(), repeated.compute()));
+  EXPECT_TRUE(testkit::near(weighted.compute(), repeated.compute()));
   EXPECT_EQ(weighted.state()["sums"].numel(), 14);
 }
 
@@ -278,7 +278,7 @@ TEST(MulticlassCountsTest, NothingCountedSamplewise) {
   MulticlassRecall each(Options(options).average(Average::kNone));
   EXPECT_EQ(each.compute().sizes(), at::IntArrayRef({0, 3}));
   one.update(at::empty({2, 3, 0}), at::empty({2, 0}, at::kLong));
-  EXPECT_TRUE(testing::near(one.compute(), at::full({2}, kNaN)));
+  EXPECT_TRUE(testkit::near(one.compute(), at::full({2}, kNaN)));
 }
 
 TEST(MulticlassCountsTest, SamplewiseTakesOnePositionToo) {
@@ -286,7 +286,7 @@ TEST(MulticlassCountsTest, SamplewiseTakesOnePositionToo) {
       Options(3).multidim_average(MultidimAverage::kSamplewise));
   metric.update(labels({0, 1}), labels({0, 2}));
   metric.update(labels({2}), labels({2}));
-  EXPECT_TRUE(testing::near(metric.compute(), at::tensor({1.0, 0.0, 1.0})));
+  EXPECT_TRUE(testkit::near(metric.compute(), at::tensor({1.0, 0.0, 1.0})));
 }
 
 // Class 1 is a target only, 2 is predicted only, 3 does not occur.
@@ -300,13 +300,13 @@ at::Tensor value_with(double zero_division, Average average) {
 TEST(MulticlassCountsTest, ZeroDivisionIsTheValueOfUndefinedClasses) {
   for (const double zero : {0.0, 1.0, kNaN}) {
     EXPECT_TRUE(
-        testing::near(value_with<MulticlassPrecision>(zero, Average::kNone),
+        testkit::near(value_with<MulticlassPrecision>(zero, Average::kNone),
                       at::tensor({0.5, zero, 0.0, zero})));
     EXPECT_TRUE(
-        testing::near(value_with<MulticlassRecall>(zero, Average::kNone),
+        testkit::near(value_with<MulticlassRecall>(zero, Average::kNone),
                       at::tensor({0.5, 0.0, zero, zero})));
     EXPECT_TRUE(
-        testing::near(value_with<MulticlassF1Score>(zero, Average::kNone),
+        testkit::near(value_with<MulticlassF1Score>(zero, Average::kNone),
                       at::tensor({0.5, 0.0, 0.0, zero})));
   }
   const auto macro = [](double zero) {
@@ -335,7 +335,7 @@ TEST(MulticlassCountsTest, RefusesLabelsThatAreNoClassesForEveryAverage) {
                                const at::Tensor& target) {
         const std::string text =
             refusal_of<c10::IndexError>([&] { metric.update(preds, target); });
-        EXPECT_TRUE(testing::same_bits(metric.state(), before));
+        EXPECT_TRUE(testkit::same_bits(metric.state(), before));
         EXPECT_EQ(metric.update_count(), 1);
         return text;
       };
@@ -419,7 +419,7 @@ TEST(MulticlassCountsTest, NanPolicies) {
     MulticlassRecall without = metric(NanPolicy::kPropagate);
     without.update(preds.index_select(0, labels({0, 2})),
                    target.index_select(0, labels({0, 2})));
-    EXPECT_TRUE(testing::same_bits(ignore.compute(), without.compute()));
+    EXPECT_TRUE(testkit::same_bits(ignore.compute(), without.compute()));
 
     MulticlassRecall error = metric(NanPolicy::kError);
     EXPECT_THAT(
@@ -436,7 +436,7 @@ TEST(MulticlassCountsTest, NanStaysWithItsSample) {
   at::Tensor preds = at::zeros({2, 3, 2});
   preds[1][2][1] = kNaN;
   metric.update(preds, at::zeros({2, 2}, at::kLong));
-  EXPECT_TRUE(testing::near(metric.compute(), at::tensor({1.0, kNaN})));
+  EXPECT_TRUE(testkit::near(metric.compute(), at::tensor({1.0, kNaN})));
 }
 
 TEST(MulticlassCountsTest, RefusesStatesOfOtherClasses) {

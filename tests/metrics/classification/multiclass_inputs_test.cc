@@ -28,7 +28,7 @@ namespace {
 
 using classification::MulticlassBatch;
 using classification::MulticlassRules;
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
 using Sizes = std::vector<std::int64_t>;
 
@@ -46,7 +46,7 @@ at::Tensor counts_of(const MulticlassRules& rules, const at::Tensor& preds,
                               classification::ClassDistance::kQuadratic,
                               classification::ClassDistance::kNone}) {
     counts = classification::count_classes(batch, samplewise, distance);
-    EXPECT_TRUE(testing::same_bits(
+    EXPECT_TRUE(testkit::same_bits(
         classification::count_classes_by_tensors(batch, samplewise, distance),
         counts));
   }
@@ -83,7 +83,7 @@ at::Tensor odd_scores(std::int64_t rows, std::int64_t classes) {
 }
 
 TEST(CountKernelsTest, PredictRows) {
-  testing::for_each_vector_target([] {
+  testkit::for_each_vector_target([] {
     for (std::int64_t classes = 1; classes <= 70; ++classes) {
       for (const std::int64_t rows : {1, 2, 23}) {
         const at::Tensor scores = odd_scores(rows, classes);
@@ -127,7 +127,7 @@ TEST(MulticlassInputsTest, LoopEqualsTensorOperations) {
           const at::Tensor counts =
               counts_of(rules, scores, target, samplewise);
           for (const auto dtype : {at::kDouble, at::kHalf, at::kBFloat16}) {
-            EXPECT_TRUE(testing::same_bits(
+            EXPECT_TRUE(testkit::same_bits(
                 counts_of(rules, scores.to(dtype), target, samplewise),
                 counts));
           }
@@ -227,7 +227,7 @@ TEST(MulticlassInputsTest, TakesEveryLabelType) {
   const at::Tensor counts = counts_of({2}, preds, target);
   for (const auto dtype :
        {at::kBool, at::kByte, at::kChar, at::kShort, at::kInt}) {
-    EXPECT_TRUE(testing::same_bits(
+    EXPECT_TRUE(testkit::same_bits(
         counts_of({2}, preds.to(dtype), target.to(dtype)), counts));
   }
 }

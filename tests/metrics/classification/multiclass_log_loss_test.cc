@@ -73,11 +73,11 @@ MetricOptions with(NanPolicy policy) {
 }
 
 TEST(MulticlassLogLossTest, PassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.differentiable_inputs = {0, 2};
   // Some of their probabilities are clipped.
   options.skip_gradients = {"zero_probability", "zero_probability_float64"};
-  testing::check_metric<MulticlassLogLoss>("MulticlassLogLoss", options);
+  testkit::check_metric<MulticlassLogLoss>("MulticlassLogLoss", options);
 }
 
 TEST(MulticlassLogLossTest, IsTheMeanSurprise) {

@@ -40,7 +40,7 @@ namespace {
 
 using classification::BinaryRules;
 using classification::MultilabelBatch;
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Sizes = std::vector<std::int64_t>;
@@ -50,7 +50,7 @@ constexpr std::int64_t kCounts = classification::kElementCounts;
 
 template <class... M>
 void check_all() {
-  (testing::check_counts<M>(/*has_input_option=*/true), ...);
+  (testkit::check_counts<M>(/*has_input_option=*/true), ...);
 }
 
 TEST(MultilabelCountsTest, RatesPassTheHarness) {
@@ -111,7 +111,7 @@ void expect_same_counts(const BinaryRules& rules, const at::Tensor& preds,
   if (weight.defined()) {
     at::Tensor sums = at::zeros({kCounts, labels}, at::kDouble);
     classification::sum_element_weights(batch, sums.mutable_data_ptr<double>());
-    EXPECT_TRUE(testing::same_bits(
+    EXPECT_TRUE(testkit::same_bits(
         classification::count_elements_by_tensors(batch, false), sums));
     return;
   }
@@ -121,14 +121,14 @@ void expect_same_counts(const BinaryRules& rules, const at::Tensor& preds,
                    : at::zeros({kCounts, labels}, at::kLong);
     classification::count_elements(batch, samplewise,
                                    counts.mutable_data_ptr<std::int64_t>());
-    EXPECT_TRUE(testing::same_bits(
+    EXPECT_TRUE(testkit::same_bits(
         classification::count_elements_by_tensors(batch, samplewise), counts));
   }
   const at::Tensor rows =
       at::zeros({batch.samples() * batch.positions(), kCounts, 1}, at::kLong);
   classification::count_elements_of_positions(
       batch, rows.mutable_data_ptr<std::int64_t>());
-  EXPECT_TRUE(testing::same_bits(
+  EXPECT_TRUE(testkit::same_bits(
       classification::count_positions_by_tensors(batch), rows));
 }
 
@@ -173,7 +173,7 @@ void expect_vectors_equal_tensors(const Sizes& shape) {
 }
 
 TEST(MultilabelCountsTest, VectorsEqualTensorOperations) {
-  testing::for_each_vector_target([] {
+  testkit::for_each_vector_target([] {
     for (const Sizes& shape : {Sizes{500, 100}, Sizes{900, 11}, Sizes{70, 3}}) {
       expect_vectors_equal_tensors(shape);
     }
@@ -199,7 +199,7 @@ TEST(MultilabelCountsTest, NothingCountedLeavesTheAverages) {
   EXPECT_EQ(value(MultilabelAverage::kMacro).item<double>(), 1);
   EXPECT_EQ(value(MultilabelAverage::kSamples).item<double>(), 1);
   EXPECT_TRUE(
-      testing::near(value(MultilabelAverage::kNone), at::tensor({1.0, kNaN})));
+      testkit::near(value(MultilabelAverage::kNone), at::tensor({1.0, kNaN})));
   for (const auto average :
        {MultilabelAverage::kMicro, MultilabelAverage::kWeighted,
         MultilabelAverage::kNone, MultilabelAverage::kSamples}) {
@@ -219,7 +219,7 @@ TEST(MultilabelCountsTest, NanStaysWithItsLabel) {
         std::pair(MultilabelAverage::kSamples, at::full({}, kNaN))}) {
     MultilabelRecall metric(MultilabelRecallOptions(2).average(average));
     metric.update(preds, target);
-    EXPECT_TRUE(testing::near(metric.compute(), expected.to(at::kDouble)));
+    EXPECT_TRUE(testkit::near(metric.compute(), expected.to(at::kDouble)));
   }
 }
 
@@ -243,7 +243,7 @@ void expect_weights_repeat_samples() {
   weighted.update(preds.narrow(0, 20, 10).repeat_interleave(rest, 0),
                   target.narrow(0, 20, 10).repeat_interleave(rest, 0));
   EXPECT_TRUE(
-      testing::near(weighted.compute(), repeated.compute(), {1e-12, 1e-12}));
+      testkit::near(weighted.compute(), repeated.compute(), {1e-12, 1e-12}));
 }
 
 TEST(MultilabelCountsTest, WeightsRepeatSamples) {

@@ -31,7 +31,7 @@ at::Tensor strided(const at::Tensor& tensor) {
 }
 
 TEST(MultilabelLogLossTest, PassesTheHarness) {
-  testing::check_metric<MultilabelLogLoss>("MultilabelLogLoss");
+  testkit::check_metric<MultilabelLogLoss>("MultilabelLogLoss");
 }
 
 TEST(MultilabelLogLossTest, LoopsEqualTensorOperations) {
@@ -53,9 +53,9 @@ TEST(MultilabelLogLossTest, LoopsEqualTensorOperations) {
         loop.update(preds, target, w);
         tensors.update(strided(preds), target, w);
         EXPECT_TRUE(
-            testing::near(tensors.compute(), loop.compute(), {1e-12, 0}));
+            testkit::near(tensors.compute(), loop.compute(), {1e-12, 0}));
         EXPECT_TRUE(
-            testing::near(tensors.state(), loop.state(), {1e-12, 1e-14}));
+            testkit::near(tensors.state(), loop.state(), {1e-12, 1e-14}));
         // NaN stays with its label, but that of a weight.
         EXPECT_EQ(loop.compute()[2].isnan().item<bool>(),
                   w.defined() && policy == NanPolicy::kPropagate);
@@ -85,7 +85,7 @@ TEST(MultilabelLogLossTest, LabelsThatDoNotCountLeaveTheAverages) {
                   .item<double>(),
               0);
   }
-  EXPECT_TRUE(testing::near(value(Options(2).average(Average::kNone)),
+  EXPECT_TRUE(testkit::near(value(Options(2).average(Average::kNone)),
                             at::tensor({kNaN, own})));
   // No target is 1: all labels weigh the same.
   MultilabelLogLoss loss(Options(2).average(Average::kWeighted));
@@ -103,7 +103,7 @@ TEST(MultilabelLogLossTest, NaNWeightsOfZerosAreNoPositives) {
     MultilabelLogLoss loss(2);
     loss.update(given, target, weight);
     const at::Tensor sums = loss.state()["sums"];
-    EXPECT_TRUE(testing::near(sums[2], at::tensor({2.0, kNaN})));
+    EXPECT_TRUE(testkit::near(sums[2], at::tensor({2.0, kNaN})));
   }
 }
 
@@ -115,7 +115,7 @@ TEST(MultilabelLogLossTest, HasAGradient) {
   MultilabelLogLoss loss(Options(3).input(ScoreKind::kLogits));
   loss.forward(leaf, target, weight).backward();
   const at::Tensor w = weight.detach();
-  EXPECT_TRUE(testing::near(
+  EXPECT_TRUE(testkit::near(
       leaf.grad(),
       logits.sigmoid().sub(target).mul(w.unsqueeze(1)).div(w.sum().mul(3)),
       {1e-12, 1e-15}));

@@ -17,8 +17,8 @@ namespace tally {
 namespace {
 
 using ::testing::AllOf;
-using testing::check_metric;
 using ::testing::HasSubstr;
+using testkit::check_metric;
 
 TEST(MultilabelRankingTest, PassesTheHarness) {
   check_metric<MultilabelCoverageError>("MultilabelCoverageError");

@@ -23,7 +23,7 @@
 namespace tally {
 namespace {
 
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -42,8 +42,8 @@ at::Tensor strided_rows(const at::Tensor& tensor) {
 template <class M>
 void check_loss() {
   SCOPED_TRACE(M::kName);
-  testing::HarnessOptions options;
-  testing::check_metric<M>(M::kName, options);
+  testkit::HarnessOptions options;
+  testkit::check_metric<M>(M::kName, options);
 }
 
 TEST(PointwiseTest, BinaryLossesPassTheHarness) {
@@ -77,8 +77,8 @@ void expect_loop_equals_tensors(const typename M::Options& options,
       loop.update(preds, target, w);
       tensors.update(preds.dim() == 2 ? strided_rows(preds) : strided(preds),
                      target, w);
-      EXPECT_TRUE(testing::near(tensors.compute(), loop.compute(), {1e-12, 0}));
-      EXPECT_TRUE(testing::near(tensors.state(), loop.state(), {1e-12, 1e-14}));
+      EXPECT_TRUE(testkit::near(tensors.compute(), loop.compute(), {1e-12, 0}));
+      EXPECT_TRUE(testkit::near(tensors.state(), loop.state(), {1e-12, 1e-14}));
       EXPECT_EQ(loop.compute().isnan().all().template item<bool>(),
                 policy == NanPolicy::kPropagate);
     }
@@ -136,7 +136,7 @@ TEST(PointwiseTest, CalibrationOfManyClasses) {
       MulticlassCalibrationErrorOptions(70).input(ScoreKind::kLogits));
   vectors.update(logits, target);
   tensors.update(strided_rows(logits), target);
-  EXPECT_TRUE(testing::near(vectors.state(), tensors.state(), {1e-12, 1e-14}));
+  EXPECT_TRUE(testkit::near(vectors.state(), tensors.state(), {1e-12, 1e-14}));
 }
 
 TEST(PointwiseTest, TakesHalves) {
@@ -157,7 +157,7 @@ TEST(PointwiseTest, InfiniteScores) {
   MulticlassHingeLoss each(
       MulticlassHingeLossOptions(2).mode(HingeMode::kOneVsAll));
   each.update(at::tensor({inf, -inf}).view({1, 2}), labels({0}));
-  EXPECT_TRUE(testing::near(each.compute(), at::zeros({2}, at::kDouble)));
+  EXPECT_TRUE(testkit::near(each.compute(), at::zeros({2}, at::kDouble)));
   MulticlassCalibrationError calibration(
       MulticlassCalibrationErrorOptions(2).input(ScoreKind::kLogits));
   calibration.update(at::tensor({800.0, -800.0}).view({1, 2}), labels({0}));
@@ -185,7 +185,7 @@ TEST(PointwiseTest, NothingIsNaN) {
 TEST(PointwiseTest, LastBinHoldsOne) {
   BinaryCalibrationError error(BinaryCalibrationErrorOptions().n_bins(2));
   error.update(at::tensor({0.0, 0.5, 1.0}), labels({0, 1, 1}));
-  EXPECT_TRUE(testing::near(
+  EXPECT_TRUE(testkit::near(
       error.state()["bins"],
       at::tensor({1.0, 2.0, 0.0, 1.5, 0.0, 2.0}).view({2 + 1, 2})));
   EXPECT_DOUBLE_EQ(error.compute().item<double>(), 0.5 / 3);

@@ -116,8 +116,8 @@ void expect_orders() {
 }
 
 TEST(ScoreCountsTest, KnowsTheOrderOfScores) {
-  testing::for_each_vector_target(expect_orders<float>);
-  testing::for_each_vector_target(expect_orders<double>);
+  testkit::for_each_vector_target(expect_orders<float>);
+  testkit::for_each_vector_target(expect_orders<double>);
 }
 
 // What RankedScores tells, by the plainest means.
@@ -277,7 +277,7 @@ void expect_ranks_in_any_order(const std::vector<std::int64_t>& counts) {
 
 template <class Score>
 void expect_ranks_of_any_size() {
-  testing::for_each_vector_target([] {
+  testkit::for_each_vector_target([] {
     expect_ranks_of_all_kinds<Score>({0, 1, 2, 500});
     expect_ranks_in_any_order<Score>(
         {0, 1, 2, 3, 8, 15, 16, 17, 63, 64, 65, 128, 129, 130, 2049});
@@ -342,7 +342,7 @@ void expect_rank_sums() {
 }
 
 TEST(ScoreCountsTest, SumsRanksInATable) {
-  testing::for_each_vector_target(expect_rank_sums);
+  testkit::for_each_vector_target(expect_rank_sums);
 }
 
 TEST(ScoreCountsTest, TablesAreFastUnlessScoresAreClose) {

@@ -18,7 +18,7 @@ namespace tally {
 namespace classification = internal::classification;
 namespace {
 
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -160,7 +160,7 @@ void expect_uniform_places() {
 }
 
 TEST(BinKernelsTest, UniformPlacesAreExact) {
-  testing::for_each_vector_target(expect_uniform_places);
+  testkit::for_each_vector_target(expect_uniform_places);
 }
 
 void expect_listed_places() {
@@ -190,7 +190,7 @@ void expect_listed_places() {
 }
 
 TEST(BinKernelsTest, ListedPlacesAreExact) {
-  testing::for_each_vector_target(expect_listed_places);
+  testkit::for_each_vector_target(expect_listed_places);
 }
 
 void expect_no_places() {
@@ -212,7 +212,7 @@ void expect_no_places() {
 }
 
 TEST(BinKernelsTest, OtherScoresHaveNoPlace) {
-  testing::for_each_vector_target(expect_no_places);
+  testkit::for_each_vector_target(expect_no_places);
 }
 
 void expect_inside() {
@@ -240,7 +240,7 @@ void expect_inside() {
 }
 
 TEST(BinKernelsTest, ProbabilitiesAreInside) {
-  testing::for_each_vector_target(expect_inside);
+  testkit::for_each_vector_target(expect_inside);
 }
 
 TEST(ThresholdGridTest, NoThresholdsMeanNoBuckets) {

@@ -34,8 +34,8 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::near;
-using testing::refusal_of;
+using testkit::near;
+using testkit::refusal_of;
 using OptionTexts = std::map<std::string, std::string>;
 using Task = CurveShape::Task;
 
@@ -168,15 +168,15 @@ std::string name_of(const Kind& metric, const OptionTexts& form) {
 }
 
 TEST(WeightedCurvesTest, PassesTheHarness) {
-  testing::HarnessOptions options;
-  options.metric_options = [](const testing::FixtureCase& one) {
+  testkit::HarnessOptions options;
+  options.metric_options = [](const testkit::FixtureCase& one) {
     return MetricOptions().nan_policy(
         one.name == "nan_ignored" ? NanPolicy::kIgnore : NanPolicy::kPropagate);
   };
   std::set<std::string> done;
   for (const Kind& metric : kinds()) {
     if (!done.insert(metric.name).second) continue;
-    testing::check_fixture(metric.name + ".weighted", metric.make_from,
+    testkit::check_fixture(metric.name + ".weighted", metric.make_from,
                            options);
   }
 }
@@ -307,7 +307,7 @@ TEST(WeightedCurvesTest, BatchesMixInAnyOrderAndOverRanks) {
       }
       // One rank has weights, one has none, one has both, one has no data.
       const std::vector<std::vector<int>> shares = {{1}, {0, 2}, {}, {3, 4}};
-      testing::run_thread_ranks(
+      testkit::run_thread_ranks(
           4, [&](const std::shared_ptr<sync::Communicator>& ranks) {
             const auto made = metric.make(form);
             for (const int i : shares[ranks->rank()]) {

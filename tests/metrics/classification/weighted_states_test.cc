@@ -24,9 +24,9 @@ namespace tally {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::near;
-using testing::refusal_of;
-using testing::same_bits;
+using testkit::near;
+using testkit::refusal_of;
+using testkit::same_bits;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

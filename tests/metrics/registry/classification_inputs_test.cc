@@ -20,9 +20,9 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::near;
-using testing::refusal_of;
-using testing::same_bits;
+using testkit::near;
+using testkit::refusal_of;
+using testkit::same_bits;
 
 constexpr std::int64_t kRows = 24;
 constexpr std::int64_t kCount = 5;

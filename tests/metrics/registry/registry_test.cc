@@ -9,7 +9,7 @@
 namespace tally {
 namespace {
 
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -24,7 +24,7 @@ std::string example_of(const MetricEntry& entry) {
 
 TEST(RegistryTest, SizesAreCheckedBeforeAnythingIsMade) {
   const auto error = [](const char* text) {
-    return testing::refusal_of(
+    return testkit::refusal_of(
         [&] { builtin_registry().check_sizes(text, 1000); });
   };
   EXPECT_EQ(error("MulticlassAccuracy(num_classes=1000, ignore_index=-5000)"),

@@ -22,7 +22,7 @@
 namespace tally {
 namespace {
 
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -39,12 +39,12 @@ at::Tensor wave(std::int64_t count, double phase) {
 }
 
 template <class M>
-void check(testing::HarnessOptions options = {}) {
+void check(testkit::HarnessOptions options = {}) {
   options.differentiable_inputs = {0, 1};
   // Errors of 0 are kinks.
   options.skip_gradients.insert({"equal", "int64", "uint8", "zero_targets",
                                  "zeros", "zero_targets_scikit_epsilon"});
-  testing::check_metric<M>(M::kName, options);
+  testkit::check_metric<M>(M::kName, options);
 }
 
 TEST(ErrorAveragesTest, AbsoluteErrorPassesTheHarness) {
@@ -55,7 +55,7 @@ TEST(ErrorAveragesTest, SquaredLogErrorPassesTheHarness) {
   check<MeanSquaredLogError>();
 }
 TEST(ErrorAveragesTest, PercentageErrorPassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   // Too curved near targets of 0 for numerical differences.
   options.skip_gradients = {"weight_outputs", "signs"};
   check<MeanAbsolutePercentageError>(options);
@@ -71,7 +71,7 @@ TEST(ErrorAveragesTest, MinkowskiPassesTheHarness) {
 }
 TEST(ErrorAveragesTest, PinballPassesTheHarness) { check<MeanPinballLoss>(); }
 TEST(ErrorAveragesTest, MaxErrorPassesTheHarness) {
-  testing::check_metric<MaxError>("MaxError");
+  testkit::check_metric<MaxError>("MaxError");
 }
 
 template <class M>

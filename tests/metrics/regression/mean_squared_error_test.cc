@@ -34,9 +34,9 @@ std::string refusal(MeanSquaredError& mse, const at::Tensor& preds,
 }
 
 TEST(MeanSquaredErrorTest, PassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.differentiable_inputs = {0, 1};
-  testing::check_metric<MeanSquaredError>("MeanSquaredError", options);
+  testkit::check_metric<MeanSquaredError>("MeanSquaredError", options);
 }
 
 TEST(MeanSquaredErrorTest, AveragesOverAllUpdates) {

@@ -24,7 +24,7 @@ namespace tally {
 namespace regression = internal::regression;
 namespace {
 
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -48,7 +48,7 @@ double reference_r2(const at::Tensor& preds, const at::Tensor& target) {
 
 template <class M>
 void check() {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.differentiable_inputs = {0, 1};
   // Where targets do not vary, the value jumps.
   options.skip_gradients = {"constant_target",
@@ -58,7 +58,7 @@ void check() {
                             "variance_weighted_constant",
                             "equal",
                             "single_sample"};
-  testing::check_metric<M>(M::kName, options);
+  testkit::check_metric<M>(M::kName, options);
 }
 
 TEST(MomentsTest, R2PassesTheHarness) { check<R2Score>(); }
@@ -70,8 +70,8 @@ TEST(MomentsTest, RelativeSquaredErrorPassesTheHarness) {
 }
 TEST(MomentsTest, ConcordancePassesTheHarness) { check<ConcordanceCorrCoef>(); }
 TEST(MomentsTest, NormalizedErrorPassesTheHarness) {
-  testing::HarnessOptions options;
-  testing::check_metric<NormalizedRootMeanSquaredError>(
+  testkit::HarnessOptions options;
+  testkit::check_metric<NormalizedRootMeanSquaredError>(
       "NormalizedRootMeanSquaredError", options);
 }
 

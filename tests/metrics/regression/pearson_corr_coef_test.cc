@@ -43,9 +43,9 @@ at::Tensor wave(std::int64_t count, double phase) {
 }
 
 TEST(PearsonCorrCoefTest, PassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.differentiable_inputs = {0, 1};
-  testing::check_metric<PearsonCorrCoef>("PearsonCorrCoef", options);
+  testkit::check_metric<PearsonCorrCoef>("PearsonCorrCoef", options);
 }
 
 TEST(PearsonCorrCoefTest, MergesBatches) {

@@ -17,7 +17,7 @@
 namespace tally {
 namespace {
 
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -32,18 +32,18 @@ at::Tensor wave(std::int64_t count, double phase) {
 }
 
 TEST(QuantilesTest, MedianPassesTheHarness) {
-  testing::check_metric<MedianAbsoluteError>("MedianAbsoluteError");
+  testkit::check_metric<MedianAbsoluteError>("MedianAbsoluteError");
 }
 
 template <class M>
 void check_d2() {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   // The mean over outputs; errors of 0 are kinks, constant targets jumps.
   options.adapt_options = [](const auto& fixture, auto& texts) {
     if (fixture.expected.at("").dim() > 0) texts["multioutput"] = "raw_values";
   };
   options.skip_gradients = {"equal", "int64", "uint8", "constant_target"};
-  testing::check_metric<M>(M::kName, options);
+  testkit::check_metric<M>(M::kName, options);
 }
 
 TEST(QuantilesTest, D2PinballPassesTheHarness) { check_d2<D2PinballScore>(); }
@@ -52,18 +52,18 @@ TEST(QuantilesTest, D2AbsoluteErrorPassesTheHarness) {
 }
 
 TEST(QuantilesTest, TweedieDeviancePassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.differentiable_inputs = {0, 1};
   // Targets of 0 are at the edge.
   options.skip_gradients = {"power_1", "power_1_5", "power_minus_1_5",
                             "counts"};
-  testing::check_metric<TweedieDevianceScore>("TweedieDevianceScore", options);
+  testkit::check_metric<TweedieDevianceScore>("TweedieDevianceScore", options);
 }
 
 TEST(QuantilesTest, D2TweediePassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.skip_gradients = {"constant_target", "constant_equal"};
-  testing::check_metric<D2TweedieScore>("D2TweedieScore", options);
+  testkit::check_metric<D2TweedieScore>("D2TweedieScore", options);
 }
 
 TEST(QuantilesTest, AveragesOutputs) {

@@ -77,11 +77,11 @@ Reference all_pairs(const at::Tensor& preds, const at::Tensor& target) {
 }
 
 TEST(RanksTest, SpearmanPassesTheHarness) {
-  testing::check_metric<SpearmanCorrCoef>("SpearmanCorrCoef");
+  testkit::check_metric<SpearmanCorrCoef>("SpearmanCorrCoef");
 }
 
 TEST(RanksTest, KendallPassesTheHarness) {
-  testing::check_metric<KendallRankCorrCoef>("KendallRankCorrCoef");
+  testkit::check_metric<KendallRankCorrCoef>("KendallRankCorrCoef");
 }
 
 // Sums of squared ranks go beyond int32, and beyond 2^53.
@@ -269,7 +269,7 @@ TEST(RanksTest, KendallRefusesMoreThanItCanCount) {
   const std::int64_t count = std::int64_t{1} << 32;
   SamplePairs::State state;
   state.preds = state.target = Rows(at::ones({1}).expand({count}));
-  EXPECT_EQ(testing::refusal_of([&] { KendallRankCorrCoef().evaluate(state); }),
+  EXPECT_EQ(testkit::refusal_of([&] { KendallRankCorrCoef().evaluate(state); }),
             "expected less than 2^32 samples, got 4294967296");
 }
 

@@ -21,7 +21,7 @@
 namespace tally {
 namespace {
 
-using ::tally::testing::refusal_of;
+using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -33,37 +33,37 @@ double value_of(M& metric) {
 }
 
 template <class M>
-void check(testing::HarnessOptions options = {}) {
+void check(testkit::HarnessOptions options = {}) {
   options.differentiable_inputs = {0, 1};
   // Rows in the order of ranks, with reduction none.
   options.order_matters = true;
-  testing::check_metric<M>(M::kName, options);
+  testkit::check_metric<M>(M::kName, options);
 }
 
 TEST(RowsTest, CosinePassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.skip_gradients = {"zeros", "one_column"};  // jumps
   check<CosineSimilarity>(options);
 }
 TEST(RowsTest, KLPassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.skip_gradients = {"equal", "zeros_in_p", "zeros_in_q"};  // edges
   check<KLDivergence>(options);
 }
 TEST(RowsTest, JensenShannonPassesTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.skip_gradients = {"equal", "zeros_in_p", "disjoint"};  // edges
   check<JensenShannonDivergence>(options);
 }
 TEST(RowsTest, EnsemblesPassTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.skip_gradients = {"int64"};  // kinks
   check<ContinuousRankedProbabilityScore>(options);
 }
 TEST(RowsTest, EventsPassTheHarness) {
-  testing::HarnessOptions options;
+  testkit::HarnessOptions options;
   options.order_matters = true;
-  testing::check_metric<CriticalSuccessIndex>("CriticalSuccessIndex", options);
+  testkit::check_metric<CriticalSuccessIndex>("CriticalSuccessIndex", options);
 }
 
 template <class M>

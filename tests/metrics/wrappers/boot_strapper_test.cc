@@ -27,10 +27,10 @@ namespace tally {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::number;
-using testing::refusal_of;
-using testing::run_thread_ranks;
-using testing::same_bits;
+using testkit::number;
+using testkit::refusal_of;
+using testkit::run_thread_ranks;
+using testkit::same_bits;
 
 using Options = BootStrapperOptions;
 
@@ -160,7 +160,7 @@ TEST(BootStrapperTest, GivesTheStatisticsOfTheCopies) {
   one.update(noise(20, 1));
   EXPECT_TRUE(std::isnan(number(one.compute()["std"])));
 
-  BootStrapper parts(testing::SampleExtent(), Options(3).std(false).raw(true));
+  BootStrapper parts(testkit::SampleExtent(), Options(3).std(false).raw(true));
   parts.update(noise(20, 1).reshape({10, 2}));
   const Results several = parts.compute();
   EXPECT_EQ(several["low.raw"].sizes(), at::IntArrayRef({3}));
@@ -216,7 +216,7 @@ TEST(BootStrapperTest, RefusesBadOptionsAndInputs) {
       HasSubstr("BootStrapper: expected a metric that does not remember"));
 
   // Whatever is drawn.
-  BootStrapper strict(testing::SampleStrictSum(), 1);
+  BootStrapper strict(testkit::SampleStrictSum(), 1);
   at::Tensor values = at::ones({50});
   values[13] = 101;
   for (int i = 0; i < 20; ++i) {
@@ -225,7 +225,7 @@ TEST(BootStrapperTest, RefusesBadOptionsAndInputs) {
     EXPECT_THAT(refusal_of([&] { strict.update(values); }),
                 HasSubstr("expected values up to 100, got 101"));
   }
-  BootStrapper pairs{testing::SampleCorrelation()};
+  BootStrapper pairs{testkit::SampleCorrelation()};
   EXPECT_THAT(refusal_of([&] {
                 pairs.update(at::ones({1}), at::ones({1, 1}));
               }),

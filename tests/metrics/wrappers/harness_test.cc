@@ -19,10 +19,10 @@
 namespace tally {
 namespace {
 
-using testing::FixtureCase;
-using testing::HarnessOptions;
-using testing::MetricFactory;
-using testing::OptionTexts;
+using testkit::FixtureCase;
+using testkit::HarnessOptions;
+using testkit::MetricFactory;
+using testkit::OptionTexts;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -33,7 +33,7 @@ OwnedMetric made(const OptionTexts& texts, const MetricOptions& options) {
   return OwnedMetric(std::make_unique<M>(parsed, options));
 }
 
-FixtureCase case_of(std::vector<testing::Batch> batches) {
+FixtureCase case_of(std::vector<testkit::Batch> batches) {
   FixtureCase one;
   one.name = "by_hand";
   one.batches = std::move(batches);
@@ -47,7 +47,7 @@ TEST(RunningTest, PassesTheHarnessOfTheMetricInside) {
     return std::make_unique<Running>(made<MeanSquaredError>(texts, options),
                                      16);
   };
-  testing::check_fixture("MeanSquaredError", factory, {});
+  testkit::check_fixture("MeanSquaredError", factory, {});
 }
 
 TEST(RunningTest, PassesTheHarnessWithAMergeOfTheMetricsOwn) {
@@ -58,7 +58,7 @@ TEST(RunningTest, PassesTheHarnessWithAMergeOfTheMetricsOwn) {
   one.expected[""] = at::scalar_tensor(0.7132758280973012, at::kDouble);
   HarnessOptions options;
   options.differentiable_inputs = {0, 1};
-  testing::check_case(
+  testkit::check_case(
       one,
       [](const OptionTexts& texts, const MetricOptions& metric_options) {
         return std::make_unique<Running>(
@@ -75,7 +75,7 @@ TEST(RunningMeanTest, PassesTheHarness) {
   one.expected[""] = at::scalar_tensor(27.0 / 6, at::kDouble);
   HarnessOptions options;
   options.differentiable_inputs = {0, 1};
-  testing::check_case(
+  testkit::check_case(
       one,
       [](const OptionTexts& texts, const MetricOptions& metric_options) {
         RunningAggregationOptions parsed;
@@ -93,7 +93,7 @@ TEST(LambdaInputTransformerTest, PassesTheHarnessOfTheMetricInside) {
         made<MeanSquaredError>(texts, options),
         LambdaInputTransformerOptions("same").preds(same).target(same));
   };
-  testing::check_fixture("MeanSquaredError", factory, {});
+  testkit::check_fixture("MeanSquaredError", factory, {});
 }
 
 TEST(BinaryTargetTransformerTest, PassesTheHarness) {
@@ -103,7 +103,7 @@ TEST(BinaryTargetTransformerTest, PassesTheHarness) {
   // The targets are 0, 1, 0, 1, 0.
   one.expected[""] =
       at::scalar_tensor((0.25 + 0 + 0.0625 + 1 + 4) / 5, at::kDouble);
-  testing::check_case(
+  testkit::check_case(
       one,
       [](const OptionTexts& texts, const MetricOptions& metric_options) {
         return std::make_unique<BinaryTargetTransformer>(
@@ -126,10 +126,10 @@ TEST(MultioutputWrapperTest, PassesTheHarness) {
     return std::make_unique<MultioutputWrapper>(
         made<MeanSquaredError>(texts, metric_options), 2);
   };
-  testing::check_case(one, factory, options);
+  testkit::check_case(one, factory, options);
   one.batches[0][0].tensor()[1][0] = 2.0;
   one.expected[""] = at::tensor({(0.0 + 4 + 9) / 3, (4.0 + 1 + 4) / 3});
-  testing::check_case(one, factory);
+  testkit::check_case(one, factory);
 }
 
 TEST(ClasswiseWrapperTest, PassesTheHarness) {
@@ -142,7 +142,7 @@ TEST(ClasswiseWrapperTest, PassesTheHarness) {
       at::scalar_tensor((0.0 + 9 + 9) / 3, at::kDouble);
   one.expected["error_of_b"] =
       at::scalar_tensor((4.0 + 1 + 4) / 3, at::kDouble);
-  testing::check_case(
+  testkit::check_case(
       one, [](const OptionTexts& texts, const MetricOptions& metric_options) {
         return std::make_unique<ClasswiseWrapper>(
             made<MeanSquaredError>(texts, metric_options),
@@ -161,7 +161,7 @@ TEST(MinMaxMetricTest, PassesTheHarness) {
   options.outlasts_reset = true;
   // min and max have no gradient.
   options.skip_gradients = {"by_hand"};
-  testing::check_case(
+  testkit::check_case(
       one,
       [](const OptionTexts& texts, const MetricOptions& metric_options) {
         return std::make_unique<MinMaxMetric>(
@@ -172,11 +172,11 @@ TEST(MinMaxMetricTest, PassesTheHarness) {
 
 TEST(WrappersTest, PassTheHarnessOverTexts) {
   const FixtureCase one =
-      testing::read_fixture("samples/SampleMatchRate").front();
-  testing::check_case(
+      testkit::read_fixture("samples/SampleMatchRate").front();
+  testkit::check_case(
       one, [](const OptionTexts&, const MetricOptions& metric_options) {
         return std::make_unique<Running>(
-            testing::SampleMatchRate({}, metric_options), 16);
+            testkit::SampleMatchRate({}, metric_options), 16);
       });
 }
 
@@ -184,41 +184,41 @@ TEST(BootStrapperTest, ResamplesTextsAndRaggedRows) {
   const std::vector<std::string> preds = {"a", "b", "c", "d"};
   const std::vector<std::vector<std::string>> target = {
       {"a"}, {"x", "b"}, {"z"}, {}};
-  BootStrapper rate(testing::SampleMatchRate(),
+  BootStrapper rate(testkit::SampleMatchRate(),
                     BootStrapperOptions(20).raw(true));
   for (int i = 0; i < 50; ++i) rate.update(preds, target);
   const Results results = rate.compute();
   EXPECT_NEAR(results["mean"].item<double>(), 0.5, 0.05);
   EXPECT_GT(results["std"].item<double>(), 0);
   // A row is drawn with its references.
-  BootStrapper all(testing::SampleMatchRate(), BootStrapperOptions(5));
+  BootStrapper all(testkit::SampleMatchRate(), BootStrapperOptions(5));
   for (int i = 0; i < 10; ++i) {
     all.update({{"target", preds}, {"preds", preds}});
   }
   EXPECT_EQ(all.compute()["mean"].item<double>(), 1);
 
-  const std::vector<testing::SampleImage> images = {{at::ones({1, 4})},
+  const std::vector<testkit::SampleImage> images = {{at::ones({1, 4})},
                                                     {at::ones({3, 4})}};
-  BootStrapper boxes(testing::SampleMeanBoxes(), BootStrapperOptions(20));
+  BootStrapper boxes(testkit::SampleMeanBoxes(), BootStrapperOptions(20));
   for (int i = 0; i < 50; ++i) boxes.update(images);
   EXPECT_NEAR(boxes.compute()["mean"].item<double>(), 2, 0.2);
-  EXPECT_THAT(testing::refusal_of(
+  EXPECT_THAT(testkit::refusal_of(
                   [&] { all.update(preds, std::vector<std::string>{"a"}); }),
               ::testing::HasSubstr("expected as many preds as target"));
 }
 
 TEST(WrappersTest, RefuseTextsWhereTheyNeedTensors) {
   const std::vector<std::string> texts = {"a"};
-  MultioutputWrapper outputs(testing::SampleMatchRate(), 2);
-  EXPECT_THAT(testing::refusal_of<c10::TypeError>(
+  MultioutputWrapper outputs(testkit::SampleMatchRate(), 2);
+  EXPECT_THAT(testkit::refusal_of<c10::TypeError>(
                   [&] { outputs.update(texts, texts); }),
               ::testing::HasSubstr("MultioutputWrapper: expected preds to be a "
                                    "at::Tensor, got a std::vector"));
   LambdaInputTransformer changed(
-      testing::SampleMatchRate(),
+      testkit::SampleMatchRate(),
       LambdaInputTransformerOptions("same").preds(
           [](const at::Tensor& preds) { return preds; }));
-  EXPECT_THAT(testing::refusal_of<c10::TypeError>(
+  EXPECT_THAT(testkit::refusal_of<c10::TypeError>(
                   [&] { changed.update(texts, texts); }),
               ::testing::HasSubstr("LambdaInputTransformer: expected preds to "
                                    "be a at::Tensor, got a std::vector"));

@@ -8,7 +8,7 @@
 
 #include "tally/metrics/results.h"
 
-namespace tally::testing {
+namespace tally::testkit {
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -31,4 +31,4 @@ inline at::Tensor columns(std::initializer_list<double> values,
   return at::tensor(values).reshape({-1, count});
 }
 
-}  // namespace tally::testing
+}  // namespace tally::testkit

@@ -22,15 +22,15 @@
 namespace tally {
 namespace {
 
-using testing::columns;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::kNaN;
-using testing::number;
-using testing::refusal_of;
-using testing::run_thread_ranks;
-using testing::same_bits;
-using testing::SampleExtent;
+using testkit::columns;
+using testkit::kNaN;
+using testkit::number;
+using testkit::refusal_of;
+using testkit::run_thread_ranks;
+using testkit::same_bits;
+using testkit::SampleExtent;
 
 TEST(RunningTest, CountsTheLastBatches) {
   RunningSum sum(3);

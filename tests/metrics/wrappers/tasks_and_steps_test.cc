@@ -20,12 +20,12 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::kNaN;
-using testing::number;
-using testing::refusal_of;
-using testing::run_thread_ranks;
-using testing::same_bits;
-using testing::SampleMeanSquaredError;
+using testkit::kNaN;
+using testkit::number;
+using testkit::refusal_of;
+using testkit::run_thread_ranks;
+using testkit::same_bits;
+using testkit::SampleMeanSquaredError;
 
 at::Tensor of(double value) { return at::tensor({value}); }
 

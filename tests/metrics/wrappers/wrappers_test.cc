@@ -21,15 +21,15 @@
 namespace tally {
 namespace {
 
-using testing::columns;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::kNaN;
-using testing::number;
-using testing::refusal_of;
-using testing::run_thread_ranks;
-using testing::same_bits;
-using testing::SampleExtent;
+using testkit::columns;
+using testkit::kNaN;
+using testkit::number;
+using testkit::refusal_of;
+using testkit::run_thread_ranks;
+using testkit::same_bits;
+using testkit::SampleExtent;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -173,9 +173,9 @@ TEST(WrapperMetricTest, SyncsLargeStates) {
   run_thread_ranks(3, [](const auto& communicator) {
     const int rank = communicator->rank();
     const at::Tensor values = at::ones({kRows, 2}, at::kDouble).mul(rank + 1);
-    MultioutputWrapper sums{testing::SampleTensorSum(),
+    MultioutputWrapper sums{testkit::SampleTensorSum(),
                             MultioutputWrapperOptions(2).remove_nans(false)};
-    Running lately(testing::SampleTensorSum(), 2);
+    Running lately(testkit::SampleTensorSum(), 2);
     MultioutputWrapper means(Running(MeanMetric(), 2), 2);
     for (int i = 0; i < 3 && rank != 1; ++i) {
       sums.update(values);

@@ -11,7 +11,7 @@ namespace tally::sync::internal {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::run_thread_ranks;
+using testkit::run_thread_ranks;
 
 constexpr auto kEager = static_cast<std::size_t>(Exchange::eager_bytes(2));
 
@@ -205,7 +205,7 @@ TEST(ExchangeTest, RanksThatDriftedApartFindTogetherAgain) {
   run_thread_ranks(3, [](const auto& communicator) {
     expect_usable(*communicator);
     // On one rank as if it had missed an exchange.
-    testing::FaultyCommunicator fresh(communicator, [](std::int64_t) {});
+    testkit::FaultyCommunicator fresh(communicator, [](std::int64_t) {});
     Communicator& own = communicator->rank() == 1 ? fresh : *communicator;
     const SyncError error = error_of(own, {"payload"});
     EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
@@ -252,8 +252,8 @@ TEST(ExchangeTest, SeveralFailedRanksAreAllNamed) {
 TEST(ExchangeTest, TransportErrorsNameWhatWasExchanged) {
   for (const int call : {0, 1}) {
     run_thread_ranks(2, [&](const auto& communicator) {
-      testing::FaultyCommunicator faulty(
-          communicator, testing::fail_at(call, SyncErrorCode::kTimeout));
+      testkit::FaultyCommunicator faulty(
+          communicator, testkit::fail_at(call, SyncErrorCode::kTimeout));
       const Part part{bytes(2 * kEager, 0)};
       if (communicator->rank() == 0) {
         const SyncError error = error_of(faulty, part);

@@ -14,7 +14,7 @@ namespace tally::sync::internal {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::run_thread_ranks;
+using testkit::run_thread_ranks;
 
 // Rows of 3 doubles: from 43691 on they take 1 MB.
 constexpr std::int64_t kLarge = 50000;

@@ -18,9 +18,9 @@ namespace tally::sync::internal {
 namespace {
 
 using storm::Call;
-using testing::collect_thread_ranks;
-using testing::flip_bit;
 using ::testing::HasSubstr;
+using testkit::collect_thread_ranks;
+using testkit::flip_bit;
 
 constexpr int kRanks = 3;
 constexpr int kDamaged = 1;

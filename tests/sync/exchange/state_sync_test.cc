@@ -21,7 +21,7 @@ namespace tally::sync::internal {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::run_thread_ranks;
+using testkit::run_thread_ranks;
 
 // Elements of sums that are reduced instead of gathered.
 constexpr std::int64_t kLarge = 200000;
@@ -265,14 +265,14 @@ TEST(StateSyncTest, AFailureIsReportedInPlaceOfASync) {
 
 // --- graphs
 
-using Moments = testing::SampleMoments;
+using Moments = testkit::SampleMoments;
 
 at::Tensor samples(int rank, int column) {
   return at::arange(4, at::kDouble).add(rank * 5 + column * 3).sin();
 }
 
 at::Tensor correlation(const AnyState& state) {
-  return testing::SampleCorrelation().evaluate(state.get<Moments::State>());
+  return testkit::SampleCorrelation().evaluate(state.get<Moments::State>());
 }
 
 std::size_t nodes_behind(const at::Tensor& tensor) {

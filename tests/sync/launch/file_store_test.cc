@@ -22,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
-using ::tally::testing::kAtOnce;
+using ::tally::testkit::kAtOnce;
 using ::testing::HasSubstr;
 
 class FileStoreTest : public ::testing::Test {
