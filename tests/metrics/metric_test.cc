@@ -433,6 +433,6 @@ namespace {
 using namespace tally;
 TEST(NamespaceTest, LeavesGoogleTestsAlone) {
   using testing::Eq;
-  EXPECT_THAT(MeanMetric().update_count(), Eq(0));
+  EXPECT_THAT(testkit::SampleCat().update_count(), Eq(0));
 }
 }  // namespace
