@@ -6,7 +6,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <tally/metrics/metrics.h>
-#include <tally/sync/exchange.h>
+#include <tally/sync/exchange/exchange.h>
 #include <tally/sync/init.h>
 #include <tally/sync/launch.h>
 

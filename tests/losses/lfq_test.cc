@@ -58,7 +58,7 @@ LFQOptions options_of(const testkit::OptionTexts& texts) {
 TEST(LFQTest, GivesWhatVectorQuantizePytorchDoes) {
   for (const auto& fixture : testkit::read_fixture("peers/LFQ")) {
     SCOPED_TRACE(fixture.name);
-    std::vector<at::Tensor> inputs = fixture.batches[0];
+    std::vector<at::Tensor> inputs = testkit::tensors_of(fixture.batches[0]);
     LFQ lfq(options_of(fixture.options));
     lfq->to(at::kDouble);
     const at::Tensor x = inputs[0].set_requires_grad(true);
