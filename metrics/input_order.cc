@@ -37,6 +37,7 @@ std::size_t place_of(std::string_view name, c10::ArrayRef<InputInfo> inputs) {
 }  // namespace
 
 std::string listed(c10::ArrayRef<InputInfo> inputs) {
+  if (inputs.empty()) return "none";
   std::string text;
   for (const InputInfo& input : inputs) {
     const std::string name =
