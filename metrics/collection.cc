@@ -317,8 +317,10 @@ MetricCollection MetricCollection::clone() const {
   copy.prefix_ = prefix_;
   copy.postfix_ = postfix_;
   for (const Member& member : members_) {
-    copy.add(member.name, member.metric->clone());
+    copy.members_.push_back({member.name, member.result, member.metric->clone(),
+                             member.source_key, 0, kNone});
   }
+  copy.regroup();
   copy.accumulation_.copy_state(accumulation_);
   return copy;
 }
