@@ -198,6 +198,20 @@ at::Tensor square_root(const at::Tensor& a, const at::Tensor&) {
 
 namespace tally {
 
+StateKey CompositionalMetric::source_key() const {
+  const std::vector<const Metric*> metrics = options().states();
+  // What evaluation notes in a derived state is lost.
+  return metrics.size() == 1 && !outlasts_reset(metrics[0]->make_state())
+             ? metrics[0]->state_key()
+             : StateKey();
+}
+
+AnyState CompositionalMetric::derive(const AnyState& source) const {
+  AnyState state = make_state();
+  state.get<State>().parts()[0] = source;
+  return state;
+}
+
 at::Tensor CompositionalMetric::evaluate(const State& state) const {
   const auto metrics = options().states();
   return internal::Evaluation(metrics, state.parts())(*options().root());

@@ -78,7 +78,8 @@ class ExpressionAccumulator {
 /// It takes the options of p and r, not the objects: they must not have
 /// accumulated anything, and are not changed later. How to sync is told to the
 /// result, by set_metric_options. What it accumulates is its own; a metric that
-/// occurs twice, or that shares its state with another, is updated once. The
+/// occurs twice, or that shares its state with another, is updated once (in a
+/// MetricCollection also one beside which its only metric is a member). The
 /// value is the operation on the values (elementwise, with broadcasting), so
 /// each metric's result must be one tensor. It is differentiable where all its
 /// metrics are. Metrics of different inputs are updated by name. There are + -
@@ -93,6 +94,8 @@ class CompositionalMetric final
 
   at::Tensor evaluate(const State& state) const;
   std::string repr() const override { return options().text(); }
+  StateKey source_key() const override;
+  AnyState derive(const AnyState& source) const override;
   bool is_differentiable() const override {
     return options().is_differentiable();
   }

@@ -320,5 +320,28 @@ TEST(CompositionalMetricTest, IsDifferentiableIfAllItsMetricsAre) {
   });
 }
 
+TEST(CompositionalMetricTest, SharesTheStateOfItsMetricInACollection) {
+  MetricCollection metrics;
+  metrics.add("twice", 2 * MeanSquaredError());
+  metrics.add("mse", MeanSquaredError());
+  metrics.add("root", sqrt(MeanSquaredError()));
+  metrics.add("both", MeanSquaredError() + MulticlassAccuracy(3));
+  EXPECT_EQ(metrics.groups().size(), 2);
+  MetricCollection apart;
+  apart.add("twice", 2 * MeanSquaredError());
+  EXPECT_EQ(apart.groups().size(), 1);
+  for (int i = 0; i < 3; ++i) {
+    const auto [preds, target] = labels(10, i);
+    const Results one = metrics.forward(preds, target);
+    EXPECT_TRUE(one["twice"].equal(apart.forward(preds, target)["twice"]));
+    EXPECT_TRUE(one["twice"].equal(2 * one["mse"]));
+  }
+  const Results all = metrics.compute();
+  EXPECT_TRUE(all["twice"].equal(apart.compute()["twice"]));
+  EXPECT_TRUE(all["root"].equal(all["mse"].sqrt()));
+  EXPECT_TRUE(same_bits(metrics.extract("twice")->state(),
+                        apart.extract("twice")->state()));
+}
+
 }  // namespace
 }  // namespace tally
