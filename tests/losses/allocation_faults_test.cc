@@ -1,10 +1,7 @@
 // One rank runs out of memory within a loss, at every allocation in turn.
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -14,6 +11,7 @@
 
 #include "tally/losses/losses.h"
 #include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/tests/losses/loss_calls.h"
 #include "tally/tests/testing/allocation_fault_check.h"
 
 namespace tally::losses {
@@ -21,38 +19,12 @@ namespace {
 
 using testkit::ThreadTransport;
 using Group = std::shared_ptr<sync::Communicator>;
-using Loss = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
+using Loss = TwoViewLoss;
 
 constexpr auto kGathered = PairwiseLogits::kGathered;
 
 at::Tensor rows(int rank, std::uint64_t seed) {
-  return at::randn({5 + rank, 4}, at::detail::createCPUGenerator(seed),
-                   at::kFloat)
-      .set_requires_grad(true);
-}
-
-at::Tensor scale() { return at::full({}, 5.0f); }
-
-template <class Module>
-Loss of_two(Module module) {
-  return [module](const at::Tensor& a, const at::Tensor& b) mutable {
-    return module->forward(a, b);
-  };
-}
-
-Loss clip(ClipLossOptions options) {
-  return [loss = ClipLoss(options), scale = scale()](
-             const at::Tensor& a, const at::Tensor& b) mutable {
-    return loss->forward(a, b, scale);
-  };
-}
-
-Loss sig_lip(SigLipExchange exchange) {
-  return [loss = SigLipLoss(SigLipLossOptions().exchange(exchange)),
-          scale = scale(), bias = scale().neg()](const at::Tensor& a,
-                                                 const at::Tensor& b) mutable {
-    return loss->forward(a, b, scale, bias);
-  };
+  return rows_of(rank, seed).set_requires_grad(true);
 }
 
 Loss vector_quantize() {

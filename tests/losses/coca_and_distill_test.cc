@@ -38,7 +38,7 @@ TEST(CoCaLossTest, GivesWhatOpenClipDoes) {
   for (const auto& fixture : testkit::read_fixture("peers/CoCaLoss")) {
     SCOPED_TRACE(fixture.name);
     const FixtureOptions of(fixture.options);
-    Tensors inputs = fixture.batches[0];
+    Tensors inputs = testkit::tensors_of(fixture);
     for (at::Tensor& input : inputs) {
       if (input.is_floating_point()) input.requires_grad_();
     }
@@ -103,7 +103,7 @@ TEST(CoCaLossTest, WithoutTokensTheCaptionLossIsZero) {
 
 TEST(DistillClipLossTest, GivesWhatOpenClipDoes) {
   for (const auto& fixture : testkit::read_fixture("peers/DistillClipLoss")) {
-    Tensors inputs = fixture.batches[0];
+    Tensors inputs = testkit::tensors_of(fixture);
     for (at::Tensor& input : inputs) input.requires_grad_();
     DistillClipLoss loss;
     const DistillClipLosses losses = loss->forward(

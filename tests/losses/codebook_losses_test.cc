@@ -18,7 +18,6 @@
 #include "tally/tests/losses/autocast.h"
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/compare.h"
-#include "tally/tests/testing/gradients.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
@@ -216,24 +215,14 @@ TEST(CodebookLossesTest, GradientOfTheRotationChangesWithTheLatent) {
   const at::Tensor x = normal_rows({5, 4}, 1), code = normal_rows({5, 4}, 2);
   const at::Tensor weight = normal_rows({5, 4}, 3);
   const at::Tensor direction = normal_rows({5, 4}, 4);
-  const auto gradient = [&](const at::Tensor& leaf, bool create_graph) {
-    const at::Tensor loss =
-        internal::pass_through(leaf, code, CodeGradient::kRotation)
+  const auto [by_autograd, by_differences] = testkit::second_derivatives(
+      [&](const at::Tensor& latent) {
+        return internal::pass_through(latent, code, CodeGradient::kRotation)
             .mul(weight)
             .sum();
-    return torch::autograd::grad({loss}, {leaf}, {}, true, create_graph)[0];
-  };
-  const at::Tensor leaf = x.clone().set_requires_grad(true);
-  gradient(leaf, true).mul(direction).sum().backward();
-  const at::Tensor numerical = testkit::numerical_gradient(
-      [&](const at::Tensor& point) {
-        return gradient(point.clone().set_requires_grad(true), false)
-            .mul(direction)
-            .sum()
-            .item<double>();
       },
-      x);
-  EXPECT_TRUE(near(leaf.grad(), numerical, {1e-6, 1e-7}));
+      x, direction);
+  EXPECT_TRUE(near(by_autograd, by_differences, {1e-6, 1e-7}));
 }
 
 TEST(CodebookLossesTest, EntropyOfAnEvenBitHasASecondDerivative) {

@@ -24,7 +24,7 @@ using Tensors = std::vector<at::Tensor>;
 /// The inputs, as leaves where they are floating.
 Tensors leaves_of(const FixtureCase& fixture) {
   Tensors leaves;
-  for (const at::Tensor& input : testkit::tensors_of(fixture.batches[0])) {
+  for (const at::Tensor& input : testkit::tensors_of(fixture)) {
     leaves.push_back(input.clone());
     if (input.is_floating_point()) leaves.back().set_requires_grad(true);
   }

@@ -118,7 +118,7 @@ Tensors evaluate(const Subject& subject, const Way& way,
                  const FixtureCase& fixture, at::ScalarType dtype) {
   const FixtureOptions texts(fixture.options);
   Tensors inputs, numbers, leaves;
-  for (const at::Tensor& input : testkit::tensors_of(fixture.batches[0])) {
+  for (const at::Tensor& input : testkit::tensors_of(fixture)) {
     if (!input.is_floating_point()) {
       inputs.push_back(input);
       continue;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tally/tests/testing/fixtures.h"
 
@@ -31,5 +32,14 @@ class FixtureOptions {
  private:
   const OptionTexts& texts_;
 };
+
+/// The inputs of a case's first batch.
+inline std::vector<at::Tensor> tensors_of(const FixtureCase& fixture) {
+  std::vector<at::Tensor> tensors;
+  for (const FixtureInput& input : fixture.batches[0]) {
+    tensors.push_back(input.tensor());
+  }
+  return tensors;
+}
 
 }  // namespace tally::testkit

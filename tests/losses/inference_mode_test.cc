@@ -1,9 +1,6 @@
 // Losses in inference mode and after it.
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
@@ -14,51 +11,24 @@
 
 #include "tally/losses/losses.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
+#include "tally/tests/losses/loss_calls.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {
 
-using Loss = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
+using Loss = TwoViewLoss;
 using MakeLoss = std::function<Loss()>;
 
 constexpr auto kGathered = PairwiseLogits::kGathered;
-
-at::Tensor rows(int rank, std::uint64_t seed) {
-  return at::randn({5 + rank, 4}, at::detail::createCPUGenerator(seed),
-                   at::kFloat);
-}
-
-at::Tensor scale() { return at::full({}, 5.0f); }
-
-template <class Module>
-Loss of_two(Module module) {
-  return [module](const at::Tensor& a, const at::Tensor& b) mutable {
-    return module->forward(a, b);
-  };
-}
-
-Loss clip(ClipLossOptions options) {
-  return [clip = ClipLoss(options)](const at::Tensor& a,
-                                    const at::Tensor& b) mutable {
-    return clip->forward(a, b, scale());
-  };
-}
-
-Loss sig_lip(SigLipExchange exchange) {
-  return [loss = SigLipLoss(SigLipLossOptions().exchange(exchange))](
-             const at::Tensor& a, const at::Tensor& b) mutable {
-    return loss->forward(a, b, scale(), scale().neg());
-  };
-}
 
 Loss coca() {
   return [loss = CoCaLoss(CoCaLossOptions(2, 1).pad_id(9))](
              const at::Tensor& a, const at::Tensor& b) mutable {
     const at::Tensor labels = at::arange(a.size(0)).remainder(4).unsqueeze(1);
     const CoCaLosses both =
-        loss->forward(a, b, a.unsqueeze(1), labels, scale());
+        loss->forward(a, b, a.unsqueeze(1), labels, logit_scale());
     return both.contrastive.add(both.caption);
   };
 }
@@ -66,8 +36,8 @@ Loss coca() {
 Loss distill() {
   return [loss = DistillClipLoss()](const at::Tensor& a,
                                     const at::Tensor& b) mutable {
-    const DistillClipLosses both =
-        loss->forward(a, b, scale(), a.detach().sin(), b.detach(), scale());
+    const DistillClipLosses both = loss->forward(
+        a, b, logit_scale(), a.detach().sin(), b.detach(), logit_scale());
     return both.contrastive.add(both.distill);
   };
 }
@@ -148,15 +118,15 @@ const std::map<std::string, MakeLoss>& losses_that_learn() {
 }
 
 at::Tensor gradient_of(const Loss& loss, int rank) {
-  const at::Tensor a = rows(rank, 1).requires_grad_();
-  loss(a, rows(rank, 2)).sum().backward();
+  const at::Tensor a = rows_of(rank, 1).requires_grad_();
+  loss(a, rows_of(rank, 2)).sum().backward();
   return a.grad();
 }
 
 // The value in inference mode, of inference tensors.
 at::Tensor value_inside(const Loss& loss, int rank) {
   const c10::InferenceMode inference;
-  return loss(rows(rank, 1), rows(rank, 2));
+  return loss(rows_of(rank, 1), rows_of(rank, 2));
 }
 
 class LossesInferenceModeTest : public ::testing::TestWithParam<std::string> {
@@ -174,7 +144,7 @@ TEST_P(LossesInferenceModeTest, GiveTheSameInItAndAfterIt) {
   run([&](int rank) {
     const Loss fresh = make();
     const at::Tensor value =
-        fresh(rows(rank, 1), rows(rank, 2)).detach().clone();
+        fresh(rows_of(rank, 1), rows_of(rank, 2)).detach().clone();
     const at::Tensor gradient = gradient_of(fresh, rank);
     const Loss loss = make();
     for (int round = 0; round < 2; ++round) {

@@ -22,7 +22,6 @@
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/fixtures.h"
-#include "tally/tests/testing/gradients.h"
 #include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
@@ -58,7 +57,7 @@ LFQOptions options_of(const testkit::OptionTexts& texts) {
 TEST(LFQTest, GivesWhatVectorQuantizePytorchDoes) {
   for (const auto& fixture : testkit::read_fixture("peers/LFQ")) {
     SCOPED_TRACE(fixture.name);
-    std::vector<at::Tensor> inputs = testkit::tensors_of(fixture.batches[0]);
+    std::vector<at::Tensor> inputs = testkit::tensors_of(fixture);
     LFQ lfq(options_of(fixture.options));
     lfq->to(at::kDouble);
     const at::Tensor x = inputs[0].set_requires_grad(true);
@@ -291,22 +290,15 @@ TEST(LFQTest, GradientsOfGradientsFlow) {
   const at::Tensor x = normal_rows({3, 2, 5}, 8);
   const at::Tensor weight = normal_rows({2, 32}, 9);
   const at::Tensor direction = normal_rows({3, 2, 5}, 10);
-  const auto gradient = [&](const at::Tensor& at, bool create_graph) {
-    const at::Tensor loss =
-        internal::sum_of_code_probabilities(at).mul(weight).sum().square();
-    return torch::autograd::grad({loss}, {at}, {}, true, create_graph)[0];
-  };
-  const at::Tensor leaf = x.clone().set_requires_grad(true);
-  gradient(leaf, true).mul(direction).sum().backward();
-  const at::Tensor expected = testkit::numerical_gradient(
-      [&](const at::Tensor& point) {
-        return gradient(point.clone().set_requires_grad(true), false)
-            .mul(direction)
+  const auto [by_autograd, by_differences] = testkit::second_derivatives(
+      [&](const at::Tensor& logits) {
+        return internal::sum_of_code_probabilities(logits)
+            .mul(weight)
             .sum()
-            .item<double>();
+            .square();
       },
-      x);
-  EXPECT_TRUE(near(leaf.grad(), expected, {1e-6, 1e-6}));
+      x, direction);
+  EXPECT_TRUE(near(by_autograd, by_differences, {1e-6, 1e-6}));
 }
 
 TEST(LFQTest, TakesEveryFloatingDtype) {

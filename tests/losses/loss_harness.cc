@@ -315,6 +315,26 @@ void check_loss(const LossSubject& subject) {
   }
 }
 
+SecondDerivatives second_derivatives(
+    const std::function<at::Tensor(const at::Tensor& x)>& loss,
+    const at::Tensor& x, const at::Tensor& direction) {
+  const auto gradient = [&](const at::Tensor& leaf, bool create_graph) {
+    return torch::autograd::grad({loss(leaf)}, {leaf}, {}, true,
+                                 create_graph)[0];
+  };
+  const at::Tensor leaf = x.clone().set_requires_grad(true);
+  gradient(leaf, true).mul(direction).sum().backward();
+  return {leaf.grad(),
+          numerical_gradient(
+              [&](const at::Tensor& point) {
+                return gradient(point.clone().set_requires_grad(true), false)
+                    .mul(direction)
+                    .sum()
+                    .item<double>();
+              },
+              x)};
+}
+
 at::Tensor normal_rows(at::IntArrayRef sizes, std::uint64_t seed) {
   return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble);
 }

@@ -71,6 +71,16 @@ void check_second_derivatives(const LossSubject& subject);
 void check_second_derivatives_are_refused(const LossSubject& subject,
                                           const std::string& message);
 
+/// The derivative of the gradient of `loss` at `x`, times `direction`, by
+/// autograd and by differences of gradients.
+struct SecondDerivatives {
+  at::Tensor by_autograd;
+  at::Tensor by_differences;
+};
+SecondDerivatives second_derivatives(
+    const std::function<at::Tensor(const at::Tensor& x)>& loss,
+    const at::Tensor& x, const at::Tensor& direction);
+
 /// Of `sizes`, drawn from a normal distribution, float64.
 at::Tensor normal_rows(at::IntArrayRef sizes, std::uint64_t seed);
 /// The same, with rows of length 1.

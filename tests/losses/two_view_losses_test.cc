@@ -90,7 +90,8 @@ TEST(TwoViewLossesTest, GiveWhatLightlyDoes) {
     for (const auto& fixture :
          testkit::read_fixture(std::string("peers/") + named.name)) {
       SCOPED_TRACE(std::string(named.name) + ", " + fixture.name);
-      at::Tensor a = fixture.batches[0][0], b = fixture.batches[0][1];
+      const std::vector<at::Tensor> inputs = testkit::tensors_of(fixture);
+      at::Tensor a = inputs[0], b = inputs[1];
       a.requires_grad_();
       b.requires_grad_();
       const at::Tensor value =

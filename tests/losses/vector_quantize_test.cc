@@ -44,7 +44,7 @@ TEST(VectorQuantizeTest, GivesWhatVectorQuantizePytorchDoes) {
   for (const auto& fixture : testkit::read_fixture("peers/VectorQuantize")) {
     SCOPED_TRACE(fixture.name);
     const FixtureOptions of(fixture.options);
-    const auto inputs = testkit::tensors_of(fixture.batches[0]);
+    const auto inputs = testkit::tensors_of(fixture);
     VectorQuantize vq(Options(3, 5)
                           .commitment_weight(0.25)
                           .decay(of.number("decay", 0.8))
@@ -77,7 +77,7 @@ TEST(VectorQuantizeTest, GivesWhatVectorQuantizePytorchDoes) {
 TEST(VectorQuantizeTest, ClustersAsVectorQuantizePytorchDoes) {
   for (const auto& fixture : testkit::read_fixture("peers/KMeans")) {
     SCOPED_TRACE(fixture.name);
-    const auto inputs = testkit::tensors_of(fixture.batches[0]);
+    const auto inputs = testkit::tensors_of(fixture);
     const internal::Clusters clusters =
         internal::kmeans(inputs[0], inputs[1], 4, fixture.name == "cosine",
                          [](const at::Tensor& own) { return own; });

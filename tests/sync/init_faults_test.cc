@@ -98,6 +98,17 @@ void expect_refused_path(const std::string& name, const Prepare& prepare,
   std::filesystem::remove(path);
 }
 
+/// Holds the store until rank 1 has come to it, then raises the signal.
+void hold_store_until_met(int signal) {
+  c10d::TCPStoreOptions options;
+  options.port = std::stoi(std::getenv("MASTER_PORT"));
+  options.isServer = true;
+  options.waitWorkers = false;
+  c10d::TCPStore store("127.0.0.1", options);
+  store.wait({"tally/job/0/tally/rank/1"}, seconds(15));
+  std::raise(signal);
+}
+
 TEST(InitFaultsTest, AStoreWithoutAFolderIsRefusedAtOnce) {
   expect_refused_path(
       "no-such-folder/store", [](const std::string&) {},
@@ -157,15 +168,7 @@ TEST(InitFaultsTest, AStoreThatStopsIsATimeout) {
   ProcessRanks ranks(
       2,
       [](const ProcessRank& self) {
-        if (self.rank() == 0) {
-          c10d::TCPStoreOptions options;
-          options.port = std::stoi(std::getenv("MASTER_PORT"));
-          options.isServer = true;
-          options.waitWorkers = false;
-          c10d::TCPStore store("127.0.0.1", options);
-          store.wait({"tally/job/0/tally/rank/1"}, seconds(15));
-          std::raise(SIGSTOP);
-        }
+        if (self.rank() == 0) hold_store_until_met(SIGSTOP);
         const SyncError error = error_of_init(milliseconds(2000));
         EXPECT_EQ(error.code(), SyncErrorCode::kTimeout);
         EXPECT_THAT(error.message(), HasSubstr("gave up after "));
@@ -213,15 +216,7 @@ TEST(InitFaultsTest, ARankThatDiesWithTheStoreIsLost) {
   ProcessRanks ranks(
       2,
       [](const ProcessRank& self) {
-        if (self.rank() == 0) {
-          c10d::TCPStoreOptions options;
-          options.port = std::stoi(std::getenv("MASTER_PORT"));
-          options.isServer = true;
-          options.waitWorkers = false;
-          c10d::TCPStore store("127.0.0.1", options);
-          store.wait({"tally/job/0/tally/rank/1"}, seconds(15));
-          std::raise(SIGKILL);
-        }
+        if (self.rank() == 0) hold_store_until_met(SIGKILL);
         const SyncError error = error_of_init(kLongTimeout);
         EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost) << error.what();
         EXPECT_THAT(error.message(), HasSubstr("lost the store at 127.0.0.1:"));
