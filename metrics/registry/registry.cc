@@ -178,8 +178,8 @@ void Registry::check_sizes(std::string_view text, std::int64_t most,
       const bool is_integer =
           std::from_chars(value.data(), end, size).ptr == end;
       TORCH_CHECK_VALUE(!is_integer || size <= most, spec.name, ": option '",
-                        option.name, "': expected at most ", most, ", got ",
-                        value);
+                        option.name, "': expected at most ", most,
+                        " for so much data, got ", value);
     }
   }
 }

@@ -3,7 +3,11 @@
 def _public_headers_impl(ctx):
     headers = ctx.attr.library[CcInfo].compilation_context.headers.to_list()
     ours = [h for h in headers if "/_virtual_includes/" in h.path and "/tally/" in h.path]
-    return [DefaultInfo(files = depset(ours))]
+    files = depset(ours)
+    return [DefaultInfo(
+        files = files,
+        runfiles = ctx.runfiles(transitive_files = files),
+    )]
 
 public_headers = rule(
     implementation = _public_headers_impl,

@@ -178,10 +178,4 @@ bool same(const FixtureInput& a, const FixtureInput& b) {
                     });
 }
 
-std::vector<at::Tensor> tensors_of(const std::vector<FixtureInput>& inputs) {
-  std::vector<at::Tensor> tensors;
-  for (const FixtureInput& input : inputs) tensors.push_back(input.tensor());
-  return tensors;
-}
-
 }  // namespace tally::testkit

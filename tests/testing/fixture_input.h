@@ -69,7 +69,4 @@ class FixtureInput {
 /// The same texts, and tensors of the same dtypes, sizes and bits.
 bool same(const FixtureInput& a, const FixtureInput& b);
 
-/// Of inputs that are all tensors.
-std::vector<at::Tensor> tensors_of(const std::vector<FixtureInput>& inputs);
-
 }  // namespace tally::testkit
