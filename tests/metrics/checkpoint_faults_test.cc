@@ -194,7 +194,9 @@ TEST_F(CheckpointFaultsTest, MissingAndSurplusFieldsAreRefused) {
   for (const std::string& other : {fewer.serialize(), more.serialize()}) {
     const absl::Status status = metric.deserialize(other);
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(status.ToString(), HasSubstr("expected VersionedMetric"));
+    EXPECT_THAT(status.ToString(),
+                HasSubstr("the checkpoint of 'VersionedMetric' has the "
+                          "fields "));
     EXPECT_EQ(metric.serialize(), before);
   }
 }
