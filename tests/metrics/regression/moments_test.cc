@@ -257,7 +257,7 @@ TEST(MomentsTest, SameWithAndWithoutAGraph) {
 }
 
 TEST(MomentsTest, ShareOneState) {
-  const std::string key = PearsonCorrCoef(2).state_key();
+  const StateKey key = PearsonCorrCoef(2).state_key();
   EXPECT_EQ(ConcordanceCorrCoef(2).state_key(), key);
   EXPECT_EQ(R2Score(R2ScoreOptions(2).adjusted(1)).state_key(), key);
   EXPECT_EQ(ExplainedVariance(2).state_key(), key);
