@@ -8,6 +8,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "tally/metrics/input_conversion.h"
 #include "tally/metrics/metric.h"
 #include "tally/state/outside_inference.h"
 
@@ -119,13 +120,6 @@ struct IsObservableImpl<
 template <class Accumulator, class... Args>
 using IsObservable = IsObservableImpl<void, Accumulator, Args...>;
 
-[[noreturn]] void refuse_input_count(const char* metric, std::size_t least,
-                                     std::size_t most, std::size_t got);
-/// Names it where `inputs` declare it.
-[[noreturn]] void refuse_input_type(const char* metric, std::size_t index,
-                                    c10::ArrayRef<InputInfo> inputs,
-                                    const std::type_info& expected,
-                                    const std::type_info& got);
 std::string type_name(const std::type_info& type);
 
 /// From options and MetricOptions, from options, or from nothing, whichever it
@@ -182,29 +176,6 @@ StateKey state_key_of(const Options& options,
   }
   return key;
 }
-
-/// What an input is read as that observe() takes as a T: of the views, whatever
-/// they can be made from. Empty if `input` is of another type.
-template <class T>
-struct InputConversion {
-  static const T* of(const InputRef& input) { return input.as<T>(); }
-};
-template <>
-struct InputConversion<TextList> {
-  static std::optional<TextList> of(const InputRef& input);
-};
-template <>
-struct InputConversion<TextLists> {
-  static std::optional<TextLists> of(const InputRef& input);
-};
-template <class T>
-struct InputConversion<c10::ArrayRef<T>> {
-  static std::optional<c10::ArrayRef<T>> of(const InputRef& input) {
-    if (const auto* list = input.as<std::vector<T>>()) return *list;
-    if (const auto* view = input.as<c10::ArrayRef<T>>()) return *view;
-    return std::nullopt;
-  }
-};
 
 template <class Accumulator>
 c10::ArrayRef<InputInfo> declared_inputs();

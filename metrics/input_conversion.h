@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <typeinfo>
+#include <vector>
+
+#include "tally/metrics/inputs.h"
+
+/// How inputs whose types are known at run time only become those of observe().
+namespace tally::internal {
+
+[[noreturn]] void refuse_input_count(const char* metric, std::size_t least,
+                                     std::size_t most, std::size_t got);
+/// Names it where `inputs` declare it.
+[[noreturn]] void refuse_input_type(const char* metric, std::size_t index,
+                                    c10::ArrayRef<InputInfo> inputs,
+                                    const std::type_info& expected,
+                                    const std::type_info& got);
+/// What an input is read as that observe() takes as a T: of the views, whatever
+/// they can be made from. Empty if `input` is of another type.
+template <class T>
+struct InputConversion {
+  static const T* of(const InputRef& input) { return input.as<T>(); }
+};
+template <>
+struct InputConversion<TextList> {
+  static std::optional<TextList> of(const InputRef& input);
+};
+template <>
+struct InputConversion<TextLists> {
+  static std::optional<TextLists> of(const InputRef& input);
+};
+template <class T>
+struct InputConversion<c10::ArrayRef<T>> {
+  static std::optional<c10::ArrayRef<T>> of(const InputRef& input) {
+    if (const auto* list = input.as<std::vector<T>>()) return *list;
+    if (const auto* view = input.as<c10::ArrayRef<T>>()) return *view;
+    return std::nullopt;
+  }
+};
+
+}  // namespace tally::internal
