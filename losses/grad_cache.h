@@ -15,7 +15,7 @@ namespace tally::losses {
 /// Options for cached_backward.
 struct GradCacheOptions {
   /// Into how many pieces this rank's rows are cut; may differ between ranks.
-  GradCacheOptions(std::int64_t micro_batches)  // NOLINT
+  GradCacheOptions(std::int64_t micro_batches)
       : micro_batches_(micro_batches) {}
 
   TORCH_ARG(std::int64_t, micro_batches);

@@ -94,9 +94,9 @@ class Communicator {
   /// `tensor` becomes the root's, in place.
   void broadcast(at::Tensor& tensor, int root, Timeout timeout = {});
 
-  /// Cuts `input` into size() parts of `input_counts` elements, one for each
-  /// rank, and fills `output` with the ranks' parts for this one, of
-  /// `output_counts` elements. Ranks have agreed on counts: what rank r gives q
+  /// Cuts `input` into pieces of `input_counts` elements, one for each rank,
+  /// and fills `output` with the ranks' pieces for this one, of `output_counts`
+  /// elements. Ranks have agreed on counts: what rank r gives q
   /// is what q expects of r.
   void all_to_all(const at::Tensor& input,
                   const std::vector<std::int64_t>& input_counts,

@@ -126,22 +126,15 @@ double entropies(const internal::RankRows& rows) {
 }
 
 at::Tensor gathered_loss(const Call& call, const ClipLossOptions& options,
-                         const Inputs& inputs, const RowAgreement& agreement,
-                         at::Tensor& labels) {
+                         const Inputs& inputs, const RowAgreement& agreement) {
   // Without gradients of what other ranks do, each needs all rows itself.
   const bool own_rows = options.gather_with_grad();
   const ClipLogits logits = gathered_logits(call, options, inputs, own_rows);
   const std::int64_t rows = logits.per_image.size(0);
   const std::int64_t first = own_rows ? agreement.rows.before(call.rank()) : 0;
-  const bool cached = labels.defined() && labels.numel() == rows &&
-                      labels.device() == inputs.image.device() &&
-                      (rows == 0 || labels[0].item<std::int64_t>() == first);
-  if (!cached) {
-    const tally::internal::OutsideInference outside;
-    labels = at::arange(
-        first, first + rows,
-        at::TensorOptions().dtype(at::kLong).device(inputs.image.device()));
-  }
+  const at::Tensor labels = at::arange(
+      first, first + rows,
+      at::TensorOptions().dtype(at::kLong).device(inputs.image.device()));
   const auto side = [&](const at::Tensor& of_rows) {
     return at::cross_entropy_loss(of_rows, labels, {}, at::Reduction::Sum);
   };
@@ -233,14 +226,13 @@ class TiledLoss {
   internal::SoftmaxState state_;
 };
 
-at::Tensor loss_of(const ClipLossOptions& options, Inputs inputs,
-                   at::Tensor& labels) {
+at::Tensor loss_of(const ClipLossOptions& options, Inputs inputs) {
   const internal::AutocastOff autocast_off;
   const Call call = call_of(options);
   const RowAgreement agreement = agree(call, options, inputs);
   return sync::or_give_up(*call.communicator, [&] {
     if (!tiled(options, inputs)) {
-      return gathered_loss(call, options, inputs, agreement, labels);
+      return gathered_loss(call, options, inputs, agreement);
     }
     const auto tiles = std::make_shared<TiledLoss>(
         call, options, std::move(inputs), agreement);
@@ -257,10 +249,8 @@ at::Tensor clip_loss(const at::Tensor& image_features,
                      const at::Tensor& logit_scale,
                      const at::Tensor& logit_bias,
                      const ClipLossOptions& options) {
-  at::Tensor labels;
   return loss_of(options,
-                 {image_features, text_features, logit_scale, logit_bias},
-                 labels);
+                 {image_features, text_features, logit_scale, logit_bias});
 }
 
 ClipLogits clip_logits(const at::Tensor& image_features,
@@ -290,12 +280,8 @@ at::Tensor ClipLossImpl::forward(const at::Tensor& image_features,
                                  const at::Tensor& text_features,
                                  const at::Tensor& logit_scale,
                                  const at::Tensor& logit_bias) {
-  at::Tensor labels = labels_;
-  const at::Tensor loss =
-      loss_of(options_,
-              {image_features, text_features, logit_scale, logit_bias}, labels);
-  if (options_.cache_labels()) labels_ = labels;
-  return loss;
+  return loss_of(options_,
+                 {image_features, text_features, logit_scale, logit_bias});
 }
 
 ClipLogits ClipLossImpl::logits(const at::Tensor& image_features,

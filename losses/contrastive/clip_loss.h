@@ -22,8 +22,6 @@ struct ClipLossOptions {
   /// Gradients are exact when averaged over the ranks. Without, which needs
   /// local_loss(false), when those of the features are summed. Default: true.
   TORCH_ARG(bool, gather_with_grad) = true;
-  /// Keep the labels of the last step; kGathered only. Default: false.
-  TORCH_ARG(bool, cache_labels) = false;
   /// Default: kTiled.
   TORCH_ARG(PairwiseLogits, pairwise_logits) = PairwiseLogits::kTiled;
   /// kTiled keeps this rank's logits for the backward pass, which is then a
@@ -91,7 +89,6 @@ class ClipLossImpl : public torch::nn::Cloneable<ClipLossImpl> {
 
  private:
   ClipLossOptions options_;
-  at::Tensor labels_;
 };
 
 TORCH_MODULE(ClipLoss);

@@ -217,9 +217,8 @@ TEST(ClipLossTest, GivesLogits) {
   });
 }
 
-TEST(ClipLossTest, CachesLabels) {
-  ClipLoss loss(
-      Options().cache_labels(true).pairwise_logits(PairwiseLogits::kGathered));
+TEST(ClipLossTest, TakesAnyNumberOfRowsNext) {
+  ClipLoss loss(Options().pairwise_logits(PairwiseLogits::kGathered));
   const at::Tensor scale = at::scalar_tensor(3.0, at::kDouble);
   for (const std::int64_t rows : {4, 4, 7, 0, 3}) {
     const at::Tensor image = unit_rows({rows, 3}, rows);

@@ -69,10 +69,8 @@ const std::map<std::string, MakeLoss>& all_losses() {
        [] { return clip(ClipLossOptions().pairwise_logits(kGathered)); }},
       {"ClipWithLabels",
        [] {
-         return clip(ClipLossOptions()
-                         .pairwise_logits(kGathered)
-                         .local_loss(true)
-                         .cache_labels(true));
+         return clip(
+             ClipLossOptions().pairwise_logits(kGathered).local_loss(true));
        }},
       {"SigLipTiled", [] { return sig_lip(SigLipExchange::kTiledRing); }},
       {"SigLipGathered", [] { return sig_lip(SigLipExchange::kGather); }},

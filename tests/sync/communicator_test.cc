@@ -312,7 +312,7 @@ TEST_P(TransfersTest, TransfersAreFinishedWhenDropped) {
     {
       Transfer first = group->start_all_gather(input, output);
       const Transfer second = std::move(first);
-      EXPECT_FALSE(first.pending());  // NOLINT(bugprone-use-after-move)
+      EXPECT_FALSE(first.pending());
       EXPECT_TRUE(second.pending());
     }
     EXPECT_EQ(output.sum().item<double>(), 12);

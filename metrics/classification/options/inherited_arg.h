@@ -11,4 +11,4 @@
   const T& name() const noexcept { return this->name##_; } \
                                                            \
  protected:                                                \
-  T name##_ /* NOLINT(bugprone-macro-parentheses) */
+  T name##_
