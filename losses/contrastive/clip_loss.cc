@@ -13,7 +13,6 @@
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/contrastive/softmax_ring.h"
 #include "tally/losses/contrastive/tiles.h"
-#include "tally/state/outside_inference.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
