@@ -1,5 +1,6 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
+#include <c10/macros/Macros.h>
 
 #include <algorithm>
 #include <atomic>
@@ -64,9 +65,11 @@ class ClassObserver : public CurveObserver {
   bool is_class(Label label, std::int64_t position) const;
   template <class Score>
   bool takes_row(const Score* row, std::int64_t position) const;
+  // Within its caller its loops would lack registers.
   template <class Score, class Label, class Sink>
-  void fill(const Score* scores, const Label* labels, std::int64_t begin,
-            std::int64_t end, const Lookup& lookup, Sink& sink) const;
+  C10_NOINLINE void fill(const Score* scores, const Label* labels,
+                         std::int64_t begin, std::int64_t end,
+                         const Lookup& lookup, Sink& sink) const;
   template <class Score, class Sink>
   void weigh(const Score* scores, const std::int64_t* classes,
              const double* weights, std::int64_t begin, std::int64_t end,
