@@ -200,6 +200,26 @@ std::vector<AnyState> Accumulation::merge_batches(
   return sync::internal::sync_states(list, communicator, options).states;
 }
 
+AnyState Accumulation::merge_batches(
+    AnyState batch, const std::shared_ptr<sync::Communicator>& communicator) {
+  std::vector<AnyState> states;
+  states.push_back(std::move(batch));
+  return std::move(merge_batches(std::move(states), communicator)[0]);
+}
+
+bool Accumulation::value_is_current(
+    const std::shared_ptr<sync::Communicator>& communicator) const {
+  return current_value_ && options_.compute_with_cache() &&
+         !value_communicator_.owner_before(communicator) &&
+         !communicator.owner_before(value_communicator_);
+}
+
+void Accumulation::set_value_current(
+    const std::shared_ptr<sync::Communicator>& communicator) {
+  current_value_ = true;
+  value_communicator_ = communicator;
+}
+
 std::shared_ptr<sync::internal::PendingSync> Accumulation::start_merge_ranks()
     const {
   const auto ranks = other_ranks();

@@ -220,11 +220,7 @@ class Accumulation {
       std::vector<AnyState> batch,
       const std::shared_ptr<sync::Communicator>& communicator);
   AnyState merge_batches(
-      AnyState batch, const std::shared_ptr<sync::Communicator>& communicator) {
-    std::vector<AnyState> states;
-    states.push_back(std::move(batch));
-    return std::move(merge_batches(std::move(states), communicator)[0]);
-  }
+      AnyState batch, const std::shared_ptr<sync::Communicator>& communicator);
   template <class State>
   State merge_batches(const State& batch,
                       const std::shared_ptr<sync::Communicator>& communicator) {
@@ -269,16 +265,9 @@ class Accumulation {
   // Whether the last computed value is still that of the state, as computed
   // for these ranks.
   bool value_is_current(
-      const std::shared_ptr<sync::Communicator>& communicator) const {
-    return current_value_ && options_.compute_with_cache() &&
-           !value_communicator_.owner_before(communicator) &&
-           !communicator.owner_before(value_communicator_);
-  }
+      const std::shared_ptr<sync::Communicator>& communicator) const;
   void set_value_current(
-      const std::shared_ptr<sync::Communicator>& communicator) {
-    current_value_ = true;
-    value_communicator_ = communicator;
-  }
+      const std::shared_ptr<sync::Communicator>& communicator);
 
   // Evaluation may note in a state what is to outlast a reset: in a copy, whose
   // notes are kept once there is a value.

@@ -190,20 +190,26 @@ absl::Status read_all(const std::vector<Held>& held,
 
 void read_parts(const std::vector<Held>& held,
                 std::vector<CheckpointEntry>& entries, CheckpointGaps& gaps) {
-  std::vector<bool> used(held.size());
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const auto found =
-        std::find_if(held.begin(), held.end(),
-                     [&](const Held& h) { return h.fits(entries[i]); });
-    if (found == held.end()) {
-      gaps.unfilled.push_back(i);
-    } else {
-      found->read_into(entries[i]);
-      used[static_cast<std::size_t>(found - held.begin())] = true;
+  std::vector<bool> used(held.size()), filled(entries.size());
+  // Different accumulators may have one name and the same fields: then the
+  // label decides.
+  for (const bool same_label : {true, false}) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      for (std::size_t h = 0; h < held.size() && !filled[i]; ++h) {
+        if (used[h] || !held[h].fits(entries[i]) ||
+            (same_label && held[h].label != entries[i].label)) {
+          continue;
+        }
+        held[h].read_into(entries[i]);
+        used[h] = filled[i] = true;
+      }
     }
   }
-  for (std::size_t i = 0; i < held.size(); ++i) {
-    if (!used[i]) gaps.unread.push_back(held[i].label);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!filled[i]) gaps.unfilled.push_back(i);
+  }
+  for (std::size_t h = 0; h < held.size(); ++h) {
+    if (!used[h]) gaps.unread.push_back(held[h].label);
   }
 }
 

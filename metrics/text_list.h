@@ -18,7 +18,7 @@ inline constexpr bool kIsText =
     std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view> ||
     std::is_same_v<T, const char*>;
 
-/// Goes through what has size() and operator[].
+/// Goes through a list with size() and operator[].
 template <class List>
 class PlaceIterator {
  public:

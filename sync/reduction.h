@@ -12,7 +12,7 @@ enum class Reduction { kSum, kMean, kMin, kMax, kProduct };
 const char* to_string(Reduction reduction) noexcept;
 
 /// What sums of this dtype are kept in: float32 or wider, int64 for integers
-/// and bool. Undefined for what has no sums.
+/// and bool. Undefined for dtypes without sums.
 at::ScalarType accumulate_dtype(at::ScalarType dtype);
 
 }  // namespace tally::sync

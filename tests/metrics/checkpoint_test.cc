@@ -341,5 +341,25 @@ TEST_F(CheckpointTest, EntriesStayAsTheyWereUnlessAllFit) {
   EXPECT_EQ(entries[1].update_count, 2);
 }
 
+TEST_F(CheckpointTest, StatesOfOneKeyAreToldApartByTheirLabels) {
+  using internal::CheckpointEntry;
+  const auto entry = [](const char* label, std::int64_t count) {
+    EveryField::State state;
+    state.count = count;
+    return CheckpointEntry{label, "key", AnyState::of(state), count};
+  };
+  const std::string bytes =
+      internal::write_checkpoint({entry("a", 1), entry("b", 2), entry("c", 3)});
+  std::vector<CheckpointEntry> entries = {entry("new", 0), entry("c", 0),
+                                          entry("a", 0)};
+  internal::CheckpointGaps gaps;
+  ASSERT_TRUE(internal::read_checkpoint_parts(bytes, entries, gaps).ok());
+  EXPECT_EQ(entries[0].update_count, 2);
+  EXPECT_EQ(entries[1].update_count, 3);
+  EXPECT_EQ(entries[2].update_count, 1);
+  EXPECT_TRUE(gaps.unread.empty());
+  EXPECT_TRUE(gaps.unfilled.empty());
+}
+
 }  // namespace
 }  // namespace tally

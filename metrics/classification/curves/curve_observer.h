@@ -82,7 +82,7 @@ class CurveObserver {
                           const at::Tensor& weights,
                           std::int64_t per_position) const;
 
-  /// Whether what has a NaN counts; throws under kError.
+  /// Whether scores with a NaN count; throws under kError.
   bool takes_nan(const char* input, std::int64_t position) const;
   bool takes_score(double score, std::int64_t position) const {
     check_score(score, position);
