@@ -9,7 +9,7 @@
 
 #include "tally/losses/check_distributed_gradients.h"
 #include "tally/sync/collectives.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "tally/losses/check_distributed_gradients.h"
 #include "tally/sync/collectives.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 // What could pass for exact and is not, or was not compared.
 namespace tally::losses {

@@ -21,7 +21,7 @@
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/sync/average_over_ranks.h"
 #include "tally/sync/collectives.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "tally/sync/collectives.h"
 #include "tally/sync/errors.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/losses/loss_harness.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {

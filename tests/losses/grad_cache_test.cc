@@ -19,12 +19,12 @@
 #include "tally/losses/pairs/vicreg_loss.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/errors.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/losses/autocast.h"
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/gradients.h"
 #include "tally/tests/testing/refusal.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {

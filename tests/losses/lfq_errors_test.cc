@@ -11,8 +11,8 @@
 #include "tally/losses/codebook/lfq.h"
 #include "tally/sync/broadcast_parameters.h"
 #include "tally/sync/errors.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/refusal.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {

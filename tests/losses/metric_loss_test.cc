@@ -24,10 +24,10 @@
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/sync/average_gradients.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/gradients.h"
 #include "tally/tests/testing/refusal.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::losses {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "tally/metrics/collection.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally {
 namespace {

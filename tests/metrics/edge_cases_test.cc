@@ -13,10 +13,10 @@
 #include "tally/metrics/aggregation/mean_metric.h"
 #include "tally/metrics/aggregation/sum_metric.h"
 #include "tally/sync/errors.h"
-#include "tally/tests/testing/faulty_communicator.h"
+#include "tally/testing/faulty_communicator.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 // What ranks may do that is unusual, and what they must not.
 

@@ -12,8 +12,8 @@
 
 #include "tally/metrics/metric.h"
 #include "tally/sync/process_group.h"
+#include "tally/testing/faulty_communicator.h"
 #include "tally/tests/testing/deadlines.h"
-#include "tally/tests/testing/faulty_communicator.h"
 #include "tally/tests/testing/process_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
 

@@ -13,9 +13,9 @@
 
 #include "tally/metrics/collection.h"
 #include "tally/metrics/compositional.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "tally/metrics/collection.h"
+#include "tally/testing/faulty_communicator.h"
 #include "tally/tests/testing/deadlines.h"
-#include "tally/tests/testing/faulty_communicator.h"
 #include "tally/tests/testing/process_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
 

@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "tally/metrics/metric.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally {
 namespace {

@@ -15,10 +15,10 @@
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/wrappers/metric_tracker.h"
 #include "tally/metrics/wrappers/multitask_wrapper.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally {
 namespace {

@@ -9,7 +9,7 @@
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/wrappers/running.h"
 #include "tally/sync/errors.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <random>
 
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/sample_metrics.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally {
 namespace {

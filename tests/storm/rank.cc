@@ -17,9 +17,9 @@
 #include "tally/sync/collectives.h"
 #include "tally/sync/fingerprint.h"
 #include "tally/sync/gather.h"
+#include "tally/testing/faulty_communicator.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/storm/calls.h"
-#include "tally/tests/testing/faulty_communicator.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::storm {
 namespace {

@@ -18,7 +18,7 @@
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/collectives.h"
 #include "tally/sync/exchange/exchange.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {

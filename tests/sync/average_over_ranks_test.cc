@@ -19,9 +19,9 @@
 
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/statistics.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/gradients.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {

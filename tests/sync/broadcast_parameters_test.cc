@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/refusal.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {

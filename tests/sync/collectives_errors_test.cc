@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "tally/sync/collectives.h"
-#include "tally/tests/testing/allocation_fault.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/allocation_fault.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {

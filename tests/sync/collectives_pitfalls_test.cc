@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "tally/sync/collectives.h"
-#include "tally/tests/testing/memory_group.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/internal/memory_group.h"
+#include "tally/testing/thread_ranks.h"
 
 // What other libraries' differentiable collectives get wrong; see
 // docs/gradients.md.

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/gradients.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {

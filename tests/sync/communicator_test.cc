@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "tally/sync/transport/transport_errors.h"
-#include "tally/tests/testing/faulty_communicator.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/faulty_communicator.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {

@@ -13,7 +13,7 @@
 #include <functional>
 #include <limits>
 
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {

@@ -17,8 +17,8 @@
 #include "tally/sync/broadcast_parameters.h"
 #include "tally/sync/collectives.h"
 #include "tally/sync/statistics.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/refusal.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {

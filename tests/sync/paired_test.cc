@@ -15,7 +15,7 @@
 #include "tally/sync/collectives.h"
 #include "tally/sync/exchange/state_sync.h"
 #include "tally/sync/gather.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {

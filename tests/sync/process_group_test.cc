@@ -15,8 +15,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "tally/sync/gloo.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/deadlines.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::sync {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tally/tests/testing/memory_group.h"
+#include "tally/testing/internal/memory_group.h"
 
 namespace tally::sync {
 namespace {

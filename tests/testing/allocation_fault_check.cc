@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tally/sync/collectives.h"
-#include "tally/tests/testing/allocation_fault.h"
+#include "tally/testing/allocation_fault.h"
 #include "tally/tests/testing/deadlines.h"
 
 namespace tally::testkit {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "tally/sync/communicator.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally::testkit {
 

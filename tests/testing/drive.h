@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tally/metrics/metric.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/fixtures.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 /// Metrics of unknown type, and the ranks that use them.
 namespace tally::testkit {

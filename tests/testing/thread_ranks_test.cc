@@ -1,4 +1,4 @@
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "tally/tests/testing/faulty_communicator.h"
+#include "tally/testing/faulty_communicator.h"
 
 namespace tally::testkit {
 namespace {

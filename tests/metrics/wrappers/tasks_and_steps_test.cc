@@ -10,10 +10,10 @@
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/wrappers/wrappers.h"
 #include "tally/state/codec.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/wrappers/helpers.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/sample_metrics.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tally/sync/fingerprint.h"
-#include "tally/tests/testing/faulty_communicator.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/faulty_communicator.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally::sync::internal {
 namespace {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tally/sync/exchange/state_sync.h"
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 namespace tally::sync::internal {
 namespace {

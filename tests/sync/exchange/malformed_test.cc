@@ -7,9 +7,9 @@
 
 #include "tally/sync/exchange/exchange.h"
 #include "tally/sync/gather.h"
+#include "tally/testing/faulty_communicator.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/storm/calls.h"
-#include "tally/tests/testing/faulty_communicator.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 // What ranks make of a header or state that does not arrive as it was sent:
 // every rank the same error, and never another value.

@@ -14,8 +14,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::sync::internal {
 namespace {

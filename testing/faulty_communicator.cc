@@ -1,4 +1,4 @@
-#include "tally/tests/testing/faulty_communicator.h"
+#include "tally/testing/faulty_communicator.h"
 
 #include <c10/util/Exception.h>
 

@@ -1,4 +1,4 @@
-#include "tally/tests/testing/allocation_fault.h"
+#include "tally/testing/allocation_fault.h"
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>

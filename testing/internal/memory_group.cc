@@ -1,4 +1,4 @@
-#include "tally/tests/testing/memory_group.h"
+#include "tally/testing/internal/memory_group.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>

@@ -1,11 +1,11 @@
-#include "tally/tests/testing/thread_ranks.h"
+#include "tally/testing/thread_ranks.h"
 
 #include <iostream>
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "tally/sync/gloo.h"
-#include "tally/tests/testing/memory_group.h"
+#include "tally/testing/internal/memory_group.h"
 
 namespace tally::testkit {
 namespace {
