@@ -12,10 +12,10 @@
 #include "tally/losses/pairs/coca_loss.h"
 #include "tally/losses/pairs/distill_clip_loss.h"
 #include "tally/sync/errors.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/losses/fixture_options.h"
 #include "tally/tests/losses/loss_harness.h"
-#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/fixtures.h"
 #include "tally/tests/testing/refusal.h"
 

@@ -15,10 +15,10 @@
 #include "tally/losses/codebook/code_probability.h"
 #include "tally/losses/codebook/lfq.h"
 #include "tally/losses/codebook/vector_quantize.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/losses/autocast.h"
 #include "tally/tests/losses/loss_harness.h"
-#include "tally/tests/testing/compare.h"
 
 namespace tally::losses {
 namespace {

@@ -10,8 +10,8 @@
 #include "tally/losses/contrastive/nt_xent_loss.h"
 #include "tally/losses/contrastive/sig_lip_loss.h"
 #include "tally/losses/contrastive/sup_con_loss.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/losses/fixture_options.h"
-#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/fixtures.h"
 
 namespace tally::losses {

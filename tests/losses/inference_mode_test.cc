@@ -11,9 +11,9 @@
 
 #include "tally/losses/losses.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/losses/loss_calls.h"
-#include "tally/tests/testing/compare.h"
 
 namespace tally::losses {
 namespace {

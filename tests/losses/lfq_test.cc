@@ -18,10 +18,10 @@
 #include <string>
 
 #include "tally/losses/codebook/code_probability.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/losses/fixture_options.h"
 #include "tally/tests/losses/loss_harness.h"
-#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/fixtures.h"
 
 namespace tally::losses {

@@ -13,7 +13,7 @@
 #include <exception>
 
 #include "tally/sync/errors.h"
-#include "tally/tests/testing/gradients.h"
+#include "tally/testing/internal/numerical_gradient.h"
 
 namespace tally::testkit {
 namespace {

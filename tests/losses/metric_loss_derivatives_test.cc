@@ -15,10 +15,10 @@
 #include "tally/metrics/regression/normalized_root_mean_squared_error.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/metrics/regression/r2_score.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/losses/autocast.h"
 #include "tally/tests/losses/loss_harness.h"
-#include "tally/tests/testing/compare.h"
 
 namespace tally::losses {
 namespace {

@@ -24,9 +24,9 @@
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/sync/average_gradients.h"
+#include "tally/testing/compare.h"
+#include "tally/testing/internal/numerical_gradient.h"
 #include "tally/testing/thread_ranks.h"
-#include "tally/tests/testing/compare.h"
-#include "tally/tests/testing/gradients.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally::losses {

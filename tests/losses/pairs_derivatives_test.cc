@@ -13,10 +13,10 @@
 #include "tally/losses/pairs/dcl_loss.h"
 #include "tally/losses/pairs/distill_clip_loss.h"
 #include "tally/losses/pairs/vicreg_loss.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/losses/autocast.h"
 #include "tally/tests/losses/loss_harness.h"
-#include "tally/tests/testing/compare.h"
 
 // Second derivatives, precision and the lack of rows, of all losses of the
 // folder alike.

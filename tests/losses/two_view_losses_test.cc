@@ -15,12 +15,12 @@
 #include "tally/losses/pairs/vicreg_loss.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/errors.h"
+#include "tally/testing/compare.h"
+#include "tally/testing/internal/numerical_gradient.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/losses/fixture_options.h"
 #include "tally/tests/losses/loss_harness.h"
-#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/fixtures.h"
-#include "tally/tests/testing/gradients.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally::losses {

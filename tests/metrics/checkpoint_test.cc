@@ -13,7 +13,7 @@
 
 #include "tally/metrics/collection.h"
 #include "tally/sync/fingerprint.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {

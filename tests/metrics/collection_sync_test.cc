@@ -8,9 +8,9 @@
 #include "tally/metrics/aggregation/cat_metric.h"
 #include "tally/metrics/aggregation/mean_metric.h"
 #include "tally/metrics/collection.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/three_metrics.h"
-#include "tally/tests/testing/compare.h"
 
 namespace tally {
 namespace {

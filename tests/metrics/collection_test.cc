@@ -12,9 +12,9 @@
 #include <cstdio>
 #include <sstream>
 
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/three_metrics.h"
-#include "tally/tests/testing/compare.h"
 
 namespace tally {
 namespace {

@@ -15,8 +15,8 @@
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/wrappers/metric_tracker.h"
 #include "tally/metrics/wrappers/multitask_wrapper.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
-#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
 

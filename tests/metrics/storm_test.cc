@@ -3,8 +3,8 @@
 
 #include <random>
 
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
-#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {

@@ -19,9 +19,9 @@
 
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/statistics.h"
+#include "tally/testing/compare.h"
+#include "tally/testing/internal/numerical_gradient.h"
 #include "tally/testing/thread_ranks.h"
-#include "tally/tests/testing/compare.h"
-#include "tally/tests/testing/gradients.h"
 
 namespace tally::sync {
 namespace {

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "tally/testing/compare.h"
+#include "tally/testing/internal/numerical_gradient.h"
 #include "tally/testing/thread_ranks.h"
-#include "tally/tests/testing/compare.h"
-#include "tally/tests/testing/gradients.h"
 
 namespace tally::sync {
 namespace {

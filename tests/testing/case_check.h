@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tally/sync/errors.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/splits.h"
 

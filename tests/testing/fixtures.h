@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tally/tests/testing/fixture_input.h"
+#include "tally/testing/batch.h"
 
 namespace tally::testkit {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
+#include "tally/testing/internal/numerical_gradient.h"
 #include "tally/tests/testing/drive.h"
-#include "tally/tests/testing/gradients.h"
 #include "tally/tests/testing/splits.h"
 
 namespace tally::testkit {

@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally {

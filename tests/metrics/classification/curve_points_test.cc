@@ -15,7 +15,7 @@
 #include "tally/metrics/classification/average_precision.h"
 #include "tally/metrics/classification/precision_recall_curve.h"
 #include "tally/metrics/classification/roc.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/metric_harness.h"
 
 namespace tally {

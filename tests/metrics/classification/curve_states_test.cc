@@ -19,7 +19,7 @@
 #include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/classification/roc.h"
 #include "tally/metrics/collection.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 
 namespace tally {
 namespace {

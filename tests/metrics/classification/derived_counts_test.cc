@@ -24,8 +24,8 @@
 #include "tally/metrics/wrappers/classwise_wrapper.h"
 #include "tally/metrics/wrappers/metric_tracker.h"
 #include "tally/metrics/wrappers/multitask_wrapper.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
-#include "tally/tests/testing/compare.h"
 
 namespace tally {
 namespace {

@@ -18,7 +18,7 @@
 #include "tally/metrics/classification/inputs/logit_tensors.h"
 #include "tally/metrics/classification/kernels/logit_kernels.h"
 #include "tally/metrics/classification/roc.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally {

@@ -13,8 +13,8 @@
 #include "tally/metrics/classification/exact_match.h"
 #include "tally/metrics/classification/group_fairness.h"
 #include "tally/metrics/collection.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/metrics/classification/counts_harness.h"
-#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {

@@ -14,7 +14,7 @@
 #include <limits>
 
 #include "tally/metrics/classification/auroc.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/metric_harness.h"
 
 namespace tally {

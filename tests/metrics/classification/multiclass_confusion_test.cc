@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tally/metrics/classification/confusion_matrix.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/drive.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"

@@ -25,8 +25,8 @@
 #include "tally/metrics/classification/specificity.h"
 #include "tally/metrics/classification/stat_scores.h"
 #include "tally/metrics/collection.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/metrics/classification/counts_harness.h"
-#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {

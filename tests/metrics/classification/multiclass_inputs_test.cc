@@ -17,7 +17,7 @@
 
 #include "tally/metrics/classification/counts/multiclass_counts.h"
 #include "tally/metrics/classification/kernels/count_kernels.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/vector_targets.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "tally/metrics/classification/log_loss.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/metric_harness.h"
 
 namespace tally {

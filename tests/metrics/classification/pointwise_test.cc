@@ -16,7 +16,7 @@
 #include "tally/metrics/classification/hinge_loss.h"
 #include "tally/metrics/classification/log_loss.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
 

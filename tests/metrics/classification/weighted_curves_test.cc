@@ -24,8 +24,8 @@
 #include "tally/metrics/classification/log_auc.h"
 #include "tally/metrics/classification/precision_recall_curve.h"
 #include "tally/metrics/classification/roc.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
-#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
 

@@ -17,7 +17,7 @@
 #include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/classification/roc.h"
 #include "tally/metrics/collection.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tally/metrics/registry/registry.h"
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {

@@ -18,9 +18,9 @@
 #include "tally/metrics/collection.h"
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/wrappers/min_max_wrapper.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/wrappers/helpers.h"
-#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {

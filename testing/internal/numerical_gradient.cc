@@ -1,4 +1,4 @@
-#include "tally/tests/testing/gradients.h"
+#include "tally/testing/internal/numerical_gradient.h"
 
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros_like.h>

@@ -1,4 +1,4 @@
-#include "tally/tests/testing/compare.h"
+#include "tally/testing/compare.h"
 
 #include <cmath>
 #include <cstring>

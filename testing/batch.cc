@@ -1,4 +1,4 @@
-#include "tally/tests/testing/fixture_input.h"
+#include "tally/testing/batch.h"
 
 #include <ATen/ops/cat.h>
 #include <c10/util/Exception.h>
