@@ -8,17 +8,38 @@
 
 namespace tally::testkit {
 
+namespace {
+
+/// While it lives, the rank is in a collective.
+class Watched {
+ public:
+  Watched(CallWatch* watch, const char* collective, std::int64_t call)
+      : watch_(watch) {
+    if (watch_ != nullptr) watch_->enter(collective, call);
+  }
+  ~Watched() {
+    if (watch_ != nullptr) watch_->leave();
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  CallWatch* watch_;
+};
+
+}  // namespace
+
 FaultyCommunicator::FaultyCommunicator(
-    std::shared_ptr<sync::Communicator> inner, Hook before, Alter alter)
+    std::shared_ptr<sync::Communicator> inner, Hook before, Alter alter,
+    CallWatch* watch)
     : Communicator(inner->rank(), inner->size(), inner->device(),
-                   inner->timeout()),
+                   inner->timeout(), inner->accelerator()),
       inner_(std::move(inner)),
       before_(std::move(before)),
-      alter_(std::move(alter)) {}
+      alter_(std::move(alter)),
+      watch_(watch) {}
 
-std::string FaultyCommunicator::describe() const {
-  return "faulty " + inner_->describe();
-}
+std::string FaultyCommunicator::describe() const { return inner_->describe(); }
 
 at::Tensor FaultyCommunicator::altered(const at::Tensor& sent) const {
   if (!alter_) return sent;
@@ -27,54 +48,74 @@ at::Tensor FaultyCommunicator::altered(const at::Tensor& sent) const {
   return copy;
 }
 
+template <class Pass>
+void FaultyCommunicator::pass(const char* collective, const Pass& on) {
+  const Watched watched(watch_, collective, call());
+  before_(call());
+  on();
+}
+
+std::function<void()> FaultyCommunicator::in_background(
+    const char* collective, const at::Tensor& sent,
+    const std::function<sync::Transfer(const at::Tensor& sent)>& start) {
+  const std::int64_t number = call();
+  std::shared_ptr<sync::Transfer> transfer;
+  const at::Tensor kept = altered(sent);
+  pass(collective,
+       [&] { transfer = std::make_shared<sync::Transfer>(start(kept)); });
+  return [this, collective, number, transfer, kept] {
+    const Watched watched(watch_, collective, number);
+    transfer->wait();
+  };
+}
+
 void FaultyCommunicator::do_all_gather(const at::Tensor& input,
                                        at::Tensor& output,
                                        std::chrono::milliseconds timeout) {
-  before_(call());
-  inner_->all_gather(altered(input), output, timeout);
+  pass("all_gather",
+       [&] { inner_->all_gather(altered(input), output, timeout); });
 }
 
 void FaultyCommunicator::do_all_reduce(at::Tensor& tensor, sync::ReduceOp op,
                                        std::chrono::milliseconds timeout) {
-  before_(call());
-  if (alter_) alter_(call(), tensor);
-  inner_->all_reduce(tensor, op, timeout);
+  pass("all_reduce", [&] {
+    if (alter_) alter_(call(), tensor);
+    inner_->all_reduce(tensor, op, timeout);
+  });
 }
 
 void FaultyCommunicator::do_broadcast(at::Tensor& tensor, int root,
                                       std::chrono::milliseconds timeout) {
-  before_(call());
-  if (alter_) alter_(call(), tensor);
-  inner_->broadcast(tensor, root, timeout);
+  pass("broadcast", [&] {
+    if (alter_) alter_(call(), tensor);
+    inner_->broadcast(tensor, root, timeout);
+  });
 }
 
 void FaultyCommunicator::do_all_to_all(
     const at::Tensor& input, const std::vector<std::int64_t>& input_counts,
     at::Tensor& output, const std::vector<std::int64_t>& output_counts,
     std::chrono::milliseconds timeout) {
-  before_(call());
-  inner_->all_to_all(altered(input), input_counts, output, output_counts,
-                     timeout);
+  pass("all_to_all", [&] {
+    inner_->all_to_all(altered(input), input_counts, output, output_counts,
+                       timeout);
+  });
 }
 
 std::function<void()> FaultyCommunicator::do_start_all_gather(
     const at::Tensor& input, at::Tensor& output,
     std::chrono::milliseconds timeout) {
-  before_(call());
-  const at::Tensor sent = altered(input);
-  auto transfer = std::make_shared<sync::Transfer>(
-      inner_->start_all_gather(sent, output, timeout));
-  return [transfer, sent] { transfer->wait(); };
+  return in_background("all_gather", input, [&](const at::Tensor& sent) {
+    return inner_->start_all_gather(sent, output, timeout);
+  });
 }
 
 std::function<void()> FaultyCommunicator::do_start_send_receive(
     const at::Tensor& send, int to, at::Tensor& receive, int from,
     std::chrono::milliseconds timeout) {
-  before_(call());
-  const at::Tensor sent = altered(send);
-  auto transfer = std::make_shared<sync::Transfer>(
-      inner_->start_send_receive(sent, to, receive, from, timeout));
-  return [transfer, sent] { transfer->wait(); };
+  return in_background("send_receive", send, [&](const at::Tensor& sent) {
+    return inner_->start_send_receive(sent, to, receive, from, timeout);
+  });
 }
 
 void FaultyCommunicator::do_give_up(const std::string& reason) {

@@ -9,11 +9,20 @@
 
 namespace tally::testkit {
 
+/// Is told which collective a rank is in.
+class CallWatch {
+ public:
+  virtual ~CallWatch() = default;
+  virtual void enter(const char* collective, std::int64_t call) noexcept = 0;
+  virtual void leave() noexcept = 0;
+};
+
 /// Passes collectives on to another communicator, after `before(call)`, where
 /// call counts from 0. What `before` throws takes the place of the collective:
 /// this is how a test makes the k-th one fail. To drop a rank, let it throw on
 /// one rank of run_thread_ranks and leave its function. `alter(call, sent)` may
-/// change what this rank sends, which is a copy.
+/// change what this rank sends, which is a copy. `watch`, if there is one, must
+/// outlive the communicator.
 class FaultyCommunicator final : public sync::Communicator {
  public:
   using Hook = std::function<void(std::int64_t call)>;
@@ -21,7 +30,7 @@ class FaultyCommunicator final : public sync::Communicator {
   using Alter = std::function<void(std::int64_t call, at::Tensor& sent)>;
 
   FaultyCommunicator(std::shared_ptr<sync::Communicator> inner, Hook before,
-                     Alter alter = {});
+                     Alter alter = {}, CallWatch* watch = nullptr);
 
   std::string describe() const override;
 
@@ -48,10 +57,16 @@ class FaultyCommunicator final : public sync::Communicator {
  private:
   std::int64_t call() const { return collectives() - 1; }
   at::Tensor altered(const at::Tensor& sent) const;
+  template <class Pass>
+  void pass(const char* collective, const Pass& on);
+  std::function<void()> in_background(
+      const char* collective, const at::Tensor& sent,
+      const std::function<sync::Transfer(const at::Tensor& sent)>& start);
 
   std::shared_ptr<sync::Communicator> inner_;
   Hook before_;
   Alter alter_;
+  CallWatch* watch_;
 };
 
 /// A hook that throws this at one call and lets the others pass.

@@ -113,8 +113,8 @@ void Program::fail(const std::string& what) const {
   throw std::runtime_error(name_ + ": " + what + "\n" + texts_[0] + texts_[1]);
 }
 
-void Program::wait_for(const std::string& text) {
-  while (texts_[0].find(text) == std::string::npos) {
+void Program::wait_for(const std::string& text, int stream) {
+  while (texts_[stream].find(text) == std::string::npos) {
     if (!read_some()) fail("ended without '" + text + "'");
   }
 }

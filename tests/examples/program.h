@@ -29,7 +29,9 @@ class Program {
 
   /// Until it has printed `text`. Throws std::runtime_error if it ends, or the
   /// deadline comes, before.
-  void wait_for(const std::string& text);
+  void wait_for(const std::string& text) { wait_for(text, 0); }
+  /// The same of what it has written to standard error.
+  void wait_for_error(const std::string& text) { wait_for(text, 1); }
   /// Until it ends. Throws std::runtime_error at the deadline.
   Result wait();
   void send(int signal) const;
@@ -38,6 +40,7 @@ class Program {
   pid_t rank(int rank) const;
 
  private:
+  void wait_for(const std::string& text, int stream);
   /// Reads what there is to read, once; false when both streams are at their
   /// end.
   bool read_some();

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <c10/util/intrusive_ptr.h>
+
+namespace c10d {
+class Store;
+}  // namespace c10d
+
+namespace tally::testkit::internal {
+
+/// What a rank asks of the test's runner; see Rank.
+class Host {
+ public:
+  virtual ~Host() = default;
+
+  virtual c10::intrusive_ptr<c10d::Store> store() = 0;
+  virtual void barrier() = 0;
+  [[noreturn]] virtual void die(int signal) = 0;
+  virtual void stop() = 0;
+  virtual void resume(int rank) = 0;
+  virtual void wait_for_end(int rank) = 0;
+  virtual void wait_for_stop(int rank) = 0;
+};
+
+}  // namespace tally::testkit::internal

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tally::testkit::internal {
+
+/// What a rank's process and its runner say to each other.
+enum class MessageKind : std::uint8_t {
+  // Of a rank.
+  kBegan,
+  kNotThisTest,  ///< main() runs another test than the one asked for
+  kHolds,        ///< for a debugger, stopped
+  kFailure,      ///< of an expectation
+  kFatalFailure,
+  kSkip,
+  kThrew,  ///< number: a Weight
+  kDone,
+  kWillEnd,  ///< number: the signal
+  kWillStop,
+  kResume,  ///< number: a rank
+  kBarrier,
+  kWaitForEnd,   ///< number: a rank
+  kWaitForStop,  ///< number: a rank
+  // Of the runner, to the last three.
+  kGoOn,
+  kRefused,  ///< with a text
+};
+
+struct Message {
+  MessageKind kind;
+  int number = 0;
+  std::string file;
+  int line = 0;
+  std::string text;
+};
+
+/// Whether the other side is still there to read it.
+bool send_message(int socket, const Message& message);
+
+class MessageReader {
+ public:
+  /// Reads what there is, and waits for something if there is nothing; whether
+  /// there may be more.
+  bool read(int socket);
+  /// The next whole message.
+  std::optional<Message> next();
+
+ private:
+  std::string bytes_;
+};
+
+}  // namespace tally::testkit::internal

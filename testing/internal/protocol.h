@@ -1,0 +1,17 @@
+#pragma once
+
+namespace tally::testkit::internal {
+
+/// The environment by which the test's runner says to a process of the same
+/// program what it is.
+inline constexpr const char* kRankVariable = "TALLY_TESTKIT_RANK";
+inline constexpr const char* kSizeVariable = "TALLY_TESTKIT_SIZE";
+inline constexpr const char* kDirectoryVariable = "TALLY_TESTKIT_DIRECTORY";
+inline constexpr const char* kTestVariable = "TALLY_TESTKIT_TEST";
+inline constexpr const char* kRunnerVariable = "TALLY_TESTKIT_RUNNER";
+/// Set for the rank that waits for a debugger.
+inline constexpr const char* kHoldVariable = "TALLY_TESTKIT_HOLD";
+/// Set for all ranks if one of them waits for a debugger.
+inline constexpr const char* kPatientVariable = "TALLY_TESTKIT_PATIENT";
+
+}  // namespace tally::testkit::internal

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "tally/testing/internal/report.h"
+#include "tally/testing/rank.h"
+
+namespace tally::testkit::internal {
+
+/// Runs the current test on `ranks` processes of this program and tells
+/// GoogleTest what became of it.
+void run_ranks(int ranks, const RanksOptions& options, const Place& test);
+
+}  // namespace tally::testkit::internal

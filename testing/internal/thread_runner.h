@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+
+#include "tally/testing/internal/report.h"
+#include "tally/testing/rank.h"
+
+namespace tally::testkit::internal {
+
+/// One rank's part of a test on threads. The body is left out if the set-up
+/// fails.
+struct ThreadBody {
+  std::function<void()> set_up;
+  std::function<void(Rank& self)> body;
+  std::function<void()> tear_down;
+};
+
+/// Whether this thread is a rank.
+bool is_thread_rank();
+
+/// Runs bodies[r] as rank r, each on a thread of its own, and tells GoogleTest
+/// what became of it.
+void run_threads(const std::vector<ThreadBody>& bodies,
+                 const RanksOptions& options, const Place& test);
+
+}  // namespace tally::testkit::internal
