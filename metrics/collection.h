@@ -84,6 +84,9 @@ class MetricCollection : public MetricBase {
   /// Takes over the metrics of another collection as "name.member".
   void add(const std::string& name, MetricCollection&& nested);
 
+  using MetricBase::forward;
+  using MetricBase::update;
+
   /// Accumulates one batch in every metric. Throws c10::ValueError for inputs
   /// that members read as different things.
   template <class... Args>

@@ -141,6 +141,15 @@ decltype(auto) as_input(const T& value) {
 }
 
 template <class T>
+constexpr void refuse_braces() {
+  static_assert(sizeof(T) == 0,
+                "a list in braces has no type by itself: give a "
+                "std::vector<std::string>, a tensor or what else the metric "
+                "takes, or inputs by name, update({{\"preds\", {\"a\", "
+                "\"b\"}}, ...})");
+}
+
+template <class T>
 struct InputTraits {
   static std::int64_t rows(const void*) { return -1; }
   static constexpr InputValue (*select)(const void*,

@@ -51,6 +51,8 @@ class Metric : public MetricBase {
  public:
   virtual ~Metric() = default;
 
+  using MetricBase::update;
+
   /// Accumulates one batch. Throws c10::ValueError, c10::TypeError or
   /// c10::IndexError for inputs that the metric's header does not allow.
   template <class... Args>

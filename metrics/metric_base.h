@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tally/metrics/accumulation.h"
+#include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/results.h"
 
@@ -53,6 +55,29 @@ class MetricBase {
  public:
   MetricBase(const MetricBase&) = delete;
   MetricBase& operator=(const MetricBase&) = delete;
+
+  /// A list in braces has no type by itself: does not compile, and says what
+  /// to write.
+  template <class T, class U>
+  void update(std::initializer_list<T>, std::initializer_list<U>) {
+    internal::refuse_braces<T>();
+  }
+  template <class T, class U>
+  void update(std::initializer_list<T>,
+              std::initializer_list<std::initializer_list<U>>) {
+    internal::refuse_braces<T>();
+  }
+  template <class T, class U>
+  Results forward(std::initializer_list<T>, std::initializer_list<U>) {
+    internal::refuse_braces<T>();
+    return {};
+  }
+  template <class T, class U>
+  Results forward(std::initializer_list<T>,
+                  std::initializer_list<std::initializer_list<U>>) {
+    internal::refuse_braces<T>();
+    return {};
+  }
 
   /// Replaces the local state by that of all ranks until unsync(). Collective.
   void sync();

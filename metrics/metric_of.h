@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/metrics/accumulator_checks.h"
 #include "tally/metrics/metric.h"
 #include "tally/metrics/metric_traits.h"
 
@@ -50,6 +51,7 @@ template <class Derived, class Accumulator, class ResultType,
           class OptionsType = typename internal::OptionsOf<Accumulator>::type>
 class MetricOf : public Metric {
  public:
+  static_assert(internal::check_accumulator<Accumulator, OptionsType>());
   using State = typename Accumulator::State;
   using Result = ResultType;
   using Options = OptionsType;
@@ -77,6 +79,8 @@ class MetricOf : public Metric {
     return internal::declared_inputs<Accumulator>();
   }
 
+  using MetricBase::forward;
+  using MetricBase::update;
   /// See Metric::update.
   template <class... Args>
   void update(const Args&... args) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <iterator>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -36,6 +35,11 @@ struct ObserveInputs;
 template <class State, class Accumulator, class... Args>
 struct ObserveInputs<State (Accumulator::*)(Args...) const> {
   using type = std::tuple<std::decay_t<Args>...>;
+};
+// Refused by check_accumulator(), with a reason.
+template <class State, class Accumulator, class... Args>
+struct ObserveInputs<State (Accumulator::*)(Args...)> {
+  using type = std::tuple<>;
 };
 
 // An accumulator of inputs whose types it does not know has
@@ -275,11 +279,6 @@ class ObserveCall {
 template <class Accumulator>
 c10::ArrayRef<InputInfo> declared_inputs() {
   if constexpr (HasInputsConstant<Accumulator>::value) {
-    static_assert(
-        ObserveCall<Accumulator>::declares(Accumulator::kInputs,
-                                           std::size(Accumulator::kInputs)),
-        "kInputs has one entry for each input of observe(), in order; those "
-        "with a default, and no others, are optional");
     return Accumulator::kInputs;
   } else {
     return {};

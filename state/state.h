@@ -24,6 +24,12 @@ struct HasMerge<
     : std::true_type {};
 
 template <class State, class = void>
+struct HasMergeOfAnyKind : std::false_type {};
+template <class State>
+struct HasMergeOfAnyKind<State, std::void_t<decltype(&State::merge)>>
+    : std::true_type {};
+
+template <class State, class = void>
 struct HasCompact : std::false_type {};
 template <class State>
 struct HasCompact<State,
@@ -85,6 +91,10 @@ struct StateOps {
 
 template <class State>
 const StateOps& state_ops() {
+  static_assert(
+      internal::HasMerge<State>::value ||
+          !internal::HasMergeOfAnyKind<State>::value,
+      "merge of a state is `static State merge(const State&, const State&)`");
   static const StateOps ops = [] {
     StateOps o{};
     o.type = &typeid(State);

@@ -41,6 +41,8 @@ class OwnedMetric {
 /// is one without a name if all there is is one tensor.
 class WrapperMetric : public Metric {
  public:
+  using MetricBase::forward;
+
   /// See Metric::forward_results.
   template <class... Args>
   Results forward(const Args&... args) {

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <tuple>
+#include <type_traits>
+
+#include "tally/metrics/metric_traits.h"
+
+/// Mistakes in an accumulator that would otherwise be many errors far from it,
+/// or none at all.
+namespace tally::internal {
+
+template <class Accumulator, class = void>
+struct ObserveIsConst : std::true_type {};
+template <class Function>
+struct IsConstMember : std::true_type {};
+template <class R, class Accumulator, class... Args>
+struct IsConstMember<R (Accumulator::*)(Args...)> : std::false_type {};
+template <class Accumulator>
+struct ObserveIsConst<Accumulator, std::void_t<decltype(&Accumulator::observe)>>
+    : IsConstMember<decltype(&Accumulator::observe)> {};
+
+template <class Options, class = void>
+struct HasValidateOfAnyKind : std::false_type {};
+template <class Options>
+struct HasValidateOfAnyKind<Options, std::void_t<decltype(&Options::validate)>>
+    : std::is_member_function_pointer<decltype(&Options::validate)> {};
+
+// Converts to whatever a constructor takes, except for what it constructs.
+template <class Accumulator>
+struct AnyArgument {
+  template <class T, std::enable_if_t<!std::is_same_v<T, Accumulator>, int> = 0>
+  operator const T&() const;
+};
+template <class A>
+inline constexpr bool kTakesArguments =
+    std::is_constructible_v<A, AnyArgument<A>> ||
+    std::is_constructible_v<A, AnyArgument<A>, AnyArgument<A>>;
+template <class A, class Options>
+inline constexpr bool kTakesOptions =
+    std::is_constructible_v<A, const Options&, const MetricOptions&> ||
+    std::is_constructible_v<A, const Options&>;
+
+/// Whether an input that is declared as of a kind can be one of observe() of
+/// type T.
+template <class T>
+constexpr bool is_of_kind(InputKind kind) {
+  switch (kind) {
+    case InputKind::kReal:
+    case InputKind::kFloat:
+    case InputKind::kInteger:
+      return std::is_same_v<T, at::Tensor>;
+    case InputKind::kText:
+      return std::is_same_v<T, TextList>;
+    case InputKind::kTextLists:
+      return std::is_same_v<T, TextLists>;
+    case InputKind::kRagged:
+    case InputKind::kTasks:
+      return !std::is_same_v<T, at::Tensor> && !std::is_same_v<T, TextList> &&
+             !std::is_same_v<T, TextLists>;
+    case InputKind::kAny:
+      return true;
+  }
+  return false;
+}
+template <class... T>
+constexpr bool are_of_kinds(const InputInfo* inputs, std::size_t count,
+                            std::tuple<T...>*) {
+  std::size_t i = 0;
+  return ((i == count || is_of_kind<T>(inputs[i++].kind)) && ...);
+}
+template <class Accumulator>
+constexpr void check_inputs() {
+  constexpr const auto& inputs = Accumulator::kInputs;
+  constexpr std::size_t count = std::size(inputs);
+  using Tuple = typename TakesAnyInputs<Accumulator>::Tuple;
+  static_assert(ObserveCall<Accumulator>::declares(inputs, count),
+                "kInputs has one entry for each input of observe(), in order; "
+                "those with a default, and no others, are optional");
+  static_assert(are_of_kinds(inputs, count, static_cast<Tuple*>(nullptr)),
+                "the InputKind of each of kInputs goes with the type of "
+                "observe()'s parameter: kReal, kFloat and kInteger with "
+                "at::Tensor, kText with TextList, kTextLists with TextLists, "
+                "kRagged and kTasks with any other, kAny with all");
+}
+
+template <class Accumulator, class Options>
+constexpr bool check_accumulator() {
+  static_assert(ObserveIsConst<Accumulator>::value,
+                "observe() of an accumulator is const: `State observe(const "
+                "at::Tensor& preds, ...) const`");
+  static_assert(
+      HasValidate<Options>::value || !HasValidateOfAnyKind<Options>::value,
+      "validate() of options takes the metric's name and is const: `void "
+      "validate(const char* metric) const`");
+  static_assert(!std::is_constructible_v<Accumulator, const MetricOptions&> ||
+                    kTakesOptions<Accumulator, Options>,
+                "an accumulator that needs MetricOptions takes them behind the "
+                "metric's options: `(const Options&, const MetricOptions&)`, "
+                "with NoOptions where it has none");
+  static_assert(std::is_constructible_v<Accumulator, const MetricOptions&> ||
+                    kTakesOptions<Accumulator, Options> ||
+                    !kTakesArguments<Accumulator>,
+                "an accumulator is made from `(const Options&, const "
+                "MetricOptions&)`, from `(const Options&)`, or from nothing; "
+                "this one takes other options than the metric has");
+  if constexpr (HasInputsConstant<Accumulator>::value &&
+                ObserveIsConst<Accumulator>::value) {
+    check_inputs<Accumulator>();
+  }
+  return true;
+}
+
+}  // namespace tally::internal

@@ -1,0 +1,37 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace tally {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+TEST(MistakesTest, EachIsOneErrorThatSaysWhatToWrite) {
+  std::ifstream said("tests/metrics/mistakes.txt");
+  std::vector<std::string> errors;
+  for (std::string line; std::getline(said, line);) {
+    if (line.find("error: ") != std::string::npos) errors.push_back(line);
+  }
+  EXPECT_THAT(
+      errors,
+      UnorderedElementsAre(
+          HasSubstr("observe() of an accumulator is const"),
+          HasSubstr("merge of a state is `static State merge("),
+          HasSubstr("validate() of options takes the metric's name and is "
+                    "const"),
+          HasSubstr("this one takes other options than the metric has"),
+          HasSubstr("an accumulator that needs MetricOptions takes them behind "
+                    "the metric's options"),
+          HasSubstr("those with a default, and no others, are optional"),
+          HasSubstr("the InputKind of each of kInputs goes with the type"),
+          HasSubstr("a list in braces has no type by itself"),
+          HasSubstr("a list in braces has no type by itself")));
+}
+
+}  // namespace
+}  // namespace tally
