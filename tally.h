@@ -6,3 +6,4 @@
 #include "tally/losses/losses.h"    // IWYU pragma: export
 #include "tally/metrics/metrics.h"  // IWYU pragma: export
 #include "tally/sync/sync.h"        // IWYU pragma: export
+#include "tally/version.h"          // IWYU pragma: export
