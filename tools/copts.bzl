@@ -16,6 +16,14 @@ COPTS = [
 # with -fopenmp.
 OPENMP = ["-fopenmp"]
 
+# A workspace that depends on this one has Bazel's default mode, which has no
+# -O. "opt" brings the toolchain's own, which a user's --copt may raise; "dbg"
+# is asked for by those who want none.
+OPTIMIZED = {
+    str(Label("//tools:fastbuild")): ["-O2"],
+    "//conditions:default": [],
+}
+
 # Tests are compiled once and run for a moment; what they test is optimised.
 TEST_COPTS = [
     "-O0",
@@ -24,4 +32,4 @@ TEST_COPTS = [
 
 def optimisation(pch):
     """Returns the options for sources that begin with this header."""
-    return TEST_COPTS if pch and pch.endswith("test") else []
+    return TEST_COPTS if pch and pch.endswith("test") else select(OPTIMIZED)
