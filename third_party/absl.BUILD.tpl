@@ -1,60 +1,11 @@
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
 package(default_visibility = ["//visibility:public"])
 
 # Abseil's shared libraries call into one another from inline code. The linker
 # is offered all of them and takes what is used.
 _LIBRARIES = [
-    "absl_bad_any_cast_impl",
-    "absl_bad_optional_access",
-    "absl_bad_variant_access",
-    "absl_base",
-    "absl_city",
-    "absl_civil_time",
-    "absl_cord",
-    "absl_cord_internal",
-    "absl_cordz_functions",
-    "absl_cordz_handle",
-    "absl_cordz_info",
-    "absl_cordz_sample_token",
-    "absl_debugging_internal",
-    "absl_demangle_internal",
-    "absl_examine_stack",
-    "absl_exponential_biased",
-    "absl_failure_signal_handler",
-    "absl_flags_commandlineflag",
-    "absl_flags_commandlineflag_internal",
-    "absl_flags_config",
-    "absl_flags_internal",
-    "absl_flags_marshalling",
-    "absl_flags_parse",
-    "absl_flags_private_handle_accessor",
-    "absl_flags_program_name",
-    "absl_flags_reflection",
-    "absl_flags_usage",
-    "absl_flags_usage_internal",
-    "absl_graphcycles_internal",
-    "absl_hash",
-    "absl_hashtablez_sampler",
-    "absl_int128",
-    "absl_log_severity",
-    "absl_low_level_hash",
-    "absl_malloc_internal",
-    "absl_periodic_sampler",
-    "absl_raw_hash_set",
-    "absl_raw_logging_internal",
-    "absl_spinlock_wait",
-    "absl_stacktrace",
-    "absl_status",
-    "absl_statusor",
-    "absl_str_format_internal",
-    "absl_strerror",
-    "absl_strings",
-    "absl_strings_internal",
-    "absl_symbolize",
-    "absl_synchronization",
-    "absl_throw_delegate",
-    "absl_time",
-    "absl_time_zone",
-]
+%{libraries}]
 
 cc_library(
     name = "link",

@@ -6,7 +6,6 @@ load("//third_party/debian:repositories.bzl", "debian_repositories")
 
 # Repository, a header that shows it is installed, Debian's package.
 _SYSTEM = [
-    ("absl", "absl/status/status.h", "libabsl-dev"),
     ("benchmark", "benchmark/benchmark.h", "libbenchmark-dev"),
     ("gtest", "gmock/gmock.h", "libgmock-dev and libgtest-dev"),
     ("highway", "hwy/highway.h", "libhwy-dev"),
@@ -14,11 +13,8 @@ _SYSTEM = [
     ("xxhash", "xxhash.h", "libxxhash-dev"),
 ]
 
-def tally_repositories():
-    # Debian's build of Bazel has no version; upstream's has one, and fetches
-    # by itself what the shims stand in for.
-    if not native.bazel_version:
-        debian_repositories()
+def dependencies():
+    """What Tally is linked with: LibTorch, and the system's libraries."""
     for name, header, package in _SYSTEM:
         system_repository(
             name = name,
@@ -26,5 +22,22 @@ def tally_repositories():
             header = header,
             package = package,
         )
+    system_repository(
+        name = "absl",
+        build_file = Label("//third_party:absl.BUILD.tpl"),
+        header = "absl/status/status.h",
+        package = "libabsl-dev",
+        prefix = "absl_",
+    )
     libtorch_repository(name = "libtorch")
     libtorch_nccl_repository(name = "libtorch_nccl")
+
+def tally_repositories():
+    """For WORKSPACE files, which only Debian 12's Bazel 4.2.3 reads.
+
+    That build has no version. Upstream's have one, and take MODULE.bazel.
+    """
+    if native.bazel_version:
+        fail("WORKSPACE is for Debian 12's Bazel 4.2.3; with Bazel {} depend on Tally in MODULE.bazel (see Tally's README).".format(native.bazel_version))
+    debian_repositories()
+    dependencies()

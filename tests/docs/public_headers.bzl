@@ -1,5 +1,7 @@
 """A rule that finds the headers of a library and of all it depends on."""
 
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+
 def _public_headers_impl(ctx):
     headers = ctx.attr.library[CcInfo].compilation_context.headers.to_list()
     ours = [h for h in headers if "/_virtual_includes/" in h.path and "/tally/" in h.path]

@@ -9,14 +9,26 @@ _files_repository = repository_rule(
     attrs = {"files": attr.label_keyed_string_dict(allow_files = True)},
 )
 
+# Files of rules_cc that ours load, and what serves them. Several are one here.
+_RULES_CC = {
+    "cc/BUILD": "rules_cc.BUILD",
+    "cc/action_names.bzl": "rules_cc_common.bzl",
+    "cc/builtins.bzl": "rules_cc_builtins.bzl",
+    "cc/common/BUILD": "rules_cc.BUILD",
+    "cc/common/cc_common.bzl": "rules_cc_common.bzl",
+    "cc/common/cc_info.bzl": "rules_cc_common.bzl",
+    "cc/defs.bzl": "rules_cc_defs.bzl",
+    "cc/find_cc_toolchain.bzl": "rules_cc_common.bzl",
+}
+
+def _rules_cc_impl(rctx):
+    for path, file in _RULES_CC.items():
+        rctx.symlink(Label("//third_party/debian:" + file), path)
+
+_rules_cc_repository = repository_rule(implementation = _rules_cc_impl)
+
 def debian_repositories():
-    _files_repository(
-        name = "rules_cc",
-        files = {
-            Label("//third_party/debian:rules_cc.BUILD"): "cc/BUILD",
-            Label("//third_party/debian:rules_cc_defs.bzl"): "cc/defs.bzl",
-        },
-    )
+    _rules_cc_repository(name = "rules_cc")
     _files_repository(
         name = "remote_coverage_tools",
         files = {

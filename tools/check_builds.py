@@ -1,0 +1,88 @@
+"""Checks of the build files that no build here makes.
+
+Usage: check_builds.py
+
+Bazel 9 has no C++ rules of its own, nor CcInfo and cc_common: each file has to
+load those that it uses. version.h, MODULE.bazel and CHANGELOG.md have to agree
+on the version. Prints what is wrong and exits with 1.
+"""
+
+import ast
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Stands in for rules_cc where the rules are Bazel's own.
+EXEMPT = "third_party/debian/"
+
+REMOVED = re.compile(r"((cc|java|objc|proto|py|sh)_[a-z_]+|CcInfo)$")
+
+
+def missing_loads(text):
+    """Names that Bazel no longer brings, and a file uses without loading them."""
+    tree = ast.parse(text)
+    known = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "load":
+            known |= {argument.value for argument in node.args[1:]}
+            known |= {keyword.arg for keyword in node.keywords}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            known.add(node.id)
+        elif isinstance(node, (ast.arg, ast.FunctionDef)):
+            known.add(node.arg if isinstance(node, ast.arg) else node.name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            if REMOVED.match(node.id) and node.id not in known:
+                yield node.lineno, node.id
+        elif isinstance(node, ast.Attribute):
+            if REMOVED.match(node.attr) and getattr(node.value, "id", "") == "native":
+                yield node.lineno, "native." + node.attr
+
+
+def check_loads():
+    patterns = ["*BUILD", "*.BUILD", "*.BUILD.tpl", "*.bzl"]
+    files = subprocess.run(
+        ["git", "ls-files", "--", *patterns],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout.split()
+    for file in files:
+        if file.startswith(EXEMPT) or not (ROOT / file).exists():
+            continue
+        # Where a template has lines, nothing is loaded.
+        text = re.sub(r"%\{\w+\}", "", (ROOT / file).read_text(encoding="utf-8"))
+        for line, name in missing_loads(text):
+            yield f"{file}:{line}: {name} is not loaded"
+
+
+def check_versions():
+    def find(file, pattern):
+        found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), re.M)
+        return ".".join(found.groups()) if found else "none"
+
+    parts = "".join(
+        rf"#define TALLY_VERSION_{part} (\d+)\n" for part in ("MAJOR", "MINOR", "PATCH")
+    )
+    version = find("version.h", parts)
+    for file, pattern in {
+        "version.h": r'^#define TALLY_VERSION "(.+)"$',
+        "MODULE.bazel": r'^    version = "(.+)",$',
+        "examples/workspace/MODULE.bazel": r'^bazel_dep\(name = "tally", version = "(.+)"\)$',
+        "CHANGELOG.md": r"^## (\d\S+)",
+    }.items():
+        found = find(file, pattern)
+        if found != version:
+            yield f"{file}: the version is {found}, in version.h {version}"
+
+
+def main():
+    found = [*check_loads(), *check_versions()]
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
