@@ -2,8 +2,9 @@
 
 /// Everything that Tally offers. Programs that want short compile times include
 /// the headers that they use: <tally/metrics/classification/...>,
-/// <tally/sync/...>, <tally/losses/...>.
-#include "tally/losses/losses.h"    // IWYU pragma: export
-#include "tally/metrics/metrics.h"  // IWYU pragma: export
-#include "tally/sync/sync.h"        // IWYU pragma: export
-#include "tally/version.h"          // IWYU pragma: export
+/// <tally/sync/...>, <tally/losses/...>, <tally/training/...>.
+#include "tally/losses/losses.h"      // IWYU pragma: export
+#include "tally/metrics/metrics.h"    // IWYU pragma: export
+#include "tally/sync/sync.h"          // IWYU pragma: export
+#include "tally/training/training.h"  // IWYU pragma: export
+#include "tally/version.h"            // IWYU pragma: export

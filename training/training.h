@@ -1,0 +1,5 @@
+#pragma once
+
+/// Everything in tally::training.
+#include "tally/training/shard_sampler.h"  // IWYU pragma: export
+#include "tally/training/stack.h"          // IWYU pragma: export
