@@ -19,7 +19,8 @@ namespace tally::training {
 /// Example:
 ///     training::Stack<> collate(train_set.get(0));
 ///     auto loader = torch::data::make_data_loader(
-///         train_set.map(collate), training::ShardSampler(*train_set.size()));
+///         train_set.map(collate),
+///         training::ShardSampler(*train_set.size()), 32);
 ///     torch::data::Example<> empty_batch = collate.empty_batch();
 template <typename E = torch::data::Example<>>
 class Stack;

@@ -1,5 +1,6 @@
 #pragma once
 
 /// Everything in tally::training.
-#include "tally/training/shard_sampler.h"  // IWYU pragma: export
-#include "tally/training/stack.h"          // IWYU pragma: export
+#include "tally/training/shard_sampler.h"    // IWYU pragma: export
+#include "tally/training/stack.h"            // IWYU pragma: export
+#include "tally/training/sync_batch_norm.h"  // IWYU pragma: export
