@@ -31,6 +31,8 @@ enum class SyncCall : std::uint16_t {
   kSync,
   kSyncAsync,
   kMetricLoss,
+  kSyncTogether,
+  kSave,
 };
 
 /// What a rank says of itself, in every kind of exchange; seen by every rank.

@@ -97,7 +97,14 @@ void Exchange::named(const char* phase, const Call& call) const {
     details.metric = own_.label;
     details.sequence = sequence_;
     details.phase = phase;
-    throw SyncError(error.code(), error.message(), std::move(details));
+    std::string message = error.message();
+    const std::string ways = ways_to_be_alone(own_.kind, own_.call);
+    const bool others_gone = error.code() == SyncErrorCode::kPeerLost ||
+                             error.code() == SyncErrorCode::kTimeout;
+    if (others_gone && !ways.empty()) {
+      message += "; this rank was in " + name_of(own_) + ways;
+    }
+    throw SyncError(error.code(), message, std::move(details));
   }
 }
 

@@ -29,9 +29,25 @@ const char* call_name(SyncCall call) {
       return "sync_async()";
     case SyncCall::kMetricLoss:
       return "MetricLoss";
+    case SyncCall::kSyncTogether:
+      return "sync_together()";
+    case SyncCall::kSave:
+      return "save()";
   }
   return "an unknown call";
 }
+
+// Every rank's block of `block` bytes, one after the other, on the CPU.
+at::Tensor gather_blocks(Communicator& communicator, std::string_view own,
+                         std::int64_t block, Timeout timeout) {
+  at::Tensor output =
+      bytes_on(communicator.device(), communicator.size() * block);
+  communicator.all_gather(padded(own, block).to(communicator.device()), output,
+                          timeout);
+  return output.cpu();
+}
+
+}  // namespace
 
 std::string name_of(const Contribution& own) {
   const std::string& label = own.label;
@@ -50,17 +66,20 @@ std::string name_of(const Contribution& own) {
   return text;
 }
 
-// Every rank's block of `block` bytes, one after the other, on the CPU.
-at::Tensor gather_blocks(Communicator& communicator, std::string_view own,
-                         std::int64_t block, Timeout timeout) {
-  at::Tensor output =
-      bytes_on(communicator.device(), communicator.size() * block);
-  communicator.all_gather(padded(own, block).to(communicator.device()), output,
-                          timeout);
-  return output.cpu();
+std::string ways_to_be_alone(ExchangeKind kind, SyncCall call) {
+  if (kind != ExchangeKind::kStates) return "";
+  switch (call) {
+    case SyncCall::kCompute:
+    case SyncCall::kSync:
+    case SyncCall::kSyncAsync:
+    case SyncCall::kSyncTogether:
+      return "; a rank that evaluates alone takes MetricOptions()."
+             "sync_on_compute(false), or a CommunicatorGuard of "
+             "single_process_communicator()";
+    default:
+      return "";
+  }
 }
-
-}  // namespace
 
 at::Tensor padded(std::string_view bytes, std::int64_t size,
                   std::shared_ptr<const void> owner) {
@@ -229,7 +248,8 @@ void Headers::require_equal_uses() const {
        "or ahead): synced before, " +
            by_rank([&](int r) {
              return std::to_string(headers_[r].uses) + " times";
-           }),
+           }) +
+           ways_to_be_alone(),
        std::move(others));
 }
 
@@ -258,6 +278,15 @@ std::string Headers::by_rank(c10::function_ref<std::string(int)> text) const {
   return out.str();
 }
 
+std::string Headers::ways_to_be_alone() const {
+  for (const Header& h : headers_) {
+    const std::string ways = internal::ways_to_be_alone(
+        static_cast<ExchangeKind>(h.kind), static_cast<SyncCall>(h.call));
+    if (!ways.empty()) return ways;
+  }
+  return "";
+}
+
 // First how long they are.
 std::vector<std::string> Headers::texts_of_ranks(const std::string& own) const {
   const auto length = static_cast<std::int64_t>(own.size());
@@ -282,8 +311,9 @@ std::vector<std::string> Headers::texts_of_ranks(const std::string& own) const {
 void Headers::explain_calls(std::vector<int> others) const {
   const std::vector<std::string> calls = texts_of_ranks(name_of(own_));
   fail(SyncErrorCode::kMismatch,
-       "the ranks are in different calls: " +
-           by_rank([&](int r) { return calls[r]; }),
+       "the ranks are in different calls: " + by_rank([&](int r) {
+         return calls[r];
+       }) + ways_to_be_alone(),
        std::move(others));
 }
 
@@ -309,7 +339,8 @@ void Headers::explain_schemas(std::vector<int> others) const {
   }
   const auto text = [&](int r) { return items[r][item]; };
   fail(SyncErrorCode::kMismatch,
-       "the ranks synchronise different things: " + by_rank(text),
+       "the ranks synchronise different things: " + by_rank(text) +
+           ways_to_be_alone(),
        std::move(others), text(communicator_.rank()));
 }
 

@@ -45,6 +45,13 @@ static_assert(sizeof(Header) == Exchange::kHeaderBytes);
 std::uint32_t checksum_of(std::string_view payload);
 std::uint32_t checksum_of(Header header);
 
+/// What the rank is doing: "compute() of accuracy after 4 updates".
+std::string name_of(const Contribution& own);
+
+/// For messages about a call that all ranks have to make, where one may have
+/// wanted a value of its own: how it gets that. Empty for other calls.
+std::string ways_to_be_alone(ExchangeKind kind, SyncCall call);
+
 /// Throws kTransport, naming the ranks whose header or payload (`part`) is not
 /// what they sent.
 void require_intact(const char* part, const Communicator& communicator,
@@ -113,6 +120,7 @@ class Headers {
   void require_equal(const char* complaint, Text text) const;
   void check_intact() const;
   std::string by_rank(c10::function_ref<std::string(int)> text) const;
+  std::string ways_to_be_alone() const;
   std::vector<std::string> texts_of_ranks(const std::string& own) const;
   void require_equal_uses() const;
   [[noreturn]] void explain_calls(std::vector<int> others) const;

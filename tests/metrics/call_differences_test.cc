@@ -61,7 +61,10 @@ TEST(CallDifferencesTest, ForwardOnOneRankDoesNotMeetComputeOnAnother) {
               }),
               "the ranks are in different calls: rank 0: compute() of "
               "SampleTensorSum after 3 updates, rank 1: forward() of "
-              "SampleTensorSum with gradient flow kLocal after 3 updates");
+              "SampleTensorSum with gradient flow kLocal after 3 updates; a "
+              "rank that evaluates alone takes MetricOptions()."
+              "sync_on_compute(false), or a CommunicatorGuard of "
+              "single_process_communicator()");
     EXPECT_EQ(metric.serialize(), before);
     if (rank == 1) metric.update(number(1));
     EXPECT_EQ(value_of(metric.compute()), 7);

@@ -176,7 +176,10 @@ TEST(ExchangeTest, DifferentCallsOfAMetricAreAMismatchThatNamesThem) {
     EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
     EXPECT_EQ(error.message(),
               "the ranks are in different calls: rank 0: forward() of accuracy "
-              "with gradient flow kLocal, rank 1: compute() of accuracy");
+              "with gradient flow kLocal, rank 1: compute() of accuracy; a "
+              "rank that evaluates alone takes MetricOptions()."
+              "sync_on_compute(false), or a CommunicatorGuard of "
+              "single_process_communicator()");
     part.call = SyncCall::kMetricLoss;
     part.flow = odd ? GradientFlow::kReplicated : GradientFlow::kAllRanks;
     error = error_of(*communicator, part);
