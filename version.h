@@ -1,9 +1,9 @@
 #pragma once
 
 /// Tally's version, by https://semver.org: before 1.0, a new minor version may
-/// change what programs rely on, and a new patch may not. CHANGELOG.md says what
-/// changed. Checkpoints have a format version of their own, which goes up only
-/// when the format changes.
+/// change what programs rely on, and a new patch may not. CHANGELOG.md says
+/// what changed. Checkpoints have a format version of their own, which goes up
+/// only when the format changes.
 #define TALLY_VERSION_MAJOR 0
 #define TALLY_VERSION_MINOR 1
 #define TALLY_VERSION_PATCH 0
@@ -27,7 +27,8 @@ struct BuildInfo {
 ///
 /// Example:
 ///     tally::BuildInfo build = tally::build_info();
-///     std::cout << "Tally " << build.version << ", LibTorch " << build.libtorch;
+///     std::cout << "Tally " << build.version << ", LibTorch " <<
+///     build.libtorch;
 BuildInfo build_info();
 
 }  // namespace tally

@@ -47,6 +47,9 @@ struct MetricLossOptions {
 /// so that its backward() runs too; if all of them do, the value is the
 /// metric's of no data.
 ///
+/// What is accumulated is no parameter or buffer: torch::save of a module that
+/// holds the loss leaves it out. metric().save(path, ranks) saves it.
+///
 /// Example:
 ///     losses::MetricLoss loss{MeanSquaredError()};
 ///     loss->forward(model->forward(x), y).backward();

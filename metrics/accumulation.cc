@@ -6,7 +6,6 @@
 #include <exception>
 #include <utility>
 
-#include "tally/metrics/checkpoint.h"
 #include "tally/sync/autograd.h"
 
 namespace tally::internal {
@@ -232,22 +231,33 @@ std::shared_ptr<sync::internal::PendingSync> Accumulation::start_merge_ranks()
                                                        options);
 }
 
-void Accumulation::sync() {
+void Accumulation::require_one_sync() const {
   TORCH_CHECK(!synced_, label(), ": sync() was called twice; call unsync()",
               " before the next one");
+}
+
+void Accumulation::sync() {
+  require_one_sync();
   const auto ranks = communicator();
   if (ranks->size() > 1) {
     sync::internal::SyncResult result =
         merge_ranks(sync::internal::SyncCall::kSync, ranks, /*cached=*/false);
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      groups_[i].synced = std::move(result.states[i]);
-      groups_[i].synced_update_count = result.update_counts[i];
-    }
+    take_synced(result.states.data(), result.update_counts.data());
   } else {
     for (Group& group : groups_) {
       group.synced = group.local;
       group.synced_update_count = group.update_count;
     }
+    synced_ = true;
+    invalidate_value();
+  }
+}
+
+void Accumulation::take_synced(AnyState* states,
+                               const std::int64_t* update_counts) noexcept {
+  for (Group& group : groups_) {
+    group.synced = std::move(*states++);
+    group.synced_update_count = *update_counts++;
   }
   synced_ = true;
   invalidate_value();
@@ -282,6 +292,7 @@ void Accumulation::reset() {
     tally::reset(group.local, group.identity);
     group.synced = AnyState();
     group.update_count = 0;
+    group.index_offset = 0;
   }
   synced_ = false;
   invalidate_value();
@@ -344,48 +355,6 @@ Results Accumulation::state_tensors() const {
     }
   }
   return results;
-}
-
-std::string Accumulation::serialize() const {
-  std::vector<CheckpointEntry> entries;
-  for (const Group& group : groups_) {
-    entries.push_back(
-        {group.label, group.key, group.local, group.update_count});
-  }
-  return write_checkpoint(entries);
-}
-
-std::vector<CheckpointEntry> Accumulation::empty_entries() const {
-  std::vector<CheckpointEntry> entries;
-  for (const Group& group : groups_) {
-    entries.push_back({group.label, group.key, group.identity, 0});
-  }
-  return entries;
-}
-
-void Accumulation::take_entries(std::vector<CheckpointEntry> entries) {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    groups_[i].local = std::move(entries[i].state);
-    groups_[i].update_count = entries[i].update_count;
-    groups_[i].synced = AnyState();
-  }
-  synced_ = false;
-  invalidate_value();
-}
-
-absl::Status Accumulation::deserialize(std::string_view bytes) {
-  std::vector<CheckpointEntry> entries = empty_entries();
-  const absl::Status status = read_checkpoint(bytes, entries);
-  if (status.ok()) take_entries(std::move(entries));
-  return status;
-}
-
-absl::Status Accumulation::deserialize_parts(std::string_view bytes,
-                                             CheckpointGaps& gaps) {
-  std::vector<CheckpointEntry> entries = empty_entries();
-  const absl::Status status = read_checkpoint_parts(bytes, entries, gaps);
-  if (status.ok()) take_entries(std::move(entries));
-  return status;
 }
 
 }  // namespace tally::internal

@@ -35,6 +35,7 @@ namespace internal {
 
 struct CheckpointEntry;
 struct CheckpointGaps;
+struct CheckpointOrigin;
 
 /// The states that belong together in one metric (one) or collection (one per
 /// group of metrics that share it), and the state machine over them. Whatever
@@ -51,6 +52,12 @@ class Accumulation {
     bool outlasts_reset = false;  // something of the state does
     std::int64_t update_count = 0;
     std::int64_t synced_update_count = 0;
+    /// Batches before the next one that are not among its own updates: of
+    /// ranks whose state a checkpoint has merged with this one's, or which went
+    /// to another rank (then below zero).
+    std::int64_t index_offset = 0;
+
+    std::int64_t next_index() const { return update_count + index_offset; }
   };
 
   explicit Accumulation(MetricOptions options) : options_(std::move(options)) {}
@@ -155,7 +162,17 @@ class Accumulation {
   /// Null if there are no others.
   std::shared_ptr<sync::internal::PendingSync> start_merge_ranks() const;
 
+  /// What this rank brings to a sync: its local states, or identities alone.
+  std::vector<sync::internal::SyncItem> items(bool with_identity_only) const;
+  /// How often it was synced with whom.
+  sync::internal::SyncHistory* history();
+
   void sync();
+  /// Throws where sync() would for this rank alone.
+  void require_one_sync() const;
+  /// Ends a sync: one state and number of updates for each group.
+  void take_synced(AnyState* states,
+                   const std::int64_t* update_counts) noexcept;
   void unsync();
   void reset();
   void merge_state(const Accumulation& other);
@@ -164,10 +181,17 @@ class Accumulation {
   Results state_tensors() const;
 
   std::string serialize() const;
+  /// Of a checkpoint that is not this rank's to load: kFailedPrecondition.
   absl::Status deserialize(std::string_view bytes);
   /// The same for the groups whose states the checkpoint has; those without
   /// are empty then, and named by index.
   absl::Status deserialize_parts(std::string_view bytes, CheckpointGaps& gaps);
+  /// The local states, fresh ones, and the way back.
+  std::vector<CheckpointEntry> entries() const;
+  std::vector<CheckpointEntry> empty_entries() const;
+  void take_entries(std::vector<CheckpointEntry> entries);
+  /// Whose states a file of this rank's own holds.
+  CheckpointOrigin origin() const;
 
   void invalidate_value() { current_value_ = false; }
 
@@ -191,7 +215,6 @@ class Accumulation {
   [[noreturn]] void refuse_synced(const char* verb) const;
   [[noreturn]] void refuse_concurrent() const;
   std::shared_ptr<sync::Communicator> other_ranks() const;
-  std::vector<sync::internal::SyncItem> items(bool with_identity_only) const;
 
   // The ranks that compute() must sync with; null if with none.
   std::shared_ptr<sync::Communicator> ranks_to_sync() const {
@@ -259,8 +282,6 @@ class Accumulation {
   }
 
   void absorb_states(c10::ArrayRef<void*> batches);
-  std::vector<CheckpointEntry> empty_entries() const;
-  void take_entries(std::vector<CheckpointEntry> entries);
 
   // Whether the last computed value is still that of the state, as computed
   // for these ranks.
@@ -274,8 +295,6 @@ class Accumulation {
   using States = c10::SmallVector<AnyState, 1>;
   void copy_what_outlasts(States& states) const;
   void keep_what_outlasts(const States& states);
-
-  sync::internal::SyncHistory* history();
 
   MetricOptions options_;
   std::vector<Group> groups_;

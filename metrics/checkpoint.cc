@@ -18,8 +18,10 @@ namespace {
 
 constexpr char kMagic[8] = {'T', 'A', 'L', 'L', 'Y', 'S', 'T', '\n'};
 constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersionWithOrigin = 2;
 // Far more than there can be, and far less than what sums of them overflow at.
 constexpr std::int64_t kMostUpdates = std::int64_t{1} << 53;
+constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
 
 struct Envelope {
   char magic[8];
@@ -41,9 +43,10 @@ absl::Status check_envelope(const Envelope& envelope, std::int64_t size) {
     return data_loss(
         "expected a Tally checkpoint, got a file without its mark");
   }
-  if (envelope.version != kVersion) {
+  if (envelope.version != kVersion && envelope.version != kVersionWithOrigin) {
     return precondition(c10::str("the checkpoint has version ",
-                                 envelope.version, ", expected ", kVersion));
+                                 envelope.version, ", expected ", kVersion,
+                                 " or ", kVersionWithOrigin));
   }
   const auto body = size - static_cast<std::int64_t>(sizeof(Envelope));
   if (envelope.length != body) {
@@ -69,6 +72,7 @@ struct Held {
   std::string key;
   std::string schema;
   std::int64_t update_count = 0;
+  std::int64_t index_offset = 0;
   std::string_view fields;
 
   bool fits(const CheckpointEntry& entry) const {
@@ -76,12 +80,43 @@ struct Held {
   }
   void read_into(CheckpointEntry& entry) const {
     entry.update_count = update_count;
+    entry.index_offset = index_offset;
     Decoder(fields).fields(entry.state.fields());
   }
 };
 
-std::vector<Held> read_entries(std::string_view body) {
-  Decoder decoder(body);
+// Metrics of the last updates find their place by it.
+void check_updates(std::int64_t updates) {
+  TORCH_CHECK_VALUE(updates >= 0 && updates <= kMostUpdates,
+                    "expected a number of updates, got ", updates);
+}
+
+void write_origin(const CheckpointOrigin& origin, Encoder& encoder) {
+  encoder.integer(static_cast<std::int64_t>(origin.kind));
+  encoder.integer(origin.rank);
+  encoder.integer(origin.ranks);
+  encoder.integer(origin.set);
+  encoder.integer(origin.turn);
+}
+
+CheckpointOrigin read_origin(Decoder& decoder) {
+  using Kind = CheckpointOrigin::Kind;
+  CheckpointOrigin origin;
+  origin.kind = static_cast<Kind>(decoder.integer());
+  origin.rank = decoder.integer();
+  origin.ranks = decoder.integer();
+  origin.set = decoder.integer();
+  origin.turn = decoder.integer();
+  TORCH_CHECK_VALUE(
+      origin.kind >= Kind::kUnknown && origin.kind <= Kind::kFiles &&
+          origin.ranks >= 1 && origin.ranks <= kMostRanks && origin.rank >= 0 &&
+          origin.rank < origin.ranks && (origin.turn == 0 || origin.turn == 1),
+      "expected to read whose states they are");
+  return origin;
+}
+
+std::vector<Held> read_entries(std::string_view body, Decoder& decoder,
+                               bool with_offsets) {
   std::vector<Held> all;
   const std::int64_t count = decoder.integer();
   TORCH_CHECK_VALUE(count >= 0, "expected a number of states, got ", count);
@@ -91,10 +126,14 @@ std::vector<Held> read_entries(std::string_view body) {
     held.key = decoder.text();
     held.schema = decoder.text();
     held.update_count = decoder.integer();
-    // Metrics of the last updates find their place by it.
-    TORCH_CHECK_VALUE(
-        held.update_count >= 0 && held.update_count <= kMostUpdates,
-        "expected a number of updates, got ", held.update_count);
+    check_updates(held.update_count);
+    if (with_offsets) {
+      held.index_offset = decoder.integer();
+      TORCH_CHECK_VALUE(held.index_offset >= -kMostUpdates &&
+                            held.index_offset <= kMostUpdates,
+                        "expected an offset, got ", held.index_offset);
+      check_updates(held.update_count + held.index_offset);
+    }
     held.fields = body.substr(body.size() - decoder.remaining());
     decoder.skip_fields(held.schema);
   }
@@ -215,7 +254,8 @@ void read_parts(const std::vector<Held>& held,
 
 /// `read(held)` gives a status.
 template <class Read>
-absl::Status read_intact(std::string_view bytes, const Read& read) {
+absl::Status read_intact(std::string_view bytes, CheckOrigin check,
+                         const Read& read) {
   const auto size = static_cast<std::int64_t>(bytes.size());
   const absl::Status head = check_checkpoint(bytes, size);
   if (!head.ok()) return head;
@@ -226,7 +266,12 @@ absl::Status read_intact(std::string_view bytes, const Read& read) {
     return data_loss("the checkpoint is damaged: its checksum does not match");
   }
   try {
-    return read(read_entries(body));
+    Decoder decoder(body);
+    const bool has_origin = envelope.version == kVersionWithOrigin;
+    const absl::Status checked =
+        check(has_origin ? read_origin(decoder) : CheckpointOrigin());
+    if (!checked.ok()) return checked;
+    return read(read_entries(body, decoder, has_origin));
   } catch (const std::exception& error) {
     return damaged(error);
   }
@@ -234,26 +279,62 @@ absl::Status read_intact(std::string_view bytes, const Read& read) {
 
 }  // namespace
 
-std::string write_checkpoint(const std::vector<CheckpointEntry>& entries) {
+std::string write_checkpoint(const std::vector<CheckpointEntry>& entries,
+                             const CheckpointOrigin& origin) {
+  const bool has_origin =
+      origin.kind != CheckpointOrigin::Kind::kUnknown ||
+      std::any_of(entries.begin(), entries.end(),
+                  [](const auto& entry) { return entry.index_offset != 0; });
   std::string bytes(sizeof(Envelope), '\0');
   Encoder encoder(bytes);
+  if (has_origin) write_origin(origin, encoder);
   encoder.integer(static_cast<std::int64_t>(entries.size()));
   for (const CheckpointEntry& entry : entries) {
     encoder.text(entry.label);
     encoder.text(entry.key);
     encoder.text(entry.state.fields().schema());
     encoder.integer(entry.update_count);
+    if (has_origin) encoder.integer(entry.index_offset);
     encoder.fields(entry.state.fields());
   }
   const std::string_view body =
       std::string_view(bytes).substr(sizeof(Envelope));
   Envelope envelope{};
   std::memcpy(envelope.magic, kMagic, sizeof(kMagic));
-  envelope.version = kVersion;
+  envelope.version = has_origin ? kVersionWithOrigin : kVersion;
   envelope.length = static_cast<std::int64_t>(body.size());
   envelope.checksum = sync::fingerprint(body);
   std::memcpy(bytes.data(), &envelope, sizeof(envelope));
   return bytes;
+}
+
+absl::Status check_own(const CheckpointOrigin& of_file,
+                       const CheckpointOrigin& own) {
+  switch (of_file.kind) {
+    case CheckpointOrigin::Kind::kUnknown:
+      return absl::OkStatus();
+    case CheckpointOrigin::Kind::kOneRank:
+      if (own.ranks == 1 ||
+          (of_file.rank == own.rank && of_file.ranks == own.ranks)) {
+        return absl::OkStatus();
+      }
+      return precondition(c10::str(
+          "the checkpoint holds what rank ", of_file.rank, " of ",
+          of_file.ranks, " had accumulated, and this is rank ", own.rank,
+          " of ", own.ranks, ": with the ranks changed, or with one file for ",
+          "all of them, expected save and load with CheckpointRanks"));
+    case CheckpointOrigin::Kind::kAllRanks:
+      if (own.ranks == 1) return absl::OkStatus();
+      return precondition(c10::str(
+          "the checkpoint holds what all ranks had accumulated, which "
+          "would count ",
+          own.ranks, " times: expected load with CheckpointRanks::kOneFile"));
+    case CheckpointOrigin::Kind::kFiles:
+      break;
+  }
+  return precondition(c10::str("the checkpoint is in ", of_file.ranks,
+                               " files, one for each rank: expected load with "
+                               "CheckpointRanks::kFilePerRank"));
 }
 
 absl::Status check_checkpoint(std::string_view head, std::int64_t size) {
@@ -267,10 +348,11 @@ absl::Status check_checkpoint(std::string_view head, std::int64_t size) {
 }
 
 absl::Status read_checkpoint(std::string_view bytes,
-                             std::vector<CheckpointEntry>& entries) {
+                             std::vector<CheckpointEntry>& entries,
+                             CheckOrigin check) {
   std::vector<CheckpointEntry> filled = entries;
   const absl::Status status = read_intact(
-      bytes,
+      bytes, check,
       [&](const std::vector<Held>& held) { return read_all(held, filled); });
   if (status.ok()) entries = std::move(filled);
   return status;
@@ -278,11 +360,11 @@ absl::Status read_checkpoint(std::string_view bytes,
 
 absl::Status read_checkpoint_parts(std::string_view bytes,
                                    std::vector<CheckpointEntry>& entries,
-                                   CheckpointGaps& gaps) {
+                                   CheckpointGaps& gaps, CheckOrigin check) {
   std::vector<CheckpointEntry> filled = entries;
   CheckpointGaps found;
   const absl::Status status =
-      read_intact(bytes, [&](const std::vector<Held>& held) {
+      read_intact(bytes, check, [&](const std::vector<Held>& held) {
         read_parts(held, filled, found);
         return absl::OkStatus();
       });

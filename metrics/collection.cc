@@ -346,6 +346,7 @@ std::unique_ptr<Metric> MetricCollection::extract(
     metric->accumulation_.group().local =
         DerivedStates(derived_count_).of(member, group.local);
     metric->accumulation_.group().update_count = group.update_count;
+    metric->accumulation_.group().index_offset = group.index_offset;
     return metric;
   }
   TORCH_CHECK_INDEX(false, "there is no metric '", name, "'; there are: ",

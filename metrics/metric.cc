@@ -81,7 +81,7 @@ int BatchOrigin::rank() const {
 }
 
 std::int64_t BatchOrigin::index() const {
-  return accumulation_ ? accumulation_->group().update_count : 0;
+  return accumulation_ ? accumulation_->group().next_index() : 0;
 }
 
 AnyState Metric::observe_next(Inputs given) const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "tally/metrics/input_order.h"
@@ -13,6 +14,7 @@
 #include "tally/metrics/metric_base.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/results.h"
+#include "tally/metrics/sync_together.h"
 
 namespace tally {
 
@@ -43,7 +45,9 @@ class BatchOrigin {
 ///
 /// With several ranks (see sync::init_from_env) compute(), sync(), and
 /// forward() with dist_sync_on_step are collective: every rank calls the same
-/// one of them, ranks without data too.
+/// one of them, ranks without data too. A rank that evaluates alone has a
+/// metric with sync_on_compute(false), or calls them in a
+/// sync::CommunicatorGuard of sync::single_process_communicator().
 ///
 /// Thread-safety: const functions from any thread; others from one at a time,
 /// which is checked.
@@ -180,20 +184,31 @@ class Metric : public MetricBase {
 ///       SyncScope scope(metric);
 ///       report(metric.compute(), metric.state());
 ///     }
-template <class Syncable>
+///
+/// Several at once, by sync_together: SyncScope scope(training, validation);
+template <class... Syncable>
 class SyncScope {
  public:
-  explicit SyncScope(Syncable& syncable) : syncable_(syncable) {
-    syncable_.sync();
+  explicit SyncScope(Syncable&... syncable) : syncable_(syncable...) {
+    if constexpr (sizeof...(Syncable) == 1) {
+      (syncable.sync(), ...);
+    } else {
+      sync_together(syncable...);
+    }
   }
   ~SyncScope() {
-    if (syncable_.is_synced()) syncable_.unsync();
+    std::apply([](auto&... each) { (end(each), ...); }, syncable_);
   }
   SyncScope(const SyncScope&) = delete;
   SyncScope& operator=(const SyncScope&) = delete;
 
  private:
-  Syncable& syncable_;
+  template <class Each>
+  static void end(Each& syncable) {
+    if (syncable.is_synced()) syncable.unsync();
+  }
+
+  std::tuple<Syncable&...> syncable_;
 };
 
 }  // namespace tally

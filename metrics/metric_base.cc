@@ -2,6 +2,7 @@
 
 #include "tally/metrics/checkpoint.h"
 #include "tally/metrics/file.h"
+#include "tally/metrics/rank_checkpoint.h"
 
 namespace tally {
 
@@ -37,7 +38,9 @@ absl::Status MetricBase::deserialize(std::string_view bytes) {
 }
 
 absl::Status MetricBase::save(const std::string& path) const {
-  return internal::write_file(path, serialize());
+  return internal::write_file(
+      path, internal::write_checkpoint(accumulation_.entries(),
+                                       accumulation_.origin()));
 }
 
 absl::Status MetricBase::load(const std::string& path) {
@@ -45,6 +48,16 @@ absl::Status MetricBase::load(const std::string& path) {
   const absl::Status status =
       internal::read_file(path, bytes, internal::check_checkpoint);
   return status.ok() ? deserialize(bytes) : status;
+}
+
+absl::Status MetricBase::save(const std::string& path, CheckpointRanks ranks) {
+  const Use use(accumulation_);
+  return internal::save_over_ranks(accumulation_, path, ranks);
+}
+
+absl::Status MetricBase::load(const std::string& path, CheckpointRanks ranks) {
+  const Use use(accumulation_);
+  return internal::load_over_ranks(accumulation_, path, ranks);
 }
 
 }  // namespace tally

@@ -49,6 +49,22 @@ class PendingValue {
   std::function<Value()> finish_;
 };
 
+/// How a checkpoint holds what several ranks have accumulated.
+enum class CheckpointRanks {
+  /// One file, of all ranks' states merged: rank 0 writes it, and reads it
+  /// back, for however many ranks there are then.
+  kOneFile,
+  /// Each rank writes its own state, beside a file of the name that is given,
+  /// which rank 0 writes last and which says where they are: NAME.a.rank0 or
+  /// NAME.b.rank0, and so on. On as many ranks each reads its own back and goes
+  /// on exactly where it was; on more or fewer, ranks merge what they read.
+  kFilePerRank,
+};
+
+namespace internal {
+class SyncPart;
+}  // namespace internal
+
 /// What a metric and a collection of metrics both are: something that
 /// accumulates, syncs, and is saved.
 class MetricBase {
@@ -99,10 +115,32 @@ class MetricBase {
   /// The state as bytes with version and checksum, and back. The metric must
   /// be the same with the same options; on any error it stays as it was.
   /// A save while synced saves this rank's own state.
+  ///
+  /// A file says which of several ranks saved it (those that compute() would
+  /// sync with), and load() refuses another one's, which would count twice.
+  /// serialize() does not say.
   std::string serialize() const { return accumulation_.serialize(); }
   absl::Status deserialize(std::string_view bytes);
   absl::Status save(const std::string& path) const;
   absl::Status load(const std::string& path);
+
+  /// The states of all ranks, so that each batch counts once when they are
+  /// loaded, on any number of ranks. Collective; local states stay as they are,
+  /// and a metric may be synced meanwhile. Every rank gets the same status: if
+  /// one cannot write or read, all of them get its error, and the metric and
+  /// the older checkpoint are as before. What keeps the ranks from coming to
+  /// that throws SyncError, as sync() does; writing counts for the timeout.
+  ///
+  /// Example:
+  ///     MulticlassAccuracy metric(10);
+  ///     absl::Status saved =
+  ///         metric.save("accuracy.tally", CheckpointRanks::kOneFile);
+  ///     absl::Status loaded =
+  ///         metric.load("accuracy.tally", CheckpointRanks::kOneFile);
+  absl::Status save(const std::string& path, CheckpointRanks ranks);
+  /// Throws SyncError kMismatch on every rank unless all of them have the same
+  /// metric with the same options.
+  absl::Status load(const std::string& path, CheckpointRanks ranks);
 
   const MetricOptions& metric_options() const {
     return accumulation_.options();
@@ -164,6 +202,7 @@ class MetricBase {
         });
   }
 
+  friend class internal::SyncPart;
   internal::Accumulation accumulation_;
 };
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <sstream>
 
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/refusal.h"
-#include "tally/tests/testing/thread_ranks.h"
 #include "tally/training/sync_batch_norm.h"
 
 namespace tally::training {

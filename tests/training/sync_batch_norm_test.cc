@@ -18,9 +18,9 @@
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/errors.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
-#include "tally/tests/testing/thread_ranks.h"
 
 namespace tally::training {
 namespace {

@@ -1,0 +1,349 @@
+#include "tally/metrics/rank_checkpoint.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <random>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/checkpoint.h"
+#include "tally/metrics/file.h"
+#include "tally/state/codec.h"
+#include "tally/sync/agree.h"
+
+namespace tally::internal {
+namespace {
+
+using Entries = std::vector<CheckpointEntry>;
+using Kind = CheckpointOrigin::Kind;
+
+absl::Status precondition(const std::string& message) {
+  return absl::FailedPreconditionError(message.c_str());
+}
+
+std::string schema_of(const Entries& entries) {
+  std::string text;
+  for (const CheckpointEntry& entry : entries) {
+    text += entry.label + " = " + entry.key + " {" +
+            entry.state.fields().schema() + "}\n";
+  }
+  return text;
+}
+
+sync::Call call_of(const char* verb, const Accumulation& accumulation,
+                   CheckpointRanks ranks) {
+  const char* mode =
+      ranks == CheckpointRanks::kOneFile ? "kOneFile" : "kFilePerRank";
+  return sync::Call(c10::str(verb, "(path, CheckpointRanks::", mode, ") of ",
+                             accumulation.label()),
+                    accumulation.communicator(),
+                    accumulation.options().sync_timeout());
+}
+
+/// What all ranks know of a step that each of them has taken.
+struct Outcome {
+  absl::Status status;             // that of the first rank which failed
+  std::vector<std::string> notes;  // by rank
+};
+
+/// `work(note)` on every rank. Collective.
+Outcome all_do(const sync::Call& call, const std::string& schema,
+               c10::function_ref<absl::Status(std::string& note)> work) {
+  const sync::AskedBy asked = call.asked();
+  const sync::Agreement all = sync::agree(call, [&] {
+    std::string note;
+    const absl::Status status = work(note);
+    sync::Offer offer;
+    offer.schema = schema;
+    Encoder encoder(offer.payload);
+    encoder.integer(status.raw_code());
+    encoder.text({status.message().data(), status.message().size()});
+    encoder.text(note);
+    return offer;
+  });
+  Outcome outcome;
+  for (int r = 0; r < call.size(); ++r) {
+    Decoder decoder(all.payloads[static_cast<std::size_t>(r)]);
+    const auto code = static_cast<absl::StatusCode>(decoder.integer());
+    std::string text = decoder.text();
+    outcome.notes.push_back(decoder.text());
+    if (code == absl::StatusCode::kOk || !outcome.status.ok()) continue;
+    if (call.size() > 1) text = c10::str("rank ", r, ": ", text);
+    outcome.status = absl::Status(code, text.c_str());
+  }
+  return outcome;
+}
+
+/// The same on rank 0 alone.
+Outcome first_does(const sync::Call& call, const std::string& schema,
+                   c10::function_ref<absl::Status(std::string& note)> work) {
+  return all_do(call, schema, [&](std::string& note) {
+    return call.rank() == 0 ? work(note) : absl::OkStatus();
+  });
+}
+
+std::string encode_indexes(const Entries& entries) {
+  std::string note;
+  Encoder encoder(note);
+  for (const CheckpointEntry& entry : entries) {
+    encoder.integer(entry.update_count + entry.index_offset);
+  }
+  return note;
+}
+
+/// Every rank goes on where the one that is ahead does.
+void go_on_after(const std::vector<std::string>& notes, Entries& entries) {
+  std::vector<std::int64_t> indexes(entries.size());
+  for (const std::string& note : notes) {
+    if (note.empty()) continue;
+    Decoder decoder(note);
+    for (std::int64_t& index : indexes) {
+      index = std::max(index, decoder.integer());
+    }
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i].index_offset = indexes[i] - entries[i].update_count;
+  }
+}
+
+absl::Status read_entries(const std::string& path, Entries& entries,
+                          CheckOrigin check) {
+  std::string bytes;
+  const absl::Status status = read_file(path, bytes, check_checkpoint);
+  return status.ok() ? read_checkpoint(bytes, entries, check) : status;
+}
+
+// --- One file
+
+absl::Status save_one_file(const sync::Call& call, Accumulation& accumulation,
+                           const std::string& path) {
+  Entries entries = accumulation.entries();
+  const std::string schema = schema_of(entries);
+  const Outcome begun = all_do(call, schema, [&](std::string& note) {
+    note = encode_indexes(entries);
+    return absl::OkStatus();
+  });
+  if (call.size() > 1) {
+    auto merged = accumulation.merge_ranks(sync::internal::SyncCall::kSave,
+                                           call.communicator, /*cached=*/false);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      entries[i].state = std::move(merged.states[i]);
+      entries[i].update_count = merged.update_counts[i];
+    }
+  }
+  go_on_after(begun.notes, entries);
+  CheckpointOrigin origin;
+  origin.kind = Kind::kAllRanks;
+  origin.ranks = call.size();
+  return first_does(call, schema,
+                    [&](std::string&) {
+                      return write_file(path,
+                                        write_checkpoint(entries, origin));
+                    })
+      .status;
+}
+
+absl::Status check_one_file(const CheckpointOrigin& origin) {
+  switch (origin.kind) {
+    case Kind::kUnknown:
+    case Kind::kAllRanks:
+      return absl::OkStatus();
+    case Kind::kOneRank:
+      return precondition(c10::str("the checkpoint holds what rank ",
+                                   origin.rank, " of ", origin.ranks,
+                                   " alone had accumulated: expected one of "
+                                   "all ranks"));
+    case Kind::kFiles:
+      break;
+  }
+  return check_own(origin, {});
+}
+
+absl::Status load_one_file(const sync::Call& call, Accumulation& accumulation,
+                           const std::string& path) {
+  Entries entries = accumulation.empty_entries();
+  const Outcome read =
+      first_does(call, schema_of(entries), [&](std::string& note) {
+        const absl::Status status = read_entries(path, entries, check_one_file);
+        note = encode_indexes(entries);
+        return status;
+      });
+  if (!read.status.ok()) return read.status;
+  go_on_after(read.notes, entries);
+  accumulation.take_entries(std::move(entries));
+  return absl::OkStatus();
+}
+
+// --- A file for each rank
+//
+// The file of the name that is given says which the others are. It is written
+// last: until then, that name stands for the files of the save before. Saves
+// take turns at two names.
+
+std::string file_of(const std::string& path, const CheckpointOrigin& files,
+                    std::int64_t rank) {
+  return c10::str(path, files.turn == 0 ? ".a.rank" : ".b.rank", rank);
+}
+
+absl::Status read_files(const std::string& path, CheckpointOrigin& files) {
+  Entries none;
+  return read_entries(path, none, [&](const CheckpointOrigin& origin) {
+    if (origin.kind != Kind::kFiles) {
+      return precondition(
+          origin.kind == Kind::kAllRanks
+              ? "the checkpoint is one file for all ranks: expected load with "
+                "CheckpointRanks::kOneFile"
+              : "the checkpoint is not one of a file for each rank");
+    }
+    files = origin;
+    return absl::OkStatus();
+  });
+}
+
+std::string encode_files(const CheckpointOrigin& files) {
+  std::string note;
+  Encoder encoder(note);
+  encoder.integer(files.ranks);
+  encoder.integer(files.set);
+  encoder.integer(files.turn);
+  return note;
+}
+
+CheckpointOrigin decode_files(Decoder& decoder) {
+  CheckpointOrigin files;
+  files.kind = Kind::kFiles;
+  files.ranks = decoder.integer();
+  files.set = decoder.integer();
+  files.turn = decoder.integer();
+  return files;
+}
+
+absl::Status save_files(const sync::Call& call,
+                        const Accumulation& accumulation,
+                        const std::string& path) {
+  const Entries entries = accumulation.entries();
+  const std::string schema = schema_of(entries);
+  const Outcome begun = first_does(call, schema, [&](std::string& note) {
+    CheckpointOrigin before, now;
+    const bool replaces = read_files(path, before).ok();
+    if (!replaces) before.ranks = 0;
+    now.ranks = call.size();
+    now.set = static_cast<std::int64_t>(std::random_device()());
+    now.turn = replaces ? 1 - before.turn : 0;
+    note = encode_files(now) + encode_files(before);
+    return absl::OkStatus();
+  });
+  Decoder decoder(begun.notes[0]);
+  CheckpointOrigin files = decode_files(decoder);
+  const CheckpointOrigin before = decode_files(decoder);
+  CheckpointOrigin own = files;
+  own.kind = Kind::kOneRank;
+  own.rank = call.rank();
+  const std::string file = file_of(path, files, call.rank());
+  Outcome written = all_do(call, schema, [&](std::string&) {
+    return write_file(file, write_checkpoint(entries, own));
+  });
+  if (written.status.ok()) {
+    written = first_does(call, schema, [&](std::string&) {
+      return write_file(path, write_checkpoint({}, files));
+    });
+  }
+  if (!written.status.ok()) {
+    ::unlink(file.c_str());
+    return written.status;
+  }
+  for (std::int64_t r = call.rank(); r < before.ranks; r += call.size()) {
+    ::unlink(file_of(path, before, r).c_str());
+  }
+  return written.status;
+}
+
+/// Adds what rank `r` had.
+absl::Status merge_file(const std::string& path, const CheckpointOrigin& files,
+                        std::int64_t r, const Entries& empty,
+                        Entries& entries) {
+  Entries more = empty;
+  const std::string file = file_of(path, files, r);
+  const absl::Status status =
+      read_entries(file, more, [&](const CheckpointOrigin& origin) {
+        if (origin.kind == Kind::kOneRank && origin.rank == r &&
+            origin.ranks == files.ranks && origin.set == files.set) {
+          return absl::OkStatus();
+        }
+        return precondition(file + " is of another save than " + path);
+      });
+  if (!status.ok()) return status;
+  if (entries.empty()) {
+    entries = std::move(more);
+    return status;
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    CheckpointEntry& into = entries[i];
+    try {
+      merge(into.state, std::move(more[i].state), into.label.c_str());
+    } catch (const c10::ValueError& error) {
+      return precondition(file +
+                          " does not fit the others: " + sync::describe(error));
+    }
+    const std::int64_t next =
+        std::max(into.update_count + into.index_offset,
+                 more[i].update_count + more[i].index_offset);
+    into.update_count += more[i].update_count;
+    into.index_offset = next - into.update_count;
+  }
+  return status;
+}
+
+absl::Status load_files(const sync::Call& call, Accumulation& accumulation,
+                        const std::string& path) {
+  const Entries empty = accumulation.empty_entries();
+  const std::string schema = schema_of(empty);
+  const Outcome begun = first_does(call, schema, [&](std::string& note) {
+    CheckpointOrigin files;
+    const absl::Status status = read_files(path, files);
+    note = encode_files(files);
+    return status;
+  });
+  if (!begun.status.ok()) return begun.status;
+  Decoder decoder(begun.notes[0]);
+  const CheckpointOrigin files = decode_files(decoder);
+  Entries entries;
+  const Outcome read = all_do(call, schema, [&](std::string& note) {
+    const std::int64_t first = files.ranks * call.rank() / call.size();
+    const std::int64_t last = files.ranks * (call.rank() + 1) / call.size();
+    for (std::int64_t r = first; r < last; ++r) {
+      const absl::Status status = merge_file(path, files, r, empty, entries);
+      if (!status.ok()) return status;
+    }
+    if (entries.empty()) entries = empty;
+    note = encode_indexes(entries);
+    return absl::OkStatus();
+  });
+  if (!read.status.ok()) return read.status;
+  if (files.ranks != call.size()) go_on_after(read.notes, entries);
+  accumulation.take_entries(std::move(entries));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status save_over_ranks(Accumulation& accumulation,
+                             const std::string& path, CheckpointRanks ranks) {
+  const sync::Call call = call_of("save", accumulation, ranks);
+  return ranks == CheckpointRanks::kOneFile
+             ? save_one_file(call, accumulation, path)
+             : save_files(call, accumulation, path);
+}
+
+absl::Status load_over_ranks(Accumulation& accumulation,
+                             const std::string& path, CheckpointRanks ranks) {
+  const sync::Call call = call_of("load", accumulation, ranks);
+  return ranks == CheckpointRanks::kOneFile
+             ? load_one_file(call, accumulation, path)
+             : load_files(call, accumulation, path);
+}
+
+}  // namespace tally::internal

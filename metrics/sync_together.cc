@@ -1,0 +1,173 @@
+#include "tally/metrics/sync_together.h"
+
+#include <ATen/ops/full_like.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tally/sync/exchange/state_sync.h"
+
+namespace tally::internal {
+namespace {
+
+constexpr const char* kName = "sync_together";
+
+struct MeanState {
+  at::Tensor sum;
+  Number count;
+  void fields(Fields& f) { f("sum", sum)("count", count); }
+};
+
+/// What the ranks must have in common of tensor `i`.
+sync::internal::SyncItem item_of(const SyncPart& part, std::size_t i) {
+  const at::Tensor& mean = part.mean();
+  TORCH_CHECK_VALUE(mean.defined(), kName, ": tensor ", i, " is undefined");
+  TORCH_CHECK_VALUE(at::isFloatingType(mean.scalar_type()), kName,
+                    ": expected a floating-point dtype, got ",
+                    mean.scalar_type(), " of tensor ", i);
+  TORCH_CHECK_VALUE(std::isfinite(part.count()) && part.count() >= 0, kName,
+                    ": expected a count that is finite and not negative, got ",
+                    part.count(), " for tensor ", i);
+  MeanState state;
+  state.count = part.count();
+  if (part.count() > 0) {
+    state.sum = mean.detach().to(at::kDouble).mul(part.count());
+  }
+  return {c10::str("tensor ", i),
+          StateKey(c10::str("mean of ", mean.scalar_type(), " ", mean.sizes()),
+                   typeid(MeanState)),
+          AnyState::of(std::move(state)), AnyState::of(MeanState())};
+}
+
+at::Tensor value_of(const AnyState& merged, const at::Tensor& own) {
+  const MeanState& state = merged.get<MeanState>();
+  if (!state.sum.defined()) {
+    return at::full_like(own.detach(),
+                         std::numeric_limits<double>::quiet_NaN());
+  }
+  return state.sum.div(state.count.value()).to(own.options());
+}
+
+class Together {
+ public:
+  explicit Together(std::initializer_list<SyncPart> parts) : parts_(parts) {
+    for (const SyncPart& part : parts_) {
+      const Accumulation* const accumulation = part.accumulation();
+      if (!accumulation) continue;
+      if (!communicator_) communicator_ = accumulation->communicator();
+      label_ += (label_.empty() ? "" : ", ") + accumulation->label();
+      const sync::Timeout timeout = accumulation->options().sync_timeout();
+      if (timeout && (!options_.timeout || *timeout < *options_.timeout)) {
+        options_.timeout = timeout;
+      }
+    }
+    if (!communicator_) communicator_ = sync::default_communicator();
+    if (label_.empty()) label_ = kName;
+    options_.call = sync::internal::SyncCall::kSyncTogether;
+  }
+
+  void run() {
+    const OutsideInference outside;
+    const at::NoGradGuard no_grad;
+    const std::vector<sync::internal::SyncItem> items = prepared();
+    sync::internal::SyncResult merged;
+    if (communicator_->size() > 1) {
+      merged = sync::internal::sync_states(items, communicator_, options_);
+    } else {
+      for (const auto& item : items) {
+        merged.states.push_back(item.state);
+        merged.update_counts.push_back(item.update_count);
+      }
+    }
+    finish(merged);
+  }
+
+ private:
+  std::vector<sync::internal::SyncItem> prepared() {
+    try {
+      return take_items();
+    } catch (...) {
+      if (communicator_->size() > 1) {
+        sync::internal::report_failure(label_, std::current_exception(),
+                                       *communicator_, options_.timeout);
+      }
+      throw;
+    }
+  }
+
+  std::vector<sync::internal::SyncItem> take_items() {
+    std::vector<sync::internal::SyncItem> items;
+    for (auto part = parts_.begin(); part != parts_.end(); ++part) {
+      Accumulation* const accumulation = part->accumulation();
+      if (!accumulation) continue;
+      TORCH_CHECK_VALUE(std::none_of(parts_.begin(), part,
+                                     [&](const SyncPart& before) {
+                                       return before.accumulation() ==
+                                              accumulation;
+                                     }),
+                        kName, ": expected each metric once, got ",
+                        accumulation->label(), " twice");
+      in_use_.emplace_back(*accumulation);
+      accumulation->require_one_sync();
+      TORCH_CHECK_VALUE(accumulation->communicator() == communicator_, kName,
+                        ": expected metrics of one communicator, got that of ",
+                        accumulation->label(), " besides another");
+      if (!options_.history) options_.history = accumulation->history();
+      for (auto& item : accumulation->items(/*with_identity_only=*/false)) {
+        items.push_back(std::move(item));
+      }
+    }
+    // Behind the metrics, of which the first one stands for all in a history.
+    std::size_t tensors = 0;
+    for (const SyncPart& part : parts_) {
+      if (!part.accumulation()) items.push_back(item_of(part, tensors++));
+    }
+    return items;
+  }
+
+  void finish(sync::internal::SyncResult& merged) {
+    AnyState* states = merged.states.data();
+    for (const SyncPart& part : parts_) {
+      if (part.accumulation()) states += part.accumulation()->groups().size();
+    }
+    std::vector<at::Tensor> means;
+    for (const SyncPart& part : parts_) {
+      if (!part.accumulation()) {
+        means.push_back(value_of(*states++, part.mean()));
+      }
+    }
+    states = merged.states.data();
+    const std::int64_t* update_counts = merged.update_counts.data();
+    auto mean = means.begin();
+    for (const SyncPart& part : parts_) {
+      if (Accumulation* const accumulation = part.accumulation()) {
+        accumulation->take_synced(states, update_counts);
+        states += accumulation->groups().size();
+        update_counts += accumulation->groups().size();
+      } else {
+        part.mean() = std::move(*mean++);
+      }
+    }
+  }
+
+  std::initializer_list<SyncPart> parts_;
+  std::shared_ptr<sync::Communicator> communicator_;
+  std::string label_;
+  sync::internal::SyncOptions options_;
+  std::deque<Accumulation::Use> in_use_;
+};
+
+}  // namespace
+
+void sync_parts(std::initializer_list<SyncPart> parts) {
+  Together(parts).run();
+}
+
+}  // namespace tally::internal
