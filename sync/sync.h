@@ -9,6 +9,7 @@
 #include "tally/sync/broadcast_parameters.h"  // IWYU pragma: export
 #include "tally/sync/collectives.h"           // IWYU pragma: export
 #include "tally/sync/communicator.h"          // IWYU pragma: export
+#include "tally/sync/duplicate.h"             // IWYU pragma: export
 #include "tally/sync/environment.h"           // IWYU pragma: export
 #include "tally/sync/errors.h"                // IWYU pragma: export
 #include "tally/sync/fingerprint.h"           // IWYU pragma: export

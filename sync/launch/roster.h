@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,10 +61,25 @@ class Roster {
   std::unique_ptr<Clerk> clerk_;  // from the first call on
 };
 
+/// Connects the ranks of a group once more; the number is a new one each time.
+using Reconnect =
+    std::function<std::shared_ptr<Communicator>(std::int64_t number)>;
+
+/// A communicator that knows how its ranks met.
+class Duplicable {
+ public:
+  virtual bool can_duplicate() const = 0;
+  virtual std::shared_ptr<Communicator> duplicate(std::int64_t number) = 0;
+
+ protected:
+  ~Duplicable() = default;
+};
+
 /// As make_communicator() of process_group.h; null means that nothing is known
 /// of the ranks.
 std::shared_ptr<Communicator> make_communicator(
     c10::intrusive_ptr<c10d::Backend> backend,
-    std::chrono::milliseconds timeout, std::unique_ptr<Roster> roster);
+    std::chrono::milliseconds timeout, std::unique_ptr<Roster> roster,
+    Reconnect reconnect);
 
 }  // namespace tally::sync::internal

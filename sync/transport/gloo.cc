@@ -1,5 +1,7 @@
 #include "tally/sync/gloo.h"
 
+#include <string>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <utility>
@@ -70,7 +72,13 @@ std::shared_ptr<Communicator> join(const c10::intrusive_ptr<c10d::Store>& store,
     sockets.close_on_exec();
     return internal::make_communicator(
         std::move(backend), options.timeout,
-        std::make_unique<internal::Roster>(store, rank, std::move(names)));
+        std::make_unique<internal::Roster>(store, rank, std::move(names)),
+        [=](std::int64_t number) {
+          return make_gloo_communicator(
+              c10::make_intrusive<c10d::PrefixStore>(
+                  "duplicate " + std::to_string(number), store),
+              rank, size, options);
+        });
   } catch (const std::exception& error) {
     refuse(rank, error);
   }

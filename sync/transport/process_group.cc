@@ -69,16 +69,19 @@ c10::Device device_of(const c10d::Backend& backend) {
   return c10::impl::VirtualGuardImpl(at::kCUDA).getDevice();
 }
 
-class BackendCommunicator final : public Communicator {
+class BackendCommunicator final : public Communicator,
+                                  public internal::Duplicable {
  public:
   BackendCommunicator(c10::intrusive_ptr<c10d::Backend> backend,
                       milliseconds timeout,
-                      std::unique_ptr<internal::Roster> roster)
+                      std::unique_ptr<internal::Roster> roster,
+                      internal::Reconnect reconnect)
       : Communicator(backend->getRank(), backend->getSize(),
                      device_of(*backend), timeout),
         backend_(std::move(backend)),
         probes_(backend_->getBackendName() == "gloo"),
-        roster_(std::move(roster)) {}
+        roster_(std::move(roster)),
+        reconnect_(std::move(reconnect)) {}
   // An operation that lost its peer would be waited for until its timeout.
   ~BackendCommunicator() override {
     if (abandoned_) static_cast<void>(backend_.release());
@@ -87,6 +90,11 @@ class BackendCommunicator final : public Communicator {
   std::string describe() const override {
     return backend_->getBackendName() + " rank " + std::to_string(rank()) +
            " of " + std::to_string(size());
+  }
+
+  bool can_duplicate() const override { return reconnect_ != nullptr; }
+  std::shared_ptr<Communicator> duplicate(std::int64_t number) override {
+    return reconnect_(number);
   }
 
  protected:
@@ -309,6 +317,7 @@ class BackendCommunicator final : public Communicator {
   bool probes_;
   bool abandoned_ = false;
   std::unique_ptr<internal::Roster> roster_;
+  internal::Reconnect reconnect_;
   std::int64_t calls_ = 0;
 };
 
@@ -324,17 +333,18 @@ void check_membership(int rank, int size) {
 
 std::shared_ptr<Communicator> internal::make_communicator(
     c10::intrusive_ptr<c10d::Backend> backend, milliseconds timeout,
-    std::unique_ptr<Roster> roster) {
+    std::unique_ptr<Roster> roster, Reconnect reconnect) {
   TORCH_CHECK_VALUE(backend, "expected a c10d backend, got null");
   check_membership(backend->getRank(), backend->getSize());
   internal::survive_broken_pipes();
-  return std::make_shared<BackendCommunicator>(std::move(backend), timeout,
-                                               std::move(roster));
+  return std::make_shared<BackendCommunicator>(
+      std::move(backend), timeout, std::move(roster), std::move(reconnect));
 }
 
 std::shared_ptr<Communicator> make_communicator(
     c10::intrusive_ptr<c10d::Backend> backend, milliseconds timeout) {
-  return internal::make_communicator(std::move(backend), timeout, nullptr);
+  return internal::make_communicator(std::move(backend), timeout, nullptr,
+                                     nullptr);
 }
 
 std::shared_ptr<Communicator> make_communicator(

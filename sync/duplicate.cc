@@ -1,0 +1,28 @@
+#include "tally/sync/duplicate.h"
+
+#include <utility>
+
+#include "tally/sync/agree.h"
+#include "tally/sync/launch/roster.h"
+
+namespace tally::sync {
+
+std::shared_ptr<Communicator> duplicate(
+    std::shared_ptr<Communicator> communicator) {
+  const Call call("duplicate", std::move(communicator));
+  if (call.size() == 1) return call.communicator;
+  const AskedBy asked = call.asked();
+  auto* const source =
+      dynamic_cast<internal::Duplicable*>(call.communicator.get());
+  const Agreement agreement = agree(call, [&] {
+    TORCH_CHECK_VALUE(source && source->can_duplicate(),
+                      "expected a communicator that Tally connected, got ",
+                      call.communicator->describe());
+    return Offer();
+  });
+  std::shared_ptr<Communicator> copy = source->duplicate(agreement.sequence);
+  copy->set_timeout(call.communicator->timeout());
+  return copy;
+}
+
+}  // namespace tally::sync
