@@ -43,7 +43,7 @@ List sliced(const List& list, std::int64_t first, std::int64_t last,
 
 }  // namespace
 
-std::int64_t FixtureInput::rows() const {
+std::int64_t BatchInput::rows() const {
   return std::visit(
       [](const auto& value) -> std::int64_t {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>,
@@ -53,12 +53,12 @@ std::int64_t FixtureInput::rows() const {
           return static_cast<std::int64_t>(value.size());
         }
       },
-      value_);
+      content_);
 }
 
-FixtureInput FixtureInput::slice(std::int64_t first, std::int64_t last,
-                                 std::int64_t step) const {
-  FixtureInput result = *this;
+BatchInput BatchInput::slice(std::int64_t first, std::int64_t last,
+                             std::int64_t step) const {
+  BatchInput result = *this;
   std::visit(
       [&](auto& value) {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>,
@@ -68,11 +68,11 @@ FixtureInput FixtureInput::slice(std::int64_t first, std::int64_t last,
           value = sliced(value, first, last, step);
         }
       },
-      result.value_);
+      result.content_);
   return result;
 }
 
-FixtureInput FixtureInput::repeated(std::int64_t times) const {
+BatchInput BatchInput::repeated(std::int64_t times) const {
   if (is_tensor()) {
     std::vector<std::int64_t> repeats(static_cast<std::size_t>(tensor().dim()),
                                       1);
@@ -80,41 +80,41 @@ FixtureInput FixtureInput::repeated(std::int64_t times) const {
     return tensor().repeat(repeats);
   }
   return joined(
-      std::vector<FixtureInput>(static_cast<std::size_t>(times), *this));
+      std::vector<BatchInput>(static_cast<std::size_t>(times), *this));
 }
 
-FixtureInput FixtureInput::copy() const {
+BatchInput BatchInput::copy() const {
   return with_tensors([](const at::Tensor& tensor) { return tensor.clone(); });
 }
 
-FixtureInput FixtureInput::joined(const std::vector<FixtureInput>& parts) {
-  FixtureInput result = parts.front();
+BatchInput BatchInput::joined(const std::vector<BatchInput>& parts) {
+  BatchInput result = parts.front();
   std::visit(
       [&](auto& all) {
         using List = std::decay_t<decltype(all)>;
         if constexpr (std::is_same_v<List, at::Tensor>) {
           std::vector<at::Tensor> tensors;
-          for (const FixtureInput& part : parts) {
+          for (const BatchInput& part : parts) {
             tensors.push_back(part.tensor());
           }
           all = at::cat(tensors, 0);
         } else {
           all.clear();
-          for (const FixtureInput& part : parts) {
-            const auto& more = std::get<List>(part.value_);
+          for (const BatchInput& part : parts) {
+            const auto& more = std::get<List>(part.content_);
             all.insert(all.end(), more.begin(), more.end());
           }
         }
       },
-      result.value_);
+      result.content_);
   return result;
 }
 
-FixtureInput FixtureInput::with_tensors(
+BatchInput BatchInput::with_tensors(
     const std::function<at::Tensor(const at::Tensor&)>& change) const {
-  FixtureInput result = *this;
-  if (is_tensor()) result.value_ = change(tensor());
-  if (auto* rows = std::get_if<Ragged>(&result.value_)) {
+  BatchInput result = *this;
+  if (is_tensor()) result.content_ = change(tensor());
+  if (auto* rows = std::get_if<Ragged>(&result.content_)) {
     for (RaggedRow& row : *rows) {
       for (auto& [name, tensor] : row) tensor = change(tensor);
     }
@@ -122,51 +122,51 @@ FixtureInput FixtureInput::with_tensors(
   return result;
 }
 
-void FixtureInput::scramble() {
+void BatchInput::scramble() {
   const auto spoil = [](std::string& text) {
     std::fill(text.begin(), text.end(), '?');
   };
   if (is_tensor()) scramble_tensor(tensor());
-  if (auto* texts = std::get_if<Texts>(&value_)) {
+  if (auto* texts = std::get_if<Texts>(&content_)) {
     std::for_each(texts->begin(), texts->end(), spoil);
   }
-  if (auto* lists = std::get_if<TextLists>(&value_)) {
+  if (auto* lists = std::get_if<TextLists>(&content_)) {
     for (Texts& texts : *lists) {
       std::for_each(texts.begin(), texts.end(), spoil);
     }
   }
-  if (auto* rows = std::get_if<Ragged>(&value_)) {
+  if (auto* rows = std::get_if<Ragged>(&content_)) {
     for (RaggedRow& row : *rows) {
       for (auto& [name, tensor] : row) scramble_tensor(tensor);
     }
   }
 }
 
-InputValue FixtureInput::value() const {
-  if (const auto* rows = std::get_if<Ragged>(&value_)) {
-    TORCH_CHECK(ragged_, "expected HarnessOptions::ragged_input");
+InputValue BatchInput::value() const {
+  if (const auto* rows = std::get_if<Ragged>(&content_)) {
+    TORCH_CHECK(ragged_, "expected a RaggedInput for ragged rows, got none");
     return ragged_(*rows);
   }
-  if (const auto* texts = std::get_if<Texts>(&value_)) {
+  if (const auto* texts = std::get_if<Texts>(&content_)) {
     return InputValue::of(tally::TextList(*texts));
   }
-  if (const auto* lists = std::get_if<TextLists>(&value_)) {
+  if (const auto* lists = std::get_if<TextLists>(&content_)) {
     return InputValue::of(tally::TextLists(*lists));
   }
   return InputValue::of(tensor());
 }
 
-bool same(const FixtureInput& a, const FixtureInput& b) {
-  if (a.value_.index() != b.value_.index()) return false;
+bool same(const BatchInput& a, const BatchInput& b) {
+  if (a.content_.index() != b.content_.index()) return false;
   if (a.is_tensor()) return same_tensor(a.tensor(), b.tensor());
-  const auto* rows = std::get_if<FixtureInput::Ragged>(&a.value_);
+  const auto* rows = std::get_if<BatchInput::Ragged>(&a.content_);
   if (!rows) {
-    const auto* texts = std::get_if<FixtureInput::Texts>(&a.value_);
-    return texts ? *texts == std::get<FixtureInput::Texts>(b.value_)
-                 : std::get<FixtureInput::TextLists>(a.value_) ==
-                       std::get<FixtureInput::TextLists>(b.value_);
+    const auto* texts = std::get_if<BatchInput::Texts>(&a.content_);
+    return texts ? *texts == std::get<BatchInput::Texts>(b.content_)
+                 : std::get<BatchInput::TextLists>(a.content_) ==
+                       std::get<BatchInput::TextLists>(b.content_);
   }
-  const auto& others = std::get<FixtureInput::Ragged>(b.value_);
+  const auto& others = std::get<BatchInput::Ragged>(b.content_);
   return std::equal(rows->begin(), rows->end(), others.begin(), others.end(),
                     [](const RaggedRow& x, const RaggedRow& y) {
                       return std::equal(x.begin(), x.end(), y.begin(), y.end(),
@@ -176,6 +176,30 @@ bool same(const FixtureInput& a, const FixtureInput& b) {
                                                              q.second);
                                         });
                     });
+}
+
+Batch joined(const std::vector<Batch>& batches) {
+  Batch result;
+  for (size_t i = 0; i < batches.front().size(); ++i) {
+    std::vector<BatchInput> parts;
+    for (const Batch& batch : batches) parts.push_back(batch[i]);
+    result.push_back(BatchInput::joined(parts));
+  }
+  return result;
+}
+
+Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last) {
+  Batch rows;
+  for (const BatchInput& input : batch) {
+    rows.push_back(input.slice(first, last).copy());
+  }
+  return rows;
+}
+
+Batch copy_of(const Batch& batch) {
+  Batch copy;
+  for (const BatchInput& input : batch) copy.push_back(input.copy());
+  return copy;
 }
 
 }  // namespace tally::testkit

@@ -13,60 +13,73 @@
 
 namespace tally::testkit {
 
-/// A row of a ragged input: tensors by name, of sizes of their own.
+/// A row of a ragged input: named tensors, whose sizes differ from row to row.
 using RaggedRow = std::map<std::string, at::Tensor>;
-/// Makes what a metric takes of such rows.
+/// Converts such rows to what update() of a metric takes.
 using RaggedInput = std::function<InputValue(const std::vector<RaggedRow>&)>;
 
-/// An input of update() in a fixture: a tensor, or a list with a text, several
-/// texts, or tensors for each row.
-class FixtureInput {
+/// One input of a metric's update(), for code that does not know the metric: a
+/// tensor, or a list with one text, several texts or several tensors per row.
+class BatchInput {
  public:
   using Texts = std::vector<std::string>;
   using TextLists = std::vector<Texts>;
   using Ragged = std::vector<RaggedRow>;
+  using Content = std::variant<at::Tensor, Texts, TextLists, Ragged>;
 
-  FixtureInput(at::Tensor tensor) : value_(std::move(tensor)) {}
-  FixtureInput(Texts texts) : value_(std::move(texts)) {}
-  FixtureInput(TextLists lists) : value_(std::move(lists)) {}
-  FixtureInput(Ragged rows, RaggedInput ragged = {})
-      : value_(std::move(rows)), ragged_(std::move(ragged)) {}
+  BatchInput(at::Tensor tensor) : content_(std::move(tensor)) {}
+  BatchInput(Texts texts) : content_(std::move(texts)) {}
+  BatchInput(TextLists lists) : content_(std::move(lists)) {}
+  BatchInput(Ragged rows, RaggedInput ragged = {})
+      : content_(std::move(rows)), ragged_(std::move(ragged)) {}
 
-  bool is_tensor() const { return std::holds_alternative<at::Tensor>(value_); }
+  bool is_tensor() const {
+    return std::holds_alternative<at::Tensor>(content_);
+  }
   /// REQUIRES: is_tensor().
-  const at::Tensor& tensor() const { return std::get<at::Tensor>(value_); }
+  const at::Tensor& tensor() const { return std::get<at::Tensor>(content_); }
   bool is_floating() const {
     return is_tensor() && at::isFloatingType(tensor().scalar_type());
   }
-  /// -1 of 0-dim tensors.
+  const Content& content() const { return content_; }
+  /// -1 for a 0-dim tensor.
   std::int64_t rows() const;
 
   /// Every `step`-th row from `first` to before `last`; tensors as views.
-  FixtureInput slice(std::int64_t first, std::int64_t last,
-                     std::int64_t step = 1) const;
-  /// All rows, so many times.
-  FixtureInput repeated(std::int64_t times) const;
+  BatchInput slice(std::int64_t first, std::int64_t last,
+                   std::int64_t step = 1) const;
+  /// All rows, repeated `times` times.
+  BatchInput repeated(std::int64_t times) const;
   /// In memory of its own.
-  FixtureInput copy() const;
-  static FixtureInput joined(const std::vector<FixtureInput>& parts);
-  /// The same with tensors changed, those of ragged rows too.
-  FixtureInput with_tensors(
+  BatchInput copy() const;
+  static BatchInput joined(const std::vector<BatchInput>& parts);
+  /// A copy with each tensor changed, including those of ragged rows.
+  BatchInput with_tensors(
       const std::function<at::Tensor(const at::Tensor&)>& change) const;
-  /// Writes other values into the same memory.
+  /// Overwrites the values in place.
   void scramble();
 
   void set_ragged(RaggedInput ragged) { ragged_ = std::move(ragged); }
-  /// What update() gets; the input has to outlive it.
+  /// What update() is given; it refers to this input.
   InputValue value() const;
 
-  friend bool same(const FixtureInput& a, const FixtureInput& b);
+  friend bool same(const BatchInput& a, const BatchInput& b);
 
  private:
-  std::variant<at::Tensor, Texts, TextLists, Ragged> value_;
+  Content content_;
   RaggedInput ragged_;
 };
 
 /// The same texts, and tensors of the same dtypes, sizes and bits.
-bool same(const FixtureInput& a, const FixtureInput& b);
+bool same(const BatchInput& a, const BatchInput& b);
+
+/// The inputs of one update(), in its order.
+using Batch = std::vector<BatchInput>;
+
+/// All batches as one.
+Batch joined(const std::vector<Batch>& batches);
+/// Rows `first` to `last` - 1, in memory of their own.
+Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last);
+Batch copy_of(const Batch& batch);
 
 }  // namespace tally::testkit

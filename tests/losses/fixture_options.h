@@ -36,7 +36,7 @@ class FixtureOptions {
 /// The inputs of a case's first batch.
 inline std::vector<at::Tensor> tensors_of(const FixtureCase& fixture) {
   std::vector<at::Tensor> tensors;
-  for (const FixtureInput& input : fixture.batches[0]) {
+  for (const BatchInput& input : fixture.batches[0]) {
     tensors.push_back(input.tensor());
   }
   return tensors;

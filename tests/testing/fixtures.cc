@@ -60,12 +60,12 @@ at::Tensor to_tensor(const Json& json) {
 }
 
 // A tensor, or a list of texts, of lists of texts, or of tensors by name.
-FixtureInput to_input(const Json& json) {
+BatchInput to_input(const Json& json) {
   if (json.is_object()) return to_tensor(json);
   if (json.empty()) throw std::runtime_error("expected rows in a list");
-  if (json.front().is_string()) return json.get<FixtureInput::Texts>();
-  if (json.front().is_array()) return json.get<FixtureInput::TextLists>();
-  FixtureInput::Ragged rows;
+  if (json.front().is_string()) return json.get<BatchInput::Texts>();
+  if (json.front().is_array()) return json.get<BatchInput::TextLists>();
+  BatchInput::Ragged rows;
   for (const Json& row : json) {
     rows.emplace_back();
     for (const auto& [name, value] : row.items()) {

@@ -11,8 +11,6 @@
 namespace tally::testkit {
 
 using OptionTexts = std::map<std::string, std::string>;
-/// The inputs of one update().
-using Batch = std::vector<FixtureInput>;
 
 /// One case of tests/reference/data/<Metric>.json; README.md there says what
 /// the parts mean.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tally/sync/errors.h"
 #include "tally/tests/testing/case_check.h"
 
 namespace tally::testkit {

@@ -56,28 +56,10 @@ void check_fixture(const std::string& fixture, const MetricFactory& factory,
 void check_case(const FixtureCase& one, const MetricFactory& factory,
                 const HarnessOptions& options = {});
 
-/// Checks, for every case of tests/reference/data/<fixture>.json:
+/// Checks, for every case of tests/reference/data/<fixture>.json, the value
+/// over all batches, with its shape and dtype, and that every MetricLaw holds.
 ///
-///   reference   the value over all batches, with its shape and dtype
-///   splits      over 1, 2, 3 and 5 ranks, cut in several ways, with idle ranks
-///               and empty batches: every rank's value is that of one process,
-///               bit-equal between ranks, with one collective (two if large);
-///               sync() and unsync() restore the state bit for bit
-///   merges      merge_state() is associative, a fresh metric is its identity
-///   forward     values of batches, of all ranks with dist_sync_on_step
-///   copies      serialize, save, clone and reset
-///   aliases     the caller's tensors stay as they are, and what becomes of
-///               them later does not show in the metric; nor do results
-///   strides     inputs with gaps give the same value
-///   modes       with a graph on some ranks only, ranks without rows, and in
-///               inference mode on one rank: bit-equal between ranks
-///   inference   updates, merges and loads in inference mode and after it give
-///               the bits, and gradients, that they give without
-///   threads     1, 2 and 5 give the same bits
-///   gradients   of a differentiable metric: numerically, and on 2 and 3 ranks
-///               against one process, with every GradientFlow; of others: none
-///
-/// Failures say case, check and rank. M::Options are default-constructible.
+/// Failures say case, law and rank. M::Options are default-constructible.
 ///
 /// Example:
 ///     TEST(MulticlassAccuracyTest, PassesTheHarness) {

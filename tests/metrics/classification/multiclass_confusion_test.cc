@@ -13,7 +13,7 @@
 
 #include "tally/metrics/classification/confusion_matrix.h"
 #include "tally/testing/compare.h"
-#include "tally/tests/testing/drive.h"
+#include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -265,14 +265,14 @@ TEST(MulticlassConfusionTest, SyncsLargeMatricesAndPairs) {
   const at::Tensor preds = random_labels(kClasses, kPairs);
   const at::Tensor target = random_labels(kClasses, kPairs);
   const at::Tensor once = matrix_of(preds, target, kClasses);
-  const auto values = testkit::on_ranks<
-      std::vector<at::Tensor>>(4, [&](sync::Communicator& communicator) {
+  std::vector<std::vector<at::Tensor>> values(4);
+  testkit::run_thread_ranks(4, [&](const std::shared_ptr<sync::Communicator>&
+                                       communicator) {
     MulticlassConfusionMatrix matrix(kClasses);
-    const int updates = communicator.rank() == 0 ? 4 : 1;
+    const int updates = communicator->rank() == 0 ? 4 : 1;
     for (int i = 0; i < updates; ++i) matrix.update(preds, target);
-    return std::vector<at::Tensor>{matrix.state()["counts"], matrix.compute()};
+    values[communicator->rank()] = {matrix.state()["counts"], matrix.compute()};
   });
-  ASSERT_EQ(values.size(), 4);
   EXPECT_TRUE(values[0][0].defined());
   EXPECT_FALSE(values[1][0].defined());
   for (const auto& value : values) {

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "tally/tests/testing/case_check.h"
-#include "tally/tests/testing/drive.h"
+#include "tally/testing/internal/law_check.h"
 
-namespace tally::testkit {
+namespace tally::testkit::internal {
 namespace {
 
 using sync::GradientFlow;
@@ -30,13 +29,13 @@ Batch wide_copy(const Batch& batch) { return with_graph(batch, {}); }
 
 Batch tiled(const Batch& rows) {
   std::int64_t longest = 1;
-  for (const FixtureInput& input : rows) {
+  for (const BatchInput& input : rows) {
     longest = std::max(
         longest, input.is_tensor() ? input.tensor().numel() : input.rows());
   }
   const std::int64_t times = (kElements + longest - 1) / longest;
   Batch result;
-  for (const FixtureInput& input : rows) {
+  for (const BatchInput& input : rows) {
     result.push_back(input.repeated(times));
   }
   return result;
@@ -54,12 +53,24 @@ std::vector<at::Tensor> gradients_of(
     }
   }
   std::vector<at::Tensor> gradients;
-  for (const FixtureInput& input : inputs) {
+  for (const BatchInput& input : inputs) {
     gradients.push_back(input.is_tensor() ? input.tensor().grad()
                                           : at::Tensor());
   }
   return gradients;
 }
+
+// Puts the number of threads back.
+class ThreadsAside {
+ public:
+  ThreadsAside() = default;
+  ~ThreadsAside() { at::set_num_threads(before_); }
+  ThreadsAside(const ThreadsAside&) = delete;
+  ThreadsAside& operator=(const ThreadsAside&) = delete;
+
+ private:
+  const int before_ = at::get_num_threads();
+};
 
 struct ModesReport {
   Results step, total;
@@ -67,9 +78,8 @@ struct ModesReport {
 
 }  // namespace
 
-void CaseCheck::check_inference() {
-  const std::vector<Batch> batches =
-      splits_of(fixture_, 1, split_options()).front().ranks.front();
+void LawCheck::check_inference() {
+  const std::vector<Batch> batches = splits(1).front().ranks.front();
   const auto expected = made_of(batches);
   const Results state = expected->state();
   const Results value = expected->compute_results();
@@ -85,65 +95,71 @@ void CaseCheck::check_inference() {
       if (i % 2 == first) inference.emplace();
       update(*metric, i % 3 == 0 ? given : batches[i]);
     }
-    EXPECT_TRUE(same_bits(metric->state(), state));
+    findings_.expect(same_bits(metric->state(), state),
+                     "updates in inference mode give another state");
     std::unique_ptr<Metric> loaded, merged;
     {
       const c10::InferenceMode inference;
-      EXPECT_TRUE(same_bits(metric->compute_results(), value));
+      findings_.expect(same_bits(metric->compute_results(), value),
+                       "compute() in inference mode gives another value");
       loaded = make();
-      const absl::Status status = loaded->deserialize(metric->serialize());
-      EXPECT_TRUE(status.ok()) << status.ToString();
+      findings_.expect(loaded->deserialize(metric->serialize()).ok(),
+                       "its own bytes are refused in inference mode");
       merged = make();
       merged->merge_state(*metric);
       update(*merged, batches);
     }
-    EXPECT_TRUE(same_bits(metric->compute_results(), value));
+    findings_.expect(same_bits(metric->compute_results(), value),
+                     "after inference mode compute() gives another value");
     for (const auto& other : {loaded->clone(), merged->clone()}) {
       update(*other, batches);
       update(*other, batches);
     }
     update(*loaded, batches);
-    EXPECT_TRUE(same_bits(loaded->state(), merged->state()))
-        << "what was loaded or merged in inference mode";
+    findings_.expect(same_bits(loaded->state(), merged->state()),
+                     "what was loaded or merged in inference mode goes on "
+                     "otherwise");
   }
 }
 
-void CaseCheck::check_inference_gradients() {
-  if (batches_.empty()) return;
+void LawCheck::check_inference_gradients() {
+  if (batches().empty()) return;
   const auto fresh = make();
   const std::vector<at::Tensor> expected =
-      gradients_of(*fresh, batches_[0], options_.differentiable_inputs);
+      gradients_of(*fresh, batches()[0], options().differentiable_inputs());
   std::unique_ptr<Metric> metric;
   {
     const c10::InferenceMode inference;
     metric = make();
-    for (const auto& [name, part] : forward(*metric, copy_of(batches_[0]))) {
-      EXPECT_FALSE(part.requires_grad()) << "'" << name << "'";
+    for (const auto& [name, part] : forward(*metric, copy_of(batches()[0]))) {
+      findings_.expect(!part.requires_grad(),
+                       "a value in inference mode has a graph");
     }
     metric->compute_results();
   }
-  if (!options_.outlasts_reset) metric->reset();
+  if (obeys(MetricLaw::kReset)) metric->reset();
   const std::vector<at::Tensor> gradients =
-      gradients_of(*metric, batches_[0], options_.differentiable_inputs);
+      gradients_of(*metric, batches()[0], options().differentiable_inputs());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    EXPECT_TRUE(same_bits(gradients[i], expected[i]))
-        << "gradient " << i << " after inference mode";
+    findings_.expect(same_bits(gradients[i], expected[i]),
+                     "after inference mode gradients are others");
   }
 }
 
-void CaseCheck::check_modes() {
-  constexpr int kRanks = 3;
+void LawCheck::check_mixed_ranks() {
+  if (batches().empty() || few_ranks().empty()) return;
+  const int ranks = few_ranks().back();
   const bool differentiable = make()->is_differentiable();
   const std::vector<std::vector<Mode>> patterns = {
       {Mode::kGraph, Mode::kPlain, Mode::kPlain},
       {Mode::kPlain, Mode::kGraph, Mode::kPlain},
       {Mode::kInference, Mode::kPlain, Mode::kGraph}};
   std::vector<Batch> parts;
-  if (fixture_.row_split) {
-    parts = step(joined(batches_), kRanks);
+  if (subject_.cut_rows) {
+    parts = step_of(joined(batches()), ranks, options().takes_empty_batches());
   } else {
-    for (int r = 0; r < kRanks; ++r) {
-      parts.push_back(batches_[r % batches_.size()]);
+    for (int r = 0; r < ranks; ++r) {
+      parts.push_back(batches()[r % batches().size()]);
     }
   }
   for (std::size_t p = 0; p < patterns.size(); ++p) {
@@ -154,18 +170,20 @@ void CaseCheck::check_modes() {
       if (!records || (!differentiable && flow != GradientFlow::kReplicated)) {
         continue;
       }
-      const ::testing::ScopedTrace trace(
-          __FILE__, __LINE__, c10::str("pattern ", p, ", ", to_string(flow)));
+      const Findings::Within within(
+          findings_, c10::str("over ", ranks, " ranks, pattern ", p, ", ",
+                              to_string(flow)));
       const auto reports = on_ranks<ModesReport>(
-          kRanks, [&](const sync::Communicator& communicator) {
-            const Mode mode = patterns[p][communicator.rank()];
+          ranks, findings_, [&](const sync::Communicator& communicator) {
+            const Mode mode = patterns[p][communicator.rank() % 3];
             const Batch& rows = parts[communicator.rank()];
             const Batch inputs =
                 mode == Mode::kGraph
-                    ? with_graph(rows, options_.differentiable_inputs)
+                    ? with_graph(rows, options().differentiable_inputs())
                     : wide_copy(rows);
-            const auto metric = make(
-                metric_options().dist_sync_on_step(true).gradient_flow(flow));
+            const auto metric = make(MetricOptions(metric_options())
+                                         .dist_sync_on_step(true)
+                                         .gradient_flow(flow));
             std::optional<c10::InferenceMode> inference;
             if (mode == Mode::kInference) inference.emplace();
             ModesReport report;
@@ -176,28 +194,31 @@ void CaseCheck::check_modes() {
             return report;
           });
       for (std::size_t r = 0; r < reports.size(); ++r) {
-        const std::string where = "on rank " + std::to_string(r);
-        EXPECT_TRUE(same_bits(reports[r].step, reports[0].step)) << where;
-        EXPECT_TRUE(same_bits(reports[r].total, reports[0].total)) << where;
+        const Findings::Within where(findings_, "on rank " + std::to_string(r));
+        findings_.expect(same_bits(reports[r].step, reports[0].step),
+                         "a synced forward() differs from rank 0's");
+        findings_.expect(same_bits(reports[r].total, reports[0].total),
+                         "the value differs from rank 0's");
       }
     }
   }
 }
 
-void CaseCheck::check_threads() {
-  if (!fixture_.row_split || options_.threads_matter) return;
-  const Batch rows = joined(batches_);
+void LawCheck::check_threads() {
+  if (!subject_.cut_rows) return;
+  const Batch rows = joined(batches());
   if (rows.front().rows() == 0) return;
   const std::vector<Batch> many = {tiled(rows)};
-  const int before = at::get_num_threads();
+  const ThreadsAside threads_aside;
   std::vector<Results> values;
   for (const int threads : {1, 2, 5}) {
     at::set_num_threads(threads);
     values.push_back(made_of(many)->compute_results());
-    EXPECT_TRUE(same_bits(values.back(), values.front()))
-        << "with " << threads << " threads";
   }
-  at::set_num_threads(before);
+  for (const Results& value : values) {
+    findings_.expect(same_bits(value, values.front()),
+                     "the value depends on the number of threads");
+  }
 }
 
-}  // namespace tally::testkit
+}  // namespace tally::testkit::internal

@@ -1,17 +1,17 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tally/metrics/metric.h"
+#include "tally/testing/batch.h"
+#include "tally/testing/internal/findings.h"
 #include "tally/testing/thread_ranks.h"
-#include "tally/tests/testing/fixtures.h"
 
 /// Metrics of unknown type, and the ranks that use them.
-namespace tally::testkit {
+namespace tally::testkit::internal {
 
 void update(Metric& metric, const Batch& batch);
 void update(Metric& metric, const std::vector<Batch>& batches);
@@ -21,21 +21,23 @@ Results forward(Metric& metric, const Batch& batch);
 /// have one.
 Batch with_graph(const Batch& rows, const std::vector<std::size_t>& inputs);
 
-/// A failure for each rank that threw, but for those that only lost a peer
-/// by that; whether there was any.
-bool report_throws(const std::vector<std::exception_ptr>& errors);
+/// A finding for each rank that threw, except those that only lost a peer by
+/// that; whether there was any.
+bool find_throws(const std::vector<std::exception_ptr>& errors,
+                 Findings& findings);
 
-/// What `function(communicator)` returns on each rank; empty, after a failure
+/// What `function(communicator)` returns on each rank; empty, after a finding
 /// that says why, if a rank threw.
 template <class Report, class Function>
-std::vector<Report> on_ranks(int ranks, const Function& function) {
+std::vector<Report> on_ranks(int ranks, Findings& findings,
+                             const Function& function) {
   std::vector<Report> reports(ranks);
   const auto errors = collect_thread_ranks(
       ranks, [&](const std::shared_ptr<sync::Communicator>& communicator) {
         reports[communicator->rank()] = function(*communicator);
       });
-  if (report_throws(errors)) reports.clear();
+  if (find_throws(errors, findings)) reports.clear();
   return reports;
 }
 
-}  // namespace tally::testkit
+}  // namespace tally::testkit::internal

@@ -1,15 +1,15 @@
-#include "tally/tests/testing/drive.h"
+#include "tally/testing/internal/drive.h"
 
 #include <algorithm>
 
-namespace tally::testkit {
+namespace tally::testkit::internal {
 namespace {
 
 // What a batch is to a metric, for as long as it lives.
 class Given {
  public:
   explicit Given(const Batch& batch) {
-    for (const FixtureInput& input : batch) values_.push_back(input.value());
+    for (const BatchInput& input : batch) values_.push_back(input.value());
     for (const InputValue& value : values_) refs_.push_back(value.ref());
   }
   Inputs inputs() const { return refs_; }
@@ -46,21 +46,23 @@ Batch with_graph(const Batch& rows, const std::vector<std::size_t>& inputs) {
   return result;
 }
 
-bool report_throws(const std::vector<std::exception_ptr>& errors) {
+bool find_throws(const std::vector<std::exception_ptr>& errors,
+                 Findings& findings) {
   bool any = false;
   for (size_t rank = 0; rank < errors.size(); ++rank) {
     if (!errors[rank]) continue;
     any = true;
+    const Findings::Within within(findings, "on rank " + std::to_string(rank));
     try {
       std::rethrow_exception(errors[rank]);
     } catch (const sync::SyncError& error) {
       if (error.code() == sync::SyncErrorCode::kPeerLost) continue;
-      ADD_FAILURE() << "rank " << rank << " threw: " << sync::describe(error);
+      findings.add("a call threw", sync::describe(error));
     } catch (const std::exception& error) {
-      ADD_FAILURE() << "rank " << rank << " threw: " << sync::describe(error);
+      findings.add("a call threw", sync::describe(error));
     }
   }
   return any;
 }
 
-}  // namespace tally::testkit
+}  // namespace tally::testkit::internal

@@ -1,16 +1,13 @@
-#include "tally/tests/testing/gradient_checks.h"
-
-#include <gtest/gtest.h>
+#include "tally/testing/internal/gradient_law.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "tally/testing/compare.h"
+#include "tally/testing/internal/drive.h"
 #include "tally/testing/internal/numerical_gradient.h"
-#include "tally/tests/testing/drive.h"
-#include "tally/tests/testing/splits.h"
 
-namespace tally::testkit {
+namespace tally::testkit::internal {
 namespace {
 
 using sync::GradientFlow;
@@ -50,30 +47,25 @@ class Projection {
   std::vector<at::Tensor> weights_;
 };
 
-void expect_no_graph(const Metric& metric, const char* after) {
-  for (const auto& [name, part] : metric.state()) {
-    EXPECT_FALSE(part.defined() && part.requires_grad())
-        << after << " kept the graph of '" << name << "'";
-  }
-}
-
 class GradientCheck {
  public:
-  explicit GradientCheck(const GradientSubject& subject)
+  GradientCheck(const GradientSubject& subject, Findings& findings)
       : subject_(subject),
+        findings_(findings),
         inputs_(with_graph(subject.rows, subject.inputs)),
         metric_(subject.make(subject.metric_options)) {}
 
   void run() {
     update(*metric_, inputs_);
-    expect_no_graph(*metric_, "update()");
+    expect_no_graph("update()");
     metric_->reset();
     const Results value = forward(*metric_, inputs_);
-    expect_no_graph(*metric_, "forward()");
+    expect_no_graph("forward()");
     expect_same_value_without_graph(value);
     if (!metric_->is_differentiable()) {
       for (const auto& [name, part] : value) {
-        EXPECT_FALSE(part.requires_grad()) << "result '" << name << "'";
+        findings_.expect(!part.requires_grad(),
+                         "a metric that is not differentiable returns a graph");
       }
       return;
     }
@@ -82,7 +74,7 @@ class GradientCheck {
     const at::Tensor number = project(value);
     if (!number.requires_grad()) {
       for (std::size_t i = 0; i < inputs_.size(); ++i) {
-        EXPECT_FALSE(is_wanted(i)) << "the value has no graph";
+        findings_.expect(!is_wanted(i), "the value has no graph");
       }
       return;
     }
@@ -92,24 +84,31 @@ class GradientCheck {
       for (const GradientFlow flow :
            {GradientFlow::kLocal, GradientFlow::kReplicated,
             GradientFlow::kAllRanks}) {
-        const ::testing::ScopedTrace trace(
-            __FILE__, __LINE__,
-            c10::str(sync::to_string(flow), " on ", parts.size(), " ranks"));
+        const Findings::Within within(
+            findings_,
+            c10::str(sync::to_string(flow), " over ", parts.size(), " ranks"));
         check_on_ranks(parts, project, flow);
       }
     }
   }
 
  private:
-  void expect_same_value_without_graph(const Results& value) const {
+  void expect_no_graph(const std::string& after) {
+    for (const auto& [name, part] : metric_->state()) {
+      findings_.expect(!part.defined() || !part.requires_grad(),
+                       after + " keeps a graph in the state");
+    }
+  }
+
+  void expect_same_value_without_graph(const Results& value) {
     const auto plain = subject_.make(subject_.metric_options);
     Batch inputs;
-    for (const FixtureInput& input : inputs_) {
+    for (const BatchInput& input : inputs_) {
       inputs.push_back(input.with_tensors(
           [](const at::Tensor& tensor) { return tensor.detach(); }));
     }
-    EXPECT_TRUE(near(value, forward(*plain, inputs), {1e-11, 1e-13}))
-        << "the value with a graph differs from that without";
+    findings_.expect(near(value, forward(*plain, inputs), {1e-11, 1e-13}),
+                     "the value with a graph differs from that without");
   }
 
   void check_numerically(const Projection& project, double size) {
@@ -118,7 +117,11 @@ class GradientCheck {
       if (!is_wanted(i)) continue;
       const at::Tensor& input = inputs_[i].tensor();
       const at::Tensor& gradient = input.grad();
-      ASSERT_TRUE(gradient.defined()) << "input " << i << " has no gradient";
+      const Findings::Within within(findings_, c10::str("input ", i));
+      if (!gradient.defined()) {
+        findings_.add("an input has no gradient");
+        return;
+      }
       if (!input.isfinite().all().item<bool>()) continue;
       const auto metric = subject_.make(subject_.metric_options);
       Batch moved = inputs_;
@@ -130,9 +133,18 @@ class GradientCheck {
           input);
       const GradientMatch match =
           match_gradient(gradient, numerical, negligible_[i]);
-      EXPECT_NEAR(match.scale, 1, 1e-5) << "of input " << i;
-      EXPECT_LT(match.residual, 1e-5) << "of input " << i;
+      expect_match(match, 1e-5, "the gradient is not the derivative");
     }
+  }
+
+  void expect_match(const GradientMatch& match, double tolerance,
+                    const std::string& what) {
+    if (std::abs(match.scale - 1) < tolerance && match.residual < tolerance) {
+      return;
+    }
+    findings_.add(what, c10::str("it is ", match.scale,
+                                 " times what it should be, with an error of ",
+                                 match.residual, " beside it"));
   }
 
   double spread_of_input(size_t i) const {
@@ -144,12 +156,12 @@ class GradientCheck {
   }
 
   void check_on_ranks(const std::vector<Batch>& parts,
-                      const Projection& project, GradientFlow flow) const {
+                      const Projection& project, GradientFlow flow) {
     const int ranks = static_cast<int>(parts.size());
     MetricOptions options = subject_.metric_options;
     options.dist_sync_on_step(true).gradient_flow(flow);
-    const auto reports =
-        on_ranks<Batch>(ranks, [&](const sync::Communicator& communicator) {
+    const auto reports = on_ranks<Batch>(
+        ranks, findings_, [&](const sync::Communicator& communicator) {
           const auto metric = subject_.make(options);
           const Batch inputs =
               with_graph(parts[communicator.rank()], subject_.inputs);
@@ -157,7 +169,7 @@ class GradientCheck {
           // A rank without rows may have a value without a graph.
           if (number.requires_grad()) number.backward();
           Batch gradients;
-          for (const FixtureInput& input : inputs) {
+          for (const BatchInput& input : inputs) {
             if (!input.is_tensor()) {
               gradients.push_back(input);
               continue;
@@ -177,13 +189,13 @@ class GradientCheck {
       const GradientMatch match =
           match_gradient(all[i].tensor().div(factor),
                          inputs_[i].tensor().grad(), negligible_[i]);
-      EXPECT_NEAR(match.scale, 1, 1e-9)
-          << "input " << i << ": off by this factor";
-      EXPECT_LT(match.residual, 1e-9) << "input " << i;
+      const Findings::Within within(findings_, c10::str("input ", i));
+      expect_match(match, 1e-9, "the gradient is not that of one process");
     }
   }
 
   const GradientSubject& subject_;
+  Findings& findings_;
   const Batch inputs_;
   const std::unique_ptr<Metric> metric_;
   std::vector<double> negligible_;
@@ -191,8 +203,8 @@ class GradientCheck {
 
 }  // namespace
 
-void check_gradients(const GradientSubject& subject) {
-  GradientCheck(subject).run();
+void check_gradients(const GradientSubject& subject, Findings& findings) {
+  GradientCheck(subject, findings).run();
 }
 
-}  // namespace tally::testkit
+}  // namespace tally::testkit::internal

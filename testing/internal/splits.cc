@@ -1,9 +1,10 @@
-#include "tally/tests/testing/splits.h"
+#include "tally/testing/internal/splits.h"
 
 #include <algorithm>
-#include <numeric>
 
-namespace tally::testkit {
+#include "tally/testing/internal/cuts.h"
+
+namespace tally::testkit::internal {
 namespace {
 
 using Weights = std::vector<std::int64_t>;
@@ -43,7 +44,7 @@ Split deal_in_turn(const Batch& rows, int ranks) {
   Split split{"rows in turn", {}};
   for (int r = 0; r < ranks; ++r) {
     Batch own;
-    for (const FixtureInput& input : rows) {
+    for (const BatchInput& input : rows) {
       own.push_back(input.slice(r, input.rows(), ranks));
     }
     split.ranks.push_back({std::move(own)});
@@ -53,43 +54,7 @@ Split deal_in_turn(const Batch& rows, int ranks) {
 
 }  // namespace
 
-std::vector<std::int64_t> cuts(std::int64_t total, const Weights& weights) {
-  const std::int64_t sum =
-      std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
-  std::vector<std::int64_t> at{0};
-  std::int64_t so_far = 0;
-  for (const std::int64_t weight : weights) {
-    so_far += weight;
-    at.push_back(total * so_far / sum);
-  }
-  return at;
-}
-
-Batch joined(const std::vector<Batch>& batches) {
-  Batch result;
-  for (size_t i = 0; i < batches.front().size(); ++i) {
-    std::vector<FixtureInput> parts;
-    for (const Batch& batch : batches) parts.push_back(batch[i]);
-    result.push_back(FixtureInput::joined(parts));
-  }
-  return result;
-}
-
-Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last) {
-  Batch rows;
-  for (const FixtureInput& input : batch) {
-    rows.push_back(input.slice(first, last).copy());
-  }
-  return rows;
-}
-
-Batch copy_of(const Batch& batch) {
-  Batch copy;
-  for (const FixtureInput& input : batch) copy.push_back(input.copy());
-  return copy;
-}
-
-std::vector<Split> splits_of(const FixtureCase& fixture, int ranks,
+std::vector<Split> splits_of(const std::vector<Batch>& dealt, int ranks,
                              const SplitOptions& options) {
   const auto count = static_cast<size_t>(ranks);
   const Weights even(count, 1);
@@ -100,22 +65,26 @@ std::vector<Split> splits_of(const FixtureCase& fixture, int ranks,
   Weights one(count, 0);
   one[count / 2] = 1;
   Weights idle_first(count, 1);
-  if (ranks > 1) idle_first.front() = 0;
+  Weights idle_last(count, 1);
+  if (ranks > 1) {
+    idle_first.front() = 0;
+    idle_last.back() = 0;
+  }
 
   std::vector<Split> splits;
-  if (!fixture.row_split) {
-    splits.push_back(deal_batches("even", fixture.batches, even));
-    splits.push_back(deal_batches("uneven", fixture.batches, uneven));
-    splits.push_back(deal_batches("all on one rank", fixture.batches, one));
-    splits.push_back(
-        deal_batches("idle first rank", fixture.batches, idle_first));
+  if (!options.cut_rows) {
+    splits.push_back(deal_batches("even", dealt, even));
+    splits.push_back(deal_batches("uneven", dealt, uneven));
+    splits.push_back(deal_batches("all on one rank", dealt, one));
+    splits.push_back(deal_batches("idle first rank", dealt, idle_first));
     return splits;
   }
-  const Batch rows = joined(fixture.batches);
+  const Batch rows = joined(dealt);
   splits.push_back(cut_rows("even", rows, even, 4));
   splits.push_back(cut_rows("uneven", rows, uneven, rows.front().rows()));
   splits.push_back(cut_rows("all on one rank", rows, one, 7));
   splits.push_back(cut_rows("idle first rank", rows, idle_first, 5));
+  splits.push_back(cut_rows("idle last rank", rows, idle_last, 3));
   if (options.empty_batches) {
     Split split = cut_rows("empty batches", rows, idle_first, 6);
     for (auto& batches : split.ranks) {
@@ -129,4 +98,16 @@ std::vector<Split> splits_of(const FixtureCase& fixture, int ranks,
   return splits;
 }
 
-}  // namespace tally::testkit
+std::vector<Batch> step_of(const Batch& rows, int ranks, bool empty_batches) {
+  Weights weights(static_cast<std::size_t>(ranks), 1);
+  weights.back() = 3;
+  if (ranks > 2 && empty_batches) weights[1] = 0;
+  const auto at = cuts(rows.front().rows(), weights);
+  std::vector<Batch> parts;
+  for (int r = 0; r < ranks; ++r) {
+    parts.push_back(rows_of(rows, at[r], at[r + 1]));
+  }
+  return parts;
+}
+
+}  // namespace tally::testkit::internal

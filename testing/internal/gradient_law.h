@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "tally/metrics/metric.h"
-#include "tally/tests/testing/fixtures.h"
+#include "tally/testing/batch.h"
+#include "tally/testing/internal/findings.h"
 
-namespace tally::testkit {
+namespace tally::testkit::internal {
 
 struct GradientSubject {
   std::function<std::unique_ptr<Metric>(const MetricOptions&)> make;
@@ -19,10 +20,10 @@ struct GradientSubject {
   bool compare = true;              ///< or only see who has a graph
 };
 
-/// The gradients part of check_metric(): in float64, the gradient of a batch's
+/// MetricLaw::kGradients: in float64, the gradient of a batch's
 /// value numerically, and with dist_sync_on_step on ranks, for every
 /// GradientFlow, as the flow says. Values of metrics that are not
 /// differentiable, and states, carry no graph.
-void check_gradients(const GradientSubject& subject);
+void check_gradients(const GradientSubject& subject, Findings& findings);
 
-}  // namespace tally::testkit
+}  // namespace tally::testkit::internal

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <torch/arg.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/metric.h"
+#include "tally/testing/generators.h"
+
+/// What holds for every metric, checked on inputs that a generator makes: the
+/// tests that a metric of your own needs besides those of its values.
+namespace tally::testkit {
+
+/// In the order in which they are checked.
+enum class MetricLaw {
+  kAliases,        ///< changes of inputs or results afterwards do not show,
+                   ///< and inputs are not changed
+  kIdentity,       ///< merging with a fresh metric, either way, changes nothing
+  kAssociativity,  ///< (a + b) + c is a + (b + c), and the value of all rows
+  kForward,        ///< forward() gives the batch's value, accumulates the same
+  kSaveAndLoad,  ///< loading bytes or a file gives the same bits; refuses half
+  kClone,        ///< a clone is equal, and neither shows the other's updates
+  kReset,        ///< after reset() the metric is a fresh one
+  kLayout,       ///< inputs with gaps in memory give the same value
+  kBadInput,     ///< a refused batch changes nothing, on no rank
+  kSplits,       ///< any split over ranks has the value of one process,
+                 ///< bit-equal on all ranks; unsync() restores every bit
+  kSyncedForward,  ///< the same for forward() with dist_sync_on_step
+  kMixedRanks,     ///< also if one rank has a graph or is in inference mode
+  kInference,      ///< updates in c10::InferenceMode give the same bits
+  kThreads,        ///< so do 1, 2 and 5 threads (see check_threads)
+  kGradients,      ///< of forward(): numerically, and over ranks as in one
+                   ///< process; a metric that is not differentiable has none
+};
+
+/// "associativity" and so on.
+const char* to_string(MetricLaw law);
+std::ostream& operator<<(std::ostream& out, MetricLaw law);
+
+/// Options for check_metric_laws.
+struct MetricLawOptions {
+  /// The first seed. Default: 0.
+  TORCH_ARG(std::uint64_t, seed) = 0;
+  /// How many seeds are tried, one after the other. Default: 3.
+  TORCH_ARG(std::int64_t, rounds) = 3;
+  /// Rows drawn for each seed. Default: 24.
+  TORCH_ARG(std::int64_t, rows) = 24;
+  /// Numbers of ranks, threads in memory. Default: 1, 2, 3, 5.
+  TORCH_ARG(std::vector<int>, ranks) = {1, 2, 3, 5};
+  /// How near values of split data must be to those of one process: relative,
+  /// and for values near 0 relative to the largest input times 0.01. Default:
+  /// 1e-9, for metrics that accumulate in float64.
+  TORCH_ARG(double, rtol) = 1e-9;
+  /// Laws that are not checked. Default: none.
+  TORCH_ARG(std::vector<MetricLaw>, without) = {};
+  /// Whether update() takes batches without rows. Default: true.
+  TORCH_ARG(bool, takes_empty_batches) = true;
+  /// Whether the order of the rows may change the value. Default: false.
+  TORCH_ARG(bool, order_matters) = false;
+  /// Check kThreads: the sums of LibTorch depend on the number of threads, so
+  /// that most metrics that use them do not obey it. Default: false.
+  TORCH_ARG(bool, check_threads) = false;
+  /// Which inputs the value of a differentiable metric has a gradient for.
+  /// Default: the first.
+  TORCH_ARG(std::vector<std::size_t>, differentiable_inputs) = {0};
+  /// Batches that update() must refuse, besides those that are tried anyway:
+  /// missing inputs, another type or shape, fewer rows, labels out of range,
+  /// NaN (which it may take). Default: none.
+  TORCH_ARG(std::vector<BatchGenerator>, bad_inputs) = {};
+  /// The metric's, without a communicator.
+  TORCH_ARG(MetricOptions, metric_options) = {};
+};
+
+/// Makes the metric that the laws are checked of, always with the same options.
+using MetricMaker =
+    std::function<std::unique_ptr<Metric>(const MetricOptions& options)>;
+
+/// Fails the test unless the metric obeys every MetricLaw on batches that
+/// `generator` makes. Each law is checked in several ways of cutting the rows
+/// into batches and dealing them to ranks, which are threads of this process:
+/// the test is an ordinary one, of one process.
+///
+/// The failure, at the caller's line, names the first law that is broken and
+/// what differs, after rows and ranks were taken away for as long as it broke
+/// in the same way. It holds a test with these inputs that can be pasted, and
+/// names the other laws that are broken.
+///
+/// Example:
+///     testkit::check_metric_laws<MeanSquaredError>(
+///         testkit::batch_of({testkit::reals(), testkit::reals()}));
+void check_metric_laws(const MetricMaker& make, const BatchGenerator& generator,
+                       const MetricLawOptions& options = {},
+                       const char* file = __builtin_FILE(),
+                       int line = __builtin_LINE());
+
+/// One law on these rows: what a failure of check_metric_laws says to paste.
+///
+/// Example:
+///     testkit::check_metric_law<MeanSquaredError>(
+///         testkit::MetricLaw::kSplits,
+///         {at::zeros({2}, at::kDouble), at::ones({2}, at::kDouble)},
+///         testkit::MetricLawOptions().ranks({2}));
+void check_metric_law(const MetricMaker& make, MetricLaw law, const Batch& rows,
+                      const MetricLawOptions& options = {},
+                      const char* file = __builtin_FILE(),
+                      int line = __builtin_LINE());
+
+namespace internal {
+
+/// How a test calls the check, and the metric in its text.
+struct LawCaller {
+  std::string suite;   ///< "MeanErrorLaws"
+  std::string metric;  ///< "<MeanError>" or "", behind the function's name
+  std::string maker;   ///< "" or "make, "
+  const char* file;
+  int line;
+};
+LawCaller caller_of(const std::type_info& metric, const char* file, int line);
+
+void check_metric_laws(const MetricMaker& make, const BatchGenerator& generator,
+                       const MetricLawOptions& options,
+                       const LawCaller& caller);
+void check_metric_law(const MetricMaker& make, MetricLaw law, const Batch& rows,
+                      const MetricLawOptions& options, const LawCaller& caller);
+
+template <class M>
+std::unique_ptr<Metric> make_metric(const MetricOptions& options) {
+  if constexpr (std::is_constructible_v<M, typename M::Options,
+                                        MetricOptions>) {
+    return std::make_unique<M>(typename M::Options(), options);
+  } else {
+    auto metric = std::make_unique<M>();
+    metric->set_metric_options(options);
+    return metric;
+  }
+}
+
+}  // namespace internal
+
+/// Of a metric with default options; others take a MetricMaker.
+template <class M>
+void check_metric_laws(const BatchGenerator& generator,
+                       const MetricLawOptions& options = {},
+                       const char* file = __builtin_FILE(),
+                       int line = __builtin_LINE()) {
+  internal::check_metric_laws(internal::make_metric<M>, generator, options,
+                              internal::caller_of(typeid(M), file, line));
+}
+
+template <class M>
+void check_metric_law(MetricLaw law, const Batch& rows,
+                      const MetricLawOptions& options = {},
+                      const char* file = __builtin_FILE(),
+                      int line = __builtin_LINE()) {
+  internal::check_metric_law(internal::make_metric<M>, law, rows, options,
+                             internal::caller_of(typeid(M), file, line));
+}
+
+}  // namespace tally::testkit
