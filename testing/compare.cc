@@ -39,6 +39,11 @@ bool is_integral(const at::Tensor& tensor) {
   return at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
 }
 
+// Values as they lie there, one behind the other.
+at::Tensor in_memory(const at::Tensor& tensor) {
+  return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
+}
+
 // Distances without overflow, and without rounding of large integers.
 double distance(std::int64_t a, std::int64_t b) {
   const auto x = static_cast<std::uint64_t>(a);
@@ -69,8 +74,8 @@ class Differences {
 
   template <class T>
   void compare(const at::Tensor& actual, const at::Tensor& expected) {
-    const at::Tensor a = actual.detach().cpu().contiguous();
-    const at::Tensor b = expected.detach().cpu().contiguous();
+    const at::Tensor a = in_memory(actual);
+    const at::Tensor b = in_memory(expected);
     const T* x = a.const_data_ptr<T>();
     const T* y = b.const_data_ptr<T>();
     total_ = a.numel();
@@ -155,8 +160,7 @@ AssertionResult compare_all(const Results& actual, const Results& expected,
     const AssertionResult result = compare(value, expected.at(name));
     if (!result) {
       return AssertionFailure()
-             << (name.empty() ? "the result" : "'" + name + "'") << ": "
-             << result.message();
+             << (name.empty() ? "" : "'" + name + "': ") << result.message();
     }
   }
   return AssertionSuccess();
@@ -219,8 +223,8 @@ AssertionResult same_bits(const at::Tensor& actual,
   if (!actual.defined()) return AssertionSuccess();
   const AssertionResult dtypes = same_dtype(actual, expected);
   if (!dtypes) return dtypes;
-  const at::Tensor a = actual.detach().cpu().contiguous();
-  const at::Tensor b = expected.detach().cpu().contiguous();
+  const at::Tensor a = in_memory(actual);
+  const at::Tensor b = in_memory(expected);
   if (a.numel() == 0 ||
       std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0) {
     return AssertionSuccess();

@@ -146,7 +146,7 @@ std::string test_text(MetricLaw law, const FailingCase& failing,
       ") {\n  using namespace tally::testkit;\n  const Batch rows = ",
       cpp_of(failing.rows), ";\n  check_metric_law", caller.metric, "(",
       caller.maker, "MetricLaw::", enumerator(law), ", rows",
-      given.empty() ? "" : ",\n                   " + given, ");\n}\n");
+      given.empty() ? "" : ",\n      " + given, ");\n}\n");
 }
 
 std::string rows_text(std::int64_t rows) {

@@ -45,19 +45,21 @@ std::string cpp_string(std::string_view text) {
 }
 
 // The shortest digits that give the number again.
-std::string number(double value) {
+template <class T>
+std::string number(T value) {
   if (std::isnan(value)) return "NAN";
   if (std::isinf(value)) return value > 0 ? "INFINITY" : "-INFINITY";
   char text[32];
   for (int digits = 1; digits <= 17; ++digits) {
-    std::snprintf(text, sizeof(text), "%.*g", digits, value);
-    if (std::strtod(text, nullptr) == value) break;
+    std::snprintf(text, sizeof(text), "%.*g", digits, double{value});
+    if (static_cast<T>(std::strtod(text, nullptr)) == value) break;
   }
   std::string result = text;
   if (result.find_first_of(".e") == result.npos) result += ".0";
   return result;
 }
 
+template <>
 std::string number(std::int64_t value) {
   // The least one has no literal.
   return value == INT64_MIN ? "INT64_MIN" : std::to_string(value) + "L";
@@ -88,14 +90,19 @@ std::string text_of(const at::Tensor& given) {
                     text_of(at::view_as_real(tensor.to(at::kComplexDouble))),
                     ").to(", dtype_of(tensor), ")");
   }
-  const bool integral =
-      at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
-  const at::ScalarType wide = integral ? at::kLong : at::kDouble;
+  at::ScalarType wide = at::kDouble;
+  std::string values;
+  if (at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true)) {
+    wide = at::kLong;
+    values = values_of<std::int64_t>(tensor.to(wide));
+  } else if (tensor.scalar_type() == at::kFloat) {
+    wide = at::kFloat;
+    values = values_of<float>(tensor);
+  } else {
+    values = values_of<double>(tensor.to(wide));
+  }
   std::string text =
-      c10::str("at::tensor(",
-               integral ? values_of<std::int64_t>(tensor.to(wide))
-                        : values_of<double>(tensor.to(wide)),
-               ", at::k", c10::toString(wide), ")");
+      c10::str("at::tensor(", values, ", at::k", c10::toString(wide), ")");
   if (tensor.dim() != 1) text += ".reshape(" + sizes + ")";
   if (tensor.scalar_type() != wide) text += ".to(" + dtype_of(tensor) + ")";
   return text;

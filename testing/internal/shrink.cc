@@ -16,6 +16,10 @@ class Shrinker {
     const int most = *std::max_element(ranks.begin(), ranks.end());
     for (int fewer = 1; fewer <= most; ++fewer) {
       if (fails(failing_.rows, {fewer})) return;
+      // What fails may depend on how many rows a rank gets.
+      for (std::int64_t row = 0; row < rows() && rows() > 1; ++row) {
+        if (fails(without(row, 1), {fewer})) return;
+      }
     }
   }
 
@@ -32,15 +36,16 @@ class Shrinker {
  private:
   std::int64_t rows() const { return failing_.rows.front().rows(); }
 
+  Batch without(std::int64_t first, std::int64_t count) const {
+    return joined({rows_of(failing_.rows, 0, first),
+                   rows_of(failing_.rows, first + count, rows())});
+  }
+
   bool take_part(std::int64_t part) {
     bool any = false;
     for (std::int64_t first = rows() - part; first >= 0; first -= part) {
       if (part >= rows()) break;
-      const Batch without =
-          joined({rows_of(failing_.rows, 0, first),
-                  rows_of(failing_.rows, first + part, rows())});
-      any = fails(without, failing_.ranks) || any;
-      first = std::min(first, rows());
+      any = fails(without(first, part), failing_.ranks) || any;
     }
     return any;
   }
