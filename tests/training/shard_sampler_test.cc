@@ -10,7 +10,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "tally/tests/testing/memory_group.h"
+#include "tally/testing/internal/memory_group.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/training/stack.h"
 

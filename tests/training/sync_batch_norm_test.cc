@@ -18,8 +18,8 @@
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/errors.h"
+#include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
-#include "tally/tests/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally::training {
