@@ -2,9 +2,11 @@
 
 Each block that follows "/// Example:" in a header, and each ```cpp block of a
 Markdown file, becomes the body of a function, in the order of the arguments.
-Lines that include headers are dropped: the file includes what it needs.
+Lines that include headers are dropped: the file includes what it needs. With
+--tests it writes the blocks that define tests instead, as they are.
 
-Usage: extract_examples.py [--only FOLDER]... [--without FOLDER]... FILE...
+Usage: extract_examples.py [--only FOLDER]... [--without FOLDER]... [--tests]
+                           FILE...
 
 Of headers, --only takes those below a folder of the repository, --without all
 others.
@@ -42,10 +44,15 @@ def markdown_examples(text: str) -> list[str]:
     return re.findall(r"```cpp\n(.*?)```", text, flags=re.DOTALL)
 
 
+def defines_tests(example: str) -> bool:
+    return re.search(r"^\w*TEST\w*\(", example, flags=re.MULTILINE) is not None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--without", action="append", default=[])
+    parser.add_argument("--tests", action="store_true")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
 
@@ -62,6 +69,8 @@ def main() -> None:
         text = pathlib.Path(path).read_text(encoding="utf-8")
         find = markdown_examples if path.endswith(".md") else header_examples
         for number, example in enumerate(find(text), start=1):
+            if defines_tests(example) != arguments.tests:
+                continue
             name = re.sub(r"\W", "_", header)
             body = "\n".join(
                 line
@@ -69,6 +78,9 @@ def main() -> None:
                 if not line.lstrip().startswith("#include")
             )
             print(f'#line 1 "{name} example {number}"')
+            if arguments.tests:
+                print(body + "\n")
+                continue
             print(f"void example_{name}_{number}(Things& things) {{")
             print("  EXAMPLE_THINGS(things)")
             print("  {")

@@ -361,7 +361,10 @@ TEST_F(CheckpointTest, StatesOfOneKeyAreToldApartByTheirLabels) {
   std::vector<CheckpointEntry> entries = {entry("new", 0), entry("c", 0),
                                           entry("a", 0)};
   internal::CheckpointGaps gaps;
-  ASSERT_TRUE(internal::read_checkpoint_parts(bytes, entries, gaps).ok());
+  const auto any = [](const internal::CheckpointOrigin&) {
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(internal::read_checkpoint_parts(bytes, entries, gaps, any).ok());
   EXPECT_EQ(entries[0].update_count, 2);
   EXPECT_EQ(entries[1].update_count, 3);
   EXPECT_EQ(entries[2].update_count, 1);
