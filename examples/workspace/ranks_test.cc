@@ -1,9 +1,6 @@
 // Tests over ranks, of a metric and a loss of one's own.
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/relu.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <tally/metrics/metric_of.h>

@@ -168,7 +168,7 @@ TEST(CommunicatorTest, TransportExceptionBecomesSyncErrorAndBreaksTheGroup) {
   EXPECT_EQ(first.details().phase, "all_gather");
   EXPECT_EQ(first.details().rank, 0);
   EXPECT_EQ(first.message(),
-            "all_gather failed on faulty single process: Connection closed by "
+            "all_gather failed on single process: Connection closed by "
             "peer [::1]:1");
 
   const SyncError second = error_of_gather(*broken);
@@ -186,7 +186,7 @@ TEST(CommunicatorTest, CodeFollowsWhatHappened) {
   EXPECT_EQ(error_of_gather(*faulty([](std::int64_t) {
               TORCH_CHECK(false, "Invalid scalar type");
             })).message(),
-            "all_gather failed on faulty single process: Invalid scalar type");
+            "all_gather failed on single process: Invalid scalar type");
 }
 
 TEST(CommunicatorTest, OnlyLossTimeoutAndTransportBreakTheGroup) {
