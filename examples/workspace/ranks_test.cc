@@ -41,8 +41,9 @@ RANKS_TEST(MarginErrorTest, IsThatOfAllRows, 1, 2, 3) {
   MarginError metric;
   // The last rank has no rows unless it is alone.
   const std::int64_t rows = self.size() - self.rank() - (self.size() > 1);
-  metric.update(at::full({rows}, 1.1), at::zeros({rows}));
-  EXPECT_THAT(metric.compute(), tally::testkit::Near(at::full({}, 1.0)));
+  metric.update(at::full({rows}, 1.1, at::kDouble), at::zeros({rows}));
+  EXPECT_THAT(metric.compute(),
+              tally::testkit::Near(at::full({}, 1.0, at::kDouble)));
 }
 
 RANKS_TEST(MarginErrorTest, SaysWhenARankIsLost, 3) {
