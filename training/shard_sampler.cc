@@ -136,6 +136,10 @@ const ShardSamplerOptions& ShardSampler::options() const {
   return state_->options;
 }
 
+const std::shared_ptr<sync::Communicator>& ShardSampler::communicator() const {
+  return state_->communicator;
+}
+
 std::string ShardSampler::description() const {
   const State& state = *state_;
   std::string text = c10::str("ShardSampler of ", state.size, " samples, ");

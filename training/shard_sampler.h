@@ -114,6 +114,7 @@ class ShardSampler : public torch::data::samplers::Sampler<ShardRequest> {
   std::int64_t position() const;
   std::size_t size() const;
   const ShardSamplerOptions& options() const;
+  const std::shared_ptr<sync::Communicator>& communicator() const;
   /// One line on what must be the same on every rank.
   std::string description() const;
 

@@ -145,6 +145,7 @@ void Exchange::send_slot() {
   header.flags = own_.flags;
   header.call = static_cast<std::uint16_t>(own_.call);
   header.flow = static_cast<std::uint8_t>(own_.flow);
+  header.another_batch = session_.batch_loop.says;
   header.uses = own_.uses;
   header.failed = failed ? 1 : 0;
   header.has_accelerator = communicator_.accelerator() ? 1 : 0;
@@ -186,6 +187,12 @@ void Exchange::receive_slots() {
   }
   if (!own_.failure.empty()) return;
 
+  // Others may ask for what goes on in the background in another step.
+  if (!in_background_) {
+    session_.batch_loop.heard = true;
+    session_.batch_loop.another = !headers.all(
+        [](const Header& h) { return h.another_batch != BatchLoop::kAnother; });
+  }
   result_.uses = headers.most_uses();
   const int ranks = communicator_.size();
   const bool on_accelerator =

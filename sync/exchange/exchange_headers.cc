@@ -167,7 +167,7 @@ void Headers::check() const {
            h.kind == first.kind && h.call == first.call &&
            h.flow == first.flow && h.fingerprint == first.fingerprint &&
            h.uses == first.uses && h.has_accelerator == first.has_accelerator &&
-           !h.failed;
+           (h.another_batch == 0) == (first.another_batch == 0) && !h.failed;
   });
   if (alike) return;
   std::vector<int> strangers;
@@ -218,6 +218,9 @@ void Headers::check() const {
       differing([](const Header& h) { return std::to_string(h.fingerprint); });
   if (!others.empty()) explain_schemas(std::move(others));
   require_equal_uses();
+  require_equal("are not all in a loop of training::join", [](const Header& h) {
+    return h.another_batch == 0 ? "outside of one" : "in one";
+  });
 }
 
 bool Headers::well_formed(const Header& header) const {
@@ -310,11 +313,15 @@ std::vector<std::string> Headers::texts_of_ranks(const std::string& own) const {
 // Where ranks differ they show each other what they are at.
 void Headers::explain_calls(std::vector<int> others) const {
   const std::vector<std::string> calls = texts_of_ranks(name_of(own_));
-  fail(SyncErrorCode::kMismatch,
-       "the ranks are in different calls: " + by_rank([&](int r) {
-         return calls[r];
-       }) + ways_to_be_alone(),
-       std::move(others));
+  std::string text = "the ranks are in different calls: " +
+                     by_rank([&](int r) { return calls[r]; }) +
+                     ways_to_be_alone();
+  if (all([](const Header& h) { return h.another_batch == 0; })) {
+    text +=
+        "; a rank that runs out of batches before the others takes part in "
+        "their steps by training::join";
+  }
+  fail(SyncErrorCode::kMismatch, text, std::move(others));
 }
 
 // Their schemas, to say which item it is.

@@ -32,7 +32,7 @@ struct Header {
   std::uint8_t failed;
   std::uint8_t has_accelerator;
   std::uint8_t on_accelerator;
-  /// For ranks that say whether they have another batch; 0 says nothing.
+  /// BatchLoop::says
   std::uint8_t another_batch;
   std::uint8_t reserved;
   std::uint32_t uses;

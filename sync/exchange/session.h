@@ -41,6 +41,18 @@ class BackgroundList {
   bool advancing_ = false;
 };
 
+/// A loop over batches of which some ranks may have more than others
+/// (training/join.h). In each step, every rank's headers say whether it has
+/// another batch for the next.
+struct BatchLoop {
+  static constexpr std::uint8_t kNoOther = 1;
+  static constexpr std::uint8_t kAnother = 2;
+
+  std::uint8_t says = 0;  ///< in this rank's headers; 0 outside a loop
+  bool heard = false;     ///< what the ranks say in this step
+  bool another = false;   ///< one of them has another batch
+};
+
 /// What a communicator's exchanges leave for the next one: the protocol's part
 /// of a communicator.
 struct ExchangeSession {
@@ -49,6 +61,7 @@ struct ExchangeSession {
   at::Tensor slot;  ///< buffers that are used again
   at::Tensor slots;
   BackgroundList background;
+  BatchLoop batch_loop;
 };
 
 }  // namespace tally::sync::internal

@@ -16,7 +16,6 @@
 #include "tally/losses/check_distributed_gradients.h"
 #include "tally/losses/metric_loss.h"
 #include "tally/metrics/regression/mean_squared_error.h"
-#include "tally/sync/autograd.h"
 #include "tally/sync/errors.h"
 #include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"

@@ -1,0 +1,221 @@
+#pragma once
+
+#include <c10/util/FunctionRef.h>
+#include <torch/arg.h>
+
+#include <cstddef>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "tally/sync/communicator.h"
+#include "tally/training/shard_sampler.h"
+
+namespace tally::training {
+
+/// Options for join().
+struct JoinOptions {
+  /// The ranks: those of the metrics and losses in the loop. Default:
+  /// sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long the loop's own collectives wait for other ranks. Default: the
+  /// communicator's timeout.
+  TORCH_ARG(sync::Timeout, sync_timeout) = {};
+  /// The loader's sampler: before the first step, the ranks make sure that
+  /// theirs deal the same samples. Default: none.
+  TORCH_ARG(std::optional<ShardSampler>, sampler) = std::nullopt;
+};
+
+namespace internal {
+
+/// What a loop says to the other ranks, and hears from them.
+class JoinLoop {
+ public:
+  explicit JoinLoop(const JoinOptions& options);
+  /// Ends the loop for this rank.
+  ~JoinLoop();
+  JoinLoop(const JoinLoop&) = delete;
+  JoinLoop& operator=(const JoinLoop&) = delete;
+
+  /// Collective. `fetch` gets the first batch and says if there is one; the
+  /// result, whether any rank has one.
+  bool begin(c10::function_ref<bool()> fetch);
+  /// In the step that begins now, the others hear what `fetch` says.
+  void begin_step(c10::function_ref<bool()> fetch);
+  /// Whether any rank has a batch for another step; collective if nothing in
+  /// this step was.
+  bool end_step();
+
+ private:
+  JoinOptions options_;
+  std::shared_ptr<sync::Communicator> communicator_;
+  bool begun_ = false;
+};
+
+}  // namespace internal
+
+namespace internal {
+
+template <class Loader>
+using BatchOf = std::decay_t<decltype(*std::declval<Loader&>().begin())>;
+
+}  // namespace internal
+
+/// What join() gives: a range over batches, for one loop at a time.
+template <class Loader>
+class JoinedBatches {
+ public:
+  using Batch = internal::BatchOf<Loader>;
+
+  /// Moves as JoinedBatches says.
+  class Iterator {
+   public:
+    using difference_type = std::ptrdiff_t;
+    using value_type = Batch;
+    using pointer = Batch*;
+    using reference = Batch&;
+    using iterator_category = std::input_iterator_tag;
+
+    explicit Iterator(JoinedBatches* batches) : batches_(batches) {}
+
+    Batch& operator*() const { return *batches_->current_; }
+    Batch* operator->() const { return &*batches_->current_; }
+    Iterator& operator++() {
+      if (!batches_->advance()) batches_ = nullptr;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const {
+      return batches_ == other.batches_;
+    }
+    bool operator!=(const Iterator& other) const { return !(*this == other); }
+
+   private:
+    JoinedBatches* batches_;
+  };
+
+  JoinedBatches(Loader& loader, Batch empty_batch, JoinOptions options)
+      : loader_(loader),
+        empty_batch_(std::move(empty_batch)),
+        options_(std::move(options)) {}
+  JoinedBatches(const JoinedBatches&) = delete;
+  JoinedBatches& operator=(const JoinedBatches&) = delete;
+
+  /// Collective, as is going on to the next batch.
+  Iterator begin() {
+    loop_.reset();
+    loop_.emplace(options_);
+    const bool any = loop_->begin([this] {
+      place_.reset();
+      return fetch();
+    });
+    if (!any) {
+      end_loop();
+      return end();
+    }
+    begin_step();
+    return Iterator(this);
+  }
+  Iterator end() { return Iterator(nullptr); }
+
+ private:
+  using Place = decltype(std::declval<Loader&>().begin());
+
+  // The loader's next batch, if there is one.
+  bool fetch() {
+    next_.reset();
+    if (place_) {
+      ++*place_;
+    } else {
+      place_.emplace(loader_.begin());
+    }
+    if (*place_ == loader_.end()) return false;
+    // A loader gives each batch once, a container keeps its own.
+    using Category = typename std::iterator_traits<Place>::iterator_category;
+    if constexpr (std::is_same_v<Category, std::input_iterator_tag>) {
+      next_.emplace(std::move(**place_));
+    } else {
+      next_.emplace(**place_);
+    }
+    return true;
+  }
+  void begin_step() {
+    if (next_) {
+      current_.emplace(std::move(*next_));
+      loop_->begin_step([this] { return fetch(); });
+    } else {
+      current_.emplace(empty_batch_);
+      loop_->begin_step([] { return false; });
+    }
+  }
+  bool advance() {
+    if (!loop_->end_step()) {
+      end_loop();
+      return false;
+    }
+    begin_step();
+    return true;
+  }
+  void end_loop() {
+    current_.reset();
+    loop_.reset();
+  }
+
+  Loader& loader_;
+  Batch empty_batch_;
+  JoinOptions options_;
+  std::optional<internal::JoinLoop> loop_;
+  std::optional<Place> place_;
+  std::optional<Batch> current_, next_;
+};
+
+/// The batches of `loader`, for as many steps as the rank with most of them
+/// has: a rank that has run out gets `empty_batch`, a batch of no rows, and
+/// takes part in the others' steps. Values and gradients are then those of the
+/// rows that are left. Metrics, losses, MetricLoss, average_gradients and
+/// SyncBatchNorm all take no rows.
+///
+/// Every rank makes the loop, and leaves it together with the others: a break
+/// must depend on what is the same on all of them. A rank gets each batch from
+/// its loader a step before it is used, and says so to the others in whatever
+/// exchange of the step comes first. So the loop costs one collective before
+/// the first step, and in steps without any exchange of these ranks one each.
+///
+/// `loader` is a LibTorch data loader, the pointer that make_data_loader
+/// returns, or any range of batches; it must outlive the loop.
+///
+/// Errors: what the loader throws is thrown on this rank, and the others throw
+/// SyncError kPeerFailed with its text at their next exchange. kMismatch on
+/// every rank if not all of them are in the loop, or have samplers with other
+/// samples, seed, epoch or position. c10::Error for a second loop of the same
+/// ranks within the first, c10::ValueError for a sampler of other ranks; the
+/// first loop can go on.
+///
+/// Example:
+///     training::Stack<> collate(train_set.get(0));
+///     training::ShardSampler sampler(*train_set.size());
+///     auto data = torch::data::make_data_loader(train_set.map(collate),
+///                                               sampler, 32);
+///     for (auto& batch : training::join(data, collate.empty_batch())) {
+///       loss_of({model->forward(batch.data), batch.target, {}}).backward();
+///       sync::average_gradients(model->parameters());
+///       sampler.step();
+///     }
+template <class Loader>
+JoinedBatches<Loader> join(Loader& loader,
+                           internal::BatchOf<Loader> empty_batch,
+                           JoinOptions options = JoinOptions()) {
+  return JoinedBatches<Loader>(loader, std::move(empty_batch),
+                               std::move(options));
+}
+
+template <class Loader>
+JoinedBatches<Loader> join(const std::unique_ptr<Loader>& loader,
+                           internal::BatchOf<Loader> empty_batch,
+                           JoinOptions options = JoinOptions()) {
+  return join(*loader, std::move(empty_batch), std::move(options));
+}
+
+}  // namespace tally::training
