@@ -2,89 +2,35 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/view_as_real.h>
 
 #include <algorithm>
 #include <exception>
 #include <string>
 #include <utility>
 
-#include "tally/state/outside_inference.h"
 #include "tally/sync/exchange/exchange.h"
+#include "tally/sync/exchange/gradient_layout.h"
 #include "tally/sync/exchange/parameter_list.h"
 #include "tally/sync/exchange/readiness.h"
-#include "tally/sync/fingerprint.h"
 
 namespace tally::sync {
 namespace {
 
 constexpr const char* kName = "average_gradients";
 
-/// What the gradients of such parameters are summed in; undefined where there
-/// can be none.
-at::ScalarType sum_dtype(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kHalf:
-    case at::kBFloat16:
-    case at::kFloat:
-    case at::kComplexFloat:
-      return at::kFloat;
-    case at::kDouble:
-    case at::kComplexDouble:
-      return at::kDouble;
-    default:
-      return at::ScalarType::Undefined;
-  }
-}
-
-/// The same memory as real numbers.
-at::Tensor reals(const at::Tensor& tensor) {
-  const at::Tensor plain = tensor.detach();
-  return plain.is_complex() ? at::view_as_real(plain.resolve_conj()) : plain;
-}
-
 void check(const std::vector<at::Tensor>& parameters) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     TORCH_CHECK_VALUE(parameters[i].defined(), kName, ": parameter ", i,
                       " is undefined");
-    const at::Tensor& gradient = parameters[i].grad();
-    if (!gradient.defined()) continue;
-    TORCH_CHECK_VALUE(gradient.layout() == at::kStrided, kName,
-                      ": expected dense gradients, got ", gradient.layout(),
-                      " for parameter ", i);
-    TORCH_CHECK_VALUE(
-        sum_dtype(gradient.scalar_type()) != at::ScalarType::Undefined, kName,
-        ": cannot average gradients of dtype ", gradient.scalar_type(),
-        ", which parameter ", i, " has");
-    TORCH_CHECK_VALUE(internal::is_writable(gradient), kName,
-                      ": expected gradients that can be written to, got an "
-                      "inference tensor outside inference mode for parameter ",
-                      i);
+    internal::check_gradient(kName, i, parameters[i].grad());
   }
-}
-
-/// What must be the same on every rank, by list_of for the eye: this is called
-/// for each step.
-std::uint64_t fingerprint_of(const std::vector<at::Tensor>& parameters) {
-  std::string bytes;
-  const auto add = [&](const void* data, size_t size) {
-    bytes.append(static_cast<const char*>(data), size);
-  };
-  for (const at::Tensor& parameter : parameters) {
-    const std::int64_t kind[] = {
-        static_cast<std::int64_t>(parameter.scalar_type()), parameter.dim()};
-    add(kind, sizeof kind);
-    add(parameter.sizes().data(), parameter.dim() * sizeof(std::int64_t));
-  }
-  return fingerprint(bytes);
 }
 
 /// One bit for each parameter that has a gradient.
 std::string gradient_bits(const std::vector<at::Tensor>& parameters) {
-  std::string bits((parameters.size() + 7) / 8, '\0');
+  std::string bits = internal::no_bits(parameters.size());
   for (size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].grad().defined()) bits[i / 8] |= 1 << (i % 8);
+    if (parameters[i].grad().defined()) internal::set_bit(bits, i);
   }
   return bits;
 }
@@ -93,11 +39,7 @@ std::string gradient_bits(const std::vector<at::Tensor>& parameters) {
 std::string bits_of_ranks(const internal::Contributions& all,
                           std::string bits) {
   for (const std::string_view payload : all.payloads) {
-    TORCH_CHECK_VALUE(payload.size() == bits.size(), kName, ": expected ",
-                      bits.size(), " bytes of each rank, got ", payload.size());
-    for (size_t i = 0; i < bits.size(); ++i) {
-      bits[i] = static_cast<char>(bits[i] | payload[i]);
-    }
+    internal::add_bits(kName, bits, payload);
   }
   return bits;
 }
@@ -107,7 +49,7 @@ std::int64_t bytes_of(const std::vector<at::Tensor>& parameters,
                       const std::string& bits) {
   std::int64_t bytes = 0;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    if ((bits[i / 8] >> (i % 8) & 1) == 0) continue;
+    if (!internal::has_bit(bits, i)) continue;
     bytes += static_cast<std::int64_t>(parameters[i].nbytes());
   }
   return bytes;
@@ -121,15 +63,18 @@ class Bucket {
     std::int64_t size = 0;
     for (size_t i = 0; i < parameters.size(); ++i) {
       const at::Tensor& parameter = parameters[i];
-      if ((bits[i / 8] >> (i % 8) & 1) == 0) continue;
-      if (sum_dtype(parameter.scalar_type()) != dtype) continue;
+      if (!internal::has_bit(bits, i)) continue;
+      if (internal::gradient_sum_dtype(parameter.scalar_type()) != dtype) {
+        continue;
+      }
       parameters_.push_back(parameter);
-      size += reals(parameter).numel();
+      size += internal::reals(parameter).numel();
     }
     flat_ = at::empty({size}, at::TensorOptions().dtype(dtype).device(device));
     for_each([](const at::Tensor& parameter, at::Tensor slice) {
       const at::Tensor& gradient = parameter.grad();
-      gradient.defined() ? slice.copy_(reals(gradient)) : slice.zero_();
+      gradient.defined() ? slice.copy_(internal::reals(gradient))
+                         : slice.zero_();
     });
   }
 
@@ -141,12 +86,7 @@ class Bucket {
 
   void write_back() const {
     for_each([](const at::Tensor& parameter, const at::Tensor& slice) {
-      at::Tensor& gradient = parameter.mutable_grad();
-      if (!gradient.defined()) {
-        const tally::internal::OutsideInference outside;
-        gradient = at::empty_like(parameter.detach());
-      }
-      reals(gradient).copy_(slice);
+      internal::reals(internal::ensure_gradient(parameter)).copy_(slice);
     });
   }
 
@@ -155,7 +95,7 @@ class Bucket {
   void for_each(const Call& call) const {
     std::int64_t begin = 0;
     for (const at::Tensor& parameter : parameters_) {
-      const at::Tensor shape = reals(parameter);
+      const at::Tensor shape = internal::reals(parameter);
       call(parameter,
            flat_.narrow(0, begin, shape.numel()).view(shape.sizes()));
       begin += shape.numel();
@@ -187,7 +127,7 @@ std::vector<Bucket> averaged(const std::vector<at::Tensor>& parameters,
         check(parameters);
         if (!parameters.empty()) mine.device = parameters[0].device();
         mine.schema = [&parameters] { return internal::list_of(parameters); };
-        mine.fingerprint = fingerprint_of(parameters);
+        mine.fingerprint = internal::fingerprint_of(parameters);
         bits = gradient_bits(parameters);
         mine.payload = std::make_shared<const std::string>(bits);
         // As a rule all ranks have the same gradients: what fails for want of

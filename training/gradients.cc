@@ -1,0 +1,163 @@
+#include "tally/training/gradients.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/abs.h>
+#include <torch/nn/module.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <utility>
+
+#include "tally/sync/agree.h"
+#include "tally/training/scale_gradients.h"
+
+namespace tally::training {
+namespace {
+
+// What a thread sums up at a time, wherever its work begins.
+constexpr std::int64_t kBlock = 1 << 14;
+// Sums that do not wait for each other.
+constexpr int kLanes = 8;
+// In the denominator of clip_grad_norm_.
+constexpr double kLibTorchs = 1e-6;
+
+template <class T, class Term, class Combine>
+double fold(const T* values, std::int64_t count, const Term& term,
+            const Combine& combine) {
+  double lanes[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] =
+          combine(lanes[lane], term(static_cast<double>(values[i + lane])));
+    }
+  }
+  for (int lane = 0; i < count; ++i, ++lane) {
+    lanes[lane] = combine(lanes[lane], term(static_cast<double>(values[i])));
+  }
+  double all = 0;
+  for (const double lane : lanes) all = combine(all, lane);
+  return all;
+}
+
+template <class T, class Term, class Combine>
+double fold_blocks(const at::Tensor& values, const Term& term,
+                   const Combine& combine) {
+  const T* const data = values.const_data_ptr<T>();
+  const std::int64_t count = values.numel();
+  std::vector<double> blocks((count + kBlock - 1) / kBlock);
+  at::parallel_for(0, static_cast<std::int64_t>(blocks.size()), 1,
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t b = begin; b < end; ++b) {
+                       blocks[b] = fold(data + b * kBlock,
+                                        std::min(kBlock, count - b * kBlock),
+                                        term, combine);
+                     }
+                   });
+  double all = 0;
+  for (const double block : blocks) all = combine(all, block);
+  return all;
+}
+
+template <class Term, class Combine>
+double fold_gradient(at::Tensor gradient, const Term& term,
+                     const Combine& combine) {
+  gradient = gradient.detach();
+  if (gradient.is_complex()) gradient = gradient.abs();
+  if (gradient.scalar_type() != at::kDouble) gradient = gradient.to(at::kFloat);
+  gradient = gradient.cpu().contiguous();
+  return gradient.scalar_type() == at::kDouble
+             ? fold_blocks<double>(gradient, term, combine)
+             : fold_blocks<float>(gradient, term, combine);
+}
+
+template <class Term, class Combine>
+double fold_gradients(const std::vector<at::Tensor>& parameters,
+                      const Term& term, const Combine& combine) {
+  double all = 0;
+  for (const at::Tensor& parameter : parameters) {
+    if (!parameter.grad().defined()) continue;
+    all = combine(all, fold_gradient(parameter.grad(), term, combine));
+  }
+  return all;
+}
+
+double sum(double a, double b) { return a + b; }
+// NaN is the largest of all.
+double largest(double a, double b) { return a > b || std::isnan(a) ? a : b; }
+
+double norm_of(const std::vector<at::Tensor>& parameters, double type) {
+  if (type == 2) {
+    return std::sqrt(fold_gradients(
+        parameters, [](double x) { return x * x; }, sum));
+  }
+  if (std::isinf(type)) {
+    return fold_gradients(
+        parameters, [](double x) { return std::abs(x); }, largest);
+  }
+  return std::pow(
+      fold_gradients(
+          parameters, [=](double x) { return std::pow(std::abs(x), type); },
+          sum),
+      1 / type);
+}
+
+}  // namespace
+
+namespace internal {
+
+void check(const ClipGradNormOptions& options) {
+  TORCH_CHECK_VALUE(options.max_norm() >= 0,
+                    "clip_grad_norm: expected max_norm to be at least 0, got ",
+                    options.max_norm());
+  TORCH_CHECK_VALUE(options.norm_type() > 0,
+                    "clip_grad_norm: expected norm_type to be positive, got ",
+                    options.norm_type());
+}
+
+double scale_gradients(const std::vector<at::Tensor>& parameters,
+                       const ClipGradNormOptions& options) {
+  const at::NoGradGuard no_grad;
+  const double norm = norm_of(parameters, options.norm_type());
+  TORCH_CHECK(!options.error_if_nonfinite() || std::isfinite(norm),
+              "clip_grad_norm: the norm of the averaged gradients is ", norm);
+  const double scale = options.max_norm() / (norm + kLibTorchs);
+  if (scale >= 1) return norm;
+  for (const at::Tensor& parameter : parameters) {
+    if (parameter.grad().defined()) parameter.mutable_grad().mul_(scale);
+  }
+  return norm;
+}
+
+}  // namespace internal
+
+void average_gradients(const torch::nn::Module& module,
+                       std::shared_ptr<sync::Communicator> communicator,
+                       sync::Timeout timeout) {
+  sync::average_gradients(module.parameters(), std::move(communicator),
+                          timeout);
+}
+
+double clip_grad_norm(const std::vector<at::Tensor>& parameters,
+                      const ClipGradNormOptions& options) {
+  try {
+    internal::check(options);
+  } catch (...) {
+    sync::report_failure(
+        sync::Call("clip_grad_norm", options.communicator(), options.timeout()),
+        std::current_exception());
+    throw;
+  }
+  sync::average_gradients(parameters, options.communicator(),
+                          options.timeout());
+  return internal::scale_gradients(parameters, options);
+}
+
+double clip_grad_norm(const torch::nn::Module& module,
+                      const ClipGradNormOptions& options) {
+  return clip_grad_norm(module.parameters(), options);
+}
+
+}  // namespace tally::training

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "tally/training/gradients.h"
+
+namespace tally::training::internal {
+
+/// Throws c10::ValueError for options that cannot be.
+void check(const ClipGradNormOptions& options);
+
+/// clip_grad_norm of gradients that are the same on every rank.
+double scale_gradients(const std::vector<at::Tensor>& parameters,
+                       const ClipGradNormOptions& options);
+
+}  // namespace tally::training::internal
