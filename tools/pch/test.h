@@ -1,5 +1,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <absl/status/status.h>
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
