@@ -2,10 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
-#include <torch/data/datasets/base.h>
-#include <torch/data/datasets/map.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,10 +20,6 @@ struct Batch {
 struct DataSet {
   std::int64_t size() const { return 0; }
   Batch get(std::int64_t) const { return {}; }
-};
-struct TrainSet : torch::data::datasets::Dataset<TrainSet> {
-  torch::data::Example<> get(std::size_t) override { return {}; }
-  std::optional<std::size_t> size() const override { return 0; }
 };
 struct Linear {
   at::Tensor weight = at::zeros({10, 4}).requires_grad_();
@@ -51,7 +44,6 @@ struct Things {
   std::vector<Batch>* loader = &batches;
   Batch batch;
   DataSet set;
-  TrainSet train_set;
   Optimizer optimizer;
   tally::MetricCollection metric;
   std::function<at::Tensor(const Batch&)> score_of, loss_of;
@@ -74,7 +66,6 @@ struct Things {
   auto& loader = things.loader;       \
   auto& batch = things.batch;         \
   auto& set = things.set;             \
-  auto& train_set = things.train_set; \
   auto& optimizer = things.optimizer; \
   auto& metric = things.metric;       \
   auto& score_of = things.score_of;   \
