@@ -1,4 +1,13 @@
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tally/losses/metric_loss.h"
 #include "tally/metrics/aggregation/mean_metric.h"
+#include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/sync/collectives.h"
 #include "tally/sync/init.h"
 #include "tally/testing/testing.h"
 
