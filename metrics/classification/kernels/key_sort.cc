@@ -223,7 +223,8 @@ void sort_some(Key* keys, std::int64_t count) {
   sort_many(keys, count, keys + count, depth);
 }
 
-#elif HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+// Newer Highways have x86's baseline as a target, too.
+#elif HWY_ARCH_X86 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 
 template <class Key>
 void sort_some(Key* keys, std::int64_t count) {
