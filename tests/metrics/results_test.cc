@@ -2,13 +2,18 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <sstream>
 
+#include "tally/metrics/results_json.h"
+#include "tally/metrics/results_table.h"
 #include "tally/sync/errors.h"
 
 namespace tally {
@@ -100,11 +105,72 @@ TEST(ResultsTest, PrintOneAlignedLineEach) {
             "n         7\n"
             "ok        true\n"
             "each      [0, 0.5, 1]\n"
-            "long      Float [11]\n"
-            "matrix    Long [2, 2]\n"
             "none      undefined\n"
             "x         nan\n"
-            "z         (1,2)\n");
+            "z         (1,2)\n"
+            "\n"
+            "    long\n"
+            "0      0\n"
+            "1      0\n"
+            "2      0\n"
+            "3      0\n"
+            "4      0\n"
+            "5      0\n"
+            "6      0\n"
+            "7      0\n"
+            "8      0\n"
+            "9      0\n"
+            "10     0\n"
+            "\n"
+            "matrix  0  1\n"
+            "0       0  0\n"
+            "1       0  0\n");
+}
+
+TEST(ResultsTest, TablesHaveLabels) {
+  Results results;
+  results.add("accuracy", at::scalar_tensor(0.8125));
+  results.add("recall", at::arange(3, at::kDouble).div(4));
+  results.add("curve", at::zeros({101}));
+  results.add("images", at::arange(8, 11, at::kLong));
+  results.add("confusion", at::arange(9, at::kLong).view({3, 3}));
+  results.add("by rank", at::zeros({2, 3}));
+  EXPECT_EQ(to_table(results, {"cat", "dog", "v\u00f6gel"}),
+            "accuracy  0.8125\n"
+            "curve     Float [101]\n"
+            "\n"
+            "       recall  images\n"
+            "cat         0       8\n"
+            "dog      0.25       9\n"
+            "v\u00f6gel     0.5      10\n"
+            "\n"
+            "confusion  cat  dog  v\u00f6gel\n"
+            "cat          0    1      2\n"
+            "dog          3    4      5\n"
+            "v\u00f6gel        6    7      8\n"
+            "\n"
+            "by rank  cat  dog  v\u00f6gel\n"
+            "0          0    0      0\n"
+            "1          0    0      0\n");
+  EXPECT_EQ(to_table(Results()), "");
+}
+
+TEST(ResultsTest, JsonHasEverything) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Results results;
+  results.add("mean", at::scalar_tensor(0.1, at::kDouble));
+  results.add("count", at::scalar_tensor(9007199254740993, at::kLong));
+  results.add("flags", at::ones({2}, at::kBool));
+  results.add("none", at::Tensor());
+  results.add("odd \"name\"", at::tensor({std::nan(""), -kInfinity}));
+  results.add("matrix", at::arange(4, at::kLong).view({2, 2}).t());
+  EXPECT_EQ(to_json(results),
+            "{\"mean\":0.1,\"count\":9007199254740993,\"flags\":[true,true],"
+            "\"none\":null,\"odd \\\"name\\\"\":[\"NaN\",\"-Infinity\"],"
+            "\"matrix\":[[0,2],[1,3]]}");
+  EXPECT_EQ(to_json(Results()), "{}");
+  results.add("z", at::full({}, c10::complex<double>(1, 2)));
+  EXPECT_THROW(to_json(results), c10::TypeError);
 }
 
 }  // namespace
