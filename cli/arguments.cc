@@ -20,11 +20,12 @@ namespace {
 
 constexpr std::int64_t kMostRanks = 256;
 constexpr const char* kFormats[] = {"table", "json", "csv"};
+constexpr const char* kMissing[] = {"error", "skip", "nan"};
 
 /// Paths are meant from where the user is, which `bazel run` tells.
 std::string user_path(const std::string& path) {
   const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
-  if (folder == nullptr) return path;
+  if (folder == nullptr || path == kStandardInput) return path;
   return std::filesystem::path(folder) / path;
 }
 
@@ -59,22 +60,57 @@ Format parse_format(const std::string& text) {
   return static_cast<Format>(found - kFormats);
 }
 
+Missing parse_missing(const std::string& text) {
+  const auto* found = std::find(std::begin(kMissing), std::end(kMissing), text);
+  TORCH_CHECK_VALUE(found != std::end(kMissing),
+                    "--missing: expected error, skip or nan, got '", text, "'");
+  return static_cast<Missing>(found - kMissing);
+}
+
+char parse_delimiter(const std::string& text) {
+  if (text == "tab" || text == "\\t") return '\t';
+  TORCH_CHECK_VALUE(text.size() == 1 && text != "\"" && text != "\n",
+                    "--delimiter: expected one character or tab, got '", text,
+                    "'");
+  return text[0];
+}
+
+std::vector<std::string> parse_labels(const std::string& text) {
+  std::vector<std::string> labels;
+  std::istringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) {
+    TORCH_CHECK_VALUE(!item.empty() && std::find(labels.begin(), labels.end(),
+                                                 item) == labels.end(),
+                      "--labels: expected each label once, got '", item, "'",
+                      item.empty() ? "" : " twice");
+    labels.push_back(item);
+  }
+  return labels;
+}
+
+/// The long name of an option, of a word that is one.
+std::string option_name(const std::string& word) {
+  if (word == "-m") return "--metrics";
+  if (word == "-i") return "--inputs";
+  return word.rfind("--", 0) == 0 ? word.substr(0, word.find('=')) : "";
+}
+
 /// The options of evaluate.
 class EvaluateParser {
  public:
   Arguments parse(std::vector<std::string> words) {
     for (std::size_t i = 0; i < words.size();) {
       const std::string& word = words[i++];
-      TORCH_CHECK_VALUE(word.rfind("--", 0) == 0, "expected an option, got '",
-                        word, "'; see --help");
-      const std::size_t equals = word.find('=');
-      const std::string name = word.substr(0, equals);
+      const std::string name = option_name(word);
+      TORCH_CHECK_VALUE(!name.empty(), "expected an option, got '", word,
+                        "'; see --help");
       check_known(name);
+      const std::size_t equals = word.find('=');
       std::vector<std::string> values;
       if (equals != word.npos) values.push_back(word.substr(equals + 1));
       const bool takes_more = name == "--inputs";
       while (i < words.size() && (takes_more || values.empty()) &&
-             words[i].rfind("--", 0) != 0) {
+             option_name(words[i]).empty()) {
         values.push_back(words[i++]);
       }
       TORCH_CHECK_VALUE(!values.empty() && !values.back().empty(), name,
@@ -112,8 +148,14 @@ class EvaluateParser {
         "--inputs: expected all files with the inputs' names or none, got ",
         a.input_names.size(), " names of ", a.inputs.size(),
         " (a file of such a name is ./NAME=FILE)");
-    TORCH_CHECK_VALUE(a.columns.empty() || !a.csv.empty(),
-                      "--columns: expected --csv with it");
+    for (const char* option : {"--columns", "--delimiter", "--missing"}) {
+      TORCH_CHECK_VALUE(given_.count(option) == 0 || !a.csv.empty(), option,
+                        ": expected --csv with it");
+    }
+    const auto inputs =
+        std::count(a.inputs.begin(), a.inputs.end(), kStandardInput);
+    TORCH_CHECK_VALUE(inputs < 2, "--inputs: expected - once, got it ", inputs,
+                      " times");
     TORCH_CHECK_VALUE(a.split.empty() || a.ranks == 0 ||
                           static_cast<std::int64_t>(a.split.size()) == a.ranks,
                       "--split: expected one number for each of ", a.ranks,
@@ -136,6 +178,18 @@ class EvaluateParser {
        }},
       {"--csv", [this](const Values& v) { arguments_.csv = user_path(v[0]); }},
       {"--columns", [this](const Values& v) { arguments_.columns = v[0]; }},
+      {"--delimiter",
+       [this](const Values& v) {
+         arguments_.csv_options.delimiter = parse_delimiter(v[0]);
+       }},
+      {"--labels",
+       [this](const Values& v) {
+         arguments_.csv_options.labels = parse_labels(v[0]);
+       }},
+      {"--missing",
+       [this](const Values& v) {
+         arguments_.csv_options.missing = parse_missing(v[0]);
+       }},
       {"--batch-size",
        [this](const Values& v) {
          arguments_.batch_size =
@@ -154,32 +208,70 @@ class EvaluateParser {
   };
 };
 
+/// list [WORD...] [--format FORMAT].
+Arguments parse_list(const std::vector<std::string>& words) {
+  Arguments arguments;
+  arguments.command = Command::kList;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string name = option_name(words[i]);
+    if (name.empty()) {
+      arguments.words.push_back(words[i]);
+      continue;
+    }
+    TORCH_CHECK_VALUE(name == "--format", "list: there is no option '", name,
+                      "'");
+    const std::size_t equals = words[i].find('=');
+    TORCH_CHECK_VALUE(equals != std::string::npos || i + 1 < words.size(),
+                      "--format: expected a value, got none");
+    arguments.format = parse_format(
+        equals != std::string::npos ? words[i].substr(equals + 1) : words[++i]);
+    TORCH_CHECK_VALUE(arguments.format != Format::kCsv,
+                      "list: expected the format table or json, got csv");
+  }
+  return arguments;
+}
+
 }  // namespace
 
 const char* const kHelp =
     "Computes metrics of predictions in files, with one process or many.\n"
     "\n"
-    "  tally list              every metric, with what it is\n"
+    "  tally list [WORD ...]   every metric, or those that have these words "
+    "in\n"
+    "                          name, domain or description; --format json\n"
     "  tally describe NAME     a metric's options, inputs and range\n"
     "  tally evaluate ...      values, of\n"
-    "    --metrics \"A(...); name=B(...)\"   metrics as `list` names them, or\n"
+    "    -m, --metrics \"A(...); name=B(...)\"\n"
+    "                                      metrics as `list` names them, or\n"
     "    --config FILE                     the same as JSON\n"
-    "    --inputs FILE FILE ...            .npy files, in the order of the\n"
+    "    -i, --inputs FILE FILE ...        .npy files, in the order of the\n"
     "                                      metrics' inputs, or by their "
     "names:\n"
     "                                      preds=FILE target=FILE; or\n"
     "    --csv FILE --columns a,b          columns: a name, first:last for\n"
     "                                      several, or @1 where the first "
     "line\n"
-    "                                      has no names (all); or by the\n"
-    "                                      inputs' names: preds=a,target=b\n"
+    "                                      has no names; or by the inputs'\n"
+    "                                      names: preds=a,target=b (those "
+    "that\n"
+    "                                      are called like inputs)\n"
+    "    --delimiter C                     between fields of --csv: a "
+    "character\n"
+    "                                      or tab (a comma)\n"
+    "    --missing error|skip|nan          empty fields of --csv (error)\n"
+    "    --labels cat,dog                  names of the classes 0, 1, ...: in\n"
+    "                                      columns of --csv and in tables\n"
     "    --batch-size N                    rows at a time (16 MB)\n"
     "    --ranks N                         local processes (1); under "
     "torchrun\n"
     "                                      its own\n"
     "    --split 12,6,0                    rows of each rank (evenly)\n"
     "    --format table|json|csv           (table)\n"
-    "    --output FILE                     instead of printing\n";
+    "    --output FILE                     instead of printing\n"
+    "  tally completion SHELL  what bash or zsh completes these words by\n"
+    "  tally --version\n"
+    "\n"
+    "- as a FILE is the standard input.\n";
 
 Arguments parse_arguments(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
@@ -193,22 +285,24 @@ Arguments parse_arguments(int argc, char** argv) {
     return arguments;
   }
   const std::string& command = words[0];
+  if (command == "--version") {
+    arguments.command = Command::kVersion;
+    return arguments;
+  }
   if (command == "evaluate") {
     return EvaluateParser().parse({words.begin() + 1, words.end()});
   }
-  if (command == "list") {
-    TORCH_CHECK_VALUE(words.size() == 1, "list: expected nothing more, got '",
-                      words[1], "'");
-    arguments.command = Command::kList;
-    return arguments;
-  }
+  if (command == "list") return parse_list(words);
   TORCH_CHECK_VALUE(
-      command == "describe", "there is no command '", command, "'",
-      internal::did_you_mean(command, {"list", "describe", "evaluate"}));
-  TORCH_CHECK_VALUE(words.size() == 2,
-                    "describe: expected the name of one metric, got ",
-                    words.size() - 1);
-  arguments.command = Command::kDescribe;
+      command == "describe" || command == "completion", "there is no command '",
+      command, "'",
+      internal::did_you_mean(command,
+                             {"list", "describe", "evaluate", "completion"}));
+  const bool is_describe = command == "describe";
+  TORCH_CHECK_VALUE(words.size() == 2, command, ": expected ",
+                    is_describe ? "the name of one metric" : "bash or zsh",
+                    ", got ", words.size() - 1);
+  arguments.command = is_describe ? Command::kDescribe : Command::kCompletion;
   arguments.name = words[1];
   return arguments;
 }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -37,28 +37,39 @@ std::optional<Number> parse(std::string_view text) {
   return value;
 }
 
-/// Python's False and True count as 0 and 1.
-std::optional<std::int64_t> to_integer(std::string_view text) {
-  const std::string_view word = trimmed(text);
-  if (word == "True" || word == "true") return 1;
-  if (word == "False" || word == "false") return 0;
-  return parse<std::int64_t>(text);
-}
-
-std::optional<std::size_t> to_number(const std::string& name) {
+std::optional<std::size_t> to_place(const std::string& name) {
   if (name.empty() || name[0] != '@') return std::nullopt;
   const auto number = parse<std::int64_t>(std::string_view(name).substr(1));
   if (!number || *number < 1) return std::nullopt;
   return static_cast<std::size_t>(*number);
 }
 
+/// "';'".
+std::string quoted(char c) {
+  return c == '\t' ? "tab" : "'" + std::string(1, c) + "'";
+}
+
 }  // namespace
 
-CsvFile::CsvFile(std::string path, const std::string& columns)
-    : file_(std::move(path)), records_(file_) {
+CsvFile::CsvFile(std::string path, const std::string& columns,
+                 CsvOptions options)
+    : options_(std::move(options)),
+      file_(std::move(path)),
+      records_(file_, options_.delimiter == 0 ? ',' : options_.delimiter) {
+  for (const std::string& label : options_.labels) {
+    labels_.emplace(label, static_cast<std::int64_t>(labels_.size()));
+  }
   TORCH_CHECK_VALUE(records_.next(), file_.path(),
                     ": expected lines, got an empty file");
-  const std::size_t count = records_.fields([](std::size_t, auto) {});
+  std::string_view only;
+  const std::size_t count =
+      records_.fields([&](std::size_t, std::string_view text) { only = text; });
+  const std::size_t other = only.find_first_of(";\t|");
+  TORCH_CHECK_VALUE(options_.delimiter != 0 || count > 1 || other == only.npos,
+                    file_.path(), ": expected commas between fields, got ",
+                    quoted(only[other]),
+                    "; if that is what stands between them: --delimiter ",
+                    only[other] == '\t' ? "tab" : quoted(only[other]));
   TORCH_CHECK_VALUE(count <= kMostColumns, file_.path(), ": expected at most ",
                     kMostColumns, " columns, got ", count);
   records_.fields([&](std::size_t, std::string_view name) {
@@ -103,9 +114,21 @@ void CsvFile::find_columns(const std::string& columns) {
       "'");
 }
 
+void CsvFile::choose(
+    const std::vector<std::pair<std::string, std::size_t>>& columns) {
+  inputs_.clear();
+  input_names_.clear();
+  widths_.clear();
+  uses_.assign(uses_.size(), {});
+  for (const auto& [input, column] : columns) {
+    input_names_.push_back(input);
+    add_input(names_.at(column), column, column);
+  }
+}
+
 std::size_t CsvFile::find_column(const std::string& name) {
   if (!has_names_) {
-    const auto number = to_number(name);
+    const auto number = to_place(name);
     TORCH_CHECK_VALUE(number && *number <= names_.size(), file_.path(),
                       ": expected columns from @1 to @", names_.size(),
                       ", got '", name, "'");
@@ -129,6 +152,10 @@ void CsvFile::add_input(const std::string& text, std::size_t first,
   widths_.push_back(0);
 }
 
+const char* CsvFile::integer_words() const {
+  return labels_.empty() ? "an integer" : "an integer or one of --labels";
+}
+
 void CsvFile::refuse(std::size_t column, const char* expected,
                      std::string_view got) const {
   const std::string name = has_names_ ? "'" + names_[column] + "'"
@@ -140,13 +167,56 @@ void CsvFile::refuse(std::size_t column, const char* expected,
                 shown + "'");
 }
 
+/// Python's False and True count as 0 and 1.
+std::optional<std::int64_t> CsvFile::to_integer(std::string_view text) const {
+  const std::string_view word = trimmed(text);
+  if (!labels_.empty()) {
+    const auto label = labels_.find(std::string(word));
+    if (label != labels_.end()) return label->second;
+  }
+  if (word == "True" || word == "true") return 1;
+  if (word == "False" || word == "false") return 0;
+  return parse<std::int64_t>(text);
+}
+
+std::optional<double> CsvFile::to_number(std::string_view text) const {
+  if (const auto integer = to_integer(text)) {
+    return static_cast<double>(*integer);
+  }
+  if (options_.missing == Missing::kNan && trimmed(text).empty()) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  return parse<double>(text);
+}
+
+bool CsvFile::lacks_field() {
+  bool lacks = false;
+  records_.fields([&](std::size_t column, std::string_view text) {
+    if (column >= uses_.size() || !trimmed(text).empty()) return;
+    for (const Use& use : uses_[column]) {
+      lacks = lacks || kinds_[use.input] != CsvKind::kTexts;
+    }
+  });
+  return lacks;
+}
+
+/// Goes to the next row that counts, past `skipped` others.
+bool CsvFile::next_row(std::int64_t& skipped) {
+  while (records_.next()) {
+    if (options_.missing != Missing::kSkip || !lacks_field()) return true;
+    ++skipped;
+  }
+  return false;
+}
+
 void CsvFile::scan(const std::vector<CsvKind>& kinds) {
   kinds_ = kinds;
   text_bytes_ = 0;
   std::vector<bool> all_integers(inputs_.size(), true);
   records_.seek(0, 1);
   if (has_names_) records_.next();
-  for (rows_ = 0; records_.next(); ++rows_) {
+  skipped_ = 0;
+  for (rows_ = 0; next_row(skipped_); ++rows_) {
     if (rows_ % kRowsPerMark == 0) {
       marks_.push_back({records_.offset(), records_.line()});
     }
@@ -170,9 +240,9 @@ void CsvFile::check_row(std::vector<bool>& all_integers) {
           }
           if (to_integer(text)) continue;
           if (wanted == CsvKind::kIntegers) {
-            refuse(column, "an integer", text);
+            refuse(column, integer_words(), text);
           }
-          if (!parse<double>(text)) refuse(column, "a number", text);
+          if (!to_number(text)) refuse(column, "a number", text);
           all_integers[use.input] = false;
         }
       });
@@ -197,7 +267,8 @@ void CsvFile::go_to(std::int64_t row) {
   if (row == next_row_) return;
   const Mark& mark = marks_.at(row / kRowsPerMark);
   records_.seek(mark.offset, mark.line);
-  for (std::int64_t i = 0; i < row % kRowsPerMark; ++i) records_.next();
+  std::int64_t skipped = 0;
+  for (std::int64_t i = 0; i < row % kRowsPerMark; ++i) next_row(skipped);
 }
 
 std::vector<at::Tensor> CsvFile::read(std::int64_t begin, std::int64_t end) {
@@ -218,8 +289,9 @@ std::vector<at::Tensor> CsvFile::read(std::int64_t begin, std::int64_t end) {
   }
   if (begin == end) return tensors;
   go_to(begin);
+  std::int64_t skipped = 0;
   for (std::int64_t row = begin; row < end; ++row) {
-    TORCH_CHECK_VALUE(records_.next(), file_.path(), ": ended early");
+    TORCH_CHECK_VALUE(next_row(skipped), file_.path(), ": ended early");
     store_row(row - begin, tensors);
   }
   next_row_ = end;
@@ -237,13 +309,12 @@ void CsvFile::store_row(std::int64_t row, std::vector<at::Tensor>& into) {
       const auto width = std::max<std::size_t>(1, widths_[use.input]);
       const auto place = row * static_cast<std::int64_t>(width) + use.position;
       void* data = into[use.input].data_ptr();
-      const auto integer = to_integer(text);
       if (kinds_[use.input] == CsvKind::kIntegers) {
-        if (!integer) refuse(column, "an integer", text);
+        const auto integer = to_integer(text);
+        if (!integer) refuse(column, integer_words(), text);
         static_cast<std::int64_t*>(data)[place] = *integer;
       } else {
-        const auto number =
-            integer ? static_cast<double>(*integer) : parse<double>(text);
+        const auto number = to_number(text);
         if (!number) refuse(column, "a number", text);
         static_cast<double*>(data)[place] = *number;
       }

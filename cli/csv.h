@@ -3,10 +3,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "tally/cli/csv_options.h"
 #include "tally/cli/csv_records.h"
 #include "tally/cli/input_file.h"
 
@@ -25,8 +29,14 @@ class CsvFile {
   /// for the first of a file whose first line has no names; all or none of them
   /// with the input's name before it, "preds=a,target=b". Empty: all columns,
   /// each an input. Throws c10::ValueError.
-  CsvFile(std::string path, const std::string& columns);
+  CsvFile(std::string path, const std::string& columns,
+          CsvOptions options = CsvOptions());
 
+  /// The fields of the first line.
+  const std::vector<std::string>& header() const { return names_; }
+  /// Inputs by name, each one column of that place in header(), instead of
+  /// those of the constructor.
+  void choose(const std::vector<std::pair<std::string, std::size_t>>& columns);
   /// The inputs as given.
   const std::vector<std::string>& inputs() const { return inputs_; }
   /// Their names, or nothing.
@@ -37,6 +47,8 @@ class CsvFile {
   /// How many columns an input has as "first:last"; 0 for a single one.
   std::size_t width(std::size_t input) const { return widths_[input]; }
   std::int64_t rows() const { return rows_; }
+  /// How many rows Missing::kSkip left out.
+  std::int64_t skipped() const { return skipped_; }
   std::int64_t bytes_per_row() const;
 
   /// Rows from `begin` up to `end`, as int64 or float64; inputs of texts are
@@ -61,12 +73,19 @@ class CsvFile {
   void find_columns(const std::string& columns);
   std::size_t find_column(const std::string& name);
   void add_input(const std::string& text, std::size_t first, std::size_t last);
+  std::optional<std::int64_t> to_integer(std::string_view text) const;
+  std::optional<double> to_number(std::string_view text) const;
+  bool next_row(std::int64_t& skipped);
+  bool lacks_field();
   void check_row(std::vector<bool>& all_integers);
   void store_row(std::int64_t row, std::vector<at::Tensor>& into);
   [[noreturn]] void refuse(std::size_t column, const char* expected,
                            std::string_view got) const;
+  const char* integer_words() const;
   void go_to(std::int64_t row);
 
+  CsvOptions options_;
+  std::unordered_map<std::string, std::int64_t> labels_;
   InputFile file_;
   CsvRecords records_;
   bool has_names_ = true;
@@ -80,6 +99,7 @@ class CsvFile {
   std::vector<std::vector<std::vector<std::string>>> texts_;
   std::int64_t text_bytes_ = 0;
   std::int64_t rows_ = 0;
+  std::int64_t skipped_ = 0;
   std::int64_t next_row_ = -1;
   std::vector<Mark> marks_;
 };

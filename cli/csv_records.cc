@@ -71,10 +71,10 @@ void CsvRecords::find_end() {
       in_quotes = is_quoted = true;
     } else if (c == '\n') {
       break;
-    } else if (c == ',') {
+    } else if (c == delimiter_) {
       is_quoted = false;
     }
-    is_begin = c == ',' && !in_quotes;
+    is_begin = c == delimiter_ && !in_quotes;
   }
   if (in_quotes) fail("expected a closing \"");
   record_end_ = record_begin_ + length;
@@ -92,8 +92,10 @@ std::string_view CsvRecords::quoted_field(std::size_t& at) {
     unquoted_ += '"';
     ++at;
   }
-  if (at < record_end_ && buffer_[at] != ',') {
-    fail("expected a comma behind \"" + unquoted_.substr(0, 40) + "\"");
+  if (at < record_end_ && buffer_[at] != delimiter_) {
+    const std::string wanted =
+        delimiter_ == ',' ? "a comma" : "'" + std::string(1, delimiter_) + "'";
+    fail("expected " + wanted + " behind \"" + unquoted_.substr(0, 40) + "\"");
   }
   return unquoted_;
 }
@@ -107,7 +109,7 @@ std::size_t CsvRecords::fields(
       field(count++, quoted_field(at));
     } else {
       const std::size_t begin = at;
-      at = std::min(buffer_.find(',', begin), record_end_);
+      at = std::min(buffer_.find(delimiter_, begin), record_end_);
       field(count++, std::string_view(buffer_).substr(begin, at - begin));
     }
     if (at >= record_end_) return count;

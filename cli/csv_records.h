@@ -11,11 +11,12 @@
 namespace tally::cli {
 
 /// The records of a CSV file, one after the other, as RFC 4180 has them: fields
-/// may be "quoted", and then hold commas, line ends and "" for a quote. Empty
-/// lines are passed over, as is a byte order mark.
+/// may be "quoted", and then hold delimiters, line ends and "" for a quote.
+/// Empty lines are passed over, as is a byte order mark.
 class CsvRecords {
  public:
-  explicit CsvRecords(const InputFile& file) : file_(file) {}
+  CsvRecords(const InputFile& file, char delimiter)
+      : file_(file), delimiter_(delimiter) {}
 
   /// Goes to the next record; false at the end of the file.
   bool next();
@@ -39,6 +40,7 @@ class CsvRecords {
   std::string_view quoted_field(std::size_t& at);
 
   const InputFile& file_;
+  char delimiter_;
   std::string buffer_;
   std::int64_t buffer_offset_ = 0;  // of its begin, in the file
   std::size_t record_begin_ = 0;

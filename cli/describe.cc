@@ -1,9 +1,14 @@
 #include "tally/cli/describe.h"
 
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
-#include <vector>
 
 namespace tally::cli {
 namespace {
@@ -88,14 +93,110 @@ const char* answer(const MetricEntry& entry, std::optional<bool> value,
   return entry.is_wrapper ? "as what it wraps" : neither;
 }
 
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+bool has_words(const MetricEntry& entry,
+               const std::vector<std::string>& words) {
+  const std::string text =
+      lower(entry.name + " " + entry.domain + " " + entry.summary.what);
+  return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+    return text.find(lower(word)) != text.npos;
+  });
+}
+
+std::string joined(const std::vector<std::string>& words,
+                   const std::string& between) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : between) + "'" + word + "'";
+  }
+  return text;
+}
+
+nlohmann::ordered_json json_of(std::optional<bool> value) {
+  if (!value) return nullptr;
+  return *value;
+}
+
+constexpr const char* kOptions =
+    "--metrics --config --inputs --csv --columns --delimiter --missing "
+    "--labels --batch-size --ranks --split --format --output";
+
+// %M: the names of all metrics; %O: the options of evaluate.
+constexpr const char* kBash = R"(_tally() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+  local words=
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    words="list describe evaluate completion --help --version"
+  else
+    case $before in
+      describe | -m | --metrics) words="%M" ;;
+      --format) words="table json csv" ;;
+      --missing) words="error skip nan" ;;
+      completion) words="bash zsh" ;;
+      *)
+        if [[ ${COMP_WORDS[1]} == evaluate && $word == -* ]]; then
+          words="%O"
+        elif [[ ${COMP_WORDS[1]} == evaluate ]]; then
+          compopt -o default
+        fi
+        ;;
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}
+complete -F _tally tally
+)";
+
+constexpr const char* kZsh = "autoload -U +X bashcompinit && bashcompinit\n";
+
+void replace(const std::string& mark, const std::string& by,
+             std::string& text) {
+  text.replace(text.find(mark), mark.size(), by);
+}
+
 }  // namespace
 
-std::string list_metrics(const Registry& registry) {
-  std::vector<Line> lines;
+std::string completion(const Registry& registry, const std::string& shell) {
+  TORCH_CHECK_VALUE(shell == "bash" || shell == "zsh",
+                    "completion: expected bash or zsh, got '", shell, "'");
+  std::string names;
   for (const auto& [name, entry] : registry.entries()) {
-    lines.push_back({name, entry.summary.what, ""});
+    names += (names.empty() ? "" : " ") + name;
   }
-  return aligned(lines, "");
+  std::string text = kBash;
+  replace("%M", names, text);
+  replace("%O", kOptions, text);
+  return shell == "zsh" ? kZsh + text : text;
+}
+
+std::string list_metrics(const Registry& registry,
+                         const std::vector<std::string>& words, Format format) {
+  std::map<std::string, std::vector<Line>> domains;
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& [name, entry] : registry.entries()) {
+    if (!has_words(entry, words)) continue;
+    domains[entry.domain].push_back({name, entry.summary.what, ""});
+    json.push_back({{"name", name},
+                    {"domain", entry.domain},
+                    {"what", entry.summary.what},
+                    {"range", entry.summary.range},
+                    {"differentiable", json_of(entry.is_differentiable)},
+                    {"higher_is_better", json_of(entry.higher_is_better)}});
+  }
+  TORCH_CHECK_VALUE(!json.empty(), "no metric has ", joined(words, " and "),
+                    " in its name, domain or description");
+  if (format == Format::kJson) return json.dump(1) + "\n";
+  std::string text;
+  for (const auto& [domain, lines] : domains) {
+    text += (text.empty() ? "" : "\n") + domain + "\n" + aligned(lines, "  ");
+  }
+  return text;
 }
 
 std::string describe_metric(const Registry& registry, const std::string& name) {

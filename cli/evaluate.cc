@@ -163,7 +163,8 @@ Report evaluate(const Arguments& arguments,
       failure_of([&] { job = prepare(arguments, ranks->size(), spare_bytes); }),
       ranks);
   agree(failure_of([&] { update(*job, ranks->rank(), progress); }), ranks);
-  return {ranks->size(), job->source->rows(), job->metrics.compute()};
+  return {ranks->size(), job->source->rows(), job->metrics.compute(),
+          job->source->remarks()};
 }
 
 }  // namespace tally::cli

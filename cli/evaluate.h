@@ -36,6 +36,7 @@ struct Report {
   int ranks = 1;
   std::int64_t rows = 0;
   Results results;
+  std::string remarks;  ///< of the source
 };
 
 /// Evaluates this rank's rows, and the metrics of all ranks' rows together.

@@ -8,13 +8,30 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <utility>
 
 namespace tally::cli {
 
+namespace {
+
+std::map<std::string, std::string>& replacements() {
+  static std::map<std::string, std::string> files;
+  return files;
+}
+
+}  // namespace
+
+void read_instead(const std::string& path, const std::string& file) {
+  replacements()[path] = file;
+}
+
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  const auto other = replacements().find(path_);
+  const std::string& file =
+      other == replacements().end() ? path_ : other->second;
   // Without O_NONBLOCK, opening a pipe would wait for someone to write to it.
-  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  descriptor_ = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   TORCH_CHECK_VALUE(descriptor_ >= 0, path_,
                     ": cannot be opened: ", std::strerror(errno));
   struct stat status {};

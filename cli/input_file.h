@@ -25,6 +25,12 @@ class InputFile {
   std::int64_t size_ = 0;
 };
 
+/// What stands for the standard input in place of a path.
+inline constexpr const char* kStandardInput = "-";
+
+/// From now on an InputFile of this path reads that file.
+void read_instead(const std::string& path, const std::string& file);
+
 /// The whole of a small file; c10::ValueError if it is larger than `most`.
 std::string read_text(const std::string& path, std::int64_t most);
 

@@ -10,67 +10,27 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <utility>
 
 #include "tally/metrics/file.h"
+#include "tally/metrics/results_json.h"
+#include "tally/metrics/results_table.h"
 
 namespace tally::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr std::int64_t kMostRows = 20;
-constexpr std::int64_t kMostColumns = 10;
-
-Json to_json(bool value) { return value; }
-Json to_json(std::int64_t number) { return number; }
-Json to_json(double number) {
+/// As to_json has it.
+std::string number_text(bool value) { return value ? "true" : "false"; }
+std::string number_text(std::int64_t number) { return std::to_string(number); }
+std::string number_text(double number) {
   if (std::isnan(number)) return "NaN";
   if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
-  return number;
-}
-
-/// Elements are taken from where `next` points to, which goes behind them.
-template <class Element>
-Json to_json(at::IntArrayRef sizes, const Element*& next) {
-  if (sizes.empty()) return to_json(*next++);
-  Json list = Json::array();
-  for (std::int64_t i = 0; i < sizes.front(); ++i) {
-    list.push_back(to_json(sizes.slice(1), next));
-  }
-  return list;
-}
-
-template <class Element>
-Json to_json(const at::Tensor& value, at::ScalarType dtype) {
-  const at::Tensor elements = value.to(dtype).contiguous();
-  const auto* next = static_cast<const Element*>(elements.data_ptr());
-  return to_json(elements.sizes(), next);
-}
-
-Json to_json(const at::Tensor& value) {
-  if (!value.defined()) return nullptr;
-  if (value.scalar_type() == at::kBool) return to_json<bool>(value, at::kBool);
-  return value.is_floating_point() ? to_json<double>(value, at::kDouble)
-                                   : to_json<std::int64_t>(value, at::kLong);
-}
-
-std::string dumped(const Json& json, int indent) {
-  // Names come from the command line, in whatever encoding.
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return nlohmann::json(number).dump();
 }
 
 std::string render_json(const Report& report) {
-  Json metrics = Json::object();
-  for (const auto& [name, value] : report.results) {
-    metrics[name] = to_json(value);
-  }
-  return dumped({{"ranks", report.ranks},
-                 {"rows", report.rows},
-                 {"metrics", std::move(metrics)}},
-                -1) +
-         "\n";
+  return "{\"ranks\":" + std::to_string(report.ranks) +
+         ",\"rows\":" + std::to_string(report.rows) +
+         ",\"metrics\":" + to_json(report.results) + "}\n";
 }
 
 std::string csv_field(const std::string& text) {
@@ -80,45 +40,43 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
+/// Elements are taken from where `next` points to, which goes behind them.
+template <class Element>
 void add_csv(const std::string& name, const std::string& place,
-             const Json& value, std::string& text) {
-  if (!value.is_array()) {
-    text += name + "," + place + "," +
-            (value.is_string() ? value.get<std::string>() : value.dump()) +
-            "\n";
+             at::IntArrayRef sizes, const Element*& next, std::string& text) {
+  if (sizes.empty()) {
+    text += name + "," + place + "," + number_text(*next++) + "\n";
     return;
   }
-  for (std::size_t i = 0; i < value.size(); ++i) {
+  for (std::int64_t i = 0; i < sizes.front(); ++i) {
     add_csv(name, place + (place.empty() ? "" : " ") + std::to_string(i),
-            value[i], text);
+            sizes.slice(1), next, text);
   }
+}
+
+template <class Element>
+void add_csv(const std::string& name, const at::Tensor& value,
+             at::ScalarType dtype, std::string& text) {
+  const at::Tensor elements = value.to(dtype).contiguous();
+  const auto* next = static_cast<const Element*>(elements.data_ptr());
+  add_csv(name, "", elements.sizes(), next, text);
 }
 
 std::string render_csv(const Report& report) {
   std::string text = "metric,index,value\n";
   for (const auto& [name, value] : report.results) {
-    add_csv(csv_field(name), "", to_json(value), text);
+    const std::string field = csv_field(name);
+    if (!value.defined()) {
+      text += field + ",,null\n";
+    } else if (value.scalar_type() == at::kBool) {
+      add_csv<bool>(field, value, at::kBool, text);
+    } else if (value.is_floating_point()) {
+      add_csv<double>(field, value, at::kDouble, text);
+    } else {
+      add_csv<std::int64_t>(field, value, at::kLong, text);
+    }
   }
   return text;
-}
-
-/// Matrices that fit are shown in full, below the line that names them.
-std::string render_table(const Report& report) {
-  std::ostringstream out;
-  out << report.results;
-  for (const auto& [name, value] : report.results) {
-    if (!value.defined() || value.dim() != 2 || value.size(0) > kMostRows ||
-        value.size(1) > kMostColumns) {
-      continue;
-    }
-    out << '\n' << name << '\n';
-    for (std::int64_t i = 0; i < value.size(0); ++i) {
-      Results row;
-      row.add("", value[i]);
-      out << row;
-    }
-  }
-  return out.str();
 }
 
 [[noreturn]] void refuse(const std::string& path) {
@@ -160,7 +118,8 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-std::string render(const Report& report, Format format) {
+std::string render(const Report& report, Format format,
+                   const std::vector<std::string>& labels) {
   switch (format) {
     case Format::kJson:
       return render_json(report);
@@ -169,7 +128,7 @@ std::string render(const Report& report, Format format) {
     case Format::kTable:
       break;
   }
-  return render_table(report);
+  return to_table(report.results, labels);
 }
 
 void check_output(const std::string& path) {

@@ -1,17 +1,20 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tally/cli/arguments.h"
 #include "tally/cli/evaluate.h"
 
 namespace tally::cli {
 
-/// The report as text: a table for readers; JSON, {"ranks", "rows", "metrics":
+/// The report as text: a table for readers, with names for classes (see
+/// to_table); JSON, {"ranks", "rows", "metrics":
 /// {name: value}}, in full precision, with arrays as lists and "NaN",
 /// "Infinity" and "-Infinity" as strings; or CSV, a line for each number with
 /// the metric's name and the number's place in an array ("2 0").
-std::string render(const Report& report, Format format);
+std::string render(const Report& report, Format format,
+                   const std::vector<std::string>& labels = {});
 
 /// Throws c10::ValueError unless write_output() can be expected to succeed.
 void check_output(const std::string& path);

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "tally/cli/columns.h"
 #include "tally/cli/csv.h"
 #include "tally/cli/npy.h"
 #include "tally/metrics/input_order.h"
@@ -207,7 +208,11 @@ class CsvSource final : public Source {
  public:
   CsvSource(const Arguments& arguments,
             const std::vector<MetricInputs>& metrics)
-      : file_(arguments.csv, arguments.columns) {
+      : file_(arguments.csv, arguments.columns, arguments.csv_options) {
+    if (arguments.columns.empty()) {
+      const auto columns = match_columns(file_.header(), metrics);
+      if (!columns.empty()) file_.choose(columns);
+    }
     const auto wanted = wanted_inputs(file_.inputs().size(), file_.names(),
                                       metrics, columns_by_name);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -218,10 +223,12 @@ class CsvSource final : public Source {
                         " columns");
     }
     file_.scan(kinds_);
+    remarks_ = remarks_of(arguments, metrics);
   }
 
   std::int64_t rows() const override { return file_.rows(); }
   std::int64_t bytes_per_row() const override { return file_.bytes_per_row(); }
+  std::string remarks() const override { return remarks_; }
   const std::vector<std::string>& names() const override {
     return file_.names();
   }
@@ -237,6 +244,28 @@ class CsvSource final : public Source {
   }
 
  private:
+  std::string remarks_of(const Arguments& arguments,
+                         const std::vector<MetricInputs>& metrics) const {
+    std::string text;
+    const bool is_said = !arguments.columns.empty() && !names().empty();
+    for (std::size_t i = 0; i < file_.inputs().size() && !is_said; ++i) {
+      std::string input = names().empty() ? "" : names()[i];
+      for (const MetricInputs& metric : metrics) {
+        if (input.empty() && i < metric.inputs.size()) {
+          input = metric.inputs[i].name;
+        }
+      }
+      text += text.empty() ? "" : ", ";
+      text += input + " is column '" + file_.inputs()[i] + "'";
+    }
+    if (!text.empty()) text += "\n";
+    if (file_.skipped() > 0) {
+      text += "rows left out for an empty field: " +
+              std::to_string(file_.skipped()) + "\n";
+    }
+    return text;
+  }
+
   static CsvKind kind_of(const Wanted& wanted) {
     if (wanted.takes_texts) return CsvKind::kTexts;
     TORCH_CHECK_VALUE(
@@ -260,6 +289,7 @@ class CsvSource final : public Source {
 
   CsvFile file_;
   std::vector<CsvKind> kinds_;
+  std::string remarks_;
 };
 
 }  // namespace

@@ -18,6 +18,9 @@ class Source {
   virtual std::int64_t bytes_per_row() const = 0;
   /// Of the inputs; none if they are given by position.
   virtual const std::vector<std::string>& names() const = 0;
+  /// What a reader should check of how the files were read, a line for each;
+  /// empty if the arguments said it all.
+  virtual std::string remarks() const { return ""; }
   /// Rows from `begin` up to `end` of each input.
   virtual std::vector<InputValue> read(std::int64_t begin,
                                        std::int64_t end) = 0;

@@ -6,16 +6,20 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <sstream>
+#include <string>
 
 #include "tally/cli/arguments.h"
 #include "tally/cli/describe.h"
 #include "tally/cli/evaluate.h"
 #include "tally/cli/output.h"
+#include "tally/cli/spool.h"
 #include "tally/sync/environment.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/init.h"
 #include "tally/sync/launch.h"
 #include "tally/sync/launch/spawn.h"
+#include "tally/version.h"
 
 namespace {
 
@@ -39,8 +43,9 @@ bool is_first() {
   }
 }
 
-int run_evaluate(const Arguments& arguments, int argc, char** argv) {
+int run_evaluate(Arguments& arguments, int argc, char** argv) {
   const bool is_rank = environment().world_size > 1;
+  const tally::cli::Spool spool(arguments, is_rank);
   if (!is_rank) {
     // What is wrong is said once, before there are ranks.
     const int ranks = static_cast<int>(std::max<std::int64_t>(
@@ -62,20 +67,41 @@ int run_evaluate(const Arguments& arguments, int argc, char** argv) {
     report = tally::cli::evaluate(arguments, ranks, progress);
   }
   if (ranks->rank() == 0) {
+    std::istringstream remarks(report.remarks);
+    for (std::string line; std::getline(remarks, line);) {
+      std::cerr << "tally: " + line + "\n";
+    }
     tally::cli::write_output(arguments.output,
-                             tally::cli::render(report, arguments.format));
+                             tally::cli::render(report, arguments.format,
+                                                arguments.csv_options.labels));
   }
   return 0;
 }
 
+std::string version() {
+  const tally::BuildInfo build = tally::build_info();
+  return std::string("tally ") + build.version + " (LibTorch " +
+         build.libtorch + ", " + build.compiler +
+         (build.optimized ? ")\n" : ", not optimised)\n");
+}
+
 int run(int argc, char** argv) {
-  const Arguments arguments = tally::cli::parse_arguments(argc, argv);
+  Arguments arguments = tally::cli::parse_arguments(argc, argv);
   switch (arguments.command) {
     case Command::kEvaluate:
       return run_evaluate(arguments, argc, argv);
+    case Command::kVersion:
+      tally::cli::write_output("", version());
+      return 0;
+    case Command::kCompletion:
+      tally::cli::write_output(
+          "",
+          tally::cli::completion(tally::builtin_registry(), arguments.name));
+      return 0;
     case Command::kList:
       tally::cli::write_output(
-          "", tally::cli::list_metrics(tally::builtin_registry()));
+          "", tally::cli::list_metrics(tally::builtin_registry(),
+                                       arguments.words, arguments.format));
       return 0;
     case Command::kDescribe:
       tally::cli::write_output(

@@ -187,11 +187,19 @@ void Registry::check_sizes(std::string_view text, std::int64_t most,
 const Registry& builtin_registry() {
   static const Registry registry = [] {
     Registry r;
-    internal::add_aggregation(r);
-    internal::add_classification(r);
-    internal::add_curves(r);
-    internal::add_regression(r);
-    internal::add_wrappers(r);
+    const auto add = [&r](const char* domain, void (*add_domain)(Registry&)) {
+      Registry part;
+      add_domain(part);
+      for (auto [name, entry] : part.entries()) {
+        entry.domain = domain;
+        r.add(std::move(entry));
+      }
+    };
+    add("aggregation", internal::add_aggregation);
+    add("classification", internal::add_classification);
+    add("classification", internal::add_curves);
+    add("regression", internal::add_regression);
+    add("wrappers", internal::add_wrappers);
     internal::describe_options(r);
     return r;
   }();

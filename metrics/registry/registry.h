@@ -79,6 +79,8 @@ struct MetricEntry {
   std::function<void(std::vector<InputInfo>& inputs)> change_inputs = {};
   /// What options mean, by name, one line each.
   std::map<std::string, std::string> option_words = {};
+  /// "classification"; that of a program's own is "custom" unless it says more.
+  std::string domain = "custom";
 };
 
 /// Metrics by name. A program's own are added to a copy of builtin_registry():

@@ -71,6 +71,12 @@ MetricSpec parse_metric_spec(std::string_view text) {
   find_outside(whole, "", open);
   TORCH_CHECK_VALUE(whole.back() == ')', "expected ", name,
                     "(...) to end with ')', got ", shown(text));
+  const std::size_t close = find_outside(whole, ")", open + 1);
+  const std::string_view behind = trimmed(whole.substr(close + 1));
+  TORCH_CHECK_VALUE(behind.empty(), "expected ",
+                    behind[0] == ',' ? "';' between metrics" : "nothing",
+                    " behind ", shown(whole.substr(0, close + 1)), ", got ",
+                    shown(behind));
   const std::string_view inside =
       whole.substr(open + 1, whole.size() - open - 2);
   for (const std::string_view part : split(inside, ',')) {

@@ -309,6 +309,68 @@ TEST(CsvTest, SourcesHoldWhatMetricsTake) {
             "be texts [N]; mean: expected preds to be real [N]");
 }
 
+TEST(CsvTest, TextsCanStandForClasses) {
+  const Folder folder;
+  const std::string path =
+      folder.write("x.csv", "preds,label\n0.5,dog\n0.1, cat \n0.9,1\n");
+  CsvFile file(path, "label,preds", {0, {"cat", "dog"}, Missing::kError});
+  file.scan({CsvKind::kEither, CsvKind::kFloats});
+  const auto values = file.read(0, 3);
+  EXPECT_TRUE(values[0].equal(at::tensor({1, 0, 1}, at::kLong)));
+  EXPECT_THAT(refusal_of([&] {
+                CsvFile other(path, "label", {0, {"cat"}, Missing::kError});
+                other.scan({CsvKind::kIntegers});
+              }),
+              EndsWith(", line 2: column 'label': expected an integer or one "
+                       "of --labels, got 'dog'"));
+}
+
+TEST(CsvTest, EmptyFieldsAreWhatTheyAreSaidToBe) {
+  const Folder folder;
+  std::string text = "a,b,unused\n";
+  for (int i = 0; i < 3000; ++i) {
+    const std::string number = std::to_string(i);
+    text += (i % 3 == 1 ? "" : number) + "," + number + ",\n";
+  }
+  const std::string path = folder.write("x.csv", text);
+  CsvFile skipping(path, "a,b", {0, {}, Missing::kSkip});
+  skipping.scan({CsvKind::kEither, CsvKind::kEither});
+  EXPECT_EQ(skipping.rows(), 2000);
+  EXPECT_EQ(skipping.skipped(), 1000);
+  // 0, 2, 3, 5, 6, 8, ...
+  EXPECT_TRUE(skipping.read(1502, 1505)[0].equal(
+      at::tensor({2253, 2255, 2256}, at::kLong)));
+  EXPECT_TRUE(skipping.read(0, 3)[1].equal(at::tensor({0, 2, 3}, at::kLong)));
+
+  CsvFile filling(path, "a,b", {0, {}, Missing::kNan});
+  filling.scan({CsvKind::kEither, CsvKind::kEither});
+  EXPECT_EQ(filling.rows(), 3000);
+  const auto values = filling.read(0, 3);
+  EXPECT_TRUE(values[0][1].isnan().item<bool>());
+  EXPECT_EQ(values[0][2].item<double>(), 2);
+  EXPECT_EQ(values[1].scalar_type(), at::kLong);
+  CsvFile labels(path, "a", {0, {}, Missing::kNan});
+  EXPECT_THAT(refusal_of([&] { labels.scan({CsvKind::kIntegers}); }),
+              HasSubstr("line 3: column 'a': expected an integer, got ''"));
+}
+
+TEST(CsvTest, DelimitersAreSaidNotGuessed) {
+  const Folder folder;
+  const std::string path = folder.write("x.csv", "a;b\n1,5;\"2;\"\n3;4\n");
+  EXPECT_THAT(refusal_of([&] { const CsvFile file(path, "a"); }),
+              EndsWith("x.csv: expected commas between fields, got ';'; if "
+                       "that is what stands between them: --delimiter ';'"));
+  CsvFile file(path, "a,b", {';', {}, Missing::kError});
+  file.scan({CsvKind::kTexts, CsvKind::kTexts});
+  file.read(0, 2);
+  EXPECT_THAT(file.take_texts(1),
+              ElementsAre(ElementsAre("2;"), ElementsAre("4")));
+  const std::string tabs = folder.write("t.csv", "a\tb\n1\t2\n");
+  EXPECT_THAT(refusal_of([&] { const CsvFile other(tabs, "a"); }),
+              EndsWith("got tab; if that is what stands between them: "
+                       "--delimiter tab"));
+}
+
 TEST(CsvTest, ReadsColumnsByNumber) {
   const Folder folder;
   const std::string path = folder.write("x.csv", "1,2,3\n4,5,6\n");

@@ -6,6 +6,7 @@
 
 #include "tally/tests/cli/files.h"
 #include "tally/tests/examples/program.h"
+#include "tally/version.h"
 
 namespace tally::cli {
 namespace {
@@ -55,9 +56,9 @@ void expect_near(const Json& value, const Json& wanted, double tolerance) {
 /// That a program ended well with the expected values; the tolerance is far
 /// below what one sample counts.
 void expect_values(const Program::Result& result, int ranks,
-                   double tolerance = 1e-12) {
+                   double tolerance = 1e-12, const std::string& remarks = "") {
   ASSERT_EQ(result.status, 0) << result.errors;
-  EXPECT_THAT(result.errors, IsEmpty());
+  EXPECT_EQ(result.errors, remarks);
   const Json json = Json::parse(result.output);
   EXPECT_EQ(json.at("ranks"), ranks);
   EXPECT_EQ(json.at("rows"), 19);
@@ -120,15 +121,89 @@ TEST(TallyTest, ReadsCsv) {
   const Words csv = {
       "--metrics", kMetrics,       "--csv",    data_file("predictions.csv"),
       "--columns", "p0:p2,target", "--format", "json"};
-  expect_values(run_program(evaluate(csv)), 1, rounding);
+  const std::string remarks =
+      "tally: preds is column 'p0:p2', target is column 'target'\n";
+  expect_values(run_program(evaluate(csv)), 1, rounding, remarks);
   Words ranks = csv;
   ranks.insert(ranks.end(), {"--ranks", "3", "--batch-size", "2"});
-  expect_values(run_program(evaluate(ranks)), 3, rounding);
-  expect_values(
-      run_program(evaluate({"--metrics", "mse=MeanSquaredError", "--csv",
-                            data_file("predictions.csv"), "--columns",
-                            "target,weight", "--format", "json"})),
-      1);
+  expect_values(run_program(evaluate(ranks)), 3, rounding, remarks);
+  const auto mse = [](const std::string& columns) {
+    return run_program(evaluate({"--metrics", "mse=MeanSquaredError", "--csv",
+                                 data_file("predictions.csv"), "--columns",
+                                 columns, "--format", "json"}));
+  };
+  expect_values(mse("target,weight"), 1, 1e-12,
+                "tally: preds is column 'target', target is column 'weight'\n");
+  expect_values(mse("preds=target,target=weight"), 1);
+}
+
+TEST(TallyTest, FindsColumnsByTheirNames) {
+  const Folder folder;
+  const std::string csv = folder.write(
+      "x.csv", "id,label,prediction\na,3,2.5\nb,-0.5,0\nc,2,2\nd,7,8\n");
+  const auto result =
+      run_program(evaluate({"-m", "R2Score", "--csv", csv, "--format", "csv"}));
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.errors,
+            "tally: preds is column 'prediction', target is column 'label'\n");
+  EXPECT_THAT(result.output, HasSubstr("R2Score,,0.9486"));
+  expect_refusal(
+      run_program(evaluate({"-m", "MeanSquaredError", "--csv",
+                            folder.write("y.csv", "a,b,c\n1,1,1\n")})),
+      "no column is called preds or target; there are 'a', 'b', 'c': say which "
+      "is which by --columns preds=COLUMN,target=COLUMN");
+}
+
+TEST(TallyTest, ReadsLabelsAndLeavesRowsOut) {
+  const Folder folder;
+  const std::string csv =
+      folder.write("x.csv", "preds;target\ncat;cat\ndog;cat\n;dog\ndog;dog\n");
+  const auto result =
+      run_program(evaluate({"-m", "MulticlassConfusionMatrix(num_classes=2)",
+                            "--csv", csv, "--delimiter", ";", "--missing",
+                            "skip", "--labels", "cat,dog", "--ranks", "2"}));
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.output,
+            "MulticlassConfusionMatrix  cat  dog\n"
+            "cat                          1    1\n"
+            "dog                          0    1\n");
+  EXPECT_EQ(result.errors,
+            "tally: preds is column 'preds', target is column 'target'\n"
+            "tally: rows left out for an empty field: 1\n");
+}
+
+TEST(TallyTest, ReadsPipes) {
+  const Folder folder;
+  const std::string csv =
+      folder.write("x.csv", "preds,target\n1,2\n3,3\n5,4\n");
+  const std::string command =
+      "cli/tally evaluate -m MeanSquaredError --columns "
+      "preds=preds,target=target --format csv --csv ";
+  for (const char* ranks : {"1", "3"}) {
+    const auto result =
+        run_program({"/bin/sh", "-c",
+                     "cat " + csv + " | " + command + "- --ranks " + ranks});
+    EXPECT_EQ(result.status, 0);
+    EXPECT_EQ(result.errors, "");
+    EXPECT_EQ(result.output,
+              "metric,index,value\nMeanSquaredError,,0.6666666666666666\n");
+  }
+  const auto refused = run_program(
+      {"/bin/sh", "-c", "printf 'preds,target\\n1,x\\n' | " + command + "-"});
+  EXPECT_EQ(refused.errors,
+            "tally: -, line 2: column 'target': expected a number, got 'x'\n");
+  Program rank(
+      {"cli/tally", "evaluate", "-m", "MeanSquaredError", "--csv", "-"},
+      {"RANK=0", "WORLD_SIZE=2", "TALLY_STORE=" + folder.path("store")});
+  expect_refusal(rank.wait(), "-: expected a file, which all ranks can read");
+}
+
+TEST(TallyTest, SaysItsVersion) {
+  const auto result = run_program({"cli/tally", "--version"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.output,
+              StartsWith("tally " TALLY_VERSION " (LibTorch 2.11."));
+  EXPECT_EQ(result.output.find("not optimised"), std::string::npos);
 }
 
 TEST(TallyTest, TakesInputsByName) {
@@ -279,7 +354,8 @@ TEST(TallyTest, SaysWhatIsWrongWithArgumentsAndFiles) {
 
 TEST(TallyTest, SaysWhatIsWrongOnAnyRankAndWritesNothing) {
   const Folder folder;
-  const std::string csv = folder.write("x.csv", "p,t\n0,1\n1,1\n1,2\n0,5\n");
+  const std::string csv =
+      folder.write("x.csv", "preds,target\n0,1\n1,1\n1,2\n0,5\n");
   const std::string output = folder.write("out", "before");
   const auto result =
       run_program(evaluate({"--metrics", "MulticlassAccuracy(num_classes=3)",
@@ -292,15 +368,18 @@ TEST(TallyTest, SaysWhatIsWrongOnAnyRankAndWritesNothing) {
 TEST(TallyTest, ListsAndDescribes) {
   const auto list = run_program({"cli/tally", "list"});
   EXPECT_EQ(list.status, 0);
-  EXPECT_THAT(list.output, HasSubstr("\nMulticlassAccuracy "));
+  EXPECT_THAT(list.output, HasSubstr("\n  MulticlassAccuracy "));
   const auto described =
       run_program({"cli/tally", "describe", "MulticlassAccuracy"});
   EXPECT_EQ(described.status, 0);
   EXPECT_THAT(described.output, HasSubstr("num_classes       required"));
   expect_refusal(run_program({"cli/tally", "describe", "Accurracy"}),
                  "there is no metric 'Accurracy'");
+  expect_refusal(run_program({"cli/tally", "describe", "accuracy"}),
+                 "'BinaryAccuracy', 'MulticlassAccuracy' or "
+                 "'MultilabelAccuracy'");
   EXPECT_THAT(run_program({"cli/tally", "--help"}).output,
-              EndsWith("instead of printing\n"));
+              EndsWith("is the standard input.\n"));
 }
 
 }  // namespace

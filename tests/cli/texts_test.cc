@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tally/cli/arguments.h"
+#include "tally/cli/columns.h"
 #include "tally/cli/describe.h"
 #include "tally/cli/output.h"
 #include "tally/cli/progress.h"
@@ -22,6 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 Arguments parsed(std::vector<std::string> words) {
   words.insert(words.begin(), "tally");
@@ -61,7 +64,24 @@ TEST(ArgumentsTest, AreRead) {
   EXPECT_EQ(others.ranks, 0);
   EXPECT_EQ(others.format, Format::kTable);
 
+  const Arguments short_names =
+      parsed({"evaluate", "-i", "preds=-", "y.npy", "-m", "A", "--labels",
+              "cat,dog", "--format", "table"});
+  EXPECT_EQ(short_names.metrics, "A");
+  EXPECT_THAT(short_names.inputs, ElementsAre("-", "y.npy"));
+  EXPECT_THAT(short_names.csv_options.labels, ElementsAre("cat", "dog"));
+  const CsvOptions csv = parsed({"evaluate", "-m", "A", "--csv", "-",
+                                 "--delimiter", "tab", "--missing=nan"})
+                             .csv_options;
+  EXPECT_EQ(csv.delimiter, '\t');
+  EXPECT_EQ(csv.missing, Missing::kNan);
+
+  EXPECT_EQ(parsed({"--version"}).command, Command::kVersion);
+  EXPECT_EQ(parsed({"completion", "zsh"}).command, Command::kCompletion);
   EXPECT_EQ(parsed({"list"}).command, Command::kList);
+  const Arguments list = parsed({"list", "AUROC", "exact", "--format=json"});
+  EXPECT_THAT(list.words, ElementsAre("AUROC", "exact"));
+  EXPECT_EQ(list.format, Format::kJson);
   EXPECT_EQ(parsed({"describe", "A"}).command, Command::kDescribe);
   EXPECT_EQ(parsed({"describe", "A"}).name, "A");
   for (const char* word : {"--help", "-h", "help"}) {
@@ -72,11 +92,11 @@ TEST(ArgumentsTest, AreRead) {
 
 TEST(ArgumentsTest, PathsAreFromWhereTheUserIs) {
   setenv("BUILD_WORKING_DIRECTORY", "/home/user", 1);
-  const Arguments arguments = parsed(
-      {"evaluate", "--config", "c", "--inputs", "x", "/y", "--output", "o"});
+  const Arguments arguments = parsed({"evaluate", "--config", "c", "--inputs",
+                                      "x", "/y", "-", "--output", "o"});
   unsetenv("BUILD_WORKING_DIRECTORY");
   EXPECT_EQ(arguments.config, "/home/user/c");
-  EXPECT_THAT(arguments.inputs, ElementsAre("/home/user/x", "/y"));
+  EXPECT_THAT(arguments.inputs, ElementsAre("/home/user/x", "/y", "-"));
   EXPECT_EQ(arguments.output, "/home/user/o");
 }
 
@@ -85,8 +105,12 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
             "expected list, describe or evaluate; see --help");
   EXPECT_EQ(arguments_error({"evalute"}),
             "there is no command 'evalute'; did you mean 'evaluate'?");
-  EXPECT_EQ(arguments_error({"list", "x"}),
-            "list: expected nothing more, got 'x'");
+  EXPECT_EQ(arguments_error({"list", "--all"}),
+            "list: there is no option '--all'");
+  EXPECT_EQ(arguments_error({"list", "--format", "csv"}),
+            "list: expected the format table or json, got csv");
+  EXPECT_EQ(arguments_error({"completion"}),
+            "completion: expected bash or zsh, got 0");
   EXPECT_EQ(arguments_error({"describe"}),
             "describe: expected the name of one metric, got 0");
   EXPECT_EQ(evaluate_error({"x"}), "expected an option, got 'x'; see --help");
@@ -115,6 +139,16 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
             "--split: expected at most 256 ranks, got 257");
   EXPECT_EQ(evaluate_error({"--format", "xml"}),
             "--format: expected table, json or csv, got 'xml'");
+  EXPECT_EQ(evaluate_error({"--missing", "0"}),
+            "--missing: expected error, skip or nan, got '0'");
+  EXPECT_EQ(evaluate_error({"--delimiter", ", "}),
+            "--delimiter: expected one character or tab, got ', '");
+  EXPECT_EQ(evaluate_error({"--labels", "a,b,a"}),
+            "--labels: expected each label once, got 'a' twice");
+  EXPECT_EQ(evaluate_error({"--labels", "a,,b"}),
+            "--labels: expected each label once, got ''");
+  EXPECT_EQ(evaluate_error({"-x", "a"}),
+            "expected an option, got '-x'; see --help");
 }
 
 TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
@@ -129,6 +163,10 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
   EXPECT_EQ(
       evaluate_error({"--metrics", "A", "--inputs", "x", "--columns", "y"}),
       "--columns: expected --csv with it");
+  EXPECT_EQ(evaluate_error({"-m", "A", "-i", "x", "--missing", "skip"}),
+            "--missing: expected --csv with it");
+  EXPECT_EQ(evaluate_error({"-m", "A", "-i", "-", "-"}),
+            "--inputs: expected - once, got it 2 times");
   EXPECT_EQ(evaluate_error({"--metrics", "A", "--inputs", "x", "--ranks", "3",
                             "--split", "1,2"}),
             "--split: expected one number for each of 3 ranks, got 2");
@@ -136,7 +174,7 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
 
 Report sample_report() {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Report report{2, 18, {}};
+  Report report{2, 18, {}, ""};
   report.results.add("mean", at::scalar_tensor(0.1, at::kDouble));
   report.results.add("float", at::scalar_tensor(0.1, at::kFloat));
   report.results.add("count", at::scalar_tensor(9007199254740993, at::kLong));
@@ -181,7 +219,10 @@ TEST(OutputTest, CsvHasALineForEachNumber) {
 TEST(OutputTest, TablesShowMatricesThatFit) {
   const std::string table = render(sample_report(), Format::kTable);
   EXPECT_THAT(table, HasSubstr("mean              0.1\n"));
-  EXPECT_THAT(table, EndsWith("\nmatrix\n  [1, 3]\n  [2, 4]\n"));
+  EXPECT_THAT(table, EndsWith("\nmatrix  0  1\n0       1  3\n1       2  4\n"));
+  EXPECT_THAT(render(sample_report(), Format::kTable, {"cat", "dog"}),
+              EndsWith("\nmatrix  cat  dog\ncat       1    3\ndog       2    "
+                       "4\n"));
 }
 
 TEST(OutputTest, FilesAreReplacedAsAWhole) {
@@ -229,12 +270,86 @@ TEST(OutputTest, SaysWhatCannotBeWritten) {
 
 TEST(DescribeTest, ListsEveryMetricOnALine) {
   const std::string list = list_metrics(builtin_registry());
+  EXPECT_THAT(list, StartsWith("aggregation\n  CatMetric "));
+  EXPECT_THAT(list, HasSubstr("\n\nclassification\n  Binary"));
   std::istringstream lines(list);
   std::size_t count = 0;
-  for (std::string line; std::getline(lines, line); ++count) {
+  for (std::string line; std::getline(lines, line);) {
     EXPECT_LT(line.size(), 120u) << line;
+    count += line.substr(0, 2) == "  ";
   }
   EXPECT_EQ(count, builtin_registry().entries().size());
+}
+
+TEST(DescribeTest, ListsWhatHasAllWords) {
+  EXPECT_THAT(list_metrics(builtin_registry(), {"regression", "log"}),
+              ::testing::AllOf(StartsWith("regression\n  "),
+                               HasSubstr("\n  MeanSquaredLogError ")));
+  const auto json = nlohmann::json::parse(
+      list_metrics(builtin_registry(), {"multiclassaccuracy"}, Format::kJson));
+  ASSERT_EQ(json.size(), 1u);
+  EXPECT_EQ(json[0].at("name"), "MulticlassAccuracy");
+  EXPECT_EQ(json[0].at("domain"), "classification");
+  EXPECT_EQ(json[0].at("higher_is_better"), true);
+  EXPECT_EQ(refusal_of([] {
+              list_metrics(builtin_registry(), {"x1", "y"});
+            }),
+            "no metric has 'x1' and 'y' in its name, domain or description");
+}
+
+TEST(DescribeTest, CompletionKnowsMetricsAndOptions) {
+  const std::string bash = completion(builtin_registry(), "bash");
+  EXPECT_THAT(bash, HasSubstr(" MulticlassAccuracy "));
+  EXPECT_THAT(bash, EndsWith("\ncomplete -F _tally tally\n"));
+  EXPECT_THAT(completion(builtin_registry(), "zsh"),
+              ::testing::AllOf(HasSubstr("bashcompinit\n"), EndsWith(bash)));
+  EXPECT_EQ(refusal_of([] { completion(builtin_registry(), "fish"); }),
+            "completion: expected bash or zsh, got 'fish'");
+  // The options that --help tells of, and no others.
+  const std::size_t begin = bash.find("--metrics --config");
+  ASSERT_NE(begin, bash.npos);
+  const std::string words = bash.substr(begin, bash.find('"', begin) - begin);
+  std::istringstream options(words);
+  for (std::string option; options >> option;) {
+    EXPECT_THAT(kHelp, HasSubstr(option));
+  }
+  std::istringstream help(kHelp);
+  for (std::string word; help >> word;) {
+    if (word.rfind("--", 0) != 0 || word == "--version") continue;
+    word.erase(word.find_last_not_of(",;") + 1);
+    EXPECT_THAT(words, HasSubstr(word));
+  }
+}
+
+TEST(ColumnsTest, AreFoundByName) {
+  const std::vector<MetricInputs> metrics = {
+      {"accuracy",
+       {{"preds", InputKind::kFloat, "scores"},
+        {"target", InputKind::kReal, "labels"},
+        {"weight", InputKind::kReal, "real", true}}}};
+  using Columns = std::vector<std::pair<std::string, std::size_t>>;
+  EXPECT_EQ(match_columns({"id", "Label", "prediction"}, metrics),
+            (Columns{{"preds", 2}, {"target", 1}}));
+  EXPECT_EQ(match_columns({"y", "sample_weight", "preds"}, metrics),
+            (Columns{{"preds", 2}, {"target", 0}, {"weight", 1}}));
+  EXPECT_EQ(refusal_of([&] {
+              match_columns({"a", "b", "label"}, metrics);
+            }),
+            "no column is called preds; there are 'a', 'b', 'label': say which "
+            "is which by --columns preds=COLUMN,target=COLUMN");
+  EXPECT_EQ(refusal_of([&] {
+              match_columns({"score", "y", "pred"}, metrics);
+            }),
+            "columns 'score' and 'pred' could both be preds; say which is: "
+            "--columns preds=COLUMN,...");
+  const std::vector<MetricInputs> one = {
+      {"mean", {{"value", InputKind::kReal, "real"}}}};
+  EXPECT_EQ(match_columns({"loss"}, one), (Columns{{"value", 0}}));
+  EXPECT_THAT(
+      refusal_of([&] {
+        match_columns({"loss", "time"}, one);
+      }),
+      StartsWith("no column is called value; there are 'loss', 'time'"));
 }
 
 TEST(DescribeTest, SaysAllThereIsToKnow) {

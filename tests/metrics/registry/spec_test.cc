@@ -31,6 +31,10 @@ std::string spec_error(const std::string& text) {
 }
 
 TEST(MetricSpecTest, HasNameAndOptions) {
+  EXPECT_EQ(spec_error("A(x=1), B(y=2)"),
+            "expected ';' between metrics behind 'A(x=1)', got ', B(y=2)'");
+  EXPECT_EQ(spec_error("A(x=1) B()"),
+            "expected nothing behind 'A(x=1)', got 'B()'");
   EXPECT_EQ(parse_metric_spec("A").name, "A");
   EXPECT_EQ(parse_metric_spec(" A_1 ( ) ").name, "A_1");
   EXPECT_THAT(parse_metric_spec("A()").options, IsEmpty());
