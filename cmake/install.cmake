@@ -1,0 +1,46 @@
+# Headers, libraries and the CMake package; the program, where it is built.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tally)
+get_property(TALLY_COMPONENTS GLOBAL PROPERTY TALLY_COMPONENTS)
+
+# What a component's users have to find, too.
+set(metrics_packages absl)
+set(testing_packages GTest)
+if(NOT BUILD_SHARED_LIBS)
+  list(APPEND metrics_packages hwy)
+endif()
+
+set(TALLY_COMPONENT_DEPENDENCIES "")
+foreach(component IN LISTS TALLY_COMPONENTS)
+  string(TOUPPER ${component} COMPONENT)
+  install(TARGETS tally_${component} EXPORT Tally_${component}
+      ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          COMPONENT Tally_Development
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          COMPONENT Tally_Runtime NAMELINK_COMPONENT Tally_Development)
+  install(EXPORT Tally_${component} NAMESPACE Tally::
+      DESTINATION ${package_dir} COMPONENT Tally_Development)
+  foreach(header IN LISTS TALLY_${COMPONENT}_HEADERS)
+    get_filename_component(folder ${header} DIRECTORY)
+    install(FILES ${header} COMPONENT Tally_Development
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tally/${folder})
+  endforeach()
+  string(APPEND TALLY_COMPONENT_DEPENDENCIES
+      "set(_tally_${component}_components ${TALLY_${COMPONENT}_COMPONENTS})\n"
+      "set(_tally_${component}_packages ${${component}_packages})\n")
+endforeach()
+if(TALLY_BUILD_CLI)
+  install(TARGETS tally_cli DESTINATION ${CMAKE_INSTALL_BINDIR}
+      COMPONENT Tally_Runtime)
+endif()
+
+configure_package_config_file(cmake/TallyConfig.cmake.in TallyConfig.cmake
+    INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(TallyConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES
+    ${CMAKE_CURRENT_BINARY_DIR}/TallyConfig.cmake
+    ${CMAKE_CURRENT_BINARY_DIR}/TallyConfigVersion.cmake
+    ${PROJECT_SOURCE_DIR}/cmake/TallyLibTorch.cmake
+    DESTINATION ${package_dir} COMPONENT Tally_Development)

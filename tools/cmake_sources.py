@@ -1,0 +1,136 @@
+"""Writes the lists of the CMake build: what Bazel's libraries are made of.
+
+Usage: cmake_sources.py [--check]
+
+Asks Bazel for the libraries and writes cmake/sources.cmake, so that who builds
+with CMake needs neither Bazel nor Python. With --check, says whether the file is
+what would be written, and writes nothing.
+"""
+
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OUTPUT = ROOT / "cmake" / "sources.cmake"
+
+# Which folders make up a component; the next may use those before it.
+COMPONENTS = {
+    "sync": ["", "state", "sync"],
+    "metrics": ["metrics"],
+    "losses": ["losses"],
+    "training": ["training"],
+    "testing": ["testing"],
+    "cli": ["cli"],
+}
+FOLDERS = {folder: name for name, folders in COMPONENTS.items() for folder in folders}
+
+# Of these, a build has one; CMakeLists.txt says which.
+CHOICES = {"sync/transport/nccl.cc", "sync/transport/nccl_stub.cc"}
+
+SEPARATE = ["-ffp-contract=off"]
+
+
+def path(label):
+    """The file of a label, or nothing if it is not in this repository."""
+    if not label.startswith("//"):
+        return None
+    package, _, name = label[2:].partition(":")
+    return f"{package}/{name}" if package else name
+
+
+def component(label):
+    package = label[2:].partition(":")[0]
+    return FOLDERS.get(package.split("/")[0]) if label.startswith("//") else None
+
+
+def query():
+    """Bazel's C++ targets in the folders that there are, as XML."""
+    patterns = ["//:version"] + [
+        f"//{folder}/..." for folder in FOLDERS if folder and (ROOT / folder).is_dir()
+    ]
+    expression = f'kind("cc_(library|binary) rule", {" + ".join(patterns)})'
+    output = subprocess.run(
+        ["tools/bazel", "query", "--output=xml", expression],
+        cwd=ROOT, check=True, stdout=subprocess.PIPE,
+    ).stdout
+    # Expat knows XML 1.0 only.
+    return ElementTree.fromstring(output.replace(b'version="1.1"', b'version="1.0"', 1))
+
+
+def values(rule, name):
+    found = rule.find(f"list[@name='{name}']")
+    return [] if found is None else [item.get("value") for item in found]
+
+
+def is_public(rule):
+    """Whether programs may use it, by its own word or its package's."""
+    own = values(rule, "visibility")
+    package = rule.get("name")[2:].partition(":")[0]
+    default = 'default_visibility = ["//visibility:public"]'
+    build = (ROOT / package / "BUILD").read_text(encoding="utf-8")
+    return "//visibility:public" in own or (not own and default in build)
+
+
+def closure(headers):
+    """The headers, and those of Tally that they include."""
+    wanted, found = list(headers), set()
+    while wanted:
+        header = wanted.pop()
+        if header not in found:
+            found.add(header)
+            text = (ROOT / header).read_text(encoding="utf-8")
+            wanted += re.findall(r'^#include ["<]tally/(.+?)[">]', text, re.M)
+    return found
+
+
+def collect(rules):
+    """Returns the lists of each component."""
+    lists = collections.defaultdict(lambda: collections.defaultdict(set))
+    public = set()
+    for rule in rules:
+        name = component(rule.get("name"))
+        sources = [path(label) for label in values(rule, "srcs")]
+        sources = {s for s in sources if s and s.endswith(".cc")} - CHOICES
+        lists[name]["SOURCES"] |= sources
+        for option in SEPARATE:
+            if option in values(rule, "copts"):
+                lists[name]["UNFUSED_SOURCES"] |= sources
+        for label in values(rule, "deps"):
+            if component(label) not in (None, name):
+                lists[name]["COMPONENTS"].add(component(label))
+        if is_public(rule):
+            public |= {path(label) for label in values(rule, "hdrs")}
+    for header in closure(public):
+        lists[component("//" + header.rpartition("/")[0])]["HEADERS"].add(header)
+    return lists
+
+
+def render(lists):
+    lines = ["# Written by tools/cmake_sources.py from Bazel's BUILD files."]
+    order = list(COMPONENTS)
+    for name in filter(lists.__contains__, order):
+        for kind in ("COMPONENTS", "HEADERS", "SOURCES", "UNFUSED_SOURCES"):
+            key = order.index if kind == "COMPONENTS" else str
+            lines.append(f"\nset(TALLY_{name.upper()}_{kind}")
+            lines += [f"    {item}" for item in sorted(lists[name][kind], key=key)]
+            lines[-1] += ")"
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments):
+    text = render(collect(query().iter("rule")))
+    if arguments == ["--check"]:
+        if OUTPUT.exists() and OUTPUT.read_text(encoding="utf-8") == text:
+            return 0
+        print(f"{OUTPUT.relative_to(ROOT)} is stale: run tools/cmake_sources.py")
+        return 1
+    OUTPUT.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
