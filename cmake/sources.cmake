@@ -21,6 +21,7 @@ set(TALLY_SYNC_HEADERS
     sync/broadcast_parameters.h
     sync/collectives.h
     sync/communicator.h
+    sync/duplicate.h
     sync/environment.h
     sync/errors.h
     sync/exchange/contribution.h
@@ -64,12 +65,14 @@ set(TALLY_SYNC_SOURCES
     sync/broadcast_parameters.cc
     sync/collectives.cc
     sync/communicator.cc
+    sync/duplicate.cc
     sync/errors.cc
     sync/exchange/account.cc
     sync/exchange/contribution.cc
     sync/exchange/exchange.cc
     sync/exchange/exchange_headers.cc
     sync/exchange/gathered_states.cc
+    sync/exchange/gradient_layout.cc
     sync/exchange/parameter_list.cc
     sync/exchange/readiness.cc
     sync/exchange/session.cc
@@ -109,6 +112,7 @@ set(TALLY_METRICS_COMPONENTS
 
 set(TALLY_METRICS_HEADERS
     metrics/accumulation.h
+    metrics/accumulator_checks.h
     metrics/aggregation/aggregation.h
     metrics/aggregation/aggregation_options.h
     metrics/aggregation/cat_metric.h
@@ -186,6 +190,7 @@ set(TALLY_METRICS_HEADERS
     metrics/nearest.h
     metrics/option_text.h
     metrics/options.h
+    metrics/rank_checkpoint.h
     metrics/registry/collection_config.h
     metrics/registry/registry.h
     metrics/registry/spec.h
@@ -223,6 +228,7 @@ set(TALLY_METRICS_HEADERS
     metrics/results.h
     metrics/results_json.h
     metrics/results_table.h
+    metrics/sync_together.h
     metrics/text_list.h
     metrics/wrappers/boot_strapper.h
     metrics/wrappers/classwise_wrapper.h
@@ -237,6 +243,7 @@ set(TALLY_METRICS_HEADERS
 
 set(TALLY_METRICS_SOURCES
     metrics/accumulation.cc
+    metrics/accumulation_checkpoint.cc
     metrics/aggregation/aggregation_options.cc
     metrics/aggregation/cat_metric.cc
     metrics/aggregation/mean_metric.cc
@@ -313,6 +320,7 @@ set(TALLY_METRICS_SOURCES
     metrics/nearest.cc
     metrics/option_text.cc
     metrics/options.cc
+    metrics/rank_checkpoint.cc
     metrics/registry/aggregation.cc
     metrics/registry/classification.cc
     metrics/registry/collection_config.cc
@@ -357,6 +365,7 @@ set(TALLY_METRICS_SOURCES
     metrics/results.cc
     metrics/results_json.cc
     metrics/results_table.cc
+    metrics/sync_together.cc
     metrics/wrappers/boot_strapper.cc
     metrics/wrappers/classwise_wrapper.cc
     metrics/wrappers/input_transformer.cc
@@ -439,6 +448,97 @@ set(TALLY_LOSSES_UNFUSED_SOURCES
     losses/codebook/nearest.cc
     losses/codebook/nearest_by_device.cc)
 
+set(TALLY_TRAINING_COMPONENTS
+    sync)
+
+set(TALLY_TRAINING_HEADERS
+    training/gradient_averager.h
+    training/gradients.h
+    training/join.h
+    training/scale_gradients.h
+    training/shard_sampler.h
+    training/stack.h
+    training/sync_batch_norm.h
+    training/training.h)
+
+set(TALLY_TRAINING_SOURCES
+    training/convert_sync_batch_norm.cc
+    training/gradient_averager.cc
+    training/gradients.cc
+    training/join.cc
+    training/shard_sampler.cc
+    training/sync_batch_norm.cc)
+
+set(TALLY_TRAINING_UNFUSED_SOURCES)
+
+set(TALLY_TESTING_COMPONENTS
+    sync
+    metrics
+    losses)
+
+set(TALLY_TESTING_HEADERS
+    testing/allocation_fault.h
+    testing/batch.h
+    testing/compare.h
+    testing/expect_sync_error.h
+    testing/fault.h
+    testing/faulty_communicator.h
+    testing/generators.h
+    testing/gradients.h
+    testing/internal/cpp_text.h
+    testing/internal/drive.h
+    testing/internal/findings.h
+    testing/internal/law_check.h
+    testing/internal/rank_process.h
+    testing/internal/registration.h
+    testing/internal/report.h
+    testing/internal/runner.h
+    testing/internal/splits.h
+    testing/internal/thread_runner.h
+    testing/matchers.h
+    testing/metric_laws.h
+    testing/rank.h
+    testing/ranks_test.h
+    testing/testing.h
+    testing/thread_ranks.h)
+
+set(TALLY_TESTING_SOURCES
+    testing/allocation_fault.cc
+    testing/batch.cc
+    testing/compare.cc
+    testing/faulty_communicator.cc
+    testing/generators.cc
+    testing/gradients.cc
+    testing/internal/call_status.cc
+    testing/internal/child.cc
+    testing/internal/cpp_text.cc
+    testing/internal/drive.cc
+    testing/internal/flags.cc
+    testing/internal/gradient_law.cc
+    testing/internal/law_check.cc
+    testing/internal/laws_of_bad_input.cc
+    testing/internal/laws_of_modes.cc
+    testing/internal/laws_of_one_process.cc
+    testing/internal/laws_over_ranks.cc
+    testing/internal/memory_group.cc
+    testing/internal/messages.cc
+    testing/internal/numerical_gradient.cc
+    testing/internal/rank_process.cc
+    testing/internal/rank_state.cc
+    testing/internal/report.cc
+    testing/internal/runner.cc
+    testing/internal/shrink.cc
+    testing/internal/splits.cc
+    testing/internal/stacks.cc
+    testing/internal/thread_runner.cc
+    testing/matchers.cc
+    testing/metric_laws.cc
+    testing/one_process.cc
+    testing/rank.cc
+    testing/thread_ranks.cc)
+
+set(TALLY_TESTING_UNFUSED_SOURCES)
+
 set(TALLY_CLI_COMPONENTS
     sync
     metrics)
@@ -447,6 +547,7 @@ set(TALLY_CLI_HEADERS)
 
 set(TALLY_CLI_SOURCES
     cli/arguments.cc
+    cli/columns.cc
     cli/csv.cc
     cli/csv_records.cc
     cli/describe.cc
@@ -457,6 +558,7 @@ set(TALLY_CLI_SOURCES
     cli/output.cc
     cli/progress.cc
     cli/source.cc
+    cli/spool.cc
     cli/tally.cc)
 
 set(TALLY_CLI_UNFUSED_SOURCES)

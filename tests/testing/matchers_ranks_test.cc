@@ -23,8 +23,8 @@ RANKS_TEST(MatchersOverProcessesTest, SeeTheOtherRanks, 2) {
   EXPECT_THAT(at::full({}, self.rank()), Not(SameOnAllRanks()));
   const at::Tensor x = at::arange(5, at::kDouble);
   EXPECT_TRUE(EqualsOneProcess(sum_of_all, {x}));
-  EXPECT_FALSE(EqualsOneProcess(
-      [](const Tensors& rows) { return rows[0].sum(); }, {x}));
+  EXPECT_FALSE(
+      EqualsOneProcess([](const Tensors& rows) { return rows[0].sum(); }, {x}));
   ExpectGradientsOfOneProcess(sum_of_all, {x});
 }
 
