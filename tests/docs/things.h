@@ -36,6 +36,7 @@ struct Model {
 };
 struct Optimizer {
   void step() {}
+  void zero_grad() {}
 };
 struct Things {
   at::Tensor preds, target, weight, value, features, x, y, loss, losses, scores;
