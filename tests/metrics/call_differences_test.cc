@@ -64,7 +64,8 @@ TEST(CallDifferencesTest, ForwardOnOneRankDoesNotMeetComputeOnAnother) {
               "SampleTensorSum with gradient flow kLocal after 3 updates; a "
               "rank that evaluates alone takes MetricOptions()."
               "sync_on_compute(false), or a CommunicatorGuard of "
-              "single_process_communicator()");
+              "single_process_communicator(); a rank that runs out of batches "
+              "before the others takes part in their steps by training::join");
     EXPECT_EQ(metric.serialize(), before);
     if (rank == 1) metric.update(number(1));
     EXPECT_EQ(value_of(metric.compute()), 7);

@@ -16,6 +16,7 @@
 #include "tally/losses/check_distributed_gradients.h"
 #include "tally/losses/metric_loss.h"
 #include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/sync/broadcast_parameters.h"
 #include "tally/sync/errors.h"
 #include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
@@ -220,25 +221,33 @@ TEST(SyncBatchNormTest, HigherGradientsAreThoseOfAllRows) {
   }
 }
 
+template <class Norm>
+losses::DistributedGradientReport report_on(Norm norm,
+                                            losses::ShardSizes shards) {
+  torch::nn::Sequential net(torch::nn::Linear(4, kChannels), norm,
+                            torch::nn::Linear(kChannels, 1));
+  net->to(at::kDouble);
+  sync::broadcast_parameters(net->parameters());
+  losses::MetricLoss loss{MeanSquaredError()};
+  return losses::check_distributed_gradients(
+      [&](const Tensors& batch) {
+        return loss->forward(net->forward(batch[0]), batch[1]);
+      },
+      {random({12, 4}, 5), random({12, 1}, 6)}, net->named_parameters().pairs(),
+      losses::CheckDistributedGradientsOptions().shards(shards));
+}
+
 TEST(SyncBatchNormTest, TrainsExactly) {
-  for (auto shards : {losses::ShardSizes::kUneven, losses::ShardSizes::kIdle}) {
-    run_thread_ranks(3, [&](const auto&) {
-      torch::manual_seed(0);
-      torch::nn::Sequential net(torch::nn::Linear(4, kChannels),
-                                SyncBatchNorm1d(kChannels),
-                                torch::nn::Linear(kChannels, 1));
-      net->to(at::kDouble);
-      losses::MetricLoss loss{MeanSquaredError()};
-      const auto report = losses::check_distributed_gradients(
-          [&](const Tensors& batch) {
-            return loss->forward(net->forward(batch[0]), batch[1]);
-          },
-          {random({12, 4}, 5), random({12, 1}, 6)},
-          net->named_parameters().pairs(),
-          losses::CheckDistributedGradientsOptions().shards(shards));
+  run_thread_ranks(3, [](const auto&) {
+    for (auto shards :
+         {losses::ShardSizes::kUneven, losses::ShardSizes::kIdle}) {
+      const auto report = report_on(SyncBatchNorm1d(kChannels), shards);
       EXPECT_TRUE(report.exact()) << report;
-    });
-  }
+    }
+    EXPECT_FALSE(report_on(torch::nn::BatchNorm1d(kChannels),
+                           losses::ShardSizes::kUneven)
+                     .exact());
+  });
 }
 
 TEST(SyncBatchNormTest, TakesOneCollectiveEachWay) {

@@ -138,7 +138,9 @@ TEST(ExchangeTest, DifferentCallsAreAMismatchOnAllRanks) {
     EXPECT_EQ(error.details().peers, std::vector<int>{2});
     EXPECT_EQ(error.message(),
               "the ranks are in different calls: rank 0: a sync of accuracy, "
-              "rank 1: a sync of accuracy, rank 2: average_gradients");
+              "rank 1: a sync of accuracy, rank 2: average_gradients; a rank "
+              "that runs out of batches before the others takes part in their "
+              "steps by training::join");
     expect_usable(*communicator);
   });
 }
@@ -179,7 +181,8 @@ TEST(ExchangeTest, DifferentCallsOfAMetricAreAMismatchThatNamesThem) {
               "with gradient flow kLocal, rank 1: compute() of accuracy; a "
               "rank that evaluates alone takes MetricOptions()."
               "sync_on_compute(false), or a CommunicatorGuard of "
-              "single_process_communicator()");
+              "single_process_communicator(); a rank that runs out of batches "
+              "before the others takes part in their steps by training::join");
     part.call = SyncCall::kMetricLoss;
     part.flow = odd ? GradientFlow::kReplicated : GradientFlow::kAllRanks;
     error = error_of(*communicator, part);
