@@ -31,6 +31,42 @@ def _openmp(openmp):
         "//conditions:default": OPENMP,
     })
 
+# How many sources of a test are compiled as one at most. The more, the less in
+# all, and the longer the wait after a change of one.
+_JOINED = 8
+
+# A source by itself, below a name of its own in its unnamed namespaces, so that
+# what the sources name alike stays apart.
+_JOIN = """for source in $(SRCS); do
+  file=$${source##*/}
+  echo "#line 1 \\"$$source\\""
+  sed -e "s/^namespace {$$/& namespace joined_$${file%.cc} {/" \
+      -e "s/^}  \\/\\/ namespace$$/}&/" $$source
+done >$@"""
+
+def _joined(name, srcs):
+    """Returns the sources of a test, joined where headers are precompiled."""
+    sources = [src for src in srcs if src.endswith(".cc")]
+    if len(sources) < 2:
+        return srcs
+    count = len(sources)
+    groups = (count + _JOINED - 1) // _JOINED
+    joined = [src for src in srcs if src not in sources]
+    for i in range(groups):
+        out = "{}_joined_{}.cc".format(name, i)
+        native.genrule(
+            name = out.replace(".cc", ""),
+            testonly = True,
+            srcs = sources[i * count // groups:(i + 1) * count // groups],
+            outs = [out],
+            cmd = _JOIN,
+        )
+        joined.append(out)
+    return select({
+        str(Label("//tools/pch:enabled")): joined,
+        "//conditions:default": srcs,
+    })
+
 def _include_prefix():
     package = native.package_name()
     return "tally/" + package if package else "tally"
@@ -103,7 +139,7 @@ def tally_cc_test(
 
     Args:
       name: the target's name.
-      srcs: sources.
+      srcs: sources. Each has what it names for itself in `namespace {`.
       deps: libraries; GoogleTest, GoogleMock, a seed and the limit of
         TALLY_HWY_TARGET are added.
       copts: appended to the project's compiler options.
@@ -121,7 +157,7 @@ def tally_cc_test(
     cc_test(
         name = name,
         size = size,
-        srcs = srcs,
+        srcs = _joined(name, srcs),
         copts = pch_copts + COPTS + optimisation(pch) + _openmp(openmp) + copts,
         data = data + select({
             "//tools:asan": ["//tools:lsan.supp"],

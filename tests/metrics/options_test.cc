@@ -12,22 +12,19 @@
 #include "tally/sync/errors.h"
 
 namespace tally {
-namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using Texts = std::map<std::string, std::string>;
-
-enum class Colour { kRed, kDarkBlue };
-
-}  // namespace
-
+enum class SampleColour { kRed, kDarkBlue };
 template <>
-struct EnumNames<Colour> {
+struct EnumNames<SampleColour> {
   static constexpr const char* kNames[] = {"red", "dark_blue"};
 };
 
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Colour = SampleColour;
+using Texts = std::map<std::string, std::string>;
 
 struct SampleOptions {
   TORCH_ARG(bool, flag) = false;

@@ -26,9 +26,9 @@ using ::testing::Not;
 const char* const kProgram = "tests/testing/failing_ranks";
 
 /// What the program says when it runs one test; `flags` come after.
-Program::Result run(const std::string& test,
-                    const std::vector<std::string>& flags = {},
-                    const std::vector<std::string>& environment = {}) {
+Program::Result run_by_name(const std::string& test,
+                            const std::vector<std::string>& flags = {},
+                            const std::vector<std::string>& environment = {}) {
   std::vector<std::string> arguments = {kProgram, "--gtest_filter=" + test};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   return run_program(arguments, environment);
@@ -48,8 +48,7 @@ class FailuresTest : public ::testing::TestWithParam<const char*> {
  protected:
   static Program::Result run(const std::string& name,
                              const std::vector<std::string>& flags = {}) {
-    return testkit::run(std::string(GetParam()) + "." + name + "/ranks3",
-                        flags);
+    return run_by_name(std::string(GetParam()) + "." + name + "/ranks3", flags);
   }
   static bool on_threads() {
     return GetParam() == std::string("FailingThreads");
@@ -172,20 +171,20 @@ TEST_P(FailuresTest, TheDeadlineSaysWhereRanksAre) {
 }
 
 TEST(ProcessFailuresTest, ASignalHasItsNameAndStack) {
-  const auto result = run("Failing.segfault/ranks3");
+  const auto result = run_by_name("Failing.segfault/ranks3");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output,
               ContainsRegex("rank 1 of 3: ended by signal 11 \\(Segmentation "
                             "fault\\) in(\n.*)*write_to"));
   expect_order(result.output, "rank 1 of 3: ended by signal", "kPeerLost");
-  const auto terminated = run("Failing.terminate/ranks2");
+  const auto terminated = run_by_name("Failing.terminate/ranks2");
   EXPECT_THAT(terminated.output,
               HasSubstr("rank 1 of 2: ended by signal 6 (Aborted) in"));
   EXPECT_THAT(terminated.errors, HasSubstr("terminate called after throwing"));
 }
 
 TEST(ProcessFailuresTest, AnExitWithinTheBodyIsTold) {
-  const auto result = run("Failing.exit/ranks3");
+  const auto result = run_by_name("Failing.exit/ranks3");
   EXPECT_EQ(result.status, 1);
   expect_order(result.output,
                "rank 1 of 3: its process ended within the test, by exit(3)",
@@ -194,7 +193,7 @@ TEST(ProcessFailuresTest, AnExitWithinTheBodyIsTold) {
 
 TEST(ProcessFailuresTest, AnExitCodeBehindATestThatPassedIsTold) {
   const auto result =
-      run("Passing.ends_with_code/ranks2", {}, {"EXIT_CODE=23"});
+      run_by_name("Passing.ends_with_code/ranks2", {}, {"EXIT_CODE=23"});
   EXPECT_THAT(
       result.output,
       HasSubstr("ranks 0 and 1 of 2: its process ended with 23 although "
@@ -203,25 +202,25 @@ TEST(ProcessFailuresTest, AnExitCodeBehindATestThatPassedIsTold) {
 
 TEST(ProcessFailuresTest, ARankThatStandsStillIsEndedAtTheDeadline) {
   const auto result =
-      run("Failing.stands_still/ranks2", {"--tally_deadline=1"});
+      run_by_name("Failing.stands_still/ranks2", {"--tally_deadline=1"});
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, HasSubstr("it did not answer when asked where"));
 }
 
 TEST(ProcessFailuresTest, ASignalThatEndsNothingIsRefused) {
-  EXPECT_THAT(run("Failing.harmless_signal/ranks2").output,
+  EXPECT_THAT(run_by_name("Failing.harmless_signal/ranks2").output,
               HasSubstr("does not end a process"));
 }
 
 TEST(ProcessFailuresTest, AGroupThatOptionsLeaveOutIsRefused) {
-  EXPECT_THAT(run("NotConnected.group/ranks2").output,
+  EXPECT_THAT(run_by_name("NotConnected.group/ranks2").output,
               HasSubstr("this test's RanksOptions do not connect the ranks"));
 }
 
 TEST(ProcessFailuresTest, AFailedSetUpLeavesOutTheBody) {
   for (const char* test :
        {"BadSetUp.body/ranks2", "BadThreadSetUp.body/ranks2"}) {
-    const auto result = run(test);
+    const auto result = run_by_name(test);
     EXPECT_THAT(result.output, AllOf(HasSubstr("ranks 0 and 1 of 2: Failed\n"
                                                "not set up"),
                                      Not(HasSubstr("the body ran"))));
@@ -241,23 +240,25 @@ TEST(ProcessFailuresTest, AMainThatDoesNotReadTheFlagsIsTold) {
 }
 
 TEST(ProcessFailuresTest, BadFlagsAreRefused) {
-  EXPECT_THAT(run("Passing.is_fine*", {"--tally_deadline=soon"}).output,
+  EXPECT_THAT(run_by_name("Passing.is_fine*", {"--tally_deadline=soon"}).output,
               HasSubstr("--tally_deadline: expected a number of 1 or more, got "
                         "'soon'"));
-  EXPECT_THAT(run("Passing.is_fine*", {}, {"TALLY_HOLD_RANK=-1"}).output,
-              HasSubstr("--tally_hold_rank: expected a number of 0 or more"));
+  EXPECT_THAT(
+      run_by_name("Passing.is_fine*", {}, {"TALLY_HOLD_RANK=-1"}).output,
+      HasSubstr("--tally_hold_rank: expected a number of 0 or more"));
 }
 
 TEST(ProcessFailuresTest, LogsAreKept) {
   const std::string folder = ::testing::TempDir() + "/kept/logs";
-  const auto result =
-      run("Failing.expectation/ranks3", {"--tally_keep_logs=" + folder});
+  const auto result = run_by_name("Failing.expectation/ranks3",
+                                  {"--tally_keep_logs=" + folder});
   EXPECT_EQ(result.status, 1);
   std::ifstream file(folder + "/Failing.expectation.ranks3.rank1.log");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
             "rank 1 was here\n");
-  EXPECT_THAT(run("Passing.is_fine*", {"--tally_keep_logs=/dev/null"}).output,
-              HasSubstr("--tally_keep_logs: cannot write"));
+  EXPECT_THAT(
+      run_by_name("Passing.is_fine*", {"--tally_keep_logs=/dev/null"}).output,
+      HasSubstr("--tally_keep_logs: cannot write"));
 }
 
 TEST(ProcessFailuresTest, ARankWaitsForADebugger) {
@@ -300,7 +301,8 @@ TEST(ProcessFailuresTest, ARunnerThatIsAskedToEndSaysWhereRanksAre) {
 }
 
 TEST(ProcessFailuresTest, BazelsTimeoutBoundsTheDeadline) {
-  const auto result = run("Passing.waits*", {}, {"WAIT=1", "TEST_TIMEOUT=2"});
+  const auto result =
+      run_by_name("Passing.waits*", {}, {"WAIT=1", "TEST_TIMEOUT=2"});
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, HasSubstr("did not end in time"));
 }

@@ -1,4 +1,5 @@
 #include <ATen/ops/zeros.h>
+#include <c10/util/Type.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/nn/modules/container/sequential.h>
@@ -7,6 +8,7 @@
 
 #include <memory>
 #include <sstream>
+#include <typeinfo>
 
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/refusal.h"
@@ -103,10 +105,11 @@ TEST(ConvertSyncBatchNormTest, RefusesWhatItCannotExchange) {
   torch::nn::Sequential model;
   model->push_back("first", torch::nn::BatchNorm1d(4));
   model->register_module("net", net);
-  EXPECT_THAT(refusal_of([&] { convert_sync_batch_norm(*model); }),
-              HasSubstr("expected batch norms in Sequentials, got net.norm in "
-                        "tally::training::(anonymous namespace)::Net, whose "
-                        "forward() calls a member of type BatchNorm"));
+  EXPECT_THAT(
+      refusal_of([&] { convert_sync_batch_norm(*model); }),
+      HasSubstr("expected batch norms in Sequentials, got net.norm in " +
+                c10::demangle(typeid(Net).name()) +
+                ", whose forward() calls a member of type BatchNorm"));
   EXPECT_NE(model->ptr(0)->as<torch::nn::BatchNorm1d>(), nullptr);
   EXPECT_THAT(
       refusal_of([&] { convert_sync_batch_norm(*net->norm); }),

@@ -31,7 +31,7 @@ ShardSampler sampler_of(int rank, int ranks, std::size_t samples,
   return ShardSampler(samples, options.communicator(rank_of(rank, ranks)));
 }
 
-Indices first(std::size_t count) {
+Indices first_indices(std::size_t count) {
   Indices all(count);
   std::iota(all.begin(), all.end(), std::size_t{0});
   return all;
@@ -103,8 +103,8 @@ TEST(ShardSamplerTest, ShufflesAlikeEverywhere) {
   ShardSampler sampler(1003, ShardSamplerOptions().seed(1));
   sampler.set_epoch(2);
   const Indices order = flat(take(sampler, 100));
-  EXPECT_EQ(std::inner_product(order.begin(), order.end(), first(1003).begin(),
-                               std::size_t{0}),
+  EXPECT_EQ(std::inner_product(order.begin(), order.end(),
+                               first_indices(1003).begin(), std::size_t{0}),
             254752819u);
 }
 
@@ -125,7 +125,7 @@ TEST(ShardSamplerTest, DealsEachSampleOnce) {
             all.insert(all.end(), own.begin(), own.end());
           }
           std::sort(all.begin(), all.end());
-          EXPECT_EQ(all, first(samples));
+          EXPECT_EQ(all, first_indices(samples));
         }
       }
     }
@@ -181,7 +181,7 @@ TEST(ShardSamplerTest, AnEpochHasItsOwnOrder) {
   EXPECT_NE(flat(take(seeded, 8)), zeroth);
   ShardSampler in_order(50, ShardSamplerOptions().shuffle(false));
   in_order.set_epoch(3);
-  EXPECT_EQ(flat(take(in_order, 8)), training::first(50));
+  EXPECT_EQ(flat(take(in_order, 8)), first_indices(50));
 }
 
 TEST(ShardSamplerTest, CopiesShareTheirState) {
@@ -226,7 +226,7 @@ TEST(ShardSamplerTest, GoesOnAtThePositionOnOtherNumbersOfRanks) {
           all.insert(all.end(), rest.begin(), rest.end());
         }
         std::sort(all.begin(), all.end());
-        EXPECT_EQ(all, first(101));
+        EXPECT_EQ(all, first_indices(101));
       }
     }
   }
@@ -302,7 +302,7 @@ TEST_P(LoaderTest, SeesEachSampleOnceOverRanks) {
     }
     EXPECT_EQ(most, global_batch ? 4u : 2u);
     std::sort(all.begin(), all.end());
-    EXPECT_EQ(all, first(25));
+    EXPECT_EQ(all, first_indices(25));
   }
 }
 
@@ -338,7 +338,7 @@ TEST_P(LoaderTest, GoesOnBehindTheStepsDone) {
       later.step();
     }
     std::sort(seen.begin(), seen.end());
-    EXPECT_EQ(seen, first(40));
+    EXPECT_EQ(seen, first_indices(40));
   }
 }
 
@@ -362,7 +362,7 @@ TEST(ShardSamplerTest, MakesItsOwnLoader) {
     for (std::size_t number : numbers(batch)) all.push_back(number);
   }
   std::sort(all.begin(), all.end());
-  EXPECT_EQ(all, first(9));
+  EXPECT_EQ(all, first_indices(9));
 }
 
 TEST(ShardSamplerTest, TakesAnotherSize) {

@@ -21,6 +21,7 @@
 #include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/wrappers/helpers.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {
@@ -203,7 +204,8 @@ TEST(BootStrapperTest, SharesStatesInACollection) {
 
 TEST(BootStrapperTest, RefusesBadOptionsAndInputs) {
   const auto refusal = [](const Options& options) {
-    return refusal_of([&] { BootStrapper metric(MeanMetric(), options); });
+    return refusal_of<c10::Error>(
+        [&] { BootStrapper metric(MeanMetric(), options); });
   };
   EXPECT_THAT(refusal(0), HasSubstr("BootStrapper: expected num_bootstraps to "
                                     "be at least 1, got 0"));
@@ -212,7 +214,8 @@ TEST(BootStrapperTest, RefusesBadOptionsAndInputs) {
   EXPECT_THAT(refusal(Options().mean(false).std(false)),
               HasSubstr("at least one of mean, std, quantile and raw"));
   EXPECT_THAT(
-      refusal_of([] { BootStrapper metric{MinMaxMetric(MeanMetric())}; }),
+      refusal_of<c10::Error>(
+          [] { BootStrapper metric{MinMaxMetric(MeanMetric())}; }),
       HasSubstr("BootStrapper: expected a metric that does not remember"));
 
   // Whatever is drawn.
@@ -222,20 +225,21 @@ TEST(BootStrapperTest, RefusesBadOptionsAndInputs) {
   for (int i = 0; i < 20; ++i) {
     strict.reset();
     for (int k = 0; k < i; ++k) strict.update(at::ones({1}));
-    EXPECT_THAT(refusal_of([&] { strict.update(values); }),
+    EXPECT_THAT(refusal_of<c10::Error>([&] { strict.update(values); }),
                 HasSubstr("expected values up to 100, got 101"));
   }
   BootStrapper pairs{testkit::SampleCorrelation()};
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 pairs.update(at::ones({1}), at::ones({1, 1}));
               }),
               HasSubstr("nothing"));
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 pairs.update(at::ones({2}), at::ones({1, 2}));
               }),
               HasSubstr("expected inputs of equally many rows, got 2 and 1"));
-  EXPECT_THAT(refusal_of([&] { pairs.update(std::string("x"), 1); }),
-              HasSubstr("to be a at::Tensor"));
+  EXPECT_THAT(
+      refusal_of<c10::Error>([&] { pairs.update(std::string("x"), 1); }),
+      HasSubstr("to be a at::Tensor"));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/wrappers/helpers.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {
@@ -127,12 +128,13 @@ TEST(RunningTest, KeepsTheWindowAcrossCheckpoints) {
 }
 
 TEST(RunningTest, RefusesWhatItCannotWindow) {
-  EXPECT_THAT(refusal_of([] { Running none(MeanMetric(), 0); }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { Running none(MeanMetric(), 0); }),
               HasSubstr("Running: expected window to be at least 1, got 0"));
-  EXPECT_THAT(refusal_of([] { RunningSum none(-1); }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { RunningSum none(-1); }),
               HasSubstr("RunningSum: expected window to be at least 1"));
   EXPECT_THAT(
-      refusal_of([] { Running none(MinMaxMetric(MeanMetric()), 2); }),
+      refusal_of<c10::Error>(
+          [] { Running none(MinMaxMetric(MeanMetric()), 2); }),
       HasSubstr("Running: expected a metric that does not remember what it "
                 "computed, got MinMaxMetric("));
 }
@@ -204,27 +206,28 @@ TEST(InputTransformerTest, IsDerivedFrom) {
 
 TEST(InputTransformerTest, RefusesBadOptionsAndInputs) {
   const auto same = [](const at::Tensor& x) { return x; };
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 LambdaInputTransformer metric(
                     MeanMetric(), LambdaInputTransformerOptions().preds(same));
               }),
               HasSubstr("expected a label for the functions, got none"));
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 LambdaInputTransformer metric(
                     MeanMetric(), LambdaInputTransformerOptions("same"));
               }),
               HasSubstr("expected a function for preds or for target"));
-  EXPECT_THAT(
-      refusal_of([&] { BinaryTargetTransformer metric(MeanMetric(), kNaN); }),
-      HasSubstr("expected threshold to be a number, got NaN"));
+  EXPECT_THAT(refusal_of<c10::Error>(
+                  [&] { BinaryTargetTransformer metric(MeanMetric(), kNaN); }),
+              HasSubstr("expected threshold to be a number, got NaN"));
   BinaryTargetTransformer metric{MeanSquaredError()};
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 metric.update(at::ones({1}), at::ones({1}, at::kComplexFloat));
               }),
               HasSubstr("expected target of a real dtype"));
-  EXPECT_THAT(refusal_of([&] { metric.update(std::string("preds")); }),
-              HasSubstr("BinaryTargetTransformer: expected preds to be a "
-                        "at::Tensor, got a std::"));
+  EXPECT_THAT(
+      refusal_of<c10::Error>([&] { metric.update(std::string("preds")); }),
+      HasSubstr("BinaryTargetTransformer: expected preds to be a "
+                "at::Tensor, got a std::"));
   EXPECT_EQ(metric.status(), MetricState::kEmpty);
 }
 
@@ -277,7 +280,7 @@ TEST(MultioutputWrapperTest, TakesLabelsBesideScoresOfClasses) {
     }
   }
   MultioutputWrapper other(MulticlassAccuracy(3), 2);
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 other.update(at::rand({4, 3, 2}), at::zeros({4, 3}, at::kLong));
               }),
               HasSubstr("expected scores of shape [N, 3, ...] in preds"));
@@ -299,30 +302,31 @@ TEST(MultioutputWrapperTest, StacksEveryResultAlongAnyDimension) {
 }
 
 TEST(MultioutputWrapperTest, RefusesBadOptionsAndInputs) {
-  EXPECT_THAT(refusal_of([] { MultioutputWrapper none(MeanMetric(), 0); }),
-              HasSubstr("expected num_outputs to be at least 1, got 0"));
+  EXPECT_THAT(
+      refusal_of<c10::Error>([] { MultioutputWrapper none(MeanMetric(), 0); }),
+      HasSubstr("expected num_outputs to be at least 1, got 0"));
   MultioutputWrapper metric(MeanMetric(), 2);
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 metric.update(at::ones({3, 3}));
               }),
               HasSubstr("MultioutputWrapper: expected inputs with 2 outputs in "
                         "dimension -1, got sizes [3, 3]"));
-  EXPECT_THAT(refusal_of([&] { metric.update(1.0); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.update(1.0); }),
               HasSubstr("got sizes []"));
-  EXPECT_THAT(refusal_of([&] { metric.update(at::Tensor()); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.update(at::Tensor()); }),
               HasSubstr("expected a tensor as input 0, got an undefined one"));
-  EXPECT_THAT(refusal_of([&] { metric.update(std::string("x")); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.update(std::string("x")); }),
               HasSubstr("expected value to be a at::Tensor"));
-  EXPECT_THAT(refusal_of([&] { metric.update(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metric.update(); }),
               HasSubstr("expected at least 1 input, got 0"));
   MultioutputWrapper rows(CatMetric(), 2);
   rows.update(columns({1, kNaN, 2, 3}, 2));
-  EXPECT_THAT(refusal_of([&] { rows.compute(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { rows.compute(); }),
               HasSubstr("MultioutputWrapper: expected results of the same "
                         "sizes of every output, got [2] and [1]"));
   MultioutputWrapper named(ClasswiseWrapper(CatMetric()), 2);
   named.update(columns({1, kNaN, 2, 3}, 2));
-  EXPECT_THAT(refusal_of([&] { named.compute(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { named.compute(); }),
               HasSubstr("expected the same results of every output"));
 }
 

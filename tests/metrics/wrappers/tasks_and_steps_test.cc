@@ -13,6 +13,7 @@
 #include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/wrappers/helpers.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {
@@ -152,29 +153,30 @@ TEST(MultitaskWrapperTest, RefusesOtherTasksAndInputs) {
   const TaskInputs both = {{"a", of(1)}, {"b", of(1)}};
   const TaskInputs one = {{"a", of(1)}};
   const TaskInputs wrong = {{"a", of(1)}, {"c", of(1)}};
-  EXPECT_THAT(refusal_of([&] { tasks.update(one, both); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tasks.update(one, both); }),
               HasSubstr("MultitaskWrapper: expected preds of the tasks a, b, "
                         "got a"));
-  EXPECT_THAT(refusal_of([&] { tasks.update(both, wrong); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tasks.update(both, wrong); }),
               HasSubstr("expected target of the tasks a, b, got a, c"));
-  EXPECT_THAT(refusal_of([&] { tasks.update(both, both, TaskInputs()); }),
-              HasSubstr("expected weight of the tasks a, b, got none"));
-  EXPECT_THAT(refusal_of([&] { tasks.update(of(1), of(1)); }),
+  EXPECT_THAT(
+      refusal_of<c10::Error>([&] { tasks.update(both, both, TaskInputs()); }),
+      HasSubstr("expected weight of the tasks a, b, got none"));
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tasks.update(of(1), of(1)); }),
               HasSubstr("MultitaskWrapper: expected preds to be a std::map"));
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 tasks.update({{"a", of(1)}, {"b", at::ones({2})}}, both);
               }),
               HasSubstr("MeanSquaredError"));
   EXPECT_EQ(tasks.status(), MetricState::kEmpty);
   MultitaskWrapper none;
-  EXPECT_THAT(refusal_of([&] { none.update(both, both); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { none.update(both, both); }),
               HasSubstr("expected a task before the first update"));
 }
 
 TEST(MultitaskWrapperTest, RefusesTasksThatDoNotFit) {
   MultitaskWrapper tasks = two_tasks();
   const auto refusal = [&](const std::string& name, OwnedMetric metric) {
-    return refusal_of([&] { tasks.add(name, std::move(metric)); });
+    return refusal_of<c10::Error>([&] { tasks.add(name, std::move(metric)); });
   };
   EXPECT_THAT(refusal("a", MeanMetric()),
               HasSubstr("expected one task of each name, got 'a' twice"));
@@ -231,14 +233,15 @@ TEST(MetricTrackerTest, FindsTheBestStepOfEachResult) {
   EXPECT_EQ(tracker.best_metric("val/mean").step, 0);
   EXPECT_EQ(tracker.best_metric("val/mean").value, 2.5);
   EXPECT_EQ(tracker.best_metric("val/range.raw").step, 2);
-  EXPECT_THAT(refusal_of([&] { tracker.best_metric("val/sum"); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.best_metric("val/sum"); }),
               HasSubstr("MetricTracker: expected maximize to be given for "
                         "SumMetric("));
-  EXPECT_THAT(refusal_of([&] { tracker.best_metric("mean"); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.best_metric("mean"); }),
               HasSubstr("there is no result 'mean'; there are: val/mean"));
-  EXPECT_THAT(refusal_of([&] { tracker.best_metric(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.best_metric(); }),
               HasSubstr("expected one result, got 5"));
-  EXPECT_THAT(refusal_of([&] { tracker.compute_all(); }), HasSubstr("nothing"));
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.compute_all(); }),
+              HasSubstr("nothing"));
 
   MetricTracker largest(MeanMetric(), true);
   for (const double value : {kNaN, 3.0, 3.0}) {
@@ -258,37 +261,42 @@ TEST(MetricTrackerTest, RefusesCallsBeforeTheFirstStep) {
         std::string("MetricTracker: expected increment() before ") + verb +
         "()");
   };
-  EXPECT_THAT(refusal_of([&] { tracker.update(1); }), refused("update"));
-  EXPECT_THAT(refusal_of([&] { tracker.forward(1); }), refused("forward"));
-  EXPECT_THAT(refusal_of([&] { tracker.compute(); }), refused("compute"));
-  EXPECT_THAT(refusal_of([&] { tracker.reset(); }), refused("reset"));
-  EXPECT_THAT(refusal_of([&] { tracker.compute_all(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.update(1); }),
+              refused("update"));
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.forward(1); }),
+              refused("forward"));
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.compute(); }),
+              refused("compute"));
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.reset(); }),
+              refused("reset"));
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.compute_all(); }),
               refused("compute_all"));
-  EXPECT_THAT(refusal_of([&] { tracker.best_metric(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.best_metric(); }),
               refused("compute_all"));
 }
 
 TEST(MetricTrackerTest, RefusesWhatItCannotTrack) {
   MetricCollection used;
   used.add("mean", MeanMetric());
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 MetricTracker tracker(used.clone(), {{"median", true}});
               }),
               HasSubstr("expected maximize for members of the collection, got "
                         "'median'"));
   used.update(1);
-  EXPECT_THAT(refusal_of([&] { MetricTracker tracker(std::move(used)); }),
-              HasSubstr("expected a collection that has accumulated nothing, "
-                        "got one with 1 updates"));
+  EXPECT_THAT(
+      refusal_of<c10::Error>([&] { MetricTracker tracker(std::move(used)); }),
+      HasSubstr("expected a collection that has accumulated nothing, "
+                "got one with 1 updates"));
   MetricTracker rows{CatMetric()};
   rows.increment();
   rows.update(1);
-  EXPECT_THAT(refusal_of([&] { rows.best_metric(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { rows.best_metric(); }),
               HasSubstr("expected 'CatMetric' to be one number of each step, "
                         "got sizes [1]"));
   rows.increment();
   rows.update(at::ones({3}));
-  EXPECT_THAT(refusal_of([&] { rows.compute_all(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { rows.compute_all(); }),
               HasSubstr("MetricTracker: expected results of the same sizes of "
                         "every step, got [1] and [3]"));
 }

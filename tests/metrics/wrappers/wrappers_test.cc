@@ -16,6 +16,7 @@
 #include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/wrappers/helpers.h"
+#include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {
@@ -42,13 +43,15 @@ TEST(WrapperMetricTest, TakesAMetricOver) {
   EXPECT_EQ(Running(mean.clone(), 3).repr(),
             "Running(metric=MeanMetric(nan_strategy=warn, nan_value=0), "
             "window=3)");
-  EXPECT_THAT(refusal_of([] { Running none(std::unique_ptr<Metric>(), 3); }),
+  EXPECT_THAT(refusal_of<c10::Error>(
+                  [] { Running none(std::unique_ptr<Metric>(), 3); }),
               HasSubstr("Running: expected a metric, got null"));
   MeanMetric used;
   used.update(1.0);
-  EXPECT_THAT(refusal_of([&] { MinMaxMetric wrapper(std::move(used)); }),
-              HasSubstr("MinMaxMetric: expected a metric that has accumulated "
-                        "nothing, got MeanMetric("));
+  EXPECT_THAT(
+      refusal_of<c10::Error>([&] { MinMaxMetric wrapper(std::move(used)); }),
+      HasSubstr("MinMaxMetric: expected a metric that has accumulated "
+                "nothing, got MeanMetric("));
 }
 
 TEST(WrapperMetricTest, TakesTheOptionsOfTheMetricOver) {
@@ -64,9 +67,10 @@ TEST(WrapperMetricTest, TakesTheOptionsOfTheMetricOver) {
   Running strict(MeanSquaredError(), 2);
   strict.set_metric_options(MetricOptions().nan_policy(NanPolicy::kError));
   EXPECT_NE(strict.state_key(), Running(MeanSquaredError(), 2).state_key());
-  EXPECT_THAT(
-      refusal_of([&] { strict.update(at::tensor({kNaN}), at::tensor({0.0})); }),
-      HasSubstr("MeanSquaredError"));
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
+                strict.update(at::tensor({kNaN}), at::tensor({0.0}));
+              }),
+              HasSubstr("MeanSquaredError"));
   EXPECT_EQ(strict.clone()->metric_options().nan_policy(), NanPolicy::kError);
 }
 
@@ -233,13 +237,14 @@ TEST(ClasswiseWrapperTest, ReadsAndChecksItsOptions) {
   parse_options(options, "C",
                 {{"labels", R"(["a, b", "\"c\"]"])"}, {"prefix", ""}});
   EXPECT_EQ(options_repr(options), repr);
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(refusal_of<c10::Error>([&] {
                 parse_options(options, "C", {{"labels", "a"}});
               }),
               HasSubstr("option 'labels': expected a list such as [one, two], "
                         "got 'a'"));
   const auto refusal = [](std::vector<std::string> labels) {
-    return refusal_of([&] { ClasswiseWrapper wrapper(two_errors(), labels); });
+    return refusal_of<c10::Error>(
+        [&] { ClasswiseWrapper wrapper(two_errors(), labels); });
   };
   EXPECT_THAT(refusal({"a", "a"}),
               HasSubstr("expected different labels, got 'a' twice"));
@@ -248,11 +253,11 @@ TEST(ClasswiseWrapperTest, ReadsAndChecksItsOptions) {
 
 TEST(ClasswiseWrapperTest, RefusesValuesThatFitNoLabels) {
   ClasswiseWrapper one(MeanMetric(), {});
-  EXPECT_THAT(refusal_of([&] { one.compute(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { one.compute(); }),
               HasSubstr("ClasswiseWrapper: expected one value for each class "
                         "of MeanMetric("));
   ClasswiseWrapper three(two_errors(), std::vector<std::string>{"a", "b", "c"});
-  EXPECT_THAT(refusal_of([&] { three.compute(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { three.compute(); }),
               HasSubstr("expected a label for each of 2 classes, got 3"));
 }
 
@@ -319,14 +324,14 @@ TEST(MinMaxMetricTest, GoesElementByElement) {
 
 TEST(MinMaxMetricTest, RefusesOtherResults) {
   MinMaxMetric two{SampleExtent()};
-  EXPECT_THAT(refusal_of([&] { two.compute(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { two.compute(); }),
               HasSubstr("MinMaxMetric: expected SampleExtent() to give one "
                         "tensor, got 2"));
   MinMaxMetric all{CatMetric()};
   all.update(1.0);
   all.compute();
   all.update(2.0);
-  EXPECT_THAT(refusal_of([&] { all.compute(); }),
+  EXPECT_THAT(refusal_of<c10::Error>([&] { all.compute(); }),
               HasSubstr("expected values of one shape, got [2] after [1]"));
   EXPECT_EQ(all.update_count(), 2);
 }
