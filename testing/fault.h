@@ -19,6 +19,13 @@ class Fault {
     fault.signal_ = signal;
     return fault;
   }
+  /// The rank's process ends with this code, as by std::_Exit: a program that
+  /// leaves without a word, but not by a signal. On threads as kill().
+  static Fault exit(int code = 0) {
+    Fault fault(Kind::kExit);
+    fault.code_ = code;
+    return fault;
+  }
   /// The rank stands still until another one calls Rank::resume, or all others
   /// have ended: then it is ended as well.
   static Fault stop() { return Fault(Kind::kStop); }
@@ -39,10 +46,12 @@ class Fault {
     return error(sync::SyncError(code, "injected by a test", {}));
   }
 
-  enum class Kind { kKill, kStop, kDelay, kError };
+  enum class Kind { kKill, kExit, kStop, kDelay, kError };
   Kind kind() const noexcept { return kind_; }
   /// Of kill().
   int signal() const noexcept { return signal_; }
+  /// Of exit().
+  int code() const noexcept { return code_; }
   /// Of delay().
   std::chrono::milliseconds time() const noexcept { return delay_; }
   /// Of error().
@@ -53,6 +62,7 @@ class Fault {
 
   Kind kind_;
   int signal_ = SIGKILL;
+  int code_ = 0;
   std::chrono::milliseconds delay_{0};
   std::exception_ptr error_;
 };

@@ -27,6 +27,8 @@ c10::intrusive_ptr<c10d::Store> Rank::store() const {
   return state_->host().store();
 }
 
+std::string Rank::folder() const { return state_->host().folder(); }
+
 void Rank::barrier() const { state_->host().barrier(); }
 
 void Rank::inject(const Fault& fault, int rank, std::int64_t call) const {
@@ -37,6 +39,11 @@ void Rank::inject(const Fault& fault, int rank, std::int64_t call) const {
 void Rank::die(int signal) const {
   state_->host().die(signal);
   std::abort();  // GCC does not take a virtual function's [[noreturn]]
+}
+
+void Rank::exit(int code) const {
+  state_->host().exit(code);
+  std::abort();
 }
 
 void Rank::stop() const { state_->host().stop(); }

@@ -65,6 +65,10 @@ class Rank {
   /// A store of this test's ranks alone, empty when the test begins.
   c10::intrusive_ptr<c10d::Store> store() const;
 
+  /// For the files of this test: empty when it begins, removed when it ends.
+  /// The same on every rank.
+  std::string folder() const;
+
   /// Waits until every rank has come here, or has been killed or stopped by a
   /// fault. Goes by way of the test's runner and not of the group, which may be
   /// broken. std::runtime_error if a rank ends before it comes.
@@ -80,8 +84,10 @@ class Rank {
   ///     metric.update(preds, target);
   ///     EXPECT_SYNC_ERROR(metric.compute(), SyncErrorCode::kPeerLost);
   void inject(const Fault& fault, int rank, std::int64_t call) const;
-  /// Fault::kill() and Fault::stop() of this rank, now.
+  /// Fault::kill(), Fault::exit() and Fault::stop() of this rank, now. In a
+  /// process, any thread may call them: at any moment of what the body does.
   [[noreturn]] void die(int signal = SIGKILL) const;
+  [[noreturn]] void exit(int code = 0) const;
   void stop() const;
   /// Lets a rank go on that stands still.
   void resume(int rank) const;

@@ -170,7 +170,7 @@ void Child::take(const Message& message, std::vector<Message>& said) {
       done_ = true;
       return;
     case MessageKind::kWillEnd:
-      expected_signal_ = message.number;
+      expected_status_ = message.number;
       return;
     case MessageKind::kWillStop:
       wait_until_stopped();
@@ -234,8 +234,9 @@ std::vector<Report> Child::all_reports() const {
   const int status = status_.value_or(0);
   if (late_) {
     reports.push_back(report(Weight::kLate, late_text_));
-  } else if (killed_) {
-    // Nothing to say: it stood still by its own fault.
+  } else if (killed_ ||
+             expected_status_ == sync::internal::exit_status(status)) {
+    // Nothing to say: it stood still, or ended, by a fault of the test's.
   } else if (other_test_ || (!began_ && WIFEXITED(status))) {
     reports.push_back(report(
         Weight::kCause,
@@ -246,7 +247,6 @@ std::vector<Report> Child::all_reports() const {
             told_by_output()));
   } else if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    if (expected_signal_ == signal) return reports;
     const std::string stack = read_stack(path("stack."));
     reports.push_back(report(
         Weight::kCause,

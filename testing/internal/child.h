@@ -31,7 +31,7 @@ class Child {
   /// Whether others can no longer wait for it to do anything.
   bool left() const { return done_ || ended(); }
   bool came_to_the_end() const { return done_; }
-  bool left_by_fault() const { return expected_signal_.has_value(); }
+  bool left_by_fault() const { return expected_status_.has_value(); }
   /// What it waits for, if it does.
   const std::optional<Message>& question() const { return question_; }
   void answer(const Message& message);
@@ -69,7 +69,7 @@ class Child {
   MessageReader reader_;
   std::vector<Report> reports_;
   std::optional<Message> question_;
-  std::optional<int> expected_signal_;
+  std::optional<int> expected_status_;  // as exit_status() gives it
   std::optional<int> status_;
   bool began_ = false;
   bool other_test_ = false;

@@ -17,7 +17,7 @@ enum class MessageKind : std::uint8_t {
   kSkip,
   kThrew,  ///< number: a Weight
   kDone,
-  kWillEnd,  ///< number: the signal
+  kWillEnd,  ///< number: the status, 128 + that of a signal
   kWillStop,
   kResume,  ///< number: a rank
   kBarrier,

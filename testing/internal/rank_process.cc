@@ -150,6 +150,7 @@ class RankProcess final : public Host,
     }
     return store_;
   }
+  std::string folder() override { return directory_ + kFilesFolder; }
   void barrier() override { ask({MessageKind::kBarrier, 0, "", 0, ""}); }
   void wait_for_end(int rank) override {
     ask({MessageKind::kWaitForEnd, rank, "", 0, ""});
@@ -165,7 +166,7 @@ class RankProcess final : public Host,
     raise(SIGSTOP);
   }
   [[noreturn]] void die(int signal) override {
-    tell({MessageKind::kWillEnd, signal, "", 0, ""});
+    tell({MessageKind::kWillEnd, 128 + signal, "", 0, ""});
     std::signal(signal, SIG_DFL);
     sigset_t only;
     sigemptyset(&only);
@@ -174,6 +175,10 @@ class RankProcess final : public Host,
     kill(getpid(), signal);
     throw std::invalid_argument("signal " + std::to_string(signal) +
                                 " does not end a process");
+  }
+  [[noreturn]] void exit(int code) override {
+    tell({MessageKind::kWillEnd, code, "", 0, ""});
+    std::_Exit(code);
   }
 
  private:

@@ -14,6 +14,8 @@ const char* to_string(Fault::Kind kind) noexcept {
   switch (kind) {
     case Fault::Kind::kKill:
       return "Fault::kill";
+    case Fault::Kind::kExit:
+      return "Fault::exit";
     case Fault::Kind::kStop:
       return "Fault::stop";
     case Fault::Kind::kDelay:
@@ -111,6 +113,8 @@ void RankState::before(std::int64_t call) {
   switch (fault.kind()) {
     case Fault::Kind::kKill:
       return host_.die(fault.signal());
+    case Fault::Kind::kExit:
+      return host_.exit(fault.code());
     case Fault::Kind::kStop:
       return host_.stop();
     case Fault::Kind::kDelay:

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -20,6 +19,8 @@
 
 #include "tally/testing/internal/child.h"
 #include "tally/testing/internal/flags.h"
+#include "tally/testing/internal/folder.h"
+#include "tally/testing/internal/protocol.h"
 #include "tally/testing/internal/thread_runner.h"
 
 namespace tally::testkit::internal {
@@ -29,17 +30,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
 
 const Clock::time_point kProgramStart = Clock::now();
-
-std::string make_folder() {
-  std::string path = ::testing::TempDir();
-  if (path.empty() || path.back() != '/') path += '/';
-  path += "ranks-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) {
-    throw std::runtime_error("cannot create a folder " + path + ": " +
-                             std::strerror(errno));
-  }
-  return path;
-}
 
 Clock::time_point deadline_of(const RanksOptions& options) {
   if (flags().hold_rank) return Clock::time_point::max();
@@ -98,20 +88,16 @@ int EndRequests::pipe_[2];
 class Run {
  public:
   Run(int ranks, const RanksOptions& options, const Place& test)
-      : test_(test), folder_(make_folder()), deadline_(deadline_of(options)) {
+      : test_(test), deadline_(deadline_of(options)) {
+    std::filesystem::create_directory(folder_.path() + kFilesFolder);
     const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
     name_ = std::string(info->test_suite_name()) + "." + info->name();
     for (int rank = 0; rank < ranks; ++rank) {
       children_.push_back(std::make_unique<Child>(
-          rank, ranks, name_, folder_,
+          rank, ranks, name_, folder_.path(),
           options.environment ? options.environment(rank)
                               : std::vector<std::string>()));
     }
-  }
-  ~Run() {
-    children_.clear();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -273,7 +259,7 @@ class Run {
   }
 
   const Place test_;
-  const std::string folder_;
+  const Folder folder_;
   const Clock::time_point deadline_;
   std::string name_;
   const EndRequests requests_;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tally/testing/internal/flags.h"
+#include "tally/testing/internal/folder.h"
 #include "tally/testing/internal/memory_group.h"
 #include "tally/testing/internal/rank_state.h"
 
@@ -41,6 +42,12 @@ struct Seat {
 class Room {
  public:
   explicit Room(int ranks) : seats_(ranks) {}
+
+  const std::string& folder() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!folder_) folder_.emplace();
+    return folder_->path();
+  }
 
   void barrier(int rank) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -140,6 +147,7 @@ class Room {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Seat> seats_;
+  std::optional<Folder> folder_;
   int meetings_ = 0;
 };
 
@@ -156,6 +164,7 @@ class ThreadHost final : public Host, public CallWatch {
   std::optional<int> results_at_end() const { return at_end_; }
 
   c10::intrusive_ptr<c10d::Store> store() override { return store_; }
+  std::string folder() override { return room_.folder(); }
   void barrier() override { room_.barrier(rank_); }
   [[noreturn]] void die(int) override {
     if (!at_end_) {
@@ -165,6 +174,7 @@ class ThreadHost final : public Host, public CallWatch {
     }
     throw Ended();
   }
+  [[noreturn]] void exit(int) override { die(0); }
   void stop() override {
     if (!room_.stop(rank_)) die(0);
   }

@@ -7,6 +7,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -67,6 +70,17 @@ void use_the_store(const Rank& self) {
 }
 RANKS_TEST(RanksTest, HasAStoreOfItsOwnAndABarrier, 3) { use_the_store(self); }
 THREAD_RANKS_TEST(RanksTest, HasAStoreOfThreads, 3) { use_the_store(self); }
+
+void use_the_folder(const Rank& self) {
+  EXPECT_TRUE(std::filesystem::is_empty(self.folder()));
+  self.barrier();
+  std::ofstream(self.folder() + "/of" + std::to_string(self.rank())) << "here";
+  self.barrier();
+  using Entries = std::filesystem::directory_iterator;
+  EXPECT_EQ(std::distance(Entries(self.folder()), Entries()), self.size());
+}
+RANKS_TEST(RanksTest, HasAFolderOfItsOwn, 2) { use_the_folder(self); }
+THREAD_RANKS_TEST(RanksTest, HasAFolderOfThreads, 3) { use_the_folder(self); }
 
 RANKS_TEST(RanksTest, HasTheUsualEnvironmentAndNothingOfTheKit, 2) {
   EXPECT_EQ(std::getenv("RANK"), std::to_string(self.rank()));
@@ -196,6 +210,21 @@ THREAD_RANKS_TEST(FaultTest, StopLastsUntilResumedOnThreads, 3) {
 
 RANKS_TEST(FaultTest, ARankCanEndByAnySignal, 2) {
   if (self.rank() == 1) self.die(SIGTERM);
+  EXPECT_SYNC_ERROR(sum_over(*self.group(), 1), SyncErrorCode::kPeerLost);
+}
+
+void exit_one(const Rank& self) {
+  self.inject(Fault::exit(3), 1, 1);
+  EXPECT_EQ(sum_over(*self.group(), 1), 2);
+  EXPECT_SYNC_ERROR(sum_over(*self.group(), 1), SyncErrorCode::kPeerLost);
+  self.wait_for_end(1);
+  self.barrier();
+}
+RANKS_TEST(FaultTest, ExitLosesAPeer, 2) { exit_one(self); }
+THREAD_RANKS_TEST(FaultTest, ExitLosesAPeerOnThreads, 2) { exit_one(self); }
+
+RANKS_TEST(FaultTest, AnyThreadCanEndTheRank, 2) {
+  if (self.rank() == 1) std::thread([&] { self.exit(); }).join();
   EXPECT_SYNC_ERROR(sum_over(*self.group(), 1), SyncErrorCode::kPeerLost);
 }
 
