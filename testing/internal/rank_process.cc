@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -78,6 +79,8 @@ class RankProcess final : public Host,
     sync::GlooOptions gloo;
     gloo.hostname = "127.0.0.1";
     gloo.timeout = timeout;
+    // Programs do not start at the same time.
+    gloo.init_timeout = std::max<milliseconds>(timeout, options.deadline);
     gloo.store_name = "the test's store";
     state_->set_group(
         sync::make_gloo_communicator(
