@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <string>
+#include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
 
 #include "tally/sync/communicator.h"
+#include "tally/sync/gloo.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/tests/testing/deadlines.h"
-#include "tally/tests/testing/process_ranks.h"
 
 // What happens to a Gloo group when processes die, stop or come late.
 
@@ -21,24 +22,18 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+using ::tally::testkit::Fault;
 using ::tally::testkit::kAtOnce;
 using ::tally::testkit::kLongTimeout;
-using ::tally::testkit::ProcessRank;
-using ::tally::testkit::ProcessRanks;
+using ::tally::testkit::Rank;
+using ::tally::testkit::RanksOptions;
+using ::tally::testkit::sync_error_of;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 void gather(Communicator& group) {
   at::Tensor output = at::empty({group.size() * 4});
   group.all_gather(at::ones({4}), output);
-}
-
-void gather_until_broken(Communicator& group) {
-  try {
-    for (;;) gather(group);
-  } catch (const SyncError& error) {
-    EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
-  }
 }
 
 struct RawCall {
@@ -95,58 +90,33 @@ bool names(const SyncError& error, int rank) {
   return std::count(peers.begin(), peers.end(), rank) > 0;
 }
 
-// Of three ranks, 1 is killed while they make this call again and again.
+// One of three ranks fails while they make this call again and again.
 class RawFaultsTest : public ::testing::TestWithParam<int> {
  protected:
   static const RawCall& call() { return kRawCalls[GetParam()]; }
 };
 
-TEST_P(RawFaultsTest, TheLostRankIsNamed) {
-  ProcessRanks ranks(3, [](const ProcessRank& self) {
-    auto group = self.connect(kLongTimeout);
-    self.ready();
-    // The ranks that see it leave as well.
-    const SyncError error = error_of(call(), *group);
-    EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
-    self.wait_go();
-    EXPECT_TRUE(names(error, 1) || names(error, 2 - self.rank()))
-        << error.what();
-  });
-  ranks.wait_ready();
-  ranks.kill(1, SIGKILL);
-  ranks.join(1);
-  ranks.go(0);
-  ranks.go(2);
-  for (int survivor : {0, 2}) {
-    EXPECT_EQ(ranks.join(survivor).exit_code, ProcessRanks::kOk);
-  }
+RANKS_TEST_P(RawFaultsTest, TheLostRankIsNamed, 3) {
+  self.inject(Fault::kill(), 1, 2);
+  const SyncError error = error_of(call(), *self.group());
+  EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
+  // The first that sees it leaves the other.
+  EXPECT_TRUE(names(error, 1) || names(error, 2 - self.rank())) << error.what();
+  self.barrier();
 }
 
-TEST_P(RawFaultsTest, TheRankThatDoesNotArriveIsNamed) {
-  ProcessRanks ranks(3, [](const ProcessRank& self) {
-    auto group = self.connect(seconds(2));
-    self.ready();
-    self.wait_go();
-    const SyncError error = error_of(call(), *group);
-    // The first to give up leaves the others.
-    const bool in_message =
-        error.message().find("rank 1 (pid ") != std::string::npos;
-    const bool in_a_ring = std::string(call().name) == "send_receive";
-    EXPECT_TRUE(in_message || in_a_ring) << error.what();
-    EXPECT_TRUE(error.code() == SyncErrorCode::kTimeout ||
-                error.code() == SyncErrorCode::kPeerLost)
-        << error.what();
-    self.wait_go();
-  });
-  ranks.wait_ready();
-  ranks.kill(1, SIGSTOP);
-  for (int i = 0; i < 2; ++i) {
-    ranks.go(0);
-    ranks.go(2);
-  }
-  for (int survivor : {0, 2}) {
-    EXPECT_EQ(ranks.join(survivor).exit_code, ProcessRanks::kOk);
-  }
+RANKS_TEST_P(RawFaultsTest, TheRankThatDoesNotArriveIsNamed, 3) {
+  self.group()->set_timeout(seconds(2));
+  self.inject(Fault::stop(), 1, 0);
+  const SyncError error = error_of(call(), *self.group());
+  // The first to give up leaves the others.
+  const bool in_message =
+      error.message().find("rank 1 (pid ") != std::string::npos;
+  const bool in_a_ring = std::string(call().name) == "send_receive";
+  EXPECT_TRUE(in_message || in_a_ring) << error.what();
+  EXPECT_TRUE(error.code() == SyncErrorCode::kTimeout ||
+              error.code() == SyncErrorCode::kPeerLost)
+      << error.what();
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, RawFaultsTest, ::testing::Range(0, 6),
@@ -155,126 +125,97 @@ INSTANTIATE_TEST_SUITE_P(Calls, RawFaultsTest, ::testing::Range(0, 6),
                            return name + std::to_string(call.param);
                          });
 
-TEST(FaultsTest, KilledPeerIsLostAtOnceAndTheGroupStaysBroken) {
-  ProcessRanks ranks(3, [](const ProcessRank& self) {
-    auto group = self.connect(kLongTimeout);
-    gather(*group);
-    self.ready();
-    gather_until_broken(*group);
-    const auto start = steady_clock::now();
-    try {
-      gather(*group);
-      ADD_FAILURE() << "gathered over a broken group";
-    } catch (const SyncError& error) {
-      EXPECT_EQ(error.code(), SyncErrorCode::kGroupBroken);
-      EXPECT_THAT(error.message(), HasSubstr(group->broken_reason()));
-    }
-    group.reset();
-    EXPECT_LE(steady_clock::now() - start, kAtOnce);
-  });
-  ranks.wait_ready();
-  const auto killed = steady_clock::now();
-  ranks.kill(1, SIGKILL);
-  const auto results = ranks.join();
-  EXPECT_EQ(results[1].exit_code, 128 + SIGKILL);
-  for (int survivor : {0, 2}) {
-    EXPECT_EQ(results[survivor].exit_code, ProcessRanks::kOk);
-    EXPECT_LE(results[survivor].ended - killed, kAtOnce);
+// Ranks that connect and leave by themselves.
+class GroupFaultsTest : public ::testing::Test {
+ protected:
+  static RanksOptions ranks_options() {
+    RanksOptions options;
+    options.connect = false;
+    return options;
   }
-}
-
-TEST(FaultsTest, PeerThatIsKilledInTheMiddleOfAGatherIsLost) {
-  ProcessRanks ranks(3, [](const ProcessRank& self) {
-    auto group = self.connect(seconds(60));
-    const at::Tensor own = at::ones({16'000'000});
-    at::Tensor all = at::empty({48'000'000});
-    Transfer transfer = group->start_all_gather(own, all);
-    self.ready();
-    try {
-      transfer.wait();
-      gather_until_broken(*group);
-    } catch (const SyncError& error) {
-      EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
-    }
-  });
-  ranks.wait_ready();
-  const auto killed = steady_clock::now();
-  ranks.kill(1, SIGKILL);
-  const auto results = ranks.join();
-  for (int survivor : {0, 2}) {
-    EXPECT_EQ(results[survivor].exit_code, ProcessRanks::kOk);
-    EXPECT_LE(results[survivor].ended - killed, kAtOnce);
+  static std::shared_ptr<Communicator> connect(const Rank& self,
+                                               milliseconds timeout) {
+    GlooOptions options;
+    options.hostname = "127.0.0.1";
+    options.timeout = timeout;
+    return make_gloo_communicator(self.store(), self.rank(), self.size(),
+                                  options);
   }
+};
+
+RANKS_TEST_F(GroupFaultsTest, KilledPeerIsLostAtOnceAndTheGroupStaysBroken, 3) {
+  auto group = connect(self, kLongTimeout);
+  gather(*group);
+  self.barrier();
+  const auto start = steady_clock::now();
+  if (self.rank() == 1) self.die();
+  EXPECT_SYNC_ERROR(gather(*group), SyncErrorCode::kPeerLost);
+  const auto error = sync_error_of([&] { gather(*group); });
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code(), SyncErrorCode::kGroupBroken);
+  EXPECT_THAT(error->message(), HasSubstr(group->broken_reason()));
+  group.reset();
+  EXPECT_LE(steady_clock::now() - start, kAtOnce);
 }
 
-TEST(FaultsTest, PeerThatExitsCleanlyIsLost) {
-  ProcessRanks ranks(2, [](const ProcessRank& self) {
-    auto group = self.connect(kLongTimeout);
-    if (self.rank() == 1) return;
-    gather(*group);
-  });
-  const auto results = ranks.join();
-  EXPECT_EQ(results[0].exit_code, ProcessRanks::kSyncError);
-  EXPECT_THAT(results[0].output, HasSubstr("kPeerLost"));
-  EXPECT_EQ(results[1].exit_code, ProcessRanks::kOk);
+RANKS_TEST_F(GroupFaultsTest, StoppedPeerIsATimeoutAtTheTimeout, 2) {
+  auto group = connect(self, seconds(2));
+  if (self.rank() == 1) self.stop();
+  self.wait_for_stop(1);
+  const auto start = steady_clock::now();
+  const auto error = sync_error_of([&] { gather(*group); });
+  const auto took = steady_clock::now() - start;
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code(), SyncErrorCode::kTimeout) << error->what();
+  EXPECT_EQ(error->details().phase, "all_gather");
+  EXPECT_EQ(error->details().peers, std::vector<int>{1});
+  EXPECT_THAT(error->message(), HasSubstr("waited for rank 1 (pid "));
+  EXPECT_GE(took, milliseconds(1500));
+  EXPECT_LE(took, seconds(2) + kAtOnce);
+  EXPECT_SYNC_ERROR(gather(*group), SyncErrorCode::kGroupBroken);
+  group.reset();
+  EXPECT_LE(steady_clock::now() - start - took, kAtOnce);
 }
 
-TEST(FaultsTest, StoppedPeerIsATimeoutAtTheTimeout) {
-  ProcessRanks ranks(2, [](const ProcessRank& self) {
-    auto group = self.connect(seconds(2));
-    self.ready();
-    self.wait_go();
-    const auto start = steady_clock::now();
-    try {
-      gather(*group);
-      ADD_FAILURE() << "gathered without the other rank";
-    } catch (const SyncError& error) {
-      EXPECT_EQ(error.code(), SyncErrorCode::kTimeout) << error.what();
-      EXPECT_EQ(error.details().phase, "all_gather");
-      EXPECT_EQ(error.details().peers, std::vector<int>{1});
-      EXPECT_THAT(error.message(), HasSubstr("waited for rank 1 (pid "));
-    }
-    const auto took = steady_clock::now() - start;
-    EXPECT_GE(took, milliseconds(1500));
-    EXPECT_LE(took, seconds(2) + kAtOnce);
-    EXPECT_THROW(gather(*group), SyncError);
-    group.reset();
-    EXPECT_LE(steady_clock::now() - start - took, kAtOnce);
-  });
-  ranks.wait_ready();
-  ranks.kill(1, SIGSTOP);
-  ranks.go(0);
-  EXPECT_EQ(ranks.join(0).exit_code, ProcessRanks::kOk);
+RANKS_TEST(FaultsTest, PeerThatIsKilledInTheMiddleOfAGatherIsLost, 3) {
+  self.group()->set_timeout(kLongTimeout);
+  const at::Tensor own = at::ones({16'000'000});
+  at::Tensor all = at::empty({48'000'000});
+  Transfer transfer = self.group()->start_all_gather(own, all);
+  self.barrier();
+  if (self.rank() == 1) self.die();
+  const auto start = steady_clock::now();
+  const auto finish = [&] {
+    transfer.wait();
+    gather(*self.group());
+  };
+  EXPECT_SYNC_ERROR(finish(), SyncErrorCode::kPeerLost);
+  EXPECT_LE(steady_clock::now() - start, kAtOnce);
 }
 
-TEST(FaultsTest, StoppedPeerThatGoesOnInTimeIsFine) {
-  ProcessRanks ranks(2, [](const ProcessRank& self) {
-    auto group = self.connect(seconds(10));
-    self.ready();
-    self.wait_go();
-    gather(*group);
-  });
-  ranks.wait_ready();
-  ranks.kill(1, SIGSTOP);
-  ranks.go(0);
-  ranks.go(1);
-  ranks.kill(1, SIGCONT);
-  for (const auto& result : ranks.join()) {
-    EXPECT_EQ(result.exit_code, ProcessRanks::kOk);
+RANKS_TEST(FaultsTest, PeerThatExitsCleanlyIsLost, 2) {
+  if (self.rank() == 1) return;
+  EXPECT_SYNC_ERROR(gather(*self.group()), SyncErrorCode::kPeerLost);
+}
+
+RANKS_TEST(FaultsTest, StoppedPeerThatGoesOnInTimeIsFine, 2) {
+  self.inject(Fault::stop(), 1, 0);
+  at::Tensor all = at::empty({8});
+  Transfer transfer = self.group()->start_all_gather(at::ones({4}), all);
+  if (self.rank() == 0) {
+    self.wait_for_stop(1);
+    self.resume(1);
   }
+  transfer.wait();
+  EXPECT_TRUE(all.equal(at::ones({8})));
 }
 
-TEST(FaultsTest, RankThatIsLateForTheTimeoutFailsToo) {
-  ProcessRanks ranks(2, [](const ProcessRank& self) {
-    auto group = self.connect(seconds(1));
-    if (self.rank() == 1) self.wait_go();
-    gather(*group);
-  });
-  EXPECT_EQ(ranks.join(0).exit_code, ProcessRanks::kSyncError);
-  ranks.go(1);
-  const auto late = ranks.join(1);
-  EXPECT_EQ(late.exit_code, ProcessRanks::kSyncError);
-  EXPECT_THAT(late.output, HasSubstr("kPeerLost"));
+RANKS_TEST(FaultsTest, RankThatIsLateForTheTimeoutFailsToo, 2) {
+  self.group()->set_timeout(seconds(1));
+  if (self.rank() == 1) self.wait_for_end(0);
+  EXPECT_SYNC_ERROR(gather(*self.group()), self.rank() == 0
+                                               ? SyncErrorCode::kTimeout
+                                               : SyncErrorCode::kPeerLost);
 }
 
 }  // namespace

@@ -18,11 +18,11 @@
 #include <thread>
 
 #include "tally/sync/init.h"
+#include "tally/tests/examples/program.h"
 #include "tally/tests/testing/deadlines.h"
-#include "tally/tests/testing/process_ranks.h"
 
 // The launcher starts this program again, as `launch_test role NAME`: main()
-// then does what kRoles says.
+// then does what kRoles says. As `launch_test launch NAME` it is the launcher.
 
 namespace tally::sync {
 namespace {
@@ -32,12 +32,12 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 using ::tally::testkit::kAtOnce;
 using ::tally::testkit::kLongTimeout;
-using ::tally::testkit::ProcessRank;
-using ::tally::testkit::ProcessRanks;
-using ::tally::testkit::ProcessRanksOptions;
+using ::tally::testkit::Program;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+
+constexpr int kSyncError = 10;
 
 int own_rank() { return std::atoi(std::getenv("RANK")); }
 
@@ -75,7 +75,7 @@ int kill_second() {
     group->all_reduce(tensor, ReduceOp::kSum);
   } catch (const SyncError& error) {
     std::cout << "saw " << to_string(error.code()) << std::endl;
-    return ProcessRanks::kSyncError;
+    return kSyncError;
   }
   return 0;
 }
@@ -111,7 +111,7 @@ int join_hold_lock_and_stop() {
 
 [[noreturn]] void fail_with(SyncErrorCode code, const char* why) {
   explain_failure(SyncError(code, why, {}), "program");
-  std::_Exit(ProcessRanks::kSyncError);
+  std::_Exit(kSyncError);
 }
 
 int explain_cause() {
@@ -295,36 +295,21 @@ struct Death {
 class LauncherDeathTest : public ::testing::TestWithParam<Death> {};
 
 TEST_P(LauncherDeathTest, NoRankOutlivesTheLauncher) {
-  // The same in the test and in the launcher, which is this test again.
   const std::string base = ::testing::TempDir() + "/launcher-death-" +
                            GetParam().role + std::to_string(GetParam().signal);
   const std::string lock = base + ".lock", pipe = base + ".pipe";
   close(open(lock.c_str(), O_CREAT | O_RDONLY, 0600));
   mkfifo(pipe.c_str(), 0600);
-  ProcessRanksOptions options;
-  options.environment = [&](int) {
-    return std::vector<std::string>{"RANK",
-                                    "WORLD_SIZE",
-                                    "LOCAL_RANK",
-                                    "LOCAL_WORLD_SIZE",
-                                    "TALLY_STORE",
-                                    "LAUNCH_TEST_LOCK=" + lock,
-                                    "LAUNCH_TEST_PIPE=" + pipe};
-  };
-  ProcessRanks launcher(
-      1,
-      [](const ProcessRank&) {
-        std::_Exit(launch(2, GetParam().role).value_or(99));
-      },
-      options);
+  Program launcher({"/proc/self/exe", "launch", GetParam().role},
+                   {"LAUNCH_TEST_LOCK=" + lock, "LAUNCH_TEST_PIPE=" + pipe});
   const int from_ranks = open(pipe.c_str(), O_RDONLY);
   char byte;
   for (int rank = 0; rank < 2; ++rank) {
     EXPECT_EQ(read(from_ranks, &byte, 1), 1);
   }
   close(from_ranks);
-  launcher.kill(0, GetParam().signal);
-  EXPECT_EQ(launcher.join(0).exit_code, 128 + GetParam().signal);
+  launcher.send(GetParam().signal);
+  EXPECT_EQ(launcher.wait().status, 128 + GetParam().signal);
   EXPECT_EQ(flock(open(lock.c_str(), O_RDONLY | O_CLOEXEC), LOCK_EX), 0);
   unlink(lock.c_str());
   unlink(pipe.c_str());
@@ -348,9 +333,9 @@ int run_role(int argc, char** argv) {
 }  // namespace tally::sync
 
 int main(int argc, char** argv) {
-  if (argc == 3 && argv[1] == std::string("role")) {
-    return tally::sync::run_role(argc, argv);
-  }
+  const std::string word = argc == 3 ? argv[1] : "";
+  if (word == "role") return tally::sync::run_role(argc, argv);
+  if (word == "launch") return tally::sync::launch(2, argv[2]).value_or(99);
   ::testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();
 }

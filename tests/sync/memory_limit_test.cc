@@ -11,16 +11,13 @@
 #include <fstream>
 
 #include "tally/sync/collectives.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/tests/testing/deadlines.h"
-#include "tally/tests/testing/process_ranks.h"
 
 namespace tally::sync {
 namespace {
 
-using std::chrono::seconds;
 using ::tally::testkit::kAtOnce;
-using ::tally::testkit::ProcessRank;
-using ::tally::testkit::ProcessRanks;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kBytes = std::int64_t{300} << 20;
@@ -35,34 +32,28 @@ void limit_memory(std::int64_t more) {
   ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
 }
 
-TEST(MemoryLimitTest, RankWithoutRoomForWhatAnotherBringsTellsTheOthers) {
-  ProcessRanks ranks(2, [](const ProcessRank& self) {
-    auto group = self.connect(seconds(15));
-    const CommunicatorGuard guard(group);
-    const bool large = self.rank() == 0;
-    // Memory that nobody touches.
-    const at::Tensor own = at::empty({large ? kBytes : 4}, at::kByte);
-    if (!large) limit_memory(std::int64_t{400} << 20);
-    const auto start = std::chrono::steady_clock::now();
-    try {
-      gather_all_tensors(own);
-      ADD_FAILURE() << "gathered without memory";
-    } catch (const SyncError& error) {
-      EXPECT_TRUE(large);
-      EXPECT_EQ(error.code(), SyncErrorCode::kPeerFailed);
-      EXPECT_EQ(error.details().peers, std::vector<int>{1});
-      EXPECT_THAT(error.message(), HasSubstr("rank 1 failed: "));
-      EXPECT_THAT(error.message(), HasSubstr("for rank 0's Byte [314572800]"));
-    } catch (const c10::Error& error) {
-      EXPECT_FALSE(large);
-      EXPECT_THAT(describe(error), HasSubstr("for rank 0's Byte [314572800]"));
-    }
-    EXPECT_LE(std::chrono::steady_clock::now() - start, kAtOnce);
-    EXPECT_EQ(all_reduce(at::ones({})).item<float>(), 2);
-  });
-  for (const auto& result : ranks.join()) {
-    EXPECT_EQ(result.exit_code, ProcessRanks::kOk);
+RANKS_TEST(MemoryLimitTest, RankWithoutRoomForWhatAnotherBringsTellsTheOthers,
+           2) {
+  const bool large = self.rank() == 0;
+  // Memory that nobody touches.
+  const at::Tensor own = at::empty({large ? kBytes : 4}, at::kByte);
+  if (!large) limit_memory(std::int64_t{400} << 20);
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    gather_all_tensors(own);
+    ADD_FAILURE() << "gathered without memory";
+  } catch (const SyncError& error) {
+    EXPECT_TRUE(large);
+    EXPECT_EQ(error.code(), SyncErrorCode::kPeerFailed);
+    EXPECT_EQ(error.details().peers, std::vector<int>{1});
+    EXPECT_THAT(error.message(), HasSubstr("rank 1 failed: "));
+    EXPECT_THAT(error.message(), HasSubstr("for rank 0's Byte [314572800]"));
+  } catch (const c10::Error& error) {
+    EXPECT_FALSE(large);
+    EXPECT_THAT(describe(error), HasSubstr("for rank 0's Byte [314572800]"));
   }
+  EXPECT_LE(std::chrono::steady_clock::now() - start, kAtOnce);
+  EXPECT_EQ(all_reduce(at::ones({})).item<float>(), 2);
 }
 
 }  // namespace

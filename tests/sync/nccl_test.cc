@@ -11,13 +11,11 @@
 #include "tally/metrics/aggregation/sum_metric.h"
 #include "tally/metrics/collection.h"
 #include "tally/sync/init.h"
-#include "tally/tests/testing/process_ranks.h"
+#include "tally/tests/sync/init_fixture.h"
 
 namespace tally::sync {
 namespace {
 
-using ::tally::testkit::ProcessRank;
-using ::tally::testkit::ProcessRanks;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
@@ -75,27 +73,23 @@ TEST(NcclTest, RefusesNonsenseBeforeAnythingElse) {
   EXPECT_THROW(make_nccl_communicator(store(), 0, 1, options), c10::ValueError);
 }
 
-TEST(NcclTest, CanBeAskedForInTheEnvironmentOfALauncher) {
-  ProcessRanks ranks(2, [](const ProcessRank& self) {
-    InitOptions options;
-    options.timeout = std::chrono::seconds(10);
-    options.transport = Transport::kNccl;
-    try {
-      // Where there are GPUs, but not one for each rank, NCCL has its own
-      // error.
-      auto group = init_from_env(options);
-      at::Tensor tensor = at::ones({1}).to(group->accelerator().value());
-      group->all_reduce(tensor, ReduceOp::kSum);
-      EXPECT_EQ(tensor.item<double>(), self.size());
-    } catch (const SyncError& error) {
-      if (error.code() == SyncErrorCode::kInvalidUse) expect_refusal(error);
-      EXPECT_NE(error.code(), SyncErrorCode::kTimeout);
-    } catch (const c10::ValueError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("expected a CUDA device below"));
-    }
-  });
-  for (const auto& result : ranks.join()) {
-    EXPECT_EQ(result.exit_code, ProcessRanks::kOk);
+class NcclRanksTest : public testkit::InitFixture {};
+
+RANKS_TEST_F(NcclRanksTest, CanBeAskedForInTheEnvironmentOfALauncher, 2) {
+  InitOptions options;
+  options.timeout = std::chrono::seconds(10);
+  options.transport = Transport::kNccl;
+  try {
+    // Where there are GPUs, but not one for each rank, NCCL has its own error.
+    auto group = init_from_env(options);
+    at::Tensor tensor = at::ones({1}).to(group->accelerator().value());
+    group->all_reduce(tensor, ReduceOp::kSum);
+    EXPECT_EQ(tensor.item<double>(), self.size());
+  } catch (const SyncError& error) {
+    if (error.code() == SyncErrorCode::kInvalidUse) expect_refusal(error);
+    EXPECT_NE(error.code(), SyncErrorCode::kTimeout);
+  } catch (const c10::ValueError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("expected a CUDA device below"));
   }
 }
 
