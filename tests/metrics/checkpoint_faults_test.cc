@@ -5,15 +5,16 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/time.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "tally/metrics/metric.h"
-#include "tally/tests/testing/process_ranks.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 // What is left of a checkpoint when saving it goes wrong.
@@ -21,9 +22,9 @@
 namespace tally {
 namespace {
 
+using std::chrono::microseconds;
 using ::testing::HasSubstr;
-using testkit::ProcessRank;
-using testkit::ProcessRanks;
+using testkit::RanksOptions;
 using testkit::SampleTensorSum;
 
 // A state of 1.6 MB that says whether it is whole.
@@ -32,6 +33,12 @@ SampleTensorSum metric_of(double value) {
   SampleTensorSum metric;
   metric.update(at::full({kNumbers}, value, at::kDouble));
   return metric;
+}
+
+void expect_saved(const std::string& path, double value) {
+  SampleTensorSum metric;
+  ASSERT_TRUE(metric.load(path).ok());
+  EXPECT_TRUE(metric.compute().equal(at::full({kNumbers}, value, at::kDouble)));
 }
 
 class CheckpointFaultsTest : public ::testing::Test {
@@ -46,12 +53,6 @@ class CheckpointFaultsTest : public ::testing::Test {
 
   std::string path() const { return folder_ / "metric"; }
   const std::filesystem::path& folder() const { return folder_; }
-  void expect_saved(double value) const {
-    SampleTensorSum metric;
-    ASSERT_TRUE(metric.load(path()).ok());
-    EXPECT_TRUE(
-        metric.compute().equal(at::full({kNumbers}, value, at::kDouble)));
-  }
 
  private:
   std::filesystem::path folder_;
@@ -73,31 +74,7 @@ TEST_F(CheckpointFaultsTest, AFileThatCannotBeWrittenToItsEndKeepsTheOldOne) {
   EXPECT_THAT(status.ToString(), HasSubstr(path()));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder()), {}), 1)
       << "part of a file was left";
-  expect_saved(1);
-}
-
-TEST_F(CheckpointFaultsTest, AFullDiskKeepsTheOldFile) {
-  ProcessRanks process(1, [&](const ProcessRank&) {
-    // A disk of 2 MB, where this system lets a process have one.
-    const std::string user = "0 " + std::to_string(getuid()) + " 1";
-    const std::string group = "0 " + std::to_string(getgid()) + " 1";
-    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return;
-    std::ofstream("/proc/self/uid_map") << user;
-    std::ofstream("/proc/self/setgroups") << "deny";
-    std::ofstream("/proc/self/gid_map") << group;
-    if (mount("none", folder().c_str(), "tmpfs", 0, "size=2m") != 0) return;
-    ASSERT_TRUE(metric_of(1).save(path()).ok());
-    const absl::Status status = metric_of(2).save(path());
-    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-    EXPECT_THAT(status.ToString(), HasSubstr(path()));
-    expect_saved(1);
-    std::cout << "the disk was full";
-  });
-  const auto result = process.join(0);
-  EXPECT_EQ(result.exit_code, ProcessRanks::kOk);
-  if (result.output.find("the disk was full") == std::string::npos) {
-    GTEST_SKIP() << "no disk of its own for a process here";
-  }
+  expect_saved(path(), 1);
 }
 
 TEST_F(CheckpointFaultsTest, AFolderWithoutPermissionKeepsTheOldFile) {
@@ -116,30 +93,7 @@ TEST_F(CheckpointFaultsTest, AFolderWithoutPermissionKeepsTheOldFile) {
     EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   }
   std::filesystem::permissions(folder(), std::filesystem::perms(0755));
-  expect_saved(1);
-}
-
-TEST_F(CheckpointFaultsTest, AProcessKilledInASaveLeavesAWholeFile) {
-  constexpr int kProcesses = 6;
-  // Saves one after the other until a timer kills it.
-  ProcessRanks processes(kProcesses, [&](const ProcessRank& self) {
-    const std::string file = path() + std::to_string(self.rank());
-    const SampleTensorSum metrics[] = {metric_of(1), metric_of(2)};
-    ASSERT_TRUE(metrics[0].save(file).ok());
-    std::signal(SIGALRM, SIG_DFL);
-    const itimerval timer{{0, 0}, {0, 20'000 + 7'300 * self.rank()}};
-    ASSERT_EQ(setitimer(ITIMER_REAL, &timer, nullptr), 0);
-    for (int i = 1;; ++i) ASSERT_TRUE(metrics[i % 2].save(file).ok());
-  });
-  for (int r = 0; r < kProcesses; ++r) {
-    EXPECT_EQ(processes.join(r).exit_code, 128 + SIGALRM);
-    SampleTensorSum metric;
-    ASSERT_TRUE(metric.load(path() + std::to_string(r)).ok());
-    const at::Tensor value = metric.compute();
-    const double first = value[0].item<double>();
-    EXPECT_TRUE(first == 1 || first == 2);
-    EXPECT_TRUE(value.eq(first).all().item<bool>());
-  }
+  expect_saved(path(), 1);
 }
 
 TEST_F(CheckpointFaultsTest, DamagedFilesLeaveTheMetricAsItWas) {
@@ -198,6 +152,62 @@ TEST_F(CheckpointFaultsTest, MissingAndSurplusFieldsAreRefused) {
                 HasSubstr("the checkpoint of 'VersionedMetric' has the "
                           "fields "));
     EXPECT_EQ(metric.serialize(), before);
+  }
+}
+
+class CheckpointProcessTest : public ::testing::Test {
+ protected:
+  static RanksOptions ranks_options() {
+    RanksOptions options;
+    options.connect = false;
+    return options;
+  }
+};
+
+RANKS_TEST_F(CheckpointProcessTest, AFullDiskKeepsTheOldFile, 1) {
+  // A disk of 2 MB, where this system lets a process have one.
+  const std::string user = "0 " + std::to_string(getuid()) + " 1";
+  const std::string group = "0 " + std::to_string(getgid()) + " 1";
+  const char* const kNone = "no disk of its own for a process here";
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) GTEST_SKIP() << kNone;
+  std::ofstream("/proc/self/uid_map") << user;
+  std::ofstream("/proc/self/setgroups") << "deny";
+  std::ofstream("/proc/self/gid_map") << group;
+  if (mount("none", self.folder().c_str(), "tmpfs", 0, "size=2m") != 0) {
+    GTEST_SKIP() << kNone;
+  }
+  const std::string path = self.folder() + "/metric";
+  ASSERT_TRUE(metric_of(1).save(path).ok());
+  const absl::Status status = metric_of(2).save(path);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.ToString(), HasSubstr(path));
+  expect_saved(path, 1);
+}
+
+RANKS_TEST_F(CheckpointProcessTest, AProcessKilledInASaveLeavesAWholeFile, 7) {
+  const auto file_of = [&](int rank) {
+    return self.folder() + "/metric" + std::to_string(rank);
+  };
+  if (self.rank() > 0) {
+    // Saves one after the other until a timer kills it.
+    const SampleTensorSum metrics[] = {metric_of(1), metric_of(2)};
+    ASSERT_TRUE(metrics[0].save(file_of(self.rank())).ok());
+    std::thread timer([&] {
+      std::this_thread::sleep_for(microseconds(12'700 + 7'300 * self.rank()));
+      self.die();
+    });
+    for (int i = 1;; ++i) {
+      ASSERT_TRUE(metrics[i % 2].save(file_of(self.rank())).ok());
+    }
+  }
+  for (int rank = 1; rank < self.size(); ++rank) {
+    self.wait_for_end(rank);
+    SampleTensorSum metric;
+    ASSERT_TRUE(metric.load(file_of(rank)).ok());
+    const at::Tensor value = metric.compute();
+    const double first = value[0].item<double>();
+    EXPECT_TRUE(first == 1 || first == 2);
+    EXPECT_TRUE(value.eq(first).all().item<bool>());
   }
 }
 

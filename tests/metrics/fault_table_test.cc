@@ -3,18 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <csignal>
-#include <memory>
-#include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "tally/metrics/metric.h"
 #include "tally/sync/process_group.h"
-#include "tally/testing/faulty_communicator.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/tests/testing/deadlines.h"
-#include "tally/tests/testing/process_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 // What each fault must end as, and the tests that hold it. Here: ranks that die
@@ -70,48 +66,24 @@ namespace tally {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 using std::chrono::steady_clock;
-using sync::Communicator;
 using sync::GradientFlow;
 using sync::SyncError;
 using sync::SyncErrorCode;
-using tally::testkit::FaultyCommunicator;
+using tally::testkit::Fault;
 using tally::testkit::kAtOnce;
-using tally::testkit::kLongTimeout;
-using tally::testkit::ProcessRank;
-using tally::testkit::ProcessRanks;
+using tally::testkit::Rank;
 using tally::testkit::SampleTensorSum;
+using tally::testkit::sync_error_of;
 using ::testing::AnyOf;
 
 at::Tensor number(double value) { return at::full({2}, value, at::kDouble); }
-
-std::shared_ptr<Communicator> dying_at(std::shared_ptr<Communicator> group,
-                                       std::int64_t collective) {
-  return std::make_shared<FaultyCommunicator>(std::move(group),
-                                              [=](std::int64_t call) {
-                                                if (call == collective)
-                                                  ::raise(SIGKILL);
-                                              });
-}
-
-// What `call` throws, which is to be a SyncError.
-template <class Call>
-SyncError error_of(const Call& call) {
-  try {
-    call();
-  } catch (const SyncError& error) {
-    return error;
-  }
-  throw std::logic_error("expected a SyncError, got none");
-}
 
 // That the group is finished and the metric's own data is not.
 template <class M>
 void expect_own_value(M& metric, const std::string& before, double value) {
   const auto start = steady_clock::now();
-  EXPECT_EQ(error_of([&] { metric.compute(); }).code(),
-            SyncErrorCode::kGroupBroken);
+  EXPECT_SYNC_ERROR(metric.compute(), SyncErrorCode::kGroupBroken);
   EXPECT_LE(steady_clock::now() - start, kAtOnce);
   EXPECT_EQ(metric.serialize(), before);
   EXPECT_FALSE(metric.is_synced());
@@ -119,182 +91,123 @@ void expect_own_value(M& metric, const std::string& before, double value) {
   EXPECT_EQ(metric.compute().flatten()[0].template item<double>(), value);
 }
 
-class FaultTableTest : public ::testing::TestWithParam<int> {
- protected:
-  void expect_success(ProcessRanks& ranks) {
-    for (const auto& result : ranks.join()) {
-      EXPECT_EQ(result.exit_code, ProcessRanks::kOk);
-    }
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Ranks, FaultTableTest, ::testing::Values(2, 3),
-                         [](const auto& param) {
-                           return "Of" + std::to_string(param.param);
-                         });
-
 // On entering that collective of a sync of a large sum.
-void expect_loss_in_sum(int count, std::int64_t collective, const char* state,
-                        const char* phase) {
-  ProcessRanks ranks(count, [&](const ProcessRank& self) {
-    auto group = self.connect(kLongTimeout);
-    const bool dies = self.rank() == self.size() - 1;
-    SampleTensorSum metric(NoOptions(),
-                           MetricOptions().communicator(
-                               dies ? dying_at(group, collective) : group));
-    metric.update(at::full({200'000}, self.rank() + 1.0, at::kDouble));
-    const std::string before = metric.serialize();
-    const auto start = steady_clock::now();
-    const SyncError error = error_of([&] { metric.compute(); });
-    EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
-    EXPECT_EQ(error.details().metric, "SampleTensorSum");
-    EXPECT_EQ(error.details().state, state);
-    EXPECT_EQ(error.details().phase, phase);
-    EXPECT_EQ(error.details().sequence, 0);
-    EXPECT_LE(steady_clock::now() - start, kAtOnce);
-    expect_own_value(metric, before, self.rank() + 1.0);
-  });
-  const auto results = ranks.join();
-  for (int r = 0; r + 1 < count; ++r) {
-    EXPECT_EQ(results[r].exit_code, ProcessRanks::kOk);
+void expect_loss_in_sum(const Rank& self, std::int64_t collective,
+                        const char* state, const char* phase) {
+  self.inject(Fault::kill(), self.size() - 1, collective);
+  SampleTensorSum metric;
+  metric.update(at::full({200'000}, self.rank() + 1.0, at::kDouble));
+  const std::string before = metric.serialize();
+  const auto start = steady_clock::now();
+  const auto error = sync_error_of([&] { metric.compute(); });
+  EXPECT_LE(steady_clock::now() - start, kAtOnce);
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code(), SyncErrorCode::kPeerLost);
+  EXPECT_EQ(error->details().metric, "SampleTensorSum");
+  EXPECT_EQ(error->details().state, state);
+  EXPECT_EQ(error->details().phase, phase);
+  EXPECT_EQ(error->details().sequence, 0);
+  expect_own_value(metric, before, self.rank() + 1.0);
+}
+
+RANKS_TEST(FaultTableTest, DeathBeforeALargeSumIsAnnounced, 2, 3) {
+  expect_loss_in_sum(self, 1, "", "payload");
+}
+
+RANKS_TEST(FaultTableTest, DeathBeforeALargeSumIsReduced, 2, 3) {
+  expect_loss_in_sum(self, 2, "sum", "all_reduce");
+}
+
+RANKS_TEST(FaultTableTest, DeathInBackwardFinishesTheGroupAndNotTheMetric, 2,
+           3) {
+  self.inject(Fault::kill(), self.size() - 1, 1);
+  SampleTensorSum metric(NoOptions(),
+                         MetricOptions().dist_sync_on_step(true).gradient_flow(
+                             GradientFlow::kAllRanks));
+  const at::Tensor x = number(self.rank() + 1).requires_grad_();
+  const at::Tensor loss = metric.forward(x).sum();
+  const std::string before = metric.serialize();
+  const auto start = steady_clock::now();
+  EXPECT_SYNC_ERROR(loss.backward(), SyncErrorCode::kPeerLost);
+  EXPECT_LE(steady_clock::now() - start, kAtOnce);
+  EXPECT_FALSE(x.grad().defined());
+  expect_own_value(metric, before, self.rank() + 1.0);
+}
+
+RANKS_TEST(FaultTableTest, RankThatExitsCleanlyIsLost, 2, 3) {
+  if (self.rank() == 0) return;
+  SampleTensorSum metric;
+  metric.update(number(self.rank()));
+  const std::string before = metric.serialize();
+  const auto start = steady_clock::now();
+  EXPECT_SYNC_ERROR(metric.compute(), SyncErrorCode::kPeerLost);
+  EXPECT_LE(steady_clock::now() - start, kAtOnce);
+  expect_own_value(metric, before, self.rank());
+}
+
+RANKS_TEST(FaultTableTest, StoppedRankIsATimeoutAndAnErrorForItself, 2, 3) {
+  const int stopped = self.size() - 1;
+  SampleTensorSum metric(NoOptions(),
+                         MetricOptions().sync_timeout(milliseconds(1500)));
+  metric.update(number(self.rank()));
+  const std::string before = metric.serialize();
+  EXPECT_TRUE(metric.compute().equal(number(self.size() == 2 ? 1 : 3)));
+  if (self.rank() == stopped) {
+    self.stop();
+  } else {
+    self.wait_for_stop(stopped);
   }
-  EXPECT_EQ(results.back().exit_code, 128 + SIGKILL);
-}
-
-TEST_P(FaultTableTest, DeathBeforeALargeSumIsAnnounced) {
-  expect_loss_in_sum(GetParam(), 1, "", "payload");
-}
-
-TEST_P(FaultTableTest, DeathBeforeALargeSumIsReduced) {
-  expect_loss_in_sum(GetParam(), 2, "sum", "all_reduce");
-}
-
-TEST_P(FaultTableTest, DeathInBackwardFinishesTheGroupAndNotTheMetric) {
-  ProcessRanks ranks(GetParam(), [](const ProcessRank& self) {
-    auto group = self.connect(kLongTimeout);
-    if (self.rank() == self.size() - 1) group = dying_at(group, 1);
-    SampleTensorSum metric(NoOptions(),
-                           MetricOptions()
-                               .communicator(group)
-                               .dist_sync_on_step(true)
-                               .gradient_flow(GradientFlow::kAllRanks));
-    const at::Tensor x = number(self.rank() + 1).requires_grad_();
-    const at::Tensor loss = metric.forward(x).sum();
-    const std::string before = metric.serialize();
-    const auto start = steady_clock::now();
-    const SyncError error = error_of([&] { loss.backward(); });
-    EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
-    EXPECT_LE(steady_clock::now() - start, kAtOnce);
-    EXPECT_FALSE(x.grad().defined());
-    expect_own_value(metric, before, self.rank() + 1.0);
-  });
-  const auto results = ranks.join();
-  for (int r = 0; r + 1 < GetParam(); ++r) {
-    EXPECT_EQ(results[r].exit_code, ProcessRanks::kOk);
+  const auto start = steady_clock::now();
+  const auto error = sync_error_of([&] { metric.compute(); });
+  const auto waited = steady_clock::now() - start;
+  ASSERT_TRUE(error.has_value());
+  if (self.rank() == 0) {
+    // The others may hear of the timeout as the loss of rank 0.
+    EXPECT_EQ(error->code(), SyncErrorCode::kTimeout);
+    EXPECT_GE(waited, milliseconds(1000));
+    EXPECT_LE(waited, milliseconds(1500) + kAtOnce);
   }
-  EXPECT_EQ(results.back().exit_code, 128 + SIGKILL);
+  EXPECT_THAT(error->code(),
+              AnyOf(SyncErrorCode::kTimeout, SyncErrorCode::kPeerLost));
+  EXPECT_EQ(error->details().metric, "SampleTensorSum");
+  EXPECT_EQ(error->details().phase, "header");
+  EXPECT_EQ(error->details().sequence, 1);
+  expect_own_value(metric, before, self.rank());
+  if (self.rank() > 0) return;
+  for (int rank = 1; rank < stopped; ++rank) self.wait_for_end(rank);
+  self.resume(stopped);
 }
 
-TEST_P(FaultTableTest, RankThatExitsCleanlyIsLost) {
-  ProcessRanks ranks(GetParam(), [](const ProcessRank& self) {
-    auto group = self.connect(kLongTimeout);
-    if (self.rank() == 0) return;
-    SampleTensorSum metric(NoOptions(), MetricOptions().communicator(group));
-    metric.update(number(self.rank()));
-    const std::string before = metric.serialize();
-    const auto start = steady_clock::now();
-    EXPECT_EQ(error_of([&] { metric.compute(); }).code(),
-              SyncErrorCode::kPeerLost);
-    EXPECT_LE(steady_clock::now() - start, kAtOnce);
-    expect_own_value(metric, before, self.rank());
-  });
-  expect_success(ranks);
+RANKS_TEST(FaultTableTest, RankThatIsLateWithinTheTimeoutIsWaitedFor, 2, 3) {
+  self.inject(Fault::delay(milliseconds(300)), 0, 0);
+  SampleTensorSum metric;
+  metric.update(number(self.rank()));
+  EXPECT_TRUE(metric.compute().equal(number(self.size() == 2 ? 1 : 3)));
 }
 
-TEST_P(FaultTableTest, StoppedRankIsATimeoutAndAnErrorForItself) {
-  ProcessRanks ranks(GetParam(), [](const ProcessRank& self) {
-    auto group = self.connect(kLongTimeout);
-    SampleTensorSum metric(
-        NoOptions(),
-        MetricOptions().communicator(group).sync_timeout(milliseconds(1500)));
-    metric.update(number(self.rank()));
-    const std::string before = metric.serialize();
-    EXPECT_TRUE(metric.compute().equal(number(self.size() == 2 ? 1 : 3)));
-    self.ready();
-    self.wait_go();
-    const auto start = steady_clock::now();
-    const SyncError error = error_of([&] { metric.compute(); });
-    if (self.rank() == 0) {
-      // The others may hear of the timeout as the loss of rank 0.
-      EXPECT_EQ(error.code(), SyncErrorCode::kTimeout);
-      EXPECT_GE(steady_clock::now() - start, milliseconds(1000));
-      EXPECT_LE(steady_clock::now() - start, milliseconds(1500) + kAtOnce);
-    }
-    EXPECT_THAT(error.code(),
-                AnyOf(SyncErrorCode::kTimeout, SyncErrorCode::kPeerLost));
-    EXPECT_EQ(error.details().metric, "SampleTensorSum");
-    EXPECT_EQ(error.details().phase, "header");
-    EXPECT_EQ(error.details().sequence, 1);
-    expect_own_value(metric, before, self.rank());
-  });
-  const int stopped = GetParam() - 1;
-  ranks.wait_ready();
-  ranks.kill(stopped, SIGSTOP);
-  for (int r = 0; r < GetParam(); ++r) ranks.go(r);
-  for (int r = 0; r < stopped; ++r) {
-    EXPECT_EQ(ranks.join(r).exit_code, ProcessRanks::kOk);
+RANKS_TEST(FaultTableTest, SubgroupLeavesOutItsNonMembers, 3) {
+  auto store = c10::make_intrusive<c10d::PrefixStore>("subgroup", self.store());
+  const bool member = self.rank() != 1;
+  auto group = c10::make_intrusive<c10d::ProcessGroup>(
+      store, member ? self.rank() / 2 : -1, 2);
+  if (!member) {
+    EXPECT_SYNC_ERROR(sync::make_communicator(group),
+                      SyncErrorCode::kInvalidUse);
+  } else {
+    auto gloo = c10d::ProcessGroupGloo::Options::create();
+    gloo->devices.push_back(
+        c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
+    group->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
+                      c10::make_intrusive<c10d::ProcessGroupGloo>(
+                          store, self.rank() / 2, 2, gloo));
+    SampleTensorSum pair(NoOptions(), MetricOptions().communicator(
+                                          sync::make_communicator(group)));
+    pair.update(number(self.rank()));
+    EXPECT_TRUE(pair.compute().equal(number(2)));
   }
-  ranks.kill(stopped, SIGCONT);
-  EXPECT_EQ(ranks.join(stopped).exit_code, ProcessRanks::kOk);
-}
-
-TEST_P(FaultTableTest, RankThatIsLateWithinTheTimeoutIsWaitedFor) {
-  ProcessRanks ranks(GetParam(), [](const ProcessRank& self) {
-    auto group = self.connect(kLongTimeout);
-    SampleTensorSum metric(NoOptions(), MetricOptions().communicator(group));
-    metric.update(number(self.rank()));
-    self.ready();
-    self.wait_go();
-    EXPECT_TRUE(metric.compute().equal(number(self.size() == 2 ? 1 : 3)));
-  });
-  ranks.wait_ready();
-  ranks.kill(0, SIGSTOP);
-  for (int r = 0; r < GetParam(); ++r) ranks.go(r);
-  ranks.kill(0, SIGCONT);
-  expect_success(ranks);
-}
-
-TEST(FaultTableGroupsTest, SubgroupLeavesOutItsNonMembers) {
-  ProcessRanks ranks(3, [](const ProcessRank& self) {
-    auto all = self.connect(seconds(10));
-    auto store = c10::make_intrusive<c10d::PrefixStore>(
-        "subgroup", c10::make_intrusive<c10d::FileStore>(
-                        self.store_path() + ".subgroup", 3));
-    const bool member = self.rank() != 1;
-    auto group = c10::make_intrusive<c10d::ProcessGroup>(
-        store, member ? self.rank() / 2 : -1, 2);
-    if (!member) {
-      EXPECT_EQ(error_of([&] { sync::make_communicator(group); }).code(),
-                SyncErrorCode::kInvalidUse);
-    } else {
-      auto gloo = c10d::ProcessGroupGloo::Options::create();
-      gloo->devices.push_back(
-          c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
-      group->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
-                        c10::make_intrusive<c10d::ProcessGroupGloo>(
-                            store, self.rank() / 2, 2, gloo));
-      SampleTensorSum pair(NoOptions(), MetricOptions().communicator(
-                                            sync::make_communicator(group)));
-      pair.update(number(self.rank()));
-      EXPECT_TRUE(pair.compute().equal(number(2)));
-    }
-    SampleTensorSum metric(NoOptions(), MetricOptions().communicator(all));
-    metric.update(number(self.rank()));
-    EXPECT_TRUE(metric.compute().equal(number(3)));
-  });
-  for (const auto& result : ranks.join()) {
-    EXPECT_EQ(result.exit_code, ProcessRanks::kOk);
-  }
+  SampleTensorSum metric;
+  metric.update(number(self.rank()));
+  EXPECT_TRUE(metric.compute().equal(number(3)));
 }
 
 }  // namespace

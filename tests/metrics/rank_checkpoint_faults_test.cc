@@ -4,29 +4,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
-#include <filesystem>
 #include <string>
 
 #include "tally/metrics/collection.h"
-#include "tally/testing/faulty_communicator.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
-#include "tally/tests/testing/deadlines.h"
-#include "tally/tests/testing/process_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {
 namespace {
 
 using sync::Communicator;
-using sync::SyncError;
 using sync::SyncErrorCode;
 using ::testing::HasSubstr;
-using testkit::FaultyCommunicator;
-using testkit::kLongTimeout;
-using testkit::ProcessRank;
-using testkit::ProcessRanks;
+using testkit::Fault;
 using testkit::run_thread_ranks;
+using testkit::sync_error_of;
 
 constexpr int kBatches = 9;
 constexpr int kSaved = 5;
@@ -67,63 +60,40 @@ struct Death {
   int saved;                // batches in the checkpoint afterwards
 };
 
-class SaveDeathTest : public ::testing::TestWithParam<Death> {
- protected:
-  SaveDeathTest()
-      : folder_(
-            std::filesystem::path(::testing::TempDir()) /
-            ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~SaveDeathTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string path() const { return folder_ / "metric"; }
-
- private:
-  std::filesystem::path folder_;
-};
+class SaveDeathTest : public ::testing::TestWithParam<Death> {};
 
 // The run goes on from the last checkpoint, whatever it died in, on any number
 // of ranks.
-TEST_P(SaveDeathTest, LeavesAWholeCheckpointToStartAgainFrom) {
+RANKS_TEST_P(SaveDeathTest, LeavesAWholeCheckpointToStartAgainFrom, 3) {
   const Death death = GetParam();
-  ProcessRanks ranks(3, [&](const ProcessRank& self) {
-    std::shared_ptr<Communicator> group = self.connect(kLongTimeout);
-    std::int64_t left = -1;  // collectives
-    if (self.rank() == death.rank) {
-      group = std::make_shared<FaultyCommunicator>(group, [&](std::int64_t) {
-        if (left-- == 0) ::raise(SIGKILL);
-      });
-    }
-    MetricCollection metrics = metrics_of(group);
-    update(metrics, 0, kSaved, *group);
-    ASSERT_TRUE(metrics.save(path(), death.as).ok());
-    update(metrics, kSaved, kSaved + 1, *group);
-    const std::string before = metrics.serialize();
-    left = death.collective;
-    try {
-      const absl::Status status = metrics.save(path(), death.as);
-      ADD_FAILURE() << "saved without a rank: " << status;
-    } catch (const SyncError& error) {
-      EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
-      EXPECT_THAT(error.details().metric, HasSubstr("rows"));
-    }
-    EXPECT_EQ(metrics.serialize(), before);
+  const std::string path = self.folder() + "/metric";
+  MetricCollection metrics = metrics_of(self.group());
+  update(metrics, 0, kSaved, *self.group());
+  ASSERT_TRUE(metrics.save(path, death.as).ok());
+  update(metrics, kSaved, kSaved + 1, *self.group());
+  const std::string before = metrics.serialize();
+  self.inject(Fault::kill(), death.rank, death.collective);
+  const auto error = sync_error_of([&] {
+    const absl::Status status = metrics.save(path, death.as);
+    ADD_FAILURE() << "saved without a rank: " << status;
   });
-  const auto results = ranks.join();
-  for (int r = 0; r < 3; ++r) {
-    EXPECT_EQ(results[r].exit_code,
-              r == death.rank ? 128 + SIGKILL : int{ProcessRanks::kOk});
-  }
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code(), SyncErrorCode::kPeerLost);
+  EXPECT_THAT(error->details().metric, HasSubstr("rows"));
+  EXPECT_EQ(metrics.serialize(), before);
+
+  // One of those that are left.
+  self.barrier();
+  if (self.rank() != (death.rank == 0 ? 1 : 0)) return;
   const auto run_on = [&](int again, int begin, int end) {
     run_thread_ranks(again, [&](const auto& communicator) {
-      MetricCollection metrics = metrics_of(communicator);
-      ASSERT_TRUE(metrics.load(path(), death.as).ok());
-      expect_batches(metrics, begin);
-      update(metrics, begin, end, *communicator);
-      expect_batches(metrics, end);
+      MetricCollection of_new_run = metrics_of(communicator);
+      ASSERT_TRUE(of_new_run.load(path, death.as).ok());
+      expect_batches(of_new_run, begin);
+      update(of_new_run, begin, end, *communicator);
+      expect_batches(of_new_run, end);
       // In the place of what was left of the one before.
-      ASSERT_TRUE(metrics.save(path(), death.as).ok());
+      ASSERT_TRUE(of_new_run.save(path, death.as).ok());
     });
   };
   run_on(5, death.saved, 7);
@@ -150,32 +120,23 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 // Two ranks over Gloo are not alone, whatever one of them has in mind.
-TEST(EvaluationAloneTest, IsAnErrorThatSaysHowItIsDone) {
-  ProcessRanks ranks(2, [](const ProcessRank& self) {
-    auto group = self.connect(kLongTimeout);
-    MetricCollection metrics = metrics_of(group);
-    update(metrics, 0, 2, *group);
-    if (self.rank() == 1) return;  // the program's end
-    const std::string ways =
-        "; this rank was in compute() of rows, extent after 4 updates; a rank "
-        "that evaluates alone takes MetricOptions().sync_on_compute(false), or "
-        "a CommunicatorGuard of single_process_communicator()";
-    try {
-      metrics.compute();
-      ADD_FAILURE() << "computed without a rank";
-    } catch (const SyncError& error) {
-      EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
-      EXPECT_THAT(error.message(), HasSubstr(ways));
-    }
-    metrics.set_metric_options(MetricOptions().sync_on_compute(false));
-    EXPECT_EQ(metrics.compute()["rows"].size(0), 4);
-    metrics.set_metric_options(MetricOptions());
-    const sync::CommunicatorGuard alone(sync::single_process_communicator());
-    EXPECT_EQ(metrics.compute()["rows"].size(0), 4);
-  });
-  for (const auto& result : ranks.join()) {
-    EXPECT_EQ(result.exit_code, ProcessRanks::kOk);
-  }
+RANKS_TEST(EvaluationAloneTest, IsAnErrorThatSaysHowItIsDone, 2) {
+  MetricCollection metrics = metrics_of(self.group());
+  update(metrics, 0, 2, *self.group());
+  if (self.rank() == 1) return;  // the program's end
+  const std::string ways =
+      "; this rank was in compute() of rows, extent after 4 updates; a rank "
+      "that evaluates alone takes MetricOptions().sync_on_compute(false), or "
+      "a CommunicatorGuard of single_process_communicator()";
+  const auto error = sync_error_of([&] { metrics.compute(); });
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code(), SyncErrorCode::kPeerLost);
+  EXPECT_THAT(error->message(), HasSubstr(ways));
+  metrics.set_metric_options(MetricOptions().sync_on_compute(false));
+  EXPECT_EQ(metrics.compute()["rows"].size(0), 4);
+  metrics.set_metric_options(MetricOptions());
+  const sync::CommunicatorGuard alone(sync::single_process_communicator());
+  EXPECT_EQ(metrics.compute()["rows"].size(0), 4);
 }
 
 }  // namespace
