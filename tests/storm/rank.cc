@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -30,6 +29,7 @@ using std::chrono::steady_clock;
 using sync::Communicator;
 using sync::SyncError;
 using sync::SyncErrorCode;
+using testkit::Rank;
 
 constexpr milliseconds kLateness{300};
 
@@ -49,15 +49,14 @@ void cut_connections() {
   }
 }
 
-void strike(Fault fault) {
+void strike(Fault fault, const Rank& self) {
   switch (fault) {
     case Fault::kKill:
-      kill(getpid(), SIGKILL);
-      break;
+      self.die();
     case Fault::kExit:
-      std::_Exit(0);
+      self.exit();
     case Fault::kStop:
-      kill(getpid(), SIGSTOP);
+      self.stop();
       break;
     case Fault::kCut:
       cut_connections();
@@ -85,17 +84,18 @@ bool fails_alone(Fault fault) {
 
 /// One step of the victim, in which the fault happens. Faults of the moment
 /// kCollective are the communicator's.
-std::string step_with_fault(const Plan& plan, const Step& step) {
+std::string step_with_fault(const Plan& plan, const Step& step,
+                            const Rank& self) {
   if (fails_alone(plan.fault)) {
     fail(plan.fault);
     return "";
   }
-  if (plan.moment == Moment::kBefore) strike(plan.fault);
+  if (plan.moment == Moment::kBefore) strike(plan.fault, self);
   std::thread timer;
   if (plan.moment == Moment::kTime) {
     timer = std::thread([&] {
       std::this_thread::sleep_for(microseconds(plan.delay));
-      strike(plan.fault);
+      strike(plan.fault, self);
     });
   }
   struct Join {
@@ -127,50 +127,65 @@ Outcome outcome_of(const std::function<std::string()>& call) {
   return outcome;
 }
 
-void report(std::size_t step, const Outcome& outcome) {
-  std::ostringstream line;
-  line << "step " << step << " " << outcome.code << " " << outcome.value << " "
-       << outcome.milliseconds << " " << outcome.peers << " " << outcome.text
-       << "\n";
-  std::cout << line.str() << std::flush;
+std::string file_of(const std::string& folder, int rank) {
+  return folder + "/" + std::to_string(rank);
+}
+
+/// The victim of a stop goes on when all others are through.
+void resume_victim(const Plan& plan, const Rank& self) {
+  const int last = plan.victim == 0 ? 1 : 0;
+  if (plan.fault != Fault::kStop || self.rank() != last) return;
+  for (int rank = 0; rank < self.size(); ++rank) {
+    if (rank != last && rank != plan.victim) self.wait_for_end(rank);
+  }
+  try {
+    self.wait_for_stop(plan.victim);
+    self.resume(plan.victim);
+  } catch (const std::runtime_error&) {
+    // It has ended without so many collectives in that step.
+  }
 }
 
 }  // namespace
 
-void run_rank(const Plan& plan, std::shared_ptr<Communicator> group) {
-  const bool is_victim = group->rank() == plan.victim;
+void run_rank(const Plan& plan, const Rank& self, const std::string& folder) {
+  std::shared_ptr<Communicator> group = self.group();
+  const bool is_victim = self.rank() == plan.victim;
   std::size_t current = 0;
   std::int64_t entered = 0;  // collectives of the current step
   if (is_victim && plan.moment == Moment::kCollective) {
     group = std::make_shared<testkit::FaultyCommunicator>(
         std::move(group), [&](std::int64_t) {
           if (current == plan.step && entered++ == plan.delay) {
-            strike(plan.fault);
+            strike(plan.fault, self);
           }
         });
   }
   const sync::CommunicatorGuard guard(group);
+  std::ofstream file(file_of(folder, self.rank()));
   bool finished = false;
   for (; current < plan.steps.size() && !finished; ++current) {
     finished = !group->broken_reason().empty();
     const Step& step = plan.steps[current];
-    report(current, outcome_of([&] {
-             return is_victim && current == plan.step
-                        ? step_with_fault(plan, step)
-                        : all_calls()[step.call].run(step.seed);
-           }));
+    const Outcome outcome = outcome_of([&] {
+      return is_victim && current == plan.step
+                 ? step_with_fault(plan, step, self)
+                 : all_calls()[step.call].run(step.seed);
+    });
+    file << current << " " << outcome.code << " " << outcome.value << " "
+         << outcome.milliseconds << " " << outcome.peers << " " << outcome.text
+         << std::endl;
   }
+  resume_victim(plan, self);
 }
 
-Outcomes read_outcomes(const std::string& output) {
+Outcomes read_outcomes(const std::string& folder, int rank) {
   Outcomes outcomes;
-  std::istringstream lines(output);
+  std::ifstream lines(file_of(folder, rank));
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    std::string word;
     std::size_t step = 0;
     Outcome outcome;
-    if (!(words >> word) || word != "step") continue;
     words >> step >> outcome.code >> outcome.value >> outcome.milliseconds >>
         outcome.peers;
     std::getline(words, outcome.text);

@@ -2,11 +2,10 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "tally/sync/communicator.h"
+#include "tally/testing/rank.h"
 #include "tally/tests/storm/plan.h"
 
 /// A rank's side of a round, and what it says of it.
@@ -24,11 +23,12 @@ using Outcomes = std::map<std::size_t, Outcome>;  // by step
 
 /// Does the steps up to the first after which the group is finished, and the
 /// next one, with the plan's fault if this rank is its victim. Writes a line
-/// for each to standard output.
-void run_rank(const Plan& plan, std::shared_ptr<sync::Communicator> group);
+/// for each to the rank's file in `folder`.
+void run_rank(const Plan& plan, const testkit::Rank& self,
+              const std::string& folder);
 
 /// What those lines say.
-Outcomes read_outcomes(const std::string& output);
+Outcomes read_outcomes(const std::string& folder, int rank);
 
 /// The values that each rank should get, from ranks that are threads.
 std::vector<Outcomes> expected_outcomes(const Plan& plan);

@@ -2,20 +2,21 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
-#include <set>
 
+#include "tally/testing/internal/rank_process.h"
+#include "tally/testing/internal/runner.h"
 #include "tally/tests/storm/calls.h"
 #include "tally/tests/storm/plan.h"
 #include "tally/tests/storm/rank.h"
-#include "tally/tests/testing/process_ranks.h"
 
 // Rounds that are drawn from seeds: so many ranks do so many calls, and one of
 // them fails. Whatever happens, every rank ends in time, and each of its calls
 // with the right value or with an error that fits the fault, and what it holds
-// is as before.
+// is as before. Numbers of ranks and of rounds are not known when tests are
+// registered, so this one starts its ranks itself, as RANKS_TEST does.
 //
 //   TALLY_STORM_SECONDS  rounds go on for so long; else a few
 //   TALLY_STORM_SEED     of the first round; else 1
@@ -28,12 +29,15 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 using ::testing::AnyOf;
-using testkit::ProcessRank;
-using testkit::ProcessRanks;
-using testkit::ProcessRanksOptions;
+using testkit::RanksOptions;
+using testkit::internal::rank_process;
+
+// In a rank's process it must stand before main().
+[[maybe_unused]] const auto* const kProcess = rank_process();
 
 constexpr int kRounds = 10;
 constexpr const char* kRoundVariable = "TALLY_STORM_ROUND";
+constexpr const char* kFolderVariable = "TALLY_STORM_FOLDER";
 // For a machine that does other things as well.
 constexpr std::int64_t kSlackMilliseconds = 10000;
 constexpr std::int64_t kAtOnceMilliseconds = 2000;
@@ -53,35 +57,34 @@ struct Tally {
 class Round {
  public:
   explicit Round(unsigned seed)
-      : plan_(seed), ranks_(plan_.ranks, run, options(seed)) {}
+      : seed_(seed),
+        plan_(seed),
+        folder_(::testing::TempDir() + "/storm-" + std::to_string(seed)) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~Round() { std::filesystem::remove_all(folder_); }
+  Round(const Round&) = delete;
+  Round& operator=(const Round&) = delete;
 
   const Plan& plan() const { return plan_; }
 
-  void check(Tally& tally) {
+  void run_and_check(Tally& tally) {
+    testkit::internal::run_ranks(plan_.ranks, options(), {__FILE__, __LINE__});
     const std::vector<Outcomes> expected = expected_outcomes(plan_);
     ++tally.rounds;
     tally.ranks += plan_.ranks;
     for (int rank = 0; rank < plan_.ranks; ++rank) {
-      if (!(plan_.fault == Fault::kStop && rank == plan_.victim)) {
-        check_rank(rank, expected[rank], tally);
-      }
+      check_rank(rank, expected[rank], tally);
     }
-    if (plan_.fault != Fault::kStop) return;
-    ranks_.kill(plan_.victim, SIGCONT);
-    check_rank(plan_.victim, expected[plan_.victim], tally);
   }
 
  private:
-  static void run(const ProcessRank& self) {
-    const Plan plan(number_of(kRoundVariable, 0));
-    run_rank(plan, self.connect(plan.timeout));
-  }
-  static ProcessRanksOptions options(unsigned seed) {
-    ProcessRanksOptions options;
-    options.deadline = seconds(60);
-    options.environment = [=](int) {
-      return std::vector<std::string>{kRoundVariable +
-                                      ("=" + std::to_string(seed))};
+  RanksOptions options() const {
+    RanksOptions options;
+    options.environment = [this](int) {
+      return std::vector<std::string>{
+          kRoundVariable + ("=" + std::to_string(seed_)),
+          kFolderVariable + ("=" + folder_)};
     };
     return options;
   }
@@ -94,13 +97,8 @@ class Round {
 
   void check_rank(int rank, const Outcomes& expected, Tally& tally) {
     SCOPED_TRACE("rank " + std::to_string(rank));
-    const ProcessRanks::Result result = ranks_.join(rank);
-    const Outcomes outcomes = read_outcomes(result.output);
+    const Outcomes outcomes = read_outcomes(folder_, rank);
     const bool vanished = may_vanish(rank) && outcomes.size() < expected.size();
-    EXPECT_EQ(result.exit_code, vanished && plan_.fault == Fault::kKill
-                                    ? 128 + SIGKILL
-                                    : ProcessRanks::kOk)
-        << result.output;
     bool broken = false;
     std::size_t next = 0;
     for (const auto& [step, outcome] : outcomes) {
@@ -155,11 +153,23 @@ class Round {
     }
   }
 
+  unsigned seed_;
   Plan plan_;
-  ProcessRanks ranks_;
+  std::string folder_;
 };
 
+void run_in_round() {
+  const Plan plan(number_of(kRoundVariable, 0));
+  RanksOptions options;
+  options.timeout = plan.timeout;
+  testkit::internal::enter_test(options);
+  testkit::internal::run_in_process([&](const testkit::Rank& self) {
+    run_rank(plan, self, std::getenv(kFolderVariable));
+  });
+}
+
 TEST(ProcessStormTest, EveryRankEndsWithValuesOrReasons) {
+  if (rank_process() != nullptr) return run_in_round();
   std::map<Fault, Tally> tallies;
   const auto end =
       steady_clock::now() + seconds(number_of("TALLY_STORM_SECONDS", 0));
@@ -169,7 +179,7 @@ TEST(ProcessStormTest, EveryRankEndsWithValuesOrReasons) {
     Round round(seed);
     SCOPED_TRACE("TALLY_STORM_SEED=" + std::to_string(seed) + ": " +
                  round.plan().describe());
-    round.check(tallies[round.plan().fault]);
+    round.run_and_check(tallies[round.plan().fault]);
     if (HasFailure()) break;
   }
   for (const auto& [fault, tally] : tallies) {
