@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tally/sync/agree.h"
-#include "tally/sync/launch/roster.h"
+#include "tally/sync/transport/duplicable.h"
 
 namespace tally::sync {
 

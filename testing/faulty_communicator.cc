@@ -41,6 +41,16 @@ FaultyCommunicator::FaultyCommunicator(
 
 std::string FaultyCommunicator::describe() const { return inner_->describe(); }
 
+bool FaultyCommunicator::can_duplicate() const {
+  const auto* inner = dynamic_cast<const Duplicable*>(inner_.get());
+  return inner != nullptr && inner->can_duplicate();
+}
+
+std::shared_ptr<sync::Communicator> FaultyCommunicator::duplicate(
+    std::int64_t number) {
+  return dynamic_cast<Duplicable&>(*inner_).duplicate(number);
+}
+
 at::Tensor FaultyCommunicator::altered(const at::Tensor& sent) const {
   if (!alter_) return sent;
   at::Tensor copy = sent.clone();

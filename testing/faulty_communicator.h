@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tally/sync/communicator.h"
+#include "tally/sync/transport/duplicable.h"
 
 namespace tally::testkit {
 
@@ -22,8 +23,9 @@ class CallWatch {
 /// this is how a test makes the k-th one fail. To drop a rank, let it throw on
 /// one rank of run_thread_ranks and leave its function. `alter(call, sent)` may
 /// change what this rank sends, which is a copy. `watch`, if there is one, must
-/// outlive the communicator.
-class FaultyCommunicator final : public sync::Communicator {
+/// outlive the communicator. What sync::duplicate() makes has no faults.
+class FaultyCommunicator final : public sync::Communicator,
+                                 private sync::internal::Duplicable {
  public:
   using Hook = std::function<void(std::int64_t call)>;
 
@@ -55,6 +57,9 @@ class FaultyCommunicator final : public sync::Communicator {
   void do_give_up(const std::string& reason) override;
 
  private:
+  bool can_duplicate() const override;
+  std::shared_ptr<sync::Communicator> duplicate(std::int64_t number) override;
+
   std::int64_t call() const { return collectives() - 1; }
   at::Tensor altered(const at::Tensor& sent) const;
   template <class Pass>

@@ -65,16 +65,6 @@ class Roster {
 using Reconnect =
     std::function<std::shared_ptr<Communicator>(std::int64_t number)>;
 
-/// A communicator that knows how its ranks met.
-class Duplicable {
- public:
-  virtual bool can_duplicate() const = 0;
-  virtual std::shared_ptr<Communicator> duplicate(std::int64_t number) = 0;
-
- protected:
-  ~Duplicable() = default;
-};
-
 /// As make_communicator() of process_group.h; null means that nothing is known
 /// of the ranks.
 std::shared_ptr<Communicator> make_communicator(

@@ -14,6 +14,7 @@
 #include "tally/sync/launch/rendezvous.h"
 #include "tally/sync/launch/roster.h"
 #include "tally/sync/paired.h"
+#include "tally/sync/transport/duplicable.h"
 #include "tally/sync/transport/gloo_connections.h"
 #include "tally/sync/transport/transport_errors.h"
 

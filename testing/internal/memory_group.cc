@@ -5,11 +5,14 @@
 
 #include <condition_variable>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tally/sync/transport/duplicable.h"
 
 namespace tally::testkit {
 
@@ -82,6 +85,23 @@ class MemoryGroup::Meetings {
     lose(rank);
   }
 
+  /// The rank leaves what was made of these, too.
+  void leave_all(int rank) {
+    leave(rank, "");
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [number, copy] : copies_) copy->leave_all(rank);
+  }
+
+  /// The same ranks again, for each number once.
+  std::shared_ptr<Meetings> copy(std::int64_t number) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto& copy = copies_[number];
+    if (!copy) {
+      copy = std::make_shared<Meetings>(static_cast<int>(offers_.size()));
+    }
+    return copy;
+  }
+
  private:
   void expect_everyone() {
     for (int r = 0; r < static_cast<int>(offers_.size()); ++r) {
@@ -101,9 +121,11 @@ class MemoryGroup::Meetings {
   std::set<int> lost_;
   std::string reason_;
   int number_ = 0;
+  std::map<std::int64_t, std::shared_ptr<Meetings>> copies_;
 };
 
-class MemoryGroup::Member final : public Communicator {
+class MemoryGroup::Member final : public Communicator,
+                                  public sync::internal::Duplicable {
  public:
   Member(std::shared_ptr<Meetings> meetings, int rank, int size,
          milliseconds timeout)
@@ -113,6 +135,12 @@ class MemoryGroup::Member final : public Communicator {
   std::string describe() const override {
     return "thread rank " + std::to_string(rank()) + " of " +
            std::to_string(size());
+  }
+
+  bool can_duplicate() const override { return true; }
+  std::shared_ptr<Communicator> duplicate(std::int64_t number) override {
+    return std::make_shared<Member>(meetings_->copy(number), rank(), size(),
+                                    timeout());
   }
 
  protected:
@@ -237,6 +265,6 @@ std::shared_ptr<Communicator> MemoryGroup::communicator(int rank) const {
   return std::make_shared<Member>(meetings_, rank, size_, timeout_);
 }
 
-void MemoryGroup::leave(int rank) { meetings_->leave(rank, ""); }
+void MemoryGroup::leave(int rank) { meetings_->leave_all(rank); }
 
 }  // namespace tally::testkit

@@ -19,9 +19,10 @@
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/duplicate.h"
+#include "tally/testing/matchers.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/deadlines.h"
-#include "tally/tests/testing/process_ranks.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally::training {
@@ -31,8 +32,6 @@ using sync::Communicator;
 using sync::SyncError;
 using sync::SyncErrorCode;
 using ::testing::HasSubstr;
-using testkit::ProcessRank;
-using testkit::ProcessRanks;
 using testkit::refusal_of;
 
 /// Three layers, of which a loss may use two.
@@ -348,40 +347,37 @@ TEST(GradientAveragerErrorsTest, HooksEndWithIt) {
   });
 }
 
-TEST(GradientAveragerFaultsTest, ALostRankIsAnErrorAtOnce) {
-  ProcessRanks ranks(3, [](const ProcessRank& self) {
-    const auto group = self.connect(testkit::kLongTimeout);
-    const sync::CommunicatorGuard guard(group);
-    Model model;
-    GradientAverager averager(model.parameters, small_buckets());
-    const at::Tensor hidden = model.parameters[1].square();
-    if (self.rank() == 2) {
-      hidden.register_hook([](const at::Tensor&) -> at::Tensor {
-        ::raise(SIGKILL);
-        return {};
-      });
-    }
-    const at::Tensor x = at::ones({2, 4}, at::kDouble);
-    const auto start = std::chrono::steady_clock::now();
-    try {
-      averager.backward(model.forward(x).sum() + hidden.sum());
-      ADD_FAILURE() << "averaged without a rank";
-    } catch (const SyncError& error) {
-      EXPECT_EQ(error.code(), SyncErrorCode::kPeerLost);
-    }
-    EXPECT_LE(std::chrono::steady_clock::now() - start, testkit::kAtOnce);
-    EXPECT_TRUE(model.parameters[0].grad().defined());
-    try {
-      averager.backward(model.forward(x).sum());
-      ADD_FAILURE() << "averaged over a broken group";
-    } catch (const SyncError& error) {
-      EXPECT_EQ(error.code(), SyncErrorCode::kGroupBroken);
-    }
-  });
-  const auto results = ranks.join();
-  EXPECT_EQ(results[0].exit_code, ProcessRanks::kOk);
-  EXPECT_EQ(results[1].exit_code, ProcessRanks::kOk);
-  EXPECT_EQ(results[2].exit_code, 128 + SIGKILL);
+class GradientAveragerFaultsTest : public ::testing::Test {
+ protected:
+  static testkit::RanksOptions ranks_options() {
+    testkit::RanksOptions options;
+    options.timeout = testkit::kLongTimeout;
+    return options;
+  }
+};
+
+RANKS_TEST_F(GradientAveragerFaultsTest, ALostRankIsAnErrorAtOnce, 3) {
+  Model model;
+  GradientAverager averager(model.parameters, small_buckets());
+  const at::Tensor hidden = model.parameters[1].square();
+  if (self.rank() == 2) {
+    hidden.register_hook([&](const at::Tensor&) -> at::Tensor { self.die(); });
+  }
+  const at::Tensor x = at::ones({2, 4}, at::kDouble);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_SYNC_ERROR(averager.backward(model.forward(x).sum() + hidden.sum()),
+                    SyncErrorCode::kPeerLost);
+  EXPECT_LE(std::chrono::steady_clock::now() - start, testkit::kAtOnce);
+  EXPECT_TRUE(model.parameters[0].grad().defined());
+  EXPECT_SYNC_ERROR(averager.backward(model.forward(x).sum()),
+                    SyncErrorCode::kGroupBroken);
+}
+
+THREAD_RANKS_TEST(GradientAveragerTest, RunsOnThreadsInMemory, 2, 3) {
+  Model model;
+  GradientAverager averager(model.parameters, small_buckets());
+  averager.backward(model.forward(at::ones({2, 4}, at::kDouble)).sum());
+  EXPECT_THAT(model.parameters[0].grad(), testkit::SameOnAllRanks());
 }
 
 }  // namespace
