@@ -13,7 +13,7 @@
 /// Random inputs of metrics. The same seed gives the same rows everywhere.
 namespace tally::testkit {
 
-/// Makes the inputs of a batch with so many rows. A lambda of your own will do:
+/// Makes a batch of `rows` rows. Any lambda will do:
 ///
 /// Example:
 ///     const testkit::BatchGenerator angles = [](std::uint64_t seed,
@@ -32,8 +32,8 @@ using BatchGenerator =
 using InputGenerator =
     std::function<BatchInput(std::uint64_t seed, std::int64_t rows)>;
 
-/// Numbers [rows, sizes...] between 0 and 1, both included: multiples of 1/64,
-/// so that there are equal ones.
+/// Numbers [rows, sizes...] from 0 to 1, both included: multiples of 1/64, so
+/// that some are equal.
 InputGenerator scores(std::vector<std::int64_t> sizes = {},
                       at::ScalarType dtype = at::kDouble);
 /// Scores [rows, classes] that add up to 1 in each row.
@@ -45,12 +45,12 @@ InputGenerator labels(std::int64_t classes = 2,
 /// Numbers [rows, sizes...] around 0, mostly between -2 and 2.
 InputGenerator reals(std::vector<std::int64_t> sizes = {},
                      at::ScalarType dtype = at::kDouble);
-/// Texts of up to six words out of a dozen; some are empty.
+/// Texts of up to six words from a vocabulary of twelve; some are empty.
 InputGenerator texts();
 /// One to three such texts for each row.
 InputGenerator text_lists();
-/// Rows of a type of the metric's own: `row` draws the tensors of one, and
-/// `convert` makes what update() takes of several.
+/// Rows of a type that only the metric knows: `row` draws the tensors of one
+/// row, and `convert` turns several into what update() takes.
 ///
 /// Example:
 ///     const auto boxes = testkit::ragged(
@@ -73,9 +73,9 @@ InputGenerator ragged(std::function<RaggedRow(std::mt19937_64& random)> row,
 ///         testkit::batch_of({testkit::scores(), testkit::labels()});
 BatchGenerator batch_of(std::vector<InputGenerator> inputs);
 
-/// What a metric declares: reals for kReal, scores for kFloat, labels of two
-/// classes for kInteger, texts and text lists; all [rows], and only what must
-/// be given. c10::ValueError if it declares nothing, or another kind.
+/// The inputs that a metric declares, without optional ones: reals for kReal,
+/// scores for kFloat, labels of two classes for kInteger, texts and text lists.
+/// All are [rows]. c10::ValueError for no inputs, or other kinds.
 BatchGenerator batch_of(c10::ArrayRef<InputInfo> declared);
 
 }  // namespace tally::testkit

@@ -13,7 +13,6 @@ struct Shards {
   CheckDistributedGradientsOptions options;
 };
 
-// Which splits there are: the whole check is made again for each.
 std::vector<Shards> shards_of(const CheckDistributedGradientsOptions& options,
                               int ranks, bool idle_ranks) {
   if (!options.rows().empty()) return {{"the given rows", options}};

@@ -13,13 +13,13 @@ namespace tally::testkit {
 
 /// Fails the test unless a loss over several ranks has the value and the
 /// gradients of one process that has the whole batch, however its rows are
-/// split: evenly, unevenly, and with a rank that has none (or as
-/// options.rows() says). The failure, at the caller's line, is the report of
+/// split: evenly, unevenly, and with an idle last rank (or as options.rows()
+/// says). The failure, at the caller's line, is the report of
 /// losses::check_distributed_gradients, whose arguments these are: which
 /// gradient is off, by what factor, and what to do about it.
 ///
-/// Splits are those that the batch has rows for: a loss that is not defined
-/// without rows (a plain mean) is given `idle_ranks` = false.
+/// A loss that is not defined for a rank without rows passes `idle_ranks` =
+/// false.
 ///
 /// Collective: every rank calls it, with the same batch and parameters. Throws
 /// what check_distributed_gradients throws. Rank 0 has the report; other ranks

@@ -21,24 +21,39 @@ namespace tally::testkit {
 
 /// In the order in which they are checked.
 enum class MetricLaw {
-  kAliases,        ///< changes of inputs or results afterwards do not show,
-                   ///< and inputs are not changed
-  kIdentity,       ///< merging with a fresh metric, either way, changes nothing
-  kAssociativity,  ///< (a + b) + c is a + (b + c), and the value of all rows
-  kForward,        ///< forward() gives the batch's value, accumulates the same
-  kSaveAndLoad,  ///< loading bytes or a file gives the same bits; refuses half
-  kClone,        ///< a clone is equal, and neither shows the other's updates
-  kReset,        ///< after reset() the metric is a fresh one
-  kLayout,       ///< inputs with gaps in memory give the same value
-  kBadInput,     ///< a refused batch changes nothing, on no rank
-  kSplits,       ///< any split over ranks has the value of one process,
-                 ///< bit-equal on all ranks; unsync() restores every bit
-  kSyncedForward,  ///< the same for forward() with dist_sync_on_step
-  kMixedRanks,     ///< also if one rank has a graph or is in inference mode
-  kInference,      ///< updates in c10::InferenceMode give the same bits
-  kThreads,        ///< so do 1, 2 and 5 threads (see check_threads)
-  kGradients,      ///< of forward(): numerically, and over ranks as in one
-                   ///< process; a metric that is not differentiable has none
+  /// Changing an input or a result afterwards does not change the metric, nor
+  /// does the metric change its inputs.
+  kAliases,
+  /// Merging with a fresh metric, on either side, changes nothing.
+  kIdentity,
+  /// (a + b) + c equals a + (b + c), and has the value of all rows.
+  kAssociativity,
+  /// forward() returns its batch's value and accumulates what update() would.
+  kForward,
+  /// Bytes and files restore every bit; truncated bytes are refused.
+  kSaveAndLoad,
+  /// A clone is equal, and neither shows the other's updates.
+  kClone,
+  /// After reset() the metric is like a fresh one.
+  kReset,
+  /// Inputs with gaps in memory give the same value.
+  kLayout,
+  /// A batch that is refused changes nothing, on any rank.
+  kBadInput,
+  /// Any split over ranks has the value of one process, bit-equal on all ranks;
+  /// unsync() restores every bit.
+  kSplits,
+  /// The same for forward() with dist_sync_on_step.
+  kSyncedForward,
+  /// Values stay bit-equal if one rank records a graph or is in inference mode.
+  kMixedRanks,
+  /// Updates in c10::InferenceMode give the same bits.
+  kInference,
+  /// So do 1, 2 and 5 threads (see MetricLawOptions::check_threads).
+  kThreads,
+  /// Gradients of forward() equal numerical ones, and over ranks those of one
+  /// process; a metric that is not differentiable has none.
+  kGradients,
 };
 
 /// "associativity" and so on.
@@ -65,8 +80,8 @@ struct MetricLawOptions {
   TORCH_ARG(bool, takes_empty_batches) = true;
   /// Whether the order of the rows may change the value. Default: false.
   TORCH_ARG(bool, order_matters) = false;
-  /// Check kThreads: the sums of LibTorch depend on the number of threads, so
-  /// that most metrics that use them do not obey it. Default: false.
+  /// Check kThreads. LibTorch's sums depend on the number of threads, so most
+  /// metrics that use them break it. Default: false.
   TORCH_ARG(bool, check_threads) = false;
   /// Which inputs the value of a differentiable metric has a gradient for.
   /// Default: the first.
@@ -79,19 +94,18 @@ struct MetricLawOptions {
   TORCH_ARG(MetricOptions, metric_options) = {};
 };
 
-/// Makes the metric that the laws are checked of, always with the same options.
+/// Makes the metric to check, always with the same options of its own.
 using MetricMaker =
     std::function<std::unique_ptr<Metric>(const MetricOptions& options)>;
 
-/// Fails the test unless the metric obeys every MetricLaw on batches that
-/// `generator` makes. Each law is checked in several ways of cutting the rows
-/// into batches and dealing them to ranks, which are threads of this process:
-/// the test is an ordinary one, of one process.
+/// Fails the test unless the metric obeys every MetricLaw on random batches of
+/// `generator`. Ranks are threads of this process, so the test is an ordinary
+/// TEST.
 ///
 /// The failure, at the caller's line, names the first law that is broken and
-/// what differs, after rows and ranks were taken away for as long as it broke
-/// in the same way. It holds a test with these inputs that can be pasted, and
-/// names the other laws that are broken.
+/// what differs, after removing rows and ranks for as long as it broke in the
+/// same way. It holds a test with these inputs to paste, and names the other
+/// laws that are broken.
 ///
 /// Example:
 ///     testkit::check_metric_laws<MeanSquaredError>(
@@ -101,7 +115,7 @@ void check_metric_laws(const MetricMaker& make, const BatchGenerator& generator,
                        const char* file = __builtin_FILE(),
                        int line = __builtin_LINE());
 
-/// One law on these rows: what a failure of check_metric_laws says to paste.
+/// Checks one law on these rows; the test that check_metric_laws writes.
 ///
 /// Example:
 ///     testkit::check_metric_law<MeanSquaredError>(

@@ -167,6 +167,18 @@ TEST(MetricLawsTest, CatchAGradientThatIsWrongByTheNumberOfRanks) {
   EXPECT_THAT(text, HasSubstr("to 1 row over 2 ranks"));
 }
 
+TEST(MetricLawsTest, CatchSumsThatDependOnThreadsIfTheyAreToldTo) {
+  const BatchGenerator generator = batch_of({reals(), reals()});
+  EXPECT_THAT(complaint<SampleMeanSquaredError>(
+                  generator, MetricLawOptions().check_threads(true)),
+              StartsWith("SampleMeanSquaredError() breaks the law of threads: "
+                         "the value depends on the number of threads\n"));
+  EXPECT_EQ(complaint<SampleMeanSquaredError>(
+                generator, MetricLawOptions().check_threads(true).without(
+                               {MetricLaw::kThreads})),
+            "");
+}
+
 TEST(MetricLawsTest, WriteATestToPaste) {
   const std::string text =
       complaint<DropsRows>(batch_of({reals({}, at::kFloat)}),
