@@ -376,8 +376,9 @@ TEST(TallyTest, ListsAndDescribes) {
   expect_refusal(run_program({"cli/tally", "describe", "Accurracy"}),
                  "there is no metric 'Accurracy'");
   expect_refusal(run_program({"cli/tally", "describe", "accuracy"}),
-                 "'BinaryAccuracy', 'MulticlassAccuracy' or "
-                 "'MultilabelAccuracy'");
+                 "did you mean 'BinaryAccuracy', 'BinaryBalancedAccuracy', "
+                 "'MulticlassAccuracy', 'MulticlassBalancedAccuracy' or "
+                 "'MultilabelAccuracy'?");
   EXPECT_THAT(run_program({"cli/tally", "--help"}).output,
               EndsWith("is the standard input.\n"));
 }
