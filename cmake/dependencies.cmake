@@ -25,25 +25,44 @@ macro(tally_find_headers name header repository tag)
   mark_as_advanced(TALLY_${name}_INCLUDE)
   if(NOT TALLY_${name}_INCLUDE)
     message(STATUS "Tally: fetching ${repository} ${tag}")
-    FetchContent_Declare(tally_${name}
+    string(TOLOWER tally_${name} project)
+    # A folder without a CMakeLists.txt: nothing of it is built.
+    FetchContent_Declare(${project}
         GIT_REPOSITORY https://github.com/${repository}.git
-        GIT_TAG ${tag})
-    FetchContent_GetProperties(tally_${name})
-    if(NOT tally_${name}_POPULATED)
-      FetchContent_Populate(tally_${name})
-    endif()
-    set(TALLY_${name}_INCLUDE ${tally_${name}_SOURCE_DIR})
+        GIT_TAG ${tag}
+        SOURCE_SUBDIR none)
+    FetchContent_MakeAvailable(${project})
+    set(TALLY_${name}_INCLUDE ${${project}_SOURCE_DIR})
   endif()
 endmacro()
 
 set(ABSL_PROPAGATE_CXX_STD ON)
 set(ABSL_ENABLE_INSTALL ${TALLY_INSTALL})
 tally_find(absl absl::status abseil/abseil-cpp 20250512.1)
-set(HWY_ENABLE_EXAMPLES OFF)
-set(HWY_ENABLE_TESTS OFF)
-set(HWY_ENABLE_INSTALL ${TALLY_INSTALL})
-tally_find(hwy hwy::hwy google/highway 1.2.0)
+
+set(HWY_ENABLE_EXAMPLES OFF CACHE BOOL "")
+set(HWY_ENABLE_INSTALL ${TALLY_INSTALL} CACHE BOOL "")
+set(HWY_ENABLE_TESTS OFF CACHE BOOL "")
+tally_find(hwy hwy::hwy google/highway 1.3.0)
+foreach(library IN ITEMS hwy hwy_contrib)
+  if(NOT TARGET hwy::${library})
+    add_library(hwy::${library} ALIAS ${library})
+  endif()
+endforeach()
+
 tally_find(nlohmann_json nlohmann_json::nlohmann_json nlohmann/json v3.11.3)
-tally_find_headers(XXHASH xxhash.h Cyan4973/xxHash v0.8.3)
-# LibTorch has Gloo in it, without its headers.
-tally_find_headers(GLOO gloo/config.h pytorch/gloo main)
+
+tally_find_headers(XXHASH xxhash.h Cyan4973/xxHash v0.8.2)
+
+# LibTorch has Gloo in it, without its headers: these are LibTorch 2.11's.
+tally_find_headers(GLOO gloo/config.h
+    pytorch/gloo 54cbae0d3a67fa890b4c3d9ee162b7860315e341)
+if(tally_gloo_SOURCE_DIR)
+  set(GLOO_VERSION_MAJOR 0)
+  set(GLOO_VERSION_MINOR 5)
+  set(GLOO_VERSION_PATCH 0)
+  set(GLOO_HAVE_TRANSPORT_TCP ON)
+  configure_file(${tally_gloo_SOURCE_DIR}/gloo/config.h.in
+      ${PROJECT_BINARY_DIR}/gloo/gloo/config.h)
+  list(APPEND TALLY_GLOO_INCLUDE ${PROJECT_BINARY_DIR}/gloo)
+endif()

@@ -2,7 +2,7 @@
 
 Usage: check_builds.py
 
-Bazel 9 has no C++ rules of its own, nor CcInfo and cc_common: each file has to
+The lists of the CMake build have to be those of Bazel (cmake_sources.py). Bazel 9 has no C++ rules of its own, nor CcInfo and cc_common: each file has to
 load those that it uses. version.h, MODULE.bazel and CHANGELOG.md have to agree
 on the version. Prints what is wrong and exits with 1.
 """
@@ -12,6 +12,9 @@ import pathlib
 import re
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True
+import cmake_sources
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -81,7 +84,7 @@ def main():
     found = [*check_loads(), *check_versions()]
     for line in found:
         print(line)
-    return 1 if found else 0
+    return 1 if found or cmake_sources.main(["--check"]) else 0
 
 
 if __name__ == "__main__":
