@@ -65,8 +65,8 @@ TEST(ArgumentsTest, AreRead) {
   EXPECT_EQ(others.format, Format::kTable);
 
   const Arguments short_names =
-      parsed({"evaluate", "-i", "preds=-", "y.npy", "-m", "A", "--labels",
-              "cat,dog", "--format", "table"});
+      parsed({"evaluate", "-i", "-", "y.npy", "-m", "A", "--labels", "cat,dog",
+              "--format", "table"});
   EXPECT_EQ(short_names.metrics, "A");
   EXPECT_THAT(short_names.inputs, ElementsAre("-", "y.npy"));
   EXPECT_THAT(short_names.csv_options.labels, ElementsAre("cat", "dog"));
@@ -316,7 +316,7 @@ TEST(DescribeTest, CompletionKnowsMetricsAndOptions) {
   std::istringstream help(kHelp);
   for (std::string word; help >> word;) {
     if (word.rfind("--", 0) != 0 || word == "--version") continue;
-    word.erase(word.find_last_not_of(",;") + 1);
+    word.erase(word.find_last_not_of(",:;") + 1);
     EXPECT_THAT(words, HasSubstr(word));
   }
 }
