@@ -249,6 +249,7 @@ set(TALLY_METRICS_SOURCES
     metrics/aggregation/mean_metric.cc
     metrics/aggregation/min_max_metric.cc
     metrics/aggregation/sum_metric.cc
+    metrics/archive.cc
     metrics/checkpoint.cc
     metrics/checks.cc
     metrics/classification/accuracy.cc

@@ -68,6 +68,9 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
     static_assert(!std::is_lvalue_reference_v<M>,
                   "a loss takes a metric over: std::move it in, or pass its "
                   "clone()");
+    static_assert(may_be_differentiable<std::decay_t<M>>(),
+                  "a loss needs a differentiable metric, and this one is not: "
+                  "its kIsDifferentiable is false");
   }
   explicit MetricLossImpl(std::unique_ptr<Metric> metric,
                           MetricLossOptions options = MetricLossOptions());
@@ -90,6 +93,23 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
   void pretty_print(std::ostream& stream) const override;
 
  private:
+  /// False if a class says that none of its metrics is. Others, such as
+  /// arithmetic, know it at run time.
+  template <class M>
+  static constexpr bool may_be_differentiable() {
+    if constexpr (SaysByClass<M>::value) {
+      return M::kIsDifferentiable;
+    } else {
+      return true;
+    }
+  }
+  template <class M, class = void>
+  struct SaysByClass : std::false_type {};
+  template <class M>
+  struct SaysByClass<M, std::void_t<typename M::Base>>
+      : std::is_same<decltype(&M::is_differentiable),
+                     bool (M::Base::*)() const> {};
+
   template <class T>
   static void keep_tensor(const T& input, std::vector<at::Tensor>& tensors) {
     if constexpr (std::is_same_v<T, at::Tensor>) {

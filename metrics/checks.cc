@@ -3,6 +3,8 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
 
+#include <tuple>
+
 #include "tally/metrics/plain_values.h"
 
 namespace tally::internal {
@@ -40,7 +42,26 @@ void check_same_shape(const char* a_input, const at::Tensor& a,
   check_same_device(a_input, a, b_input, b);
   TORCH_CHECK_VALUE(a.sizes() == b.sizes(), "expected ", a_input, " and ",
                     b_input, " of the same shape, got ", a.sizes(), " and ",
-                    b.sizes());
+                    b.sizes(),
+                    shape_hint(a_input, a.sizes(), b_input, b.sizes()));
+}
+
+std::string shape_hint(const char* a_input, at::IntArrayRef a,
+                       const char* b_input, at::IntArrayRef b) {
+  if (a.empty() || b.empty()) return "";
+  if (a[0] != b[0]) {
+    return c10::str("; these are ", a[0], " rows and ", b[0]);
+  }
+  const auto is_column_of = [](at::IntArrayRef column, at::IntArrayRef vector) {
+    return vector.size() == 1 && column.size() == 2 && column[1] == 1;
+  };
+  for (const auto& [name, column, vector] :
+       {std::tuple(a_input, a, b), std::tuple(b_input, b, a)}) {
+    if (is_column_of(column, vector)) {
+      return c10::str("; did you mean ", name, ".squeeze(1)?");
+    }
+  }
+  return "";
 }
 
 void check_same_device(const char* a_input, const at::Tensor& a,

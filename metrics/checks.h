@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <string>
+
 /// Checks that metrics share. Each throws before anything has changed; the
 /// message says what was expected of which input and what came, and the metric
 /// adds its name.
@@ -20,6 +22,11 @@ void check_real(const char* input, const at::Tensor& tensor);
 /// sizes.
 void check_same_shape(const char* a_input, const at::Tensor& a,
                       const char* b_input, const at::Tensor& b);
+/// What may have gone wrong, to stand behind what came: "; did you mean
+/// target.squeeze(1)?" for [N, 1] where [N] is wanted, or that the numbers of
+/// rows differ. Empty if nothing comes to mind.
+std::string shape_hint(const char* a_input, at::IntArrayRef a,
+                       const char* b_input, at::IntArrayRef b);
 /// c10::ValueError unless both are on the same device.
 void check_same_device(const char* a_input, const at::Tensor& a,
                        const char* b_input, const at::Tensor& b);

@@ -28,6 +28,14 @@ std::string joined(const std::vector<std::string>& names) {
 MetricCollection::MetricCollection(MetricOptions options)
     : MetricBase(std::move(options)) {}
 
+MetricCollection::MetricCollection(std::initializer_list<Named> metrics,
+                                   MetricOptions options)
+    : MetricCollection(std::move(options)) {
+  for (const Named& named : metrics) {
+    add(named.name_, std::move(named.metric_));
+  }
+}
+
 MetricCollection& MetricCollection::prefix(std::string prefix) {
   prefix_ = std::move(prefix);
   name_results();

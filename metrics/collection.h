@@ -3,6 +3,7 @@
 #include <absl/status/statusor.h>
 #include <c10/util/FunctionRef.h>
 
+#include <initializer_list>
 #include <iosfwd>
 #include <memory>
 #include <string>
@@ -41,9 +42,8 @@ namespace tally {
 ///     metrics.update(preds, target);
 ///     std::cout << metrics.compute();
 ///
-///     MetricCollection epoch;
-///     epoch.add("accuracy", MulticlassAccuracy(10));
-///     epoch.add("loss", MeanMetric());
+///     MetricCollection epoch({{"accuracy", MulticlassAccuracy(10)},
+///                             {"loss", MeanMetric()}});
 ///     epoch.update({{"preds", preds}, {"target", target}, {"value", loss}});
 class MetricCollection : public MetricBase {
  public:
@@ -56,9 +56,29 @@ class MetricCollection : public MetricBase {
     std::vector<std::string> unexpected;
   };
 
+  /// A metric and its name in a list of them.
+  class Named {
+   public:
+    template <class M, std::enable_if_t<
+                           std::is_base_of_v<Metric, std::decay_t<M>>, int> = 0>
+    Named(std::string name, M&& metric)
+        : name_(std::move(name)), metric_(owned(std::forward<M>(metric))) {}
+    Named(std::string name, std::unique_ptr<Metric> metric)
+        : name_(std::move(name)), metric_(std::move(metric)) {}
+
+   private:
+    friend class MetricCollection;
+    std::string name_;
+    // A list's elements are const; the collection takes it from there.
+    mutable std::unique_ptr<Metric> metric_;
+  };
+
   /// The options hold for the collection as a whole. Members keep their own
   /// validate_args, nan_policy and compute_on_cpu.
   explicit MetricCollection(MetricOptions options = MetricOptions());
+  /// With these metrics; see add().
+  explicit MetricCollection(std::initializer_list<Named> metrics,
+                            MetricOptions options = MetricOptions());
   MetricCollection(MetricCollection&&) noexcept = default;
   MetricCollection& operator=(MetricCollection&&) noexcept = default;
 
@@ -72,13 +92,7 @@ class MetricCollection : public MetricBase {
   template <class M, std::enable_if_t<
                          std::is_base_of_v<Metric, std::decay_t<M>>, int> = 0>
   void add(std::string name, M&& metric) {
-    static_assert(!std::is_lvalue_reference_v<M>,
-                  "a collection takes a metric over: std::move it in, or pass "
-                  "its clone()");
-    // Else the compiler would go on to complain of what follows from it.
-    if constexpr (!std::is_lvalue_reference_v<M>) {
-      add(std::move(name), std::make_unique<M>(std::move(metric)));
-    }
+    add(std::move(name), owned(std::forward<M>(metric)));
   }
   void add(std::string name, std::unique_ptr<Metric> metric);
   /// Takes over the metrics of another collection as "name.member".
@@ -106,6 +120,14 @@ class MetricCollection : public MetricBase {
   }
   Results forward(std::initializer_list<NamedInput> inputs) {
     return forward_inputs(NamedInputs(inputs));
+  }
+  /// forward().
+  template <class... Args>
+  Results operator()(const Args&... args) {
+    return forward(args...);
+  }
+  Results operator()(std::initializer_list<NamedInput> inputs) {
+    return forward(inputs);
   }
   /// The values of everything accumulated, over all ranks unless
   /// sync_on_compute is off.
@@ -154,6 +176,19 @@ class MetricCollection : public MetricBase {
   std::string repr() const;
 
  private:
+  template <class M>
+  static std::unique_ptr<Metric> owned(M&& metric) {
+    static_assert(!std::is_lvalue_reference_v<M>,
+                  "a collection takes a metric over: std::move it in, or pass "
+                  "its clone()");
+    // Else the compiler would go on to complain of what follows from it.
+    if constexpr (std::is_lvalue_reference_v<M>) {
+      return nullptr;
+    } else {
+      return std::make_unique<M>(std::move(metric));
+    }
+  }
+
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   struct Member {
     std::string name;

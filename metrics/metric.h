@@ -81,9 +81,19 @@ class Metric : public MetricBase {
   Results forward_results(std::initializer_list<NamedInput> inputs) {
     return forward_inputs(NamedInputs(inputs));
   }
+  /// forward_results().
+  template <class... Args>
+  Results operator()(const Args&... args) {
+    return forward_results(args...);
+  }
+  Results operator()(std::initializer_list<NamedInput> inputs) {
+    return forward_results(inputs);
+  }
   /// The value of everything accumulated, over all ranks unless
   /// sync_on_compute is off; each result a tensor of its own.
   virtual Results compute_results() = 0;
+  /// The same; classes that know their result's type return that.
+  Results compute() { return compute_results(); }
 
   /// The same for a list of inputs.
   void update_inputs(Inputs inputs);

@@ -17,6 +17,11 @@
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/results.h"
 
+namespace torch::serialize {
+class InputArchive;
+class OutputArchive;
+}  // namespace torch::serialize
+
 namespace tally {
 
 /// A value on its way: what sync_async() returns. Movable; destroyed without
@@ -145,6 +150,20 @@ class MetricBase {
   const MetricOptions& metric_options() const {
     return accumulation_.options();
   }
+
+  /// serialize() and deserialize() in an archive of LibTorch, for torch::save
+  /// and torch::load, and beside a model in the model's own:
+  ///
+  ///     torch::serialize::OutputArchive archive, metrics;
+  ///     model->save(archive);
+  ///     metrics << metric;
+  ///     archive.write("metric", metrics);
+  ///
+  /// Reading throws c10::ValueError for what deserialize() refuses.
+  friend torch::serialize::OutputArchive& operator<<(
+      torch::serialize::OutputArchive& archive, const MetricBase& metric);
+  friend torch::serialize::InputArchive& operator>>(
+      torch::serialize::InputArchive& archive, MetricBase& metric);
 
  protected:
   using Use = internal::Accumulation::Use;

@@ -46,6 +46,15 @@ namespace tally {
 /// The two constants may be left out (false; neither). All data lies in options
 /// and state: Derived has no members. examples/custom_metric is a whole one.
 ///
+/// compute() before the first update, or when no rank has data, evaluates the
+/// state of no data: counts and Numbers are 0, tensors undefined, Rows without
+/// rows (or as identity() const of the accumulator has it). 0 / 0 of Numbers is
+/// NaN; undefined tensors and empty Rows evaluate() has to look for:
+///     at::Tensor evaluate(const State& s) const {
+///       if (s.rows.size() == 0) return scalar_tensor(std::nan(""));
+///       return s.rows.tensor().median();
+///     }
+///
 /// `Result` is an at::Tensor, Results, or a struct with visit(ResultParts&).
 template <class Derived, class Accumulator, class ResultType,
           class OptionsType = typename internal::OptionsOf<Accumulator>::type>
@@ -55,18 +64,24 @@ class MetricOf : public Metric {
   using State = typename Accumulator::State;
   using Result = ResultType;
   using Options = OptionsType;
+  /// This, as Derived and others may call it.
+  using Base = MetricOf;
 
   static constexpr bool kIsDifferentiable = false;
   static constexpr std::optional<bool> kHigherIsBetter = std::nullopt;
 
-  explicit MetricOf(Options options = Options(),
+  /// Where all options have a default.
+  template <class O = Options,
+            std::enable_if_t<std::is_default_constructible_v<O>, int> = 0>
+  MetricOf() : MetricOf(O()) {}
+  explicit MetricOf(Options options,
                     MetricOptions metric_options = MetricOptions())
       : Metric(std::move(metric_options)),
         options_(checked(std::move(options))),
         accumulator_(internal::make_accumulator<Accumulator>(
             options_, this->metric_options())) {
     accumulation_.add_group(
-        Derived::kName,
+        class_name(),
         internal::state_key_of<Accumulator>(options_, this->metric_options()),
         internal::identity_of(accumulator_),
         this->metric_options().compute_on_cpu());
@@ -84,7 +99,10 @@ class MetricOf : public Metric {
   /// See Metric::update.
   template <class... Args>
   void update(const Args&... args) {
-    this->update_by([&] { return observe_here(internal::as_input(args)...); });
+    if constexpr (takes<Args...>()) {
+      this->update_by(
+          [&] { return observe_here(internal::as_input(args)...); });
+    }
   }
   void update(std::initializer_list<NamedInput> inputs) {
     this->update_inputs(NamedInputs(inputs));
@@ -93,14 +111,25 @@ class MetricOf : public Metric {
   /// See Metric::forward_results.
   template <class... Args>
   Result forward(const Args&... args) {
-    return forward_state(
-        [&] { return observe_here(internal::as_input(args)...); });
+    if constexpr (takes<Args...>()) {
+      return forward_state(
+          [&] { return observe_here(internal::as_input(args)...); });
+    }
   }
   Result forward(std::initializer_list<NamedInput> inputs) {
     return forward_state([&] {
       AnyState batch = this->observe_next(NamedInputs(inputs));
       return std::move(batch.get<State>());
     });
+  }
+
+  /// forward().
+  template <class... Args>
+  Result operator()(const Args&... args) {
+    return forward(args...);
+  }
+  Result operator()(std::initializer_list<NamedInput> inputs) {
+    return forward(inputs);
   }
 
   /// See Metric::compute_results.
@@ -144,7 +173,7 @@ class MetricOf : public Metric {
         return accumulator_.observe(args...);
       }
     } catch (c10::Error& error) {
-      error.add_context(Derived::kName);
+      error.add_context(class_name());
       throw;
     }
   }
@@ -169,9 +198,9 @@ class MetricOf : public Metric {
     copy->dtype_ = dtype_;
     return copy;
   }
-  std::string name() const override { return Derived::kName; }
+  std::string name() const override { return class_name(); }
   std::string repr() const override {
-    return std::string(Derived::kName) + "(" + options_repr(options_) + ")";
+    return std::string(class_name()) + "(" + options_repr(options_) + ")";
   }
   c10::ArrayRef<InputInfo> inputs() const override {
     return internal::inputs_of(accumulator_);
@@ -221,7 +250,7 @@ class MetricOf : public Metric {
       fresh.get<State>() = accumulator_.observe_inputs(inputs, origin);
     } else {
       fresh.get<State>() = internal::ObserveCall<Accumulator>::call(
-          Derived::kName, inputs,
+          class_name(), inputs,
           [this](const auto&... args) { return this->observe(args...); });
     }
   }
@@ -237,9 +266,32 @@ class MetricOf : public Metric {
  private:
   const Derived& derived() const { return static_cast<const Derived&>(*this); }
 
+  static constexpr const char* class_name() {
+    static_assert(internal::HasName<Derived>::value,
+                  "give the metric its name: static constexpr const char* "
+                  "kName = \"...\";");
+    if constexpr (internal::HasName<Derived>::value) {
+      return Derived::kName;
+    } else {
+      return "";
+    }
+  }
+
+  /// Whether observe() takes inputs of these types; if not, the compiler says
+  /// so here, and of which accumulator.
+  template <class... Args>
+  static constexpr bool takes() {
+    static_assert(
+        internal::TakesInputs<Accumulator, Args...>::value,
+        "expected inputs as the metric's header lists them behind "
+        "update(...), for example metric.update(preds, target): these "
+        "are more, fewer or of other types than its observe() takes");
+    return internal::TakesInputs<Accumulator, Args...>::value;
+  }
+
   static Options checked(Options options) {
     if constexpr (internal::HasValidate<Options>::value) {
-      options.validate(Derived::kName);
+      options.validate(class_name());
     }
     return options;
   }

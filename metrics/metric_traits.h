@@ -124,6 +124,15 @@ struct IsObservableImpl<
 template <class Accumulator, class... Args>
 using IsObservable = IsObservableImpl<void, Accumulator, Args...>;
 
+// Whether update() takes arguments of these types.
+template <class Accumulator, class... Args>
+struct TakesInputs
+    : std::bool_constant<
+          TakesAnyInputs<Accumulator>::value ||
+          IsObservable<Accumulator,
+                       std::decay_t<decltype(as_input(
+                           std::declval<const Args&>()))>...>::value> {};
+
 std::string type_name(const std::type_info& type);
 
 /// From options and MetricOptions, from options, or from nothing, whichever it

@@ -236,6 +236,29 @@ Visit visit_of() {
 
 }  // namespace internal
 
+/// What a required count in options is made of: an integer. Not a double, which
+/// would lose what is behind the point, nor a bool, which is another option.
+template <class T>
+using RequireCount =
+    std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int>;
+
+namespace internal {
+
+/// Options without a value for what is required, to be filled in from text;
+/// validate() refuses them as they are.
+struct Unset {};
+
+template <class Options>
+Options unset_options() {
+  if constexpr (std::is_default_constructible_v<Options>) {
+    return Options();
+  } else {
+    return Options(Unset());
+  }
+}
+
+}  // namespace internal
+
 /// "num_classes=5, average=macro".
 template <class Options>
 std::string options_repr(Options options) {

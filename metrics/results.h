@@ -30,7 +30,8 @@ class ResultParts {
 
 /// Named tensors in a stable order: what a collection's compute() returns. A
 /// plain tensor of the metric "roc" is called "roc", the parts of a larger
-/// result "roc.fpr", "roc.tpr". Printing gives one aligned line per name.
+/// result "roc.fpr", "roc.tpr". They print themselves as to_table() has it, and
+/// to_json() makes them JSON.
 class Results {
  public:
   using value_type = std::pair<std::string, at::Tensor>;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "tally/state/number.h"
 #include "tally/state/rows.h"
@@ -62,6 +63,14 @@ class Fields {
   }
   Fields& operator()(const char* name, Rows& value) {
     return add(name, Field::Kind::kRows, Merge::kCat, &value);
+  }
+  /// None of these.
+  template <class T>
+  Fields& operator()(const char*, T&, Merge = Merge::kSum) {
+    static_assert(!std::is_same_v<T, T>,
+                  "a field is an std::int64_t, a tally::Number (use it for "
+                  "double and float), an at::Tensor or tally::Rows");
+    return *this;
   }
 
   /// A field that was described before.

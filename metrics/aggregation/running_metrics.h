@@ -14,7 +14,10 @@ namespace tally {
 
 /// Options of RunningMean and RunningSum.
 struct RunningAggregationOptions {
-  RunningAggregationOptions(std::int64_t window = 5) : window_(window) {}
+  RunningAggregationOptions() : window_(5) {}
+  template <class Count, RequireCount<Count> = 0>
+  RunningAggregationOptions(Count window)
+      : window_(static_cast<std::int64_t>(window)) {}
   /// How many batches count. Default: 5.
   TORCH_ARG(std::int64_t, window);
   /// As in AggregationOptions.

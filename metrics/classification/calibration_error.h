@@ -56,8 +56,11 @@ struct BinaryCalibrationErrorOptions {
 ///         MulticlassCalibrationErrorOptions(10).input(ScoreKind::kLogits));
 struct MulticlassCalibrationErrorOptions {
   /// The number of classes, at least 2.
-  MulticlassCalibrationErrorOptions(std::int64_t num_classes = 0)
-      : num_classes_(num_classes) {}
+  template <class Count, RequireCount<Count> = 0>
+  MulticlassCalibrationErrorOptions(Count num_classes)
+      : num_classes_(static_cast<std::int64_t>(num_classes)) {}
+  explicit MulticlassCalibrationErrorOptions(internal::Unset)
+      : num_classes_(0) {}
 
   /// Targets are 0 to num_classes - 1.
   TORCH_ARG(std::int64_t, num_classes);

@@ -59,8 +59,10 @@ struct MulticlassFBetaScoreOptions
     : internal::classification::FBetaOptions<
           MulticlassFBetaScoreOptions,
           MulticlassAverageOptions<MulticlassFBetaScoreOptions>> {
-  MulticlassFBetaScoreOptions(std::int64_t num_classes = 0, double beta = 1)
-      : FBetaOptions(num_classes, beta) {}
+  template <class Count, RequireCount<Count> = 0>
+  MulticlassFBetaScoreOptions(Count num_classes, double beta = 1)
+      : FBetaOptions(static_cast<std::int64_t>(num_classes), beta) {}
+  explicit MulticlassFBetaScoreOptions(internal::Unset) : FBetaOptions(0, 1) {}
 };
 
 /// Options of MultilabelFBetaScore.
@@ -68,8 +70,10 @@ struct MultilabelFBetaScoreOptions
     : internal::classification::FBetaOptions<
           MultilabelFBetaScoreOptions,
           MultilabelAverageOptions<MultilabelFBetaScoreOptions>> {
-  MultilabelFBetaScoreOptions(std::int64_t num_labels = 0, double beta = 1)
-      : FBetaOptions(num_labels, beta) {}
+  template <class Count, RequireCount<Count> = 0>
+  MultilabelFBetaScoreOptions(Count num_labels, double beta = 1)
+      : FBetaOptions(static_cast<std::int64_t>(num_labels), beta) {}
+  explicit MultilabelFBetaScoreOptions(internal::Unset) : FBetaOptions(0, 1) {}
 };
 
 using BinaryF1ScoreOptions = BinaryRateOptions;

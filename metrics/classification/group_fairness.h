@@ -24,7 +24,10 @@ void check_num_groups(const char* metric, std::int64_t num_groups);
 template <class Self>
 struct BinaryGroupOptions {
   /// The number of groups, at least 2.
-  BinaryGroupOptions(std::int64_t num_groups = 0) : num_groups_(num_groups) {}
+  template <class Count, RequireCount<Count> = 0>
+  BinaryGroupOptions(Count num_groups)
+      : num_groups_(static_cast<std::int64_t>(num_groups)) {}
+  explicit BinaryGroupOptions(internal::Unset) : num_groups_(0) {}
 
   /// Groups are 0 to num_groups - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_groups);

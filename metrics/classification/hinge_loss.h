@@ -44,8 +44,10 @@ struct EnumNames<HingeMode> {
 ///         MulticlassHingeLossOptions(3).mode(HingeMode::kOneVsAll));
 struct MulticlassHingeLossOptions {
   /// The number of classes, at least 2.
-  MulticlassHingeLossOptions(std::int64_t num_classes = 0)
-      : num_classes_(num_classes) {}
+  template <class Count, RequireCount<Count> = 0>
+  MulticlassHingeLossOptions(Count num_classes)
+      : num_classes_(static_cast<std::int64_t>(num_classes)) {}
+  explicit MulticlassHingeLossOptions(internal::Unset) : num_classes_(0) {}
 
   /// Targets are 0 to num_classes - 1.
   TORCH_ARG(std::int64_t, num_classes);

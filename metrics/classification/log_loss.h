@@ -58,8 +58,10 @@ struct BinaryLogLossOptions
 ///         MultilabelLogLossOptions(5).average(Average::kNone));
 struct MultilabelLogLossOptions {
   /// The number of labels, at least 1.
-  MultilabelLogLossOptions(std::int64_t num_labels = 0)
-      : num_labels_(num_labels) {}
+  template <class Count, RequireCount<Count> = 0>
+  MultilabelLogLossOptions(Count num_labels)
+      : num_labels_(static_cast<std::int64_t>(num_labels)) {}
+  explicit MultilabelLogLossOptions(internal::Unset) : num_labels_(0) {}
 
   /// The size of dimension 1 of preds and target.
   TORCH_ARG(std::int64_t, num_labels);

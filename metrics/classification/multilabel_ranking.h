@@ -14,8 +14,10 @@ namespace tally {
 /// MultilabelRankingLoss. With equal ones they share one state in a collection.
 struct MultilabelRankingOptions {
   /// The number of labels, at least 1.
-  MultilabelRankingOptions(std::int64_t num_labels = 0)
-      : num_labels_(num_labels) {}
+  template <class Count, RequireCount<Count> = 0>
+  MultilabelRankingOptions(Count num_labels)
+      : num_labels_(static_cast<std::int64_t>(num_labels)) {}
+  explicit MultilabelRankingOptions(internal::Unset) : num_labels_(0) {}
 
   /// The size of dimension 1 of preds and target.
   TORCH_ARG(std::int64_t, num_labels);

@@ -112,6 +112,15 @@ std::unique_ptr<Metric> Registry::make(std::string_view text,
   const MetricEntry& entry = at(spec.name);
   const std::string example =
       entry.name + "(" + std::string(entry.summary.required) + ")";
+  // A typo explains why another is missing.
+  std::vector<std::string> known;
+  for (const OptionInfo& option : entry.options) known.push_back(option.name);
+  for (const auto& [option, value] : spec.options) {
+    const bool is_known =
+        std::find(known.begin(), known.end(), option) != known.end();
+    TORCH_CHECK_VALUE(is_known, entry.name, ": there is no option '", option,
+                      "'", internal::did_you_mean(option, known));
+  }
   for (const auto& [option, value] : parse_metric_spec(example).options) {
     TORCH_CHECK_VALUE(spec.options.count(option) != 0, entry.name, ": option '",
                       option, "' is required; for example ", example);

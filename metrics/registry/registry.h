@@ -45,7 +45,7 @@ class MetricRequest {
       const std::string& option);
   /// `options` with those that are left in the text set.
   template <class Options>
-  Options rest(Options options = Options()) const {
+  Options rest(Options options = internal::unset_options<Options>()) const {
     parse_options(options, spec_.name, spec_.options);
     return options;
   }
@@ -105,7 +105,8 @@ class Registry {
   template <class M>
   void add_wrapper(const MetricSummary& summary) {
     add_wrapper(
-        M::kName, summary, describe_options(typename M::Options()),
+        M::kName, summary,
+        describe_options(internal::unset_options<typename M::Options>()),
         [](MetricRequest& request) {
           auto metric = request.metric("metric");
           auto wrapper = std::make_unique<M>(
@@ -148,7 +149,7 @@ class Registry {
   static MetricEntry entry(const MetricSummary& summary, MetricFactory make) {
     return {M::kName,
             summary,
-            describe_options(typename M::Options()),
+            describe_options(internal::unset_options<typename M::Options>()),
             M::kIsDifferentiable,
             M::kHigherIsBetter,
             false,

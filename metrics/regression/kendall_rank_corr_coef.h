@@ -29,8 +29,10 @@ struct EnumNames<Alternative> {
 ///     KendallRankCorrCoef tau(
 ///         KendallRankCorrCoefOptions().variant(KendallVariant::kC));
 struct KendallRankCorrCoefOptions {
-  KendallRankCorrCoefOptions(std::int64_t num_outputs = 1)
-      : num_outputs_(num_outputs) {}
+  KendallRankCorrCoefOptions() : num_outputs_(1) {}
+  template <class Count, RequireCount<Count> = 0>
+  KendallRankCorrCoefOptions(Count num_outputs)
+      : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
   /// With more than one, inputs are [N, num_outputs], and so many values come
   /// out. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);

@@ -91,8 +91,10 @@ struct D2PinballScoreOptions {
 
 /// Options of D2AbsoluteErrorScore.
 struct D2AbsoluteErrorScoreOptions {
-  D2AbsoluteErrorScoreOptions(std::int64_t num_outputs = 1)
-      : num_outputs_(num_outputs) {}
+  D2AbsoluteErrorScoreOptions() : num_outputs_(1) {}
+  template <class Count, RequireCount<Count> = 0>
+  D2AbsoluteErrorScoreOptions(Count num_outputs)
+      : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
   /// With more than one, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
   /// kUniformAverage or kRawValues. Default: kUniformAverage.

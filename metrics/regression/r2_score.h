@@ -11,7 +11,10 @@ namespace tally {
 /// Example:
 ///     R2Score r2(R2ScoreOptions(3).multioutput(MultiOutput::kRawValues));
 struct R2ScoreOptions {
-  R2ScoreOptions(std::int64_t num_outputs = 1) : num_outputs_(num_outputs) {}
+  R2ScoreOptions() : num_outputs_(1) {}
+  template <class Count, RequireCount<Count> = 0>
+  R2ScoreOptions(Count num_outputs)
+      : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
   /// With more than one, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
   /// The number of independent regressors for the adjusted value; 0: do not
@@ -68,8 +71,10 @@ class R2Score final
 ///
 /// Example: `ExplainedVariance explained(ExplainedVarianceOptions(3));`
 struct ExplainedVarianceOptions {
-  ExplainedVarianceOptions(std::int64_t num_outputs = 1)
-      : num_outputs_(num_outputs) {}
+  ExplainedVarianceOptions() : num_outputs_(1) {}
+  template <class Count, RequireCount<Count> = 0>
+  ExplainedVarianceOptions(Count num_outputs)
+      : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
   /// With more than one, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
   /// Default: kUniformAverage.
@@ -111,8 +116,10 @@ class ExplainedVariance final
 /// Example:
 ///     RelativeSquaredError rrse(RelativeSquaredErrorOptions().squared(false));
 struct RelativeSquaredErrorOptions {
-  RelativeSquaredErrorOptions(std::int64_t num_outputs = 1)
-      : num_outputs_(num_outputs) {}
+  RelativeSquaredErrorOptions() : num_outputs_(1) {}
+  template <class Count, RequireCount<Count> = 0>
+  RelativeSquaredErrorOptions(Count num_outputs)
+      : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
   /// With more than one, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
   /// False: the root, of each output. Default: true.

@@ -22,8 +22,10 @@ struct EnumNames<SamplingStrategy> {
 
 /// Options of BootStrapper.
 struct BootStrapperOptions {
-  BootStrapperOptions(std::int64_t num_bootstraps = 10)
-      : num_bootstraps_(num_bootstraps) {}
+  BootStrapperOptions() : num_bootstraps_(10) {}
+  template <class Count, RequireCount<Count> = 0>
+  BootStrapperOptions(Count num_bootstraps)
+      : num_bootstraps_(static_cast<std::int64_t>(num_bootstraps)) {}
   /// Default: 10.
   TORCH_ARG(std::int64_t, num_bootstraps);
   /// Which results to give. Default: mean and std.

@@ -11,8 +11,10 @@ namespace tally {
 
 /// Options of MultioutputWrapper.
 struct MultioutputWrapperOptions {
-  MultioutputWrapperOptions(std::int64_t num_outputs = 0)
-      : num_outputs_(num_outputs) {}
+  template <class Count, RequireCount<Count> = 0>
+  MultioutputWrapperOptions(Count num_outputs)
+      : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
+  explicit MultioutputWrapperOptions(internal::Unset) : num_outputs_(0) {}
   TORCH_ARG(std::int64_t, num_outputs);
   /// The inputs' dimension of the outputs. Default: -1, the last.
   TORCH_ARG(std::int64_t, output_dim) = -1;

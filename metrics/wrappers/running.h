@@ -12,7 +12,9 @@ namespace tally {
 
 /// Options of Running.
 struct RunningOptions {
-  RunningOptions(std::int64_t window = 5) : window_(window) {}
+  RunningOptions() : window_(5) {}
+  template <class Count, RequireCount<Count> = 0>
+  RunningOptions(Count window) : window_(static_cast<std::int64_t>(window)) {}
   /// How many batches count. Default: 5.
   TORCH_ARG(std::int64_t, window);
 

@@ -1,5 +1,6 @@
 // Does not compile: mistakes_test.cc checks what the compiler says of each.
 
+#include "tally/losses/metric_loss.h"
 #include "tally/metrics/collection.h"
 #include "tally/metrics/metric_of.h"
 
@@ -80,6 +81,32 @@ struct TakesTexts {
   using State = Sum;
   State observe(const TextList&, const TextLists&) const { return {}; }
 };
+
+struct FieldIsDouble {
+  struct State {
+    double sum = 0;
+    void fields(Fields& f) { f("sum", sum); }
+  };
+  State observe(const at::Tensor&) const { return {}; }
+};
+
+struct TakesOne {
+  using State = Sum;
+  State observe(const at::Tensor& value) const { return {Number(value)}; }
+};
+
+struct Nameless : MetricOf<Nameless, TakesOne, at::Tensor> {
+  at::Tensor evaluate(const State& state) const { return state.sum; }
+};
+
+Sample<FieldIsDouble> field_is_double;
+Nameless nameless;
+
+void gives_one_more(Sample<TakesOne>& metric, const at::Tensor& value) {
+  metric.update(value, value);
+}
+
+losses::MetricLoss is_not_differentiable{Sample<TakesOne>()};
 
 Sample<ObserveIsNotConst> observe_is_not_const;
 Sample<MergeIsNotStatic> merge_is_not_static;

@@ -29,6 +29,12 @@ TEST(MistakesTest, EachIsOneErrorThatSaysWhatToWrite) {
                     "the metric's options"),
           HasSubstr("those with a default, and no others, are optional"),
           HasSubstr("the InputKind of each of kInputs goes with the type"),
+          HasSubstr("a field is an std::int64_t, a tally::Number (use it for "
+                    "double and float)"),
+          HasSubstr("give the metric its name"),
+          HasSubstr("expected inputs as the metric's header lists them"),
+          HasSubstr("a loss needs a differentiable metric, and this one is "
+                    "not"),
           HasSubstr("a list in braces has no type by itself"),
           HasSubstr("a list in braces has no type by itself")));
 }

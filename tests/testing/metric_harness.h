@@ -74,7 +74,7 @@ void check_metric(const std::string& fixture,
       fixture,
       [](const OptionTexts& texts,
          const MetricOptions& metric_options) -> std::unique_ptr<Metric> {
-        typename M::Options parsed;
+        auto parsed = tally::internal::unset_options<typename M::Options>();
         parse_options(parsed, M::kName, texts);
         return std::make_unique<M>(parsed, metric_options);
       },

@@ -29,8 +29,10 @@ void check_matrix_classes(const char* metric, std::int64_t num_classes);
 template <class Self>
 struct MulticlassConfusionOptions {
   /// The number of classes, from 2 to 46340.
-  MulticlassConfusionOptions(std::int64_t num_classes = 0)
-      : num_classes_(num_classes) {}
+  template <class Count, RequireCount<Count> = 0>
+  MulticlassConfusionOptions(Count num_classes)
+      : num_classes_(static_cast<std::int64_t>(num_classes)) {}
+  explicit MulticlassConfusionOptions(internal::Unset) : num_classes_(0) {}
 
   /// Labels are 0 to num_classes - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);

@@ -22,8 +22,10 @@ namespace tally {
 template <class Self>
 struct MulticlassCountsOptions {
   /// The number of classes, at least 2.
-  MulticlassCountsOptions(std::int64_t num_classes = 0)
-      : num_classes_(num_classes) {}
+  template <class Count, RequireCount<Count> = 0>
+  MulticlassCountsOptions(Count num_classes)
+      : num_classes_(static_cast<std::int64_t>(num_classes)) {}
+  explicit MulticlassCountsOptions(internal::Unset) : num_classes_(0) {}
 
   /// Labels are 0 to num_classes - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);

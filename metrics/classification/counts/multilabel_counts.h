@@ -21,8 +21,10 @@ namespace tally {
 template <class Self>
 struct MultilabelCountsOptions {
   /// The number of labels, at least 1.
-  MultilabelCountsOptions(std::int64_t num_labels = 0)
-      : num_labels_(num_labels) {}
+  template <class Count, RequireCount<Count> = 0>
+  MultilabelCountsOptions(Count num_labels)
+      : num_labels_(static_cast<std::int64_t>(num_labels)) {}
+  explicit MultilabelCountsOptions(internal::Unset) : num_labels_(0) {}
 
   /// The size of dimension 1 of preds and target.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_labels);

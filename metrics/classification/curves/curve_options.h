@@ -56,8 +56,10 @@ template <class Derived>
 class MulticlassCurveOptions : public BinaryCurveOptions<Derived> {
  public:
   /// The number of classes, at least 2.
-  MulticlassCurveOptions(std::int64_t num_classes = 0)
-      : num_classes_(num_classes) {}
+  template <class Count, RequireCount<Count> = 0>
+  MulticlassCurveOptions(Count num_classes)
+      : num_classes_(static_cast<std::int64_t>(num_classes)) {}
+  explicit MulticlassCurveOptions(internal::Unset) : num_classes_(0) {}
 
   /// Targets are 0 to num_classes - 1.
   TALLY_INHERITED_ARG(Derived, std::int64_t, num_classes);
@@ -86,8 +88,10 @@ template <class Derived>
 class MultilabelCurveOptions : public BinaryCurveOptions<Derived> {
  public:
   /// The number of labels, at least 1.
-  MultilabelCurveOptions(std::int64_t num_labels = 0)
-      : num_labels_(num_labels) {}
+  template <class Count, RequireCount<Count> = 0>
+  MultilabelCurveOptions(Count num_labels)
+      : num_labels_(static_cast<std::int64_t>(num_labels)) {}
+  explicit MultilabelCurveOptions(internal::Unset) : num_labels_(0) {}
 
   /// The size of dimension 1 of preds and target.
   TALLY_INHERITED_ARG(Derived, std::int64_t, num_labels);

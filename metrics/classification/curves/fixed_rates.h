@@ -33,11 +33,16 @@ class FixedRateOptions : public Curve<Derived> {
  public:
   FixedRateOptions() = default;
   /// Binary.
-  template <class T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
+  template <class T, std::enable_if_t<
+                         std::is_floating_point_v<T> &&
+                             std::is_default_constructible_v<Curve<Derived>>,
+                         int> = 0>
   FixedRateOptions(T least) : least_(least) {}
   /// Multiclass and multilabel: the number of classes or labels comes first.
-  FixedRateOptions(std::int64_t curves, double least = -1)
+  template <class Count, RequireCount<Count> = 0>
+  FixedRateOptions(Count curves, double least = -1)
       : Curve<Derived>(curves), least_(least) {}
+  explicit FixedRateOptions(internal::Unset unset) : Curve<Derived>(unset) {}
 
   void visit(OptionVisitor& v) {
     Curve<Derived>::visit(v);

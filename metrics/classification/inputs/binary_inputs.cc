@@ -92,9 +92,11 @@ void BinaryBatch::set_inputs(const at::Tensor& preds,
   if (!has_scores_) check_label_type("preds", preds, 2);
   TORCH_CHECK_VALUE(target.dim() >= 1,
                     "expected target of shape [N, ...], got a 0-dim tensor");
-  TORCH_CHECK_VALUE(preds.sizes() == target.sizes(),
-                    "expected preds and target of the same shape, got ",
-                    preds.sizes(), " and ", target.sizes());
+  TORCH_CHECK_VALUE(
+      preds.sizes() == target.sizes(),
+      "expected preds and target of the same shape, got ", preds.sizes(),
+      " and ", target.sizes(),
+      shape_hint("preds", preds.sizes(), "target", target.sizes()));
   preds_ = readable(preds);
   target_ = readable(target);
   samples_ = target.size(0);

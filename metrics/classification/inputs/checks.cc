@@ -12,7 +12,8 @@ namespace {
 
 [[noreturn]] void refuse_part(double label, std::int64_t position) {
   TORCH_CHECK_VALUE(false, "expected whole numbers as target, got ", label,
-                    " at position ", position);
+                    " at position ", position,
+                    "; are preds and target swapped?");
 }
 
 // REQUIRES: of dtype T, on the CPU.
@@ -39,18 +40,35 @@ at::Tensor whole_numbers(const at::Tensor& target) {
 
 }  // namespace
 
+std::string class_hint(at::IntArrayRef preds, at::IntArrayRef target,
+                       std::int64_t num_classes) {
+  const auto is_by_class = [&](at::IntArrayRef sizes) {
+    return sizes.size() >= 2 && sizes[1] == num_classes;
+  };
+  if (is_by_class(target)) {
+    return is_by_class(preds)
+               ? "; of a one-hot target target.argmax(1) are the labels"
+               : "; are preds and target swapped?";
+  }
+  if (is_by_class(preds) && target.size() == preds.size() && target[1] == 1) {
+    return "; did you mean target.squeeze(1)?";
+  }
+  if (is_by_class(preds) && !target.empty() && preds[0] == target[0]) return "";
+  return shape_hint("preds", preds, "target", target);
+}
+
 void check_class_scores(const at::Tensor& preds, const at::Tensor& target,
                         std::int64_t num_classes) {
   check_floating("preds", preds);
   check_target_type(target);
   check_same_device("preds", preds, "target", target);
-  TORCH_CHECK_VALUE(preds.dim() >= 2 && preds.size(1) == num_classes &&
-                        preds.dim() == target.dim() + 1 &&
-                        preds.size(0) == target.size(0) &&
-                        preds.sizes().slice(2) == target.sizes().slice(1),
-                    "expected preds [N, ", num_classes,
-                    ", ...] and target [N, ...], got sizes ", preds.sizes(),
-                    " and ", target.sizes());
+  TORCH_CHECK_VALUE(
+      preds.dim() >= 2 && preds.size(1) == num_classes &&
+          preds.dim() == target.dim() + 1 && preds.size(0) == target.size(0) &&
+          preds.sizes().slice(2) == target.sizes().slice(1),
+      "expected preds [N, ", num_classes,
+      ", ...] and target [N, ...], got sizes ", preds.sizes(), " and ",
+      target.sizes(), class_hint(preds.sizes(), target.sizes(), num_classes));
 }
 
 bool is_label_type(at::ScalarType type) {

@@ -4,12 +4,17 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 /// Checks of what inputs hold, for metrics that make them in their own pass
 /// over the data. Positions count a tensor's elements in row-major order.
 namespace tally::internal::classification {
 
 /// c10::TypeError or c10::ValueError unless preds are floating-point scores
+/// What may have gone wrong with scores [N, num_classes, ...] or labels as
+/// preds for labels as target; see shape_hint.
+std::string class_hint(at::IntArrayRef preds, at::IntArrayRef target,
+                       std::int64_t num_classes);
 /// [N, num_classes, ...] and target of a dtype for labels, [N, ...].
 void check_class_scores(const at::Tensor& preds, const at::Tensor& target,
                         std::int64_t num_classes);

@@ -51,12 +51,13 @@ MulticlassBatch::MulticlassBatch(const MulticlassRules& rules,
             given[1] == rules.num_classes && given.slice(2) == sizes.slice(1),
         "expected scores of shape [N, ", rules.num_classes, ", ...] in preds ",
         "for target of shape [N, ...] (or labels of an integer dtype), got ",
-        given, " for ", sizes);
+        given, " for ", sizes, class_hint(given, sizes, rules.num_classes));
   } else {
     check_label_type("preds", preds, rules.num_classes);
     TORCH_CHECK_VALUE(preds.sizes() == sizes, "expected labels in preds of ",
                       "target's shape (or scores of a floating-point dtype), ",
-                      "got ", preds.sizes(), " for ", sizes);
+                      "got ", preds.sizes(), " for ", sizes,
+                      class_hint(preds.sizes(), sizes, rules.num_classes));
     TORCH_CHECK_VALUE(rules.top_k == 1, "expected scores in preds for top_k ",
                       rules.top_k, ", got labels");
   }

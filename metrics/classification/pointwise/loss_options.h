@@ -34,8 +34,10 @@ struct BinaryLossOptions {
 template <class Self>
 struct MulticlassLossOptions {
   /// The number of classes, at least 2.
-  MulticlassLossOptions(std::int64_t num_classes = 0)
-      : num_classes_(num_classes) {}
+  template <class Count, RequireCount<Count> = 0>
+  MulticlassLossOptions(Count num_classes)
+      : num_classes_(static_cast<std::int64_t>(num_classes)) {}
+  explicit MulticlassLossOptions(internal::Unset) : num_classes_(0) {}
 
   /// Targets are 0 to num_classes - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);

@@ -10,7 +10,10 @@ namespace tally {
 ///
 /// Example: `MeanAbsoluteError mae(3);`
 struct OutputsOptions {
-  OutputsOptions(std::int64_t num_outputs = 1) : num_outputs_(num_outputs) {}
+  OutputsOptions() : num_outputs_(1) {}
+  template <class Count, RequireCount<Count> = 0>
+  OutputsOptions(Count num_outputs)
+      : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
   /// With more than one, inputs are [N, num_outputs], one row too, and so many
   /// values come out. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);

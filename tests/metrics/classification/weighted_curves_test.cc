@@ -61,10 +61,11 @@ struct Kind {
 
 template <class M>
 Kind kind(const OptionTexts& required = {}) {
-  Kind made{M::kName, typename M::Options().shape().task, required,
+  const auto unset = internal::unset_options<typename M::Options>();
+  Kind made{M::kName, unset.shape().task, required,
             [](const OptionTexts& texts,
                const MetricOptions& metric_options) -> std::unique_ptr<Metric> {
-              typename M::Options options;
+              auto options = internal::unset_options<typename M::Options>();
               parse_options(options, M::kName, texts);
               return std::make_unique<M>(options, metric_options);
             }};

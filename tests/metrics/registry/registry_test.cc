@@ -99,9 +99,13 @@ TEST(RegistryTest, UnknownNamesGetTheNearest) {
             "there is no metric 'MulticlasAccuracy'; did you mean "
             "'MulticlassAccuracy'?");
   EXPECT_EQ(error_of_making("Bananas"), "there is no metric 'Bananas'");
-  EXPECT_EQ(error_of_making("MulticlassAccuracy(num_clases=5)"),
+  EXPECT_EQ(error_of_making("MulticlassAccuracy(top_k=2)"),
             "MulticlassAccuracy: option 'num_classes' is required; for example "
             "MulticlassAccuracy(num_classes=5)");
+  // A typo rather than what is missing for it.
+  EXPECT_EQ(error_of_making("MulticlassAccuracy(num_class=5)"),
+            "MulticlassAccuracy: there is no option 'num_class'; did you mean "
+            "'num_classes'?");
   EXPECT_EQ(error_of_making("MulticlassAccuracy(num_classes=5, avrage=micro)"),
             "MulticlassAccuracy: there is no option 'avrage'; did you mean "
             "'average'?");

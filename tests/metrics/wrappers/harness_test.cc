@@ -28,7 +28,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 template <class M>
 OwnedMetric made(const OptionTexts& texts, const MetricOptions& options) {
-  typename M::Options parsed;
+  auto parsed = internal::unset_options<typename M::Options>();
   parse_options(parsed, M::kName, texts);
   return OwnedMetric(std::make_unique<M>(parsed, options));
 }
