@@ -18,7 +18,8 @@ SyncErrorCode classify_transport_message(const std::string& message) {
     });
   };
   if (says_any({"connection closed", "connection reset", "connection refused",
-                "connection abort", "broken pipe"})) {
+                "connection abort", "connection was likely closed",
+                "broken pipe"})) {
     return SyncErrorCode::kPeerLost;
   }
   if (says_any({"timed out", "timeout"})) return SyncErrorCode::kTimeout;

@@ -52,8 +52,11 @@ TEST(TransportErrorsTest, TellsEventsApartByText) {
   const auto lost = {
       "[pair.cc:534] Connection closed by peer [127.0.0.1]:4242",
       "Read error [127.0.0.1]:4242: Connection reset by peer",
-      "writev [127.0.0.1]:4242: Broken pipe", "connect: Connection refused",
-      "readv [127.0.0.1]:4242: Software caused connection abort"};
+      "writev [127.0.0.1]:4242: Broken pipe",
+      "connect: Connection refused",
+      "readv [127.0.0.1]:4242: Software caused connection abort",
+      "Failed to recv, got 0 bytes. Connection was likely closed. Did the "
+      "remote server shutdown or crash?"};
   for (const char* text : lost) {
     EXPECT_EQ(internal::classify_transport_message(text),
               SyncErrorCode::kPeerLost)
