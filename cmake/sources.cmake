@@ -46,6 +46,7 @@ set(TALLY_SYNC_HEADERS
     sync/statistics.h
     sync/sync.h
     sync/timeout.h
+    sync/transport/duplicable.h
     sync/transport/turn.h
     version.h)
 
@@ -515,6 +516,7 @@ set(TALLY_TESTING_SOURCES
     testing/internal/cpp_text.cc
     testing/internal/drive.cc
     testing/internal/flags.cc
+    testing/internal/folder.cc
     testing/internal/gradient_law.cc
     testing/internal/law_check.cc
     testing/internal/laws_of_bad_input.cc
