@@ -102,6 +102,8 @@ int main(int argc, char** argv) {
     examples::set_options(
         options, "data_parallel",
         examples::read_command_line("data_parallel", argc, argv, {}));
+    options.json(examples::user_path(options.json()));
+    options.checkpoint(examples::user_path(options.checkpoint()));
     if (const auto status =
             sync::launch_local(static_cast<int>(options.ranks()), argc, argv)) {
       return *status;

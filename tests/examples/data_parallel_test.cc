@@ -28,9 +28,11 @@ std::string temporary(const std::string& name) {
 }
 
 std::vector<std::string> command(int ranks, const std::string& checkpoint) {
-  return {kProgram, "--ranks=" + std::to_string(ranks),
-          "--checkpoint=" + checkpoint,
-          "--json=" + temporary("data_parallel.json")};
+  std::vector<std::string> arguments = {
+      kProgram, "--ranks=" + std::to_string(ranks),
+      "--json=" + temporary("data_parallel.json")};
+  if (!checkpoint.empty()) arguments.push_back("--checkpoint=" + checkpoint);
+  return arguments;
 }
 
 Json written() {
@@ -78,6 +80,7 @@ TEST(DataParallelTest, NumberOfRanksDoesNotShow) {
 TEST(DataParallelTest, GoesOnAfterAKill) {
   const Json expected = train(1, "");
   const std::string checkpoint = temporary("checkpoint.pt");
+  std::remove(checkpoint.c_str());
   // Ranks before the kill and after it; between, what was printed.
   const int ranks[] = {3, 2, 1};
   const char* const printed[] = {"epoch  2 ", "epoch  4 "};
