@@ -315,7 +315,11 @@ struct HalvesOfValues final : MetricOf<HalvesOfValues, Count, Halves> {
 };
 
 TEST(MetricLossTest, RefusesWhatCannotBeALoss) {
-  EXPECT_EQ(refusal_of([] { MetricLoss loss{NumberOfValues()}; }),
+  // One that says so in its type does not compile.
+  EXPECT_EQ(refusal_of([] {
+              MetricLoss loss{
+                  std::unique_ptr<Metric>(std::make_unique<NumberOfValues>())};
+            }),
             "MetricLoss expected a differentiable metric, got "
             "NumberOfValues()");
   EXPECT_EQ(
