@@ -35,14 +35,20 @@ def _openmp(openmp):
 # all, and the longer the wait after a change of one.
 _JOINED = 8
 
-# A source by itself, below a name of its own in its unnamed namespaces, so that
-# what the sources name alike stays apart.
-_JOIN = """for source in $(SRCS); do
-  file=$${source##*/}
-  echo "#line 1 \\"$$source\\""
-  sed -e "s/^namespace {$$/& namespace joined_$${file%.cc} {/" \
-      -e "s/^}  \\/\\/ namespace$$/}&/" $$source
-done >$@"""
+# Each source has a name of its own in its unnamed namespaces, so that what the
+# sources name alike stays apart. GCC takes a source within another for a header,
+# whose classes should not have bases with internal linkage.
+_JOIN = """(
+  echo "#ifndef __clang__"
+  echo "#pragma GCC diagnostic ignored \\"-Wsubobject-linkage\\""
+  echo "#endif"
+  for source in $(SRCS); do
+    file=$${source##*/}
+    echo "#line 1 \\"$$source\\""
+    sed -e "s/^namespace {$$/& namespace joined_$${file%.cc} {/" \
+        -e "s/^}  \\/\\/ namespace$$/}&/" $$source
+  done
+) >$@"""
 
 def _joined(name, srcs):
     """Returns the sources of a test, joined where headers are precompiled."""
