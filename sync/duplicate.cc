@@ -10,7 +10,11 @@ namespace tally::sync {
 std::shared_ptr<Communicator> duplicate(
     std::shared_ptr<Communicator> communicator) {
   const Call call("duplicate", std::move(communicator));
-  if (call.size() == 1) return call.communicator;
+  const auto with_timeout = [&](std::shared_ptr<Communicator> copy) {
+    copy->set_timeout(call.communicator->timeout());
+    return copy;
+  };
+  if (call.size() == 1) return with_timeout(single_process_communicator());
   const AskedBy asked = call.asked();
   auto* const source =
       dynamic_cast<internal::Duplicable*>(call.communicator.get());
@@ -20,9 +24,7 @@ std::shared_ptr<Communicator> duplicate(
                       call.communicator->describe());
     return Offer();
   });
-  std::shared_ptr<Communicator> copy = source->duplicate(agreement.sequence);
-  copy->set_timeout(call.communicator->timeout());
-  return copy;
+  return with_timeout(source->duplicate(agreement.sequence));
 }
 
 }  // namespace tally::sync

@@ -13,8 +13,8 @@ namespace tally::sync {
 ///
 /// Collective. c10::ValueError for a communicator that Tally did not connect
 /// itself (of a c10d::Backend, or paired with NCCL), and the other ranks
-/// SyncError kPeerFailed; what make_gloo_communicator throws. One process: the
-/// same.
+/// SyncError kPeerFailed; what make_gloo_communicator throws. One process:
+/// single_process_communicator().
 ///
 /// Example:
 ///     std::shared_ptr<sync::Communicator> background = sync::duplicate();
