@@ -2,9 +2,13 @@
 
 #include <ATen/ops/arange.h>
 #include <c10/util/Exception.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "tally/cli/limits.h"
 #include "tally/metrics/collection.h"
@@ -111,11 +115,32 @@ void read_checkpoint_file(std::string_view bytes) {
           "what was saved can be loaded");
 }
 
+namespace {
+
+/// What is saved says whose it is.
+std::string saved(MetricCollection& collection, CheckpointRanks ranks) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() /
+      ("tally_seeds" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  const std::string path = folder / "seed";
+  const bool ok = collection.save(path, ranks).ok();
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::filesystem::remove_all(folder);
+  require(ok, "a seed can be saved");
+  return bytes;
+}
+
+}  // namespace
+
 std::vector<std::string> checkpoint_seeds() {
   MetricCollection collection = make_collection();
   const std::string empty = collection.serialize();
   collection.update(at::arange(20, at::kDouble));
-  return {empty, empty.substr(0, kEnvelopeBytes), collection.serialize()};
+  return {empty, empty.substr(0, kEnvelopeBytes), collection.serialize(),
+          saved(collection, CheckpointRanks::kOneFile),
+          saved(collection, CheckpointRanks::kFilePerRank)};
 }
 
 /// A metric's text in a line, and behind it the update count and fields of a

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/linear.h>
+#include <torch/serialize.h>
 
 #include <limits>
 #include <optional>
@@ -391,6 +392,42 @@ TEST(MetricLossTest, AStepDoesNotMeetComputeOnAnotherRank) {
     EXPECT_EQ(loss->metric().update_count(), 2);
     EXPECT_EQ(loss->metric().compute_results().value().template item<double>(),
               9);
+  });
+}
+
+struct Regression : torch::nn::Module {
+  Regression() {
+    register_module("layer", layer);
+    register_module("loss", loss);
+  }
+  torch::nn::Linear layer{2, 1};
+  MetricLoss loss{MeanSquaredError()};
+};
+
+// A module's archive has parameters and buffers.
+TEST(MetricLossTest, WhatIsAccumulatedIsSavedByTheMetric) {
+  const std::string path = ::testing::TempDir() + "metric_loss";
+  std::stringstream archive;
+  const at::Tensor preds = random({kRows}, 1), target = random({kRows}, 2);
+  const double expected = (preds - target).square().mean().item<double>();
+  run_thread_ranks(3, [&](const auto& communicator) {
+    const auto module = std::make_shared<Regression>();
+    module->loss->forward(share_of(preds, *communicator),
+                          share_of(target, *communicator));
+    ASSERT_TRUE(
+        module->loss->metric().save(path, CheckpointRanks::kOneFile).ok());
+    if (communicator->rank() == 0) torch::save(module, archive);
+  });
+  const std::string bytes = archive.str();
+  run_thread_ranks(2, [&](const auto&) {
+    auto module = std::make_shared<Regression>();
+    std::istringstream in(bytes);
+    torch::load(module, in);
+    Metric& metric = module->loss->metric();
+    EXPECT_EQ(metric.update_count(), 0);
+    ASSERT_TRUE(metric.load(path, CheckpointRanks::kOneFile).ok());
+    EXPECT_NEAR(metric.compute_results().value().template item<double>(),
+                expected, 1e-12);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "tally/metrics/collection.h"
 #include "tally/metrics/registry/registry.h"
+#include "tally/metrics/sync_together.h"
 #include "tally/sync/gather.h"
 #include "tally/tests/storm/calls.h"
 
@@ -126,6 +127,32 @@ std::string compute_collection(const Subject& subject, unsigned seed) {
   return with(collection, [&] { return bytes_of(collection.compute()); });
 }
 
+std::string sync_all_together(const Subject& subject, unsigned seed) {
+  Draw draw(seed);
+  const auto metric = make_metric(subject.text);
+  MetricCollection collection = collection_of(subject);
+  const auto batch = batch_of(subject.inputs, draw);
+  metric->update_inputs(refs(batch));
+  collection.update_inputs(refs(batch));
+  at::Tensor mean = draw.values({3});
+  const auto count = static_cast<double>(draw.own(4));
+  const auto held = [&] {
+    std::string bytes = collection.serialize();
+    append(bytes, mean);
+    return bytes;
+  };
+  std::string bytes = with(*metric, [&] {
+    keeping(held, [&] {
+      sync_together(*metric, collection, SampleMean(mean, count));
+    });
+    return bytes_of(metric->state()) + bytes_of(collection.state());
+  });
+  append(bytes, mean);
+  metric->unsync();
+  collection.unsync();
+  return bytes;
+}
+
 /// A sync in the background of another collective, which is waited for or
 /// dropped, before or after that.
 std::string sync_in_background(const Subject& subject, unsigned seed) {
@@ -166,6 +193,7 @@ std::vector<Call> metric_calls() {
     add("sync", sync_and_unsync, true);
     add("forward", forward, true);
     add("collection", compute_collection, true);
+    add("together", sync_all_together, true);
     add("background", sync_in_background, false);
   }
   return calls;
