@@ -6,8 +6,11 @@
 
 #include <chrono>
 #include <thread>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "tally/sync/agree.h"
+#include "tally/sync/process_group.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -75,10 +78,17 @@ TEST(DuplicateErrorsTest, OneGroupMayEndAndTheOtherGoesOn) {
 }
 
 TEST(DuplicateErrorsTest, OthersThanTallysOwnAreRefused) {
-  run_thread_ranks(2, [](const auto& memory) {
-    EXPECT_THAT(refusal_of([&] { duplicate(memory); }),
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  run_thread_ranks(2, [&](const auto& memory) {
+    using c10d::ProcessGroupGloo;
+    auto options = ProcessGroupGloo::Options::create(std::chrono::seconds(20));
+    options->devices.push_back(
+        ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
+    const auto group = make_communicator(c10::make_intrusive<ProcessGroupGloo>(
+        store, memory->rank(), memory->size(), options));
+    EXPECT_THAT(refusal_of([&] { duplicate(group); }),
                 HasSubstr("expected a communicator that Tally connected, got"));
-    EXPECT_EQ(sum_over(*memory, 1), 2);
+    EXPECT_EQ(sum_over(*group, 1), 2);
   });
 }
 
