@@ -84,8 +84,10 @@ TEST(DuplicateErrorsTest, OthersThanTallysOwnAreRefused) {
     auto options = ProcessGroupGloo::Options::create(std::chrono::seconds(20));
     options->devices.push_back(
         ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
-    const auto group = make_communicator(c10::make_intrusive<ProcessGroupGloo>(
-        store, memory->rank(), memory->size(), options));
+    const c10::intrusive_ptr<c10d::Backend> backend =
+        c10::make_intrusive<ProcessGroupGloo>(store, memory->rank(),
+                                              memory->size(), options);
+    const auto group = make_communicator(backend);
     EXPECT_THAT(refusal_of([&] { duplicate(group); }),
                 HasSubstr("expected a communicator that Tally connected, got"));
     EXPECT_EQ(sum_over(*group, 1), 2);
