@@ -82,8 +82,8 @@ TEST(MulticlassCountsOptionsTest, AreChecked) {
     return refusal_of<c10::ValueError>(
         [&] { MulticlassAccuracy metric(options); });
   };
-  EXPECT_THAT(message({}), HasSubstr("MulticlassAccuracy: expected num_classes "
-                                     "of at least 2, got 0"));
+  EXPECT_THAT(message(0), HasSubstr("MulticlassAccuracy: expected num_classes "
+                                    "of at least 2, got 0"));
   EXPECT_THAT(message(1), HasSubstr("got 1"));
   EXPECT_THAT(message(Options(3).top_k(0)),
               HasSubstr("expected top_k from 1 to num_classes 3, got 0"));
