@@ -18,6 +18,7 @@
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/collectives.h"
 #include "tally/sync/exchange/exchange.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 
 namespace tally::sync {
@@ -36,65 +37,61 @@ std::map<std::string, std::int64_t> calls_of(const Communicator& ranks) {
   return calls;
 }
 
-TEST(CommunicationAccountTest, TellsWhoAskedForWhat) {
-  run_thread_ranks(2, [](const auto& ranks) {
-    MetricCollection metrics;
-    metrics.add("mean", MeanMetric());
-    metrics.add("sum", SumMetric());
-    metrics.update(at::ones({3}));
-    metrics.compute();
-    metrics.compute();
+THREAD_RANKS_TEST(CommunicationAccountTest, TellsWhoAskedForWhat, 2) {
+  MetricCollection metrics;
+  metrics.add("mean", MeanMetric());
+  metrics.add("sum", SumMetric());
+  metrics.update(at::ones({3}));
+  metrics.compute();
+  metrics.compute();
 
-    at::Tensor leaf = at::ones({100000}).set_requires_grad(true);
-    const at::Tensor sum = all_reduce(leaf);
-    sum.sum().backward();
-    average_gradients({leaf});
+  at::Tensor leaf = at::ones({100000}).set_requires_grad(true);
+  const at::Tensor sum = all_reduce(leaf);
+  sum.sum().backward();
+  average_gradients({leaf});
 
-    at::Tensor own = at::zeros({4}), all = at::empty({8});
-    ranks->all_gather(own, all);
-    {
-      const AskedBy asked("validation");
-      const AskedBy within("not the outermost");
-      all_reduce(at::ones({1}));
-    }
-    const std::map<std::string, std::int64_t> expected = {
-        {"all_gather for mean, sum", 2},
-        {"all_gather for all_reduce", 1},
-        {"all_reduce for all_reduce", 1},
-        {"all_gather for backward of all_reduce", 1},
-        {"all_reduce for backward of all_reduce", 1},
-        {"all_gather for average_gradients", 1},
-        {"all_reduce for average_gradients", 1},
-        {"all_gather for ", 1},
-        {"all_gather for validation", 1}};
-    EXPECT_EQ(calls_of(*ranks), expected);
-    EXPECT_EQ(ranks->account().total().calls, ranks->collectives());
-    ranks->clear_account();
-    EXPECT_TRUE(ranks->account().entries().empty());
-    EXPECT_EQ(ranks->collectives(), 10);
-  });
+  at::Tensor own = at::zeros({4}), all = at::empty({8});
+  self.group()->all_gather(own, all);
+  {
+    const AskedBy asked("validation");
+    const AskedBy within("not the outermost");
+    all_reduce(at::ones({1}));
+  }
+  const std::map<std::string, std::int64_t> expected = {
+      {"all_gather for mean, sum", 2},
+      {"all_gather for all_reduce", 1},
+      {"all_reduce for all_reduce", 1},
+      {"all_gather for backward of all_reduce", 1},
+      {"all_reduce for backward of all_reduce", 1},
+      {"all_gather for average_gradients", 1},
+      {"all_reduce for average_gradients", 1},
+      {"all_gather for ", 1},
+      {"all_gather for validation", 1}};
+  EXPECT_EQ(calls_of(*self.group()), expected);
+  EXPECT_EQ(self.group()->account().total().calls, self.group()->collectives());
+  self.group()->clear_account();
+  EXPECT_TRUE(self.group()->account().entries().empty());
+  EXPECT_EQ(self.group()->collectives(), 10);
 }
 
-TEST(CommunicationAccountTest, CountsBytesAndTime) {
-  run_thread_ranks(2, [](const auto& ranks) {
-    at::Tensor tensor = at::ones({1000}, at::kDouble);
-    const auto start = std::chrono::steady_clock::now();
-    ranks->all_reduce(tensor, ReduceOp::kSum);
-    at::Tensor received = at::empty({1000}, at::kDouble);
-    const int other = 1 - ranks->rank();
-    Transfer transfer =
-        ranks->start_send_receive(tensor, other, received, other);
-    transfer.wait();
-    const auto took = std::chrono::steady_clock::now() - start;
-    const auto& entries = ranks->account().entries();
-    ASSERT_EQ(entries.size(), 2);
-    for (const auto& entry : entries) {
-      EXPECT_EQ(entry.calls, 1) << entry.operation;
-      EXPECT_EQ(entry.bytes, 8000) << entry.operation;
-      EXPECT_GT(entry.waited.count(), 0) << entry.operation;
-    }
-    EXPECT_LE(ranks->account().total().waited, took);
-  });
+THREAD_RANKS_TEST(CommunicationAccountTest, CountsBytesAndTime, 2) {
+  at::Tensor tensor = at::ones({1000}, at::kDouble);
+  const auto start = std::chrono::steady_clock::now();
+  self.group()->all_reduce(tensor, ReduceOp::kSum);
+  at::Tensor received = at::empty({1000}, at::kDouble);
+  const int other = 1 - self.rank();
+  Transfer transfer =
+      self.group()->start_send_receive(tensor, other, received, other);
+  transfer.wait();
+  const auto took = std::chrono::steady_clock::now() - start;
+  const auto& entries = self.group()->account().entries();
+  ASSERT_EQ(entries.size(), 2);
+  for (const auto& entry : entries) {
+    EXPECT_EQ(entry.calls, 1) << entry.operation;
+    EXPECT_EQ(entry.bytes, 8000) << entry.operation;
+    EXPECT_GT(entry.waited.count(), 0) << entry.operation;
+  }
+  EXPECT_LE(self.group()->account().total().waited, took);
 }
 
 TEST(CommunicationAccountTest, CountsCallsThatFailed) {

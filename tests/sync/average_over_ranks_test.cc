@@ -21,6 +21,7 @@
 #include "tally/sync/statistics.h"
 #include "tally/testing/compare.h"
 #include "tally/testing/internal/numerical_gradient.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 
 namespace tally::sync {
@@ -149,75 +150,67 @@ TEST(AverageOverRanksTest, GradientsOfGradientsAreExact) {
 
 // vector-quantize-pytorch's maybe_distributed_mean drops what the reduction
 // gives, and counts ranks where it should count samples.
-TEST(AverageOverRanksTest, CountsSamplesNotRanks) {
-  run_thread_ranks(2, [](Group group) {
-    const bool first = group->rank() == 0;
-    const at::Tensor mean =
-        at::full({1}, first ? 1.0 : 4.0, at::kDouble).set_requires_grad(true);
-    const at::Tensor all = average_over_ranks(mean, first ? 1 : 2);
-    EXPECT_DOUBLE_EQ(all.item<double>(), 3);
-    all.sum().backward();
-    EXPECT_DOUBLE_EQ(mean.grad().item<double>(), first ? 2.0 / 3 : 4.0 / 3);
-  });
+THREAD_RANKS_TEST(AverageOverRanksTest, CountsSamplesNotRanks, 2) {
+  const bool first = self.rank() == 0;
+  const at::Tensor mean =
+      at::full({1}, first ? 1.0 : 4.0, at::kDouble).set_requires_grad(true);
+  const at::Tensor all = average_over_ranks(mean, first ? 1 : 2);
+  EXPECT_DOUBLE_EQ(all.item<double>(), 3);
+  all.sum().backward();
+  EXPECT_DOUBLE_EQ(mean.grad().item<double>(), first ? 2.0 / 3 : 4.0 / 3);
 }
 
-TEST(AverageOverRanksTest, InfinitiesDoNoHarm) {
+THREAD_RANKS_TEST(AverageOverRanksTest, InfinitiesDoNoHarm, 2) {
   for (std::int64_t size : {1, 3000}) {
-    run_thread_ranks(2, [&](Group group) {
-      const double own = group->rank() == 0 ? kInfinity : 1;
-      const at::Tensor mean =
-          at::full({size}, own, at::kDouble).set_requires_grad(true);
-      const at::Tensor all = average_over_ranks(mean, 2);
-      EXPECT_TRUE(all.detach().isposinf().all().item<bool>());
-      all.sum().backward();
-      EXPECT_TRUE(mean.grad().equal(at::ones({size}, at::kDouble)));
-    });
+    const double own = self.rank() == 0 ? kInfinity : 1;
+    const at::Tensor mean =
+        at::full({size}, own, at::kDouble).set_requires_grad(true);
+    const at::Tensor all = average_over_ranks(mean, 2);
+    EXPECT_TRUE(all.detach().isposinf().all().item<bool>());
+    all.sum().backward();
+    EXPECT_TRUE(mean.grad().equal(at::ones({size}, at::kDouble)));
   }
 }
 
-TEST(AverageOverRanksTest, RanksWithoutSamplesAddNothingWhateverTheirMean) {
+THREAD_RANKS_TEST(AverageOverRanksTest,
+                  RanksWithoutSamplesAddNothingWhateverTheirMean, 3) {
   for (const GradientFlow flow :
        {GradientFlow::kReplicated, GradientFlow::kAllRanks}) {
-    run_thread_ranks(3, [&](Group group) {
-      const bool idle = group->rank() == 1;
-      const at::Tensor x =
-          at::full({idle ? 0 : 2}, 3.0, at::kDouble).set_requires_grad(true);
-      const at::Tensor weight =
-          at::full({1}, 2.0, at::kDouble).set_requires_grad(true);
-      // 0 / 0 on the idle rank, forward and backward.
-      const at::Tensor mean = x.mul(weight).sum().div(x.size(0));
-      const at::Tensor all = average_over_ranks(mean, x.size(0), flow);
-      EXPECT_DOUBLE_EQ(all.item<double>(), 6);
-      all.backward();
-      average_gradients({weight});
-      EXPECT_DOUBLE_EQ(weight.grad().item<double>(), 3);
-    });
+    const bool idle = self.rank() == 1;
+    const at::Tensor x =
+        at::full({idle ? 0 : 2}, 3.0, at::kDouble).set_requires_grad(true);
+    const at::Tensor weight =
+        at::full({1}, 2.0, at::kDouble).set_requires_grad(true);
+    // 0 / 0 on the idle rank, forward and backward.
+    const at::Tensor mean = x.mul(weight).sum().div(x.size(0));
+    const at::Tensor all = average_over_ranks(mean, x.size(0), flow);
+    EXPECT_DOUBLE_EQ(all.item<double>(), 6);
+    all.backward();
+    average_gradients({weight});
+    EXPECT_DOUBLE_EQ(weight.grad().item<double>(), 3);
   }
 }
 
-TEST(AverageOverRanksTest, IsNanOfNoSamplesAtAll) {
-  run_thread_ranks(2, [](Group) {
-    const at::Tensor mean = at::zeros({2}).set_requires_grad(true);
-    const at::Tensor all = average_over_ranks(mean, 0);
-    EXPECT_TRUE(all.isnan().all().item<bool>());
-    all.sum().backward();
-    EXPECT_FALSE(mean.grad().defined());
-  });
+THREAD_RANKS_TEST(AverageOverRanksTest, IsNanOfNoSamplesAtAll, 2) {
+  const at::Tensor mean = at::zeros({2}).set_requires_grad(true);
+  const at::Tensor all = average_over_ranks(mean, 0);
+  EXPECT_TRUE(all.isnan().all().item<bool>());
+  all.sum().backward();
+  EXPECT_FALSE(mean.grad().defined());
 }
 
-TEST(AverageOverRanksTest, KeepsDtypeAndDropsTheGraphWhenDetached) {
-  run_thread_ranks(2, [](Group) {
-    for (at::ScalarType dtype : {at::kHalf, at::kBFloat16, at::kFloat}) {
-      const at::Tensor mean =
-          at::full({2, 2}, 60000.0).to(dtype).t().set_requires_grad(true);
-      const at::Tensor all = average_over_ranks(mean, 1e6);
-      EXPECT_EQ(all.scalar_type(), dtype);
-      EXPECT_TRUE(all.detach().equal(mean.detach()));
-      EXPECT_TRUE(all.requires_grad());
-      EXPECT_FALSE(
-          average_over_ranks(mean, 1, GradientFlow::kDetached).requires_grad());
-    }
-  });
+THREAD_RANKS_TEST(AverageOverRanksTest, KeepsDtypeAndDropsTheGraphWhenDetached,
+                  2) {
+  for (at::ScalarType dtype : {at::kHalf, at::kBFloat16, at::kFloat}) {
+    const at::Tensor mean =
+        at::full({2, 2}, 60000.0).to(dtype).t().set_requires_grad(true);
+    const at::Tensor all = average_over_ranks(mean, 1e6);
+    EXPECT_EQ(all.scalar_type(), dtype);
+    EXPECT_TRUE(all.detach().equal(mean.detach()));
+    EXPECT_TRUE(all.requires_grad());
+    EXPECT_FALSE(
+        average_over_ranks(mean, 1, GradientFlow::kDetached).requires_grad());
+  }
 }
 
 /// Rank 1 throws a c10::ValueError, the others kPeerFailed with its text; the
@@ -263,20 +256,18 @@ TEST(AverageOverRanksTest, BadArgumentsAreRefusedOnEveryRank) {
   });
 }
 
-TEST(StatisticsTest, AreOverAllRanksAndCarryNoGraph) {
+THREAD_RANKS_TEST(StatisticsTest, AreOverAllRanksAndCarryNoGraph, 3) {
   for (std::int64_t size : {1, 3000}) {
-    run_thread_ranks(3, [&](Group group) {
-      const at::Tensor own = at::full({size}, group->rank() + 1, at::kDouble);
-      const auto all = gather_statistics(own);
-      ASSERT_EQ(all.size(), 3u);
-      EXPECT_TRUE(all[2].equal(at::full({size}, 3, at::kDouble)));
-      EXPECT_TRUE(sum_statistics(own).equal(at::full({size}, 6, at::kDouble)));
-      const at::Tensor mean = mean_statistics(own, group->rank());
-      EXPECT_NEAR(mean[0].item<double>(), 8.0 / 3, 1e-15);
-      const auto counts = sum_statistics(at::ones({size}, at::kBool));
-      EXPECT_EQ(counts.scalar_type(), at::kLong);
-      EXPECT_EQ(counts[0].item<std::int64_t>(), 3);
-    });
+    const at::Tensor own = at::full({size}, self.rank() + 1, at::kDouble);
+    const auto all = gather_statistics(own);
+    ASSERT_EQ(all.size(), 3u);
+    EXPECT_TRUE(all[2].equal(at::full({size}, 3, at::kDouble)));
+    EXPECT_TRUE(sum_statistics(own).equal(at::full({size}, 6, at::kDouble)));
+    const at::Tensor mean = mean_statistics(own, self.rank());
+    EXPECT_NEAR(mean[0].item<double>(), 8.0 / 3, 1e-15);
+    const auto counts = sum_statistics(at::ones({size}, at::kBool));
+    EXPECT_EQ(counts.scalar_type(), at::kLong);
+    EXPECT_EQ(counts[0].item<std::int64_t>(), 3);
   }
 }
 

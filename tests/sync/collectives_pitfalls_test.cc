@@ -16,6 +16,7 @@
 
 #include "tally/sync/collectives.h"
 #include "tally/testing/internal/memory_group.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 
 // What other libraries' differentiable collectives get wrong; see
@@ -45,102 +46,93 @@ void expect_all(const at::Tensor& tensor, double value) {
 }
 
 // torch.distributed.nn hands the maximum of the gradients to every rank.
-TEST(CollectivesPitfallsTest, GradientOfTheMaximumGoesToItsHolderAlone) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest,
+                  GradientOfTheMaximumGoesToItsHolderAlone, 2) {
   for (std::int64_t size : kSizes) {
-    run_thread_ranks(2, [&](Group group) {
-      const at::Tensor x = leaf(group->rank() + 1, size);
-      all_reduce(x, Reduction::kMax).square().sum().backward();
-      expect_all(x.grad(), group->rank() == 1 ? 8 : 0);
-    });
+    const at::Tensor x = leaf(self.rank() + 1, size);
+    all_reduce(x, Reduction::kMax).square().sum().backward();
+    expect_all(x.grad(), self.rank() == 1 ? 8 : 0);
   }
 }
 
-TEST(CollectivesPitfallsTest, TiesShareTheGradientOfTheExtreme) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest, TiesShareTheGradientOfTheExtreme,
+                  3) {
   for (std::int64_t size : kSizes) {
     for (at::ScalarType dtype : {at::kDouble, at::kBFloat16}) {
-      run_thread_ranks(3, [&](Group group) {
-        const at::Tensor x = leaf(group->rank() == 1 ? 5 : 2, size, dtype);
-        all_reduce(x, Reduction::kMin).sum().backward();
-        expect_all(x.grad(), group->rank() == 1 ? 0 : 1.5);
-      });
+      const at::Tensor x = leaf(self.rank() == 1 ? 5 : 2, size, dtype);
+      all_reduce(x, Reduction::kMin).sum().backward();
+      expect_all(x.grad(), self.rank() == 1 ? 0 : 1.5);
     }
   }
 }
 
-TEST(CollectivesPitfallsTest, NanIsTheExtremeWhicheverRankHoldsIt) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest, NanIsTheExtremeWhicheverRankHoldsIt,
+                  3) {
   for (std::int64_t size : kSizes) {
     for (const Reduction how : {Reduction::kMin, Reduction::kMax}) {
-      run_thread_ranks(3, [&](Group group) {
-        const at::Tensor x = leaf(group->rank() == 1 ? kNan : 2, size);
-        const at::Tensor y = all_reduce(x, how);
-        EXPECT_TRUE(y.isnan().all().item<bool>());
-        y.sum().backward();
-        expect_all(x.grad(), group->rank() == 1 ? 3 : 0);
-      });
+      const at::Tensor x = leaf(self.rank() == 1 ? kNan : 2, size);
+      const at::Tensor y = all_reduce(x, how);
+      EXPECT_TRUE(y.isnan().all().item<bool>());
+      y.sum().backward();
+      expect_all(x.grad(), self.rank() == 1 ? 3 : 0);
     }
   }
 }
 
 // torch.distributed.nn ignores the operation in backward: W times too much.
-TEST(CollectivesPitfallsTest, ReduceScatterOfMeansIsNotOffByTheWorldSize) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest,
+                  ReduceScatterOfMeansIsNotOffByTheWorldSize, 3) {
   for (std::int64_t size : kSizes) {
-    run_thread_ranks(3, [&](Group group) {
-      const at::Tensor x = leaf(group->rank() + 1, 3 * size);
-      const at::Tensor y = reduce_scatter(x, Reduction::kMean);
-      expect_all(y.detach(), 2);
-      y.sum().backward();
-      expect_all(x.grad(), 1.0 / 3);
-    });
+    const at::Tensor x = leaf(self.rank() + 1, 3 * size);
+    const at::Tensor y = reduce_scatter(x, Reduction::kMean);
+    expect_all(y.detach(), 2);
+    y.sum().backward();
+    expect_all(x.grad(), 1.0 / 3);
   }
 }
 
 // In-place reductions change what autograd has saved, and lose the gradient.
-TEST(CollectivesPitfallsTest, AllReduceLeavesItsInputAlone) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest, AllReduceLeavesItsInputAlone, 2) {
   for (std::int64_t size : kSizes) {
-    run_thread_ranks(2, [&](Group group) {
-      const at::Tensor x = leaf(group->rank() + 1, size);
-      const at::Tensor inner = x.exp();
-      const at::Tensor saved = inner.detach().clone();
-      const at::Tensor y = all_reduce(inner, Reduction::kMean);
-      EXPECT_TRUE(inner.detach().equal(saved));
-      y.detach().zero_();
-      EXPECT_TRUE(inner.detach().equal(saved));
-      inner.mul(y).sum().backward();  // y is 0, its gradient is not
-      const double e = std::exp(group->rank() + 1);
-      EXPECT_NEAR(x.grad()[0].item<double>(),
-                  e * (std::exp(1) + std::exp(2)) / 2, 1e-12);
-    });
+    const at::Tensor x = leaf(self.rank() + 1, size);
+    const at::Tensor inner = x.exp();
+    const at::Tensor saved = inner.detach().clone();
+    const at::Tensor y = all_reduce(inner, Reduction::kMean);
+    EXPECT_TRUE(inner.detach().equal(saved));
+    y.detach().zero_();
+    EXPECT_TRUE(inner.detach().equal(saved));
+    inner.mul(y).sum().backward();  // y is 0, its gradient is not
+    const double e = std::exp(self.rank() + 1);
+    EXPECT_NEAR(x.grad()[0].item<double>(), e * (std::exp(1) + std::exp(2)) / 2,
+                1e-12);
   }
 }
 
 // Gloo adds the bytes of a bool; 256 ranks make false.
-TEST(CollectivesPitfallsTest, SumsOfBoolsCount) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest, SumsOfBoolsCount, 3) {
   for (std::int64_t size : kSizes) {
     for (at::ScalarType dtype : {at::kBool, at::kShort, at::kChar}) {
-      run_thread_ranks(3, [&](Group group) {
-        const at::Tensor sum = all_reduce(at::ones({size}, dtype));
-        EXPECT_EQ(sum.scalar_type(), at::kLong);
-        expect_all(sum, 3);
-        const at::Tensor any = all_reduce(
-            at::full({size}, group->rank() == 1, dtype), Reduction::kMax);
-        EXPECT_EQ(any.scalar_type(), dtype);
-        expect_all(any, 1);
-        expect_all(reduce_scatter(at::ones({3 * size}, dtype)), 3);
-      });
+      const at::Tensor sum = all_reduce(at::ones({size}, dtype));
+      EXPECT_EQ(sum.scalar_type(), at::kLong);
+      expect_all(sum, 3);
+      const at::Tensor any = all_reduce(
+          at::full({size}, self.rank() == 1, dtype), Reduction::kMax);
+      EXPECT_EQ(any.scalar_type(), dtype);
+      expect_all(any, 1);
+      expect_all(reduce_scatter(at::ones({3 * size}, dtype)), 3);
     }
   }
 }
 
-TEST(CollectivesPitfallsTest, HalfPrecisionIsSummedInSinglePrecision) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest,
+                  HalfPrecisionIsSummedInSinglePrecision, 2) {
   for (std::int64_t size : kSizes) {
-    run_thread_ranks(2, [&](Group) {
-      const at::Tensor x = leaf(60000, 2 * size, at::kHalf);
-      const at::Tensor y = all_reduce(x, Reduction::kMean);
-      expect_all(y.detach(), 60000);
-      y.mul(40000).sum().backward();
-      expect_all(x.grad(), 40000);
-      expect_all(reduce_scatter(x.detach(), Reduction::kMean), 60000);
-    });
+    const at::Tensor x = leaf(60000, 2 * size, at::kHalf);
+    const at::Tensor y = all_reduce(x, Reduction::kMean);
+    expect_all(y.detach(), 60000);
+    y.mul(40000).sum().backward();
+    expect_all(x.grad(), 40000);
+    expect_all(reduce_scatter(x.detach(), Reduction::kMean), 60000);
   }
 }
 
@@ -194,44 +186,38 @@ TEST(CollectivesPitfallsTest, RanksWithNothingTakePart) {
   });
 }
 
-TEST(CollectivesPitfallsTest, NumbersWithoutDimensionsWork) {
-  run_thread_ranks(3, [](Group group) {
-    const at::Tensor x =
-        at::full({}, group->rank(), at::kDouble).set_requires_grad(true);
-    const at::Tensor all = all_gather(x);
-    EXPECT_TRUE(all.detach().equal(at::arange(3, at::kDouble)));
-    all.sum().add(all_reduce(x)).add(ring_exchange(x)).backward();
-    EXPECT_EQ(x.grad().dim(), 0);
-    EXPECT_EQ(x.grad().item<double>(), 7);
-    EXPECT_EQ(broadcast(x, 2).item<double>(), 2);
-  });
+THREAD_RANKS_TEST(CollectivesPitfallsTest, NumbersWithoutDimensionsWork, 3) {
+  const at::Tensor x =
+      at::full({}, self.rank(), at::kDouble).set_requires_grad(true);
+  const at::Tensor all = all_gather(x);
+  EXPECT_TRUE(all.detach().equal(at::arange(3, at::kDouble)));
+  all.sum().add(all_reduce(x)).add(ring_exchange(x)).backward();
+  EXPECT_EQ(x.grad().dim(), 0);
+  EXPECT_EQ(x.grad().item<double>(), 7);
+  EXPECT_EQ(broadcast(x, 2).item<double>(), 2);
 }
 
-TEST(CollectivesPitfallsTest, ComplexNumbersAreMovedAndSummed) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest, ComplexNumbersAreMovedAndSummed, 2) {
   for (std::int64_t size : kSizes) {
-    run_thread_ranks(2, [&](Group group) {
-      const at::Tensor x =
-          at::full({2 * size}, group->rank() + 1, at::kComplexDouble)
-              .set_requires_grad(true);
-      const at::Tensor y =
-          all_reduce(x.conj()).add(all_gather(x).narrow(0, 0, 2 * size));
-      y.abs().sum().backward();
-      EXPECT_EQ(x.grad().scalar_type(), at::kComplexDouble);
-      expect_all(x.grad(), group->rank() == 0 ? 4 : 2);
-      expect_all(reduce_scatter(x.detach()), 3);
-    });
+    const at::Tensor x =
+        at::full({2 * size}, self.rank() + 1, at::kComplexDouble)
+            .set_requires_grad(true);
+    const at::Tensor y =
+        all_reduce(x.conj()).add(all_gather(x).narrow(0, 0, 2 * size));
+    y.abs().sum().backward();
+    EXPECT_EQ(x.grad().scalar_type(), at::kComplexDouble);
+    expect_all(x.grad(), self.rank() == 0 ? 4 : 2);
+    expect_all(reduce_scatter(x.detach()), 3);
   }
 }
 
 // A rank that looks at none of the rows of others still has to answer them.
-TEST(CollectivesPitfallsTest, UnusedOutputsBringZeros) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest, UnusedOutputsBringZeros, 3) {
   for (std::int64_t size : kSizes) {
-    run_thread_ranks(3, [&](Group group) {
-      const at::Tensor x = leaf(1, size);
-      const auto all = gather_all_tensors(x, GradientFlow::kAllRanks);
-      all[group->rank()].mul(group->rank() + 1).sum().backward();
-      expect_all(x.grad(), group->rank() + 1);
-    });
+    const at::Tensor x = leaf(1, size);
+    const auto all = gather_all_tensors(x, GradientFlow::kAllRanks);
+    all[self.rank()].mul(self.rank() + 1).sum().backward();
+    expect_all(x.grad(), self.rank() + 1);
   }
 }
 
@@ -256,98 +242,88 @@ TEST(CollectivesPitfallsTest, TiedRanksTakePartThoughTheirLossDoesNot) {
 }
 
 // at::cat gives a vector without elements a gradient without a graph.
-TEST(CollectivesPitfallsTest, RanksThatGetNothingHaveGradientsOfGradients) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest,
+                  RanksThatGetNothingHaveGradientsOfGradients, 3) {
   for (std::int64_t size : kSizes) {
-    run_thread_ranks(3, [&](Group group) {
-      // All rows go to rank 2; rank 1's loss is linear, and has none.
-      const at::Tensor x = leaf(group->rank() + 1, size);
-      const at::Tensor y = all_to_all(x, Counts{0, 0, size});
-      EXPECT_EQ(y.numel(), group->rank() == 2 ? 3 * size : 0);
-      const at::Tensor loss =
-          group->rank() == 1 ? y.sum() : y.square().mul(y).sum();
-      const at::Tensor first = torch::autograd::grad(
-          {loss}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true)[0];
-      expect_all(first.detach(), 3 * std::pow(group->rank() + 1, 2));
-      expect_all(torch::autograd::grad({first.square().sum()}, {x})[0],
-                 36 * std::pow(group->rank() + 1, 3));
-    });
+    // All rows go to rank 2; rank 1's loss is linear, and has none.
+    const at::Tensor x = leaf(self.rank() + 1, size);
+    const at::Tensor y = all_to_all(x, Counts{0, 0, size});
+    EXPECT_EQ(y.numel(), self.rank() == 2 ? 3 * size : 0);
+    const at::Tensor loss =
+        self.rank() == 1 ? y.sum() : y.square().mul(y).sum();
+    const at::Tensor first = torch::autograd::grad(
+        {loss}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true)[0];
+    expect_all(first.detach(), 3 * std::pow(self.rank() + 1, 2));
+    expect_all(torch::autograd::grad({first.square().sum()}, {x})[0],
+               36 * std::pow(self.rank() + 1, 3));
   }
 }
 
 // What is linear on one rank has no second derivative there, and is waited for.
-TEST(CollectivesPitfallsTest, LinearLossesHaveGradientsOfGradients) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest, LinearLossesHaveGradientsOfGradients,
+                  3) {
   for (std::int64_t size : kSizes) {
-    run_thread_ranks(3, [&](Group group) {
-      const at::Tensor x = leaf(group->rank() + 1, size);
-      const at::Tensor y = all_reduce(x);
-      const at::Tensor loss = group->rank() == 1 ? y.sum() : y.square().sum();
-      const at::Tensor first = torch::autograd::grad(
-          {loss}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true)[0];
-      expect_all(first.detach(), 25);
-      // Of 3 gradients 2 y + 1 + 2 y.
-      expect_all(torch::autograd::grad({first.sum()}, {x})[0], 12);
-    });
+    const at::Tensor x = leaf(self.rank() + 1, size);
+    const at::Tensor y = all_reduce(x);
+    const at::Tensor loss = self.rank() == 1 ? y.sum() : y.square().sum();
+    const at::Tensor first = torch::autograd::grad(
+        {loss}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true)[0];
+    expect_all(first.detach(), 25);
+    // Of 3 gradients 2 y + 1 + 2 y.
+    expect_all(torch::autograd::grad({first.sum()}, {x})[0], 12);
   }
 }
 
 // Two gathers whose results are used in another order, and to another depth, on
 // each rank.
-TEST(CollectivesPitfallsTest, OrderOfUseDoesNotMatter) {
-  run_thread_ranks(3, [](Group group) {
-    const at::Tensor a = leaf(1), b = leaf(2, 2);
-    const at::Tensor first = all_gather(a);
-    at::Tensor early = first.mul(2);
-    const at::Tensor second = all_gather(b);
-    const auto deep = [](at::Tensor t, int depth) {
-      for (int i = 0; i < depth; ++i) t = t.neg();
-      return t.sum();
-    };
-    const int rank = group->rank();
-    const at::Tensor loss = rank == 0   ? deep(early, 2).add(deep(second, 40))
-                            : rank == 1 ? deep(second, 2).add(deep(early, 40))
-                                        : deep(early.sum().add(second), 2);
-    loss.backward();
-    expect_all(a.grad(), 16);  // 2 + 2 + 2 * 6
-    expect_all(b.grad(), 3);
-  });
+THREAD_RANKS_TEST(CollectivesPitfallsTest, OrderOfUseDoesNotMatter, 3) {
+  const at::Tensor a = leaf(1), b = leaf(2, 2);
+  const at::Tensor first = all_gather(a);
+  at::Tensor early = first.mul(2);
+  const at::Tensor second = all_gather(b);
+  const auto deep = [](at::Tensor t, int depth) {
+    for (int i = 0; i < depth; ++i) t = t.neg();
+    return t.sum();
+  };
+  const int rank = self.rank();
+  const at::Tensor loss = rank == 0   ? deep(early, 2).add(deep(second, 40))
+                          : rank == 1 ? deep(second, 2).add(deep(early, 40))
+                                      : deep(early.sum().add(second), 2);
+  loss.backward();
+  expect_all(a.grad(), 16);  // 2 + 2 + 2 * 6
+  expect_all(b.grad(), 3);
 }
 
-TEST(CollectivesPitfallsTest, LossesMayFollowEachOther) {
-  run_thread_ranks(2, [](Group) {
-    const at::Tensor x = leaf(1);
-    const at::Tensor y = all_gather(x);
-    y.sum().backward({}, /*retain_graph=*/true);
-    y.sum().backward();
-    all_reduce(x).sum().backward();
-    expect_all(x.grad(), 6);
-  });
+THREAD_RANKS_TEST(CollectivesPitfallsTest, LossesMayFollowEachOther, 2) {
+  const at::Tensor x = leaf(1);
+  const at::Tensor y = all_gather(x);
+  y.sum().backward({}, /*retain_graph=*/true);
+  y.sum().backward();
+  all_reduce(x).sum().backward();
+  expect_all(x.grad(), 6);
 }
 
-TEST(CollectivesPitfallsTest, OutputsMayBeChangedInPlace) {
+THREAD_RANKS_TEST(CollectivesPitfallsTest, OutputsMayBeChangedInPlace, 2) {
   for (std::int64_t size : kSizes) {
-    run_thread_ranks(2, [&](Group) {
-      const at::Tensor x = leaf(1, 2 * size);
-      for (const at::Tensor& y :
-           {all_gather(x), all_reduce(x), reduce_scatter(x), all_to_all(x),
-            broadcast(x, 0), ring_exchange(x),
-            gather_all_tensors(x, GradientFlow::kAllRanks)[1]}) {
-        const at::Tensor before = y.detach().clone();
-        y.mul_(3);
-        EXPECT_TRUE(y.detach().equal(before.mul(3)));
-      }
-      expect_all(x.detach(), 1);
-    });
+    const at::Tensor x = leaf(1, 2 * size);
+    for (const at::Tensor& y :
+         {all_gather(x), all_reduce(x), reduce_scatter(x), all_to_all(x),
+          broadcast(x, 0), ring_exchange(x),
+          gather_all_tensors(x, GradientFlow::kAllRanks)[1]}) {
+      const at::Tensor before = y.detach().clone();
+      y.mul_(3);
+      EXPECT_TRUE(y.detach().equal(before.mul(3)));
+    }
+    expect_all(x.detach(), 1);
   }
 }
 
-TEST(CollectivesPitfallsTest, WithoutGraphsNothingCarriesOne) {
-  run_thread_ranks(2, [](Group) {
-    EXPECT_FALSE(all_gather(at::ones({2})).requires_grad());
-    EXPECT_FALSE(all_reduce(at::ones({2})).requires_grad());
-    const at::NoGradGuard no_grad;
-    EXPECT_FALSE(all_gather(leaf(1)).requires_grad());
-    EXPECT_FALSE(ring_exchange(leaf(1)).requires_grad());
-  });
+THREAD_RANKS_TEST(CollectivesPitfallsTest, WithoutGraphsNothingCarriesOne, 2) {
+  EXPECT_FALSE(all_gather(at::ones({2})).requires_grad());
+  EXPECT_FALSE(all_reduce(at::ones({2})).requires_grad());
+  const at::NoGradGuard no_grad;
+  EXPECT_FALSE(all_gather(leaf(1)).requires_grad());
+  EXPECT_FALSE(ring_exchange(leaf(1)).requires_grad());
 }
 
 TEST(CollectivesPitfallsTest, SubgroupsKeepToThemselves) {

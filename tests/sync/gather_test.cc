@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 
 namespace tally::sync {
@@ -173,28 +174,26 @@ TEST(GatherTest, GradientsOfEveryDtype) {
   });
 }
 
-TEST(GatherTest, EveryLayoutArrives) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    const at::Tensor base = values({4, 6}, communicator->rank());
-    for (const auto& view :
-         std::vector<std::function<at::Tensor(const at::Tensor&)>>{
-             [](const at::Tensor& t) { return t.t(); },
-             [](const at::Tensor& t) { return t.slice(1, 0, 6, 2); },
-             [](const at::Tensor& t) { return t.select(0, 1); },
-             [](const at::Tensor& t) {
-               return t.narrow(0, 0, 1).expand({3, 6});
-             },
-             [](const at::Tensor& t) {
-               return t.to(at::kComplexDouble)
-                   .mul(c10::Scalar(c10::complex<double>(1, 1)))
-                   .conj();
-             }}) {
-      const auto slots = gather_all_tensors(view(base));
-      for (int r = 0; r < 2; ++r) {
-        EXPECT_TRUE(slots[r].equal(view(values({4, 6}, r))));
-      }
+THREAD_RANKS_TEST(GatherTest, EveryLayoutArrives, 2) {
+  const at::Tensor base = values({4, 6}, self.rank());
+  for (const auto& view :
+       std::vector<std::function<at::Tensor(const at::Tensor&)>>{
+           [](const at::Tensor& t) { return t.t(); },
+           [](const at::Tensor& t) { return t.slice(1, 0, 6, 2); },
+           [](const at::Tensor& t) { return t.select(0, 1); },
+           [](const at::Tensor& t) {
+             return t.narrow(0, 0, 1).expand({3, 6});
+           },
+           [](const at::Tensor& t) {
+             return t.to(at::kComplexDouble)
+                 .mul(c10::Scalar(c10::complex<double>(1, 1)))
+                 .conj();
+           }}) {
+    const auto slots = gather_all_tensors(view(base));
+    for (int r = 0; r < 2; ++r) {
+      EXPECT_TRUE(slots[r].equal(view(values({4, 6}, r))));
     }
-  });
+  }
 }
 
 TEST(GatherTest, ARankWithNothingHasAnEmptySlot) {
@@ -224,30 +223,25 @@ TEST(GatherTest, ARankWithNothingHasAnEmptySlot) {
   });
 }
 
-TEST(GatherTest, RanksWithoutAGraphServeTheOthers) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    at::Tensor own = values({2}, communicator->rank());
-    if (communicator->rank() == 0) own.set_requires_grad(true);
-    const auto slots = gather_all_tensors(own, GradientFlow::kAllRanks);
-    loss_of(slots, 1).backward();
-    EXPECT_EQ(own.grad().defined(), communicator->rank() == 0);
-    if (own.grad().defined()) {
-      EXPECT_TRUE(own.grad().equal(values({2}, 2).mul(3)));
-    }
-  });
+THREAD_RANKS_TEST(GatherTest, RanksWithoutAGraphServeTheOthers, 3) {
+  at::Tensor own = values({2}, self.rank());
+  if (self.rank() == 0) own.set_requires_grad(true);
+  const auto slots = gather_all_tensors(own, GradientFlow::kAllRanks);
+  loss_of(slots, 1).backward();
+  EXPECT_EQ(own.grad().defined(), self.rank() == 0);
+  if (own.grad().defined()) {
+    EXPECT_TRUE(own.grad().equal(values({2}, 2).mul(3)));
+  }
 }
 
-TEST(GatherTest, NoGraphIsKeptWhereNoneIsRecorded) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    const at::Tensor leaf =
-        values({2}, communicator->rank()).set_requires_grad(true);
-    const at::NoGradGuard no_grad;
-    for (const GradientFlow flow :
-         {GradientFlow::kReplicated, GradientFlow::kAllRanks}) {
-      const auto slots = gather_all_tensors(leaf.mul(1), flow);
-      for (const at::Tensor& slot : slots) EXPECT_FALSE(slot.requires_grad());
-    }
-  });
+THREAD_RANKS_TEST(GatherTest, NoGraphIsKeptWhereNoneIsRecorded, 2) {
+  const at::Tensor leaf = values({2}, self.rank()).set_requires_grad(true);
+  const at::NoGradGuard no_grad;
+  for (const GradientFlow flow :
+       {GradientFlow::kReplicated, GradientFlow::kAllRanks}) {
+    const auto slots = gather_all_tensors(leaf.mul(1), flow);
+    for (const at::Tensor& slot : slots) EXPECT_FALSE(slot.requires_grad());
+  }
 }
 
 TEST(GatherTest, InfinitiesDoNotSpoilGradients) {
@@ -301,30 +295,26 @@ TEST(GatherTest, GradientsOfGradientsLeadToAllRanksOrAreRefused) {
 }
 
 // What is linear in the slots has no gradient of a gradient to be refused.
-TEST(GatherTest, GradientsMayHaveAGraphThatIsNotUsed) {
-  run_thread_ranks(2, [](const auto&) {
-    const at::Tensor leaf = values({2}, 1).set_requires_grad(true);
-    const auto slots =
-        gather_all_tensors(leaf.square(), GradientFlow::kReplicated);
-    slots[0].add(slots[1]).sum().backward({}, /*retain_graph=*/true,
-                                          /*create_graph=*/true);
-    leaf.grad().sum().backward();
-    EXPECT_TRUE(leaf.grad().detach().equal(leaf.detach().mul(4).add(4)));
-  });
+THREAD_RANKS_TEST(GatherTest, GradientsMayHaveAGraphThatIsNotUsed, 2) {
+  const at::Tensor leaf = values({2}, 1).set_requires_grad(true);
+  const auto slots =
+      gather_all_tensors(leaf.square(), GradientFlow::kReplicated);
+  slots[0].add(slots[1]).sum().backward({}, /*retain_graph=*/true,
+                                        /*create_graph=*/true);
+  leaf.grad().sum().backward();
+  EXPECT_TRUE(leaf.grad().detach().equal(leaf.detach().mul(4).add(4)));
 }
 
-TEST(GatherTest, CollectivesAreFew) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    const auto count = [&](std::int64_t rows) {
-      const auto before = communicator->collectives();
-      gather_all_tensors(at::zeros({rows}, at::kFloat));
-      return communicator->collectives() - before;
-    };
-    EXPECT_EQ(count(1), 1);
-    EXPECT_EQ(count(4000), 1);
-    EXPECT_EQ(count(4100), 2);
-    EXPECT_EQ(count(100000), 2);
-  });
+THREAD_RANKS_TEST(GatherTest, CollectivesAreFew, 3) {
+  const auto count = [&](std::int64_t rows) {
+    const auto before = self.group()->collectives();
+    gather_all_tensors(at::zeros({rows}, at::kFloat));
+    return self.group()->collectives() - before;
+  };
+  EXPECT_EQ(count(1), 1);
+  EXPECT_EQ(count(4000), 1);
+  EXPECT_EQ(count(4100), 2);
+  EXPECT_EQ(count(100000), 2);
 }
 
 SyncError error_of(const at::Tensor& tensor,
@@ -338,38 +328,34 @@ SyncError error_of(const at::Tensor& tensor,
   return SyncError(SyncErrorCode::kTransport, "", {});
 }
 
-TEST(GatherTest, TensorsOfAnotherKindAreRefusedOnEveryRank) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    const bool odd = communicator->rank() == 1;
-    SyncError error = error_of(at::zeros({2}, odd ? at::kLong : at::kFloat));
-    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
-    EXPECT_EQ(error.details().peers, std::vector<int>{1});
-    EXPECT_THAT(error.message(), HasSubstr("rank 1: Long"));
+THREAD_RANKS_TEST(GatherTest, TensorsOfAnotherKindAreRefusedOnEveryRank, 3) {
+  const bool odd = self.rank() == 1;
+  SyncError error = error_of(at::zeros({2}, odd ? at::kLong : at::kFloat));
+  EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+  EXPECT_EQ(error.details().peers, std::vector<int>{1});
+  EXPECT_THAT(error.message(), HasSubstr("rank 1: Long"));
 
-    error = error_of(odd ? at::zeros({2}) : at::zeros({2, 1}));
-    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
-    EXPECT_EQ(error.details().peers, std::vector<int>{1});
+  error = error_of(odd ? at::zeros({2}) : at::zeros({2, 1}));
+  EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+  EXPECT_EQ(error.details().peers, std::vector<int>{1});
 
-    error = error_of(at::zeros({2}),
-                     odd ? GradientFlow::kAllRanks : GradientFlow::kLocal);
-    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
-    EXPECT_THAT(error.message(), HasSubstr("kAllRanks"));
-    EXPECT_EQ(gather_all_tensors(at::ones({1})).size(), 3);
-  });
+  error = error_of(at::zeros({2}),
+                   odd ? GradientFlow::kAllRanks : GradientFlow::kLocal);
+  EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+  EXPECT_THAT(error.message(), HasSubstr("kAllRanks"));
+  EXPECT_EQ(gather_all_tensors(at::ones({1})).size(), 3);
 }
 
-TEST(GatherTest, SparseTensorsAreRefusedAndTheOthersTold) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    if (communicator->rank() == 0) {
-      EXPECT_THROW(gather_all_tensors(at::ones({2, 2}).to_sparse()),
-                   c10::ValueError);
-    } else {
-      const SyncError error = error_of(at::ones({2, 2}));
-      EXPECT_EQ(error.code(), SyncErrorCode::kPeerFailed);
-      EXPECT_THAT(error.message(), HasSubstr("expected a dense tensor"));
-    }
-    EXPECT_EQ(gather_all_tensors(at::ones({1})).size(), 2);
-  });
+THREAD_RANKS_TEST(GatherTest, SparseTensorsAreRefusedAndTheOthersTold, 2) {
+  if (self.rank() == 0) {
+    EXPECT_THROW(gather_all_tensors(at::ones({2, 2}).to_sparse()),
+                 c10::ValueError);
+  } else {
+    const SyncError error = error_of(at::ones({2, 2}));
+    EXPECT_EQ(error.code(), SyncErrorCode::kPeerFailed);
+    EXPECT_THAT(error.message(), HasSubstr("expected a dense tensor"));
+  }
+  EXPECT_EQ(gather_all_tensors(at::ones({1})).size(), 2);
 }
 
 }  // namespace

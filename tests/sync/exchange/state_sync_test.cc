@@ -14,6 +14,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
 
@@ -72,140 +73,121 @@ SyncError error_of(std::vector<SyncItem> items,
   return SyncError(SyncErrorCode::kTransport, "", {});
 }
 
-TEST(StateSyncTest, MergesEveryKindOfFieldInRankOrder) {
-  for (const int ranks : {1, 2, 3, 5}) {
-    run_thread_ranks(ranks, [&](const auto& communicator) {
-      const SyncItem own = item(state_of(communicator->rank()));
-      const SyncResult result = sync({own}, communicator);
-      const auto& merged = result.states.front().get<State>();
-      State expected;
-      std::int64_t rows = 0;
-      for (int r = 0; r < ranks; ++r) {
-        expected.count += r + 1;
-        expected.sum += 0.1 * (r + 1);
-        for (int i = 0; i < r; ++i) {
-          EXPECT_EQ(merged.rows.tensor().select(0, rows++).item<double>(), r);
-        }
-      }
-      EXPECT_EQ(merged.count, expected.count);
-      EXPECT_EQ(merged.sum.value(), expected.sum.value());
-      EXPECT_EQ(merged.rows.size(), rows);
-      EXPECT_EQ(merged.low.value(), 1 - ranks);
-      EXPECT_TRUE(merged.totals.equal(
-          at::full({2}, ranks * (ranks - 1) / 2, at::kDouble)));
-      EXPECT_EQ(result.update_counts, std::vector<std::int64_t>{ranks});
-      EXPECT_EQ(own.state.get<State>().count, communicator->rank() + 1);
-      EXPECT_TRUE(own.state.get<State>().totals.equal(
-          at::full({2}, communicator->rank(), at::kDouble)));
-    });
+THREAD_RANKS_TEST(StateSyncTest, MergesEveryKindOfFieldInRankOrder, 1, 2, 3,
+                  5) {
+  const SyncItem own = item(state_of(self.rank()));
+  const SyncResult result = sync({own}, self.group());
+  const auto& merged = result.states.front().get<State>();
+  State expected;
+  std::int64_t rows = 0;
+  for (int r = 0; r < self.size(); ++r) {
+    expected.count += r + 1;
+    expected.sum += 0.1 * (r + 1);
+    for (int i = 0; i < r; ++i) {
+      EXPECT_EQ(merged.rows.tensor().select(0, rows++).item<double>(), r);
+    }
   }
+  EXPECT_EQ(merged.count, expected.count);
+  EXPECT_EQ(merged.sum.value(), expected.sum.value());
+  EXPECT_EQ(merged.rows.size(), rows);
+  EXPECT_EQ(merged.low.value(), 1 - self.size());
+  EXPECT_TRUE(merged.totals.equal(
+      at::full({2}, self.size() * (self.size() - 1) / 2, at::kDouble)));
+  EXPECT_EQ(result.update_counts, std::vector<std::int64_t>{self.size()});
+  EXPECT_EQ(own.state.get<State>().count, self.rank() + 1);
+  EXPECT_TRUE(own.state.get<State>().totals.equal(
+      at::full({2}, self.rank(), at::kDouble)));
 }
 
-TEST(StateSyncTest, RanksWithoutDataAreNoObstacle) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    SyncItem own = item(communicator->rank() == 1 ? state_of(2) : State());
-    own.update_count = communicator->rank() == 1 ? 4 : 0;
-    const SyncResult result = sync({own}, communicator);
-    const auto& merged = result.states.front().get<State>();
-    EXPECT_EQ(merged.count, 3);
-    EXPECT_EQ(merged.rows.size(), 2);
-    EXPECT_TRUE(merged.totals.equal(at::full({2}, 2, at::kDouble)));
-    EXPECT_EQ(result.update_counts.front(), 4);
-    const SyncResult nothing = sync({item(State())}, communicator);
-    EXPECT_FALSE(nothing.states.front().get<State>().totals.defined());
-  });
+THREAD_RANKS_TEST(StateSyncTest, RanksWithoutDataAreNoObstacle, 3) {
+  SyncItem own = item(self.rank() == 1 ? state_of(2) : State());
+  own.update_count = self.rank() == 1 ? 4 : 0;
+  const SyncResult result = sync({own}, self.group());
+  const auto& merged = result.states.front().get<State>();
+  EXPECT_EQ(merged.count, 3);
+  EXPECT_EQ(merged.rows.size(), 2);
+  EXPECT_TRUE(merged.totals.equal(at::full({2}, 2, at::kDouble)));
+  EXPECT_EQ(result.update_counts.front(), 4);
+  const SyncResult nothing = sync({item(State())}, self.group());
+  EXPECT_FALSE(nothing.states.front().get<State>().totals.defined());
 }
 
-TEST(StateSyncTest, AllStatesTravelTogether) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    std::vector<SyncItem> items;
-    for (int i = 0; i < 10; ++i) {
-      items.push_back(item(state_of(i), "metric " + std::to_string(i)));
-    }
-    const auto before = communicator->collectives();
-    const SyncResult result = sync(items, communicator);
-    EXPECT_EQ(communicator->collectives(), before + 1);
-    for (int i = 0; i < 10; ++i) {
-      EXPECT_EQ(result.states[i].get<State>().count, 3 * (i + 1));
-    }
-    State large = state_of(0);
-    large.rows = Rows(at::zeros({10000}, at::kDouble));
-    sync({item(large)}, communicator);
-    EXPECT_EQ(communicator->collectives(), before + 3);
-  });
-}
-
-TEST(StateSyncTest, LargeSumsAreBitEqualOnAllRanks) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    State state;
-    state.totals =
-        at::arange(kLarge, at::kDouble).add(communicator->rank()).sin();
-    state.sum = communicator->rank();
-    const SyncResult result = sync({item(state)}, communicator);
-    const auto& merged = result.states.front().get<State>();
-    at::Tensor expected = at::zeros({kLarge}, at::kDouble);
-    for (int r = 0; r < 3; ++r) {
-      expected = expected.add(at::arange(kLarge, at::kDouble).add(r).sin());
-    }
-    EXPECT_LE(merged.totals.sub(expected).abs().max().item<double>(), 1e-15);
-    EXPECT_EQ(merged.sum.value(), 3);
-    // What they hold, each rank tells the others.
-    State bits;
-    bits.rows = Rows(merged.totals);
-    const SyncResult all = sync({item(bits)}, communicator);
-    const at::Tensor rows = all.states.front().get<State>().rows.tensor();
-    EXPECT_TRUE(
-        rows.narrow(0, 0, kLarge).equal(rows.narrow(0, 2 * kLarge, kLarge)));
-    EXPECT_TRUE(rows.narrow(0, 0, kLarge).equal(merged.totals));
-  });
-}
-
-TEST(StateSyncTest, SumsAreReducedFromFewerBytesOnMoreRanks) {
-  for (const int ranks : {2, 4}) {
-    run_thread_ranks(ranks, [](const auto& communicator) {
-      State state;
-      state.totals = at::ones({65536}, at::kDouble);
-      state.rows = Rows(at::zeros({5000}, at::kDouble));
-      const auto before = communicator->collectives();
-      const SyncResult result = sync({item(state)}, communicator);
-      EXPECT_EQ(communicator->collectives() - before,
-                communicator->size() == 2 ? 2 : 4);
-      const at::Tensor& totals = result.states.front().get<State>().totals;
-      EXPECT_TRUE(
-          totals.equal(at::full({65536}, communicator->size(), at::kDouble)));
-    });
+THREAD_RANKS_TEST(StateSyncTest, AllStatesTravelTogether, 3) {
+  std::vector<SyncItem> items;
+  for (int i = 0; i < 10; ++i) {
+    items.push_back(item(state_of(i), "metric " + std::to_string(i)));
   }
+  const auto before = self.group()->collectives();
+  const SyncResult result = sync(items, self.group());
+  EXPECT_EQ(self.group()->collectives(), before + 1);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(result.states[i].get<State>().count, 3 * (i + 1));
+  }
+  State large = state_of(0);
+  large.rows = Rows(at::zeros({10000}, at::kDouble));
+  sync({item(large)}, self.group());
+  EXPECT_EQ(self.group()->collectives(), before + 3);
 }
 
-TEST(StateSyncTest, NothingIsMergedIfAllRanksHaveAValue) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    SyncOptions options;
-    options.cached = true;
-    EXPECT_TRUE(
-        sync_states({item(state_of(0))}, communicator, options).all_cached);
-    options.cached = communicator->rank() == 0;
-    const SyncResult result =
-        sync_states({item(state_of(0))}, communicator, options);
-    EXPECT_FALSE(result.all_cached);
-    EXPECT_EQ(result.states.front().get<State>().count, 2);
-  });
+THREAD_RANKS_TEST(StateSyncTest, LargeSumsAreBitEqualOnAllRanks, 3) {
+  State state;
+  state.totals = at::arange(kLarge, at::kDouble).add(self.rank()).sin();
+  state.sum = self.rank();
+  const SyncResult result = sync({item(state)}, self.group());
+  const auto& merged = result.states.front().get<State>();
+  at::Tensor expected = at::zeros({kLarge}, at::kDouble);
+  for (int r = 0; r < 3; ++r) {
+    expected = expected.add(at::arange(kLarge, at::kDouble).add(r).sin());
+  }
+  EXPECT_LE(merged.totals.sub(expected).abs().max().item<double>(), 1e-15);
+  EXPECT_EQ(merged.sum.value(), 3);
+  // What they hold, each rank tells the others.
+  State bits;
+  bits.rows = Rows(merged.totals);
+  const SyncResult all = sync({item(bits)}, self.group());
+  const at::Tensor rows = all.states.front().get<State>().rows.tensor();
+  EXPECT_TRUE(
+      rows.narrow(0, 0, kLarge).equal(rows.narrow(0, 2 * kLarge, kLarge)));
+  EXPECT_TRUE(rows.narrow(0, 0, kLarge).equal(merged.totals));
 }
 
-TEST(StateSyncTest, OtherKeysAreAMismatchThatNamesThem) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    const bool odd = communicator->rank() == 2;
-    SyncError error =
-        error_of({item(state_of(0), "a"),
-                  item(state_of(0), "b", odd ? "Mean(k=2)" : "Mean(k=1)")},
-                 communicator);
-    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
-    EXPECT_EQ(error.details().peers, std::vector<int>{2});
-    EXPECT_THAT(error.message(), HasSubstr("rank 2: b = Mean(k=2)"));
-    std::vector<SyncItem> items = {item(state_of(0), "a")};
-    if (odd) items.push_back(item(state_of(0), "b"));
-    EXPECT_EQ(error_of(items, communicator).code(), SyncErrorCode::kMismatch);
-    EXPECT_EQ(sync({item(state_of(0))}, communicator).states.size(), 1);
-  });
+THREAD_RANKS_TEST(StateSyncTest, SumsAreReducedFromFewerBytesOnMoreRanks, 2,
+                  4) {
+  State state;
+  state.totals = at::ones({65536}, at::kDouble);
+  state.rows = Rows(at::zeros({5000}, at::kDouble));
+  const auto before = self.group()->collectives();
+  const SyncResult result = sync({item(state)}, self.group());
+  EXPECT_EQ(self.group()->collectives() - before, self.size() == 2 ? 2 : 4);
+  const at::Tensor& totals = result.states.front().get<State>().totals;
+  EXPECT_TRUE(totals.equal(at::full({65536}, self.size(), at::kDouble)));
+}
+
+THREAD_RANKS_TEST(StateSyncTest, NothingIsMergedIfAllRanksHaveAValue, 2) {
+  SyncOptions options;
+  options.cached = true;
+  EXPECT_TRUE(
+      sync_states({item(state_of(0))}, self.group(), options).all_cached);
+  options.cached = self.rank() == 0;
+  const SyncResult result =
+      sync_states({item(state_of(0))}, self.group(), options);
+  EXPECT_FALSE(result.all_cached);
+  EXPECT_EQ(result.states.front().get<State>().count, 2);
+}
+
+THREAD_RANKS_TEST(StateSyncTest, OtherKeysAreAMismatchThatNamesThem, 3) {
+  const bool odd = self.rank() == 2;
+  SyncError error =
+      error_of({item(state_of(0), "a"),
+                item(state_of(0), "b", odd ? "Mean(k=2)" : "Mean(k=1)")},
+               self.group());
+  EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+  EXPECT_EQ(error.details().peers, std::vector<int>{2});
+  EXPECT_THAT(error.message(), HasSubstr("rank 2: b = Mean(k=2)"));
+  std::vector<SyncItem> items = {item(state_of(0), "a")};
+  if (odd) items.push_back(item(state_of(0), "b"));
+  EXPECT_EQ(error_of(items, self.group()).code(), SyncErrorCode::kMismatch);
+  EXPECT_EQ(sync({item(state_of(0))}, self.group()).states.size(), 1);
 }
 
 TEST(StateSyncTest, ShapesThatDoNotFitAreAMismatchOnEveryRank) {
@@ -233,34 +215,30 @@ TEST(StateSyncTest, ShapesThatDoNotFitAreAMismatchOnEveryRank) {
   }
 }
 
-TEST(StateSyncTest, AStateThatCannotTravelIsReported) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    State state = state_of(0);
-    if (communicator->rank() == 0) {
-      state.totals = at::ones({2, 2}).to_sparse();
-      EXPECT_THROW(sync({item(state)}, communicator), c10::ValueError);
-    } else {
-      const SyncError error = error_of({item(state)}, communicator);
-      EXPECT_EQ(error.code(), SyncErrorCode::kPeerFailed);
-      EXPECT_THAT(error.message(), HasSubstr("expected a dense tensor"));
-    }
-    EXPECT_EQ(sync({item(state_of(0))}, communicator).states.size(), 1);
-  });
+THREAD_RANKS_TEST(StateSyncTest, AStateThatCannotTravelIsReported, 2) {
+  State state = state_of(0);
+  if (self.rank() == 0) {
+    state.totals = at::ones({2, 2}).to_sparse();
+    EXPECT_THROW(sync({item(state)}, self.group()), c10::ValueError);
+  } else {
+    const SyncError error = error_of({item(state)}, self.group());
+    EXPECT_EQ(error.code(), SyncErrorCode::kPeerFailed);
+    EXPECT_THAT(error.message(), HasSubstr("expected a dense tensor"));
+  }
+  EXPECT_EQ(sync({item(state_of(0))}, self.group()).states.size(), 1);
 }
 
-TEST(StateSyncTest, AFailureIsReportedInPlaceOfASync) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    if (communicator->rank() == 0) {
-      report_failure("mean", failure(""), *communicator);
-      report_failure("mean", failure("a reason"), *communicator);
-    } else {
-      EXPECT_THAT(error_of({item(state_of(0))}, communicator).message(),
-                  HasSubstr("unknown reason"));
-      EXPECT_THAT(error_of({item(state_of(0))}, communicator).message(),
-                  HasSubstr("rank 0 failed: a reason"));
-    }
-    EXPECT_EQ(sync({item(state_of(0))}, communicator).states.size(), 1);
-  });
+THREAD_RANKS_TEST(StateSyncTest, AFailureIsReportedInPlaceOfASync, 3) {
+  if (self.rank() == 0) {
+    report_failure("mean", failure(""), *self.group());
+    report_failure("mean", failure("a reason"), *self.group());
+  } else {
+    EXPECT_THAT(error_of({item(state_of(0))}, self.group()).message(),
+                HasSubstr("unknown reason"));
+    EXPECT_THAT(error_of({item(state_of(0))}, self.group()).message(),
+                HasSubstr("rank 0 failed: a reason"));
+  }
+  EXPECT_EQ(sync({item(state_of(0))}, self.group()).states.size(), 1);
 }
 
 // --- graphs
@@ -362,43 +340,40 @@ TEST(StateSyncTest, InfinitiesDoNotSpoilGradients) {
   }
 }
 
-TEST(StateSyncTest, NoGraphWithoutAFlowOrWhereNoneIsRecorded) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    const at::Tensor x = at::ones({2}).set_requires_grad(true);
-    const auto graph_in = [&](GradientFlow flow) {
-      State state;
-      state.sum = Number(x.sum());
-      state.totals = x.mul(1);
-      const SyncResult result = sync({item(state)}, communicator, flow);
-      return requires_grad(result.states.front().fields());
-    };
-    EXPECT_TRUE(graph_in(GradientFlow::kLocal));
-    EXPECT_FALSE(graph_in(GradientFlow::kDetached));
-    const at::NoGradGuard no_grad;
-    EXPECT_FALSE(graph_in(GradientFlow::kLocal));
-    EXPECT_FALSE(graph_in(GradientFlow::kAllRanks));
-  });
+THREAD_RANKS_TEST(StateSyncTest, NoGraphWithoutAFlowOrWhereNoneIsRecorded, 2) {
+  const at::Tensor x = at::ones({2}).set_requires_grad(true);
+  const auto graph_in = [&](GradientFlow flow) {
+    State state;
+    state.sum = Number(x.sum());
+    state.totals = x.mul(1);
+    const SyncResult result = sync({item(state)}, self.group(), flow);
+    return requires_grad(result.states.front().fields());
+  };
+  EXPECT_TRUE(graph_in(GradientFlow::kLocal));
+  EXPECT_FALSE(graph_in(GradientFlow::kDetached));
+  const at::NoGradGuard no_grad;
+  EXPECT_FALSE(graph_in(GradientFlow::kLocal));
+  EXPECT_FALSE(graph_in(GradientFlow::kAllRanks));
 }
 
-TEST(StateSyncTest, AnIdleRankTakesPartInTheGradientsOfAllRanks) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    const bool idle = communicator->rank() == 0;
-    at::Tensor x = at::ones({2}, at::kDouble).set_requires_grad(true);
-    State state;
-    if (!idle) state = {1, Number(x.sum()), x.mul(1), Rows(x.mul(1)), 0};
-    const SyncResult result =
-        sync({item(state)}, communicator, GradientFlow::kAllRanks);
-    const auto& merged = result.states.front().get<State>();
-    merged.sum.tensor()
-        .add(merged.totals.sum())
-        .add(merged.rows.tensor().sum())
-        .mul(communicator->rank() + 1)
-        .backward();
-    EXPECT_EQ(x.grad().defined(), !idle);
-    if (!idle) {
-      EXPECT_TRUE(x.grad().equal(at::full({2}, 18, at::kDouble)));
-    }
-  });
+THREAD_RANKS_TEST(StateSyncTest, AnIdleRankTakesPartInTheGradientsOfAllRanks,
+                  3) {
+  const bool idle = self.rank() == 0;
+  at::Tensor x = at::ones({2}, at::kDouble).set_requires_grad(true);
+  State state;
+  if (!idle) state = {1, Number(x.sum()), x.mul(1), Rows(x.mul(1)), 0};
+  const SyncResult result =
+      sync({item(state)}, self.group(), GradientFlow::kAllRanks);
+  const auto& merged = result.states.front().get<State>();
+  merged.sum.tensor()
+      .add(merged.totals.sum())
+      .add(merged.rows.tensor().sum())
+      .mul(self.rank() + 1)
+      .backward();
+  EXPECT_EQ(x.grad().defined(), !idle);
+  if (!idle) {
+    EXPECT_TRUE(x.grad().equal(at::full({2}, 18, at::kDouble)));
+  }
 }
 
 }  // namespace
