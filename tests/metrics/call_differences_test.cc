@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tally/metrics/collection.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
 
@@ -48,82 +49,73 @@ std::string mismatch_of(const std::function<void()>& call) {
 }
 
 // One rank has a batch more than the other.
-TEST(CallDifferencesTest, ForwardOnOneRankDoesNotMeetComputeOnAnother) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    const int rank = communicator->rank();
-    SampleTensorSum metric = stepping();
-    for (int i = 0; i < 3; ++i) {
-      EXPECT_EQ(value_of(metric.forward(number(1))), 2);
+THREAD_RANKS_TEST(CallDifferencesTest,
+                  ForwardOnOneRankDoesNotMeetComputeOnAnother, 2) {
+  const int rank = self.rank();
+  SampleTensorSum metric = stepping();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(value_of(metric.forward(number(1))), 2);
+  }
+  const std::string before = metric.serialize();
+  EXPECT_EQ(mismatch_of([&] {
+              rank == 0 ? metric.compute() : metric.forward(number(1));
+            }),
+            "the ranks are in different calls: rank 0: compute() of "
+            "SampleTensorSum after 3 updates, rank 1: forward() of "
+            "SampleTensorSum with gradient flow kLocal after 3 updates; a "
+            "rank that evaluates alone takes MetricOptions()."
+            "sync_on_compute(false), or a CommunicatorGuard of "
+            "single_process_communicator(); a rank that runs out of batches "
+            "before the others takes part in their steps by training::join");
+  EXPECT_EQ(metric.serialize(), before);
+  if (rank == 1) metric.update(number(1));
+  EXPECT_EQ(value_of(metric.compute()), 7);
+  metric.reset();
+  EXPECT_EQ(value_of(metric.forward(number(1))), 2);
+}
+
+THREAD_RANKS_TEST(CallDifferencesTest, EveryPairOfCallsIsAMismatch, 2) {
+  const int rank = self.rank();
+  SampleTensorSum metric = stepping();
+  const std::vector<std::function<void()>> calls = {
+      [&] { metric.forward(number(1)); },
+      [&] { metric.compute(); },
+      [&] { metric.sync(); },
+      [&] { metric.sync_async().wait(); },
+  };
+  for (std::size_t a = 0; a < calls.size(); ++a) {
+    for (std::size_t b = 0; b < calls.size(); ++b) {
+      if (a == b) continue;
+      EXPECT_THAT(mismatch_of([&] { calls[rank == 0 ? a : b](); }),
+                  HasSubstr("the ranks are in different calls"));
+      EXPECT_FALSE(metric.is_synced());
     }
-    const std::string before = metric.serialize();
-    EXPECT_EQ(mismatch_of([&] {
-                rank == 0 ? metric.compute() : metric.forward(number(1));
+  }
+  EXPECT_EQ(value_of(metric.forward(number(1))), 2);
+}
+
+THREAD_RANKS_TEST(CallDifferencesTest, CollectionsSayWhatTheyAreIn, 2) {
+  MetricCollection metrics(MetricOptions().dist_sync_on_step(true));
+  metrics.add("a", SampleTensorSum());
+  metrics.add("b", testkit::SampleCat());
+  const at::Tensor batch = at::full({1}, 1.0, at::kDouble);
+  EXPECT_THAT(mismatch_of([&] {
+                self.rank() == 0 ? metrics.compute() : metrics.forward(batch);
               }),
-              "the ranks are in different calls: rank 0: compute() of "
-              "SampleTensorSum after 3 updates, rank 1: forward() of "
-              "SampleTensorSum with gradient flow kLocal after 3 updates; a "
-              "rank that evaluates alone takes MetricOptions()."
-              "sync_on_compute(false), or a CommunicatorGuard of "
-              "single_process_communicator(); a rank that runs out of batches "
-              "before the others takes part in their steps by training::join");
-    EXPECT_EQ(metric.serialize(), before);
-    if (rank == 1) metric.update(number(1));
-    EXPECT_EQ(value_of(metric.compute()), 7);
-    metric.reset();
-    EXPECT_EQ(value_of(metric.forward(number(1))), 2);
-  });
-}
-
-TEST(CallDifferencesTest, EveryPairOfCallsIsAMismatch) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    const int rank = communicator->rank();
-    SampleTensorSum metric = stepping();
-    const std::vector<std::function<void()>> calls = {
-        [&] { metric.forward(number(1)); },
-        [&] { metric.compute(); },
-        [&] { metric.sync(); },
-        [&] { metric.sync_async().wait(); },
-    };
-    for (std::size_t a = 0; a < calls.size(); ++a) {
-      for (std::size_t b = 0; b < calls.size(); ++b) {
-        if (a == b) continue;
-        EXPECT_THAT(mismatch_of([&] { calls[rank == 0 ? a : b](); }),
-                    HasSubstr("the ranks are in different calls"));
-        EXPECT_FALSE(metric.is_synced());
-      }
-    }
-    EXPECT_EQ(value_of(metric.forward(number(1))), 2);
-  });
-}
-
-TEST(CallDifferencesTest, CollectionsSayWhatTheyAreIn) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    MetricCollection metrics(MetricOptions().dist_sync_on_step(true));
-    metrics.add("a", SampleTensorSum());
-    metrics.add("b", testkit::SampleCat());
-    const at::Tensor batch = at::full({1}, 1.0, at::kDouble);
-    EXPECT_THAT(mismatch_of([&] {
-                  communicator->rank() == 0 ? metrics.compute()
-                                            : metrics.forward(batch);
-                }),
-                HasSubstr("rank 1: forward() of a, b with gradient flow"));
-    EXPECT_EQ(metrics.forward(batch)["b"].size(0), 2);
-  });
+              HasSubstr("rank 1: forward() of a, b with gradient flow"));
+  EXPECT_EQ(metrics.forward(batch)["b"].size(0), 2);
 }
 
 // It would pass forward() and fail in backward().
-TEST(CallDifferencesTest, AnotherGradientFlowIsAMismatch) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    SampleTensorSum metric =
-        stepping(communicator->rank() == 2 ? GradientFlow::kAllRanks
-                                           : GradientFlow::kReplicated);
-    const at::Tensor x = number(1).requires_grad_();
-    EXPECT_THAT(mismatch_of([&] { metric.forward(x); }),
-                HasSubstr("rank 2: forward() of SampleTensorSum with gradient "
-                          "flow kAllRanks"));
-    SampleTensorSum same = stepping();
-    EXPECT_EQ(value_of(same.forward(x)), 3);
-  });
+THREAD_RANKS_TEST(CallDifferencesTest, AnotherGradientFlowIsAMismatch, 3) {
+  SampleTensorSum metric = stepping(
+      self.rank() == 2 ? GradientFlow::kAllRanks : GradientFlow::kReplicated);
+  const at::Tensor x = number(1).requires_grad_();
+  EXPECT_THAT(mismatch_of([&] { metric.forward(x); }),
+              HasSubstr("rank 2: forward() of SampleTensorSum with gradient "
+                        "flow kAllRanks"));
+  SampleTensorSum same = stepping();
+  EXPECT_EQ(value_of(same.forward(x)), 3);
 }
 
 TEST(CallDifferencesTest, GradModeCountsUnderAllRanksAlone) {
@@ -152,68 +144,61 @@ TEST(CallDifferencesTest, GradModeCountsUnderAllRanksAlone) {
 
 // --- two metrics of one kind
 
-TEST(CallDifferencesTest, ARankThatIsAtAnotherMetricOfTheKindIsFoundOut) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    SampleTensorSum training, validation;
-    for (int epoch = 0; epoch < 2; ++epoch) {
-      training.update(number(1));
-      EXPECT_EQ(value_of(training.compute()), 2 * epoch + 2);
-      validation.update(number(10));
-      // In the second epoch one rank is at training once more.
-      if (epoch == 1) break;
-      EXPECT_EQ(value_of(validation.compute()), 20);
-    }
-    EXPECT_THAT(mismatch_of([&] {
-                  communicator->rank() == 0 ? validation.compute()
-                                            : training.compute();
-                }),
-                HasSubstr("synced before, rank 0: 1 times, rank 1: 2 times"));
-    EXPECT_EQ(value_of(validation.compute()), 40);
-    EXPECT_EQ(value_of(training.compute()), 4);
-  });
+THREAD_RANKS_TEST(CallDifferencesTest,
+                  ARankThatIsAtAnotherMetricOfTheKindIsFoundOut, 2) {
+  SampleTensorSum training, validation;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    training.update(number(1));
+    EXPECT_EQ(value_of(training.compute()), 2 * epoch + 2);
+    validation.update(number(10));
+    // In the second epoch one rank is at training once more.
+    if (epoch == 1) break;
+    EXPECT_EQ(value_of(validation.compute()), 20);
+  }
+  EXPECT_THAT(mismatch_of([&] {
+                self.rank() == 0 ? validation.compute() : training.compute();
+              }),
+              HasSubstr("synced before, rank 0: 1 times, rank 1: 2 times"));
+  EXPECT_EQ(value_of(validation.compute()), 40);
+  EXPECT_EQ(value_of(training.compute()), 4);
 }
 
-TEST(CallDifferencesTest, OneEmptyMetricMayStandInForSeveral) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    SampleTensorSum training, validation, empty;
-    const bool idle = communicator->rank() == 1;
-    for (int epoch = 1; epoch <= 3; ++epoch) {
-      if (!idle) training.update(number(1));
-      if (!idle) validation.update(number(10));
-      SampleTensorSum& first = idle ? empty : training;
-      SampleTensorSum& second = idle ? empty : validation;
-      EXPECT_EQ(value_of(first.compute()), epoch);
-      EXPECT_EQ(value_of(first.compute()), epoch);
-      EXPECT_EQ(value_of(second.compute()), 10 * epoch);
-    }
-  });
+THREAD_RANKS_TEST(CallDifferencesTest, OneEmptyMetricMayStandInForSeveral, 2) {
+  SampleTensorSum training, validation, empty;
+  const bool idle = self.rank() == 1;
+  for (int epoch = 1; epoch <= 3; ++epoch) {
+    if (!idle) training.update(number(1));
+    if (!idle) validation.update(number(10));
+    SampleTensorSum& first = idle ? empty : training;
+    SampleTensorSum& second = idle ? empty : validation;
+    EXPECT_EQ(value_of(first.compute()), epoch);
+    EXPECT_EQ(value_of(first.compute()), epoch);
+    EXPECT_EQ(value_of(second.compute()), 10 * epoch);
+  }
 }
 
-TEST(CallDifferencesTest, ARankMayMakeItsMetricAnewOrUseAClone) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    const int rank = communicator->rank();
-    auto metric = std::make_unique<SampleTensorSum>();
-    for (int i = 0; i < 4; ++i) {
-      if (rank == 1) metric = std::make_unique<SampleTensorSum>();
-      metric->update(number(1));
-      const std::unique_ptr<Metric> clone = metric->clone();
-      Metric& used = rank == 2 ? *clone : *metric;
-      EXPECT_EQ(value_of(used.compute_results().value()), 2 * i + 3);
-    }
-  });
+THREAD_RANKS_TEST(CallDifferencesTest, ARankMayMakeItsMetricAnewOrUseAClone,
+                  3) {
+  const int rank = self.rank();
+  auto metric = std::make_unique<SampleTensorSum>();
+  for (int i = 0; i < 4; ++i) {
+    if (rank == 1) metric = std::make_unique<SampleTensorSum>();
+    metric->update(number(1));
+    const std::unique_ptr<Metric> clone = metric->clone();
+    Metric& used = rank == 2 ? *clone : *metric;
+    EXPECT_EQ(value_of(used.compute_results().value()), 2 * i + 3);
+  }
 }
 
-TEST(CallDifferencesTest, ASyncInTheBackgroundDoesNotCount) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    SampleTensorSum metric;
-    for (int i = 1; i < 4; ++i) {
-      metric.update(number(1));
-      EXPECT_EQ(value_of(metric.compute()), 2 * i);
-      auto pending = metric.sync_async();
-      if (communicator->rank() == 1) continue;
-      EXPECT_EQ(value_of(pending.wait()), 2 * i);
-    }
-  });
+THREAD_RANKS_TEST(CallDifferencesTest, ASyncInTheBackgroundDoesNotCount, 2) {
+  SampleTensorSum metric;
+  for (int i = 1; i < 4; ++i) {
+    metric.update(number(1));
+    EXPECT_EQ(value_of(metric.compute()), 2 * i);
+    auto pending = metric.sync_async();
+    if (self.rank() == 1) continue;
+    EXPECT_EQ(value_of(pending.wait()), 2 * i);
+  }
 }
 
 // --- failures before a sync

@@ -9,6 +9,7 @@
 #include "tally/metrics/aggregation/mean_metric.h"
 #include "tally/metrics/collection.h"
 #include "tally/testing/compare.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/three_metrics.h"
 
@@ -61,61 +62,56 @@ TEST(MetricCollectionSyncTest, SyncsEverythingAtOnce) {
   }
 }
 
-TEST(MetricCollectionSyncTest, SyncsLargeStatesInTwoCollectives) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    MetricCollection metrics;
-    metrics.add("mean", MeanMetric());
-    metrics.add("all", CatMetric());
-    metrics.update(at::full({5000}, double(communicator->rank()), at::kDouble));
-    const std::int64_t before = communicator->collectives();
-    const Results results = metrics.compute();
-    EXPECT_EQ(communicator->collectives(), before + 2);
-    EXPECT_EQ(results["mean"].template item<double>(), 1);
-    EXPECT_EQ(results["all"].size(0), 15000);
-  });
+THREAD_RANKS_TEST(MetricCollectionSyncTest, SyncsLargeStatesInTwoCollectives,
+                  3) {
+  MetricCollection metrics;
+  metrics.add("mean", MeanMetric());
+  metrics.add("all", CatMetric());
+  metrics.update(at::full({5000}, double(self.rank()), at::kDouble));
+  const std::int64_t before = self.group()->collectives();
+  const Results results = metrics.compute();
+  EXPECT_EQ(self.group()->collectives(), before + 2);
+  EXPECT_EQ(results["mean"].item<double>(), 1);
+  EXPECT_EQ(results["all"].size(0), 15000);
 }
 
-TEST(MetricCollectionSyncTest, SyncAndUnsync) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    MetricCollection metrics = three_metrics();
-    update(metrics, batch(4, communicator->rank()));
-    if (communicator->rank() == 1) update(metrics, batch(2, 7));
-    const Results local = metrics.state();
-    const Results global = metrics.compute();
-    metrics.sync();
+THREAD_RANKS_TEST(MetricCollectionSyncTest, SyncAndUnsync, 2) {
+  MetricCollection metrics = three_metrics();
+  update(metrics, batch(4, self.rank()));
+  if (self.rank() == 1) update(metrics, batch(2, 7));
+  const Results local = metrics.state();
+  const Results global = metrics.compute();
+  metrics.sync();
+  EXPECT_TRUE(metrics.is_synced());
+  EXPECT_EQ(metrics.status(), MetricState::kSynced);
+  EXPECT_EQ(metrics.update_count(), 3);
+  const std::int64_t collectives = self.group()->collectives();
+  EXPECT_TRUE(same_bits(metrics.compute(), global));
+  EXPECT_EQ(self.group()->collectives(), collectives);
+  for (const auto& call : std::vector<std::function<void()>>{
+           [&] { update(metrics, batch(2, 1)); },
+           [&] { metrics.forward(batch(2, 1).preds, batch(2, 1).target); },
+           [&] { metrics.sync(); },
+           [&] { metrics.merge_state(three_metrics()); }}) {
+    EXPECT_THAT(refusal_of<c10::Error>(call), HasSubstr("unsync()"));
+  }
+  metrics.unsync();
+  EXPECT_TRUE(same_bits(metrics.state(), local));
+  EXPECT_EQ(metrics.update_count(), self.rank() + 1);
+  EXPECT_THAT(refusal_of<c10::Error>([&] { metrics.unsync(); }),
+              HasSubstr("unsync() without sync()"));
+}
+
+THREAD_RANKS_TEST(MetricCollectionSyncTest, SyncScopeEndsWithAnException, 2) {
+  MetricCollection metrics = three_metrics();
+  update(metrics, batch(4, 1));
+  try {
+    const SyncScope scope(metrics);
     EXPECT_TRUE(metrics.is_synced());
-    EXPECT_EQ(metrics.status(), MetricState::kSynced);
-    EXPECT_EQ(metrics.update_count(), 3);
-    const std::int64_t collectives = communicator->collectives();
-    EXPECT_TRUE(same_bits(metrics.compute(), global));
-    EXPECT_EQ(communicator->collectives(), collectives);
-    for (const auto& call : std::vector<std::function<void()>>{
-             [&] { update(metrics, batch(2, 1)); },
-             [&] { metrics.forward(batch(2, 1).preds, batch(2, 1).target); },
-             [&] { metrics.sync(); },
-             [&] { metrics.merge_state(three_metrics()); }}) {
-      EXPECT_THAT(refusal_of<c10::Error>(call), HasSubstr("unsync()"));
-    }
-    metrics.unsync();
-    EXPECT_TRUE(same_bits(metrics.state(), local));
-    EXPECT_EQ(metrics.update_count(), communicator->rank() + 1);
-    EXPECT_THAT(refusal_of<c10::Error>([&] { metrics.unsync(); }),
-                HasSubstr("unsync() without sync()"));
-  });
-}
-
-TEST(MetricCollectionSyncTest, SyncScopeEndsWithAnException) {
-  run_thread_ranks(2, [](const auto&) {
-    MetricCollection metrics = three_metrics();
-    update(metrics, batch(4, 1));
-    try {
-      const SyncScope scope(metrics);
-      EXPECT_TRUE(metrics.is_synced());
-      throw std::runtime_error("while synced");
-    } catch (const std::runtime_error&) {
-    }
-    EXPECT_FALSE(metrics.is_synced());
-  });
+    throw std::runtime_error("while synced");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_FALSE(metrics.is_synced());
 }
 
 TEST(MetricCollectionSyncTest, SyncsOnStepIfAsked) {
@@ -138,34 +134,31 @@ TEST(MetricCollectionSyncTest, SyncsOnStepIfAsked) {
   });
 }
 
-TEST(MetricCollectionSyncTest, ComputesLocallyIfAsked) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    MetricCollection metrics =
-        three_metrics(MetricOptions().sync_on_compute(false));
-    const Samples mine = batch(4, communicator->rank());
-    update(metrics, mine);
-    MeanSquaredError mse({}, MetricOptions().sync_on_compute(false));
-    update(mse, mine);
-    EXPECT_TRUE(same_bits(metrics.compute()["mse"], mse.compute()));
-    EXPECT_EQ(communicator->collectives(), 0);
-  });
+THREAD_RANKS_TEST(MetricCollectionSyncTest, ComputesLocallyIfAsked, 2) {
+  MetricCollection metrics =
+      three_metrics(MetricOptions().sync_on_compute(false));
+  const Samples mine = batch(4, self.rank());
+  update(metrics, mine);
+  MeanSquaredError mse({}, MetricOptions().sync_on_compute(false));
+  update(mse, mine);
+  EXPECT_TRUE(same_bits(metrics.compute()["mse"], mse.compute()));
+  EXPECT_EQ(self.group()->collectives(), 0);
 }
 
-TEST(MetricCollectionSyncTest, RanksWithOtherMetricsAreAMismatch) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    MetricCollection metrics = three_metrics();
-    if (communicator->rank() == 1) metrics.add("mean", MeanMetric());
-    try {
-      metrics.compute();
-      ADD_FAILURE() << "no error";
-    } catch (const SyncError& error) {
-      EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
-    }
-    // The group stays usable.
-    MetricCollection same = three_metrics();
-    update(same, batch(3, 1));
-    EXPECT_EQ(same.compute().size(), 3);
-  });
+THREAD_RANKS_TEST(MetricCollectionSyncTest, RanksWithOtherMetricsAreAMismatch,
+                  2) {
+  MetricCollection metrics = three_metrics();
+  if (self.rank() == 1) metrics.add("mean", MeanMetric());
+  try {
+    metrics.compute();
+    ADD_FAILURE() << "no error";
+  } catch (const SyncError& error) {
+    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+  }
+  // The group stays usable.
+  MetricCollection same = three_metrics();
+  update(same, batch(3, 1));
+  EXPECT_EQ(same.compute().size(), 3);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "tally/metrics/metric.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
 
@@ -27,98 +28,86 @@ at::Tensor row(double a, double b) {
 
 double value_of(const at::Tensor& tensor) { return tensor.item<double>(); }
 
-TEST(MetricRanksTest, RanksAgreeWhetherACachedValueWillDo) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    const int rank = communicator->rank();
-    SampleTensorSum metric;
-    metric.update(row(rank, 1));
-    const at::Tensor first = metric.compute();
-    EXPECT_TRUE(first.equal(row(3, 3)));
-    const auto calls = communicator->collectives();
-    EXPECT_TRUE(metric.compute().equal(first));
-    EXPECT_EQ(communicator->collectives(), calls + 1);
-    if (rank == 1) metric.update(row(10, 0));
-    EXPECT_TRUE(metric.compute().equal(row(13, 3)));
-  });
+THREAD_RANKS_TEST(MetricRanksTest, RanksAgreeWhetherACachedValueWillDo, 3) {
+  const int rank = self.rank();
+  SampleTensorSum metric;
+  metric.update(row(rank, 1));
+  const at::Tensor first = metric.compute();
+  EXPECT_TRUE(first.equal(row(3, 3)));
+  const auto calls = self.group()->collectives();
+  EXPECT_TRUE(metric.compute().equal(first));
+  EXPECT_EQ(self.group()->collectives(), calls + 1);
+  if (rank == 1) metric.update(row(10, 0));
+  EXPECT_TRUE(metric.compute().equal(row(13, 3)));
 }
 
-TEST(MetricRanksTest, ACachedValueIsOfTheRanksItWasComputedFor) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    SampleTensorSum metric;
-    metric.update(row(communicator->rank(), 1));
-    EXPECT_TRUE(metric.compute().equal(row(1, 2)));
-    {
-      const sync::CommunicatorGuard alone(sync::single_process_communicator());
-      EXPECT_TRUE(metric.compute().equal(row(communicator->rank(), 1)));
-    }
-    EXPECT_TRUE(metric.compute().equal(row(1, 2)));
-  });
+THREAD_RANKS_TEST(MetricRanksTest, ACachedValueIsOfTheRanksItWasComputedFor,
+                  2) {
+  SampleTensorSum metric;
+  metric.update(row(self.rank(), 1));
+  EXPECT_TRUE(metric.compute().equal(row(1, 2)));
+  {
+    const sync::CommunicatorGuard alone(sync::single_process_communicator());
+    EXPECT_TRUE(metric.compute().equal(row(self.rank(), 1)));
+  }
+  EXPECT_TRUE(metric.compute().equal(row(1, 2)));
 }
 
-TEST(MetricRanksTest, SyncHoldsUntilUnsync) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    const int rank = communicator->rank();
-    SampleCat metric;
-    if (rank != 1) metric.update(row(rank, rank));
-    const std::string before = metric.serialize();
-    metric.sync();
-    EXPECT_EQ(metric.update_count(), 2);
-    const auto calls = communicator->collectives();
-    const at::Tensor expected = at::arange(4).div(2, "floor").mul(2);
-    EXPECT_TRUE(metric.compute().equal(expected.to(at::kDouble)));
-    EXPECT_EQ(metric.state().at("rows").size(0), 4);
-    EXPECT_EQ(communicator->collectives(), calls);
-    EXPECT_EQ(metric.serialize(), before) << "saves this rank's own state";
-    const auto clone = metric.clone();
-    metric.unsync();
-    EXPECT_TRUE(clone->is_synced());
-    EXPECT_EQ(metric.serialize(), before);
-    EXPECT_EQ(metric.update_count(), rank == 1 ? 0 : 1);
-    metric.update(row(7, 7));
-    EXPECT_EQ(metric.compute().size(0), 10);
-  });
+THREAD_RANKS_TEST(MetricRanksTest, SyncHoldsUntilUnsync, 3) {
+  const int rank = self.rank();
+  SampleCat metric;
+  if (rank != 1) metric.update(row(rank, rank));
+  const std::string before = metric.serialize();
+  metric.sync();
+  EXPECT_EQ(metric.update_count(), 2);
+  const auto calls = self.group()->collectives();
+  const at::Tensor expected = at::arange(4).div(2, "floor").mul(2);
+  EXPECT_TRUE(metric.compute().equal(expected.to(at::kDouble)));
+  EXPECT_EQ(metric.state().at("rows").size(0), 4);
+  EXPECT_EQ(self.group()->collectives(), calls);
+  EXPECT_EQ(metric.serialize(), before) << "saves this rank's own state";
+  const auto clone = metric.clone();
+  metric.unsync();
+  EXPECT_TRUE(clone->is_synced());
+  EXPECT_EQ(metric.serialize(), before);
+  EXPECT_EQ(metric.update_count(), rank == 1 ? 0 : 1);
+  metric.update(row(7, 7));
+  EXPECT_EQ(metric.compute().size(0), 10);
 }
 
-TEST(MetricRanksTest, AScopeEndsTheSyncEvenWhenItThrows) {
-  run_thread_ranks(2, [](const auto&) {
-    SampleTensorSum metric;
-    metric.update(row(1, 2));
-    try {
-      const SyncScope scope(metric);
-      EXPECT_TRUE(metric.compute().equal(row(2, 4)));
-      throw std::runtime_error("of the user");
-    } catch (const std::runtime_error&) {
-    }
-    EXPECT_EQ(metric.status(), MetricState::kUpdated);
+THREAD_RANKS_TEST(MetricRanksTest, AScopeEndsTheSyncEvenWhenItThrows, 2) {
+  SampleTensorSum metric;
+  metric.update(row(1, 2));
+  try {
     const SyncScope scope(metric);
-    metric.unsync();
-  });
+    EXPECT_TRUE(metric.compute().equal(row(2, 4)));
+    throw std::runtime_error("of the user");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_EQ(metric.status(), MetricState::kUpdated);
+  const SyncScope scope(metric);
+  metric.unsync();
 }
 
-TEST(MetricRanksTest, SyncOnComputeCanBeTurnedOff) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    SampleTensorSum metric(NoOptions(), MetricOptions().sync_on_compute(false));
-    metric.update(row(communicator->rank(), 1));
-    EXPECT_TRUE(metric.compute().equal(row(communicator->rank(), 1)));
-    EXPECT_EQ(communicator->collectives(), 0);
-    metric.sync();
-    EXPECT_TRUE(metric.compute().equal(row(1, 2)));
-  });
+THREAD_RANKS_TEST(MetricRanksTest, SyncOnComputeCanBeTurnedOff, 2) {
+  SampleTensorSum metric(NoOptions(), MetricOptions().sync_on_compute(false));
+  metric.update(row(self.rank(), 1));
+  EXPECT_TRUE(metric.compute().equal(row(self.rank(), 1)));
+  EXPECT_EQ(self.group()->collectives(), 0);
+  metric.sync();
+  EXPECT_TRUE(metric.compute().equal(row(1, 2)));
 }
 
-TEST(MetricRanksTest, UsesTheCommunicatorItIsGiven) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    SampleTensorSum alone(
-        NoOptions(),
-        MetricOptions().communicator(sync::single_process_communicator()));
-    alone.update(row(1, 1));
-    EXPECT_TRUE(alone.compute().equal(row(1, 1)));
-    const sync::CommunicatorGuard guard(sync::single_process_communicator());
-    SampleTensorSum together(NoOptions(),
-                             MetricOptions().communicator(communicator));
-    together.update(row(1, 1));
-    EXPECT_TRUE(together.compute().equal(row(2, 2)));
-  });
+THREAD_RANKS_TEST(MetricRanksTest, UsesTheCommunicatorItIsGiven, 2) {
+  SampleTensorSum alone(NoOptions(), MetricOptions().communicator(
+                                         sync::single_process_communicator()));
+  alone.update(row(1, 1));
+  EXPECT_TRUE(alone.compute().equal(row(1, 1)));
+  const sync::CommunicatorGuard guard(sync::single_process_communicator());
+  SampleTensorSum together(NoOptions(),
+                           MetricOptions().communicator(self.group()));
+  together.update(row(1, 1));
+  EXPECT_TRUE(together.compute().equal(row(2, 2)));
 }
 
 TEST(MetricRanksTest, ARankWhoseForwardFailsStopsTheOthersAtOnce) {
@@ -153,52 +142,46 @@ TEST(MetricRanksTest, ARankWhoseForwardFailsStopsTheOthersAtOnce) {
   }
 }
 
-TEST(MetricRanksTest, ForwardWhileSyncedStopsTheOthersAtOnce) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    SampleTensorSum metric(NoOptions(),
-                           MetricOptions().dist_sync_on_step(true));
-    metric.sync();
-    if (communicator->rank() == 1) {
-      EXPECT_THROW(metric.forward(row(1, 2)), c10::Error);
-      metric.unsync();
-    } else {
-      metric.unsync();
-      try {
-        metric.forward(row(1, 2));
-        ADD_FAILURE() << "rank 1 failed unnoticed";
-      } catch (const sync::SyncError& error) {
-        EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerFailed);
-        EXPECT_THAT(error.message(), HasSubstr("not possible while synced"));
-      }
+THREAD_RANKS_TEST(MetricRanksTest, ForwardWhileSyncedStopsTheOthersAtOnce, 2) {
+  SampleTensorSum metric(NoOptions(), MetricOptions().dist_sync_on_step(true));
+  metric.sync();
+  if (self.rank() == 1) {
+    EXPECT_THROW(metric.forward(row(1, 2)), c10::Error);
+    metric.unsync();
+  } else {
+    metric.unsync();
+    try {
+      metric.forward(row(1, 2));
+      ADD_FAILURE() << "rank 1 failed unnoticed";
+    } catch (const sync::SyncError& error) {
+      EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerFailed);
+      EXPECT_THAT(error.message(), HasSubstr("not possible while synced"));
     }
-    EXPECT_TRUE(metric.forward(row(1, 2)).equal(row(2, 4)));
-  });
+  }
+  EXPECT_TRUE(metric.forward(row(1, 2)).equal(row(2, 4)));
 }
 
-TEST(MetricRanksTest, OtherShapesOnOtherRanksAreRefusedOnAll) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    const bool odd = communicator->rank() == 2;
-    SampleTensorSum metric(NoOptions(),
-                           MetricOptions().dist_sync_on_step(true));
-    const at::Tensor batch = odd ? at::ones({3, 2}) : at::ones({2, 3});
-    for (const bool step : {true, false}) {
-      if (!step) metric.update(batch);
-      const std::string before = metric.serialize();
-      try {
-        step ? metric.forward(batch) : metric.compute();
-        ADD_FAILURE() << "shapes were merged";
-      } catch (const sync::SyncError& error) {
-        EXPECT_EQ(error.code(), sync::SyncErrorCode::kMismatch);
-        EXPECT_EQ(error.details().peers, std::vector<int>{2});
-        EXPECT_EQ(error.details().metric, "SampleTensorSum");
-        EXPECT_THAT(error.message(), HasSubstr("state 'sum'"));
-      }
-      EXPECT_EQ(metric.serialize(), before);
+THREAD_RANKS_TEST(MetricRanksTest, OtherShapesOnOtherRanksAreRefusedOnAll, 3) {
+  const bool odd = self.rank() == 2;
+  SampleTensorSum metric(NoOptions(), MetricOptions().dist_sync_on_step(true));
+  const at::Tensor batch = odd ? at::ones({3, 2}) : at::ones({2, 3});
+  for (const bool step : {true, false}) {
+    if (!step) metric.update(batch);
+    const std::string before = metric.serialize();
+    try {
+      step ? metric.forward(batch) : metric.compute();
+      ADD_FAILURE() << "shapes were merged";
+    } catch (const sync::SyncError& error) {
+      EXPECT_EQ(error.code(), sync::SyncErrorCode::kMismatch);
+      EXPECT_EQ(error.details().peers, std::vector<int>{2});
+      EXPECT_EQ(error.details().metric, "SampleTensorSum");
+      EXPECT_THAT(error.message(), HasSubstr("state 'sum'"));
     }
-    metric.reset();
-    metric.update(at::ones({2, 3}));
-    EXPECT_TRUE(metric.compute().equal(at::full({2, 3}, 3)));
-  });
+    EXPECT_EQ(metric.serialize(), before);
+  }
+  metric.reset();
+  metric.update(at::ones({2, 3}));
+  EXPECT_TRUE(metric.compute().equal(at::full({2, 3}, 3)));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include "tally/metrics/wrappers/metric_tracker.h"
 #include "tally/metrics/wrappers/multitask_wrapper.h"
 #include "tally/testing/compare.h"
-#include "tally/testing/thread_ranks.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
 
@@ -26,7 +26,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testkit::refusal_of;
-using testkit::run_thread_ranks;
 using testkit::same_bits;
 
 const at::Tensor kPreds = at::tensor({0.2, 0.9, 0.6, 0.1});
@@ -300,19 +299,17 @@ TEST(NamedInputsTest, RowsHaveAnyType) {
   EXPECT_EQ(alone.compute().item<double>(), 1.5);
 }
 
-TEST(NamedInputsTest, AreRefusedOnEveryRank) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    MetricCollection metrics(MetricOptions().dist_sync_on_step(true));
-    metrics.add("mse", MeanSquaredError());
-    metrics.add("loss", MeanMetric());
-    const bool is_first = communicator->rank() == 0;
-    EXPECT_ANY_THROW(metrics.forward({{"preds", kPreds},
-                                      {is_first ? "targets" : "target", kPreds},
-                                      {"value", 1}}));
-    EXPECT_EQ(metrics.status(), MetricState::kEmpty);
-    metrics.forward({{"preds", kPreds}, {"target", kPreds}, {"value", 1}});
-    EXPECT_EQ(metrics.update_count(), 1);
-  });
+THREAD_RANKS_TEST(NamedInputsTest, AreRefusedOnEveryRank, 2) {
+  MetricCollection metrics(MetricOptions().dist_sync_on_step(true));
+  metrics.add("mse", MeanSquaredError());
+  metrics.add("loss", MeanMetric());
+  const bool is_first = self.rank() == 0;
+  EXPECT_ANY_THROW(metrics.forward({{"preds", kPreds},
+                                    {is_first ? "targets" : "target", kPreds},
+                                    {"value", 1}}));
+  EXPECT_EQ(metrics.status(), MetricState::kEmpty);
+  metrics.forward({{"preds", kPreds}, {"target", kPreds}, {"value", 1}});
+  EXPECT_EQ(metrics.update_count(), 1);
 }
 
 }  // namespace

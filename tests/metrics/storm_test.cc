@@ -4,14 +4,13 @@
 #include <random>
 
 #include "tally/testing/compare.h"
-#include "tally/testing/thread_ranks.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {
 namespace {
 
 using testkit::near;
-using testkit::run_thread_ranks;
 using testkit::same_bits;
 using testkit::SampleCat;
 using testkit::SampleMeanSquaredError;
@@ -217,11 +216,9 @@ TEST(StormTest, RandomCallsAgreeWithAModel) {
   for (int i = 0; i < 10000 && !HasFailure(); ++i) storm.step(i);
 }
 
-TEST(StormTest, RandomCallsOnRanksAgreeWithAModel) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    Storm storm(communicator->rank(), 3, 100);
-    for (int i = 0; i < 3000; ++i) storm.step(i);
-  });
+THREAD_RANKS_TEST(StormTest, RandomCallsOnRanksAgreeWithAModel, 3) {
+  Storm storm(self.rank(), 3, 100);
+  for (int i = 0; i < 3000; ++i) storm.step(i);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "tally/metrics/collection.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/three_metrics.h"
 #include "tally/tests/testing/sample_metrics.h"
@@ -33,125 +34,109 @@ double value_of(const at::Tensor& tensor) { return tensor.item<double>(); }
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-class SyncTogetherTest : public ::testing::TestWithParam<int> {};
-
 // Each rank has another number of rows, the last one none.
-TEST_P(SyncTogetherTest, GivesWhatSyncsOneByOneDoInOneCollective) {
-  run_thread_ranks(GetParam(), [](const auto& communicator) {
-    const int rank = communicator->rank();
-    const bool idle = rank + 1 == communicator->size() && rank > 0;
-    MetricCollection metrics = three_metrics();
-    SampleTensorSum sum;
-    SampleCat rows;
-    at::Tensor loss = number(idle ? kNan : rank + 1);
-    const double count = idle ? 0 : rank + 2;
-    if (!idle) {
-      testkit::update(metrics, batch(rank + 2, 7));
-      sum.update(number(rank));
-      rows.update(at::full({rank + 1}, 1.0 * rank, at::kDouble));
-    }
-    MetricCollection other_metrics = metrics.clone();
-    const auto other_sum = sum.clone();
-    const auto other_rows = rows.clone();
-    other_metrics.sync();
-    other_sum->sync();
-    other_rows->sync();
-    double mean = 0, samples = 0;
-    for (int r = 0; r < communicator->size(); ++r) {
-      if (r > 0 && r + 1 == communicator->size()) continue;
-      mean += (r + 2) * (r + 1);
-      samples += r + 2;
-    }
+THREAD_RANKS_TEST(SyncTogetherTest, GivesWhatSyncsOneByOneDoInOneCollective, 1,
+                  2, 3, 5) {
+  const int rank = self.rank();
+  const bool idle = rank + 1 == self.size() && rank > 0;
+  MetricCollection metrics = three_metrics();
+  SampleTensorSum sum;
+  SampleCat rows;
+  at::Tensor loss = number(idle ? kNan : rank + 1);
+  const double count = idle ? 0 : rank + 2;
+  if (!idle) {
+    testkit::update(metrics, batch(rank + 2, 7));
+    sum.update(number(rank));
+    rows.update(at::full({rank + 1}, 1.0 * rank, at::kDouble));
+  }
+  MetricCollection other_metrics = metrics.clone();
+  const auto other_sum = sum.clone();
+  const auto other_rows = rows.clone();
+  other_metrics.sync();
+  other_sum->sync();
+  other_rows->sync();
+  double mean = 0, samples = 0;
+  for (int r = 0; r < self.size(); ++r) {
+    if (r > 0 && r + 1 == self.size()) continue;
+    mean += (r + 2) * (r + 1);
+    samples += r + 2;
+  }
 
-    const std::int64_t before = communicator->collectives();
-    sync_together(metrics, SampleMean(loss, count), sum, rows);
-    EXPECT_EQ(communicator->collectives() - before,
-              communicator->size() > 1 ? 1 : 0);
-    EXPECT_EQ(value_of(loss), mean / samples);
-    EXPECT_EQ(sum.update_count(), other_sum->update_count());
-    EXPECT_EQ(metrics.update_count(), other_metrics.update_count());
-    const Results expected = other_metrics.compute();
-    const Results results = metrics.compute();
-    for (const auto& [name, value] : expected) {
-      EXPECT_TRUE(results[name].equal(value)) << name;
-    }
-    EXPECT_TRUE(sum.compute().equal(other_sum->compute_results().value()));
-    EXPECT_TRUE(rows.compute().equal(other_rows->compute_results().value()));
-    metrics.unsync();
-    sum.unsync();
-    rows.unsync();
-    EXPECT_EQ(sum.update_count(), idle ? 0 : 1);
-  });
+  const std::int64_t before = self.group()->collectives();
+  sync_together(metrics, SampleMean(loss, count), sum, rows);
+  EXPECT_EQ(self.group()->collectives() - before, self.size() > 1 ? 1 : 0);
+  EXPECT_EQ(value_of(loss), mean / samples);
+  EXPECT_EQ(sum.update_count(), other_sum->update_count());
+  EXPECT_EQ(metrics.update_count(), other_metrics.update_count());
+  const Results expected = other_metrics.compute();
+  const Results results = metrics.compute();
+  for (const auto& [name, value] : expected) {
+    EXPECT_TRUE(results[name].equal(value)) << name;
+  }
+  EXPECT_TRUE(sum.compute().equal(other_sum->compute_results().value()));
+  EXPECT_TRUE(rows.compute().equal(other_rows->compute_results().value()));
+  metrics.unsync();
+  sum.unsync();
+  rows.unsync();
+  EXPECT_EQ(sum.update_count(), idle ? 0 : 1);
 }
 
-TEST_P(SyncTogetherTest, APlainTensorIsAveragedOverTheRanks) {
-  run_thread_ranks(GetParam(), [](const auto& communicator) {
-    const double last = communicator->size() - 1;
-    at::Tensor loss = number(communicator->rank()).requires_grad_();
-    at::Tensor halves = at::full({2, 3}, 1.0 + communicator->rank(), at::kHalf);
-    sync_together(loss, halves);
-    EXPECT_EQ(value_of(loss), last / 2);
-    EXPECT_FALSE(loss.requires_grad());
-    EXPECT_EQ(halves.scalar_type(), at::kHalf);
-    EXPECT_TRUE(halves.equal(at::full({2, 3}, 1 + last / 2, at::kHalf)));
-  });
+THREAD_RANKS_TEST(SyncTogetherTest, APlainTensorIsAveragedOverTheRanks, 1, 2, 3,
+                  5) {
+  const double last = self.size() - 1;
+  at::Tensor loss = number(self.rank()).requires_grad_();
+  at::Tensor halves = at::full({2, 3}, 1.0 + self.rank(), at::kHalf);
+  sync_together(loss, halves);
+  EXPECT_EQ(value_of(loss), last / 2);
+  EXPECT_FALSE(loss.requires_grad());
+  EXPECT_EQ(halves.scalar_type(), at::kHalf);
+  EXPECT_TRUE(halves.equal(at::full({2, 3}, 1 + last / 2, at::kHalf)));
 }
 
-TEST_P(SyncTogetherTest, MeansOverNothingAreNan) {
-  run_thread_ranks(GetParam(), [](const auto&) {
-    at::Tensor loss = number(3);
-    sync_together(SampleMean(loss, 0));
-    EXPECT_TRUE(std::isnan(value_of(loss)));
-  });
+THREAD_RANKS_TEST(SyncTogetherTest, MeansOverNothingAreNan, 1, 2, 3, 5) {
+  at::Tensor loss = number(3);
+  sync_together(SampleMean(loss, 0));
+  EXPECT_TRUE(std::isnan(value_of(loss)));
 }
 
-TEST_P(SyncTogetherTest, AScopeSyncsSeveral) {
-  run_thread_ranks(GetParam(), [](const auto& communicator) {
-    SampleTensorSum a, b;
-    a.update(number(1));
-    const std::int64_t before = communicator->collectives();
-    {
-      const SyncScope scope(a, b);
-      EXPECT_TRUE(a.is_synced() && b.is_synced());
-      EXPECT_EQ(value_of(a.compute()), communicator->size());
-    }
-    EXPECT_FALSE(a.is_synced() || b.is_synced());
-    EXPECT_LE(communicator->collectives() - before, 1);
-  });
+THREAD_RANKS_TEST(SyncTogetherTest, AScopeSyncsSeveral, 1, 2, 3, 5) {
+  SampleTensorSum a, b;
+  a.update(number(1));
+  const std::int64_t before = self.group()->collectives();
+  {
+    const SyncScope scope(a, b);
+    EXPECT_TRUE(a.is_synced() && b.is_synced());
+    EXPECT_EQ(value_of(a.compute()), self.size());
+  }
+  EXPECT_FALSE(a.is_synced() || b.is_synced());
+  EXPECT_LE(self.group()->collectives() - before, 1);
 }
 
 // Large ones take the ways of every sync.
-TEST_P(SyncTogetherTest, LargeTensorsAndRowsFit) {
-  run_thread_ranks(GetParam(), [](const auto& communicator) {
-    SampleCat rows;
-    rows.update(at::full({1000 * communicator->rank(), 40}, 1.0, at::kDouble));
-    at::Tensor large = at::full({300'000}, communicator->rank(), at::kFloat);
-    sync_together(rows, large);
-    const double ranks = communicator->size();
-    EXPECT_TRUE(large.equal(at::full({300'000}, (ranks - 1) / 2, at::kFloat)));
-    EXPECT_EQ(rows.compute().size(0), 1000 * ranks * (ranks - 1) / 2);
-  });
+THREAD_RANKS_TEST(SyncTogetherTest, LargeTensorsAndRowsFit, 1, 2, 3, 5) {
+  SampleCat rows;
+  rows.update(at::full({1000 * self.rank(), 40}, 1.0, at::kDouble));
+  at::Tensor large = at::full({300'000}, self.rank(), at::kFloat);
+  sync_together(rows, large);
+  const double ranks = self.size();
+  EXPECT_TRUE(large.equal(at::full({300'000}, (ranks - 1) / 2, at::kFloat)));
+  EXPECT_EQ(rows.compute().size(0), 1000 * ranks * (ranks - 1) / 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, SyncTogetherTest, ::testing::Values(1, 2, 3, 5),
-                         ::testing::PrintToStringParamName());
-
-TEST(SyncTogetherErrorsTest, SyncingTwiceIsRefusedOnAllRanks) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    SampleTensorSum metric, second;
-    metric.update(number(1));
-    second.update(number(1));
-    if (communicator->rank() == 1) {
-      const sync::CommunicatorGuard alone(sync::single_process_communicator());
-      metric.sync();
-    }
-    const std::string refusal =
-        refusal_of<c10::Error>([&] { sync_together(second, metric); });
-    EXPECT_THAT(refusal, HasSubstr("SampleTensorSum: sync() was called twice"));
-    EXPECT_EQ(metric.is_synced(), communicator->rank() == 1);
-    EXPECT_FALSE(second.is_synced());
-    EXPECT_EQ(value_of(second.compute()), 3);
-  });
+THREAD_RANKS_TEST(SyncTogetherErrorsTest, SyncingTwiceIsRefusedOnAllRanks, 3) {
+  SampleTensorSum metric, second;
+  metric.update(number(1));
+  second.update(number(1));
+  if (self.rank() == 1) {
+    const sync::CommunicatorGuard alone(sync::single_process_communicator());
+    metric.sync();
+  }
+  const std::string refusal =
+      refusal_of<c10::Error>([&] { sync_together(second, metric); });
+  EXPECT_THAT(refusal, HasSubstr("SampleTensorSum: sync() was called twice"));
+  EXPECT_EQ(metric.is_synced(), self.rank() == 1);
+  EXPECT_FALSE(second.is_synced());
+  EXPECT_EQ(value_of(second.compute()), 3);
 }
 
 TEST(SyncTogetherErrorsTest, WhatCannotBeSyncedIsRefused) {

@@ -15,7 +15,7 @@
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/wrappers/wrappers.h"
 #include "tally/testing/compare.h"
-#include "tally/testing/thread_ranks.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/tests/metrics/wrappers/helpers.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"
@@ -29,7 +29,6 @@ using testkit::columns;
 using testkit::kNaN;
 using testkit::number;
 using testkit::refusal_of;
-using testkit::run_thread_ranks;
 using testkit::same_bits;
 using testkit::SampleExtent;
 
@@ -66,37 +65,32 @@ TEST(RunningTest, LeavesInputsAsTheyAre) {
   EXPECT_EQ(mean.metric_options().nan_policy(), NanPolicy::kPropagate);
 }
 
-TEST(RunningTest, CountsTheLastStepsOfAllRanks) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    const int rank = communicator->rank();
-    RunningSum even(2);
-    RunningSum uneven(2);
-    const int batches[] = {5, 4, 0};
-    for (int i = 0; i < 5; ++i) {
-      even.update(10 * rank + i);
-      if (i < batches[rank]) uneven.update(10 * rank + i);
-    }
-    EXPECT_EQ(number(even.compute()), 3 + 4 + 13 + 14 + 23 + 24);
-    // Rank 1's last but one belongs to a step before the last two.
-    EXPECT_EQ(number(uneven.compute()), 3 + 4 + 13);
-    uneven.reset();
-    uneven.update(rank);
-    EXPECT_EQ(number(uneven.compute()), 3);
-  });
+THREAD_RANKS_TEST(RunningTest, CountsTheLastStepsOfAllRanks, 3) {
+  const int rank = self.rank();
+  RunningSum even(2);
+  RunningSum uneven(2);
+  const int batches[] = {5, 4, 0};
+  for (int i = 0; i < 5; ++i) {
+    even.update(10 * rank + i);
+    if (i < batches[rank]) uneven.update(10 * rank + i);
+  }
+  EXPECT_EQ(number(even.compute()), 3 + 4 + 13 + 14 + 23 + 24);
+  // Rank 1's last but one belongs to a step before the last two.
+  EXPECT_EQ(number(uneven.compute()), 3 + 4 + 13);
+  uneven.reset();
+  uneven.update(rank);
+  EXPECT_EQ(number(uneven.compute()), 3);
 }
 
-TEST(RunningTest, ForwardMayBeOfAllRanks) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    Running sum(
-        SumMetric({}, MetricOptions().dist_sync_on_step(true).communicator(
-                          communicator)),
-        3);
-    for (int i = 0; i < 5; ++i) {
-      EXPECT_EQ(number(sum.forward(10 * communicator->rank() + i).value()),
-                10 + 2 * i);
-    }
-    EXPECT_EQ(number(sum.compute().value()), 2 * (2 + 3 + 4) + 30);
-  });
+THREAD_RANKS_TEST(RunningTest, ForwardMayBeOfAllRanks, 2) {
+  Running sum(
+      SumMetric({}, MetricOptions().dist_sync_on_step(true).communicator(
+                        self.group())),
+      3);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(number(sum.forward(10 * self.rank() + i).value()), 10 + 2 * i);
+  }
+  EXPECT_EQ(number(sum.compute().value()), 2 * (2 + 3 + 4) + 30);
 }
 
 TEST(RunningTest, AnUpdateDoesNotDependOnTheWindow) {

@@ -11,6 +11,7 @@
 #include "tally/metrics/wrappers/wrappers.h"
 #include "tally/state/codec.h"
 #include "tally/testing/compare.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/wrappers/helpers.h"
 #include "tally/tests/testing/refusal.h"
@@ -131,21 +132,17 @@ TEST(MultitaskWrapperTest, HasGradients) {
   EXPECT_EQ(number(preds.grad()), 4);
 }
 
-TEST(MultitaskWrapperTest, SyncsInOneCollective) {
-  for (const int ranks : {1, 2, 3, 5}) {
-    run_thread_ranks(ranks, [&](const auto& communicator) {
-      const int rank = communicator->rank();
-      MultitaskWrapper tasks = two_tasks();
-      if (rank == 0 || rank + 1 < ranks) update(tasks, rank, 2 * rank);
-      const Results results = tasks.compute();
-      EXPECT_EQ(communicator->collectives(), ranks > 1 ? 1 : 0);
-      double sum = 0;
-      const int seen = std::max(ranks - 1, 1);
-      for (int r = 0; r < seen; ++r) sum += r * r;
-      EXPECT_DOUBLE_EQ(number(results["a"]), sum / seen);
-      EXPECT_DOUBLE_EQ(number(results["b.best.max"]), 4 * sum / seen);
-    });
-  }
+THREAD_RANKS_TEST(MultitaskWrapperTest, SyncsInOneCollective, 1, 2, 3, 5) {
+  const int rank = self.rank();
+  MultitaskWrapper tasks = two_tasks();
+  if (rank == 0 || rank + 1 < self.size()) update(tasks, rank, 2 * rank);
+  const Results results = tasks.compute();
+  EXPECT_EQ(self.group()->collectives(), self.size() > 1 ? 1 : 0);
+  double sum = 0;
+  const int seen = std::max(self.size() - 1, 1);
+  for (int r = 0; r < seen; ++r) sum += r * r;
+  EXPECT_DOUBLE_EQ(number(results["a"]), sum / seen);
+  EXPECT_DOUBLE_EQ(number(results["b.best.max"]), 4 * sum / seen);
 }
 
 TEST(MultitaskWrapperTest, RefusesOtherTasksAndInputs) {

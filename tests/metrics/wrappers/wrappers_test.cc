@@ -14,6 +14,7 @@
 #include "tally/metrics/compositional.h"
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/testing/compare.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/wrappers/helpers.h"
 #include "tally/tests/testing/refusal.h"
@@ -118,57 +119,52 @@ MetricCollection all_around_means() {
   return metrics;
 }
 
-TEST(WrapperMetricTest, SyncsInACollectionByOneCollective) {
-  for (const int ranks : {1, 2, 3, 5}) {
-    run_thread_ranks(ranks, [&](const auto& communicator) {
-      MetricCollection metrics = all_around_means();
-      EXPECT_EQ(metrics.groups().size(), 4);
-      // Rank r sees r and -2 r; the last rank nothing, if there are others.
-      const int rank = communicator->rank();
-      if (ranks == 1 || rank + 1 < ranks) {
-        metrics.update(1.0 * rank);
-        EXPECT_EQ(number(metrics.forward(-2.0 * rank)["lately"]), -2 * rank);
-      }
-      const Results local = metrics.state();
-      Results results = metrics.compute();
-      EXPECT_EQ(communicator->collectives(), ranks > 1 ? 1 : 0);
-      const int seen = std::max(ranks - 1, 1);
-      const double mean = -(seen - 1) / 4.0;
-      for (const char* name :
-           {"mean", "extremes.raw", "extremes.max", "lately", "lately_too"}) {
-        EXPECT_DOUBLE_EQ(number(results[name]), mean) << name;
-      }
-      EXPECT_DOUBLE_EQ(number(results["positive"]), 3 * (seen - 1) / 4.0);
-      EXPECT_EQ(metrics.groups()[2],
-                (std::vector<std::string>{"lately", "lately_too"}));
-      metrics.sync();
-      EXPECT_TRUE(same_bits(metrics.compute(), results));
-      metrics.unsync();
-      for (const auto& [name, value] : local) {
-        if (name.find("computed") == std::string::npos) {
-          EXPECT_TRUE(same_bits(metrics.state()[name], value)) << name;
-        }
-      }
-      MetricCollection loaded = all_around_means();
-      ASSERT_TRUE(loaded.deserialize(metrics.clone().serialize()).ok());
-      EXPECT_TRUE(same_bits(loaded.state(), metrics.state()));
-    });
+THREAD_RANKS_TEST(WrapperMetricTest, SyncsInACollectionByOneCollective, 1, 2, 3,
+                  5) {
+  MetricCollection metrics = all_around_means();
+  EXPECT_EQ(metrics.groups().size(), 4);
+  // Rank r sees r and -2 r; the last rank nothing, if there are others.
+  const int rank = self.rank();
+  if (self.size() == 1 || rank + 1 < self.size()) {
+    metrics.update(1.0 * rank);
+    EXPECT_EQ(number(metrics.forward(-2.0 * rank)["lately"]), -2 * rank);
   }
+  const Results local = metrics.state();
+  Results results = metrics.compute();
+  EXPECT_EQ(self.group()->collectives(), self.size() > 1 ? 1 : 0);
+  const int seen = std::max(self.size() - 1, 1);
+  const double mean = -(seen - 1) / 4.0;
+  for (const char* name :
+       {"mean", "extremes.raw", "extremes.max", "lately", "lately_too"}) {
+    EXPECT_DOUBLE_EQ(number(results[name]), mean) << name;
+  }
+  EXPECT_DOUBLE_EQ(number(results["positive"]), 3 * (seen - 1) / 4.0);
+  EXPECT_EQ(metrics.groups()[2],
+            (std::vector<std::string>{"lately", "lately_too"}));
+  metrics.sync();
+  EXPECT_TRUE(same_bits(metrics.compute(), results));
+  metrics.unsync();
+  for (const auto& [name, value] : local) {
+    if (name.find("computed") == std::string::npos) {
+      EXPECT_TRUE(same_bits(metrics.state()[name], value)) << name;
+    }
+  }
+  MetricCollection loaded = all_around_means();
+  ASSERT_TRUE(loaded.deserialize(metrics.clone().serialize()).ok());
+  EXPECT_TRUE(same_bits(loaded.state(), metrics.state()));
 }
 
-TEST(WrapperMetricTest, SyncsWhileOthersCompute) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    Running running(MeanMetric(), 2);
-    running.update(1.0 + 2 * communicator->rank());
-    auto pending = running.sync_async();
-    running.update(100.0);
-    EXPECT_EQ(number(pending.wait()), 2);
-    MinMaxMetric alone{MeanMetric()};
-    alone.set_metric_options(
-        MetricOptions().communicator(sync::single_process_communicator()));
-    alone.update(3.0);
-    EXPECT_EQ(number(alone.sync_async().wait()["raw"]), 3);
-  });
+THREAD_RANKS_TEST(WrapperMetricTest, SyncsWhileOthersCompute, 2) {
+  Running running(MeanMetric(), 2);
+  running.update(1.0 + 2 * self.rank());
+  auto pending = running.sync_async();
+  running.update(100.0);
+  EXPECT_EQ(number(pending.wait()), 2);
+  MinMaxMetric alone{MeanMetric()};
+  alone.set_metric_options(
+      MetricOptions().communicator(sync::single_process_communicator()));
+  alone.update(3.0);
+  EXPECT_EQ(number(alone.sync_async().wait()["raw"]), 3);
 }
 
 // Large sums are reduced by the communicator where each part is one.
@@ -336,31 +332,29 @@ TEST(MinMaxMetricTest, RefusesOtherResults) {
   EXPECT_EQ(all.update_count(), 2);
 }
 
-TEST(MinMaxMetricTest, IsTheSameOnAllRanks) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    const int rank = communicator->rank();
-    MetricCollection metrics;
-    metrics.add("m", MinMaxMetric(MeanMetric()));
-    if (rank > 0) metrics.update(3.0 * rank);
+THREAD_RANKS_TEST(MinMaxMetricTest, IsTheSameOnAllRanks, 3) {
+  const int rank = self.rank();
+  MetricCollection metrics;
+  metrics.add("m", MinMaxMetric(MeanMetric()));
+  if (rank > 0) metrics.update(3.0 * rank);
+  EXPECT_EQ(number(metrics.compute()["m.max"]), 4.5);
+  metrics.reset();
+  metrics.update(1.0 * rank);
+  EXPECT_EQ(number(metrics.compute()["m.min"]), 1);
+  EXPECT_EQ(number(metrics.compute()["m.max"]), 4.5);
+  EXPECT_EQ(self.group()->collectives(), 3);
+  {
+    SyncScope scope(metrics);
     EXPECT_EQ(number(metrics.compute()["m.max"]), 4.5);
-    metrics.reset();
-    metrics.update(1.0 * rank);
-    EXPECT_EQ(number(metrics.compute()["m.min"]), 1);
-    EXPECT_EQ(number(metrics.compute()["m.max"]), 4.5);
-    EXPECT_EQ(communicator->collectives(), 3);
-    {
-      SyncScope scope(metrics);
-      EXPECT_EQ(number(metrics.compute()["m.max"]), 4.5);
-    }
+  }
 
-    MinMaxMetric own(MeanMetric({}, MetricOptions().sync_on_compute(false)));
-    own.update(1.0 * rank);
-    EXPECT_EQ(number(own.compute()["max"]), rank);
-    SyncScope scope(own);
-    EXPECT_EQ(number(own.compute()["raw"]), 1);
-    EXPECT_EQ(number(own.compute()["min"]), 0);
-    EXPECT_EQ(number(own.compute()["max"]), 2);
-  });
+  MinMaxMetric own(MeanMetric({}, MetricOptions().sync_on_compute(false)));
+  own.update(1.0 * rank);
+  EXPECT_EQ(number(own.compute()["max"]), rank);
+  SyncScope scope(own);
+  EXPECT_EQ(number(own.compute()["raw"]), 1);
+  EXPECT_EQ(number(own.compute()["min"]), 0);
+  EXPECT_EQ(number(own.compute()["max"]), 2);
 }
 
 }  // namespace
