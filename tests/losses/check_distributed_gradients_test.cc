@@ -21,6 +21,7 @@
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/sync/average_over_ranks.h"
 #include "tally/sync/collectives.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 
 namespace tally::losses {
@@ -100,63 +101,51 @@ Report check_clip(bool local_loss, bool gather_with_grad,
 
 Options even() { return Options().shards(ShardSizes::kEven); }
 
-TEST(CheckDistributedGradientsTest, OpenClipWithoutLocalLossOrGradient) {
-  for (int ranks : {2, 3, 4}) {
-    run_thread_ranks(ranks, [&](Group) {
-      const Report report = check_clip(false, false, even());
-      EXPECT_FALSE(report.exact());
-      for (const char* name : {"image", "text", "input 0", "input 1"}) {
-        EXPECT_EQ(report.at(name).verdict, GradientVerdict::kFactor) << name;
-        EXPECT_NEAR(report.at(name).factor, 1.0 / ranks, 1e-12) << name;
-        EXPECT_LT(report.at(name).residual, 1e-12) << name;
-      }
-      EXPECT_EQ(report.at("logit_scale").verdict, GradientVerdict::kExact);
-      EXPECT_TRUE(report.loss_exact);
-      EXPECT_THAT(text_of(report), HasSubstr("image        off by the factor "
-                                             "1/W\n"));
-      EXPECT_THAT(text_of(report), HasSubstr("logit_scale  exact\n"));
-      EXPECT_THAT(text_of(report), HasSubstr("kLocal"));
-    });
+THREAD_RANKS_TEST(CheckDistributedGradientsTest,
+                  OpenClipWithoutLocalLossOrGradient, 2, 3, 4) {
+  const Report report = check_clip(false, false, even());
+  EXPECT_FALSE(report.exact());
+  for (const char* name : {"image", "text", "input 0", "input 1"}) {
+    EXPECT_EQ(report.at(name).verdict, GradientVerdict::kFactor) << name;
+    EXPECT_NEAR(report.at(name).factor, 1.0 / self.size(), 1e-12) << name;
+    EXPECT_LT(report.at(name).residual, 1e-12) << name;
   }
+  EXPECT_EQ(report.at("logit_scale").verdict, GradientVerdict::kExact);
+  EXPECT_TRUE(report.loss_exact);
+  EXPECT_THAT(text_of(report), HasSubstr("image        off by the factor "
+                                         "1/W\n"));
+  EXPECT_THAT(text_of(report), HasSubstr("logit_scale  exact\n"));
+  EXPECT_THAT(text_of(report), HasSubstr("kLocal"));
 }
 
-TEST(CheckDistributedGradientsTest, OpenClipWithGradientIsExact) {
-  for (int ranks : {1, 2, 3, 4}) {
-    run_thread_ranks(ranks, [&](Group) {
-      const Report report = check_clip(false, true, Options());
-      EXPECT_TRUE(report.exact()) << report;
-    });
-  }
+THREAD_RANKS_TEST(CheckDistributedGradientsTest, OpenClipWithGradientIsExact, 1,
+                  2, 3, 4) {
+  const Report report = check_clip(false, true, Options());
+  EXPECT_TRUE(report.exact()) << report;
 }
 
-TEST(CheckDistributedGradientsTest, OpenClipWithLocalLossAloneIsBiased) {
-  for (int ranks : {2, 3}) {
-    run_thread_ranks(ranks, [&](Group) {
-      const Report report = check_clip(true, false, even());
-      for (const char* name : {"image", "text", "input 0", "input 1"}) {
-        EXPECT_EQ(report.at(name).verdict, GradientVerdict::kResidual) << name;
-        EXPECT_GT(report.at(name).residual, 0.02) << name;
-      }
-      EXPECT_EQ(report.at("logit_scale").verdict, GradientVerdict::kExact);
-      EXPECT_TRUE(report.loss_exact);
-      EXPECT_THAT(text_of(report), HasSubstr("wrong: best fit 0."));
-      EXPECT_THAT(text_of(report), HasSubstr("terms are missing"));
-    });
+THREAD_RANKS_TEST(CheckDistributedGradientsTest,
+                  OpenClipWithLocalLossAloneIsBiased, 2, 3) {
+  const Report report = check_clip(true, false, even());
+  for (const char* name : {"image", "text", "input 0", "input 1"}) {
+    EXPECT_EQ(report.at(name).verdict, GradientVerdict::kResidual) << name;
+    EXPECT_GT(report.at(name).residual, 0.02) << name;
   }
+  EXPECT_EQ(report.at("logit_scale").verdict, GradientVerdict::kExact);
+  EXPECT_TRUE(report.loss_exact);
+  EXPECT_THAT(text_of(report), HasSubstr("wrong: best fit 0."));
+  EXPECT_THAT(text_of(report), HasSubstr("terms are missing"));
 }
 
-TEST(CheckDistributedGradientsTest, OpenClipWithLocalLossAndGradientIsExact) {
-  for (int ranks : {2, 3, 4}) {
-    run_thread_ranks(ranks, [&](Group) {
-      const Report report = check_clip(true, true, even());
-      EXPECT_TRUE(report.exact()) << report;
-      // As long as the ranks have the same number of rows.
-      const Report uneven = check_clip(true, true, Options());
-      EXPECT_FALSE(uneven.exact());
-      EXPECT_FALSE(uneven.loss_exact);
-      EXPECT_THAT(text_of(uneven), HasSubstr("do not average to the loss"));
-    });
-  }
+THREAD_RANKS_TEST(CheckDistributedGradientsTest,
+                  OpenClipWithLocalLossAndGradientIsExact, 2, 3, 4) {
+  const Report report = check_clip(true, true, even());
+  EXPECT_TRUE(report.exact()) << report;
+  // As long as the ranks have the same number of rows.
+  const Report uneven = check_clip(true, true, Options());
+  EXPECT_FALSE(uneven.exact());
+  EXPECT_FALSE(uneven.loss_exact);
+  EXPECT_THAT(text_of(uneven), HasSubstr("do not average to the loss"));
 }
 
 TEST(CheckDistributedGradientsTest, MetricLossesAreExact) {
@@ -225,34 +214,33 @@ Report check_entropy(const std::function<at::Tensor(const at::Tensor& local,
       {random({10, 3}, 2)}, {{"codes", codes}}, options);
 }
 
-TEST(CheckDistributedGradientsTest, MeansOverRanksInVectorQuantizers) {
-  run_thread_ranks(2, [](Group) {
-    // What vector-quantize-pytorch ships: the reduced mean is dropped.
-    const Report shipped = check_entropy([](const at::Tensor& local, double) {
-      sync::all_reduce(local);
-      const int ranks = sync::default_communicator()->size();
-      return local.div(ranks);
-    });
-    EXPECT_FALSE(shipped.loss_exact);
-    EXPECT_EQ(shipped.at("codes").verdict, GradientVerdict::kResidual);
-    EXPECT_GT(shipped.at("codes").residual, 0.02);
-
-    // Right for ranks of one size only.
-    const auto mean_of_means = [](const at::Tensor& local, double) {
-      return sync::all_reduce(local, sync::Reduction::kMean);
-    };
-    EXPECT_TRUE(check_entropy(mean_of_means, Options().rows({5, 5})).exact());
-    EXPECT_FALSE(check_entropy(mean_of_means).exact());
-
-    const auto average = [](const at::Tensor& local, double count) {
-      return sync::average_over_ranks(local, count);
-    };
-    const Report report = check_entropy(average);
-    EXPECT_TRUE(report.exact()) << report;
-    const Report idle =
-        check_entropy(average, Options().shards(ShardSizes::kIdle));
-    EXPECT_TRUE(idle.exact()) << idle;
+THREAD_RANKS_TEST(CheckDistributedGradientsTest,
+                  MeansOverRanksInVectorQuantizers, 2) {
+  // What vector-quantize-pytorch ships: the reduced mean is dropped.
+  const Report shipped = check_entropy([](const at::Tensor& local, double) {
+    sync::all_reduce(local);
+    const int ranks = sync::default_communicator()->size();
+    return local.div(ranks);
   });
+  EXPECT_FALSE(shipped.loss_exact);
+  EXPECT_EQ(shipped.at("codes").verdict, GradientVerdict::kResidual);
+  EXPECT_GT(shipped.at("codes").residual, 0.02);
+
+  // Right for ranks of one size only.
+  const auto mean_of_means = [](const at::Tensor& local, double) {
+    return sync::all_reduce(local, sync::Reduction::kMean);
+  };
+  EXPECT_TRUE(check_entropy(mean_of_means, Options().rows({5, 5})).exact());
+  EXPECT_FALSE(check_entropy(mean_of_means).exact());
+
+  const auto average = [](const at::Tensor& local, double count) {
+    return sync::average_over_ranks(local, count);
+  };
+  const Report report = check_entropy(average);
+  EXPECT_TRUE(report.exact()) << report;
+  const Report idle =
+      check_entropy(average, Options().shards(ShardSizes::kIdle));
+  EXPECT_TRUE(idle.exact()) << idle;
 }
 
 TEST(CheckDistributedGradientsTest, NamesTheFactorOfEachRank) {
@@ -286,60 +274,57 @@ TEST(CheckDistributedGradientsTest, NamesTheFactorOfEachRank) {
 }
 
 // Exact features, and a temperature with W times its gradient.
-TEST(CheckDistributedGradientsTest, FindsLossesThatWereScaledToMendTheRest) {
-  run_thread_ranks(3, [](Group) {
-    const at::Tensor w = parameter({3}, 1);
-    const at::Tensor scale = parameter({1}, 2);
-    const Report report = check_distributed_gradients(
-        [&](const Tensors& batch) {
-          const auto all =
-              at::cat(sync::gather_all_tensors(batch[0].matmul(w)));  // kLocal
-          const int ranks = sync::default_communicator()->size();
-          return all.mul(scale).square().mean().mul(ranks);
-        },
-        {random({6, 3}, 2)}, {{"w", w}, {"scale", scale}});
-    EXPECT_EQ(report.at("w").verdict, GradientVerdict::kExact);
-    EXPECT_EQ(report.at("input 0").verdict, GradientVerdict::kExact);
-    EXPECT_NEAR(report.at("scale").factor, 3, 1e-12);
-    EXPECT_THAT(text_of(report), HasSubstr("the loss was scaled"));
-  });
+THREAD_RANKS_TEST(CheckDistributedGradientsTest,
+                  FindsLossesThatWereScaledToMendTheRest, 3) {
+  const at::Tensor w = parameter({3}, 1);
+  const at::Tensor scale = parameter({1}, 2);
+  const Report report = check_distributed_gradients(
+      [&](const Tensors& batch) {
+        const auto all =
+            at::cat(sync::gather_all_tensors(batch[0].matmul(w)));  // kLocal
+        const int ranks = sync::default_communicator()->size();
+        return all.mul(scale).square().mean().mul(ranks);
+      },
+      {random({6, 3}, 2)}, {{"w", w}, {"scale", scale}});
+  EXPECT_EQ(report.at("w").verdict, GradientVerdict::kExact);
+  EXPECT_EQ(report.at("input 0").verdict, GradientVerdict::kExact);
+  EXPECT_NEAR(report.at("scale").factor, 3, 1e-12);
+  EXPECT_THAT(text_of(report), HasSubstr("the loss was scaled"));
 }
 
-TEST(CheckDistributedGradientsTest, LossesMayAddUpWhenGradientsAreSummed) {
-  run_thread_ranks(2, [](Group) {
-    const at::Tensor w = parameter({3}, 1);
-    const Report report = check_distributed_gradients(
-        [&](const Tensors& batch) { return batch[0].matmul(w).sin().sum(); },
-        {random({6, 3}, 2)}, {{"w", w}},
-        Options().gradients(GradientReduction::kSum));
-    EXPECT_TRUE(report.exact()) << report;
-  });
+THREAD_RANKS_TEST(CheckDistributedGradientsTest,
+                  LossesMayAddUpWhenGradientsAreSummed, 2) {
+  const at::Tensor w = parameter({3}, 1);
+  const Report report = check_distributed_gradients(
+      [&](const Tensors& batch) { return batch[0].matmul(w).sin().sum(); },
+      {random({6, 3}, 2)}, {{"w", w}},
+      Options().gradients(GradientReduction::kSum));
+  EXPECT_TRUE(report.exact()) << report;
 }
 
-TEST(CheckDistributedGradientsTest, GradientsThatAreNoneAndShouldBe) {
-  run_thread_ranks(2, [](Group) {
-    const at::Tensor w = parameter({3}, 1), unused = parameter({3}, 2);
-    const auto loss = [&](bool wrong) {
-      return [&, wrong](const Tensors& batch) {
-        at::Tensor value = batch[0].matmul(w).mean();
-        const bool alone = sync::default_communicator()->size() == 1;
-        if (wrong && !alone) value = value.add(unused.sum());
-        return value;
-      };
+THREAD_RANKS_TEST(CheckDistributedGradientsTest,
+                  GradientsThatAreNoneAndShouldBe, 2) {
+  const at::Tensor w = parameter({3}, 1), unused = parameter({3}, 2);
+  const auto loss = [&](bool wrong) {
+    return [&, wrong](const Tensors& batch) {
+      at::Tensor value = batch[0].matmul(w).mean();
+      const bool alone = sync::default_communicator()->size() == 1;
+      if (wrong && !alone) value = value.add(unused.sum());
+      return value;
     };
-    const auto check = [&](bool wrong) {
-      return check_distributed_gradients(
-          loss(wrong), {random({6, 3}, 3), at::arange(6)},
-          {{"w", w}, {"unused", unused}}, even());
-    };
-    const Report right = check(false);
-    EXPECT_TRUE(right.exact()) << right;
-    EXPECT_EQ(right.inputs.size(), 1u);  // integers have no gradient
-    EXPECT_EQ(check(true).at("unused").verdict, GradientVerdict::kResidual);
-    EXPECT_THAT(text_of(check(true)),
-                HasSubstr("a gradient where one process has none"));
-    EXPECT_THROW(right.at("nothing"), c10::IndexError);
-  });
+  };
+  const auto check = [&](bool wrong) {
+    return check_distributed_gradients(loss(wrong),
+                                       {random({6, 3}, 3), at::arange(6)},
+                                       {{"w", w}, {"unused", unused}}, even());
+  };
+  const Report right = check(false);
+  EXPECT_TRUE(right.exact()) << right;
+  EXPECT_EQ(right.inputs.size(), 1u);  // integers have no gradient
+  EXPECT_EQ(check(true).at("unused").verdict, GradientVerdict::kResidual);
+  EXPECT_THAT(text_of(check(true)),
+              HasSubstr("a gradient where one process has none"));
+  EXPECT_THROW(right.at("nothing"), c10::IndexError);
 }
 
 TEST(CheckDistributedGradientsTest, SaysWhatNarrowDtypesDoNotShow) {
@@ -404,19 +389,17 @@ TEST(CheckDistributedGradientsTest, LeavesGradientsAndSeedsAlike) {
   for (const at::Tensor& n : noise) EXPECT_TRUE(n.equal(noise[0]));
 }
 
-TEST(CheckDistributedGradientsTest, UsesTheRanksThatItIsGiven) {
-  run_thread_ranks(2, [](Group group) {
-    const sync::CommunicatorGuard alone(sync::single_process_communicator());
-    const at::Tensor w = parameter({3}, 1);
-    const Report report = check_distributed_gradients(
-        [&](const Tensors& batch) {
-          return sync::all_gather(batch[0].matmul(w)).mean();
-        },
-        {random({6, 3}, 2)}, {{"w", w}},
-        Options().communicator(group).rows({6, 0}));
-    EXPECT_TRUE(report.exact()) << report;
-    EXPECT_EQ(report.rank_losses.size(), 2u);
-  });
+THREAD_RANKS_TEST(CheckDistributedGradientsTest, UsesTheRanksThatItIsGiven, 2) {
+  const sync::CommunicatorGuard alone(sync::single_process_communicator());
+  const at::Tensor w = parameter({3}, 1);
+  const Report report = check_distributed_gradients(
+      [&](const Tensors& batch) {
+        return sync::all_gather(batch[0].matmul(w)).mean();
+      },
+      {random({6, 3}, 2)}, {{"w", w}},
+      Options().communicator(self.group()).rows({6, 0}));
+  EXPECT_TRUE(report.exact()) << report;
+  EXPECT_EQ(report.rank_losses.size(), 2u);
 }
 
 }  // namespace

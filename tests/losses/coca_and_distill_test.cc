@@ -13,7 +13,7 @@
 #include "tally/losses/pairs/distill_clip_loss.h"
 #include "tally/sync/errors.h"
 #include "tally/testing/compare.h"
-#include "tally/testing/thread_ranks.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/tests/losses/fixture_options.h"
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/fixtures.h"
@@ -30,7 +30,6 @@ using testkit::LossInstance;
 using testkit::LossSubject;
 using testkit::near;
 using testkit::normal_rows;
-using testkit::run_thread_ranks;
 using testkit::unit_rows;
 using Tensors = std::vector<at::Tensor>;
 
@@ -175,58 +174,56 @@ TEST(CoCaLossTest, RefusesOptionsThatDoNotFit) {
             "got local_loss");
 }
 
-TEST(CoCaLossTest, TellsOtherRanksOfInputThatDoesNotFit) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    const at::Tensor rows = at::rand({2, 4}), scale = at::full({}, 3.0);
-    const at::Tensor good = at::zeros({2, 3}, at::kLong);
-    const auto coca = [&](const at::Tensor& logits, const at::Tensor& labels) {
-      return functional::coca_loss(rows, rows, logits, labels, scale,
-                                   CoCaLossOptions(1, 1).pad_id(-5));
-    };
-    const at::Tensor logits = at::rand({2, 3, 7});
-    const std::vector<std::pair<std::function<void()>, std::string>> calls = {
-        {[&] { coca(logits[0], good); },
-         "CoCaLoss: expected logits of size [rows, length, vocabulary] and a "
-         "floating dtype, got CPUFloatType [3, 7]"},
-        {[&] { coca(logits, good.to(at::kInt)); },
-         "CoCaLoss: expected labels of size [2, 3] and dtype int64, got "
-         "CPUIntType [2, 3]"},
-        {[&] { coca(logits, good + 7); },
-         "CoCaLoss: expected labels from 0 to 6, or pad_id, -5, got 7"},
-        {[&] { coca(logits, at::Tensor()); },
-         "CoCaLoss: expected labels of size [2, 3] and dtype int64, got an "
-         "undefined tensor"}};
-    for (const auto& [call, text] : calls) {
-      if (communicator->rank() == 1) {
-        EXPECT_EQ(refusal_of(call), text);
-        continue;
-      }
-      try {
-        coca(logits, good);
-        ADD_FAILURE() << text;
-      } catch (const sync::SyncError& error) {
-        EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerFailed);
-      }
+THREAD_RANKS_TEST(CoCaLossTest, TellsOtherRanksOfInputThatDoesNotFit, 2) {
+  const at::Tensor rows = at::rand({2, 4}), scale = at::full({}, 3.0);
+  const at::Tensor good = at::zeros({2, 3}, at::kLong);
+  const auto coca = [&](const at::Tensor& logits, const at::Tensor& labels) {
+    return functional::coca_loss(rows, rows, logits, labels, scale,
+                                 CoCaLossOptions(1, 1).pad_id(-5));
+  };
+  const at::Tensor logits = at::rand({2, 3, 7});
+  const std::vector<std::pair<std::function<void()>, std::string>> calls = {
+      {[&] { coca(logits[0], good); },
+       "CoCaLoss: expected logits of size [rows, length, vocabulary] and a "
+       "floating dtype, got CPUFloatType [3, 7]"},
+      {[&] { coca(logits, good.to(at::kInt)); },
+       "CoCaLoss: expected labels of size [2, 3] and dtype int64, got "
+       "CPUIntType [2, 3]"},
+      {[&] { coca(logits, good + 7); },
+       "CoCaLoss: expected labels from 0 to 6, or pad_id, -5, got 7"},
+      {[&] { coca(logits, at::Tensor()); },
+       "CoCaLoss: expected labels of size [2, 3] and dtype int64, got an "
+       "undefined tensor"}};
+  for (const auto& [call, text] : calls) {
+    if (self.rank() == 1) {
+      EXPECT_EQ(refusal_of(call), text);
+      continue;
     }
-    const auto distill = [&](const at::Tensor& teacher,
-                             const at::Tensor& teacher_scale) {
-      return functional::distill_clip_loss(rows, rows, scale, teacher, teacher,
-                                           teacher_scale);
-    };
-    if (communicator->rank() == 1) {
-      EXPECT_EQ(refusal_of([&] {
-                  distill(at::rand({3, 4}), scale);
-                }),
-                "DistillClipLoss: expected teacher_image_features of 2 rows on "
-                "cpu, got 3 on cpu");
-    } else {
-      EXPECT_THROW(distill(rows, scale), sync::SyncError);
+    try {
+      coca(logits, good);
+      ADD_FAILURE() << text;
+    } catch (const sync::SyncError& error) {
+      EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerFailed);
     }
-    // Other scales, and then nobody is out of step.
-    EXPECT_THROW(distill(rows, scale + communicator->rank()), sync::SyncError);
-    EXPECT_TRUE(distill(rows, scale).distill.defined());
-    EXPECT_TRUE(coca(logits, good).contrastive.defined());
-  });
+  }
+  const auto distill = [&](const at::Tensor& teacher,
+                           const at::Tensor& teacher_scale) {
+    return functional::distill_clip_loss(rows, rows, scale, teacher, teacher,
+                                         teacher_scale);
+  };
+  if (self.rank() == 1) {
+    EXPECT_EQ(refusal_of([&] {
+                distill(at::rand({3, 4}), scale);
+              }),
+              "DistillClipLoss: expected teacher_image_features of 2 rows on "
+              "cpu, got 3 on cpu");
+  } else {
+    EXPECT_THROW(distill(rows, scale), sync::SyncError);
+  }
+  // Other scales, and then nobody is out of step.
+  EXPECT_THROW(distill(rows, scale + self.rank()), sync::SyncError);
+  EXPECT_TRUE(distill(rows, scale).distill.defined());
+  EXPECT_TRUE(coca(logits, good).contrastive.defined());
 }
 
 TEST(CoCaLossTest, Prints) {

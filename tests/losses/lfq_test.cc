@@ -19,7 +19,7 @@
 
 #include "tally/losses/codebook/code_probability.h"
 #include "tally/testing/compare.h"
-#include "tally/testing/thread_ranks.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/tests/losses/fixture_options.h"
 #include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/fixtures.h"
@@ -33,7 +33,6 @@ using testkit::LossInstance;
 using testkit::LossSubject;
 using testkit::near;
 using testkit::normal_rows;
-using testkit::run_thread_ranks;
 
 LFQOptions options_of(const testkit::OptionTexts& texts) {
   const FixtureOptions of(texts);
@@ -366,14 +365,12 @@ TEST(LFQTest, RotationTurnsGradients) {
                    {1e-12, 1e-12}));
 }
 
-TEST(LFQTest, EvalCommunicatesNothing) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    const at::Tensor x = normal_rows({3, 4}, communicator->rank());
-    functional::lfq(x, sharp().dim(4), {}, /*training=*/false);
-    EXPECT_EQ(communicator->collectives(), 0);
-    functional::lfq(x, sharp().dim(4)).aux_loss.item<double>();
-    EXPECT_EQ(communicator->collectives(), 1);
-  });
+THREAD_RANKS_TEST(LFQTest, EvalCommunicatesNothing, 2) {
+  const at::Tensor x = normal_rows({3, 4}, self.rank());
+  functional::lfq(x, sharp().dim(4), {}, /*training=*/false);
+  EXPECT_EQ(self.group()->collectives(), 0);
+  functional::lfq(x, sharp().dim(4)).aux_loss.item<double>();
+  EXPECT_EQ(self.group()->collectives(), 1);
 }
 
 TEST(LFQTest, PrintsAndClones) {

@@ -9,6 +9,7 @@
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/function.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/serialize.h>
@@ -27,6 +28,7 @@
 #include "tally/sync/average_gradients.h"
 #include "tally/testing/compare.h"
 #include "tally/testing/internal/numerical_gradient.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -135,15 +137,12 @@ TEST(MetricLossTest, IsExactWithTheAdjointOfTheGather) {
   check_flow(GradientFlow::kAllRanks, [](int ranks) { return ranks; });
 }
 
-TEST(MetricLossTest, HasNoGradientWhenDetached) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    const at::Tensor preds =
-        random({3}, communicator->rank()).set_requires_grad(true);
-    MetricLoss loss(MeanSquaredError(),
-                    MetricLossOptions().gradient_flow(GradientFlow::kDetached));
-    loss->forward(preds, random({3}, 7)).backward();
-    EXPECT_TRUE(testkit::same_bits(preds.grad(), at::zeros({3}, at::kDouble)));
-  });
+THREAD_RANKS_TEST(MetricLossTest, HasNoGradientWhenDetached, 2) {
+  const at::Tensor preds = random({3}, self.rank()).set_requires_grad(true);
+  MetricLoss loss(MeanSquaredError(),
+                  MetricLossOptions().gradient_flow(GradientFlow::kDetached));
+  loss->forward(preds, random({3}, 7)).backward();
+  EXPECT_TRUE(testkit::same_bits(preds.grad(), at::zeros({3}, at::kDouble)));
 }
 
 TEST(MetricLossTest, TrainsAModelAsOneProcessWould) {
@@ -180,24 +179,21 @@ TEST(MetricLossTest, TrainsAModelAsOneProcessWould) {
   }
 }
 
-TEST(MetricLossTest, AddsNothingToNeighboursOfInfinities) {
-  run_thread_ranks(3, [](const auto& communicator) {
-    // Rank 0 has diverged, rank 1 is idle, rank 2 has ordinary data.
-    const std::int64_t rows = communicator->rank() == 1 ? 0 : 2;
-    const double value = communicator->rank() == 0 ? kInfinity : 0.5;
-    const at::Tensor weight = at::full({1}, value, at::kDouble);
-    weight.set_requires_grad(true);
-    const at::Tensor preds = weight.expand({rows});
-    MetricLoss loss{MeanSquaredError()};
-    const at::Tensor result =
-        loss->forward(preds, at::zeros({rows}, at::kDouble));
-    EXPECT_EQ(result.item<double>(), kInfinity);
-    result.backward();
-    // 3 ranks * d/dw of 2 w^2 / 4 rows.
-    const double expected[] = {kInfinity, 0, 1.5};
-    EXPECT_DOUBLE_EQ(weight.grad().item<double>(),
-                     expected[communicator->rank()]);
-  });
+THREAD_RANKS_TEST(MetricLossTest, AddsNothingToNeighboursOfInfinities, 3) {
+  // Rank 0 has diverged, rank 1 is idle, rank 2 has ordinary data.
+  const std::int64_t rows = self.rank() == 1 ? 0 : 2;
+  const double value = self.rank() == 0 ? kInfinity : 0.5;
+  const at::Tensor weight = at::full({1}, value, at::kDouble);
+  weight.set_requires_grad(true);
+  const at::Tensor preds = weight.expand({rows});
+  MetricLoss loss{MeanSquaredError()};
+  const at::Tensor result =
+      loss->forward(preds, at::zeros({rows}, at::kDouble));
+  EXPECT_EQ(result.item<double>(), kInfinity);
+  result.backward();
+  // 3 ranks * d/dw of 2 w^2 / 4 rows.
+  const double expected[] = {kInfinity, 0, 1.5};
+  EXPECT_DOUBLE_EQ(weight.grad().item<double>(), expected[self.rank()]);
 }
 
 TEST(MetricLossTest, LeadsToInputsOnce) {
@@ -273,20 +269,18 @@ TEST(MetricLossTest, PrintsItsMetric) {
             "num_outputs=1))");
 }
 
-TEST(MetricLossTest, UsesTheRanksThatItIsGiven) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    const at::Tensor target = at::zeros({2}, at::kDouble);
-    const double rank = communicator->rank();
-    const sync::CommunicatorGuard alone(sync::single_process_communicator());
-    MetricLoss of_all(MeanSquaredError(),
-                      MetricLossOptions().communicator(communicator));
-    MetricLoss of_metric(
-        MeanSquaredError({}, MetricOptions().communicator(communicator)));
-    MetricLoss own{MeanSquaredError()};
-    EXPECT_EQ(of_all->forward(target + rank, target).item<double>(), 0.5);
-    EXPECT_EQ(of_metric->forward(target + rank, target).item<double>(), 0.5);
-    EXPECT_EQ(own->forward(target + rank, target).item<double>(), rank);
-  });
+THREAD_RANKS_TEST(MetricLossTest, UsesTheRanksThatItIsGiven, 2) {
+  const at::Tensor target = at::zeros({2}, at::kDouble);
+  const double rank = self.rank();
+  const sync::CommunicatorGuard alone(sync::single_process_communicator());
+  MetricLoss of_all(MeanSquaredError(),
+                    MetricLossOptions().communicator(self.group()));
+  MetricLoss of_metric(
+      MeanSquaredError({}, MetricOptions().communicator(self.group())));
+  MetricLoss own{MeanSquaredError()};
+  EXPECT_EQ(of_all->forward(target + rank, target).item<double>(), 0.5);
+  EXPECT_EQ(of_metric->forward(target + rank, target).item<double>(), 0.5);
+  EXPECT_EQ(own->forward(target + rank, target).item<double>(), rank);
 }
 
 struct Count {
@@ -370,29 +364,26 @@ TEST(MetricLossTest, TellsOtherRanksWhenOneCannotTakePart) {
 
 // The rank with a step more once trained on a merge of that step with what the
 // others had accumulated, and they took it for their value.
-TEST(MetricLossTest, AStepDoesNotMeetComputeOnAnotherRank) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    MetricLoss loss{MeanSquaredError()};
-    const at::Tensor target = at::zeros({2}, at::kDouble);
-    for (int i = 0; i < 2; ++i) loss->forward(target + 3, target);
-    const auto mismatch = [&](const auto& others) {
-      return refusal_of<SyncError>([&] {
-        communicator->rank() == 0 ? (void)loss->forward(target + 3, target)
-                                  : (void)others();
-      });
-    };
-    EXPECT_THAT(
-        mismatch([&] { loss->metric().compute_results(); }),
-        HasSubstr("rank 0: MetricLoss of MeanSquaredError with gradient flow "
-                  "kReplicated after 2 updates, rank 1: compute() of "
-                  "MeanSquaredError after 2 updates"));
-    EXPECT_THAT(
-        mismatch([&] { loss->metric().forward_results(target + 3, target); }),
-        HasSubstr("rank 1: forward() of MeanSquaredError"));
-    EXPECT_EQ(loss->metric().update_count(), 2);
-    EXPECT_EQ(loss->metric().compute_results().value().template item<double>(),
-              9);
-  });
+THREAD_RANKS_TEST(MetricLossTest, AStepDoesNotMeetComputeOnAnotherRank, 2) {
+  MetricLoss loss{MeanSquaredError()};
+  const at::Tensor target = at::zeros({2}, at::kDouble);
+  for (int i = 0; i < 2; ++i) loss->forward(target + 3, target);
+  const auto mismatch = [&](const auto& others) {
+    return refusal_of<SyncError>([&] {
+      self.rank() == 0 ? (void)loss->forward(target + 3, target)
+                       : (void)others();
+    });
+  };
+  EXPECT_THAT(
+      mismatch([&] { loss->metric().compute_results(); }),
+      HasSubstr("rank 0: MetricLoss of MeanSquaredError with gradient flow "
+                "kReplicated after 2 updates, rank 1: compute() of "
+                "MeanSquaredError after 2 updates"));
+  EXPECT_THAT(
+      mismatch([&] { loss->metric().forward_results(target + 3, target); }),
+      HasSubstr("rank 1: forward() of MeanSquaredError"));
+  EXPECT_EQ(loss->metric().update_count(), 2);
+  EXPECT_EQ(loss->metric().compute_results().value().item<double>(), 9);
 }
 
 struct Regression : torch::nn::Module {

@@ -17,6 +17,7 @@
 #include "tally/sync/errors.h"
 #include "tally/testing/compare.h"
 #include "tally/testing/internal/numerical_gradient.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/losses/fixture_options.h"
 #include "tally/tests/losses/loss_harness.h"
@@ -291,43 +292,39 @@ TEST(TwoViewLossesTest, RefuseOptionsThatDoNotFit) {
             "got [2]");
 }
 
-TEST(TwoViewLossesTest, RefuseLessThanTwoRowsOnAllRanks) {
+THREAD_RANKS_TEST(TwoViewLossesTest, RefuseLessThanTwoRowsOnAllRanks, 2) {
   for (const Named& named : losses()) {
-    run_thread_ranks(2, [&](const auto& communicator) {
-      const at::Tensor rows = at::rand({communicator->rank(), 3});
-      EXPECT_EQ(refusal_of([&] { default_loss(named)(rows, rows); }),
-                std::string(named.name) +
-                    ": expected at least 2 rows over all ranks, or none, got "
-                    "1");
-    });
+    const at::Tensor rows = at::rand({self.rank(), 3});
+    EXPECT_EQ(refusal_of([&] { default_loss(named)(rows, rows); }),
+              std::string(named.name) +
+                  ": expected at least 2 rows over all ranks, or none, got "
+                  "1");
   }
 }
 
-TEST(TwoViewLossesTest, TellOtherRanksOfInputThatDoesNotFit) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    const at::Tensor good = at::rand({4, 3});
-    for (const Named& named : losses()) {
-      const Loss loss = default_loss(named);
-      for (const at::Tensor& bad :
-           {at::Tensor(), at::rand({4, 2}), at::rand({4}), at::rand({5, 3}),
-            at::zeros({4, 3}, at::kLong), good.to(at::kDouble)}) {
-        if (communicator->rank() == 1) {
-          const std::string text = refusal_of([&] { loss(good, bad); });
-          EXPECT_EQ(text.rfind(std::string(named.name) + ": expected ", 0), 0)
-              << text;
-          continue;
-        }
-        try {
-          loss(good, good);
-          ADD_FAILURE() << named.name;
-        } catch (const sync::SyncError& error) {
-          EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerFailed);
-        }
+THREAD_RANKS_TEST(TwoViewLossesTest, TellOtherRanksOfInputThatDoesNotFit, 2) {
+  const at::Tensor good = at::rand({4, 3});
+  for (const Named& named : losses()) {
+    const Loss loss = default_loss(named);
+    for (const at::Tensor& bad :
+         {at::Tensor(), at::rand({4, 2}), at::rand({4}), at::rand({5, 3}),
+          at::zeros({4, 3}, at::kLong), good.to(at::kDouble)}) {
+      if (self.rank() == 1) {
+        const std::string text = refusal_of([&] { loss(good, bad); });
+        EXPECT_EQ(text.rfind(std::string(named.name) + ": expected ", 0), 0)
+            << text;
+        continue;
       }
-      // Nobody is out of step.
-      EXPECT_TRUE(loss(good, good).defined());
+      try {
+        loss(good, good);
+        ADD_FAILURE() << named.name;
+      } catch (const sync::SyncError& error) {
+        EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerFailed);
+      }
     }
-  });
+    // Nobody is out of step.
+    EXPECT_TRUE(loss(good, good).defined());
+  }
 }
 
 TEST(TwoViewLossesTest, PrintThemselves) {

@@ -21,6 +21,7 @@
 #include "tally/sync/errors.h"
 #include "tally/testing/compare.h"
 #include "tally/testing/internal/numerical_gradient.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/losses/fixture_options.h"
 #include "tally/tests/losses/loss_harness.h"
@@ -303,24 +304,21 @@ TEST(VectorQuantizeTest, ReplacesCodesThatNobodyUses) {
   }
 }
 
-TEST(VectorQuantizeTest, EvalLooksUpAndCommunicatesNothing) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    VectorQuantize vq(Options(6, 5).codebook_dim(3));
-    vq->eval();
-    const at::Tensor x = at::rand({2, 6, 3, 5});
-    const VectorQuantizeOutput output = vq->forward(x);
-    EXPECT_EQ(output.quantized.sizes(), x.sizes());
-    EXPECT_EQ(output.indices.sizes(), at::IntArrayRef({2, 3, 5}));
-    EXPECT_EQ(output.loss.template item<double>(), 0);
-    EXPECT_TRUE(near(vq->indices_to_codes(output.indices).detach(),
-                     output.quantized.detach(), {1e-5, 1e-6}));
-    const at::Tensor rows = at::rand({4, 3});
-    EXPECT_TRUE(
-        functional::vector_quantize(rows, vq->codebook, Options(3, 5), {},
-                                    /*training=*/false)
-            .indices.equal(internal::nearest(rows, vq->codebook, false)));
-    EXPECT_EQ(communicator->collectives(), 0);
-  });
+THREAD_RANKS_TEST(VectorQuantizeTest, EvalLooksUpAndCommunicatesNothing, 2) {
+  VectorQuantize vq(Options(6, 5).codebook_dim(3));
+  vq->eval();
+  const at::Tensor x = at::rand({2, 6, 3, 5});
+  const VectorQuantizeOutput output = vq->forward(x);
+  EXPECT_EQ(output.quantized.sizes(), x.sizes());
+  EXPECT_EQ(output.indices.sizes(), at::IntArrayRef({2, 3, 5}));
+  EXPECT_EQ(output.loss.item<double>(), 0);
+  EXPECT_TRUE(near(vq->indices_to_codes(output.indices).detach(),
+                   output.quantized.detach(), {1e-5, 1e-6}));
+  const at::Tensor rows = at::rand({4, 3});
+  EXPECT_TRUE(functional::vector_quantize(rows, vq->codebook, Options(3, 5), {},
+                                          /*training=*/false)
+                  .indices.equal(internal::nearest(rows, vq->codebook, false)));
+  EXPECT_EQ(self.group()->collectives(), 0);
 }
 
 TEST(VectorQuantizeTest, MaskedTokensBecomeZero) {
@@ -392,60 +390,56 @@ TEST(VectorQuantizeTest, RefusesOptionsThatDoNotFit) {
             "the codes, before eval()");
 }
 
-TEST(VectorQuantizeTest, TellsOtherRanksOfInputThatDoesNotFit) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    VectorQuantize vq(Options(3, 5).kmeans_init(true));
-    const at::Tensor good = at::rand({4, 3}), codes = at::rand({5, 3});
-    const std::vector<std::pair<std::function<void()>, std::string>> calls = {
-        {[&] {
-           vq->forward(at::rand({4, 2}));
-         },
-         "VectorQuantize: x: expected 3 channels in dimension 1, got sizes "
-         "[4, 2]"},
-        {[&] { vq->forward(good, at::zeros({4})); },
-         "VectorQuantize: mask: expected dtype bool, got Float"},
-        {[&] {
-           functional::vector_quantize(good, at::rand({4, 3}), Options(3, 5));
-         },
-         "VectorQuantize: codebook: expected 5 rows, got sizes [4, 3]"}};
-    for (const auto& [call, text] : calls) {
-      if (communicator->rank() == 1) {
-        EXPECT_EQ(refusal_of(call), text);
-        continue;
-      }
-      try {
-        vq->forward(good);
-        ADD_FAILURE() << text;
-      } catch (const sync::SyncError& error) {
-        EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerFailed);
-      }
+THREAD_RANKS_TEST(VectorQuantizeTest, TellsOtherRanksOfInputThatDoesNotFit, 2) {
+  VectorQuantize vq(Options(3, 5).kmeans_init(true));
+  const at::Tensor good = at::rand({4, 3}), codes = at::rand({5, 3});
+  const std::vector<std::pair<std::function<void()>, std::string>> calls = {
+      {[&] {
+         vq->forward(at::rand({4, 2}));
+       },
+       "VectorQuantize: x: expected 3 channels in dimension 1, got sizes "
+       "[4, 2]"},
+      {[&] { vq->forward(good, at::zeros({4})); },
+       "VectorQuantize: mask: expected dtype bool, got Float"},
+      {[&] {
+         functional::vector_quantize(good, at::rand({4, 3}), Options(3, 5));
+       },
+       "VectorQuantize: codebook: expected 5 rows, got sizes [4, 3]"}};
+  for (const auto& [call, text] : calls) {
+    if (self.rank() == 1) {
+      EXPECT_EQ(refusal_of(call), text);
+      continue;
     }
-    vq->forward(good);
-    // Rank 1 has lost its codes.
-    VectorQuantize fresh(Options(3, 5).kmeans_init(true));
     try {
-      (communicator->rank() == 1 ? fresh : vq)->forward(good);
-      ADD_FAILURE() << "no SyncError";
+      vq->forward(good);
+      ADD_FAILURE() << text;
     } catch (const sync::SyncError& error) {
-      EXPECT_EQ(error.code(), sync::SyncErrorCode::kMismatch);
+      EXPECT_EQ(error.code(), sync::SyncErrorCode::kPeerFailed);
     }
-  });
+  }
+  vq->forward(good);
+  // Rank 1 has lost its codes.
+  VectorQuantize fresh(Options(3, 5).kmeans_init(true));
+  try {
+    (self.rank() == 1 ? fresh : vq)->forward(good);
+    ADD_FAILURE() << "no SyncError";
+  } catch (const sync::SyncError& error) {
+    EXPECT_EQ(error.code(), sync::SyncErrorCode::kMismatch);
+  }
 }
 
-TEST(VectorQuantizeTest, RanksBeginWithTheSameCodes) {
-  run_thread_ranks(2, [](const auto& communicator) {
-    VectorQuantize vq(Options(3, 5));
-    vq->codebook.fill_(communicator->rank());
-    const at::Tensor x = at::rand({4, 3});
-    const auto forward = [&] { vq->forward(x); };
-    EXPECT_THAT(refusal_of<sync::SyncError>(forward),
-                HasSubstr("5 codes of size 3, of checksum "));
-    sync::broadcast_parameters(vq->buffers());
-    forward();
-    if (communicator->rank() == 1) vq->steps.add_(1);
-    EXPECT_THAT(refusal_of<sync::SyncError>(forward),
-                HasSubstr("5 codes of size 3, after 2 steps"));
-  });
+THREAD_RANKS_TEST(VectorQuantizeTest, RanksBeginWithTheSameCodes, 2) {
+  VectorQuantize vq(Options(3, 5));
+  vq->codebook.fill_(self.rank());
+  const at::Tensor x = at::rand({4, 3});
+  const auto forward = [&] { vq->forward(x); };
+  EXPECT_THAT(refusal_of<sync::SyncError>(forward),
+              HasSubstr("5 codes of size 3, of checksum "));
+  sync::broadcast_parameters(vq->buffers());
+  forward();
+  if (self.rank() == 1) vq->steps.add_(1);
+  EXPECT_THAT(refusal_of<sync::SyncError>(forward),
+              HasSubstr("5 codes of size 3, after 2 steps"));
 }
 
 }  // namespace
