@@ -6,7 +6,6 @@
 
 #include "tally/metrics/collection.h"
 #include "tally/metrics/compositional.h"
-#include "tally/metrics/metric_of.h"
 #include "tally/metrics/wrappers/running.h"
 #include "tally/sync/errors.h"
 #include "tally/testing/thread_ranks.h"
@@ -16,22 +15,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-struct SumSeen {
-  static constexpr const char* kName = "Seen";
-  struct State {
-    Number sum;
-    void fields(Fields& f) { f("sum", sum); }
-  };
-
-  State observe(const at::Tensor& input) const { return {Number(input.sum())}; }
-};
-
-struct SumMetric final : MetricOf<SumMetric, SumSeen, at::Tensor> {
-  using MetricOf::MetricOf;
-  static constexpr const char* kName = "SeenMetric";
-  at::Tensor evaluate(const State& state) const { return state.sum.tensor(); }
-};
 
 double number(const Results& results, const std::string& name) {
   return results.at(name).item<double>();
@@ -119,9 +102,5 @@ TEST(SameNameTest, RanksWithOneOfEachSaySo) {
 }
 
 }  // namespace
-
-std::unique_ptr<Metric> make_sum_of_seen() {
-  return std::make_unique<SumMetric>();
-}
 
 }  // namespace tally
