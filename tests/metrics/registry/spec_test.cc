@@ -84,7 +84,7 @@ TEST(MetricSpecTest, SaysWhatIsWrong) {
   EXPECT_EQ(spec_error("A(b=1) c"),
             "expected A(...) to end with ')', got 'A(b=1) c'");
   EXPECT_THAT(spec_error("A(b=1)(c=2)"),
-              HasSubstr("expected nothing to close"));
+              HasSubstr("expected nothing behind 'A(b=1)', got '(c=2)'"));
   EXPECT_EQ(spec_error("A(b\nc=5)"), "A: expected option=value, got 'b c=5'");
   EXPECT_EQ(spec_error("A(5)"), "A: expected option=value, got '5'");
   EXPECT_EQ(spec_error("A(b=1,,c=2)"),
