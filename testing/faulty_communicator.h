@@ -25,7 +25,7 @@ class CallWatch {
 /// change what this rank sends, which is a copy. `watch`, if there is one, must
 /// outlive the communicator. What sync::duplicate() makes has no faults.
 class FaultyCommunicator final : public sync::Communicator,
-                                 private sync::internal::Duplicable {
+                                 public sync::internal::Duplicable {
  public:
   using Hook = std::function<void(std::int64_t call)>;
 
@@ -35,6 +35,10 @@ class FaultyCommunicator final : public sync::Communicator,
                      Alter alter = {}, CallWatch* watch = nullptr);
 
   std::string describe() const override;
+
+  /// For sync::duplicate().
+  bool can_duplicate() const override;
+  std::shared_ptr<sync::Communicator> duplicate(std::int64_t number) override;
 
  protected:
   void do_all_gather(const at::Tensor& input, at::Tensor& output,
@@ -57,9 +61,6 @@ class FaultyCommunicator final : public sync::Communicator,
   void do_give_up(const std::string& reason) override;
 
  private:
-  bool can_duplicate() const override;
-  std::shared_ptr<sync::Communicator> duplicate(std::int64_t number) override;
-
   std::int64_t call() const { return collectives() - 1; }
   at::Tensor altered(const at::Tensor& sent) const;
   template <class Pass>
