@@ -20,11 +20,11 @@ struct Fit {
 
 /// `actual` as a multiple of `expected`, which is not 0.
 Fit fit(const at::Tensor& actual, const at::Tensor& expected) {
-  const double size = norm(expected);
+  const double size = norm_of(expected);
   const at::Tensor direction = expected.div(size), multiple = actual.div(size);
   const double factor =
       at::real(multiple.mul(direction.conj()).sum()).item<double>();
-  return {factor, norm(multiple.sub(direction.mul(factor)))};
+  return {factor, norm_of(multiple.sub(direction.mul(factor)))};
 }
 
 /// "NaN", "infinite", or nothing.
@@ -39,7 +39,7 @@ bool is_wrong(const GradientCheck& check) {
 
 }  // namespace
 
-double norm(const at::Tensor& tensor) {
+double norm_of(const at::Tensor& tensor) {
   if (tensor.numel() == 0) return 0;
   const at::Tensor sizes = tensor.abs();
   const double largest = sizes.max().item<double>();
@@ -77,7 +77,7 @@ GradientComparison::GradientComparison(const std::vector<at::Tensor>& expected,
     : tolerance_(tolerance) {
   double largest = 0;
   for (const at::Tensor& gradient : expected) {
-    const double size = gradient.defined() ? norm(gradient) : 0;
+    const double size = gradient.defined() ? norm_of(gradient) : 0;
     if (std::isfinite(size)) largest = std::max(largest, size);
   }
   negligible_ = largest * rounding;
@@ -88,7 +88,7 @@ GradientCheck GradientComparison::compare(std::string name,
                                           const at::Tensor& expected) const {
   GradientCheck check;
   check.name = std::move(name);
-  const double size = norm(expected), found = norm(actual);
+  const double size = norm_of(expected), found = norm_of(actual);
   if (!std::isfinite(size) || !std::isfinite(found)) {
     check.verdict = GradientVerdict::kNotFinite;
     check.in_one_process = not_finite(size);
@@ -111,7 +111,7 @@ GradientCheck GradientComparison::compare(std::string name,
       return check;
     }
   }
-  if (norm(actual.sub(expected)) <= negligible_) {
+  if (norm_of(actual.sub(expected)) <= negligible_) {
     check.verdict = GradientVerdict::kTooSmall;
   } else if (size <= negligible_) {
     check.verdict = GradientVerdict::kResidual;

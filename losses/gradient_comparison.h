@@ -11,7 +11,7 @@
 namespace tally::losses::internal {
 
 /// Without over- or underflow of squares.
-double norm(const at::Tensor& tensor);
+double norm_of(const at::Tensor& tensor);
 
 /// The relative error that rounding explains in a sum of gradients of `dtype`.
 double rounding_of(at::ScalarType dtype, double tolerance);

@@ -14,11 +14,11 @@ namespace {
 /// Of one element.
 double typical(const at::Tensor& tensor) {
   if (tensor.numel() == 0) return 0;
-  return norm(tensor) / std::sqrt(static_cast<double>(tensor.numel()));
+  return norm_of(tensor) / std::sqrt(static_cast<double>(tensor.numel()));
 }
 
 double size_of(const at::Tensor& gradient) {
-  return gradient.defined() ? norm(gradient) : 0;
+  return gradient.defined() ? norm_of(gradient) : 0;
 }
 
 }  // namespace
@@ -29,7 +29,8 @@ ReferenceCheck check_reference(const std::vector<ReferenceGradient>& gradients,
   // What the loss changes by when something changes as a whole.
   double scale = std::max(0.1, std::abs(loss));
   for (const ReferenceGradient& one : gradients) {
-    const double change = size_of(one.gradient) * norm(one.at.detach().cpu());
+    const double change =
+        size_of(one.gradient) * norm_of(one.at.detach().cpu());
     if (std::isfinite(change)) scale = std::max(scale, change);
   }
   ReferenceCheck result;
