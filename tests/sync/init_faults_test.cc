@@ -7,11 +7,9 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "tally/sync/init.h"
 #include "tally/tests/sync/init_fixture.h"
@@ -54,14 +52,10 @@ class InitFaultsTest : public testkit::InitFixture {
   /// Rank 0 holds that store until rank 1 has come to it, and then does this.
   template <class Then>
   static void hold_store(const Rank& self, const Then& then) {
-    look_for_store_at(agreed_port(self));
+    c10::intrusive_ptr<c10d::TCPStore> store;
+    look_for_store_at(host_store(self, store));
     if (self.rank() != 0) return;
-    c10d::TCPStoreOptions options;
-    options.port = std::stoi(std::getenv("MASTER_PORT"));
-    options.isServer = true;
-    options.waitWorkers = false;
-    c10d::TCPStore store("127.0.0.1", options);
-    store.wait({"tally/job/0/tally/rank/1"}, seconds(15));
+    store->wait({"tally/job/0/tally/rank/1"}, seconds(15));
     then();
   }
   static void expect_refused_path(const std::string& path,
@@ -126,6 +120,7 @@ RANKS_TEST_F(InitFaultsTest, AStoreThatStopsIsATimeout, 2) {
 
 RANKS_TEST_F(InitFaultsTest, TenOfManyMissingRanksAreNamed, 2) {
   change_environment({"WORLD_SIZE=50"});
+  self.barrier();
   const SyncError error = error_of_init(milliseconds(1000));
   EXPECT_EQ(error.code(), SyncErrorCode::kTimeout);
   EXPECT_EQ(error.details().peers.size(), 48u);
@@ -139,6 +134,7 @@ RANKS_TEST_F(InitFaultsTest, TenOfManyMissingRanksAreNamed, 2) {
 RANKS_TEST_F(InitFaultsTest, AllRanksHearWhoIsMissing, 2) {
   change_environment({"WORLD_SIZE=3", "TALLY_STORE", "MASTER_ADDR=127.0.0.1",
                       "MASTER_PORT=" + agreed_port(self)});
+  self.barrier();
   const auto start = steady_clock::now();
   const SyncError error = error_of_init(seconds(self.rank() == 0 ? 2 : 9));
   EXPECT_LE(steady_clock::now() - start, kAtOnce);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <vector>
 
 #include "tally/testing/ranks_test.h"
@@ -33,14 +34,22 @@ class InitFixture : public ::testing::Test {
   }
   /// Of the FileStore that the environment names.
   static std::string store_path() { return std::getenv("TALLY_STORE"); }
-  /// What `make()` gives rank 0, on every rank.
-  template <class Make>
-  static std::string from_rank_zero(const Rank& self, const Make& make) {
-    if (self.rank() == 0) self.store()->set("from rank 0", make());
-    return self.store()->get_to_str("from rank 0");
-  }
   static std::string agreed_port(const Rank& self) {
-    return from_rank_zero(self, free_port);
+    if (self.rank() == 0) self.store()->set("port", free_port());
+    return self.store()->get_to_str("port");
+  }
+  /// Rank 0 gets what a launcher would host; all ranks get its port.
+  static std::string host_store(const Rank& self,
+                                c10::intrusive_ptr<c10d::TCPStore>& store) {
+    if (self.rank() == 0) {
+      c10d::TCPStoreOptions options;
+      options.port = 0;
+      options.isServer = true;
+      options.waitWorkers = false;
+      store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+      self.store()->set("port", std::to_string(store->getPort()));
+    }
+    return self.store()->get_to_str("port");
   }
 };
 

@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "tally/sync/launch/file_store.h"
 #include "tally/tests/sync/init_fixture.h"
@@ -59,16 +57,10 @@ RANKS_TEST_F(InitTest, JoinsThroughRankZero, 2) {
 
 RANKS_TEST_F(InitTest, JoinsThroughTheLaunchersStoreAfterARestart, 2) {
   c10::intrusive_ptr<c10d::TCPStore> store;
-  const std::string port = from_rank_zero(self, [&] {
-    c10d::TCPStoreOptions options;
-    options.port = 0;
-    options.isServer = true;
-    options.waitWorkers = false;
-    store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
-    // What the first attempt left.
-    store->add("tally/job/0/tally/claimed/0", 1);
-    return std::to_string(store->getPort());
-  });
+  const std::string port = host_store(self, store);
+  // What the first attempt left.
+  if (self.rank() == 0) store->add("tally/job/0/tally/claimed/0", 1);
+  self.barrier();
   change_environment(
       {"TALLY_STORE", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port,
        "TORCHELASTIC_USE_AGENT_STORE=True", "TORCHELASTIC_RUN_ID=job",
@@ -89,6 +81,7 @@ RANKS_TEST_F(InitTest, SecondCallGivesTheSameGroupUnlessTheEnvironmentChanged,
 
 RANKS_TEST_F(InitTest, MissingRankIsNamedWithinTheTimeout, 2) {
   change_environment({"WORLD_SIZE=3"});
+  self.barrier();
   const auto start = steady_clock::now();
   const auto error =
       sync_error_of([] { init_from_env(within(milliseconds(1000))); });
