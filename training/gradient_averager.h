@@ -27,7 +27,7 @@ struct GradientAveragerOptions {
 /// time where there is much to send.
 ///
 /// backward() gives each parameter the mean over the ranks of what it holds
-/// then, earlier backward passes included: micro-batches but for the last go
+/// then, earlier backward passes included: micro-batches other than the last go
 /// through loss.backward() and communicate nothing. A rank's loss need not
 /// reach all parameters. Means are those of average_gradients, up to the order
 /// in which 3 or more ranks are summed, and bit-equal on every rank.

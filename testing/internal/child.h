@@ -47,7 +47,7 @@ class Child {
   /// Whether it waits for a debugger.
   bool holds() const { return holds_; }
   const std::vector<Report>& reports() const { return reports_; }
-  /// The reports, with what is to be said of how it ended.
+  /// The reports, and another one if it ended otherwise than expected.
   std::vector<Report> all_reports() const;
   std::string output() const;
   std::string output_path() const;
