@@ -8,7 +8,7 @@ library in its deps; packages do not say so themselves.
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load(":copts.bzl", "COPTS", "OPENMP", "optimisation")
 
-def _precompiled(name, openmp):
+def precompiled(name, openmp = False):
     """Returns the dependencies and options that a precompiled header takes."""
     if not name:
         return [], []
@@ -114,7 +114,7 @@ def tally_cc_library(
             visibility = ["//visibility:private"],
         )
         deps = deps + [":" + name + "_private_hdrs"]
-    pch_deps, pch_copts = _precompiled(pch, openmp)
+    pch_deps, pch_copts = precompiled(pch, openmp)
     cc_library(
         name = name,
         srcs = [src for src in srcs if src not in private_hdrs],
@@ -159,7 +159,7 @@ def tally_cc_test(
         passive, and LibTorch's flight recorder off, unless given here.
       **kwargs: args, tags, timeout and so on, as in cc_test.
     """
-    pch_deps, pch_copts = _precompiled(pch, openmp)
+    pch_deps, pch_copts = precompiled(pch, openmp)
     cc_test(
         name = name,
         size = size,
@@ -212,7 +212,7 @@ def tally_cc_binary(
       pch: the header of tools/pch that the sources begin with, if any.
       **kwargs: visibility, data, testonly and so on, as in cc_binary.
     """
-    pch_deps, pch_copts = _precompiled(pch, openmp)
+    pch_deps, pch_copts = precompiled(pch, openmp)
     cc_binary(
         name = name,
         srcs = srcs,

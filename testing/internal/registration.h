@@ -150,39 +150,31 @@ struct Typed {
 
 #define TALLY_TESTKIT_CLASS_(suite, name) suite##_##name##_RanksTest
 
-#define TALLY_TESTKIT_RANKS_TEST_(suite, name, fixture, kind, ...) \
-  class TALLY_TESTKIT_CLASS_(suite, name) : public fixture {       \
-   public:                                                         \
-    static constexpr const char* kFile = __FILE__;                 \
-    static constexpr int kLine = __LINE__;                         \
-    void body(::tally::testkit::Rank& self);                       \
-    static const bool kRegistered;                                 \
-  };                                                               \
-  const bool TALLY_TESTKIT_CLASS_(suite, name)::kRegistered =      \
-      ::tally::testkit::internal::register_tests<                  \
-          ::tally::testkit::internal::kind, fixture,               \
-          TALLY_TESTKIT_CLASS_(suite, name)>(                      \
-          #suite, #name,                                           \
-          ::tally::testkit::internal::RankCounts<__VA_ARGS__>());  \
-  void TALLY_TESTKIT_CLASS_(                                       \
+// `registrar` is one of the functions above.
+#define TALLY_TESTKIT_REGISTERED_(registrar, suite, name, fixture, kind, ...) \
+  class TALLY_TESTKIT_CLASS_(suite, name) : public fixture {                  \
+   public:                                                                    \
+    static constexpr const char* kFile = __FILE__;                            \
+    static constexpr int kLine = __LINE__;                                    \
+    void body(::tally::testkit::Rank& self);                                  \
+    static const bool kRegistered;                                            \
+  };                                                                          \
+  const bool TALLY_TESTKIT_CLASS_(suite, name)::kRegistered =                 \
+      ::tally::testkit::internal::registrar<                                  \
+          ::tally::testkit::internal::kind, fixture,                          \
+          TALLY_TESTKIT_CLASS_(suite, name)>(                                 \
+          #suite, #name,                                                      \
+          ::tally::testkit::internal::RankCounts<__VA_ARGS__>());             \
+  void TALLY_TESTKIT_CLASS_(                                                  \
       suite, name)::body([[maybe_unused]] ::tally::testkit::Rank& self)
 
-#define TALLY_TESTKIT_RANKS_TEST_P_(fixture, name, kind, ...)     \
-  class TALLY_TESTKIT_CLASS_(fixture, name) : public fixture {    \
-   public:                                                        \
-    static constexpr const char* kFile = __FILE__;                \
-    static constexpr int kLine = __LINE__;                        \
-    void body(::tally::testkit::Rank& self);                      \
-    static const bool kRegistered;                                \
-  };                                                              \
-  const bool TALLY_TESTKIT_CLASS_(fixture, name)::kRegistered =   \
-      ::tally::testkit::internal::register_tests_with_values<     \
-          ::tally::testkit::internal::kind, fixture,              \
-          TALLY_TESTKIT_CLASS_(fixture, name)>(                   \
-          #fixture, #name,                                        \
-          ::tally::testkit::internal::RankCounts<__VA_ARGS__>()); \
-  void TALLY_TESTKIT_CLASS_(                                      \
-      fixture, name)::body([[maybe_unused]] ::tally::testkit::Rank& self)
+#define TALLY_TESTKIT_RANKS_TEST_(suite, name, fixture, kind, ...)      \
+  TALLY_TESTKIT_REGISTERED_(register_tests, suite, name, fixture, kind, \
+                            __VA_ARGS__)
+
+#define TALLY_TESTKIT_RANKS_TEST_P_(fixture, name, kind, ...)          \
+  TALLY_TESTKIT_REGISTERED_(register_tests_with_values, fixture, name, \
+                            fixture, kind, __VA_ARGS__)
 
 #define TALLY_TESTKIT_TYPED_RANKS_TEST_(fixture, name, kind, ...)             \
   template <class TypeParameter>                                              \

@@ -9,24 +9,19 @@ change of one would compile everything anew.
 Off unless --define=tally_pch=1 and --force_pic are set, as .bazelrc does.
 """
 
-load("@rules_cc//cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load("//tools:compile_action.bzl", "COMPILE_ATTRS", "COMPILE_FRAGMENTS", "COMPILE_TOOLCHAINS", "compile_action")
 
 # Not "clang", which has a format and rules of its own.
 _GCC = ["compiler", "gcc"]
 
 def _impl(ctx):
-    toolchain = find_cpp_toolchain(ctx)
-    compilation = cc_common.merge_cc_infos(
-        cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
-    ).compilation_context
-
     # A header beside the source's would be found in the source's place.
     header = ctx.actions.declare_file(ctx.label.name + ".pch/pch.h")
     outputs = [header]
-    if toolchain.compiler in _GCC:
+    if find_cpp_toolchain(ctx).compiler in _GCC:
         ctx.actions.expand_template(
             template = ctx.file.hdr,
             output = header,
@@ -36,47 +31,14 @@ def _impl(ctx):
             ctx.label.name + ".pch/pch.h.gch/compiled.h",
         )
         outputs.append(compiled)
-        features = cc_common.configure_features(
-            ctx = ctx,
-            cc_toolchain = toolchain,
-            requested_features = ctx.features,
-            unsupported_features = ctx.disabled_features,
-        )
-        variables = cc_common.create_compile_variables(
-            feature_configuration = features,
-            cc_toolchain = toolchain,
-            source_file = header.path,
-            output_file = compiled.path,
-            user_compile_flags = ctx.fragments.cpp.copts +
-                                 ctx.fragments.cpp.cxxopts +
-                                 ctx.attr.copts + ["-x", "c++-header"],
-            include_directories = compilation.includes,
-            quote_include_directories = compilation.quote_includes,
-            system_include_directories = compilation.system_includes,
-            preprocessor_defines = compilation.defines,
-            use_pic = True,
-        )
+        compile = compile_action(ctx, header, compiled.path, ["-x", "c++-header"])
         ctx.actions.run(
             mnemonic = "PrecompileHeader",
             progress_message = "Precompiling {}".format(ctx.label),
-            executable = cc_common.get_tool_for_action(
-                feature_configuration = features,
-                action_name = CPP_COMPILE_ACTION_NAME,
-            ),
-            arguments = cc_common.get_memory_inefficient_command_line(
-                feature_configuration = features,
-                action_name = CPP_COMPILE_ACTION_NAME,
-                variables = variables,
-            ),
-            env = cc_common.get_environment_variables(
-                feature_configuration = features,
-                action_name = CPP_COMPILE_ACTION_NAME,
-                variables = variables,
-            ),
-            inputs = depset(
-                [header],
-                transitive = [compilation.headers, toolchain.all_files],
-            ),
+            executable = compile.executable,
+            arguments = compile.arguments,
+            env = compile.env,
+            inputs = compile.inputs,
             outputs = [compiled],
         )
     else:
@@ -98,24 +60,17 @@ def _impl(ctx):
 precompiled_header = rule(
     implementation = _impl,
     doc = "A header that is compiled before the sources that begin with it.",
-    attrs = {
-        "hdr": attr.label(
-            doc = "Includes what is to be compiled, and nothing of Tally's.",
+    # copts: those of the sources, as far as they matter to GCC. deps: libraries
+    # whose headers are included.
+    attrs = dict(
+        COMPILE_ATTRS,
+        hdr = attr.label(
+            doc = "Includes what the sources need, and nothing of Tally's.",
             allow_single_file = [".h"],
             mandatory = True,
         ),
-        "copts": attr.string_list(
-            doc = "Those of the sources, as far as they matter to GCC.",
-        ),
-        "deps": attr.label_list(
-            doc = "Libraries whose headers are included.",
-            providers = [CcInfo],
-        ),
-        "_cc_toolchain": attr.label(
-            default = "@bazel_tools//tools/cpp:current_cc_toolchain",
-        ),
-    },
-    fragments = ["cpp"],
+    ),
+    fragments = COMPILE_FRAGMENTS,
     provides = [CcInfo],
-    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+    toolchains = COMPILE_TOOLCHAINS,
 )
