@@ -189,6 +189,7 @@ set(TALLY_METRICS_HEADERS
     metrics/metric_traits.h
     metrics/metrics.h
     metrics/nearest.h
+    metrics/observe_call.h
     metrics/option_text.h
     metrics/options.h
     metrics/rank_checkpoint.h
@@ -229,6 +230,7 @@ set(TALLY_METRICS_HEADERS
     metrics/results.h
     metrics/results_json.h
     metrics/results_table.h
+    metrics/state_group.h
     metrics/sync_together.h
     metrics/text_list.h
     metrics/wrappers/boot_strapper.h

@@ -14,6 +14,7 @@
 
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/results.h"
+#include "tally/metrics/state_group.h"
 #include "tally/state/outside_inference.h"
 #include "tally/state/state.h"
 #include "tally/state/state_key.h"
@@ -42,23 +43,7 @@ struct CheckpointOrigin;
 /// throws leaves everything as it was.
 class Accumulation {
  public:
-  struct Group {
-    std::string label;  // for errors and for the other ranks
-    StateKey key;       // what makes two states the same kind of state
-    AnyState identity;
-    AnyState local;   // accumulated by this rank
-    AnyState synced;  // of all ranks, between sync() and unsync()
-    bool on_cpu = false;
-    bool outlasts_reset = false;  // something of the state does
-    std::int64_t update_count = 0;
-    std::int64_t synced_update_count = 0;
-    /// Batches before the next one that are not among its own updates: of
-    /// ranks whose state a checkpoint has merged with this one's, or which went
-    /// to another rank (then below zero).
-    std::int64_t index_offset = 0;
-
-    std::int64_t next_index() const { return update_count + index_offset; }
-  };
+  using Group = StateGroup;
 
   explicit Accumulation(MetricOptions options) : options_(std::move(options)) {}
   Accumulation(Accumulation&& other) noexcept;

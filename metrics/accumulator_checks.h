@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "tally/metrics/metric_traits.h"
+#include "tally/metrics/observe_call.h"
 
 /// Mistakes in an accumulator that would otherwise be many errors far from it,
 /// or none at all.
@@ -110,6 +111,29 @@ constexpr bool check_accumulator() {
     check_inputs<Accumulator>();
   }
   return true;
+}
+
+template <class Metric>
+constexpr const char* checked_name() {
+  static_assert(HasName<Metric>::value,
+                "give the metric its name: static constexpr const char* kName "
+                "= \"...\";");
+  if constexpr (HasName<Metric>::value) {
+    return Metric::kName;
+  } else {
+    return "";
+  }
+}
+
+/// Whether observe() takes inputs of these types; if not, the compiler says so
+/// here, and of which accumulator.
+template <class Accumulator, class... Args>
+constexpr bool check_taken() {
+  static_assert(TakesInputs<Accumulator, Args...>::value,
+                "expected inputs as the metric's header lists them behind "
+                "update(...), for example metric.update(preds, target): these "
+                "are more, fewer or of other types than its observe() takes");
+  return TakesInputs<Accumulator, Args...>::value;
 }
 
 }  // namespace tally::internal

@@ -77,7 +77,7 @@ class MetricOf : public Metric {
   explicit MetricOf(Options options,
                     MetricOptions metric_options = MetricOptions())
       : Metric(std::move(metric_options)),
-        options_(checked(std::move(options))),
+        options_(internal::validated(std::move(options), class_name())),
         accumulator_(internal::make_accumulator<Accumulator>(
             options_, this->metric_options())) {
     accumulation_.add_group(
@@ -99,7 +99,7 @@ class MetricOf : public Metric {
   /// See Metric::update.
   template <class... Args>
   void update(const Args&... args) {
-    if constexpr (takes<Args...>()) {
+    if constexpr (internal::check_taken<Accumulator, Args...>()) {
       this->update_by(
           [&] { return observe_here(internal::as_input(args)...); });
     }
@@ -111,7 +111,7 @@ class MetricOf : public Metric {
   /// See Metric::forward_results.
   template <class... Args>
   Result forward(const Args&... args) {
-    if constexpr (takes<Args...>()) {
+    if constexpr (internal::check_taken<Accumulator, Args...>()) {
       return forward_state(
           [&] { return observe_here(internal::as_input(args)...); });
     }
@@ -217,13 +217,7 @@ class MetricOf : public Metric {
     return Derived::kHigherIsBetter;
   }
   StateKey source_key() const override {
-    if constexpr (internal::HasSource<Accumulator>::value) {
-      if (const auto options = Accumulator::source_options(options_)) {
-        return internal::state_key_of<typename Accumulator::Source>(
-            *options, metric_options());
-      }
-    }
-    return {};
+    return internal::source_key_of<Accumulator>(options_, metric_options());
   }
   AnyState derive(const AnyState& source) const override {
     if constexpr (internal::HasSource<Accumulator>::value) {
@@ -267,33 +261,7 @@ class MetricOf : public Metric {
   const Derived& derived() const { return static_cast<const Derived&>(*this); }
 
   static constexpr const char* class_name() {
-    static_assert(internal::HasName<Derived>::value,
-                  "give the metric its name: static constexpr const char* "
-                  "kName = \"...\";");
-    if constexpr (internal::HasName<Derived>::value) {
-      return Derived::kName;
-    } else {
-      return "";
-    }
-  }
-
-  /// Whether observe() takes inputs of these types; if not, the compiler says
-  /// so here, and of which accumulator.
-  template <class... Args>
-  static constexpr bool takes() {
-    static_assert(
-        internal::TakesInputs<Accumulator, Args...>::value,
-        "expected inputs as the metric's header lists them behind "
-        "update(...), for example metric.update(preds, target): these "
-        "are more, fewer or of other types than its observe() takes");
-    return internal::TakesInputs<Accumulator, Args...>::value;
-  }
-
-  static Options checked(Options options) {
-    if constexpr (internal::HasValidate<Options>::value) {
-      options.validate(class_name());
-    }
-    return options;
+    return internal::checked_name<Derived>();
   }
 
   // observe() of this rank's next batch.
@@ -317,13 +285,8 @@ class MetricOf : public Metric {
   }
 
   void finish_result(Result& result) const {
-    if constexpr (std::is_same_v<Result, at::Tensor>) {
-      finish(result);
-    } else {
-      ResultParts parts;
-      result_parts(result, parts);
-      for (const auto& [name, part] : parts) finish(*part);
-    }
+    internal::for_each_part(
+        result, [&](const std::string&, at::Tensor& part) { finish(part); });
   }
   Result finished(Result result) const {
     finish_result(result);
@@ -332,16 +295,11 @@ class MetricOf : public Metric {
 
   static void add_result(Result result, const std::string& name,
                          Results& results) {
-    if constexpr (std::is_same_v<Result, at::Tensor>) {
-      results.add(name, std::move(result));
-    } else {
-      ResultParts parts;
-      result_parts(result, parts);
-      for (const auto& [part, value] : parts) {
-        const char* dot = name.empty() || part.empty() ? "" : ".";
-        results.add(name + dot + part, *value);
-      }
-    }
+    internal::for_each_part(
+        result, [&](const std::string& part, const at::Tensor& value) {
+          const char* dot = name.empty() || part.empty() ? "" : ".";
+          results.add(name + dot + part, value);
+        });
   }
 
   Options options_;

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tally/state/state.h"
+#include "tally/state/state_key.h"
+
+namespace tally::internal {
+
+/// One state of an Accumulation, and what is known of it: that of a metric, or
+/// of those metrics of a collection that share it.
+struct StateGroup {
+  std::string label;  // for errors and for the other ranks
+  StateKey key;       // what makes two states the same kind of state
+  AnyState identity;
+  AnyState local;   // accumulated by this rank
+  AnyState synced;  // of all ranks, between sync() and unsync()
+  bool on_cpu = false;
+  bool outlasts_reset = false;  // something of the state does
+  std::int64_t update_count = 0;
+  std::int64_t synced_update_count = 0;
+  /// Batches before the next one that are not among its own updates: of
+  /// ranks whose state a checkpoint has merged with this one's, or which went
+  /// to another rank (then below zero).
+  std::int64_t index_offset = 0;
+
+  std::int64_t next_index() const { return update_count + index_offset; }
+};
+
+}  // namespace tally::internal
