@@ -21,7 +21,6 @@
 #include "tally/testing/internal/flags.h"
 #include "tally/testing/internal/folder.h"
 #include "tally/testing/internal/protocol.h"
-#include "tally/testing/internal/thread_runner.h"
 
 namespace tally::testkit::internal {
 namespace {
@@ -269,9 +268,6 @@ class Run {
 }  // namespace
 
 void run_ranks(int ranks, const RanksOptions& options, const Place& test) {
-  if (is_thread_rank()) {
-    GTEST_FAIL() << "RUN_ALL_TESTS() within the body of a test over ranks";
-  }
   try {
     Run(ranks, options, test).finish();
   } catch (const std::exception& error) {

@@ -27,6 +27,24 @@ using ::testing::TestPartResult;
 
 thread_local bool is_rank = false;
 
+// Ends RUN_ALL_TESTS() of a rank before it changes anything: GoogleTest cannot
+// run tests on several threads at once.
+class NestedTests final : public ::testing::EmptyTestEventListener {
+  void OnTestProgramStart(const ::testing::UnitTest&) override {
+    if (is_rank) {
+      throw std::logic_error(
+          "RUN_ALL_TESTS() within the body of a test over ranks");
+    }
+  }
+};
+
+void refuse_nested_tests() {
+  [[maybe_unused]] static const bool once = [] {
+    ::testing::UnitTest::GetInstance()->listeners().Append(new NestedTests);
+    return true;
+  }();
+}
+
 // Takes a rank that a fault has ended out of its body. Where something catches
 // it on the way, nobody hears any more of what the body does.
 struct Ended {};
@@ -346,13 +364,9 @@ class ThreadRun {
 
 }  // namespace
 
-bool is_thread_rank() { return is_rank; }
-
 void run_threads(const std::vector<ThreadBody>& bodies,
                  const RanksOptions& options, const Place& test) {
-  if (is_rank) {
-    GTEST_FAIL() << "RUN_ALL_TESTS() within the body of a test over ranks";
-  }
+  refuse_nested_tests();
   try {
     std::vector<int> ended;
     std::vector<Report> reports = ThreadRun(bodies, options).run(ended);

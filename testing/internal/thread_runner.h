@@ -15,9 +15,6 @@ struct ThreadBody {
   std::function<void()> tear_down;
 };
 
-/// Whether this thread is a rank.
-bool is_thread_rank();
-
 /// Runs bodies[r] as rank r, each on a thread of its own, and tells GoogleTest
 /// what became of it.
 void run_threads(const std::vector<ThreadBody>& bodies,
