@@ -3,10 +3,13 @@
 Each block that follows "/// Example:" in a header, and each ```cpp block of a
 Markdown file, becomes the body of a function, in the order of the arguments.
 Lines that include headers are dropped: the file includes what it needs. With
---tests it writes the blocks that define tests instead, as they are.
+--tests it writes the blocks that define tests instead, as they are. With
+--program N it writes only the N-th block that has a main(), includes and all;
+with --output N what that program prints according to the ```text block that
+follows.
 
 Usage: extract_examples.py [--only FOLDER]... [--without FOLDER]... [--tests]
-                           FILE...
+                           [--program N] [--output N] FILE...
 
 Of headers, --only takes those below a folder of the repository, --without all
 others.
@@ -44,6 +47,22 @@ def markdown_examples(text: str) -> list[str]:
     return re.findall(r"```cpp\n(.*?)```", text, flags=re.DOTALL)
 
 
+def programs(text: str) -> list[tuple[str, str]]:
+    """Each ```cpp block that has a main(), and the next ```text block."""
+    found = []
+    for match in re.finditer(r"```cpp\n(.*?)```", text, flags=re.DOTALL):
+        if is_program(match.group(1)):
+            output = re.search(
+                r"```text\n(.*?)```", text[match.end() :], flags=re.DOTALL
+            )
+            found.append((match.group(1), output.group(1) if output else ""))
+    return found
+
+
+def is_program(example: str) -> bool:
+    return re.search(r"^int main\(", example, flags=re.MULTILINE) is not None
+
+
 def defines_tests(example: str) -> bool:
     return re.search(r"^\w*TEST\w*\(", example, flags=re.MULTILINE) is not None
 
@@ -53,6 +72,8 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--without", action="append", default=[])
     parser.add_argument("--tests", action="store_true")
+    parser.add_argument("--program", type=int)
+    parser.add_argument("--output", type=int)
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
 
@@ -67,9 +88,15 @@ def main() -> None:
         ):
             continue
         text = pathlib.Path(path).read_text(encoding="utf-8")
+        if arguments.program:
+            print(programs(text)[arguments.program - 1][0], end="")
+            continue
+        if arguments.output:
+            print(programs(text)[arguments.output - 1][1], end="")
+            continue
         find = markdown_examples if path.endswith(".md") else header_examples
         for number, example in enumerate(find(text), start=1):
-            if defines_tests(example) != arguments.tests:
+            if is_program(example) or defines_tests(example) != arguments.tests:
                 continue
             name = re.sub(r"\W", "_", header)
             body = "\n".join(
