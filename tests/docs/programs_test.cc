@@ -52,7 +52,7 @@ TEST_P(ReadmeTest, ProgramPrintsTheSameOnThreeRanks) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, ReadmeTest,
                          ::testing::Values("evaluation", "training"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& program) { return program.param; });
 
 }  // namespace
 }  // namespace tally
