@@ -118,7 +118,7 @@ double sgemm_peak() {
 }
 
 /// The parts of ClipLoss, alone: how fast its products of tiles are beside the
-/// best, and what share of the time of all of it goes into exp.
+/// best, and what fraction of the whole time goes into exp.
 void print_parts(std::int64_t size) {
   using namespace tally::losses::internal;
   const double peak = sgemm_peak();

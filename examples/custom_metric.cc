@@ -46,7 +46,7 @@ struct CountHits {
   double tolerance;
 };
 
-/// What the value of a state is: the share of predictions near the target.
+/// What the value of a state is: the fraction of predictions near the target.
 struct HitRate final : tally::MetricOf<HitRate, CountHits, at::Tensor> {
   using MetricOf::MetricOf;
   static constexpr const char* kName = "HitRate";

@@ -69,7 +69,7 @@ std::vector<std::int64_t> deal(std::int64_t rows, int ranks,
   std::vector<std::int64_t> shares(static_cast<std::size_t>(ranks));
   std::int64_t left = rows;
   for (int r = busy - 1; r >= 0; --r) {
-    // Of what is left, a share by weight r + 1 among the ranks up to here, such
+    // Of what is left, a part by weight r + 1 among the ranks up to here, such
     // that one row remains for each of the others.
     const std::int64_t by_weight = options.shards() == ShardSizes::kEven
                                        ? (left + r) / (r + 1)

@@ -203,7 +203,7 @@ class Writer {
     } else {
       hint(
           "Another factor: something is multiplied, divided or summed over "
-          "the ranks once too often; often the loss was scaled to mend the "
+          "the ranks once too often; often the loss was scaled to fix the "
           "gradient of the rest.");
     }
     return "off by the factor " + name;

@@ -86,7 +86,8 @@ void check(const Tensors& batch, const GradCacheOptions& options) {
   }
 }
 
-/// Every micro-batch has rows, but for one without, where there are none.
+/// Every micro-batch has rows, except for a single empty one where there are
+/// none.
 std::vector<Tensors> micro_batches(const Tensors& batch, std::int64_t count) {
   const std::int64_t rows = batch[0].size(0);
   count = std::max<std::int64_t>(1, std::min(count, rows));

@@ -42,7 +42,7 @@ struct GradCacheOptions {
 /// are then averaged over the ranks. Returns the loss, without a graph.
 ///
 /// `encode` gives floating tensors with a row for each of its input's. It must
-/// do the same thing when it is called again, but for random numbers, whose
+/// do the same thing when it is called again, except for random numbers, whose
 /// state is put back and, in the end, is that after the first pass; a layer
 /// that takes statistics over the rows (batch norm) sees micro-batches, twice.
 /// A rank without rows calls it with none.

@@ -53,7 +53,7 @@ class Decoder {
   std::int64_t integer();
   double real();
   std::string text();
-  /// On the CPU; in memory of its own, but for views into a storage.
+  /// On the CPU; in memory of its own, except for views into a storage.
   at::Tensor tensor();
   /// Fills all fields, in order.
   void fields(const Fields& fields);

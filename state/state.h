@@ -241,7 +241,7 @@ bool compacts(const AnyState& state);
 
 /// Whether anything of such a state is to outlast a reset.
 bool outlasts_reset(const AnyState& state);
-/// `state` becomes `identity`, but for what is to outlast that.
+/// `state` becomes `identity`, except for what outlasts that.
 void reset(AnyState& state, const AnyState& identity);
 
 }  // namespace tally

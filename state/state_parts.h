@@ -20,7 +20,7 @@ class StateParts {
   StateParts() = default;
   /// Each with the name that goes before those of its fields: "mean.sum".
   explicit StateParts(std::vector<std::pair<std::string, AnyState>> parts);
-  /// A batch that is `identity` but for one part. The others are made when
+  /// A batch that is `identity` except for one part. The others are made when
   /// somebody asks for them, which a merge does not.
   StateParts(std::shared_ptr<const StateParts> identity, LonePart lone);
 

@@ -27,7 +27,7 @@ struct LaunchOptions {
 ///
 /// Starts the program again, with the same arguments, once for each rank, with
 /// the variables of torchrun and TALLY_STORE set (and OMP_NUM_THREADS, to the
-/// rank's share of the cores, if it was not), and waits. Rank 0 keeps this
+/// rank's part of the cores, if it was not), and waits. Rank 0 keeps this
 /// process's terminal. Returns 0, or the status of the first rank that failed,
 /// or, when SIGINT, SIGTERM or SIGHUP told this process to end, its own:
 /// 128 + number for a signal. That a signal ended a rank, or this process, is

@@ -18,7 +18,7 @@ std::string describe(const std::shared_ptr<sync::Communicator>& communicator) {
   return communicator ? communicator->describe() : "the default communicator";
 }
 
-// Finds all that is to be exchanged before anything is.
+// Finds all that has to be exchanged before anything is.
 class Conversion {
  public:
   explicit Conversion(std::shared_ptr<sync::Communicator> communicator)

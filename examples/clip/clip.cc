@@ -1,5 +1,5 @@
 // Trains two small networks contrastively with several processes: features of
-// the left half of a handwritten digit's image are to be near those of its
+// the left half of a handwritten digit's image should be near those of its
 // right half. Neither the number of processes nor that of micro-batches shows:
 // losses and gradients are those of one process that has the whole batch.
 //

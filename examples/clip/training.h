@@ -27,8 +27,8 @@ struct Outcome {
   Recalls test;                ///< after the last one
 };
 
-/// Trains on all ranks together; every rank gets the same outcome, and but for
-/// rounding the same whatever the numbers of ranks and micro-batches.
+/// Trains on all ranks together; every rank gets the same outcome, and apart
+/// from rounding the same whatever the numbers of ranks and micro-batches.
 /// Collective.
 Outcome train(const digits::Split& data, const Options& options,
               const tally::sync::Communicator& ranks,

@@ -24,8 +24,8 @@ struct Outcome {
   tally::Results test;         ///< after the last one
 };
 
-/// Trains on all ranks together; every rank gets the same outcome, and but for
-/// rounding the same whatever the number of ranks. Collective.
+/// Trains on all ranks together; every rank gets the same outcome, and apart
+/// from rounding the same whatever the number of ranks. Collective.
 Outcome train(const Split& data, const Options& options,
               const tally::sync::Communicator& ranks,
               const std::function<void(const Epoch&)>& on_epoch);

@@ -1,4 +1,4 @@
-// The share of right predictions, in a workspace that depends on Tally.
+// The fraction of correct predictions, in a workspace that depends on Tally.
 
 #include <ATen/ops/tensor.h>
 #include <tally/metrics/classification/accuracy.h>

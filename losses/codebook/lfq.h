@@ -21,7 +21,7 @@ struct LFQOptions {
   TORCH_ARG(std::int64_t, dim) = 0;
   /// Codes of each codebook, a power of 2. Default: 0, which is 2^dim.
   TORCH_ARG(std::int64_t, codebook_size) = 0;
-  /// Codebooks, each for its share of the bits. Default: 1.
+  /// Number of codebooks, which divide the bits among them. Default: 1.
   TORCH_ARG(std::int64_t, num_codebooks) = 1;
   /// Whether indices have a last dimension for codebooks. Default: if there is
   /// more than one.
@@ -53,8 +53,8 @@ struct LFQOptions {
   TORCH_ARG(double, entropy_loss_weight) = 0.1;
   /// Weight, in the entropy loss, of the entropy of the codes' use. Default: 1.
   TORCH_ARG(double, diversity_gamma) = 1;
-  /// The share of the tokens, drawn at random by LibTorch's generator and at
-  /// least one, whose own entropies count. Default: 1.
+  /// The fraction of the tokens (at least one), drawn at random by LibTorch's
+  /// generator, whose own entropies count. Default: 1.
   TORCH_ARG(double, frac_per_sample_entropy) = 1;
   /// The entropy loss as softplus(loss + entropy_loss_offset). Default: false.
   TORCH_ARG(bool, softplus_entropy_loss) = false;

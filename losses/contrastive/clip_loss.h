@@ -54,9 +54,9 @@ struct ClipLogits {
 /// Gradients: averaged over the ranks, those of parameters (encoders, scale)
 /// are of one process with all pairs; a feature's is W times that. With
 /// gather_with_grad(false) a feature's is that of one process, so that
-/// encoders' are to be summed, while each rank has all of the scale's, as in
-/// OpenCLIP; kGathered then computes all ranks' rows of logits, and has no
-/// gradients of gradients but in one process. local_loss without
+/// encoders' gradients have to be summed, while each rank has all of the
+/// scale's, as in OpenCLIP; kGathered then computes all ranks' rows of logits,
+/// and has no gradients of gradients except in one process. local_loss without
 /// gather_with_grad is refused: a row then gets no gradient as another one's
 /// column, which no factor makes up for.
 ///

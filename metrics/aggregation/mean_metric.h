@@ -43,7 +43,7 @@ class MeanAggregation {
 /// State: both sums in float64, merged by addition.
 /// NaN: see NanStrategy; by default left out with a warning. A value and its
 /// weight are left out together, whichever is NaN; kReplace replaces the value
-/// and keeps its weight, but leaves out what has a NaN weight.
+/// and keeps its weight, but leaves out values whose weight is NaN.
 /// Errors: c10::TypeError for complex and sparse tensors; c10::ValueError for a
 /// weight that does not broadcast, and for NaN with NanStrategy::kError.
 /// Differentiable by value and weight; what is left out has a gradient of 0.

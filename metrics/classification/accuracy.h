@@ -15,7 +15,7 @@ using BinaryAccuracyOptions = BinaryStatScoresOptions;
 using MulticlassAccuracyOptions = MulticlassRateOptions;
 using MultilabelAccuracyOptions = MultilabelStatScoresOptions;
 
-/// The share of positions that are predicted rightly.
+/// The fraction of positions that are predicted correctly.
 ///
 ///     (tp + tn) / total
 ///
@@ -43,7 +43,7 @@ class BinaryAccuracy final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The share of positions whose class is predicted rightly.
+/// The fraction of positions whose class is predicted correctly.
 ///
 ///     micro: sum(tp) / total,  per class: tp / (tp + fn)
 /// Averages go over the classes that occur; one that is only predicted counts
@@ -74,7 +74,7 @@ class MulticlassAccuracy final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The share of elements that are predicted rightly.
+/// The fraction of elements that are predicted correctly.
 ///
 ///     (tp + tn) / total, per label or (micro) of all labels together
 /// For samples with all labels right see MultilabelExactMatch.

@@ -67,11 +67,10 @@ class MulticlassSquaredErrors
 /// floating point, 0 and 1 [N, ...] of any real dtype, weights [N, ...]
 /// (default: 1). Result: 0-dim float64, in [0, 1].
 ///
-/// State: the sums of w_i times the squares and of w_i (kSum). Nothing counted
-/// gives NaN. A NaN in a score or weight makes the result NaN; with kIgnore
-/// that position does not count. A probability outside [0, 1] is a
-/// c10::ValueError (under validate_args), a label but 0 and 1 a
-/// c10::IndexError.
+/// State: the sums of w_i times the squares and of w_i (kSum). No data gives
+/// NaN. A NaN in a score or weight makes the result NaN; with kIgnore that
+/// position is ignored. A probability outside [0, 1] is a c10::ValueError
+/// (under validate_args), a label other than 0 and 1 a c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: brier_score_loss of
 /// scikit-learn.
@@ -100,10 +99,10 @@ class BinaryBrierScore final
 /// floating point, classes [N, ...] of any real dtype, weights [N, ...]
 /// (default: 1). Result: 0-dim float64, in [0, 2]; in [0, 1] scaled by half.
 ///
-/// State: the sums of w_i times the squares and of w_i (kSum). Nothing counted
-/// gives NaN. A NaN among a position's scores or in its weight makes the result
-/// NaN; with kIgnore that position does not count. A probability outside [0, 1]
-/// is a c10::ValueError (under validate_args), a target that is no class a
+/// State: the sums of w_i times the squares and of w_i (kSum). No data gives
+/// NaN. A NaN among a position's scores or in its weight makes the result NaN;
+/// with kIgnore that position is ignored. A probability outside [0, 1] is a
+/// c10::ValueError (under validate_args), a target that is no class a
 /// c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: brier_score_loss of

@@ -138,11 +138,11 @@ class MulticlassCalibration {
 /// floating point, 0 and 1 [N, ...] of any real dtype, weights [N, ...]
 /// (default: 1). Result: 0-dim float64, in [0, 1].
 ///
-/// State: three sums for each bin (kSum), not samples. Nothing counted gives
-/// NaN. A NaN in a score or weight makes the result NaN; with kIgnore that
-/// position does not count. A probability outside [0, 1] is a c10::ValueError
-/// (without validate_args it is in the first or last bin), a label but 0 and 1
-/// a c10::IndexError.
+/// State: three sums for each bin (kSum), not samples. No data gives NaN. A NaN
+/// in a score or weight makes the result NaN; with kIgnore that position is
+/// ignored. A probability outside [0, 1] is a c10::ValueError (without
+/// validate_args it is in the first or last bin), a label other than 0 and 1 a
+/// c10::IndexError.
 ///
 /// Not differentiable. Source: Naeini, Cooper and Hauskrecht, 2015.
 ///
@@ -174,9 +174,9 @@ class BinaryCalibrationError final
 /// wins ties, classes [N, ...] of any real dtype, weights [N, ...] (default:
 /// 1). Result: 0-dim float64, in [0, 1].
 ///
-/// State: three sums for each bin (kSum), not samples. Nothing counted gives
-/// NaN. A NaN among a position's scores or in its weight makes the result NaN;
-/// with kIgnore that position does not count. A confidence outside [0, 1] is a
+/// State: three sums for each bin (kSum), not samples. No data gives NaN. A NaN
+/// among a position's scores or in its weight makes the result NaN; with
+/// kIgnore that position is ignored. A confidence outside [0, 1] is a
 /// c10::ValueError (without validate_args it is in the first or last bin), a
 /// target that is no class a c10::IndexError.
 ///

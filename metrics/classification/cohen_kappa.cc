@@ -25,7 +25,8 @@ double kappa_of_two(const classification::ClassCounts& c) {
                predicted * (1 - target) + target * (1 - predicted));
 }
 
-// The expected disagreement of shares of predictions and targets by class.
+// The expected disagreement given the fractions of predictions and targets by
+// class.
 double expected_disagreement(const classification::CountsRow& row, double total,
                              KappaWeights weights) {
   const auto size = static_cast<double>(row.classes.size());

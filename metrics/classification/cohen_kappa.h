@@ -55,9 +55,8 @@ struct MulticlassCohenKappaOptions
 /// How far predictions and targets agree beyond chance.
 ///
 ///     (po - pe) / (1 - pe)
-/// po is the share of agreement, pe the one that is expected if both were drawn
-/// independently.
-/// NaN where pe is 1: predictions and targets are all the same.
+/// po is the observed agreement, pe the agreement expected if both were drawn
+/// independently. NaN where pe is 1: predictions and targets are all the same.
 ///
 /// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
 /// NaN, ignored positions and wrong values.

@@ -15,8 +15,8 @@ namespace tally {
 /// What the counts of a confusion matrix are divided by.
 enum class Normalize {
   kNone,  ///< nothing
-  kTrue,  ///< the sum of their row: shares of the targets of a class
-  kPred,  ///< the sum of their column: shares of the predictions of a class
+  kTrue,  ///< the sum of their row: fractions of the targets of a class
+  kPred,  ///< the sum of their column: fractions of the predictions of a class
   kAll,   ///< the sum of all
 };
 

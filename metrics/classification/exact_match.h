@@ -98,7 +98,7 @@ class MultilabelMatches {
   bool samplewise_;
 };
 
-/// The share of samples that are right at all of their positions.
+/// The fraction of samples whose positions are all predicted correctly.
 ///
 ///     sum of w_i where sample i is right / sum of w_i
 ///
@@ -109,9 +109,9 @@ class MultilabelMatches {
 ///
 /// Result: float64 in [0, 1], of shape [] or, with kSamplewise, [N] of 0 and 1.
 /// State: the two sums, or the values of the samples. Ignored positions are
-/// not looked at; a sample without others does not count. Nothing counted gives
-/// NaN. NaN in preds or weight: the result (of its sample) is NaN, kIgnore
-/// takes the position or sample out.
+/// not looked at; a sample without any other is ignored. No data gives NaN. NaN
+/// in preds or weight: the result (of its sample) is NaN, kIgnore takes the
+/// position or sample out.
 ///
 /// Throws c10::IndexError for labels that are no classes (on a GPU only under
 /// validate_args; else they do not count), c10::ValueError for weights with
@@ -133,7 +133,7 @@ class MulticlassExactMatch final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The share of samples that have all labels right.
+/// The fraction of samples whose labels are all predicted correctly.
 ///
 ///     sum of w_i where sample i is right / sum of w_i
 ///
@@ -144,11 +144,10 @@ class MulticlassExactMatch final
 /// Result: float64 in [0, 1]: over all positions as samples or, with
 /// kSamplewise, [N], over the positions of each. State: the two sums, or the
 /// values of the samples. Ignored elements are not looked at; a position
-/// without others does not count. Nothing counted gives NaN. NaN in preds or
-/// weight: the result (of its sample) is NaN, kIgnore takes the element or
-/// position out.
+/// without any other is ignored. No data gives NaN. NaN in preds or weight: the
+/// result (of its sample) is NaN, kIgnore takes the element or position out.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// Throws c10::IndexError for labels other than 0 and 1 (on a GPU only under
 /// validate_args; else they do not count), c10::ValueError for probabilities
 /// outside [0, 1] and weights with kSamplewise, c10::TypeError and
 /// c10::ValueError for other inputs. Not differentiable. As

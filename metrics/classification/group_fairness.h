@@ -95,7 +95,7 @@ struct BinaryFairnessOptions : BinaryGroupOptions<BinaryFairnessOptions> {
   }
 };
 
-/// Counts, for each group, how often 1 was predicted rightly, predicted, and
+/// Counts, for each group, how often 1 was predicted correctly, predicted, and
 /// the target.
 class BinaryGroupCounts {
  public:
@@ -139,7 +139,7 @@ at::Tensor count_groups_by_tensors(const BinaryBatch& batch,
 
 }  // namespace internal::classification
 
-/// The shares of true and false positives and negatives in each group.
+/// The rates of true and false positives and negatives in each group.
 ///
 ///     tp, fp, tn, fn of the group, each / total of the group
 ///
@@ -153,8 +153,8 @@ at::Tensor count_groups_by_tensors(const BinaryBatch& batch,
 /// rank, may lack groups. NaN in preds: the group is NaN, kIgnore takes the
 /// position out. Ignored ones may hold any.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 and for groups that there are
-/// not (on a GPU only under validate_args; else they do not count),
+/// Throws c10::IndexError for labels other than 0 and 1 and for groups that
+/// there are not (on a GPU only under validate_args; else they do not count),
 /// c10::ValueError for probabilities outside [0, 1], c10::TypeError and
 /// c10::ValueError for other inputs. Not differentiable.
 ///

@@ -15,7 +15,7 @@ using BinaryHammingDistanceOptions = BinaryStatScoresOptions;
 using MulticlassHammingDistanceOptions = MulticlassRateOptions;
 using MultilabelHammingDistanceOptions = MultilabelStatScoresOptions;
 
-/// The share of positions that are predicted wrongly.
+/// The fraction of positions that are predicted incorrectly.
 ///
 ///     (fp + fn) / total
 ///
@@ -43,7 +43,7 @@ class BinaryHammingDistance final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The share of positions whose class is predicted wrongly.
+/// The fraction of positions whose class is predicted incorrectly.
 ///
 ///     1 - MulticlassAccuracy
 /// zero_division is the accuracy of a class without targets.
@@ -73,7 +73,7 @@ class MulticlassHammingDistance final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The share of elements that are predicted wrongly.
+/// The fraction of elements that are predicted incorrectly.
 ///
 ///     (fp + fn) / total, per label, per sample or (micro) of all labels
 ///     together

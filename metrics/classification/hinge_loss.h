@@ -126,9 +126,9 @@ class MulticlassMargins {
 /// point, taken as they are, 0 and 1 [N, ...] of any real dtype, weights [N,
 /// ...] (default: 1). Result: 0-dim float64, in [0, inf).
 ///
-/// State: the sums of w_i loss_i and of w_i (kSum). Nothing counted gives NaN.
+/// State: the sums of w_i loss_i and of w_i (kSum). No data gives NaN.
 /// A NaN in a score or weight makes the result NaN; with kIgnore that position
-/// does not count. Labels but 0 and 1 are a c10::IndexError.
+/// is ignored. Labels other than 0 and 1 are a c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: hinge_loss of scikit-learn.
 ///
@@ -160,10 +160,10 @@ class BinaryHingeLoss final
 /// ...] (default: 1). Result: float64 in [0, inf), of shape [] or, with
 /// kOneVsAll, [C].
 ///
-/// State: the sums of w_i times the losses and of w_i (kSum). Nothing counted
-/// gives NaN. A NaN among a position's scores or in its weight makes the result
-/// NaN; with kIgnore that position does not count. A target that is no class is
-/// a c10::IndexError.
+/// State: the sums of w_i times the losses and of w_i (kSum). No data gives
+/// NaN. A NaN among a position's scores or in its weight makes the result NaN;
+/// with kIgnore that position is ignored. A target that is no class is a
+/// c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: hinge_loss of scikit-learn
 /// (Crammer and Singer, 2001).

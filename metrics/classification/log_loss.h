@@ -156,9 +156,9 @@ class MultilabelNegativeLogLikelihood {
 ///
 /// State: the sums of w_i loss_i and of w_i (kSum). Before any update the mean
 /// is NaN, as when all is ignored; the sum is 0. A NaN in a score or weight
-/// makes the result NaN; with kIgnore that position does not count. A
-/// probability outside [0, 1] is a c10::ValueError, a label but 0 and 1 a
-/// c10::IndexError.
+/// makes the result NaN; with kIgnore that position is ignored. A
+/// probability outside [0, 1] is a c10::ValueError, a label other than 0 and 1
+/// a c10::IndexError.
 ///
 /// Differentiable in preds and weight; clipped probabilities have no gradient,
 /// so train on logits. Source: log_loss of scikit-learn.
@@ -193,7 +193,7 @@ class BinaryLogLoss final
 /// State: the sums of w_i loss_i and of w_i (kSum). Before any update the mean
 /// is NaN, as when all is ignored; the sum is 0. A NaN in a target's
 /// probability or weight makes the result NaN, as does a row of logits with a
-/// NaN or +infinity; with kIgnore that sample does not count. A target's
+/// NaN or +infinity; with kIgnore that sample is ignored. A target's
 /// probability outside [0, 1] is a c10::ValueError, a target that is no class a
 /// c10::IndexError.
 ///
@@ -230,9 +230,9 @@ class MulticlassLogLoss final
 /// Scores are clipped as those of BinaryLogLoss. State: by label the sums of
 /// w_i loss_il, of w_i, and of w_i where the target is 1 (kSum). Where nothing
 /// counts the mean is NaN and the sum 0. A NaN in a score or weight makes the
-/// result (of its label) NaN; with kIgnore that element does not count. A
-/// probability outside [0, 1] is a c10::ValueError, a label but 0 and 1 a
-/// c10::IndexError.
+/// result (of its label) NaN; with kIgnore that element is ignored. A
+/// probability outside [0, 1] is a c10::ValueError, a label other than 0 and 1
+/// a c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: log_loss of scikit-learn, by
 /// label.

@@ -57,9 +57,9 @@ class BinaryMatthewsCorrCoef final
 /// The correlation of predicted and target classes.
 ///
 ///     (c n - sum p_k t_k) / sqrt((n^2 - sum p_k^2) (n^2 - sum t_k^2))
-/// of n positions, c predicted rightly, p_k predicted to be k, t_k of class k.
-/// It is 0 where predictions or targets are all the same. It takes three counts
-/// per class, not a confusion matrix.
+/// of n positions, c predicted correctly, p_k predicted to be k, t_k of class
+/// k. It is 0 where predictions or targets are all the same. It takes three
+/// counts per class, not a confusion matrix.
 ///
 /// update(preds, target, weight = {}): see MulticlassCounts, also for no
 /// samples, NaN, ignored positions and wrong values.

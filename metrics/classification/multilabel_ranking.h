@@ -86,7 +86,7 @@ class MultilabelRanking {
 ///
 /// State: the sum over samples and their weight. A sample without positives has
 /// 0. NaN before any update, or if nothing has weight. A NaN in preds makes the
-/// result NaN; with kIgnore that sample does not count.
+/// result NaN; with kIgnore that sample is ignored.
 ///
 /// Throws c10::IndexError for targets other than 0, 1 and ignore_index,
 /// c10::TypeError and c10::ValueError for other inputs. Inputs on a GPU are
@@ -108,7 +108,7 @@ class MultilabelCoverageError final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The mean share of positives among the labels ranked at or above each
+/// The mean fraction of positives among the labels ranked at or above each
 /// positive.
 ///
 ///     mean over samples, over positives p, of
@@ -133,8 +133,8 @@ class MultilabelRankingAveragePrecision final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The share of pairs of a positive and a negative label that are ranked
-/// wrongly; ties are wrong.
+/// The fraction of pairs of a positive and a negative label that are in the
+/// wrong order; ties count as wrong.
 ///
 ///     mean over samples of #{s_n >= s_p} / (#p * #n)
 ///

@@ -9,119 +9,120 @@ void add_classification(Registry& r) {
   const char* labels = "num_labels=5";
 
   r.add<BinaryStatScores>(
-      {"True and false positives and negatives, and targets.", "counts"});
+      {"Counts of true and false positives and negatives, and support.",
+       "counts"});
   r.add<MulticlassStatScores>(
-      {"True and false positives and negatives, and targets.", "counts",
-       classes});
+      {"Counts of true and false positives and negatives, and support.",
+       "counts", classes});
   r.add<MultilabelStatScores>(
-      {"True and false positives and negatives, and targets.", "counts",
-       labels});
-  r.add<BinaryAccuracy>({"The share that is predicted rightly.", "[0, 1]"});
+      {"Counts of true and false positives and negatives, and support.",
+       "counts", labels});
+  r.add<BinaryAccuracy>(
+      {"Fraction of samples classified correctly.", "[0, 1]"});
   r.add<MulticlassAccuracy>(
-      {"The share that is predicted rightly.", "[0, 1]", classes});
+      {"Fraction of samples classified correctly.", "[0, 1]", classes});
   r.add<MultilabelAccuracy>(
-      {"The share that is predicted rightly.", "[0, 1]", labels});
+      {"Fraction of samples classified correctly.", "[0, 1]", labels});
   r.add<BinaryPrecision>(
-      {"The share of predictions that are right.", "[0, 1]"});
+      {"Fraction of positive predictions that are correct.", "[0, 1]"});
   r.add<MulticlassPrecision>(
-      {"The share of predictions that are right.", "[0, 1]", classes});
-  r.add<MultilabelPrecision>(
-      {"The share of predictions that are right.", "[0, 1]", labels});
-  r.add<BinaryRecall>({"The share of targets that are found.", "[0, 1]"});
-  r.add<MulticlassRecall>(
-      {"The share of targets that are found.", "[0, 1]", classes});
-  r.add<MultilabelRecall>(
-      {"The share of targets that are found.", "[0, 1]", labels});
-  r.add<BinaryFBetaScore>(
-      {"The weighted harmonic mean of precision and recall.", "[0, 1]"});
-  r.add<MulticlassFBetaScore>(
-      {"The weighted harmonic mean of precision and recall.", "[0, 1]",
+      {"Fraction of positive predictions that are correct.", "[0, 1]",
        classes});
+  r.add<MultilabelPrecision>(
+      {"Fraction of positive predictions that are correct.", "[0, 1]", labels});
+  r.add<BinaryRecall>(
+      {"Fraction of actual positives that are found.", "[0, 1]"});
+  r.add<MulticlassRecall>(
+      {"Fraction of actual positives that are found.", "[0, 1]", classes});
+  r.add<MultilabelRecall>(
+      {"Fraction of actual positives that are found.", "[0, 1]", labels});
+  r.add<BinaryFBetaScore>(
+      {"Weighted harmonic mean of precision and recall.", "[0, 1]"});
+  r.add<MulticlassFBetaScore>(
+      {"Weighted harmonic mean of precision and recall.", "[0, 1]", classes});
   r.add<MultilabelFBetaScore>(
-      {"The weighted harmonic mean of precision and recall.", "[0, 1]",
-       labels});
-  r.add<BinaryF1Score>(
-      {"The harmonic mean of precision and recall.", "[0, 1]"});
+      {"Weighted harmonic mean of precision and recall.", "[0, 1]", labels});
+  r.add<BinaryF1Score>({"Harmonic mean of precision and recall.", "[0, 1]"});
   r.add<MulticlassF1Score>(
-      {"The harmonic mean of precision and recall.", "[0, 1]", classes});
+      {"Harmonic mean of precision and recall.", "[0, 1]", classes});
   r.add<MultilabelF1Score>(
-      {"The harmonic mean of precision and recall.", "[0, 1]", labels});
+      {"Harmonic mean of precision and recall.", "[0, 1]", labels});
   r.add<BinarySpecificity>(
-      {"The share of negatives that are found.", "[0, 1]"});
+      {"Fraction of actual negatives that are found.", "[0, 1]"});
   r.add<MulticlassSpecificity>(
-      {"The share of negatives that are found.", "[0, 1]", classes});
+      {"Fraction of actual negatives that are found.", "[0, 1]", classes});
   r.add<MultilabelSpecificity>(
-      {"The share of negatives that are found.", "[0, 1]", labels});
+      {"Fraction of actual negatives that are found.", "[0, 1]", labels});
   r.add<BinaryNegativePredictiveValue>(
-      {"The share of negative predictions that are right.", "[0, 1]"});
+      {"Fraction of negative predictions that are correct.", "[0, 1]"});
   r.add<MulticlassNegativePredictiveValue>(
-      {"The share of negative predictions that are right.", "[0, 1]", classes});
+      {"Fraction of negative predictions that are correct.", "[0, 1]",
+       classes});
   r.add<MultilabelNegativePredictiveValue>(
-      {"The share of negative predictions that are right.", "[0, 1]", labels});
+      {"Fraction of negative predictions that are correct.", "[0, 1]", labels});
   r.add<BinaryHammingDistance>(
-      {"The share that is predicted wrongly.", "[0, 1]"});
+      {"Fraction of samples classified incorrectly.", "[0, 1]"});
   r.add<MulticlassHammingDistance>(
-      {"The share that is predicted wrongly.", "[0, 1]", classes});
+      {"Fraction of samples classified incorrectly.", "[0, 1]", classes});
   r.add<MultilabelHammingDistance>(
-      {"The share that is predicted wrongly.", "[0, 1]", labels});
+      {"Fraction of samples classified incorrectly.", "[0, 1]", labels});
   r.add<BinaryJaccardIndex>(
-      {"The intersection over the union of predictions and targets.",
-       "[0, 1]"});
+      {"Intersection over union of predictions and targets.", "[0, 1]"});
   r.add<MulticlassJaccardIndex>(
-      {"The intersection over the union of predictions and targets.", "[0, 1]",
+      {"Intersection over union of predictions and targets.", "[0, 1]",
        classes});
   r.add<MultilabelJaccardIndex>(
-      {"The intersection over the union of predictions and targets.", "[0, 1]",
+      {"Intersection over union of predictions and targets.", "[0, 1]",
        labels});
-  r.add<BinaryConfusionMatrix>({"How often each class was taken for each.",
-                                "counts, or shares in [0, 1]"});
-  r.add<MulticlassConfusionMatrix>({"How often each class was taken for each.",
-                                    "counts, or shares in [0, 1]", classes});
-  r.add<MultilabelConfusionMatrix>({"How often each class was taken for each.",
-                                    "counts, or shares in [0, 1]", labels});
+  r.add<BinaryConfusionMatrix>({"How often each class was predicted as each.",
+                                "counts, or fractions in [0, 1]"});
+  r.add<MulticlassConfusionMatrix>(
+      {"How often each class was predicted as each.",
+       "counts, or fractions in [0, 1]", classes});
+  r.add<MultilabelConfusionMatrix>(
+      {"How often each class was predicted as each.",
+       "counts, or fractions in [0, 1]", labels});
   r.add<BinaryMatthewsCorrCoef>(
-      {"The correlation of predictions and targets.", "[-1, 1]"});
+      {"Correlation of predicted and actual classes.", "[-1, 1]"});
   r.add<MulticlassMatthewsCorrCoef>(
-      {"The correlation of predictions and targets.", "[-1, 1]", classes});
+      {"Correlation of predicted and actual classes.", "[-1, 1]", classes});
   r.add<MultilabelMatthewsCorrCoef>(
-      {"The correlation of predictions and targets.", "[-1, 1]", labels});
-  r.add<BinaryBalancedAccuracy>(
-      {"The mean recall of the classes.", "(-inf, 1]"});
+      {"Correlation of predicted and actual classes.", "[-1, 1]", labels});
+  r.add<BinaryBalancedAccuracy>({"Mean recall over the classes.", "(-inf, 1]"});
   r.add<MulticlassBalancedAccuracy>(
-      {"The mean recall of the classes.", "(-inf, 1]", classes});
+      {"Mean recall over the classes.", "(-inf, 1]", classes});
   r.add<BinaryCohenKappa>(
-      {"The agreement of predictions and targets beyond chance.", "(-inf, 1]"});
+      {"Agreement of predictions and targets beyond chance.", "(-inf, 1]"});
   r.add<MulticlassCohenKappa>(
-      {"The agreement of predictions and targets beyond chance.", "(-inf, 1]",
+      {"Agreement of predictions and targets beyond chance.", "(-inf, 1]",
        classes});
   r.add<MulticlassExactMatch>(
-      {"The share of samples that are right in everything.", "[0, 1]",
-       classes});
+      {"Fraction of samples with every label correct.", "[0, 1]", classes});
   r.add<MultilabelExactMatch>(
-      {"The share of samples that are right in everything.", "[0, 1]", labels});
+      {"Fraction of samples with every label correct.", "[0, 1]", labels});
   r.add<BinaryLogLoss>(
-      {"The mean negative log-likelihood of the targets.", "[0, inf)"});
-  r.add<MulticlassLogLoss>({"The mean negative log-likelihood of the targets.",
-                            "[0, inf)", classes});
+      {"Mean negative log-likelihood of the targets.", "[0, inf)"});
+  r.add<MulticlassLogLoss>(
+      {"Mean negative log-likelihood of the targets.", "[0, inf)", classes});
   r.add<MultilabelLogLoss>(
-      {"The mean negative log-likelihood of the labels.", "[0, inf)", labels});
+      {"Mean negative log-likelihood of the labels.", "[0, inf)", labels});
   r.add<BinaryBrierScore>(
-      {"The mean squared error of probabilities.", "[0, 1]"});
+      {"Mean squared error of predicted probabilities.", "[0, 1]"});
   r.add<MulticlassBrierScore>(
-      {"The mean squared error of probabilities.", "[0, 2]", classes});
-  r.add<BinaryHingeLoss>(
-      {"The mean hinge loss of decision values.", "[0, inf)"});
+      {"Mean squared error of predicted probabilities.", "[0, 2]", classes});
+  r.add<BinaryHingeLoss>({"Mean hinge loss of decision values.", "[0, inf)"});
   r.add<MulticlassHingeLoss>(
-      {"The mean hinge loss of decision values.", "[0, inf)", classes});
+      {"Mean hinge loss of decision values.", "[0, inf)", classes});
   r.add<BinaryCalibrationError>(
-      {"How far probabilities are from frequencies.", "[0, 1]"});
+      {"Gap between predicted probabilities and observed frequencies.",
+       "[0, 1]"});
   r.add<MulticlassCalibrationError>(
-      {"How far confidences are from accuracies.", "[0, 1]", classes});
+      {"Gap between confidence and accuracy.", "[0, 1]", classes});
   r.add<BinaryGroupStatRates>(
-      {"The shares of true and false positives and negatives by group.",
-       "[0, 1]", "num_groups=2"});
-  r.add<BinaryFairness>({"The lowest over the highest rate of groups.",
-                         "[0, 1]", "num_groups=2"});
+      {"Rates of true and false positives and negatives by group.", "[0, 1]",
+       "num_groups=2"});
+  r.add<BinaryFairness>(
+      {"Lowest over highest rate among groups.", "[0, 1]", "num_groups=2"});
 }
 
 }  // namespace tally::internal

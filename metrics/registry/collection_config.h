@@ -9,7 +9,7 @@
 
 namespace tally {
 
-/// What a collection is to be made of.
+/// What a collection is made of.
 struct CollectionConfig {
   struct Member {
     std::string name;

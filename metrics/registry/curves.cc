@@ -15,99 +15,96 @@ void add_curves(Registry& r) {
   const char* classes = "num_classes=5";
   const char* labels = "num_labels=5";
 
-  r.add<BinaryAUROC>({"The area under the ROC curve.", "[0, 1]"});
+  r.add<BinaryAUROC>({"Area under the ROC curve.", "[0, 1]"});
   r.add<MulticlassAUROC>(
-      {"The area under the ROC curve, of each class.", "[0, 1]", classes});
+      {"Area under the ROC curve, per class.", "[0, 1]", classes});
   r.add<MultilabelAUROC>(
-      {"The area under the ROC curve, of each label.", "[0, 1]", labels});
+      {"Area under the ROC curve, per label.", "[0, 1]", labels});
   r.add<BinaryAveragePrecision>(
-      {"The mean precision at the positives' scores.", "[0, 1]"});
+      {"Mean precision at the positives' scores.", "[0, 1]"});
   r.add<MulticlassAveragePrecision>(
-      {"The mean precision at the positives' scores, of each class.", "[0, 1]",
+      {"Mean precision at the positives' scores, per class.", "[0, 1]",
        classes});
   r.add<MultilabelAveragePrecision>(
-      {"The mean precision at the positives' scores, of each label.", "[0, 1]",
+      {"Mean precision at the positives' scores, per label.", "[0, 1]",
        labels});
   r.add<BinaryEER>(
-      {"Where false positives and false negatives are as frequent.", "[0, 1]"});
+      {"Rate at which false positives and false negatives are equal.",
+       "[0, 1]"});
   r.add<MulticlassEER>(
-      {"Where false positives and false negatives are as frequent, of each "
+      {"Rate where false positives and false negatives are equal, per "
        "class.",
        "[0, 1]", classes});
   r.add<MultilabelEER>(
-      {"Where false positives and false negatives are as frequent, of each "
+      {"Rate where false positives and false negatives are equal, per "
        "label.",
        "[0, 1]", labels});
   r.add<BinaryLogAUC>(
-      {"The area under the ROC curve over the logarithm of its rate.",
+      {"Area under the ROC curve on a logarithmic false positive axis.",
        "[0, 1]"});
   r.add<MulticlassLogAUC>(
-      {"The area under the ROC curve over the logarithm of its rate, of each "
+      {"Area under the ROC curve on a logarithmic axis, per "
        "class.",
        "[0, 1]", classes});
   r.add<MultilabelLogAUC>(
-      {"The area under the ROC curve over the logarithm of its rate, of each "
+      {"Area under the ROC curve on a logarithmic axis, per "
        "label.",
        "[0, 1]", labels});
-  r.add<BinaryROC>(
-      {"The rates of false and true positives by threshold.", "[0, 1]"});
+  r.add<BinaryROC>({"False and true positive rates by threshold.", "[0, 1]"});
   r.add<MulticlassROC>(
-      {"The rates of false and true positives by threshold, of each class.",
-       "[0, 1]", classes});
+      {"False and true positive rates by threshold, per class.", "[0, 1]",
+       classes});
   r.add<MultilabelROC>(
-      {"The rates of false and true positives by threshold, of each label.",
-       "[0, 1]", labels});
+      {"False and true positive rates by threshold, per label.", "[0, 1]",
+       labels});
   r.add<BinaryPrecisionRecallCurve>(
       {"Precision and recall by threshold.", "[0, 1]"});
   r.add<MulticlassPrecisionRecallCurve>(
-      {"Precision and recall by threshold, of each class.", "[0, 1]", classes});
+      {"Precision and recall by threshold, per class.", "[0, 1]", classes});
   r.add<MultilabelPrecisionRecallCurve>(
-      {"Precision and recall by threshold, of each label.", "[0, 1]", labels});
-  r.add<BinaryRecallAtFixedPrecision>(
-      {"The best recall where precision is high enough.", "[0, 1]",
-       "min_precision=0.9"});
+      {"Precision and recall by threshold, per label.", "[0, 1]", labels});
+  r.add<BinaryRecallAtFixedPrecision>({"Highest recall at a minimum precision.",
+                                       "[0, 1]", "min_precision=0.9"});
   r.add<MulticlassRecallAtFixedPrecision>(
-      {"The best recall where precision is high enough, of each class.",
-       "[0, 1]", "num_classes=5, min_precision=0.9"});
+      {"Highest recall at a minimum precision, per class.", "[0, 1]",
+       "num_classes=5, min_precision=0.9"});
   r.add<MultilabelRecallAtFixedPrecision>(
-      {"The best recall where precision is high enough, of each label.",
-       "[0, 1]", "num_labels=5, min_precision=0.9"});
+      {"Highest recall at a minimum precision, per label.", "[0, 1]",
+       "num_labels=5, min_precision=0.9"});
   r.add<BinaryPrecisionAtFixedRecall>(
-      {"The best precision where recall is high enough.", "[0, 1]",
-       "min_recall=0.9"});
+      {"Highest precision at a minimum recall.", "[0, 1]", "min_recall=0.9"});
   r.add<MulticlassPrecisionAtFixedRecall>(
-      {"The best precision where recall is high enough, of each class.",
-       "[0, 1]", "num_classes=5, min_recall=0.9"});
+      {"Highest precision at a minimum recall, per class.", "[0, 1]",
+       "num_classes=5, min_recall=0.9"});
   r.add<MultilabelPrecisionAtFixedRecall>(
-      {"The best precision where recall is high enough, of each label.",
-       "[0, 1]", "num_labels=5, min_recall=0.9"});
+      {"Highest precision at a minimum recall, per label.", "[0, 1]",
+       "num_labels=5, min_recall=0.9"});
   r.add<BinarySensitivityAtSpecificity>(
-      {"The best sensitivity where specificity is high enough.", "[0, 1]",
+      {"Highest sensitivity at a minimum specificity.", "[0, 1]",
        "min_specificity=0.9"});
   r.add<MulticlassSensitivityAtSpecificity>(
-      {"The best sensitivity where specificity is high enough, of each class.",
-       "[0, 1]", "num_classes=5, min_specificity=0.9"});
+      {"Highest sensitivity at a minimum specificity, per class.", "[0, 1]",
+       "num_classes=5, min_specificity=0.9"});
   r.add<MultilabelSensitivityAtSpecificity>(
-      {"The best sensitivity where specificity is high enough, of each label.",
-       "[0, 1]", "num_labels=5, min_specificity=0.9"});
+      {"Highest sensitivity at a minimum specificity, per label.", "[0, 1]",
+       "num_labels=5, min_specificity=0.9"});
   r.add<BinarySpecificityAtSensitivity>(
-      {"The best specificity where sensitivity is high enough.", "[0, 1]",
+      {"Highest specificity at a minimum sensitivity.", "[0, 1]",
        "min_sensitivity=0.9"});
   r.add<MulticlassSpecificityAtSensitivity>(
-      {"The best specificity where sensitivity is high enough, of each class.",
-       "[0, 1]", "num_classes=5, min_sensitivity=0.9"});
+      {"Highest specificity at a minimum sensitivity, per class.", "[0, 1]",
+       "num_classes=5, min_sensitivity=0.9"});
   r.add<MultilabelSpecificityAtSensitivity>(
-      {"The best specificity where sensitivity is high enough, of each label.",
-       "[0, 1]", "num_labels=5, min_sensitivity=0.9"});
+      {"Highest specificity at a minimum sensitivity, per label.", "[0, 1]",
+       "num_labels=5, min_sensitivity=0.9"});
   r.add<MultilabelCoverageError>(
-      {"How many of a sample's best labels hold all of its own.", "[0, L]",
+      {"How far down the ranking all true labels are found.", "[0, L]",
        labels});
   r.add<MultilabelRankingAveragePrecision>(
-      {"The share of positives among the labels ranked above each positive.",
-       "(0, 1]", labels});
-  r.add<MultilabelRankingLoss>(
-      {"The share of pairs of labels that are ranked wrongly.", "[0, 1]",
+      {"Mean precision at each true label, ranked by score.", "(0, 1]",
        labels});
+  r.add<MultilabelRankingLoss>(
+      {"Fraction of label pairs in the wrong order.", "[0, 1]", labels});
 }
 
 }  // namespace tally::internal

@@ -6,72 +6,66 @@ namespace tally::internal {
 namespace {
 
 void add_averages(Registry& r) {
-  r.add<MeanSquaredError>(
-      {"The mean of squared differences, or its root.", "[0, inf)"});
-  r.add<MeanAbsoluteError>({"The mean of absolute differences.", "[0, inf)"});
+  r.add<MeanSquaredError>({"Mean of squared errors, or its root.", "[0, inf)"});
+  r.add<MeanAbsoluteError>({"Mean of absolute errors.", "[0, inf)"});
   r.add<MeanSquaredLogError>(
-      {"The mean of squared differences of log(1 + value), or its root.",
+      {"Mean of squared differences of log(1 + value), or its root.",
        "[0, inf)"});
   r.add<MeanAbsolutePercentageError>(
-      {"The mean of absolute differences relative to targets.", "[0, inf)"});
+      {"Mean of absolute errors relative to the targets.", "[0, inf)"});
   r.add<SymmetricMeanAbsolutePercentageError>(
-      {"The mean of absolute differences relative to both magnitudes.",
-       "[0, 2]"});
+      {"Mean of absolute errors relative to both magnitudes.", "[0, 2]"});
   r.add<WeightedMeanAbsolutePercentageError>(
-      {"The sum of absolute differences over that of targets.", "[0, inf)"});
+      {"Sum of absolute errors over the sum of absolute targets.", "[0, inf)"});
   r.add<LogCoshError>(
-      {"The mean of log(cosh(difference)): smooth and robust.", "[0, inf)"});
-  r.add<MinkowskiDistance>(
-      {"The p-norm of all differences.", "[0, inf)", "p=2"});
-  r.add<MeanPinballLoss>({"The quantile loss.", "[0, inf)"});
+      {"Mean of log(cosh(error)): smooth and robust.", "[0, inf)"});
+  r.add<MinkowskiDistance>({"p-norm of all errors.", "[0, inf)", "p=2"});
+  r.add<MeanPinballLoss>({"Quantile (pinball) loss.", "[0, inf)"});
   r.add<TweedieDevianceScore>(
-      {"The mean deviance of a Tweedie distribution, such as Poisson.",
+      {"Mean deviance of a Tweedie distribution, such as Poisson.",
        "[0, inf)"});
-  r.add<MaxError>({"The largest absolute difference.", "[0, inf)"});
-  r.add<MedianAbsoluteError>(
-      {"The median of absolute differences.", "[0, inf)"});
+  r.add<MaxError>({"Largest absolute error.", "[0, inf)"});
+  r.add<MedianAbsoluteError>({"Median of absolute errors.", "[0, inf)"});
 }
 
 void add_explained(Registry& r) {
-  r.add<R2Score>({"The coefficient of determination.", "(-inf, 1]"});
+  r.add<R2Score>({"Coefficient of determination.", "(-inf, 1]"});
   r.add<ExplainedVariance>(
-      {"R2Score without the bias of the predictions.", "(-inf, 1]"});
+      {"R2Score that disregards a constant bias.", "(-inf, 1]"});
   r.add<RelativeSquaredError>(
-      {"The squared error over that of the mean target, or its root.",
+      {"Squared error over that of predicting the mean, or its root.",
        "[0, inf)"});
   r.add<NormalizedRootMeanSquaredError>(
-      {"The root mean squared error over the size of targets.", "[0, inf)"});
+      {"Root mean squared error over the scale of the targets.", "[0, inf)"});
   r.add<D2TweedieScore>(
-      {"The fraction of the Tweedie deviance explained.", "(-inf, 1]"});
+      {"Fraction of the Tweedie deviance explained.", "(-inf, 1]"});
   r.add<D2PinballScore>(
-      {"The fraction of the quantile loss explained.", "(-inf, 1]"});
+      {"Fraction of the quantile loss explained.", "(-inf, 1]"});
   r.add<D2AbsoluteErrorScore>(
-      {"The fraction of the absolute error explained.", "(-inf, 1]"});
+      {"Fraction of the absolute error explained.", "(-inf, 1]"});
 }
 
 void add_correlations(Registry& r) {
   r.add<PearsonCorrCoef>(
-      {"How linearly predictions and targets depend.", "[-1, 1]"});
+      {"Linear correlation of predictions and targets.", "[-1, 1]"});
   r.add<ConcordanceCorrCoef>(
-      {"How near pairs are to the line of equality.", "[-1, 1]"});
+      {"Lin's concordance: agreement with the line of equality.", "[-1, 1]"});
   r.add<SpearmanCorrCoef>({"Pearson's correlation of ranks.", "[-1, 1]"});
   r.add<KendallRankCorrCoef>(
-      {"Concordant less discordant pairs, as a share of all.", "[-1, 1]"});
+      {"Concordant minus discordant pairs, as a fraction of all.", "[-1, 1]"});
 }
 
 void add_rows(Registry& r) {
-  r.add<CosineSimilarity>({"The cosine of the angle between rows.",
-
-                           "[-1, 1] for each row"});
-  r.add<KLDivergence>(
-      {"The Kullback-Leibler divergence of q from p.", "[0, inf]"});
-  r.add<JensenShannonDivergence>({"The Jensen-Shannon divergence of p and q.",
-                                  "[0, log(2)] for each row"});
+  r.add<CosineSimilarity>(
+      {"Cosine of the angle between rows.", "[-1, 1] for each row"});
+  r.add<KLDivergence>({"Kullback-Leibler divergence of q from p.", "[0, inf]"});
+  r.add<JensenShannonDivergence>(
+      {"Jensen-Shannon divergence of p and q.", "[0, log(2)] for each row"});
   r.add<ContinuousRankedProbabilityScore>(
-      {"The absolute error of ensembles of predictions.", "[0, inf)"});
+      {"Absolute error of ensembles of predictions (CRPS).", "[0, inf)"});
   r.add<CriticalSuccessIndex>(
-      {"Hits over hits, misses and false alarms of values of a threshold.",
-       "[0, 1]", "threshold=0.5"});
+      {"Hits over the sum of hits, misses and false alarms.", "[0, 1]",
+       "threshold=0.5"});
 }
 
 }  // namespace

@@ -18,19 +18,18 @@ std::unique_ptr<Metric> make_multitask(MetricRequest& request) {
 void add_wrappers(Registry& r) {
   const char* example = "metric=MeanSquaredError()";
   r.add_wrapper<BinaryTargetTransformer>(
-      {"A metric of targets that are 1 above a threshold, else 0.", "any",
+      {"A metric of targets turned into 0 and 1 by a threshold.", "any",
        example});
   r.add_wrapper<BootStrapper>(
-      {"A metric's mean and spread over resampled copies of the data.", "any",
-       example});
+      {"Bootstrap mean and spread of a metric.", "any", example});
   r.add_wrapper<ClasswiseWrapper>(
-      {"The value of each class under a name of its own.", "any",
+      {"Names the value of each class of a metric.", "any",
        "metric=MulticlassAccuracy(num_classes=3, average=none)"});
   r.add_wrapper<MinMaxMetric>(
-      {"A metric with the smallest and largest value computed so far.", "any",
+      {"A metric, with its smallest and largest value so far.", "any",
        example});
   r.add_wrapper<MultioutputWrapper>(
-      {"A metric of each output of a model with several.", "any",
+      {"One metric for each of several outputs.", "any",
        "metric=MeanSquaredError(), num_outputs=2"});
   r.add_wrapper<Running>({"A metric over the last batches.", "any", example});
 
@@ -39,8 +38,8 @@ void add_wrappers(Registry& r) {
                  {"tasks", "", "metrics by name: {age: MeanSquaredError()}",
                   /*is_size=*/false, /*is_metric=*/true});
   r.add({MultitaskWrapper::kName,
-         {"A metric of each task of a model with several, from maps of inputs.",
-          "any", "tasks={a: MeanSquaredError()}"},
+         {"A metric for each of several tasks, from maps of inputs.", "any",
+          "tasks={a: MeanSquaredError()}"},
          std::move(options),
          std::nullopt,
          std::nullopt,

@@ -78,10 +78,10 @@ struct KendallResult {
 /// update(preds, target): of shape [N] or [N, 1], any real dtypes (integers
 /// beyond 2^53 are rounded). With num_outputs > 1: [N, num_outputs].
 /// Result: KendallResult of 0-dim or [num_outputs]; float64, tau in [-1, 1].
-/// NaN for fewer than two samples; but for variant a, for constant inputs.
-/// c10::ValueError for 2^32 samples or more.
-/// State: all samples, as in SpearmanCorrCoef; NaN and errors too.
-/// Not differentiable. Source: Knight 1966; Kendall 1970.
+/// NaN for fewer than two samples and, except for variant a, for constant
+/// inputs. c10::ValueError for 2^32 samples or more. State: all samples, as in
+/// SpearmanCorrCoef; NaN and errors too. Not differentiable. Source: Knight
+/// 1966; Kendall 1970.
 ///
 /// Example:
 ///     KendallRankCorrCoef kendall(KendallRankCorrCoefOptions().t_test(true));

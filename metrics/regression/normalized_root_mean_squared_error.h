@@ -60,12 +60,11 @@ struct KeepsRange<NormalizedRootMeanSquaredErrorOptions> {
 /// weight [N]. With num_outputs > 1: [N, num_outputs], each row is a sample.
 /// Result: 0-dim, or [num_outputs]; float64. Infinite, or NaN without errors,
 /// where the normalization is 0. NaN before any update.
-/// State: see JointMoments, shared but for kRange, which keeps the range of the
-/// targets (whatever their weights) besides.
-/// NaN or infinity: propagates into its output; NanPolicy::kIgnore leaves out
-/// samples with a NaN.
-/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
-/// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
+/// State: see JointMoments, shared except with kRange, which keeps the range of
+/// the targets (whatever their weights) besides. NaN or infinity: propagates
+/// into its output; NanPolicy::kIgnore leaves out samples with a NaN. Errors:
+/// c10::ValueError for shapes that differ or do not fit num_outputs, for
+/// weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs.
 /// Differentiable by preds and target, but the range is a constant. Where the
 /// error is 0 so is the gradient.

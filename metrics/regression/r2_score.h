@@ -88,8 +88,8 @@ struct ExplainedVarianceOptions {
   void validate(const char* metric) const;
 };
 
-/// The fraction of the target's variance that is explained: R2Score, but for
-/// the bias of the predictions.
+/// The fraction of the target's variance that is explained: like R2Score, but
+/// without the bias of the predictions.
 ///
 ///     1 - var(t - p) / var t
 ///

@@ -25,7 +25,7 @@ struct ClasswiseWrapperOptions {
   void validate(const char* metric) const;
 };
 
-/// The value of each class under a name of its own.
+/// Gives the value of each class a name.
 ///
 /// update(): as the metric's.
 /// Result: of the metric's value [C, ...] one tensor [...] for each class:

@@ -87,7 +87,7 @@ struct Contributions {
   std::int64_t sequence = -1;
   /// The greatest of all ranks' numbers.
   std::uint32_t uses = 0;
-  /// Where tensors are to be moved that were not part of payloads: the
+  /// Where tensors have to be moved that were not part of payloads: the
   /// communicator's accelerator if some rank's are there, else its device.
   c10::Device device = at::kCPU;
   at::Tensor storage;

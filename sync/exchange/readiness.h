@@ -12,7 +12,7 @@
 namespace tally::sync::internal {
 
 /// Ranks that are about to move so many bytes tell each other first whether
-/// they can: next to these, a small collective more does not count.
+/// they can: next to these, one more small collective is negligible.
 inline constexpr std::int64_t kAnnouncedBytes = std::int64_t{1} << 20;
 
 /// Says for errors what is about to be moved.

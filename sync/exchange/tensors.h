@@ -34,7 +34,7 @@ struct TensorOffer : Offer {
 struct TensorAgreement : Agreement {
   std::vector<std::uint32_t> flags;
   bool any_moves = false;
-  /// Where tensors are to be moved.
+  /// Where tensors have to be moved.
   c10::Device device = at::kCPU;
 };
 

@@ -7,7 +7,7 @@
 namespace tally::testkit {
 
 /// How a gradient compares with the one that it should be: `actual` is
-/// `scale` times `expected`, but for an error of the relative size `residual`
+/// `scale` times `expected`, up to an error of the relative size `residual`
 /// (absolute where `expected` is 0).
 struct GradientMatch {
   double scale;

@@ -131,7 +131,7 @@ class Run {
   }
 
  private:
-  // Ranks that stand still are left when all others have ended.
+  // Ranks that are stuck are left when all others have ended.
   bool goes_on() {
     for (const auto& child : children_) {
       if (!child->ended() && (!child->stopped() || child->holds())) return true;

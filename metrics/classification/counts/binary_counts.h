@@ -88,7 +88,7 @@ struct BinaryRateOptions : BinaryCountsOptions<BinaryRateOptions> {
 /// weight: the result (of its sample) is NaN, kIgnore takes the position out.
 /// Ignored ones may hold any value.
 ///
-/// Throws c10::IndexError for labels but 0 and 1 (on a GPU only under
+/// Throws c10::IndexError for labels other than 0 and 1 (on a GPU only under
 /// validate_args; else they do not count), c10::ValueError for probabilities
 /// outside [0, 1] and weights with kSamplewise, c10::TypeError and
 /// c10::ValueError for other inputs.

@@ -18,7 +18,7 @@ namespace {
 // Sums are made of blocks of so many keys, whatever the number of threads.
 constexpr std::int64_t kBlock = std::int64_t{1} << 16;
 
-// What a share of the samples, which a thread looks at, has.
+// Counts of the part of the samples that one thread looks at.
 struct Share {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -53,7 +53,7 @@ ScoreOrder order_of_all(const std::vector<Share>& shares, const Score* scores) {
   return order;
 }
 
-// Ascending, but for the order of equal scores.
+// Ascending, except for the order of equal scores.
 template <class Score, class Key>
 void pack_in_order(const Score* scores, const std::uint8_t* codes,
                    std::int64_t count, ScoreOrder order, std::int64_t threads,

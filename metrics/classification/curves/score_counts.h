@@ -70,7 +70,7 @@ class RankedScores {
             last - i + 1 - positives);
     }
   }
-  // `of` without what does not count.
+  // `of` without what is ignored.
   static std::optional<RankedScores> of_counted(const Score* scores,
                                                 const std::uint8_t* codes,
                                                 std::int64_t count);

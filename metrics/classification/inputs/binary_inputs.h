@@ -32,8 +32,8 @@ void check_binary_scores(const at::Tensor& preds, const at::Tensor& target);
 /// What stands for NaN where an element's prediction is 0 or 1.
 constexpr int kNanElement = 2;
 
-/// The inputs of one update(), checked but for their values: contiguous, seen
-/// as [samples, labels, positions]. preds are scores (float or double) or
+/// The inputs of one update(), checked except for their values: contiguous,
+/// seen as [samples, labels, positions]. preds are scores (float or double) or
 /// labels, target labels (int64, or bytes for bool and uint8).
 class BinaryBatch {
  public:
@@ -163,7 +163,7 @@ void for_each_element(const BinaryBatch& batch, const Count& count) {
 /// The same by tensor operations, for any device: bool masks of the target's
 /// shape. Elements with a NaN that count are in `nan` and in `kept`. Values
 /// that cost a pass are checked under validate_args only; without it a label
-/// that is neither 0 nor 1 does not count on a GPU.
+/// that is neither 0 nor 1 is ignored on a GPU.
 struct ElementTensors {
   at::Tensor predicted;
   at::Tensor target;

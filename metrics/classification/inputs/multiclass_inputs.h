@@ -38,9 +38,9 @@ void check_num_classes(const char* metric, std::int64_t num_classes,
 /// Stands for the predicted class of scores with a NaN under kPropagate.
 constexpr std::int64_t kNanClass = -1;
 
-/// The inputs of one update(), checked but for their values: contiguous, seen
-/// as preds [samples, num_classes, positions] (scores) or [samples, positions]
-/// (labels, int64) and target [samples, positions] (int64).
+/// The inputs of one update(), checked except for their values: contiguous,
+/// seen as preds [samples, num_classes, positions] (scores) or [samples,
+/// positions] (labels, int64) and target [samples, positions] (int64).
 class MulticlassBatch {
  public:
   /// c10::TypeError or c10::ValueError for inputs that are not
@@ -63,7 +63,7 @@ class MulticlassBatch {
     return static_cast<std::uint64_t>(label) <
            static_cast<std::uint64_t>(rules_.num_classes);
   }
-  /// False if the target is to be ignored; c10::IndexError if it is no class.
+  /// False if the target is ignored; c10::IndexError if it is no class.
   bool takes(std::int64_t target, std::int64_t index) const {
     if (target == rules_.ignore_index) return false;
     if (!is_class(target)) refuse_target(target, index);

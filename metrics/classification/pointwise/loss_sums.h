@@ -143,7 +143,7 @@ ElementLosses element_losses(const BinaryBatch& batch, const at::Tensor& preds,
                              const TensorLoss& tensor) {
   const ElementTensors elements = element_tensors(batch);
   at::Tensor kept = elements.kept;
-  // What does not count is 0 before, as a NaN there would come back in the
+  // What is ignored is 0 before, as a NaN there would come back in the
   // gradient.
   const auto losses = [&](const at::Tensor& scores) {
     return tensor(scores.masked_fill(kept.logical_not(), 0).to(at::kDouble),

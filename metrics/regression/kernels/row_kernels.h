@@ -9,7 +9,7 @@ namespace tally::internal::regression {
 
 /// Of rows a and b:
 enum class RowKind {
-  kKL,             // sum_d p_d log(p_d / q_d), p and q their shares of the sums
+  kKL,             // sum_d p_d log(p_d / q_d), p and q normalised by their sums
   kJensenShannon,  // the mean divergence of both from their mean
   kCosine,         // 0 for zeros
 };

@@ -37,7 +37,7 @@ struct WeightedSample {
 WeightedSample sample_of(const WeightedRows& rows, std::int64_t num_outputs,
                          std::int64_t output);
 
-/// The smallest value up to which the weights add up to the share `alpha` of
+/// The smallest value up to which the weights add up to the fraction `alpha` of
 /// all; where they do exactly, the mean of it and the next one ("averaged
 /// inverted CDF"). NaN for a NaN and without weight. Reorders the sample.
 double quantile(WeightedSample& sample, double alpha);
