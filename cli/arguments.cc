@@ -22,7 +22,7 @@ constexpr std::int64_t kMostRanks = 256;
 constexpr const char* kFormats[] = {"table", "json", "csv"};
 constexpr const char* kMissing[] = {"error", "skip", "nan"};
 
-/// Paths are meant from where the user is, which `bazel run` tells.
+/// Resolves a path against the user's folder, which `bazel run` passes on.
 std::string user_path(const std::string& path) {
   const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
   if (folder == nullptr || path == kStandardInput) return path;
@@ -88,7 +88,7 @@ std::vector<std::string> parse_labels(const std::string& text) {
   return labels;
 }
 
-/// The long name of an option, of a word that is one.
+/// The long name of the option if the word is one, else empty.
 std::string option_name(const std::string& word) {
   if (word == "-m") return "--metrics";
   if (word == "-i") return "--inputs";
@@ -131,7 +131,7 @@ class EvaluateParser {
     if (setters_.count(name) != 0) return;
     std::vector<std::string> names;
     for (const auto& [known, setter] : setters_) names.push_back(known);
-    TORCH_CHECK_VALUE(false, "there is no option '", name, "'",
+    TORCH_CHECK_VALUE(false, "unknown option '", name, "'",
                       internal::did_you_mean(name, names));
   }
 
@@ -145,12 +145,12 @@ class EvaluateParser {
                       a.inputs.empty() ? "neither" : "both");
     TORCH_CHECK_VALUE(
         a.input_names.empty() || a.input_names.size() == a.inputs.size(),
-        "--inputs: expected all files with the inputs' names or none, got ",
-        a.input_names.size(), " names of ", a.inputs.size(),
-        " (a file of such a name is ./NAME=FILE)");
+        "--inputs: expected names for all files or for none, got ",
+        a.input_names.size(), " names for ", a.inputs.size(),
+        " files (write ./NAME=FILE for a file with that name)");
     for (const char* option : {"--columns", "--delimiter", "--missing"}) {
       TORCH_CHECK_VALUE(given_.count(option) == 0 || !a.csv.empty(), option,
-                        ": expected --csv with it");
+                        ": requires --csv");
     }
     const auto inputs =
         std::count(a.inputs.begin(), a.inputs.end(), kStandardInput);
@@ -218,8 +218,7 @@ Arguments parse_list(const std::vector<std::string>& words) {
       arguments.words.push_back(words[i]);
       continue;
     }
-    TORCH_CHECK_VALUE(name == "--format", "list: there is no option '", name,
-                      "'");
+    TORCH_CHECK_VALUE(name == "--format", "list: unknown option '", name, "'");
     const std::size_t equals = words[i].find('=');
     TORCH_CHECK_VALUE(equals != std::string::npos || i + 1 < words.size(),
                       "--format: expected a value, got none");
@@ -234,44 +233,38 @@ Arguments parse_list(const std::vector<std::string>& words) {
 }  // namespace
 
 const char* const kHelp =
-    "Computes metrics of predictions in files, with one process or many.\n"
-    "\n"
-    "  tally list [WORD ...]   every metric, or those that have these words "
-    "in\n"
-    "                          name, domain or description; --format json\n"
-    "  tally describe NAME     a metric's options, inputs and range\n"
-    "  tally evaluate ...      values, of\n"
-    "    -m, --metrics \"A(...); name=B(...)\"\n"
-    "                                      metrics as `list` names them, or\n"
-    "    --config FILE                     the same as JSON\n"
-    "    -i, --inputs FILE FILE ...        .npy files, in the order of the\n"
-    "                                      metrics' inputs, or by their "
-    "names:\n"
-    "                                      preds=FILE target=FILE; or\n"
-    "    --csv FILE --columns a,b          columns: a name, first:last for\n"
-    "                                      several, or @1 where the first "
-    "line\n"
-    "                                      has no names; or by the inputs'\n"
-    "                                      names: preds=a,target=b (those "
-    "that\n"
-    "                                      are called like inputs)\n"
-    "    --delimiter C                     between fields of --csv: a "
-    "character\n"
-    "                                      or tab (a comma)\n"
-    "    --missing error|skip|nan          empty fields of --csv (error)\n"
-    "    --labels cat,dog                  names of the classes 0, 1, ...: in\n"
-    "                                      columns of --csv and in tables\n"
-    "    --batch-size N                    rows at a time (16 MB)\n"
-    "    --ranks N                         local processes (1); under "
-    "torchrun\n"
-    "                                      its own\n"
-    "    --split 12,6,0                    rows of each rank (evenly)\n"
-    "    --format table|json|csv           (table)\n"
-    "    --output FILE                     instead of printing\n"
-    "  tally completion SHELL  what bash or zsh completes these words by\n"
-    "  tally --version\n"
-    "\n"
-    "- as a FILE is the standard input.\n";
+    R"help(Computes metrics from predictions in files, on one process or many.
+
+  tally list [WORD ...]   all metrics, or those with these words in name,
+                          domain or description; --format json
+  tally describe NAME     a metric's options, inputs and range
+  tally evaluate ...      computes values; options:
+    -m, --metrics "A(...); name=B(...)"
+                                      metrics, named as in `list`, or
+    --config FILE                     the same as JSON
+    -i, --inputs FILE FILE ...        .npy files, in the order of the metrics'
+                                      inputs, or named: preds=FILE
+                                      target=FILE; or
+    --csv FILE --columns a,b          columns: a name, first:last for several,
+                                      or @1 if the first line has no names;
+                                      optionally named: preds=a,target=b
+                                      (default: matched by name)
+    --delimiter C                     field delimiter of --csv: a character or
+                                      tab (default: comma)
+    --missing error|skip|nan          empty fields of --csv (default: error)
+    --labels cat,dog                  names of classes 0, 1, ... in --csv
+                                      columns and in tables
+    --batch-size N                    rows at a time (default: 16 MB)
+    --ranks N                         local processes (default: 1, or those of
+                                      the launcher, such as torchrun)
+    --split 12,6,0                    rows of each rank (default: even)
+    --format table|json|csv           output format (default: table)
+    --output FILE                     write to FILE instead of standard output
+  tally completion SHELL  prints a completion script for bash or zsh
+  tally --version
+
+A FILE of - is the standard input.
+)help";
 
 Arguments parse_arguments(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
@@ -294,7 +287,7 @@ Arguments parse_arguments(int argc, char** argv) {
   }
   if (command == "list") return parse_list(words);
   TORCH_CHECK_VALUE(
-      command == "describe" || command == "completion", "there is no command '",
+      command == "describe" || command == "completion", "unknown command '",
       command, "'",
       internal::did_you_mean(command,
                              {"list", "describe", "evaluate", "completion"}));

@@ -18,11 +18,11 @@ enum class Command {
 };
 enum class Format { kTable, kJson, kCsv };
 
-/// What the command line says.
+/// The parsed command line.
 struct Arguments {
   Command command = Command::kHelp;
   std::string name;                // of the metric to describe, or of the shell
-  std::vector<std::string> words;  // that metrics to list have
+  std::vector<std::string> words;  // that listed metrics must match
 
   std::string metrics;
   std::string config;
@@ -30,9 +30,9 @@ struct Arguments {
   std::vector<std::string> input_names;  // of all inputs, or none
   std::string csv;
   std::string columns;
-  CsvOptions csv_options;       // its labels are for tables, too
-  std::int64_t batch_size = 0;  // 0: of about 16 MB
-  std::int64_t ranks = 0;       // 0: as --split or the launcher says, or 1
+  CsvOptions csv_options;       // tables use its labels, too
+  std::int64_t batch_size = 0;  // 0: about 16 MB
+  std::int64_t ranks = 0;       // 0: from --split or the launcher, or 1
   std::vector<std::int64_t> split;
   Format format = Format::kTable;
   std::string output;
@@ -40,9 +40,9 @@ struct Arguments {
 
 extern const char* const kHelp;
 
-/// Reads "--name value" and "--name=value"; --inputs takes all values up to the
-/// next option. "-" stands for the standard input. Throws c10::ValueError that
-/// says what is wrong.
+/// Parses "--name value" and "--name=value"; --inputs takes all values up to
+/// the next option. "-" is the standard input. Throws c10::ValueError for
+/// invalid arguments.
 Arguments parse_arguments(int argc, char** argv);
 
 }  // namespace tally::cli

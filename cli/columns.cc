@@ -17,7 +17,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// What columns are called that hold an input, besides its name.
+/// Common names of the column that holds an input, besides the input's own.
 const std::vector<std::string>& usual_names(const std::string& input) {
   static const std::map<std::string, std::vector<std::string>> kNames = {
       {"preds",
@@ -50,7 +50,8 @@ std::string listed(const std::vector<std::string>& header) {
   return text + (header.size() > kMost ? ", ..." : "");
 }
 
-/// Each input that some metric takes, once, and whether one needs it.
+/// The inputs that metrics take, without duplicates, and whether any metric
+/// requires it.
 std::vector<std::pair<std::string, bool>> wanted_inputs(
     const std::vector<MetricInputs>& metrics) {
   std::vector<std::pair<std::string, bool>> wanted;
@@ -89,16 +90,16 @@ std::vector<std::pair<std::string, std::size_t>> match_columns(
     }
     TORCH_CHECK_VALUE(found.size() < 2, "columns '", header[found[0]],
                       "' and '", header[found[found.size() - 1]],
-                      "' could both be ", input, "; say which is: --columns ",
+                      "' could both be ", input, "; choose one with --columns ",
                       input, "=COLUMN,...");
     if (!found.empty()) columns.emplace_back(input, found[0]);
     if (!is_needed) continue;
     example += (example.empty() ? "" : ",") + input + "=COLUMN";
     if (found.empty()) missing += (missing.empty() ? "" : " or ") + input;
   }
-  TORCH_CHECK_VALUE(missing.empty(), "no column is called ", missing,
-                    "; there are ", listed(header), ": say which is which by ",
-                    "--columns ", example);
+  TORCH_CHECK_VALUE(missing.empty(), "no column found for ", missing, " among ",
+                    listed(header), "; assign columns with --columns ",
+                    example);
   return columns;
 }
 

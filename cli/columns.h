@@ -9,12 +9,11 @@
 
 namespace tally::cli {
 
-/// Which columns of a CSV file are which inputs, by the names in its first
-/// line: those of inputs, or words that are usual for them ("label" for
-/// target). A single column is the single input that metrics need. Nothing for
-/// metrics that do not say what their inputs are. Throws c10::ValueError, with
-/// what to say by --columns, if an input that metrics need is not found, or
-/// found twice.
+/// Assigns the columns of a CSV file to inputs by the names in its first line:
+/// an input's own name, or a common alias ("label" for target). A single column
+/// is assigned to the single required input. Empty for metrics that do not
+/// declare their inputs. Throws c10::ValueError, with the --columns to use, if
+/// a required input is not found, or found twice.
 std::vector<std::pair<std::string, std::size_t>> match_columns(
     const std::vector<std::string>& header,
     const std::vector<MetricInputs>& metrics);

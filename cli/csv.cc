@@ -68,7 +68,7 @@ CsvFile::CsvFile(std::string path, const std::string& columns,
   TORCH_CHECK_VALUE(options_.delimiter != 0 || count > 1 || other == only.npos,
                     file_.path(), ": expected commas between fields, got ",
                     quoted(only[other]),
-                    "; if that is what stands between them: --delimiter ",
+                    "; if that is the delimiter, use --delimiter ",
                     only[other] == '\t' ? "tab" : quoted(only[other]));
   TORCH_CHECK_VALUE(count <= kMostColumns, file_.path(), ": expected at most ",
                     kMostColumns, " columns, got ", count);
@@ -110,7 +110,7 @@ void CsvFile::find_columns(const std::string& columns) {
   }
   TORCH_CHECK_VALUE(
       input_names_.empty() || input_names_.size() == inputs_.size(),
-      "--columns: expected all inputs with their names or none, got '", columns,
+      "--columns: expected names for all inputs or for none, got '", columns,
       "'");
 }
 
@@ -135,11 +135,10 @@ std::size_t CsvFile::find_column(const std::string& name) {
     return *number - 1;
   }
   const auto found = std::find(names_.begin(), names_.end(), name);
-  TORCH_CHECK_VALUE(found != names_.end(), file_.path(),
-                    ": there is no column '", name, "'",
-                    internal::did_you_mean(name, names_));
+  TORCH_CHECK_VALUE(found != names_.end(), file_.path(), ": no column '", name,
+                    "'", internal::did_you_mean(name, names_));
   TORCH_CHECK_VALUE(std::find(found + 1, names_.end(), name) == names_.end(),
-                    file_.path(), ": there are several columns '", name, "'");
+                    file_.path(), ": more than one column '", name, "'");
   return found - names_.begin();
 }
 
@@ -167,7 +166,7 @@ void CsvFile::refuse(std::size_t column, const char* expected,
                 shown + "'");
 }
 
-/// Python's False and True count as 0 and 1.
+/// Python's False and True are read as 0 and 1.
 std::optional<std::int64_t> CsvFile::to_integer(std::string_view text) const {
   const std::string_view word = trimmed(text);
   if (!labels_.empty()) {
@@ -200,7 +199,7 @@ bool CsvFile::lacks_field() {
   return lacks;
 }
 
-/// Goes to the next row that counts, past `skipped` others.
+/// Advances to the next row that is kept, and adds the others to `skipped`.
 bool CsvFile::next_row(std::int64_t& skipped) {
   while (records_.next()) {
     if (options_.missing != Missing::kSkip || !lacks_field()) return true;
@@ -291,7 +290,8 @@ std::vector<at::Tensor> CsvFile::read(std::int64_t begin, std::int64_t end) {
   go_to(begin);
   std::int64_t skipped = 0;
   for (std::int64_t row = begin; row < end; ++row) {
-    TORCH_CHECK_VALUE(next_row(skipped), file_.path(), ": ended early");
+    TORCH_CHECK_VALUE(next_row(skipped), file_.path(),
+                      ": unexpected end of file");
     store_row(row - begin, tensors);
   }
   next_row_ = end;

@@ -17,44 +17,45 @@
 namespace tally::cli {
 
 /// Whether fields are read as integers (int64), as float64, as integers if all
-/// of them are, or as the texts they are.
+/// of them are integers, or as text.
 enum class CsvKind { kIntegers, kFloats, kEither, kTexts };
 
 /// Columns of a CSV file, as tensors of its rows or as texts. The whole file is
-/// read once and checked; then only the rows asked for are in memory.
+/// read and validated once; after that, only the requested rows are in memory.
 class CsvFile {
  public:
-  /// `columns` are "a,b", one for each input: a column's name in the first
-  /// line, "first:last" for several, which give an input [N, columns], or @1
-  /// for the first of a file whose first line has no names; all or none of them
-  /// with the input's name before it, "preds=a,target=b". Empty: all columns,
-  /// each an input. Throws c10::ValueError.
+  /// `columns` is a list "a,b" with one item per input: a column's name in the
+  /// first line, "first:last" for several columns, which give an input [N,
+  /// columns], or @1 for the first column of a file without names in its first
+  /// line. Either all or none have the input's name in front,
+  /// "preds=a,target=b". If empty, every column is an input. Throws
+  /// c10::ValueError.
   CsvFile(std::string path, const std::string& columns,
           CsvOptions options = CsvOptions());
 
   /// The fields of the first line.
   const std::vector<std::string>& header() const { return names_; }
-  /// Inputs by name, each one column of that place in header(), instead of
-  /// those of the constructor.
+  /// Replaces the inputs of the constructor by named ones, each a single column
+  /// given by its index in header().
   void choose(const std::vector<std::pair<std::string, std::size_t>>& columns);
-  /// The inputs as given.
+  /// The inputs as written in `columns`.
   const std::vector<std::string>& inputs() const { return inputs_; }
-  /// Their names, or nothing.
+  /// Their names, or empty.
   const std::vector<std::string>& names() const { return input_names_; }
   /// Reads the file for the first time. Throws c10::ValueError that names the
-  /// line and column of what is no such number.
+  /// line and column of an invalid field.
   void scan(const std::vector<CsvKind>& kinds);
-  /// How many columns an input has as "first:last"; 0 for a single one.
+  /// Number of columns of an input given as "first:last"; 0 for a single
+  /// column.
   std::size_t width(std::size_t input) const { return widths_[input]; }
   std::int64_t rows() const { return rows_; }
-  /// How many rows Missing::kSkip left out.
+  /// Number of rows dropped by Missing::kSkip.
   std::int64_t skipped() const { return skipped_; }
   std::int64_t bytes_per_row() const;
 
-  /// Rows from `begin` up to `end`, as int64 or float64; inputs of texts are
-  /// undefined.
+  /// Rows [begin, end) as int64 or float64; text inputs are undefined tensors.
   std::vector<at::Tensor> read(std::int64_t begin, std::int64_t end);
-  /// The texts of an input in these rows: of each row those of its columns.
+  /// The texts of an input in these rows: for each row, those of its columns.
   std::vector<std::vector<std::string>> take_texts(std::size_t input) {
     return std::move(texts_[input]);
   }
@@ -64,7 +65,8 @@ class CsvFile {
     std::size_t input;
     std::size_t position;
   };
-  /// Where some of the rows are, so that reading need not begin at the first.
+  /// Position of every kRowsPerMark-th row, so that reading need not start at
+  /// the first.
   struct Mark {
     std::int64_t offset;
     std::int64_t line;

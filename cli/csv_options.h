@@ -5,20 +5,20 @@
 
 namespace tally::cli {
 
-/// What becomes of rows with an empty field in a column that is used, and is
-/// not read as text.
+/// Handling of rows with an empty field in a column that is used and not read
+/// as text.
 enum class Missing {
-  kError,  ///< the file is refused
-  kSkip,   ///< they do not count
-  kNan,    ///< a number is NaN, and then what the metrics' nan_policy says
+  kError,  ///< the file is rejected
+  kSkip,   ///< the rows are dropped
+  kNan,    ///< the field is NaN, which the metrics' nan_policy handles
 };
 
-/// How a CSV file is read.
+/// Options for reading a CSV file.
 struct CsvOptions {
-  /// Between fields. 0: a comma; a first line that has none but another usual
-  /// one is refused.
+  /// Field delimiter. 0: a comma; a first line that has no comma but another
+  /// common delimiter is rejected.
   char delimiter = 0;
-  /// Texts that stand for 0, 1, ... where integers are read.
+  /// Texts that are read as 0, 1, ... in integer columns.
   std::vector<std::string> labels;
   Missing missing = Missing::kError;
 };

@@ -95,7 +95,7 @@ std::string_view CsvRecords::quoted_field(std::size_t& at) {
   if (at < record_end_ && buffer_[at] != delimiter_) {
     const std::string wanted =
         delimiter_ == ',' ? "a comma" : "'" + std::string(1, delimiter_) + "'";
-    fail("expected " + wanted + " behind \"" + unquoted_.substr(0, 40) + "\"");
+    fail("expected " + wanted + " after \"" + unquoted_.substr(0, 40) + "\"");
   }
   return unquoted_;
 }

@@ -10,41 +10,41 @@
 
 namespace tally::cli {
 
-/// The records of a CSV file, one after the other, as RFC 4180 has them: fields
-/// may be "quoted", and then hold delimiters, line ends and "" for a quote.
-/// Empty lines are passed over, as is a byte order mark.
+/// Iterates over the records of a CSV file according to RFC 4180: fields may be
+/// "quoted" to contain delimiters, line ends and "" for a quote. Empty lines
+/// and a byte order mark are skipped.
 class CsvRecords {
  public:
   CsvRecords(const InputFile& file, char delimiter)
       : file_(file), delimiter_(delimiter) {}
 
-  /// Goes to the next record; false at the end of the file.
+  /// Advances to the next record; false at the end of the file.
   bool next();
-  /// Calls `field(index, text)` for each field; the number of fields.
+  /// Calls `field(index, text)` for each field and returns their number.
   std::size_t fields(
       c10::function_ref<void(std::size_t, std::string_view)> field);
 
-  /// Where the record begins: its first line (from 1) and byte.
+  /// Start of the record: its first line (from 1) and byte.
   std::int64_t line() const { return line_; }
   std::int64_t offset() const { return buffer_offset_ + record_begin_; }
-  /// Goes on with the record that begins there.
+  /// Continues with the record that starts there.
   void seek(std::int64_t offset, std::int64_t line);
 
-  /// Throws c10::ValueError with the file and line in front.
+  /// Throws c10::ValueError prefixed with the file and line.
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
   void find_end();
   bool read_more();
-  /// The field whose text begins there; goes behind its closing quote.
+  /// The field whose text starts at `at`; moves `at` past its closing quote.
   std::string_view quoted_field(std::size_t& at);
 
   const InputFile& file_;
   char delimiter_;
   std::string buffer_;
-  std::int64_t buffer_offset_ = 0;  // of its begin, in the file
+  std::int64_t buffer_offset_ = 0;  // of its start, in the file
   std::size_t record_begin_ = 0;
-  std::size_t record_end_ = 0;  // without the line's end
+  std::size_t record_end_ = 0;  // without the line end
   std::size_t next_begin_ = 0;
   std::int64_t line_ = 0;
   std::int64_t next_line_ = 1;

@@ -35,7 +35,7 @@ std::string aligned(const std::vector<Line>& lines, const std::string& indent) {
   return text;
 }
 
-/// Each with its default and what it takes, and below what it means.
+/// Each option with its default and accepted values, and its meaning below.
 std::string options_of(const MetricEntry& entry) {
   const MetricSpec required =
       parse_metric_spec(entry.name + "(" + entry.summary.required + ")");
@@ -68,7 +68,7 @@ std::string inputs_of(const Registry& registry, const MetricEntry& entry) {
   std::vector<Line> lines;
   for (const OptionInfo& option : entry.options) {
     if (!option.is_metric) continue;
-    // What it makes of inputs that nothing is known of.
+    // How it transforms inputs of unknown kind.
     const char* const same = "";
     std::vector<InputInfo> changed = {{"preds", InputKind::kAny, same},
                                       {"target", InputKind::kAny, same}};
@@ -76,12 +76,12 @@ std::string inputs_of(const Registry& registry, const MetricEntry& entry) {
     for (const InputInfo& input : changed) {
       if (input.words != same) lines.push_back({input.name, input.words, ""});
     }
-    return "  those of the option " + option.name +
-           (lines.empty() ? "\n" : ", but\n" + aligned(lines, "  "));
+    return "  those of the metric in the option " + option.name +
+           (lines.empty() ? "\n" : ", except\n" + aligned(lines, "  "));
   }
   for (const InputInfo& input : registry.inputs(example)) {
-    lines.push_back({input.name, input.words,
-                     input.is_optional ? "(may be left out)" : ""});
+    lines.push_back(
+        {input.name, input.words, input.is_optional ? "(optional)" : ""});
   }
   if (lines.empty()) return "  any, by position\n";
   return aligned(lines, "  ");
@@ -90,7 +90,7 @@ std::string inputs_of(const Registry& registry, const MetricEntry& entry) {
 const char* answer(const MetricEntry& entry, std::optional<bool> value,
                    const char* neither) {
   if (value) return *value ? "yes" : "no";
-  return entry.is_wrapper ? "as what it wraps" : neither;
+  return entry.is_wrapper ? "same as the wrapped metric" : neither;
 }
 
 std::string lower(std::string text) {

@@ -8,19 +8,19 @@
 
 namespace tally::cli {
 
-/// A line for each metric, by domain: its name and what it is; of those that
-/// have all these words in name, domain or description, whatever their case.
-/// With kJson a list of objects. Throws c10::ValueError if there is none.
+/// One line per metric, by domain: its name and description. Only metrics with
+/// all of `words` in name, domain or description (case-insensitive) are listed.
+/// With kJson, a list of objects. Throws c10::ValueError if no metric matches.
 std::string list_metrics(const Registry& registry,
                          const std::vector<std::string>& words = {},
                          Format format = Format::kTable);
 
-/// All that there is to know about a metric. Throws c10::ValueError for an
-/// unknown name, with the nearest one.
+/// A metric's options, inputs, range and properties. Throws c10::ValueError for
+/// an unknown name, with the closest known one.
 std::string describe_metric(const Registry& registry, const std::string& name);
 
-/// What a shell has to read to complete the program's words: "bash" or "zsh".
-/// Throws c10::ValueError for another.
+/// The completion script for a shell, "bash" or "zsh". Throws c10::ValueError
+/// for any other.
 std::string completion(const Registry& registry, const std::string& shell);
 
 }  // namespace tally::cli

@@ -19,7 +19,8 @@ namespace {
 constexpr std::int64_t kLongestConfig = 1 << 20;
 constexpr std::int64_t kBatchBytes = 16 << 20;
 constexpr std::int64_t kSpareCount = 100'000;
-// Of what metrics hold, of what files do: sorted, as float64, and twice over.
+// Bytes that metrics may hold per byte of the files: values sorted, as float64,
+// and held twice.
 constexpr std::int64_t kBytesPerByte = 64;
 
 CollectionConfig read_config(const Arguments& arguments) {
@@ -65,7 +66,7 @@ std::vector<std::int64_t> split_rows(const Arguments& arguments,
   return split;
 }
 
-/// What `call` threw, in words.
+/// The message of what `call` threw, or empty.
 std::string failure_of(c10::function_ref<void()> call) {
   try {
     call();

@@ -13,7 +13,7 @@
 
 namespace tally::cli {
 
-/// What there is to evaluate, checked as far as it can be without evaluating.
+/// An evaluation, validated as far as possible without running it.
 struct Job {
   std::unique_ptr<TensorLimit> memory;
   std::vector<std::int64_t> split;  ///< rows of each rank
@@ -22,13 +22,13 @@ struct Job {
   MetricCollection metrics;
 };
 
-/// What a tensor may take that files do not justify: a confusion matrix of 8000
-/// classes.
+/// Size allowed for a tensor regardless of the files' size: enough for a
+/// confusion matrix of 8000 classes.
 inline constexpr std::int64_t kSpareBytes = 512 << 20;
 
-/// Throws c10::ValueError for what is wrong with arguments and files. Until the
-/// job is gone, tensors are limited to `spare_bytes` or a multiple of what the
-/// files hold.
+/// Throws c10::ValueError for invalid arguments and files. While the job
+/// exists, tensors are limited to `spare_bytes` or a multiple of the files'
+/// size.
 Job prepare(const Arguments& arguments, int ranks,
             std::int64_t spare_bytes = kSpareBytes);
 
@@ -39,8 +39,8 @@ struct Report {
   std::string remarks;  ///< of the source
 };
 
-/// Evaluates this rank's rows, and the metrics of all ranks' rows together.
-/// Collective. What is wrong on one rank is a c10::ValueError on all of them.
+/// Updates the metrics with this rank's rows and computes them over all ranks.
+/// Collective. An error on one rank is a c10::ValueError on all of them.
 Report evaluate(const Arguments& arguments,
                 const std::shared_ptr<sync::Communicator>& ranks,
                 Progress& progress, std::int64_t spare_bytes = kSpareBytes);

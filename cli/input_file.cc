@@ -30,7 +30,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   const auto other = replacements().find(path_);
   const std::string& file =
       other == replacements().end() ? path_ : other->second;
-  // Without O_NONBLOCK, opening a pipe would wait for someone to write to it.
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
   descriptor_ = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   TORCH_CHECK_VALUE(descriptor_ >= 0, path_,
                     ": cannot be opened: ", std::strerror(errno));
@@ -52,7 +52,8 @@ void InputFile::read(std::int64_t offset, void* into,
     if (got < 0 && errno == EINTR) continue;
     TORCH_CHECK_VALUE(got >= 0, path_,
                       ": cannot be read: ", std::strerror(errno));
-    TORCH_CHECK_VALUE(got > 0, path_, ": ended early, at byte ", offset);
+    TORCH_CHECK_VALUE(got > 0, path_, ": unexpected end of file at byte ",
+                      offset);
     next += got;
     offset += got;
     count -= got;

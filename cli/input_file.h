@@ -5,8 +5,8 @@
 
 namespace tally::cli {
 
-/// A file that is read at places of its own. Throws c10::ValueError that names
-/// it if it is no regular file or cannot be read.
+/// A file for random-access reading. Throws c10::ValueError that names it if it
+/// is not a regular file or cannot be read.
 class InputFile {
  public:
   explicit InputFile(std::string path);
@@ -25,17 +25,17 @@ class InputFile {
   std::int64_t size_ = 0;
 };
 
-/// What stands for the standard input in place of a path.
+/// The path that denotes the standard input.
 inline constexpr const char* kStandardInput = "-";
 
-/// From now on an InputFile of this path reads that file.
+/// Makes every later InputFile with this path read `file` instead.
 void read_instead(const std::string& path, const std::string& file);
 
-/// The whole of a small file; c10::ValueError if it is larger than `most`.
+/// Reads a whole small file; c10::ValueError if it is larger than `most` bytes.
 std::string read_text(const std::string& path, std::int64_t most);
 
-/// Takes the input's name off "name=file": letters, digits and _. Empty if
-/// there is none.
+/// Removes and returns the input's name from "name=file": letters, digits and
+/// _. Empty if there is none.
 std::string take_input_name(std::string& text);
 
 }  // namespace tally::cli

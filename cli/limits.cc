@@ -15,7 +15,7 @@ class LimitedAllocator final : public c10::Allocator {
     TORCH_CHECK(bytes <= static_cast<std::size_t>(most_),
                 "expected a tensor of at most ", most_ >> 20,
                 " MB for files of this size, got one of ", bytes >> 20,
-                " MB: are the options of the metrics as meant?");
+                " MB: check the options of the metrics");
     return allocator_.allocate(bytes);
   }
   c10::DeleterFnPtr raw_deleter() const override {

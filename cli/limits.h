@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <memory>
 
-/// What keeps a mistyped option from taking the machine's memory: it should
-/// take what the files justify.
+/// Keeps a mistyped option from exhausting memory: usage should be in
+/// proportion to the files.
 namespace tally::cli {
 
-/// As long as it lives, a tensor on the CPU that would take more than `most`
-/// bytes is a c10::Error instead. One at a time.
+/// While an object exists, allocating a CPU tensor of more than `most` bytes
+/// throws c10::Error. Only one may exist at a time.
 class TensorLimit {
  public:
   explicit TensorLimit(std::int64_t most);

@@ -23,7 +23,7 @@ struct Kind {
   char kind;
   std::int64_t item_size;
   const char* name;
-  at::ScalarType stored;  // of tensors with the same bytes, else of wider ones
+  at::ScalarType stored;  // with the same bytes, or else a wider one
 };
 constexpr Kind kKinds[] = {
     {'b', 1, "bool", at::kBool},
@@ -51,7 +51,7 @@ const Kind* find_kind(char kind, std::int64_t item_size) {
   return nullptr;
 }
 
-/// The dictionary, as Python writes it.
+/// Parses the dictionary as Python writes it.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
@@ -79,7 +79,7 @@ class HeaderParser {
       }
     }
     skip_blanks();
-    if (!text_.empty()) fail("the dictionary to be all");
+    if (!text_.empty()) fail("nothing after the dictionary");
     if (!has_descr || !has_order || !has_shape) {
       fail("descr, fortran_order and shape, once each");
     }
@@ -102,7 +102,7 @@ class HeaderParser {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) fail("'" + std::string(1, c) + "' in its place");
+    if (!accept(c)) fail("'" + std::string(1, c) + "' in this position");
   }
 
   std::string quoted() {
@@ -217,8 +217,8 @@ void widen(const char* from, std::int64_t count, at::Tensor& into) {
   }
 }
 
-/// Makes the tensor's elements from those of the file, which may lie in the
-/// tensor's own memory if they are of the same size.
+/// Converts the file's elements to the tensor's; they may already be in the
+/// tensor's memory if they have the same size.
 void convert(const Kind& kind, const char* from, std::int64_t count,
              at::Tensor& into) {
   if (kind.kind == 'b') widen<std::uint8_t, bool>(from, count, into);

@@ -11,19 +11,19 @@
 
 namespace tally::cli {
 
-/// What the header of a .npy file says.
+/// The contents of a .npy file's header.
 struct NpyHeader {
   char kind = 0;  ///< NumPy's: b, i, u, f or c
   std::int64_t item_size = 0;
-  bool swapped = false;  ///< bytes are in the other order than this machine's
+  bool swapped = false;  ///< the byte order differs from this machine's
   bool fortran_order = false;
   std::vector<std::int64_t> shape;
 
   std::string dtype() const;  ///< "float32"
 };
 
-/// Reads the header's dictionary, "{'descr': '<f4', ...}". Throws
-/// c10::ValueError that says what was expected.
+/// Parses the header's dictionary, "{'descr': '<f4', ...}". Throws
+/// c10::ValueError if it is malformed.
 NpyHeader parse_npy_header(std::string_view text);
 
 /// An array in a .npy file (format 1.0, 2.0 or 3.0), of any of NumPy's numeric
@@ -31,22 +31,21 @@ NpyHeader parse_npy_header(std::string_view text);
 /// row: only the rows asked for are in memory.
 class NpyFile {
  public:
-  /// Throws c10::ValueError unless the file is such an array of at least one
-  /// dimension, with rows that are not empty, and exactly as large as its
-  /// header says.
+  /// Throws c10::ValueError unless the file is such an array with at least one
+  /// dimension and non-empty rows, and its size matches its header exactly.
   explicit NpyFile(std::string path);
 
   const std::string& path() const { return file_.path(); }
   const NpyHeader& header() const { return header_; }
   std::int64_t rows() const { return header_.shape.front(); }
   std::int64_t bytes_per_row() const { return row_items_ * header_.item_size; }
-  /// Rows from `begin` up to `end` as [end - begin, ...], contiguous. Dtypes
-  /// that metrics do not take become wider ones: uint16 int32, uint32 and
-  /// uint64 int64 (c10::ValueError for what does not fit), longdouble float64.
+  /// Rows [begin, end) as [end - begin, ...], contiguous. Dtypes that metrics
+  /// do not take are widened: uint16 to int32, uint32 and uint64 to int64
+  /// (c10::ValueError for values that do not fit); longdouble becomes float64.
   at::Tensor read(std::int64_t begin, std::int64_t end) const;
 
  private:
-  /// The bytes of rows in the order in which they are in the file.
+  /// The bytes of rows in file order.
   void read_items(std::int64_t begin, std::int64_t count, char* into) const;
 
   InputFile file_;

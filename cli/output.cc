@@ -18,7 +18,7 @@
 namespace tally::cli {
 namespace {
 
-/// As to_json has it.
+/// The format that to_json uses.
 std::string number_text(bool value) { return value ? "true" : "false"; }
 std::string number_text(std::int64_t number) { return std::to_string(number); }
 std::string number_text(double number) {
@@ -40,7 +40,7 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-/// Elements are taken from where `next` points to, which goes behind them.
+/// Reads elements at `next` and advances it past them.
 template <class Element>
 void add_csv(const std::string& name, const std::string& place,
              at::IntArrayRef sizes, const Element*& next, std::string& text) {
@@ -83,7 +83,7 @@ std::string render_csv(const Report& report) {
   TORCH_CHECK_VALUE(false, path, ": cannot be written: ", std::strerror(errno));
 }
 
-/// Takes all the text and closes the descriptor; false if that failed.
+/// Writes all of the text; false on failure.
 bool write_all(int descriptor, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count =
@@ -100,13 +100,13 @@ bool is_special(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-/// Of a device, or a pipe that someone reads: to wait for a reader could be for
-/// ever.
+/// Opens a device, or a pipe with a reader: waiting for a reader might never
+/// end.
 int open_special(const std::string& path) {
   const int descriptor =
       open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   TORCH_CHECK_VALUE(descriptor >= 0 || errno != ENXIO, path,
-                    ": cannot be written: nobody reads it");
+                    ": cannot be written: the pipe has no reader");
   if (descriptor >= 0) fcntl(descriptor, F_SETFL, 0);
   return descriptor;
 }
@@ -156,7 +156,7 @@ void write_output(const std::string& path, const std::string& text) {
 }
 
 void hold_closed_streams() {
-  // In the wrong mode, so that using them is an error as before.
+  // Opened in the wrong mode, so that using them remains an error.
   const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
   for (int stream = 0; stream < 3; ++stream) {
     if (fcntl(stream, F_GETFD) < 0) open("/dev/null", modes[stream]);

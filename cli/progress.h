@@ -7,8 +7,8 @@
 
 namespace tally::cli {
 
-/// Tells how far a rank is, for those who wait longer than a second: one line
-/// that is written over, and gone at the end.
+/// Shows a rank's progress after the first second: a single line that is
+/// overwritten, and erased at the end.
 class Progress {
  public:
   using Clock = std::chrono::steady_clock;

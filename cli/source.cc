@@ -15,19 +15,19 @@
 namespace tally::cli {
 namespace {
 
-/// What metrics together want of an input.
+/// What all metrics together accept as an input.
 struct Wanted {
   bool takes_int = true;
   bool takes_float = true;
   bool takes_texts = true;
   bool takes_several = true;  // texts of a row
-  std::string refused_int;    // a metric that does not take integers, and why
+  std::string refused_int;    // the error of a metric that takes no integers
   std::string refused_float;  // the same for floating point
   std::string refused_texts;
   std::string refused_several;
 };
 
-/// How inputs are given, for errors: "preds=FILE target=FILE".
+/// How to pass inputs, for error messages: "preds=FILE target=FILE".
 using Example = std::string (*)(const std::vector<std::string>& names);
 
 std::string words_of(const InputInfo& input) {
@@ -83,11 +83,11 @@ void check_agreement(std::size_t i, const std::vector<MetricInputs>& metrics,
                 metric.inputs[i].name + "'";
   }
   TORCH_CHECK_VALUE(names.size() < 2, "input ", i,
-                    " is read as different things: ", meanings,
-                    "; give inputs by name: ", example(all_names(metrics)));
+                    " has several meanings: ", meanings,
+                    "; pass inputs by name: ", example(all_names(metrics)));
 }
 
-/// Throws unless every metric takes so many inputs by position.
+/// Throws unless every metric takes this number of inputs by position.
 std::vector<Wanted> wanted_by_position(std::size_t count,
                                        const std::vector<MetricInputs>& metrics,
                                        Example example) {
@@ -106,7 +106,7 @@ std::vector<Wanted> wanted_by_position(std::size_t count,
   return wanted;
 }
 
-/// Throws unless metrics take these inputs, and have all that they need.
+/// Throws unless metrics take these inputs, and no required input is missing.
 std::vector<Wanted> wanted_by_name(const std::vector<std::string>& names,
                                    const std::vector<MetricInputs>& metrics) {
   const std::vector<std::string> known = all_names(metrics);
@@ -168,9 +168,9 @@ class NpySource final : public Source {
     for (std::size_t i = 0; i < paths.size(); ++i) {
       files_.push_back(std::make_unique<NpyFile>(paths[i]));
       const NpyFile& file = *files_.back();
-      TORCH_CHECK_VALUE(file.rows() == rows(), "expected as many rows in ",
-                        paths[i], " as in ", paths[0], ", got ", file.rows(),
-                        " and ", rows());
+      TORCH_CHECK_VALUE(
+          file.rows() == rows(), "expected the same number of rows in ",
+          paths[i], " and ", paths[0], ", got ", file.rows(), " and ", rows());
       const NpyHeader& header = file.header();
       const bool is_float = header.kind == 'f';
       const bool is_complex = header.kind == 'c';
@@ -260,7 +260,7 @@ class CsvSource final : public Source {
     }
     if (!text.empty()) text += "\n";
     if (file_.skipped() > 0) {
-      text += "rows left out for an empty field: " +
+      text += "rows skipped because of an empty field: " +
               std::to_string(file_.skipped()) + "\n";
     }
     return text;
@@ -270,7 +270,7 @@ class CsvSource final : public Source {
     if (wanted.takes_texts) return CsvKind::kTexts;
     TORCH_CHECK_VALUE(
         wanted.takes_int || wanted.takes_float,
-        "no column can be what all metrics take: ", wanted.refused_int, "; ",
+        "no column satisfies all metrics: ", wanted.refused_int, "; ",
         wanted.refused_int == wanted.refused_float ? wanted.refused_texts
                                                    : wanted.refused_float);
     return !wanted.takes_float ? CsvKind::kIntegers
@@ -278,7 +278,7 @@ class CsvSource final : public Source {
                                : CsvKind::kFloats;
   }
 
-  // Of one column a text for each row, of several a list.
+  // One column gives a text per row, several columns a list.
   InputValue texts_of(std::size_t input) {
     auto rows = file_.take_texts(input);
     if (file_.width(input) > 0) return InputValue::of(std::move(rows));

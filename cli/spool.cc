@@ -16,7 +16,7 @@
 namespace tally::cli {
 namespace {
 
-/// The copies that a launcher made, in the order of the arguments.
+/// Paths of the copies that the launcher made, in the order of the arguments.
 constexpr const char* kVariable = "TALLY_SPOOLED";
 
 std::vector<std::string> streams_of(const Arguments& arguments) {
@@ -51,8 +51,8 @@ Spool::Spool(const Arguments& arguments, bool is_rank) {
   if (streams.empty()) return;
   const char* made = is_rank ? std::getenv(kVariable) : nullptr;
   TORCH_CHECK_VALUE(!is_rank || made != nullptr, streams[0],
-                    ": expected a file, which all ranks can read; with --ranks "
-                    "they can share a pipe");
+                    ": expected a file that all ranks can read; with --ranks, "
+                    "ranks can share a pipe");
   std::istringstream copies(made == nullptr ? "" : made);
   std::string all;
   for (const std::string& stream : streams) {

@@ -7,21 +7,23 @@
 
 namespace tally::cli {
 
-/// Copies of what can be read only once, standard input and pipes, in files
-/// that every rank can read: InputFile takes them for as long as this lives.
-/// Ranks that this process starts afterwards find them by a variable.
+/// Copies of streams that can be read only once (standard input and pipes), as
+/// files that every rank can read. InputFile reads the copies while this object
+/// exists; ranks that this process starts afterwards find them through an
+/// environment variable.
 class Spool {
  public:
-  /// Throws c10::ValueError for what cannot be read; in a rank (`is_rank`) of
-  /// another launcher, for all of these: there each would need the whole.
+  /// Throws c10::ValueError for a stream that cannot be read, and for any
+  /// stream in a rank (`is_rank`) of another launcher, where each rank would
+  /// need all of it.
   Spool(const Arguments& arguments, bool is_rank);
   ~Spool();
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
  private:
-  /// Where a copy of the rest of a stream is; without a name in a folder, so
-  /// that it ends with this process.
+  /// Copies the rest of a stream and returns the copy's path. The copy has no
+  /// directory entry, so that it disappears with this process.
   std::string copy(const std::string& path);
 
   std::vector<int> copies_;

@@ -1,5 +1,5 @@
-// The program `tally`: metrics of predictions in files. `tally --help` says
-// how it is called.
+// The program `tally`: computes metrics from predictions stored in files. See
+// `tally --help` for its usage.
 #include <c10/util/Exception.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ tally::sync::Environment environment() {
       [](const char* name) -> const char* { return std::getenv(name); });
 }
 
-/// Whether this process is the one that speaks for all.
+/// Whether this process reports for all ranks.
 bool is_first() {
   try {
     return environment().rank == 0;
@@ -47,7 +47,7 @@ int run_evaluate(Arguments& arguments, int argc, char** argv) {
   const bool is_rank = environment().world_size > 1;
   const tally::cli::Spool spool(arguments, is_rank);
   if (!is_rank) {
-    // What is wrong is said once, before there are ranks.
+    // Errors are reported once, before any rank is started.
     const int ranks = static_cast<int>(std::max<std::int64_t>(
         {1, arguments.ranks,
          static_cast<std::int64_t>(arguments.split.size())}));
@@ -82,7 +82,7 @@ std::string version() {
   const tally::BuildInfo build = tally::build_info();
   return std::string("tally ") + build.version + " (LibTorch " +
          build.libtorch + ", " + build.compiler +
-         (build.optimized ? ")\n" : ", not optimised)\n");
+         (build.optimized ? ")\n" : ", not optimized)\n");
 }
 
 int run(int argc, char** argv) {
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     const bool is_sync =
         dynamic_cast<const tally::sync::SyncError*>(&error) != nullptr;
-    // Ranks agree on bad input.
+    // All ranks throw the same error for bad input.
     const bool is_agreed =
         dynamic_cast<const c10::ValueError*>(&error) != nullptr;
     if (is_first() || !is_agreed) tally::sync::explain_failure(error, "tally");

@@ -305,7 +305,7 @@ TEST(CsvTest, SourcesHoldWhatMetricsTake) {
       metrics[0], {"mean", {{"preds", InputKind::kReal, "real [N]"}}}};
   arguments.columns = "preds=p,target=r1";
   EXPECT_EQ(refusal_of([&] { open_source(arguments, mixed); }),
-            "no column can be what all metrics take: rate: expected preds to "
+            "no column satisfies all metrics: rate: expected preds to "
             "be texts [N]; mean: expected preds to be real [N]");
 }
 
@@ -359,16 +359,16 @@ TEST(CsvTest, DelimitersAreSaidNotGuessed) {
   const std::string path = folder.write("x.csv", "a;b\n1,5;\"2;\"\n3;4\n");
   EXPECT_THAT(refusal_of([&] { const CsvFile file(path, "a"); }),
               EndsWith("x.csv: expected commas between fields, got ';'; if "
-                       "that is what stands between them: --delimiter ';'"));
+                       "that is the delimiter, use --delimiter ';'"));
   CsvFile file(path, "a,b", {';', {}, Missing::kError});
   file.scan({CsvKind::kTexts, CsvKind::kTexts});
   file.read(0, 2);
   EXPECT_THAT(file.take_texts(1),
               ElementsAre(ElementsAre("2;"), ElementsAre("4")));
   const std::string tabs = folder.write("t.csv", "a\tb\n1\t2\n");
-  EXPECT_THAT(refusal_of([&] { const CsvFile other(tabs, "a"); }),
-              EndsWith("got tab; if that is what stands between them: "
-                       "--delimiter tab"));
+  EXPECT_THAT(
+      refusal_of([&] { const CsvFile other(tabs, "a"); }),
+      EndsWith("got tab; if that is the delimiter, use --delimiter tab"));
 }
 
 TEST(CsvTest, ReadsColumnsByNumber) {
@@ -420,7 +420,7 @@ TEST(CsvTest, SaysWhatIsWrongWhere) {
   EXPECT_THAT(csv_error("a,b\n1,\"2\n3"),
               EndsWith("line 2: expected a closing \""));
   EXPECT_THAT(csv_error("a,b\n1,\"2\"3\n"),
-              EndsWith("line 2: expected a comma behind \"2\""));
+              EndsWith("line 2: expected a comma after \"2\""));
   EXPECT_THAT(csv_error("a\n" + std::string(1000, 'x')),
               EndsWith("'" + std::string(40, 'x') + "'"));
   for (const char* text : {"1e999", "+-1", "1,", "0x1"}) {
@@ -431,10 +431,10 @@ TEST(CsvTest, SaysWhatIsWrongWhere) {
 TEST(CsvTest, SaysWhatIsWrongWithColumns) {
   const std::string text = "pred,target,weight,weight\n1,2,3,4\n";
   EXPECT_THAT(csv_error(text, "pred,tarket"),
-              EndsWith("there is no column 'tarket'; did you mean 'target'?"));
-  EXPECT_THAT(csv_error(text, "xyz"), EndsWith("there is no column 'xyz'"));
+              EndsWith("no column 'tarket'; did you mean 'target'?"));
+  EXPECT_THAT(csv_error(text, "xyz"), EndsWith("no column 'xyz'"));
   EXPECT_THAT(csv_error(text, "weight"),
-              EndsWith("there are several columns 'weight'"));
+              EndsWith("more than one column 'weight'"));
   EXPECT_THAT(csv_error(text, "target:pred"),
               EndsWith("columns target:pred: expected the first before the "
                        "last"));

@@ -68,7 +68,7 @@ TEST(TallyFaultsTest, APipeIsWrittenToIfSomebodyReadsIt) {
   const auto refused = run_program(with_shell("--output " + pipe));
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.errors,
-            "tally: " + pipe + ": cannot be written: nobody reads it\n");
+            "tally: " + pipe + ": cannot be written: the pipe has no reader\n");
 
   const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   EXPECT_EQ(run_program(with_shell("--output " + pipe)).status, 0);

@@ -150,8 +150,8 @@ TEST(TallyTest, FindsColumnsByTheirNames) {
   expect_refusal(
       run_program(evaluate({"-m", "MeanSquaredError", "--csv",
                             folder.write("y.csv", "a,b,c\n1,1,1\n")})),
-      "no column is called preds or target; there are 'a', 'b', 'c': say which "
-      "is which by --columns preds=COLUMN,target=COLUMN");
+      "no column found for preds or target among 'a', 'b', 'c'; assign columns "
+      "with --columns preds=COLUMN,target=COLUMN");
 }
 
 TEST(TallyTest, ReadsLabelsAndLeavesRowsOut) {
@@ -169,7 +169,7 @@ TEST(TallyTest, ReadsLabelsAndLeavesRowsOut) {
             "dog                          0    1\n");
   EXPECT_EQ(result.errors,
             "tally: preds is column 'preds', target is column 'target'\n"
-            "tally: rows left out for an empty field: 1\n");
+            "tally: rows skipped because of an empty field: 1\n");
 }
 
 TEST(TallyTest, ReadsPipes) {
@@ -195,7 +195,7 @@ TEST(TallyTest, ReadsPipes) {
   Program rank(
       {"cli/tally", "evaluate", "-m", "MeanSquaredError", "--csv", "-"},
       {"RANK=0", "WORLD_SIZE=2", "TALLY_STORE=" + folder.path("store")});
-  expect_refusal(rank.wait(), "-: expected a file, which all ranks can read");
+  expect_refusal(rank.wait(), "-: expected a file that all ranks can read");
 }
 
 TEST(TallyTest, SaysItsVersion) {
@@ -203,7 +203,7 @@ TEST(TallyTest, SaysItsVersion) {
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.output,
               StartsWith("tally " TALLY_VERSION " (LibTorch 2.11."));
-  EXPECT_EQ(result.output.find("not optimised"), std::string::npos);
+  EXPECT_EQ(result.output.find("not optimized"), std::string::npos);
 }
 
 TEST(TallyTest, TakesInputsByName) {
@@ -232,18 +232,17 @@ TEST(TallyTest, TakesInputsByName) {
   expect_values(run_program(evaluate({"--metrics", kMetrics, "--format", "json",
                                       "--inputs", target, preds})),
                 1);
-  expect_refusal(
-      run_program(evaluate({"--metrics",
-                            "BinaryFairness(num_groups=2); "
-                            "BinaryAccuracy",
-                            "--csv", csv, "--columns", "p,t,g"})),
-      "input 2 is read as different things: BinaryFairness as 'groups', "
-      "BinaryAccuracy as 'weight'; give inputs by name: --columns "
-      "preds=COLUMN,target=COLUMN,groups=COLUMN,weight=COLUMN");
+  expect_refusal(run_program(evaluate({"--metrics",
+                                       "BinaryFairness(num_groups=2); "
+                                       "BinaryAccuracy",
+                                       "--csv", csv, "--columns", "p,t,g"})),
+                 "input 2 has several meanings: BinaryFairness as 'groups', "
+                 "BinaryAccuracy as 'weight'; pass inputs by name: --columns "
+                 "preds=COLUMN,target=COLUMN,groups=COLUMN,weight=COLUMN");
   expect_refusal(run_program(evaluate({"--metrics", kMetrics, "--inputs", preds,
                                        data_file("target.npy")})),
-                 "--inputs: expected all files with the inputs' names or none, "
-                 "got 1 names of 2");
+                 "--inputs: expected names for all files or for none, got 1 "
+                 "names for 2 files");
   expect_refusal(
       run_program(evaluate({"--metrics", kMetrics, "--inputs", preds})),
       "accuracy: expected the inputs preds, target[, weight], got no target");

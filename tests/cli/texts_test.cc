@@ -104,9 +104,8 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
   EXPECT_EQ(arguments_error({}),
             "expected list, describe or evaluate; see --help");
   EXPECT_EQ(arguments_error({"evalute"}),
-            "there is no command 'evalute'; did you mean 'evaluate'?");
-  EXPECT_EQ(arguments_error({"list", "--all"}),
-            "list: there is no option '--all'");
+            "unknown command 'evalute'; did you mean 'evaluate'?");
+  EXPECT_EQ(arguments_error({"list", "--all"}), "list: unknown option '--all'");
   EXPECT_EQ(arguments_error({"list", "--format", "csv"}),
             "list: expected the format table or json, got csv");
   EXPECT_EQ(arguments_error({"completion"}),
@@ -115,7 +114,7 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
             "describe: expected the name of one metric, got 0");
   EXPECT_EQ(evaluate_error({"x"}), "expected an option, got 'x'; see --help");
   EXPECT_EQ(evaluate_error({"--batchsize", "5"}),
-            "there is no option '--batchsize'; did you mean '--batch-size'?");
+            "unknown option '--batchsize'; did you mean '--batch-size'?");
   EXPECT_EQ(evaluate_error({"--metrics"}),
             "--metrics: expected a value, got none");
   EXPECT_EQ(evaluate_error({"--metrics", "--config", "c"}),
@@ -162,9 +161,9 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
             "expected either --inputs or --csv, got both");
   EXPECT_EQ(
       evaluate_error({"--metrics", "A", "--inputs", "x", "--columns", "y"}),
-      "--columns: expected --csv with it");
+      "--columns: requires --csv");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "x", "--missing", "skip"}),
-            "--missing: expected --csv with it");
+            "--missing: requires --csv");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "-", "-"}),
             "--inputs: expected - once, got it 2 times");
   EXPECT_EQ(evaluate_error({"--metrics", "A", "--inputs", "x", "--ranks", "3",
@@ -335,21 +334,20 @@ TEST(ColumnsTest, AreFoundByName) {
   EXPECT_EQ(refusal_of([&] {
               match_columns({"a", "b", "label"}, metrics);
             }),
-            "no column is called preds; there are 'a', 'b', 'label': say which "
-            "is which by --columns preds=COLUMN,target=COLUMN");
+            "no column found for preds among 'a', 'b', 'label'; assign columns "
+            "with --columns preds=COLUMN,target=COLUMN");
   EXPECT_EQ(refusal_of([&] {
               match_columns({"score", "y", "pred"}, metrics);
             }),
-            "columns 'score' and 'pred' could both be preds; say which is: "
+            "columns 'score' and 'pred' could both be preds; choose one with "
             "--columns preds=COLUMN,...");
   const std::vector<MetricInputs> one = {
       {"mean", {{"value", InputKind::kReal, "real"}}}};
   EXPECT_EQ(match_columns({"loss"}, one), (Columns{{"value", 0}}));
-  EXPECT_THAT(
-      refusal_of([&] {
-        match_columns({"loss", "time"}, one);
-      }),
-      StartsWith("no column is called value; there are 'loss', 'time'"));
+  EXPECT_THAT(refusal_of([&] {
+                match_columns({"loss", "time"}, one);
+              }),
+              StartsWith("no column found for value among 'loss', 'time'"));
 }
 
 TEST(DescribeTest, SaysAllThereIsToKnow) {
@@ -376,7 +374,7 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
             "\n"
             "inputs\n"
             "  preds   float [N]\n"
-            "  weight  real [N]   (may be left out)\n"
+            "  weight  real [N]   (optional)\n"
             "\n"
             "range             [0, inf)\n"
             "differentiable    yes\n"
@@ -396,17 +394,17 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
             "  metric  required  a metric; for example Loss()\n"
             "\n"
             "inputs\n"
-            "  those of the option metric\n"
+            "  those of the metric in the option metric\n"
             "\n"
             "range             any\n"
-            "differentiable    as what it wraps\n"
-            "higher is better  as what it wraps\n");
+            "differentiable    same as the wrapped metric\n"
+            "higher is better  same as the wrapped metric\n");
   for (const auto& [name, entry] : builtin_registry().entries()) {
     EXPECT_THAT(describe_metric(builtin_registry(), name), HasSubstr("range"));
   }
-  EXPECT_THAT(
-      describe_metric(builtin_registry(), "BinaryTargetTransformer"),
-      HasSubstr("inputs\n  those of the option metric, but\n  target  real"));
+  EXPECT_THAT(describe_metric(builtin_registry(), "BinaryTargetTransformer"),
+              HasSubstr("inputs\n  those of the metric in the option metric, "
+                        "except\n  target  real"));
   EXPECT_EQ(
       refusal_of([] { describe_metric(builtin_registry(), "MaxMetrik"); }),
       "there is no metric 'MaxMetrik'; did you mean 'MaxMetric'?");
