@@ -1,8 +1,8 @@
 #pragma once
 
-/// Everything that Tally offers. Programs that want short compile times include
-/// the headers that they use: <tally/metrics/classification/...>,
-/// <tally/sync/...>, <tally/losses/...>, <tally/training/...>.
+/// All of Tally. For shorter compile times, include only the headers you use:
+/// <tally/metrics/classification/...>, <tally/sync/...>, <tally/losses/...>,
+/// <tally/training/...>.
 #include "tally/losses/losses.h"      // IWYU pragma: export
 #include "tally/metrics/metrics.h"    // IWYU pragma: export
 #include "tally/sync/sync.h"          // IWYU pragma: export

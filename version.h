@@ -1,9 +1,9 @@
 #pragma once
 
-/// Tally's version, by https://semver.org: before 1.0, a new minor version may
-/// change what programs rely on, and a new patch may not. CHANGELOG.md says
-/// what changed. Checkpoints have a format version of their own, which goes up
-/// only when the format changes.
+/// Tally's version, following https://semver.org: before 1.0, a new minor
+/// version may break programs, and a new patch version may not. CHANGELOG.md
+/// lists the changes. Checkpoints have a separate format version, which is
+/// incremented only when their format changes.
 #define TALLY_VERSION_MAJOR 0
 #define TALLY_VERSION_MINOR 1
 #define TALLY_VERSION_PATCH 0
@@ -11,19 +11,20 @@
 
 namespace tally {
 
-/// How the library was compiled that a program is linked with.
+/// How the library that a program is linked with was built.
 struct BuildInfo {
-  /// TALLY_VERSION of its headers, which those of the program should equal.
+  /// TALLY_VERSION of the library's headers; should equal that of the
+  /// program's.
   const char* version;
-  /// The version of LibTorch, whose minor version is a part of Tally's ABI.
+  /// The version of LibTorch; its minor version is part of Tally's ABI.
   const char* libtorch;
   /// The compiler and its version.
   const char* compiler;
-  /// Whether the compiler optimised.
+  /// Whether optimization was enabled.
   bool optimized;
 };
 
-/// What is known of the library's build. From any thread.
+/// Information about the library's build. Safe to call from any thread.
 ///
 /// Example:
 ///     tally::BuildInfo build = tally::build_info();

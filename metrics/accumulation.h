@@ -22,14 +22,14 @@
 
 namespace tally {
 
-/// Where a metric or collection stands.
+/// The lifecycle state of a metric or collection.
 ///
 ///   kEmpty --update, forward, load, merge_state--> kUpdated
 ///   kEmpty or kUpdated --sync--> kSynced --unsync--> kEmpty or kUpdated
 ///   any --reset--> kEmpty
 ///
-/// update, forward, sync and merge_state while synced are errors, as is unsync
-/// while not; compute() in kSynced uses the synced state.
+/// update, forward, sync and merge_state in kSynced are errors, as is unsync in
+/// any other state; compute() in kSynced uses the synced state.
 enum class MetricState { kEmpty, kUpdated, kSynced };
 
 namespace internal {
@@ -38,9 +38,9 @@ struct CheckpointEntry;
 struct CheckpointGaps;
 struct CheckpointOrigin;
 
-/// The states that belong together in one metric (one) or collection (one per
-/// group of metrics that share it), and the state machine over them. Whatever
-/// throws leaves everything as it was.
+/// The states of a metric (one) or collection (one per group of metrics that
+/// share it), and their state machine. A call that throws leaves everything
+/// unchanged.
 class Accumulation {
  public:
   using Group = StateGroup;
@@ -51,7 +51,7 @@ class Accumulation {
   Accumulation& operator=(const Accumulation&) = delete;
   Accumulation& operator=(Accumulation&& other) noexcept;
 
-  /// `on_cpu`: keep the state there, wherever inputs are.
+  /// `on_cpu`: keep the state on the CPU, wherever inputs are.
   void add_group(std::string label, StateKey key, AnyState identity,
                  bool on_cpu);
   std::vector<Group>& groups() { return groups_; }
@@ -60,22 +60,23 @@ class Accumulation {
   const Group& group() const { return groups_.front(); }
 
   const MetricOptions& options() const { return options_; }
-  /// Throws while synced, and if something was accumulated that other options
-  /// would have made different.
+  /// Throws while synced, and if the accumulated state would have been
+  /// different with these options.
   void set_options(MetricOptions options);
-  /// The communicator to use now; never null.
+  /// The current communicator; never null.
   std::shared_ptr<sync::Communicator> communicator() const;
 
   MetricState state() const;
   bool is_synced() const { return synced_; }
-  /// Throws unless `verb` is possible now.
+  /// Throws unless `verb` is allowed in the current state.
   void require_unsynced(const char* verb) const {
     if (synced_) refuse_synced(verb);
   }
 
   /// Merges one batch into the local state and counts an update, or throws and
-  /// changes nothing. The batch is a state of the one group, as itself or as an
-  /// AnyState, or one AnyState per group; without its graph, and used up.
+  /// changes nothing. The batch is a state of the only group, typed or as an
+  /// AnyState, or one AnyState per group; its graph is dropped, and it is
+  /// consumed.
   template <class Batch>
   void absorb(Batch& batch) {
     absorb_states(static_cast<void*>(&batch));
@@ -83,8 +84,8 @@ class Accumulation {
   void absorb(AnyState& batch) { absorb_states(batch.data()); }
   void absorb(std::vector<AnyState>& batch);
 
-  /// What Metric::forward does with a batch as above, which `observe()` makes;
-  /// `evaluate(batch)` gives the value of one.
+  /// Implements Metric::forward for a batch as above, created by `observe()`;
+  /// `evaluate(batch)` returns its value.
   template <class Observe, class Evaluate>
   auto forward(const Observe& observe, const Evaluate& evaluate) {
     const auto ranks = ranks_to_sync_on_step();
@@ -101,10 +102,10 @@ class Accumulation {
     return value;
   }
 
-  /// What Metric::compute_results does: `evaluate(state_of)` gives the value,
-  /// where `state_of(group)` is an AnyState&, and `finish(value)` is called
-  /// when a synced state is gone and holds nothing of the value any more.
-  /// `kept` holds the value from one call to the next.
+  /// Implements Metric::compute_results: `evaluate(state_of)` returns the
+  /// value, where `state_of(group)` is an AnyState&, and `finish(value)` is
+  /// called after a synced state, which may share memory with the value, has
+  /// been released. `kept` caches the value between calls.
   template <class Value, class Evaluate, class Finish>
   Value compute(Value& kept, const Evaluate& evaluate, const Finish& finish) {
     const auto ranks = ranks_to_sync();
@@ -132,30 +133,30 @@ class Accumulation {
     return options_.compute_with_cache() ? copy_of(kept) : std::move(kept);
   }
 
-  /// What compute() reads: the synced state, or the local one.
+  /// The state that compute() reads: the synced one, or the local one.
   const AnyState& current(std::size_t group) const {
     return synced_ ? groups_[group].synced : groups_[group].local;
   }
   AnyState& current(std::size_t group) {
     return synced_ ? groups_[group].synced : groups_[group].local;
   }
-  /// The merge of all ranks' local states, for that call; collective.
+  /// The merged local states of all ranks, for the given call; collective.
   sync::internal::SyncResult merge_ranks(
       sync::internal::SyncCall call,
       const std::shared_ptr<sync::Communicator>& communicator, bool cached);
-  /// Starts the merge of all ranks' local states as they are now; collective.
-  /// Null if there are no others.
+  /// Starts merging the current local states of all ranks; collective. Null if
+  /// there are no other ranks.
   std::shared_ptr<sync::internal::PendingSync> start_merge_ranks() const;
 
-  /// What this rank brings to a sync: its local states, or identities alone.
+  /// This rank's contribution to a sync: its local states, or only identities.
   std::vector<sync::internal::SyncItem> items(bool with_identity_only) const;
-  /// How often it was synced with whom.
+  /// The number of syncs with each group of ranks.
   sync::internal::SyncHistory* history();
 
   void sync();
-  /// Throws where sync() would for this rank alone.
+  /// Throws where sync() would fail because of this rank alone.
   void require_one_sync() const;
-  /// Ends a sync: one state and number of updates for each group.
+  /// Completes a sync: one state and number of updates for each group.
   void take_synced(AnyState* states,
                    const std::int64_t* update_counts) noexcept;
   void unsync();
@@ -166,24 +167,24 @@ class Accumulation {
   Results state_tensors() const;
 
   std::string serialize() const;
-  /// Of a checkpoint that is not this rank's to load: kFailedPrecondition.
+  /// Returns kFailedPrecondition for a checkpoint that belongs to another rank.
   absl::Status deserialize(std::string_view bytes);
-  /// The same for the groups whose states the checkpoint has; those without
-  /// are empty then, and named by index.
+  /// The same for the groups whose states the checkpoint contains; the others
+  /// become empty, and are listed by index.
   absl::Status deserialize_parts(std::string_view bytes, CheckpointGaps& gaps);
-  /// The local states, fresh ones, and the way back.
+  /// The local states as checkpoint entries, fresh entries, and the reverse.
   std::vector<CheckpointEntry> entries() const;
   std::vector<CheckpointEntry> empty_entries() const;
   void take_entries(std::vector<CheckpointEntry> entries);
-  /// Whose states a file of this rank's own holds.
+  /// The origin recorded in a file that holds this rank's own states.
   CheckpointOrigin origin() const;
 
   void invalidate_value() { current_value_ = false; }
 
   std::string label() const;
 
-  /// Marks the object as in use; a second thread gets an error. States and kept
-  /// values, which outlive inference mode, are made outside it.
+  /// Marks the object as in use; a second thread gets an error. Leaves
+  /// inference mode, as states and cached values outlive it.
   class Use {
    public:
     explicit Use(const Accumulation& accumulation);
@@ -210,7 +211,7 @@ class Accumulation {
     return options_.dist_sync_on_step() ? other_ranks() : nullptr;
   }
 
-  // What comes before a sync; the other ranks are told if it fails.
+  // Prepares a sync; the other ranks are notified if this fails.
   template <class Prepare>
   auto or_report(const std::shared_ptr<sync::Communicator>& communicator,
                  const Prepare& prepare) const -> decltype(prepare()) {
@@ -223,7 +224,7 @@ class Accumulation {
     }
   }
 
-  // The merge of all ranks' batches, graph and all; collective.
+  // The merged batches of all ranks, with their graph; collective.
   std::vector<AnyState> merge_batches(
       std::vector<AnyState> batch,
       const std::shared_ptr<sync::Communicator>& communicator);
@@ -236,9 +237,9 @@ class Accumulation {
     return std::move(merged.get<State>());
   }
 
-  // The value of all ranks' batches. With a graph a formula may round otherwise
-  // than without: where there is one, the value's numbers are nevertheless
-  // those of the plain state, which every rank has.
+  // The value of all ranks' batches. A formula may round differently with a
+  // graph than without: the value's numbers are always those of the plain
+  // state, which every rank has.
   template <class Batch, class Evaluate>
   auto value_of_ranks(const Batch& batch,
                       const std::shared_ptr<sync::Communicator>& communicator,
@@ -255,7 +256,7 @@ class Accumulation {
     return value;
   }
   static void take_values(const ResultParts& graph, const ResultParts& plain);
-  // Whether there was one.
+  // Returns whether there was a graph.
   static bool drop_graph(const Fields& fields);
   static bool drop_graph(AnyState& state) { return drop_graph(state.fields()); }
   static bool drop_graph(std::vector<AnyState>& states);
@@ -268,15 +269,15 @@ class Accumulation {
 
   void absorb_states(c10::ArrayRef<void*> batches);
 
-  // Whether the last computed value is still that of the state, as computed
-  // for these ranks.
+  // Whether the last computed value is still valid for the state and these
+  // ranks.
   bool value_is_current(
       const std::shared_ptr<sync::Communicator>& communicator) const;
   void set_value_current(
       const std::shared_ptr<sync::Communicator>& communicator);
 
-  // Evaluation may note in a state what is to outlast a reset: in a copy, whose
-  // notes are kept once there is a value.
+  // Evaluation may store data that survives a reset in a state: it gets a copy,
+  // which is kept only if evaluation succeeds.
   using States = c10::SmallVector<AnyState, 1>;
   void copy_what_outlasts(States& states) const;
   void keep_what_outlasts(const States& states);
@@ -286,7 +287,7 @@ class Accumulation {
   std::shared_ptr<sync::internal::SyncHistory> history_;
   bool synced_ = false;
   bool current_value_ = false;
-  // Weak: a later communicator at the same address is another one.
+  // Weak: a later communicator may have the same address.
   std::weak_ptr<sync::Communicator> value_communicator_;
   mutable std::atomic<bool> in_use_{false};
 };

@@ -8,8 +8,8 @@
 #include "tally/metrics/metric_traits.h"
 #include "tally/metrics/observe_call.h"
 
-/// Mistakes in an accumulator that would otherwise be many errors far from it,
-/// or none at all.
+/// Compile-time checks for mistakes in an accumulator that would otherwise
+/// cause many errors elsewhere, or none at all.
 namespace tally::internal {
 
 template <class Accumulator, class = void>
@@ -28,7 +28,7 @@ template <class Options>
 struct HasValidateOfAnyKind<Options, std::void_t<decltype(&Options::validate)>>
     : std::is_member_function_pointer<decltype(&Options::validate)> {};
 
-// Converts to whatever a constructor takes, except for what it constructs.
+// Converts to any constructor parameter, except the constructed type itself.
 template <class Accumulator>
 struct AnyArgument {
   template <class T, std::enable_if_t<!std::is_same_v<T, Accumulator>, int> = 0>
@@ -43,8 +43,7 @@ inline constexpr bool kTakesOptions =
     std::is_constructible_v<A, const Options&, const MetricOptions&> ||
     std::is_constructible_v<A, const Options&>;
 
-/// Whether an input that is declared as of a kind can be one of observe() of
-/// type T.
+/// Whether an input declared with a kind can be passed to observe() as a T.
 template <class T>
 constexpr bool is_of_kind(InputKind kind) {
   switch (kind) {
@@ -125,8 +124,8 @@ constexpr const char* checked_name() {
   }
 }
 
-/// Whether observe() takes inputs of these types; if not, the compiler says so
-/// here, and of which accumulator.
+/// Whether observe() accepts inputs of these types; if not, compilation fails
+/// here, naming the accumulator.
 template <class Accumulator, class... Args>
 constexpr bool check_taken() {
   static_assert(TakesInputs<Accumulator, Args...>::value,

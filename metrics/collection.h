@@ -20,20 +20,20 @@ namespace tally {
 /// together.
 ///
 /// Metrics whose state is the same by construction (Metric::state_key: the same
-/// code with the same options that matter to it) share one state, which is
-/// updated once; a metric whose state follows from another's (accuracy's from
-/// the confusion matrix's: Metric::source_key) has none of its own. All states
-/// are synced at once: one collective for the usual collection, two for a large
-/// one. Results are named after the metrics, in the order in which those were
-/// added.
+/// code with the same relevant options) share one state, which is updated once;
+/// a metric whose state can be derived from another's (accuracy from the
+/// confusion matrix: Metric::source_key) has none of its own. All states are
+/// synced at once: in one collective for the usual collection, in two for a
+/// large one. Results are named after the metrics, in the order in which they
+/// were added.
 ///
-/// Inputs are given by position to members that agree on what stands there. By
-/// name they are given to members of any inputs, each of which takes those that
-/// it declares (Metric::inputs).
+/// Positional inputs require members that agree on their meaning. Named inputs
+/// work with any members, each of which takes the inputs it declares
+/// (Metric::inputs).
 ///
-/// Whatever throws leaves every member as it was: all of them observe a batch,
-/// all is checked, then all is merged. Collective calls and thread-safety are
-/// those of Metric.
+/// A call that throws leaves every member unchanged: all members observe and
+/// validate a batch before any of them merges it. For collective calls and
+/// thread-safety, see Metric.
 ///
 /// Example:
 ///     MetricCollection metrics;
@@ -47,16 +47,16 @@ namespace tally {
 ///     epoch.update({{"preds", preds}, {"target", target}, {"value", loss}});
 class MetricCollection : public MetricBase {
  public:
-  /// What load_parts() could not do.
+  /// Mismatches found by load_parts().
   struct LoadReport {
-    /// Members of which the checkpoint has nothing.
+    /// Members that the checkpoint does not contain.
     std::vector<std::string> missing;
-    /// What it has of no member: names as they were, "a+b" if they shared a
-    /// state.
+    /// Names in the checkpoint without a matching member, "a+b" if they shared
+    /// a state.
     std::vector<std::string> unexpected;
   };
 
-  /// A metric and its name in a list of them.
+  /// A named metric in an initializer list.
   class Named {
    public:
     template <class M, std::enable_if_t<
@@ -69,11 +69,11 @@ class MetricCollection : public MetricBase {
    private:
     friend class MetricCollection;
     std::string name_;
-    // A list's elements are const; the collection takes it from there.
+    // Elements of an initializer list are const; the collection moves it out.
     mutable std::unique_ptr<Metric> metric_;
   };
 
-  /// The options hold for the collection as a whole. Members keep their own
+  /// The options apply to the collection as a whole. Members keep their own
   /// validate_args, nan_policy and compute_on_cpu.
   explicit MetricCollection(MetricOptions options = MetricOptions());
   /// With these metrics; see add().
@@ -82,38 +82,38 @@ class MetricCollection : public MetricBase {
   MetricCollection(MetricCollection&&) noexcept = default;
   MetricCollection& operator=(MetricCollection&&) noexcept = default;
 
-  /// Put before and behind every name in results. Default: empty.
+  /// Prepended and appended to every name in results. Default: empty.
   MetricCollection& prefix(std::string prefix);
   MetricCollection& postfix(std::string postfix);
 
-  /// Takes a metric over, before the first update. Throws c10::ValueError if
-  /// the name is taken or empty, if the metric has accumulated something, or if
-  /// it was told how to sync: that is the collection's business.
+  /// Adds a metric, before the first update. Throws c10::ValueError if the name
+  /// is empty or in use, if the metric has accumulated data, or if it has
+  /// options for syncing: those belong to the collection.
   template <class M, std::enable_if_t<
                          std::is_base_of_v<Metric, std::decay_t<M>>, int> = 0>
   void add(std::string name, M&& metric) {
     add(std::move(name), owned(std::forward<M>(metric)));
   }
   void add(std::string name, std::unique_ptr<Metric> metric);
-  /// Takes over the metrics of another collection as "name.member".
+  /// Adds the metrics of another collection as "name.member".
   void add(const std::string& name, MetricCollection&& nested);
 
   using MetricBase::forward;
   using MetricBase::update;
 
   /// Accumulates one batch in every metric. Throws c10::ValueError for inputs
-  /// that members read as different things.
+  /// that members interpret differently.
   template <class... Args>
   void update(const Args&... args) {
     update_inputs({InputRef::of(internal::as_input(args))...});
   }
-  /// The same by the inputs' names, in any order. Throws c10::ValueError for an
-  /// input that no member takes, that one lacks, or that is given twice.
+  /// The same with named inputs, in any order. Throws c10::ValueError for an
+  /// input that no member takes, that a member lacks, or that is given twice.
   void update(std::initializer_list<NamedInput> inputs) {
     update_inputs(NamedInputs(inputs));
   }
-  /// Accumulates one batch and returns its values; with dist_sync_on_step those
-  /// of all ranks' batches together.
+  /// Accumulates one batch and returns its values; with dist_sync_on_step,
+  /// those of all ranks' batches together.
   template <class... Args>
   Results forward(const Args&... args) {
     return forward_inputs({InputRef::of(internal::as_input(args))...});
@@ -151,15 +151,15 @@ class MetricCollection : public MetricBase {
   void merge_state(const MetricCollection& other);
   void set_metric_options(MetricOptions options);
   void set_dtype(at::ScalarType dtype);
-  /// load() from a checkpoint of a collection with other members besides: of
-  /// each member whose state is in it (of whatever name, with the same options)
-  /// that state, the others empty.
+  /// Loads a checkpoint of a collection with other members: each member whose
+  /// state it contains (under any name, with the same options) gets that state,
+  /// the others become empty.
   absl::StatusOr<LoadReport> deserialize_parts(std::string_view bytes);
   absl::StatusOr<LoadReport> load_parts(const std::string& path);
 
   MetricCollection clone() const;
 
-  /// What the members take together, each name once; see Metric::inputs.
+  /// The inputs of all members, each name once; see Metric::inputs.
   c10::ArrayRef<InputInfo> inputs() const { return union_.inputs(); }
   /// See Metric::positional_inputs.
   std::size_t positional_inputs() const { return union_.positional(); }
@@ -167,8 +167,8 @@ class MetricCollection : public MetricBase {
   std::vector<std::string> names() const;
   std::size_t size() const { return members_.size(); }
   bool contains(const std::string& name) const;
-  /// A metric of its own that holds what the member has accumulated. Throws
-  /// c10::IndexError for an unknown name, listing those there are.
+  /// A separate metric with the member's accumulated state. Throws
+  /// c10::IndexError for an unknown name, listing the known ones.
   std::unique_ptr<Metric> extract(const std::string& name) const;
   /// The names of the members that share a state, group by group.
   std::vector<std::vector<std::string>> groups() const;
@@ -181,7 +181,7 @@ class MetricCollection : public MetricBase {
     static_assert(!std::is_lvalue_reference_v<M>,
                   "a collection takes a metric over: std::move it in, or pass "
                   "its clone()");
-    // Else the compiler would go on to complain of what follows from it.
+    // Avoids further compiler errors that result from this one.
     if constexpr (std::is_lvalue_reference_v<M>) {
       return nullptr;
     } else {
@@ -200,7 +200,7 @@ class MetricCollection : public MetricBase {
   };
   class DerivedStates;
 
-  // As each member takes them, by position; or in the order of inputs().
+  // Inputs by position, as each member takes them, or in the order of inputs().
   std::vector<AnyState> observe_positional(Inputs inputs) const;
   std::vector<AnyState> observe_named(NamedInputs inputs);
   std::vector<AnyState> observe_union(Inputs inputs,

@@ -15,19 +15,19 @@ namespace tally {
 
 namespace internal {
 
-/// A node of an arithmetic expression over metrics' values; never changed.
+/// An immutable node of an arithmetic expression over metrics' values.
 struct ExpressionNode;
 
-/// Arithmetic over metrics: what is computed, and of which metrics. Metrics
-/// with the same state key share one state.
+/// An arithmetic expression and its metrics. Metrics with the same state key
+/// share one state.
 class Expression {
  public:
   using Operation = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
 
   Expression() = default;
   explicit Expression(double constant);
-  /// Takes the metric's options. Throws c10::ValueError if it has accumulated
-  /// something, or was told how to sync: neither would show in the expression.
+  /// Copies the metric's options. Throws c10::ValueError if it has accumulated
+  /// data or has options for syncing, both of which would be lost.
   explicit Expression(const Metric& metric);
   /// `symbol` stands between the operands (infix) or before them.
   Expression(const char* symbol, bool infix, Operation operation,
@@ -38,7 +38,7 @@ class Expression {
 
   const ExpressionNode* root() const { return root_.get(); }
   std::string text() const;
-  /// Of its metrics, one after the other.
+  /// The concatenated keys of its metrics.
   StateKey metric_keys() const;
   /// Its metrics, one of each state.
   std::vector<const Metric*> states() const;
@@ -75,16 +75,16 @@ class ExpressionAccumulator {
 ///     f1.update(preds, target);
 ///     f1.compute();
 ///
-/// It takes the options of p and r, not the objects: they must not have
-/// accumulated anything, and are not changed later. How to sync is told to the
-/// result, by set_metric_options. What it accumulates is its own; a metric that
+/// It copies the options of p and r, not the objects: they must not have
+/// accumulated anything, and are not changed later. Options for syncing are set
+/// on the result, by set_metric_options. It has its own state; a metric that
 /// occurs twice, or that shares its state with another, is updated once (in a
-/// MetricCollection also one beside which its only metric is a member). The
-/// value is the operation on the values (elementwise, with broadcasting), so
-/// each metric's result must be one tensor. It is differentiable where all its
-/// metrics are. Metrics of different inputs are updated by name. There are + -
-/// * / unary -, and pow, abs, sqrt, minimum, maximum, with metrics and plain
-/// numbers.
+/// MetricCollection, also together with a member that is its only metric). The
+/// value is the operation applied to the values (elementwise, with
+/// broadcasting), so each metric's result must be a single tensor. It is
+/// differentiable if all its metrics are. Metrics with different inputs are
+/// updated by name. Supported are + - * / unary -, and pow, abs, sqrt, minimum,
+/// maximum, with metrics and plain numbers.
 class CompositionalMetric final
     : public MetricOf<CompositionalMetric, internal::ExpressionAccumulator,
                       at::Tensor, internal::Expression> {

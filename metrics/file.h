@@ -9,16 +9,17 @@
 
 namespace tally::internal {
 
-/// Writes all of the bytes or nothing: into a file beside `path` that takes its
-/// place at the end, with its permissions, so that an older file survives
-/// whatever goes wrong. Where `path` is a link, what it points to is written.
-/// Removes what writers of the same file have left that were killed.
+/// Writes all of the bytes or nothing: into a temporary file beside `path`,
+/// with the same permissions, that replaces it at the end, so that an existing
+/// file survives any failure. If `path` is a link, its target is written.
+/// Removes temporary files left by killed writers of the same file.
 ///
-/// kInvalidArgument if something other than a regular file is there.
+/// Returns kInvalidArgument if `path` exists and is not a regular file.
 absl::Status write_file(const std::string& path, std::string_view bytes);
 
-/// Reads a regular file; kInvalidArgument if it is none. `check` sees the first
-/// kHead bytes, or all there are, and the size before the rest is read.
+/// Reads a regular file; kInvalidArgument for any other. `check` gets the first
+/// kHead bytes, or all if there are fewer, and the size before the rest is
+/// read.
 inline constexpr std::int64_t kHead = 64;
 absl::Status read_file(
     const std::string& path, std::string& bytes,

@@ -7,18 +7,19 @@
 
 #include "tally/metrics/inputs.h"
 
-/// How inputs whose types are known at run time only become those of observe().
+/// Converts inputs whose types are known only at run time to those of
+/// observe().
 namespace tally::internal {
 
 [[noreturn]] void refuse_input_count(const char* metric, std::size_t least,
                                      std::size_t most, std::size_t got);
-/// Names it where `inputs` declare it.
+/// Throws c10::TypeError; names the input if `inputs` declare it.
 [[noreturn]] void refuse_input_type(const char* metric, std::size_t index,
                                     c10::ArrayRef<InputInfo> inputs,
                                     const std::type_info& expected,
                                     const std::type_info& got);
-/// What an input is read as that observe() takes as a T: of the views, whatever
-/// they can be made from. Empty if `input` is of another type.
+/// Reads an input for a parameter of observe() of type T; views accept anything
+/// they can be constructed from. Empty if `input` is of another type.
 template <class T>
 struct InputConversion {
   static const T* of(const InputRef& input) { return input.as<T>(); }

@@ -9,7 +9,7 @@
 
 #include "tally/metrics/inputs.h"
 
-/// How inputs reach those that read them.
+/// Routes inputs to the metrics that read them.
 namespace tally::internal {
 
 using OrderedInputs = c10::SmallVector<InputRef, 6>;
@@ -17,25 +17,25 @@ using OrderedInputs = c10::SmallVector<InputRef, 6>;
 /// "preds, target[, weight]".
 std::string listed(c10::ArrayRef<InputInfo> inputs);
 
-/// How many inputs may be given by position where nothing limits it.
+/// The number of positional inputs if unlimited.
 inline constexpr std::size_t kAnyNumber = static_cast<std::size_t>(-1);
-/// Throws c10::ValueError unless `count` of the inputs may be, which are read
-/// by several metrics inside `owner`.
+/// Throws c10::ValueError unless `count` of the inputs, which several metrics
+/// inside `owner` read, may be positional.
 void check_positional(const std::string& owner, c10::ArrayRef<InputInfo> inputs,
                       std::size_t positional, std::size_t count);
 
-/// Puts inputs given by name into the order of a declaration: where each is
-/// found once, for a call with other names than the last one.
+/// Puts named inputs into the order of a declaration. Positions are looked up
+/// only if the names differ from those of the last call.
 class InputOrder {
  public:
-  /// Those that are left out become InputRef::none(), and at the end nothing.
-  /// `who(i)` reads input i; behind the last one: who reads all of them. Throws
-  /// c10::ValueError for an input that is not declared, given twice, or
-  /// missing.
+  /// Omitted inputs become InputRef::none(), or are dropped at the end.
+  /// `who(i)` is the reader of input i; for i past the last input, the reader
+  /// of all. Throws c10::ValueError for an input that is undeclared, given
+  /// twice, or missing.
   void arrange(NamedInputs given, c10::ArrayRef<InputInfo> inputs,
                c10::function_ref<std::string(std::size_t)> who,
                OrderedInputs& ordered);
-  /// The declaration is another one from now on.
+  /// To be called when the declaration changes.
   void forget() { names_.clear(); }
 
  private:
@@ -59,26 +59,26 @@ class InputUnion {
   InputUnion() = default;
   explicit InputUnion(std::vector<Reader> readers);
 
-  /// First those that every reader reads at the same position. An input may be
-  /// left out if every reader of it says so. Empty if a reader declares none.
+  /// Inputs that every reader has at the same position come first. An input is
+  /// optional if it is for every reader of it. Empty if a reader declares none.
   c10::ArrayRef<InputInfo> inputs() const { return inputs_; }
-  /// How many positions every reader reads, as the same input.
+  /// Number of leading positions that every reader reads as the same input.
   std::size_t positional() const { return positional_; }
-  /// How many positions no two readers read as different inputs.
+  /// Number of leading positions that no two readers read as different inputs.
   std::size_t agreed() const { return agreed_; }
-  /// Throws c10::ValueError if that many, given by position, reach a position
+  /// Throws c10::ValueError if `count` positional inputs include a position
   /// that readers read as different inputs.
   void check_agreement(const char* owner, std::size_t count) const {
     if (count > agreed_) refuse_disagreement(owner);
   }
-  /// Who needs input i, or reads it if nobody does.
+  /// The reader that requires input i, or one that reads it if none does.
   std::string reader_of(std::size_t i) const;
   /// Throws c10::ValueError if a reader declares no inputs.
   void check_names(const char* owner) const;
-  /// What the reader takes of `inputs`, which are in the order of inputs(); all
-  /// of them where there are no names.
+  /// Selects the reader's inputs from `inputs`, which are in the order of
+  /// inputs(); all of them if there are no names.
   void arrange(std::size_t reader, Inputs inputs, OrderedInputs& ordered) const;
-  /// Which of inputs() those of the reader are.
+  /// Positions of the reader's inputs in inputs().
   const std::vector<std::size_t>& places(std::size_t reader) const {
     return places_[reader];
   }

@@ -17,25 +17,25 @@
 
 namespace tally {
 
-/// What an input of a metric holds.
+/// The kind of data in an input of a metric.
 enum class InputKind {
   kReal,       ///< a tensor of floating-point numbers, integers or bool
   kFloat,      ///< a tensor of floating-point numbers
   kInteger,    ///< a tensor of integers or bool
-  kText,       ///< a TextList: one text for each row
-  kTextLists,  ///< TextLists: several texts for each row
-  kRagged,     ///< a list with an element of any other type for each row
+  kText,       ///< a TextList: one text per row
+  kTextLists,  ///< TextLists: several texts per row
+  kRagged,     ///< a list with one element of any other type per row
   kTasks,      ///< a map of tasks to their inputs (see MultitaskWrapper)
   kAny,        ///< anything
 };
 
-/// An input as a metric declares it.
+/// The declaration of an input by a metric.
 struct InputInfo {
   const char* name;
   InputKind kind;
-  /// What it holds and of what shape, for a reader: "int labels [N, ...]".
+  /// Description of content and shape for users: "int labels [N, ...]".
   const char* words;
-  /// Whether it may be left out.
+  /// Whether it may be omitted.
   bool is_optional = false;
 };
 
@@ -43,12 +43,12 @@ class InputValue;
 
 namespace internal {
 
-/// How inputs of a type are handled by code that does not know it.
+/// Type-erased operations on inputs of a type.
 struct InputOps {
   const std::type_info& type;
-  /// How many rows it has; -1 if it has none.
+  /// Number of rows; -1 if it has no rows.
   std::int64_t (*rows)(const void* value);
-  /// Its rows at these places. Null if it can have none.
+  /// The rows at the given indices. Null if the type has no rows.
   InputValue (*select)(const void* value, c10::ArrayRef<std::int64_t> places);
 };
 
@@ -57,15 +57,15 @@ const InputOps& input_ops();
 
 }  // namespace internal
 
-/// One input of update() with its type erased: no copy, no allocation. It must
-/// not outlive what it was made of.
+/// A type-erased input of update(), without copy or allocation. It must not
+/// outlive the value it refers to.
 class InputRef {
  public:
   template <class T>
   static InputRef of(const T& value) {
     return InputRef(&value, internal::input_ops<T>());
   }
-  /// An optional input that is left out: an undefined tensor.
+  /// An omitted optional input: an undefined tensor.
   static InputRef none();
 
   template <class T>
@@ -77,11 +77,10 @@ class InputRef {
     const auto* tensor = as<at::Tensor>();
     return tensor && !tensor->defined();
   }
-  /// How many rows it has: the first dimension of a tensor, the elements of a
-  /// list; a single text has one. -1 if it has none.
+  /// Number of rows: the size of a tensor's first dimension, the length of a
+  /// list, 1 for a single text. -1 if it has no rows.
   std::int64_t rows() const { return ops_->rows(value_); }
-  /// Its rows at these places, which may come more than once.
-  /// REQUIRES: rows() >= 0.
+  /// The rows at the given indices, which may repeat. REQUIRES: rows() >= 0.
   InputValue select(c10::ArrayRef<std::int64_t> places) const;
 
  private:
@@ -94,7 +93,7 @@ class InputRef {
 };
 using Inputs = c10::ArrayRef<InputRef>;
 
-/// An input of any type that is owned.
+/// An owned input of any type.
 class InputValue {
  public:
   template <class T>
@@ -119,8 +118,8 @@ inline InputValue InputRef::select(c10::ArrayRef<std::int64_t> places) const {
 
 namespace internal {
 
-/// Tensors as they are, none as an undefined one; plain numbers as 0-dim
-/// tensors, so that `mean.update(0.25)` works; literals as const char*.
+/// Tensors are taken as they are, none as an undefined one; plain numbers as
+/// 0-dim tensors, so that `mean.update(0.25)` works; literals as const char*.
 template <class T>
 decltype(auto) as_input(const T& value) {
   static_assert(!std::is_same_v<T, c10::IValue>,
@@ -156,7 +155,7 @@ struct InputTraits {
                                         c10::ArrayRef<std::int64_t>) = nullptr;
 };
 
-/// Of lists, whose elements are copied.
+/// For lists, whose elements are copied.
 template <class List, class Element>
 struct ListTraits {
   static std::int64_t rows(const void* list) {
@@ -182,7 +181,7 @@ struct InputTraits<TextList> : ListTraits<TextList, std::string_view> {};
 template <>
 struct InputTraits<TextLists> : ListTraits<TextLists, TextList> {};
 
-/// Of a single text.
+/// For a single text.
 template <class Text>
 struct TextTraits {
   static std::int64_t rows(const void*) { return 1; }
@@ -215,14 +214,14 @@ const InputOps& input_ops() {
 
 }  // namespace internal
 
-/// An input by its name: {"preds", preds}. Of tensors it holds a handle; of
-/// everything else it owns nothing, and must not outlive it.
+/// A named input: {"preds", preds}. It holds a handle of a tensor; other values
+/// are not owned and must outlive it.
 class NamedInput {
  public:
   template <class T>
   NamedInput(std::string_view name, const T& value)
       : NamedInput(name, internal::as_input(value), 0) {}
-  /// Of an input whose type is not known here.
+  /// For a type-erased input.
   NamedInput(std::string_view name, const InputRef& input)
       : name_(name), other_(input) {}
   /// {"preds", {"a text", "another"}}.

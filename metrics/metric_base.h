@@ -24,9 +24,9 @@ class OutputArchive;
 
 namespace tally {
 
-/// A value on its way: what sync_async() returns. Movable; destroyed without
-/// wait(), by whatever thread, it still takes part to the end, so that no other
-/// rank waits in vain.
+/// A pending value, returned by sync_async(). Movable; if destroyed without
+/// wait(), on any thread, it still completes its part, so that no other rank
+/// hangs.
 template <class Value>
 class PendingValue {
  public:
@@ -39,10 +39,10 @@ class PendingValue {
     return *this;
   }
 
-  /// Whether the value has yet to be taken.
+  /// Whether the value has not been taken yet.
   bool pending() const noexcept { return finish_ != nullptr; }
-  /// The value over all ranks as of sync_async(). Throws SyncError as sync()
-  /// does, and c10::Error if the value was taken before.
+  /// The value over all ranks at the time of sync_async(). Throws SyncError
+  /// like sync(), and c10::Error if the value has already been taken.
   Value wait() {
     TORCH_CHECK(pending(),
                 "wait() was called twice; expected it once for each ",
@@ -54,15 +54,15 @@ class PendingValue {
   std::function<Value()> finish_;
 };
 
-/// How a checkpoint holds what several ranks have accumulated.
+/// How a checkpoint stores the states of several ranks.
 enum class CheckpointRanks {
-  /// One file, of all ranks' states merged: rank 0 writes it, and reads it
-  /// back, for however many ranks there are then.
+  /// One file with the merged states of all ranks: rank 0 writes it and reads
+  /// it back, for any number of ranks.
   kOneFile,
-  /// Each rank writes its own state, beside a file of the name that is given,
-  /// which rank 0 writes last and which says where they are: NAME.a.rank0 or
-  /// NAME.b.rank0, and so on. On as many ranks each reads its own back and goes
-  /// on exactly where it was; on more or fewer, ranks merge what they read.
+  /// Each rank writes its own state to NAME.a.rank0 or NAME.b.rank0, and so on;
+  /// rank 0 writes the index file NAME last. With the same number of ranks,
+  /// each reads its own state back and resumes exactly; with another number,
+  /// ranks merge the states they read.
   kFilePerRank,
 };
 
@@ -70,15 +70,14 @@ namespace internal {
 class SyncPart;
 }  // namespace internal
 
-/// What a metric and a collection of metrics both are: something that
-/// accumulates, syncs, and is saved.
+/// Common base of metrics and collections: accumulates, syncs, and is saved.
 class MetricBase {
  public:
   MetricBase(const MetricBase&) = delete;
   MetricBase& operator=(const MetricBase&) = delete;
 
-  /// A list in braces has no type by itself: does not compile, and says what
-  /// to write.
+  /// A braced list has no type: does not compile, and the error states what to
+  /// write instead.
   template <class T, class U>
   void update(std::initializer_list<T>, std::initializer_list<U>) {
     internal::refuse_braces<T>();
@@ -100,41 +99,42 @@ class MetricBase {
     return {};
   }
 
-  /// Replaces the local state by that of all ranks until unsync(). Collective.
+  /// Replaces the local state by the merged state of all ranks until unsync().
+  /// Collective.
   void sync();
-  /// Back to the local state.
+  /// Restores the local state.
   void unsync();
-  /// Back to before the first update.
+  /// Restores the initial state.
   void reset();
 
   MetricState status() const { return accumulation_.state(); }
   bool is_synced() const { return accumulation_.is_synced(); }
-  /// Batches accumulated; while synced, by all ranks.
+  /// Number of batches accumulated; while synced, by all ranks.
   std::int64_t update_count() const;
-  /// A copy of the state, by field; of a collection "group.field".
+  /// A copy of the state, by field; "group.field" for a collection.
   Results state() const { return accumulation_.state_tensors(); }
 
-  /// Moves the state; inputs are expected on the same device from now on.
+  /// Moves the state; later inputs must be on the same device.
   void to(c10::Device device);
 
-  /// The state as bytes with version and checksum, and back. The metric must
-  /// be the same with the same options; on any error it stays as it was.
-  /// A save while synced saves this rank's own state.
+  /// Saves and loads the state as bytes with version and checksum. The metric
+  /// must be the same with the same options; on any error it is unchanged.
+  /// Saving while synced saves this rank's own state.
   ///
-  /// A file says which of several ranks saved it (those that compute() would
-  /// sync with), and load() refuses another one's, which would count twice.
-  /// serialize() does not say.
+  /// A file records which of several ranks saved it (those that compute() would
+  /// sync with), and load() rejects that of another rank, which would be
+  /// counted twice. serialize() does not record it.
   std::string serialize() const { return accumulation_.serialize(); }
   absl::Status deserialize(std::string_view bytes);
   absl::Status save(const std::string& path) const;
   absl::Status load(const std::string& path);
 
-  /// The states of all ranks, so that each batch counts once when they are
-  /// loaded, on any number of ranks. Collective; local states stay as they are,
-  /// and a metric may be synced meanwhile. Every rank gets the same status: if
-  /// one cannot write or read, all of them get its error, and the metric and
-  /// the older checkpoint are as before. What keeps the ranks from coming to
-  /// that throws SyncError, as sync() does; writing counts for the timeout.
+  /// Saves the states of all ranks, such that each batch counts once when they
+  /// are loaded, on any number of ranks. Collective; local states are
+  /// unchanged, and the metric may be synced. Every rank gets the same status:
+  /// if one cannot write or read, all of them get its error, and the metric and
+  /// the previous checkpoint are unchanged. Communication failures throw
+  /// SyncError, as in sync(); writing counts toward the timeout.
   ///
   /// Example:
   ///     MulticlassAccuracy metric(10);
@@ -151,15 +151,15 @@ class MetricBase {
     return accumulation_.options();
   }
 
-  /// serialize() and deserialize() in an archive of LibTorch, for torch::save
-  /// and torch::load, and beside a model in the model's own:
+  /// serialize() and deserialize() with a LibTorch archive, for torch::save and
+  /// torch::load, or for saving metrics along with a model:
   ///
   ///     torch::serialize::OutputArchive archive, metrics;
   ///     model->save(archive);
   ///     metrics << metric;
   ///     archive.write("metric", metrics);
   ///
-  /// Reading throws c10::ValueError for what deserialize() refuses.
+  /// Reading throws c10::ValueError if deserialize() returns an error.
   friend torch::serialize::OutputArchive& operator<<(
       torch::serialize::OutputArchive& archive, const MetricBase& metric);
   friend torch::serialize::InputArchive& operator>>(
@@ -174,10 +174,10 @@ class MetricBase {
   MetricBase& operator=(MetricBase&&) noexcept = default;
   ~MetricBase() = default;
 
-  // What update, forward, compute and sync_async of all of them are. A batch is
-  // what Accumulation::absorb takes.
+  // Implementations of update, forward, compute and sync_async. A batch is an
+  // argument of Accumulation::absorb.
 
-  /// `observe()` gives the batch.
+  /// `observe()` returns the batch.
   template <class Observe>
   void update_by(const Observe& observe) {
     const Use use(accumulation_);
@@ -186,7 +186,7 @@ class MetricBase {
     auto batch = observe();
     accumulation_.absorb(batch);
   }
-  /// `evaluate(batch)` gives its value, with a graph only where one is wanted.
+  /// `evaluate(batch)` returns its value, with a graph only if needed.
   template <class Observe, class Evaluate>
   auto forward_by(bool is_differentiable, const Observe& observe,
                   const Evaluate& evaluate) {
@@ -202,8 +202,8 @@ class MetricBase {
     const Use use(accumulation_);
     return accumulation_.compute(kept, evaluate, finish);
   }
-  /// `snapshot()` gives a function from the groups' states to the value that
-  /// does not depend on this object any more.
+  /// `snapshot()` returns a function from the groups' states to the value that
+  /// does not depend on this object.
   template <class Value, class Snapshot>
   PendingValue<Value> sync_async_by(const Snapshot& snapshot) {
     const Use use(accumulation_);

@@ -11,7 +11,7 @@
 
 namespace tally {
 
-/// A metric with its types: the class that metrics derive from.
+/// A metric with static types: the base class of metrics.
 ///
 /// `Accumulator` turns a batch into a state and is shared by every metric that
 /// evaluates the same state:
@@ -24,18 +24,18 @@ namespace tally {
 ///       State observe(const at::Tensor& preds,
 ///                     const at::Tensor& target) const;
 ///     };
-/// It is made from the metric's options and MetricOptions, from the options
-/// alone, or from nothing, whichever it takes; `kName`, if it has one, stands
-/// for it in checkpoints. Trailing inputs of observe() may have defaults. What
-/// they are it says once,
+/// It is constructed from the metric's options and MetricOptions, from the
+/// options alone, or from nothing, whichever it supports; its optional `kName`
+/// identifies it in checkpoints. Trailing inputs of observe() may have
+/// defaults. The inputs are declared once,
 ///     static constexpr InputInfo kInputs[] = {
 ///         {"preds", InputKind::kReal, "real [N, ...]"},
 ///         {"target", InputKind::kReal, "real [N, ...]"}};
-/// (or as inputs() const, if it depends on options): by these names they can be
-/// given in any order, and beside metrics of other inputs. Without it inputs
-/// have no names, and are given by position.
+/// (or by inputs() const, if they depend on options): with these names they can
+/// be passed in any order, and in collections with metrics of other inputs.
+/// Without a declaration inputs are unnamed and positional.
 ///
-/// `Derived` adds what the value is and how it is called:
+/// `Derived` adds the value and its name:
 ///     struct MeanAbsoluteError final
 ///         : MetricOf<MeanAbsoluteError, AbsoluteError, at::Tensor> {
 ///       static constexpr const char* kName = "MeanAbsoluteError";
@@ -43,13 +43,14 @@ namespace tally {
 ///       static constexpr std::optional<bool> kHigherIsBetter = false;
 ///       at::Tensor evaluate(const State& s) const { return s.sum / s.total; }
 ///     };
-/// The two constants may be left out (false; neither). All data lies in options
-/// and state: Derived has no members. examples/custom_metric is a whole one.
+/// The two constants may be omitted (false; neither). All data is in options
+/// and state: Derived has no members. See examples/custom_metric for a complete
+/// metric.
 ///
-/// compute() before the first update, or when no rank has data, evaluates the
-/// state of no data: counts and Numbers are 0, tensors undefined, Rows without
-/// rows (or as identity() const of the accumulator has it). 0 / 0 of Numbers is
-/// NaN; undefined tensors and empty Rows evaluate() has to look for:
+/// compute() before the first update, or if no rank has data, evaluates the
+/// empty state: counts and Numbers are 0, tensors undefined, Rows empty (or as
+/// defined by the accumulator's identity() const). 0 / 0 of Numbers is NaN;
+/// evaluate() must handle undefined tensors and empty Rows:
 ///     at::Tensor evaluate(const State& s) const {
 ///       if (s.rows.size() == 0) return scalar_tensor(std::nan(""));
 ///       return s.rows.tensor().median();
@@ -64,13 +65,13 @@ class MetricOf : public Metric {
   using State = typename Accumulator::State;
   using Result = ResultType;
   using Options = OptionsType;
-  /// This, as Derived and others may call it.
+  /// This class, for use by Derived and others.
   using Base = MetricOf;
 
   static constexpr bool kIsDifferentiable = false;
   static constexpr std::optional<bool> kHigherIsBetter = std::nullopt;
 
-  /// Where all options have a default.
+  /// If all options have a default.
   template <class O = Options,
             std::enable_if_t<std::is_default_constructible_v<O>, int> = 0>
   MetricOf() : MetricOf(O()) {}
@@ -143,10 +144,11 @@ class MetricOf : public Metric {
         [&](Result& value) { finish_result(value); });
   }
 
-  /// Starts a sync of what is accumulated now and returns at once: the states
-  /// travel while the program goes on, with updates and with other collectives
-  /// (the same on every rank). wait() then gives what compute() would have
-  /// given. Collective. The communicator must outlive the pending value.
+  /// Starts a sync of the current state and returns immediately: states are
+  /// transferred while the program continues, with updates and with other
+  /// collectives (the same on every rank). wait() then returns the value that
+  /// compute() would have returned. Collective. The communicator must outlive
+  /// the pending value.
   ///
   ///     auto pending = metric.sync_async();
   ///     train_one_more_step();
@@ -161,7 +163,7 @@ class MetricOf : public Metric {
     });
   }
 
-  /// The pure functions that update, forward and compute are made of:
+  /// The pure functions that update, forward and compute consist of:
   /// `metric.evaluate(metric.observe(preds, target))` is the functional form.
   template <class... Args>
   State observe(const Args&... args) const {
@@ -277,7 +279,7 @@ class MetricOf : public Metric {
 
   template <class Observe>
   Result forward_state(const Observe& observe) {
-    // Not the constant: of arithmetic with metrics it depends on those.
+    // Not the constant: for arithmetic on metrics it depends on its metrics.
     return this->forward_by(derived().is_differentiable(), observe,
                             [&](const State& batch) {
                               return finished(derived().evaluate(batch));

@@ -8,12 +8,12 @@
 
 namespace tally {
 
-/// What a metric does with NaN in its inputs. Each metric's header says what
-/// kPropagate and kIgnore mean there.
+/// How a metric handles NaN in its inputs. Each metric's header specifies the
+/// meaning of kPropagate and kIgnore.
 enum class NanPolicy {
   kPropagate,  ///< the result becomes NaN
-  kError,      ///< c10::ValueError, and nothing changes
-  kIgnore,     ///< samples with a NaN do not count
+  kError,      ///< throws c10::ValueError; nothing changes
+  kIgnore,     ///< samples with a NaN are ignored
 };
 
 template <>
@@ -21,22 +21,22 @@ struct EnumNames<NanPolicy> {
   static constexpr const char* kNames[] = {"propagate", "error", "ignore"};
 };
 
-/// What every metric and collection can be told, besides its own options.
+/// Options of every metric and collection, besides its own.
 ///
 /// Example:
 ///     MeanSquaredError mse({},
 ///     MetricOptions().nan_policy(NanPolicy::kIgnore));
 struct MetricOptions {
-  /// forward() returns the value over the batches of all ranks, not only of
-  /// this one's. Default: false.
+  /// forward() returns the value over the batches of all ranks, not only this
+  /// one's. Default: false.
   TORCH_ARG(bool, dist_sync_on_step) = false;
   /// compute() returns the value over all ranks. Default: true.
   TORCH_ARG(bool, sync_on_compute) = true;
-  /// compute() without an update in between returns what it returned before.
-  /// With several ranks a value is used again only if all of them have one.
-  /// Default: true.
+  /// compute() returns a cached value if there was no update in between. With
+  /// several ranks the cache is used only if all of them have a value. Default:
+  /// true.
   TORCH_ARG(bool, compute_with_cache) = true;
-  /// The ranks to sync with. Default: null, which is
+  /// The ranks to sync with. Default: null, which means
   /// sync::default_communicator() at the time of each call.
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// The gradient of a synced forward() value, the same on every rank; see
@@ -49,12 +49,12 @@ struct MetricOptions {
   TORCH_ARG(bool, validate_args) = true;
   /// Default: kPropagate.
   TORCH_ARG(NanPolicy, nan_policy) = NanPolicy::kPropagate;
-  /// Keep what is accumulated on the CPU, whatever device inputs are on.
-  /// Default: false.
+  /// Keep the state on the CPU, whatever the device of the inputs. Default:
+  /// false.
   TORCH_ARG(bool, compute_on_cpu) = false;
 
  public:
-  /// The part that shapes the state.
+  /// The options that affect the state.
   void visit(OptionVisitor& v) {
     v("validate_args", validate_args_);
     v("nan_policy", nan_policy_);

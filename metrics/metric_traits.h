@@ -11,10 +11,10 @@
 #include "tally/metrics/metric.h"
 #include "tally/state/outside_inference.h"
 
-/// What MetricOf finds out about an accumulator and its options.
+/// Traits of accumulators and options used by MetricOf.
 namespace tally {
 
-/// Options of a metric that has none.
+/// Options of a metric without options.
 struct NoOptions {
   void visit(OptionVisitor&) {}
 };
@@ -36,14 +36,14 @@ template <class State, class Accumulator, class... Args>
 struct ObserveInputs<State (Accumulator::*)(Args...) const> {
   using type = std::tuple<std::decay_t<Args>...>;
 };
-// Refused by check_accumulator(), with a reason.
+// Rejected by check_accumulator(), with an explanation.
 template <class State, class Accumulator, class... Args>
 struct ObserveInputs<State (Accumulator::*)(Args...)> {
   using type = std::tuple<>;
 };
 
-// An accumulator of inputs whose types it does not know has
-// observe_inputs(Inputs, const BatchOrigin&) instead of observe(...).
+// An accumulator of type-erased inputs has observe_inputs(Inputs, const
+// BatchOrigin&) instead of observe(...).
 template <class Accumulator, class = void>
 struct TakesAnyInputs : std::false_type {
   using Tuple = typename ObserveInputs<decltype(&Accumulator::observe)>::type;
@@ -57,7 +57,7 @@ struct TakesAnyInputs<
   using Tuple = std::tuple<>;
 };
 
-// What an accumulator says of its inputs: kInputs or inputs().
+// An accumulator's declaration of its inputs: kInputs or inputs().
 template <class Accumulator, class = void>
 struct HasInputsConstant : std::false_type {};
 template <class Accumulator>
@@ -71,7 +71,7 @@ struct HasInputsFunction<
     Accumulator,
     std::void_t<decltype(std::declval<const Accumulator&>().inputs())>>
     : std::true_type {};
-// How many of them can be given by position, of one with metrics inside.
+// How many of them may be positional, for an accumulator that contains metrics.
 template <class Accumulator, class = void>
 struct HasPositionalInputs : std::false_type {};
 template <class Accumulator>
@@ -89,11 +89,11 @@ struct HasIdentity<
     std::void_t<decltype(std::declval<const Accumulator&>().identity())>>
     : std::true_type {};
 
-// An accumulator whose state another one's holds as well has
+// An accumulator whose state can be derived from another one's has
 //     using Source = ...;  // the other accumulator
-//     // Its options, if it is so with these.
-//     static std::optional<...> source_options(const Options&);
-//     State derive(const Source::State&) const;
+//     // Its options, or nullopt if not possible with these. static
+//     std::optional<...> source_options(const Options&); State derive(const
+//     Source::State&) const;
 // The Source has no Source of its own.
 template <class Accumulator, class = void>
 struct HasSource : std::false_type {};
@@ -135,8 +135,8 @@ struct TakesInputs
 
 std::string type_name(const std::type_info& type);
 
-/// From options and MetricOptions, from options, or from nothing, whichever it
-/// takes.
+/// Constructs it from options and MetricOptions, from options, or from nothing,
+/// whichever it supports.
 template <class Accumulator, class Options>
 Accumulator make_accumulator(const Options& options,
                              const MetricOptions& metric_options) {
@@ -164,7 +164,7 @@ AnyState identity_of(const Accumulator& accumulator) {
 
 template <class Options, class = void>
 struct HasMetrics : std::false_type {};
-/// Options that hold metrics, whose keys are among the options that they visit.
+/// Options that contain metrics, whose keys are among the visited options.
 template <class Options>
 struct HasMetrics<
     Options,
@@ -190,7 +190,7 @@ StateKey state_key_of(const Options& options,
   return key;
 }
 
-/// That of the state from which this one derives; empty if there is none.
+/// The key of the state from which this one is derived; empty if there is none.
 template <class Accumulator, class Options>
 StateKey source_key_of(const Options& options,
                        const MetricOptions& metric_options) {
@@ -209,8 +209,8 @@ Options validated(Options options, const char* metric) {
   return options;
 }
 
-/// Calls `function(name, tensor)` for each tensor of a result; a result that is
-/// a tensor has no name.
+/// Calls `function(name, tensor)` for each tensor of a result; the name is
+/// empty if the result is a tensor.
 template <class Result, class Function>
 void for_each_part(Result& result, const Function& function) {
   if constexpr (std::is_same_v<Result, at::Tensor>) {
@@ -222,7 +222,7 @@ void for_each_part(Result& result, const Function& function) {
   }
 }
 
-/// What kInputs says; nothing if there is none.
+/// The inputs in kInputs; empty if there is none.
 template <class Accumulator>
 c10::ArrayRef<InputInfo> declared_inputs() {
   if constexpr (HasInputsConstant<Accumulator>::value) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Every metric, and what holds them.
+/// All metrics and collections.
 #include "tally/metrics/aggregation/aggregation.h"        // IWYU pragma: export
 #include "tally/metrics/classification/classification.h"  // IWYU pragma: export
 #include "tally/metrics/collection.h"                     // IWYU pragma: export

@@ -5,9 +5,9 @@
 
 namespace tally::internal {
 
-/// "; did you mean 'average'?" for what was probably meant by `name`, or
-/// nothing where no candidate is near: differing in a third of the letters at
-/// most, or having `name` as a part.
+/// "; did you mean 'average'?" with the likely intended name, or empty if no
+/// candidate is close: one that differs in at most a third of the letters, or
+/// contains `name`.
 std::string did_you_mean(const std::string& name,
                          const std::vector<std::string>& candidates);
 

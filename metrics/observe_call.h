@@ -11,20 +11,19 @@
 
 namespace tally::internal {
 
-/// Calls observe() with inputs whose types are known at run time only.
+/// Calls observe() with inputs whose types are known only at run time.
 template <class Accumulator>
 class ObserveCall {
  public:
-  /// `observe(inputs...)` with as many inputs as there are. Throws
-  /// c10::ValueError if it does not take so many, c10::TypeError for an input
-  /// of another type.
+  /// Calls `observe(inputs...)` with all inputs. Throws c10::ValueError if it
+  /// does not take that many, c10::TypeError for an input of another type.
   template <class Observe>
   static typename Accumulator::State call(const char* metric, Inputs inputs,
                                           const Observe& observe) {
     return call_with<kMost>(metric, inputs, observe);
   }
 
-  /// Whether inputs are declared as observe() takes them.
+  /// Whether the declared inputs match the parameters of observe().
   static constexpr bool declares(const InputInfo* inputs, std::size_t count) {
     bool fits = count == kMost;
     for (std::size_t i = 0; fits && i < count; ++i) {

@@ -20,31 +20,31 @@ namespace tally {
 using CountOrList =
     std::variant<std::monostate, std::int64_t, std::vector<double>>;
 
-/// What an option shapes.
+/// What an option affects.
 enum class OptionRole {
   kState,  ///< the state
   kValue,  ///< only what is computed from the state
-  kSize,   ///< the state, which takes the more memory the larger the option is
+  kSize,   ///< the state, whose memory grows with the option
 };
 
-/// An enumeration used in options has its names in a specialisation:
+/// The names of an enumeration used in options are given by a specialization:
 ///     template <> struct EnumNames<Average> {
 ///       static constexpr const char* kNames[] = {"micro", "macro"};
 ///     };
-/// in the order of the enumerators, which count from 0.
+/// in the order of the enumerators, which start at 0.
 template <class Enum>
 struct EnumNames;
 
 namespace internal {
 
-/// Why a text is no value of an option.
+/// The reason why a text is not a valid value of an option.
 struct OptionRefusal {
   std::string expected;
   std::string got;
 };
 
-/// How options of a type are written and read: expected() says in words which
-/// texts they take, parse() sets the value or refuses.
+/// How options of a type are formatted and parsed: expected() describes the
+/// accepted texts, parse() sets the value or returns a refusal.
 template <class T, class = void>
 struct OptionType {
   static std::string expected();
@@ -99,7 +99,7 @@ struct OptionType<std::optional<T>> {
   }
 };
 
-/// "[a, b]", and what it consists of; nothing for what is no list.
+/// "[a, b]", and its items; nothing if the text is not a list.
 std::string join_list(const std::vector<std::string>& items);
 std::optional<std::vector<std::string>> split_list(const std::string& text);
 /// "a list such as [0.1, 0.9]" of integers, numbers or text.
@@ -143,7 +143,7 @@ extern template struct OptionType<std::vector<double>>;
 
 }  // namespace internal
 
-/// An option with its type erased: what it is as text, and back.
+/// A type-erased option: conversion to text and back.
 class OptionRef {
  public:
   template <class T>
@@ -152,8 +152,8 @@ class OptionRef {
   std::string text() const { return type_->print(value_); }
   /// "an integer", "one of micro, macro".
   std::string expected() const { return type_->expected(); }
-  /// Takes the value that the text stands for; or says what was expected, and
-  /// the option is as it was.
+  /// Sets the value that the text represents, or returns what was expected and
+  /// leaves the option unchanged.
   std::optional<internal::OptionRefusal> set(const std::string& text) const {
     return type_->parse(text, value_);
   }
@@ -179,12 +179,13 @@ class OptionRef {
   const Type* type_;
 };
 
-/// Sees every option of an options struct once, by name. From one description,
+/// Visits every option of an options struct once, by name. A single
+/// description,
 ///     void visit(OptionVisitor& v) {
 ///       v("num_classes", num_classes_, OptionRole::kSize);
 ///       v("average", average_, OptionRole::kValue);
 ///     }
-/// come a metric's repr, the key under which metrics share a state, the schema
+/// provides a metric's repr, the key by which metrics share a state, the schema
 /// of checkpoints, and the parser of option strings. An option is a bool, an
 /// std::int64_t, a double, an std::string or an enumeration, one of these or
 /// none (std::optional), a list of them (std::vector), or a CountOrList.
@@ -203,16 +204,17 @@ class OptionVisitor {
                       OptionRole role) = 0;
 };
 
-/// An option as described to a user.
+/// The description of an option for users.
 struct OptionInfo {
   std::string name;
-  /// The value that it has.
+  /// Its current value.
   std::string text;
   /// "an integer", "one of micro, macro".
   std::string expected;
   /// See OptionRole::kSize.
   bool is_size = false;
-  /// Whether it is a metric, or several, for example "MeanSquaredError()".
+  /// Whether its value is one or more metrics, for example
+  /// "MeanSquaredError()".
   bool is_metric = false;
 };
 
@@ -236,16 +238,16 @@ Visit visit_of() {
 
 }  // namespace internal
 
-/// What a required count in options is made of: an integer. Not a double, which
-/// would lose what is behind the point, nor a bool, which is another option.
+/// The type of a required count in options: an integer. Not a double, which
+/// would be truncated, nor a bool, which is another option.
 template <class T>
 using RequireCount =
     std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int>;
 
 namespace internal {
 
-/// Options without a value for what is required, to be filled in from text;
-/// validate() refuses them as they are.
+/// Tag for options without values for required ones, to be set from text;
+/// validate() rejects them until then.
 struct Unset {};
 
 template <class Options>
@@ -266,23 +268,23 @@ std::string options_repr(Options options) {
       &options, internal::visit_of<Options>(), /*state_only=*/false));
 }
 
-/// The same for the options that shape the state, in alphabetical order.
+/// The same for the options that affect the state, in alphabetical order.
 template <class Options>
 std::string options_state_key(Options options) {
   return internal::join_options(internal::option_texts(
       &options, internal::visit_of<Options>(), /*state_only=*/true));
 }
 
-/// Every option with its value in `options` and the values it can take.
+/// Every option with its value in `options` and its accepted values.
 template <class Options>
 std::vector<OptionInfo> describe_options(Options options) {
   return internal::option_infos(&options, internal::visit_of<Options>());
 }
 
 /// Sets options by name from text ("macro", "0.5", "none", "[0.1, 0.9]").
-/// Throws c10::ValueError that begins with `owner` for an unknown name (with
-/// the nearest one, if one is near) or a text that is no value of that option;
-/// then nothing has changed.
+/// Throws c10::ValueError that starts with `owner` for an unknown name
+/// (suggesting a close one, if any) or an invalid value, without changing
+/// anything.
 template <class Options>
 void parse_options(Options& options, const std::string& owner,
                    const std::map<std::string, std::string>& texts) {

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-/// How plain loops read tensors. REQUIRES of each tensor: is_plain (checks.h).
+/// Reading tensors in plain loops. REQUIRES: every tensor is_plain (checks.h).
 namespace tally::internal {
 
 /// Calls `visit` with a pointer to the tensor's values: float, double or int64
-/// as they are, those of other dtypes converted to double before.
+/// unconverted, other dtypes converted to double.
 template <class Visit>
 auto visit_values(const at::Tensor& tensor, const Visit& visit) {
   switch (tensor.scalar_type()) {
@@ -21,7 +21,7 @@ auto visit_values(const at::Tensor& tensor, const Visit& visit) {
   }
 }
 
-/// The same for two tensors; both pointers are of one type.
+/// The same for two tensors; both pointers have the same type.
 template <class Visit>
 auto visit_values(const at::Tensor& a, const at::Tensor& b,
                   const Visit& visit) {
@@ -37,7 +37,7 @@ auto visit_values(const at::Tensor& a, const at::Tensor& b,
                b.to(at::kDouble).const_data_ptr<double>());
 }
 
-/// The sum of term(0) to term(count - 1), several of them at a time.
+/// The sum of term(0) to term(count - 1), several at a time.
 template <class Term>
 double sum_terms(std::int64_t count, const Term& term) {
   constexpr int kLanes = 8;

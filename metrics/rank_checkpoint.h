@@ -7,7 +7,7 @@
 #include "tally/metrics/accumulation.h"
 #include "tally/metrics/metric_base.h"
 
-/// Checkpoints of what several ranks have accumulated.
+/// Checkpoints of the states of several ranks.
 namespace tally::internal {
 
 /// See MetricBase::save and load.

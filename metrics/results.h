@@ -9,7 +9,7 @@
 
 namespace tally {
 
-/// Collects the parts of a result with more than one:
+/// Collects the parts of a result that has several:
 ///
 ///     struct RocCurve {
 ///       at::Tensor fpr, tpr;
@@ -29,24 +29,24 @@ class ResultParts {
 };
 
 /// Named tensors in a stable order: what a collection's compute() returns. A
-/// plain tensor of the metric "roc" is called "roc", the parts of a larger
-/// result "roc.fpr", "roc.tpr". They print themselves as to_table() has it, and
-/// to_json() makes them JSON.
+/// plain tensor of the metric "roc" is named "roc", the parts of a composite
+/// result "roc.fpr", "roc.tpr". operator<< prints them with to_table(), and
+/// to_json() converts them to JSON.
 class Results {
  public:
   using value_type = std::pair<std::string, at::Tensor>;
 
-  /// Throws c10::ValueError if the name is there already.
+  /// Throws c10::ValueError if the name already exists.
   void add(std::string name, at::Tensor value);
-  /// Makes room for so many.
+  /// Reserves space for `count` results.
   void reserve(std::size_t count) { values_.reserve(count); }
-  /// Throws c10::IndexError, listing the names there are.
+  /// Throws c10::IndexError, listing the existing names.
   const at::Tensor& at(const std::string& name) const;
   const at::Tensor& operator[](const std::string& name) const {
     return at(name);
   }
   bool contains(const std::string& name) const;
-  /// The one tensor there is. Throws c10::IndexError for none or several.
+  /// The only tensor. Throws c10::IndexError if there are none or several.
   const at::Tensor& value() const;
 
   auto begin() const { return values_.begin(); }
@@ -72,7 +72,7 @@ void result_parts(Result& result, ResultParts& parts) {
   result.visit(parts);
 }
 
-/// With tensors of its own.
+/// With copied tensors.
 template <class Result>
 Result copy_of(Result result) {
   ResultParts parts;

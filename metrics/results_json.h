@@ -7,9 +7,9 @@
 namespace tally {
 
 /// Results as a JSON object, in their order and in full precision: numbers,
-/// lists of them (of lists, for matrices), and null for what is undefined. NaN
-/// and infinities, of which JSON has none, are the strings "NaN", "Infinity"
-/// and "-Infinity". Names that are not UTF-8 get replacement characters.
+/// (nested) lists of numbers, and null for undefined tensors. NaN and
+/// infinities, which JSON lacks, are the strings "NaN", "Infinity" and
+/// "-Infinity". Invalid UTF-8 in names is replaced.
 ///
 /// Throws c10::TypeError for complex numbers.
 ///

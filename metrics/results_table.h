@@ -7,13 +7,13 @@
 
 namespace tally {
 
-/// Results for readers: a line for each number; vectors of one length side by
-/// side, a line for each element; each matrix with a name for every row and
-/// column. What is too large for that is shown by its dtype and sizes.
+/// Results as a table: one line per number; vectors of equal length side by
+/// side, one line per element; matrices with a name for every row and column.
+/// Larger tensors are shown by dtype and sizes.
 ///
-/// `labels` are the names of the classes, for vectors and matrices of so many;
-/// others have numbers from 0. Without labels a vector of at most ten elements
-/// stands on a line of its own, which is how Results print themselves.
+/// `labels` are class names, used for vectors and matrices of that size; others
+/// are numbered from 0. Without labels, a vector of at most ten elements is
+/// printed on one line, as operator<< does for Results.
 ///
 /// Example:
 ///     MetricCollection metrics;

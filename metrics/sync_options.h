@@ -4,8 +4,8 @@
 
 namespace tally::internal {
 
-/// Whether a metric was told how to sync, which counts for nothing once it is
-/// part of a collection or an expression.
+/// Whether any option for syncing is set; these have no effect for a metric in
+/// a collection or an expression.
 inline bool has_sync_options(const MetricOptions& options) {
   const MetricOptions defaults;
   return options.dist_sync_on_step() != defaults.dist_sync_on_step() ||
@@ -16,7 +16,7 @@ inline bool has_sync_options(const MetricOptions& options) {
          options.sync_timeout() != defaults.sync_timeout();
 }
 
-/// The other options: what a metric does with its inputs.
+/// The other options, which control how a metric handles its inputs.
 inline MetricOptions without_sync_options(const MetricOptions& options) {
   return MetricOptions()
       .validate_args(options.validate_args())

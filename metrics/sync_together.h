@@ -9,7 +9,7 @@
 
 namespace tally {
 
-/// A mean over so many samples of this rank, for sync_together. `count` may be
+/// A mean over `count` samples of this rank, for sync_together. `count` may be
 /// a sum of weights.
 class SampleMean {
  public:
@@ -23,7 +23,7 @@ class SampleMean {
 
 namespace internal {
 
-/// One of those that are synced together.
+/// An argument of sync_together.
 class SyncPart {
  public:
   explicit SyncPart(MetricBase& metric)
@@ -47,30 +47,30 @@ void sync_parts(std::initializer_list<SyncPart> parts);
 
 }  // namespace internal
 
-/// Syncs several metrics and collections at once, and averages tensors beside
-/// them: one collective for all that takes about 16 KB or less together, where
-/// calls of their own would take one each.
+/// Syncs several metrics and collections and averages tensors at once: in a
+/// single collective if they take about 16 KB or less in total, where separate
+/// calls would take one each.
 ///
-/// Metrics and collections are synced afterwards, as by sync(), until their
+/// Metrics and collections remain synced, as after sync(), until their
 /// unsync(). A SampleMean becomes the mean over the samples of all ranks,
 ///
 ///     sum over ranks r of  n_r / M * mean_r,   M = sum over ranks of n_r
 ///
-/// summed in float64, whatever a rank with count 0 has (NaN, say); NaN if every
-/// count is 0. A plain tensor becomes the mean over the ranks, each of which
-/// counts 1: that of a value which all ranks have, such as a MetricLoss, or of
-/// batches of one size. Both are replaced by a tensor of their dtype, without a
-/// graph, bit-equal on every rank.
+/// summed in float64, ignoring the value of a rank with count 0 (such as NaN);
+/// NaN if every count is 0. A plain tensor becomes the unweighted mean over the
+/// ranks: for values that are the same on all ranks, such as a MetricLoss, or
+/// batches of equal size. Both are replaced by a tensor of their dtype, without
+/// a graph, bit-identical on every rank.
 ///
-/// Collective: every rank passes the same things in the same order. Metrics
-/// have one communicator, which tensors go by, too (without metrics,
-/// sync::default_communicator()), and the shortest timeout counts. Whatever
-/// throws leaves all of them as they were: c10::Error for a metric that is
-/// synced already; c10::ValueError for one that is passed twice, metrics of
-/// several communicators, a tensor that is undefined or not of a real
-/// floating-point dtype, and a count that is negative or not finite, and the
-/// other ranks SyncError kPeerFailed; kMismatch on every rank if they bring
-/// different things.
+/// Collective: every rank passes the same arguments in the same order. All
+/// metrics must have the same communicator, which is also used for tensors
+/// (without metrics, sync::default_communicator()); the shortest timeout
+/// applies. On error all arguments are unchanged: c10::Error for a metric that
+/// is already synced; c10::ValueError for a metric passed twice, metrics with
+/// different communicators, a tensor that is undefined or not of a real
+/// floating-point dtype, and a count that is negative or not finite, while the
+/// other ranks get SyncError kPeerFailed; kMismatch on every rank if their
+/// arguments differ.
 ///
 /// Example:
 ///     MetricCollection metrics;

@@ -18,7 +18,7 @@ inline constexpr bool kIsText =
     std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view> ||
     std::is_same_v<T, const char*>;
 
-/// Goes through a list with size() and operator[].
+/// Iterates over a list with size() and operator[].
 template <class List>
 class PlaceIterator {
  public:
@@ -40,9 +40,9 @@ class PlaceIterator {
 
 }  // namespace internal
 
-/// Texts, one for each row of a batch: what observe() of a metric of strings
-/// takes. It is made from one text or a list of them, whatever their type, and
-/// owns nothing: it must not outlive what it was made of.
+/// Texts, one per row of a batch: the input type of observe() for metrics on
+/// strings. It is constructed from one text or a list of texts of any type, and
+/// owns nothing: the texts must outlive it.
 ///
 ///     State observe(const TextList& preds, const TextList& target) const;
 ///
@@ -82,19 +82,20 @@ class TextList {
  private:
   const void* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t length_ = 0;  // of a single text, which has no at_
+  std::size_t length_ = 0;  // of a single text, for which at_ is null
   std::string_view (*at_)(const void* data, std::size_t i) = nullptr;
 };
 
-/// Several texts for each row of a batch, such as the references of a
-/// translation. Like TextList it owns nothing; it is made from a list of lists,
-/// and from a list of texts, which is one for each row.
+/// Several texts per row of a batch, such as the references of a translation.
+/// Like TextList it owns nothing; it is constructed from a list of lists, or
+/// from a list of texts, one per row.
 class TextLists {
  public:
   using Iterator = internal::PlaceIterator<TextLists>;
 
   TextLists() = default;
-  /// Of std::vector<std::string> or whatever else a TextList is made from.
+  /// From std::vector<std::string> or anything else a TextList can be
+  /// constructed from.
   template <
       class List,
       std::enable_if_t<std::is_constructible_v<TextList, const List&>, int> = 0>

@@ -12,12 +12,12 @@
 
 namespace tally {
 
-/// Where the data of large tensors begins in an encoding, in bytes.
+/// Alignment of the data of large tensors in an encoding, in bytes.
 inline constexpr std::size_t kAlignment = 64;
 
-/// Writes values as self-describing bytes: what travels between ranks and what
-/// lies in checkpoints. Little-endian, as every machine LibTorch runs on.
-/// Counts (tensors of int64) take as many bytes as their size asks for.
+/// Encodes values as self-describing bytes, for messages between ranks and for
+/// checkpoints. Little-endian, like every machine LibTorch runs on. Counts
+/// (int64 tensors) take only as many bytes as their values require.
 class Encoder {
  public:
   /// Appends to `bytes`.
@@ -26,8 +26,8 @@ class Encoder {
   void integer(std::int64_t value) { raw(&value, sizeof(value)); }
   void real(double value) { raw(&value, sizeof(value)); }
   void text(std::string_view value);
-  /// Any dense tensor (copied to the CPU if it is elsewhere) or an undefined
-  /// one. c10::ValueError for sparse and quantized ones.
+  /// Any dense tensor (copied to the CPU if necessary) or an undefined one.
+  /// Throws c10::ValueError for sparse and quantized ones.
   void tensor(const at::Tensor& value);
   /// The values of all fields, without any graph.
   void fields(const Fields& fields);
@@ -39,25 +39,25 @@ class Encoder {
   std::string* bytes_;
 };
 
-/// Reads what Encoder wrote. Every length is checked against what is left;
-/// bytes that do not fit throw c10::ValueError, whatever they hold.
+/// Decodes the output of Encoder. Every length is checked against the remaining
+/// bytes; malformed bytes of any kind throw c10::ValueError.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : rest_(bytes) {}
-  /// Large tensors become views into the bytes, which `storage` keeps alive,
-  /// if they begin at an address that suits them: an encoding does that begins
-  /// at a multiple of kAlignment.
+  /// Large tensors become views into the bytes, which `storage` keeps alive, if
+  /// they are suitably aligned: they are if the encoding starts at a multiple
+  /// of kAlignment.
   Decoder(std::string_view bytes, at::Tensor storage)
       : rest_(bytes), storage_(std::move(storage)) {}
 
   std::int64_t integer();
   double real();
   std::string text();
-  /// On the CPU; in memory of its own, except for views into a storage.
+  /// On the CPU; owns its memory, except for views into a storage.
   at::Tensor tensor();
   /// Fills all fields, in order.
   void fields(const Fields& fields);
-  /// Passes over fields of that Fields::schema().
+  /// Skips fields with the given Fields::schema().
   void skip_fields(std::string_view schema);
   std::size_t remaining() const noexcept { return rest_.size(); }
 

@@ -12,10 +12,10 @@
 
 namespace tally {
 
-/// How two values of a field become one. Every rule is associative; the
+/// How two values of a field are merged. Every rule is associative. The
 /// default-constructed value (0, an undefined tensor, no rows) is the identity
 /// of kSum and kCat, and an undefined tensor that of kMin and kMax. A number
-/// that is merged by kMin or kMax starts at +infinity or -infinity.
+/// merged by kMin or kMax starts at +infinity or -infinity.
 enum class Merge : std::uint8_t { kSum, kMin, kMax, kCat };
 
 /// One field of a state: its name, how it merges, and where it is.
@@ -31,7 +31,7 @@ struct Field {
   Kind kind;
   Merge merge;
   void* value;
-  /// Set by prepare_merge: this already holds the merged value.
+  /// Set by prepare_merge if this already holds the merged value.
   mutable bool replaces = false;
 };
 
@@ -43,9 +43,9 @@ struct Field {
 ///       void fields(tally::Fields& f) { f("sum", sum)("total", total); }
 ///     };
 ///
-/// All work on states (merge, sync, save, move) goes over this list, so that
-/// none of it is compiled once more for each metric. A field's name, kind and
-/// merge are the same for every value of the state.
+/// All operations on states (merge, sync, save, move) iterate over this list,
+/// so that they are not compiled again for each metric. A field's name, kind
+/// and merge rule are the same for every value of the state.
 class Fields {
  public:
   Fields& operator()(const char* name, std::int64_t& value,
@@ -64,7 +64,7 @@ class Fields {
   Fields& operator()(const char* name, Rows& value) {
     return add(name, Field::Kind::kRows, Merge::kCat, &value);
   }
-  /// None of these.
+  /// Any other type.
   template <class T>
   Fields& operator()(const char*, T&, Merge = Merge::kSum) {
     static_assert(!std::is_same_v<T, T>,
@@ -73,7 +73,7 @@ class Fields {
     return *this;
   }
 
-  /// A field that was described before.
+  /// Adds an existing field.
   void add(const Field& field) { list_.push_back(field); }
 
   const Field* begin() const { return list_.begin(); }
@@ -82,12 +82,13 @@ class Fields {
   const Field& operator[](std::size_t i) const { return list_[i]; }
   void clear() { list_.clear(); }
 
-  /// "sum:number:sum;total:int:sum;": what two states must share to be merged.
+  /// "sum:number:sum;total:int:sum;": must be equal for two states to be
+  /// merged.
   std::string schema() const;
 
  private:
   Fields& add(const char* name, Field::Kind kind, Merge merge, void* value) {
-    // Written in place: a copy would read what the store buffer still holds.
+    // Written in place: a copy would read from the store buffer.
     list_.resize_for_overwrite(list_.size() + 1);
     Field& field = list_.back();
     field.name = name;
@@ -101,18 +102,19 @@ class Fields {
 };
 
 /// Checks that every field of `from` can be merged into `into` (c10::ValueError
-/// that starts with `owner` and names the field) and does all that can fail, so
-/// that commit_merge cannot. Nothing in `into` changes; `from` is used up.
+/// that starts with `owner` and names the field) and performs everything that
+/// can fail, so that commit_merge cannot. Does not modify `into`; `from` is
+/// consumed.
 void prepare_merge(const Fields& into, const Fields& from, const char* owner);
-/// Merges in place where `into` is the tensor's only owner, so that no tensor
-/// that somebody else holds is ever written to.
+/// Merges in place if `into` is the only owner of a tensor; shared tensors are
+/// never modified.
 void commit_merge(const Fields& into, const Fields& from);
 
 /// Whether any field carries a graph.
 bool requires_grad(const Fields& fields);
 /// Drops the graph of every field.
 void detach(const Fields& fields);
-/// Copies every tensor that somebody else holds as well.
+/// Copies every tensor that is shared with another owner.
 void unshare(const Fields& fields);
 /// Moves every tensor of every field.
 void move_to(const Fields& fields, c10::Device device);

@@ -9,16 +9,16 @@
 namespace tally {
 
 namespace internal {
-/// 0-dim tensors on the CPU, of kDouble and kLong: at::scalar_tensor, which
-/// goes through the dispatcher, takes half as long again.
+/// 0-dim CPU tensors of kDouble and kLong. at::scalar_tensor, which goes
+/// through the dispatcher, takes 1.5 times as long.
 at::Tensor scalar_tensor(double value);
 at::Tensor scalar_tensor(std::int64_t value);
 }  // namespace internal
 
-/// A float64 scalar of a state: a plain double while it can be, a 0-dim
-/// float64 tensor when it carries a graph or lives on a GPU. Arithmetic on
-/// plain ones is arithmetic on doubles; as soon as one side is a tensor the
-/// result is one, and autograd follows.
+/// A float64 scalar of a state: a plain double if possible, a 0-dim float64
+/// tensor if it carries a graph or is on a GPU. Arithmetic on plain values is
+/// arithmetic on doubles; if either operand is a tensor, the result is a
+/// tensor, recorded by autograd.
 ///
 /// Example:
 ///     Number sum(preds.sum());  // a double, unless preds carries a graph
@@ -29,18 +29,18 @@ class Number {
   /// Any arithmetic value; int64 beyond 2^53 rounds.
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
   Number(T value) : value_(static_cast<double>(value)) {}
-  /// A tensor of one element. On the CPU and without a graph it is read at
-  /// once; else it is kept, as float64. Throws c10::ValueError for any other
-  /// number of elements.
+  /// A tensor with one element. On the CPU and without a graph its value is
+  /// read immediately; otherwise the tensor is kept, as float64. Throws
+  /// c10::ValueError for any other number of elements.
   explicit Number(const at::Tensor& tensor);
 
   bool is_plain() const noexcept { return !tensor_.defined(); }
   bool requires_grad() const {
     return tensor_.defined() && tensor_.requires_grad();
   }
-  /// The value; waits for the device where there is one.
+  /// The value; synchronizes with the device if it is not on the CPU.
   double value() const { return is_plain() ? value_ : read(tensor_); }
-  /// A 0-dim float64 tensor, on the device of `tensor()`'s origin.
+  /// A 0-dim float64 tensor, on the device of the original tensor.
   at::Tensor tensor() const;
   operator at::Tensor() const { return tensor(); }
 

@@ -7,9 +7,9 @@
 
 namespace tally::internal {
 
-/// While one lives, tensors are made as outside inference mode: they can be
-/// written to, and be part of a graph, when it has ended. For whatever outlives
-/// a call. No more gradients are recorded than before.
+/// Disables inference mode for its lifetime, so that tensors created then can
+/// be modified and used in autograd afterwards. Used for tensors that outlive a
+/// call. Does not enable the recording of gradients.
 class OutsideInference {
  public:
   OutsideInference() {

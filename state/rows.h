@@ -7,14 +7,14 @@
 
 namespace tally {
 
-/// Rows that grow by concatenation along dimension 0: the state of metrics
-/// that need every sample (exact curves, rank correlations).
+/// Rows that grow by concatenation along dimension 0: the state of metrics that
+/// keep every sample (exact curves, rank correlations).
 ///
-/// Plain rows lie in one buffer with room to grow: appending copies them
-/// (never aliases the caller's tensor), the value is a view, and copies of the
-/// object share what is already written. Rows with a graph, which only the
-/// state of a single batch has, are kept as a list and concatenated on demand.
-/// Undefined (the default) is the identity of append.
+/// Plain rows are stored in a buffer with spare capacity: appending copies them
+/// (the caller's tensor is never aliased), the value is a view, and copies of
+/// the object share the rows already written. Rows with a graph, which only
+/// occur in the state of a single batch, are kept as a list and concatenated on
+/// demand. Undefined (the default) is the identity of append.
 class Rows {
  public:
   Rows() = default;
@@ -38,11 +38,12 @@ class Rows {
   /// this one's dtype, device and row shape (or either is undefined).
   void check_append(const Rows& other, const char* owner,
                     const char* field) const;
-  /// Makes room, so that append(other) cannot fail. Nothing changes.
+  /// Reserves capacity, so that append(other) cannot fail. The value does not
+  /// change.
   void reserve_for(const Rows& other);
   void append(const Rows& other);
 
-  /// Without a graph, as one plain tensor.
+  /// The rows without a graph, as one plain tensor.
   Rows detach() const;
   Rows to(c10::Device device) const;
 

@@ -4,8 +4,8 @@
 
 namespace tally::internal {
 
-/// Whether nobody else holds the tensor or its memory, and so would see what is
-/// written to it. REQUIRES: it is defined.
+/// Whether neither the tensor nor its storage is shared, so that modifying it
+/// in place is safe. REQUIRES: it is defined.
 inline bool is_sole_owner(const at::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.storage().use_count() == 1;
 }

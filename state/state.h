@@ -57,18 +57,17 @@ struct HasForget<State, std::void_t<decltype(std::declval<State&>().forget())>>
     : std::true_type {};
 }  // namespace internal
 
-/// What can be done with a state whose type is not known: one small table per
-/// state type.
+/// Type-erased operations on a state: one small table per state type.
 ///
 /// A state type is default-constructible (its identity under merge), copyable,
-/// and lists its fields. If they do not merge one by one, it has
-/// `static State merge(const State&, const State&)`, associative, which throws
-/// c10::ValueError for states that do not fit together.
+/// and lists its fields. If fields cannot be merged independently, it has an
+/// associative `static State merge(const State&, const State&)`, which throws
+/// c10::ValueError for incompatible states.
 ///
-/// A state that grows as batches are merged into it may have `void compact()`,
-/// which brings it into a smaller form of the same value. It is called before
-/// each merge into the state, may throw as long as nothing has changed then,
-/// and writes to no tensor that it shares.
+/// A state that grows with each merged batch may have `void compact()`, which
+/// reduces its size without changing its value. It is called before each merge
+/// into the state, may throw if it leaves the state unchanged, and must not
+/// modify shared tensors.
 struct StateOps {
   const std::type_info* type;
   void* (*make)();
@@ -79,12 +78,12 @@ struct StateOps {
   void (*merge_from)(const void* into, void* from);
   /// Null: nothing to do.
   void (*compact)(void*);
-  /// Null: it is not made of other states.
+  /// Null: it is not composed of other states.
   std::vector<AnyState>& (*parts)(void*);
-  /// Of a batch: the only part with anything to merge. Null, or returns null:
-  /// any part may have.
+  /// For a batch, the only part with data to merge. Null, or returning null:
+  /// any part may have data.
   LonePart* (*lone_part)(void*);
-  /// Null: nothing outlasts a reset.
+  /// Null: nothing survives a reset.
   void (*forget)(void*);
   void (*swap)(void*, void*);
 };
@@ -132,8 +131,8 @@ const StateOps& state_ops() {
   return ops;
 }
 
-/// An owned state of any type. Copies share tensors, which merging never
-/// writes to while they are shared.
+/// An owned state of any type. Copies share tensors; merging never modifies
+/// shared tensors.
 class AnyState {
  public:
   AnyState() = default;
@@ -163,7 +162,7 @@ class AnyState {
   void* data() noexcept { return state_; }
   const void* data() const noexcept { return state_; }
 
-  /// c10::TypeError, which names both types, unless it holds a State.
+  /// Throws c10::TypeError, naming both types, unless it holds a State.
   template <class State>
   State& get() {
     require(typeid(State));
@@ -180,7 +179,7 @@ class AnyState {
     ops_->fields(state_, list);
     return list;
   }
-  /// For reading only.
+  /// Read-only.
   Fields fields() const { return const_cast<AnyState*>(this)->fields(); }
 
  private:
@@ -193,21 +192,21 @@ class AnyState {
   void* state_ = nullptr;
 };
 
-/// One of the states that another one is made of.
+/// One part of a composite state.
 struct LonePart {
   std::size_t place = 0;
   AnyState state;
 };
 
-/// How a batch becomes fit to be kept: without its graph, and with tensors of
-/// its own where a merge of the state's own would keep them.
+/// Prepares a batch for being stored: drops its graph, and copies tensors that
+/// the state's own merge would otherwise keep.
 struct BatchIntake {
   bool to_cpu = false;  // moved there as well
 };
 
-/// A merge in two steps: the constructor checks and does all that can fail
-/// (c10::ValueError; the value of `into` has not changed), commit() finishes
-/// it. Both states must outlive it; `from` is used up.
+/// A merge in two steps: the constructor validates and performs everything that
+/// can fail (c10::ValueError; the value of `into` is then unchanged), commit()
+/// finishes it. Both states must outlive it; `from` is consumed.
 class PendingMerge {
  public:
   PendingMerge(const StateOps& ops, void* into, void* from, const char* owner)
@@ -230,18 +229,19 @@ class PendingMerge {
   std::vector<PendingMerge> parts_;
 };
 
-/// `into` becomes merge(into, from), or nothing changes and it throws:
+/// Replaces `into` by merge(into, from), or throws and changes nothing;
 /// c10::ValueError also for states of different types.
 void merge(AnyState& into, AnyState from, const char* owner);
 
-/// Whether it merges field by field: neither it nor a part has its own merge.
+/// Whether fields are merged independently: neither the state nor a part has
+/// its own merge.
 bool merges_by_field(const AnyState& state);
-/// Whether it or a part has a compact of its own.
+/// Whether the state or a part has its own compact().
 bool compacts(const AnyState& state);
 
-/// Whether anything of such a state is to outlast a reset.
+/// Whether any part of such a state survives a reset.
 bool outlasts_reset(const AnyState& state);
-/// `state` becomes `identity`, except for what outlasts that.
+/// Sets `state` to `identity`, except for parts that survive a reset.
 void reset(AnyState& state, const AnyState& identity);
 
 }  // namespace tally

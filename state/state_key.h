@@ -8,11 +8,11 @@
 
 namespace tally {
 
-/// What metrics have in common that accumulate the same state from the same
-/// inputs: a text, which is the same in every program and on every rank, and
-/// the types of the accumulators. Two types of one name are two keys.
+/// Identifies metrics that accumulate the same state from the same inputs: a
+/// text, which is the same in every program and on every rank, and the types of
+/// the accumulators. Two types with the same name have different keys.
 ///
-/// Of a metric made of metrics it is a text with their keys in it:
+/// The text of a composite metric contains the keys of its metrics:
 ///
 ///     StateKey key = "Running(window=5; " + metric.state_key() + ")";
 class StateKey {
@@ -32,7 +32,8 @@ class StateKey {
   /// For messages: "A, B".
   std::string type_names() const;
 
-  /// Those of another key, whose text is in this one's in some other form.
+  /// Adds the types of another key whose text is contained in this one's in
+  /// another form.
   void add_types(const StateKey& other);
   StateKey& operator+=(const StateKey& other);
   friend StateKey operator+(StateKey a, const StateKey& b) { return a += b; }

@@ -9,7 +9,7 @@
 
 namespace tally {
 
-/// States side by side as one: what metrics made of metrics accumulate.
+/// Several states combined into one: the state of composite metrics.
 ///
 /// Example:
 ///     StateParts both({{"mean", MeanMetric().make_state()},
@@ -18,10 +18,10 @@ namespace tally {
 class StateParts {
  public:
   StateParts() = default;
-  /// Each with the name that goes before those of its fields: "mean.sum".
+  /// Each part with the prefix of its fields' names: "mean.sum".
   explicit StateParts(std::vector<std::pair<std::string, AnyState>> parts);
-  /// A batch that is `identity` except for one part. The others are made when
-  /// somebody asks for them, which a merge does not.
+  /// A batch that equals `identity` except for one part. The others are created
+  /// on demand, which merging does not require.
   StateParts(std::shared_ptr<const StateParts> identity, LonePart lone);
 
   std::vector<AnyState>& parts() {
@@ -30,7 +30,7 @@ class StateParts {
   }
   /// REQUIRES: there is no lone part.
   const std::vector<AnyState>& parts() const { return parts_; }
-  /// Null for a state of all its parts.
+  /// Null for a state with all of its parts.
   LonePart* lone_part() { return identity_ ? &lone_ : nullptr; }
   const LonePart* lone_part() const { return identity_ ? &lone_ : nullptr; }
   void fields(Fields& f);
