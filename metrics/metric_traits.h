@@ -91,9 +91,9 @@ struct HasIdentity<
 
 // An accumulator whose state can be derived from another one's has
 //     using Source = ...;  // the other accumulator
-//     // Its options, or nullopt if not possible with these. static
-//     std::optional<...> source_options(const Options&); State derive(const
-//     Source::State&) const;
+//     // Its options, or nullopt if not possible with these.
+//     static std::optional<...> source_options(const Options&);
+//     State derive(const Source::State&) const;
 // The Source has no Source of its own.
 template <class Accumulator, class = void>
 struct HasSource : std::false_type {};

@@ -8,14 +8,14 @@
 
 namespace tally::sync {
 
-/// What a communicator has been asked to do: calls, bytes and time, by
-/// operation and by who asked.
+/// An account of a communicator's use: calls, bytes and time, by operation and
+/// caller.
 ///
-/// Who asked is the metric ("MulticlassAccuracy", or the names in a
+/// The caller is the metric ("MulticlassAccuracy", or the names in a
 /// collection), the loss ("ClipLoss"), or the function of sync/ ("all_reduce",
 /// "backward of all_gather", "average_gradients") that the program called; ""
-/// for calls of the communicator itself. The second round of a sync in the
-/// background stands with the call at which it was started.
+/// for direct calls of the communicator. The second round of a background sync
+/// is attributed to the call that started it.
 ///
 /// Example:
 ///     auto ranks = sync::init_from_env();
@@ -27,13 +27,13 @@ class CommunicationAccount {
     std::string operation;  ///< of the communicator, such as "all_gather"
     std::string asker;
     std::int64_t calls = 0;
-    std::int64_t bytes = 0;              ///< that this rank handed over
+    std::int64_t bytes = 0;              ///< sent by this rank
     std::chrono::nanoseconds waited{0};  ///< inside the calls
   };
 
   /// In the order of their first calls.
   const std::vector<Entry>& entries() const noexcept { return entries_; }
-  /// The sum of all of them.
+  /// The sum of all entries.
   Entry total() const;
 
   void add(const char* operation, const std::string& asker, std::int64_t calls,
@@ -43,12 +43,12 @@ class CommunicationAccount {
   std::vector<Entry> entries_;
 };
 
-/// A table, in the order of time waited.
+/// Prints a table, longest wait first.
 std::ostream& operator<<(std::ostream& stream,
                          const CommunicationAccount& account);
 
-/// Names who asks for the collectives of the calling thread, for as long as it
-/// lives, in accounts and in LibTorch's profiler. The outermost one counts.
+/// Names the caller of the calling thread's collectives during its lifetime, in
+/// accounts and in LibTorch's profiler. The outermost one applies.
 ///
 /// Example:
 ///     const sync::AskedBy asked("validation");
@@ -60,7 +60,7 @@ class AskedBy {
   AskedBy(const AskedBy&) = delete;
   AskedBy& operator=(const AskedBy&) = delete;
 
-  /// Of the calling thread; "" if there is none.
+  /// The name for the calling thread; "" if there is none.
   static const std::string& current();
 
  private:

@@ -12,9 +12,9 @@
 
 #include "tally/sync/communicator.h"
 
-/// What collectives and losses begin with: the ranks agree on what they are
-/// about to do. With autograd.h and reduce.h a loss over all ranks is written:
-/// docs/gradients.md ("A loss of your own"), examples/custom_loss.cc.
+/// The first step of collectives and losses: the ranks agree on the operation.
+/// Together with autograd.h and reduce.h, the basis for custom distributed
+/// losses: docs/gradients.md ("A loss of your own"), examples/custom_loss.cc.
 namespace tally::sync {
 
 namespace internal {
@@ -23,19 +23,20 @@ enum class ExchangeKind : std::uint16_t;
 
 /// A call that all ranks make together.
 struct Call {
-  /// The name, with its options, is what all ranks must have in common. Null:
-  /// default_communicator(). Empty: the communicator's timeout.
+  /// The name, including options, must be the same on all ranks. A null
+  /// communicator is default_communicator(), an empty timeout the
+  /// communicator's.
   explicit Call(std::string call_name,
                 std::shared_ptr<Communicator> ranks = nullptr,
                 Timeout limit = {});
 
   int rank() const { return communicator->rank(); }
   int size() const { return communicator->size(); }
-  /// The backward pass of the call whose agreement had this number.
+  /// The backward pass of the call whose agreement had this sequence number.
   Call backward(std::int64_t sequence) const;
   /// The backward pass of a gradient.
   Call backward_of_gradient() const;
-  /// Names the call in accounts and profiles, for as long as it lives.
+  /// Names the call in accounts and profiles during its lifetime.
   AskedBy asked() const { return AskedBy(asker.empty() ? name : asker); }
 
   std::string name;
@@ -45,21 +46,21 @@ struct Call {
   internal::ExchangeKind kind;
 };
 
-/// What this rank brings.
+/// This rank's contribution.
 struct Offer {
-  /// What all ranks must have in common besides the call's name, such as dtypes
-  /// and options.
+  /// Must be the same on all ranks, like the call's name; for dtypes, options
+  /// and the like.
   std::string schema;
-  /// What may differ, and every rank is to know.
+  /// May differ; received by every rank.
   std::string payload;
-  /// Whether this rank's backward pass communicates. If any rank's does, all of
-  /// them have to take part in it: attach() sees to that.
+  /// Whether this rank's backward pass communicates. If any rank's does, all
+  /// ranks must take part in it, which attach() ensures.
   bool has_graph = false;
 };
 
-/// What all ranks bring.
+/// The contributions of all ranks.
 struct Agreement {
-  /// In rank order. Views into memory that `storage` keeps.
+  /// In rank order. Views into memory owned by `storage`.
   std::vector<std::string_view> payloads;
   bool any_graph = false;
   /// For Call::backward.
@@ -67,22 +68,21 @@ struct Agreement {
   at::Tensor storage;
 };
 
-/// Exchanges the ranks' offers, in one collective up to about 16 KB a rank (4
-/// KB above 64 ranks), else in two.
+/// Exchanges the ranks' offers, in one collective for up to about 16 KB per
+/// rank (4 KB above 64 ranks), otherwise in two.
 ///
-/// What `prepare` throws (checks of arguments belong there) is thrown here, and
-/// the other ranks throw SyncError kPeerFailed with its text: nobody waits.
-/// kMismatch on every rank if they are in different calls or bring other
-/// schemas, or if one has a graph while others record no gradients. Both leave
-/// the group usable.
+/// Exceptions of `prepare`, which should validate arguments, are thrown here,
+/// while the other ranks throw SyncError kPeerFailed with the text and do not
+/// wait. kMismatch on every rank if calls or schemas differ, or if one has a
+/// graph while others record no gradients. The group remains usable after both.
 ///
-/// What follows on an agreement is the same on every rank; where a rank may
-/// fail in it alone, it belongs in or_give_up().
+/// All ranks must do the same after an agreement; wrap anything that may fail
+/// on a single rank in or_give_up().
 Agreement agree(const Call& call, c10::function_ref<Offer()> prepare);
 
-/// Takes part in the ranks' next agreement in the place of this rank's call,
-/// which `error` keeps from happening: the others throw kPeerFailed with its
-/// text. To be called before `error` goes on its way.
+/// Takes part in the ranks' next agreement in place of this rank's call, which
+/// is prevented by `error`: the others throw kPeerFailed with its text. To be
+/// called before `error` is rethrown.
 void report_failure(const Call& call, const std::exception_ptr& error) noexcept;
 
 }  // namespace tally::sync

@@ -9,20 +9,21 @@
 
 namespace tally::sync {
 
-/// Writes the values that rank `root` has into these tensors on every rank, so
-/// that a model begins the same everywhere: LibTorch seeds each process at
-/// random. To be called once, before training, for parameters and for buffers.
-/// One process: no-op.
+/// Copies the values on rank `root` into these tensors on every rank, so that a
+/// model starts the same everywhere: LibTorch seeds each process randomly. Call
+/// it once before training, for parameters and for buffers. No-op in a single
+/// process.
 ///
 /// Every rank passes tensors of the same dtypes and sizes in the same order; of
-/// any dtype and memory layout, on any device. They are bit-equal afterwards.
+/// any dtype and memory layout, on any device. They are bit-identical
+/// afterwards.
 ///
-/// Two collectives: one in which the ranks agree on what there is, and one
-/// broadcast, for which a flat copy is held. Throws SyncError: kMismatch on
-/// every rank if the tensors or the roots differ; c10::ValueError for tensors
-/// that are undefined, expanded, not dense, or made in inference mode and to be
-/// written to outside it, and for a root that is no rank, and the other ranks
-/// kPeerFailed. Tensors are unchanged after an error.
+/// Takes two collectives: an agreement on the tensors, and one broadcast of a
+/// flat copy. Throws SyncError: kMismatch on every rank if the tensors or the
+/// roots differ; c10::ValueError for tensors that are undefined, expanded, not
+/// dense, or inference tensors outside inference mode, and for an invalid root,
+/// while the other ranks throw kPeerFailed. Tensors are unchanged after an
+/// error.
 ///
 /// Example:
 ///     torch::nn::Linear model(3, 2);

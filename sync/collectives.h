@@ -11,41 +11,43 @@
 #include "tally/sync/gather.h"
 #include "tally/sync/reduction.h"
 
-/// Collectives that gradients flow through.
+/// Differentiable collectives.
 ///
 /// Backward is the adjoint: an input's gradient is that of the *sum of all
-/// ranks' losses*, each rank's `backward()` bringing the gradients of its own.
-/// So parameters' gradients that are averaged afterwards (average_gradients,
-/// DistributedDataParallel) are those of the *mean* of the ranks' losses, and
-/// exact if that mean is the loss of the global batch. Summed, they are W times
-/// that. docs/gradients.md has the derivation.
+/// ranks' losses*, with each rank's `backward()` contributing the gradients of
+/// its own loss. Parameter gradients that are averaged afterwards
+/// (average_gradients, DistributedDataParallel) are therefore those of the
+/// *mean* of the ranks' losses, and exact if that mean is the loss of the
+/// global batch. Summed, they are W times that. docs/gradients.md has the
+/// derivation.
 ///
-/// Who takes part: every rank calls forward, and if any rank's input carries a
+/// Participation: every rank calls forward, and if any rank's input carries a
 /// graph, every rank's output does, and every rank's backward pass communicates
-/// once: call `backward()` on all of them. A rank that uses part of the output,
-/// or none of a list, brings zeros. A rank whose loss does not touch the output
-/// at all has to `tie` the two (autograd.h). Collectives run backward in the
-/// reverse of the order in which they were called, whatever is computed from
+/// once: call `backward()` on all of them. A rank that uses only part of the
+/// output, or no tensor of a list, contributes zeros. A rank whose loss does
+/// not use the output at all must `tie` the two (autograd.h). Collectives run
+/// backward in the reverse order of their calls, whatever is computed from
 /// them.
 ///
-/// Ranks agree in a slot of constant size before bytes move (small tensors
-/// travel in it: one collective, else two). Throws SyncError: kMismatch, the
-/// same on every rank, if they are in different calls or bring other options,
-/// dtypes or sizes than allowed; kPeerFailed if another rank refused its
-/// arguments, which is a c10::ValueError there. Both leave the group usable.
+/// Ranks agree in a slot of constant size before data is moved (small tensors
+/// are sent in it: one collective, otherwise two). Throws SyncError: kMismatch,
+/// the same on every rank, if calls, options, dtypes or sizes differ where they
+/// must not; kPeerFailed if another rank rejected its arguments, which is a
+/// c10::ValueError there. The group remains usable after both.
 ///
-/// Dtypes: all dense ones. float16 and bfloat16 are summed in float32, forward
-/// and backward; sums of integers and bool are int64, as those of at::sum.
-/// Gradients of gradients flow, to any order: if one rank's backward pass makes
-/// a graph, every rank's has to, and the next one is every rank's again. It
-/// leads to the ranks' inputs whatever rows they have, so that autograd::grad
-/// by them does on all ranks. Outputs are on the device of the rank's input.
+/// Dtypes: all, for dense tensors. float16 and bfloat16 are summed in float32,
+/// forward and backward; sums of integers and bool are int64, as in at::sum.
+/// Differentiable to any order: if one rank's backward pass creates a graph,
+/// every rank's must, and every rank takes part in the next pass. It leads to
+/// the inputs of all ranks, even those without rows, so that autograd::grad
+/// with respect to them works on all ranks. Outputs are on the device of the
+/// rank's input.
 namespace tally::sync {
 
 /// All ranks' rows, in rank order, on every rank: `cat(tensors, 0)`. Ranks may
-/// bring different numbers of rows, none, or an undefined tensor; numbers of
-/// 0 dimensions count as a row each. Backward: reduce_scatter. As a list, and
-/// with other gradients: gather_all_tensors.
+/// pass different numbers of rows, none, or an undefined tensor; a 0-dim tensor
+/// is one row. Backward: reduce_scatter. For a list, or other gradient
+/// conventions, see gather_all_tensors.
 ///
 /// Example:
 ///     at::Tensor logits = features.matmul(sync::all_gather(features).t());
@@ -56,18 +58,19 @@ at::Tensor all_gather(const at::Tensor& tensor,
                       std::shared_ptr<Communicator> communicator = nullptr,
                       Timeout timeout = {});
 
-/// The reduction of all ranks' tensors, of one size and dtype, bit-equal on
-/// every rank; the input is left alone. NaN wins in kMin and kMax. Backward of
-/// kSum and kMean: the same reduction. Of kMin and kMax: the sum of the ranks'
-/// gradients goes to the rank that holds the extreme; ranks that tie share it
-/// equally. kMean refuses integers.
+/// The reduction of all ranks' tensors, which have the same size and dtype;
+/// bit-identical on every rank. The input is not modified. kMin and kMax
+/// propagate NaN. Backward of kSum and kMean: the same reduction. Backward of
+/// kMin and kMax: the sum of the ranks' gradients goes to the rank that holds
+/// the extreme, divided equally among ties. kMean rejects integers.
 at::Tensor all_reduce(const at::Tensor& tensor,
                       Reduction reduction = Reduction::kSum,
                       std::shared_ptr<Communicator> communicator = nullptr,
                       Timeout timeout = {});
 
-/// Rank r's rows of the sum (or kMean) of all ranks' tensors, of one size and
-/// dtype: `rows[r]` of them, by default an equal share. Backward: all_gather.
+/// Rank r's rows of the sum (or kMean) of all ranks' tensors, which have the
+/// same size and dtype: `rows[r]` rows, by default the same number for each
+/// rank. Backward: all_gather.
 at::Tensor reduce_scatter(const at::Tensor& tensor,
                           Reduction reduction = Reduction::kSum,
                           const std::vector<std::int64_t>& rows = {},
@@ -75,28 +78,28 @@ at::Tensor reduce_scatter(const at::Tensor& tensor,
                           Timeout timeout = {});
 
 /// The root's tensor, on every rank. Other ranks pass an undefined tensor, or
-/// one that must be like the root's. Backward: the sum goes to the root, zeros
-/// to the others.
+/// one like the root's. Backward: the root gets the sum, the others zeros.
 at::Tensor broadcast(const at::Tensor& tensor, int root,
                      std::shared_ptr<Communicator> communicator = nullptr,
                      Timeout timeout = {});
 
-/// Gives rank r `rows[r]` rows of `tensor` (by default an equal share), in
-/// order; the result is what the ranks gave this one, in rank order. Sizes but
-/// for dimension 0 and dtypes are equal on all ranks. Backward: all_to_all.
+/// Sends `rows[r]` rows of `tensor` to rank r (by default the same number to
+/// each), in order; the result is the rows received from the ranks, in rank
+/// order. Dtypes and sizes except for dimension 0 are equal on all ranks.
+/// Backward: all_to_all.
 at::Tensor all_to_all(const at::Tensor& tensor,
                       const std::vector<std::int64_t>& rows = {},
                       std::shared_ptr<Communicator> communicator = nullptr,
                       Timeout timeout = {});
 
-/// The same for one tensor a rank, of any sizes and one dtype.
+/// The same with one tensor per rank, of any sizes and the same dtype.
 std::vector<at::Tensor> all_to_all(
     const std::vector<at::Tensor>& tensors,
     std::shared_ptr<Communicator> communicator = nullptr, Timeout timeout = {});
 
-/// Sends `tensor` to the rank that is `shift` further on the ring of ranks, and
-/// returns what came from the one as far behind. Sizes may differ, dtypes not.
-/// Backward: the same, the other way round.
+/// Sends `tensor` to the rank `shift` steps ahead in the ring of ranks, and
+/// returns the tensor received from the rank `shift` steps behind. Sizes may
+/// differ, dtypes may not. Backward: the same in the opposite direction.
 at::Tensor ring_exchange(const at::Tensor& tensor, int shift = 1,
                          std::shared_ptr<Communicator> communicator = nullptr,
                          Timeout timeout = {});

@@ -28,8 +28,8 @@ enum class ReduceOp { kSum, kMin, kMax };
 
 inline constexpr std::chrono::milliseconds kDefaultTimeout{60'000};
 
-/// A collective or transfer under way. Its tensors belong to it until wait()
-/// has returned; destroying it waits, and swallows an error.
+/// A pending collective or transfer. It owns its tensors until wait() has
+/// returned; the destructor waits, ignoring errors.
 class Transfer {
  public:
   Transfer() = default;
@@ -38,7 +38,7 @@ class Transfer {
   Transfer& operator=(Transfer&& other) noexcept;
   ~Transfer();
 
-  /// Returns when the results are there; SyncError if they will not be. Later
+  /// Returns when the results are available; throws SyncError on failure. Later
   /// calls do nothing.
   void wait();
   bool pending() const noexcept { return wait_ != nullptr; }
@@ -50,20 +50,20 @@ class Transfer {
   std::function<void()> wait_;
 };
 
-/// The ranks that work together, and the few collectives that Tally needs.
+/// A group of ranks with the collectives that Tally needs.
 ///
-/// All collectives block, are entered by every rank in the same order, and
+/// All collectives block, must be entered by every rank in the same order, and
 /// take contiguous tensors without a graph, on `device()` or the
-/// `accelerator()`, the same on every rank, of the same number of bytes:
-/// whoever calls them has agreed on sizes before (docs/sync_protocol.md).
-/// Arguments that break this are a c10::ValueError before anything is sent;
-/// every other failure is a SyncError. After kPeerLost, kTimeout or kTransport
-/// the group is finished: each later call throws kGroupBroken at once and
-/// repeats the reason.
+/// `accelerator()`, the same on every rank, with the same number of bytes:
+/// callers must have agreed on sizes before (docs/sync_protocol.md). Arguments
+/// that violate this are a c10::ValueError before anything is sent; every other
+/// failure is a SyncError. After kPeerLost, kTimeout or kTransport the group is
+/// unusable: each later call immediately throws kGroupBroken, repeating the
+/// reason.
 ///
 /// Thread-safety: rank(), size(), device() from any thread. Collectives from
-/// one thread at a time; a second one that enters meanwhile gets kInvalidUse.
-/// One that waits for a Transfer, or drops it, waits for its turn as well.
+/// one thread at a time; a concurrent call gets kInvalidUse. Waiting for a
+/// Transfer, or destroying it, blocks until it is its turn.
 class Communicator {
  public:
   virtual ~Communicator();
@@ -72,10 +72,11 @@ class Communicator {
 
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
-  /// Where the tensors of collectives live: the CPU, except for NCCL alone.
+  /// The device of the tensors of collectives: the CPU, except for NCCL without
+  /// Gloo.
   c10::Device device() const noexcept { return device_; }
-  /// Another device whose tensors collectives take as well: the GPU of a group
-  /// that has NCCL beside Gloo.
+  /// A second device whose tensors collectives accept: the GPU of a group with
+  /// both NCCL and Gloo.
   std::optional<c10::Device> accelerator() const noexcept {
     return accelerator_;
   }
@@ -83,58 +84,57 @@ class Communicator {
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   void set_timeout(std::chrono::milliseconds timeout);
 
-  /// `output` becomes the ranks' inputs, one after the other: it holds
-  /// size() * input.numel() elements of the input's dtype.
+  /// Fills `output` with the concatenated inputs of all ranks: it has size() *
+  /// input.numel() elements of the input's dtype.
   void all_gather(const at::Tensor& input, at::Tensor& output,
                   Timeout timeout = {});
-  /// Reduces `tensor` over the ranks, in place; bit-equal on every rank.
-  /// Dtypes: float16 to 64, bfloat16, int8, uint8, int32, int64; the other
-  /// collectives take every dtype.
+  /// Reduces `tensor` over the ranks, in place; bit-identical on every rank.
+  /// Dtypes: float16 to float64, bfloat16, int8, uint8, int32, int64; the other
+  /// collectives accept any dtype.
   void all_reduce(at::Tensor& tensor, ReduceOp op, Timeout timeout = {});
-  /// `tensor` becomes the root's, in place.
+  /// Overwrites `tensor` with the root's.
   void broadcast(at::Tensor& tensor, int root, Timeout timeout = {});
 
-  /// Cuts `input` into pieces of `input_counts` elements, one for each rank,
-  /// and fills `output` with the ranks' pieces for this one, of `output_counts`
-  /// elements. Ranks have agreed on counts: what rank r gives q
-  /// is what q expects of r.
+  /// Splits `input` into pieces of `input_counts` elements, one per rank, and
+  /// fills `output` with the ranks' pieces for this one, of `output_counts`
+  /// elements. Ranks must have agreed on counts: rank r sends as many elements
+  /// to q as q expects from r.
   void all_to_all(const at::Tensor& input,
                   const std::vector<std::int64_t>& input_counts,
                   at::Tensor& output,
                   const std::vector<std::int64_t>& output_counts,
                   Timeout timeout = {});
 
-  /// all_gather that goes on while the caller computes. Until it has been
-  /// waited for, other collectives may be entered, in the same order on every
-  /// rank; the communicator must outlive it.
+  /// Asynchronous all_gather. Other collectives may be entered before it has
+  /// been waited for, in the same order on every rank; the communicator must
+  /// outlive it.
   Transfer start_all_gather(const at::Tensor& input, at::Tensor& output,
                             Timeout timeout = {});
   /// Sends one tensor to rank `to` and receives another from rank `from`; every
-  /// rank takes part, as in a ring. Goes on while the caller computes; at most
-  /// one is under way.
+  /// rank takes part, as in a ring. Asynchronous; at most one may be pending.
   Transfer start_send_receive(const at::Tensor& send, int to,
                               at::Tensor& receive, int from,
                               Timeout timeout = {});
 
-  /// Number of collectives entered so far, for tests and for the curious.
+  /// Number of collectives entered so far, for tests and diagnostics.
   std::int64_t collectives() const noexcept { return collectives_; }
-  /// What they were, for whom, and what they cost; since the last
-  /// clear_account. Not while another thread is in a collective.
+  /// Their operations, callers and costs since the last clear_account. Must not
+  /// be called while another thread is in a collective.
   const CommunicationAccount& account() const noexcept { return account_; }
   void clear_account() { account_ = {}; }
-  /// Why the group can no longer be used; empty while it can.
+  /// The reason why the group is unusable; empty if it is usable.
   const std::string& broken_reason() const noexcept { return broken_reason_; }
-  /// Ends the group, on all ranks at once: `error` keeps this one from doing
-  /// what the others count on, or says that what arrived is not what was sent
-  /// (kTransport). Does nothing about an error that they throw, too, or know
-  /// of.
+  /// Makes the group unusable on all ranks immediately: because of `error`,
+  /// this rank cannot do what the others rely on, or received corrupted data
+  /// (kTransport). Does nothing for an error that the other ranks also throw,
+  /// or know of.
   void give_up(const std::exception_ptr& error) noexcept;
-  /// The other ranks have been told about an error that is thrown here alone.
+  /// Records that the other ranks know of an error that is only thrown here.
   void others_know(const std::exception_ptr& error) noexcept { known_ = error; }
   /// For messages: for example "gloo rank 1 of 4".
   virtual std::string describe() const = 0;
 
-  /// What exchanges keep here from one to the next (docs/sync_protocol.md).
+  /// State that exchanges keep between calls (docs/sync_protocol.md).
   internal::ExchangeSession& exchange_session() noexcept { return *session_; }
 
  protected:
@@ -153,20 +153,20 @@ class Communicator {
                              at::Tensor& output,
                              const std::vector<std::int64_t>& output_counts,
                              std::chrono::milliseconds timeout) = 0;
-  /// Each returns what wait() has to do. A transport that cannot work in the
-  /// background does all of it then.
+  /// Each returns the function that wait() calls. A transport without
+  /// asynchronous operations does all the work there.
   virtual std::function<void()> do_start_all_gather(
       const at::Tensor& input, at::Tensor& output,
       std::chrono::milliseconds timeout) = 0;
   virtual std::function<void()> do_start_send_receive(
       const at::Tensor& send, int to, at::Tensor& receive, int from,
       std::chrono::milliseconds timeout) = 0;
-  /// Closes what connects this rank with the others, and tells them why if
-  /// there is a way. Default: nothing; they find out by their timeout.
+  /// Closes this rank's connections, and tells the others why if possible.
+  /// Default: does nothing; the others time out.
   virtual void do_give_up(const std::string& /*reason*/) {}
 
  private:
-  /// What a call is in the account.
+  /// An entry of a call in the account.
   struct Booking {
     const std::string& asker;
     std::int64_t calls;  ///< 0: the end of one that was booked
@@ -198,9 +198,9 @@ class Communicator {
   std::unique_ptr<internal::ExchangeSession> session_;
 };
 
-/// `work()`, which the other ranks count on: what it throws on this rank alone,
-/// and the others know nothing of, ends the group for all of them at once, so
-/// that nobody waits. See Communicator::give_up.
+/// Calls `work()`, which the other ranks rely on: an exception that occurs on
+/// this rank only, without the others' knowledge, immediately makes the group
+/// unusable for all ranks, so that none waits. See Communicator::give_up.
 template <class Work>
 auto or_give_up(Communicator& communicator, const Work& work)
     -> decltype(work()) {
@@ -212,17 +212,17 @@ auto or_give_up(Communicator& communicator, const Work& work)
   }
 }
 
-/// One process alone: collectives are copies.
+/// A single process: collectives are copies.
 std::shared_ptr<Communicator> single_process_communicator();
 
-/// The communicator that metrics and losses use when they are given none: the
-/// calling thread's CommunicatorGuard, else what set_default_communicator (or
-/// init_from_env) set for the process, else a single process.
+/// The default communicator of metrics and losses: that of the calling thread's
+/// CommunicatorGuard, otherwise the one set for the process by
+/// set_default_communicator (or init_from_env), otherwise a single process.
 std::shared_ptr<Communicator> default_communicator();
-/// Null goes back to a single process.
+/// Null resets to a single process.
 void set_default_communicator(std::shared_ptr<Communicator> communicator);
 
-/// Sets the calling thread's default communicator for as long as it lives.
+/// Sets the calling thread's default communicator for its lifetime.
 class CommunicatorGuard {
  public:
   explicit CommunicatorGuard(std::shared_ptr<Communicator> communicator);

@@ -6,15 +6,15 @@
 
 namespace tally::sync {
 
-/// Another group of the same ranks, for what is to communicate on its own
-/// beside `communicator` (null: default_communicator()), from another thread
-/// for example: the calls of one never meet those of the other. They have the
-/// same timeout, and each ends alone.
+/// Another group of the same ranks, for communication that is independent of
+/// `communicator` (null: default_communicator()), for example from another
+/// thread: calls of one never interfere with those of the other. They have the
+/// same timeout, and fail independently.
 ///
-/// Collective. c10::ValueError for a communicator that Tally did not connect
-/// itself (of a c10d::Backend, or paired with NCCL), and the other ranks
-/// SyncError kPeerFailed; what make_gloo_communicator throws. One process:
-/// single_process_communicator().
+/// Collective. Throws c10::ValueError for a communicator that was not connected
+/// by Tally (made from a c10d::Backend, or paired with NCCL), while the other
+/// ranks throw SyncError kPeerFailed; and the errors of make_gloo_communicator.
+/// A single process gets single_process_communicator().
 ///
 /// Example:
 ///     std::shared_ptr<sync::Communicator> background = sync::duplicate();

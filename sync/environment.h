@@ -5,16 +5,16 @@
 
 namespace tally::sync {
 
-/// What a launcher says about this process.
+/// Information from a launcher about this process.
 struct Environment {
   int rank = 0;
   int world_size = 1;
   int local_rank = 0;        ///< among the ranks of this machine
   int local_world_size = 1;  ///< 0: unknown
-  /// "torchrun", "Open MPI", "MPICH", "Slurm", or empty when nothing was set.
+  /// "torchrun", "Open MPI", "MPICH", "Slurm", or empty if nothing was set.
   std::string launcher;
-  // Where ranks meet; unused for a world size of 1.
-  std::string store_path;  ///< a file; else master_address
+  // The rendezvous of the ranks; unused for a world size of 1.
+  std::string store_path;  ///< a file; if empty, master_address is used
   std::string master_address;
   int master_port = 0;
   bool store_is_hosted = false;  ///< by torchrun's agent, not by rank 0
@@ -24,7 +24,8 @@ struct Environment {
   bool operator==(const Environment& other) const;
 };
 
-/// Reads these variables, of the first launcher that set both of its first two:
+/// Reads the variables of the first launcher that has set both of its first
+/// two:
 ///
 ///            | rank, world size            | local rank, local world size
 ///   torchrun | RANK, WORLD_SIZE            | LOCAL_RANK, LOCAL_WORLD_SIZE
@@ -32,13 +33,15 @@ struct Environment {
 ///   MPICH    | PMI_RANK, PMI_SIZE          | MPI_LOCALRANKID, MPI_LOCALNRANKS
 ///   Slurm    | SLURM_PROCID, SLURM_NTASKS  | SLURM_LOCALID
 ///
-/// and, for more than one rank, TALLY_STORE (a file that all ranks see and
-/// that no earlier group used) or MASTER_ADDR and MASTER_PORT. Kubernetes'
-/// PyTorchJob sets torchrun's. Half of a pair is an error, except for Slurm's:
-/// a shell inside an allocation has one without being a rank.
+/// and, for more than one rank, TALLY_STORE (a file visible to all ranks and
+/// not used by an earlier group) or MASTER_ADDR and MASTER_PORT. Kubernetes'
+/// PyTorchJob sets torchrun's variables. Only one variable of a pair is an
+/// error, except for Slurm: a shell inside an allocation has one without being
+/// a rank.
 ///
-/// There can be 65536 ranks. Throws c10::ValueError that names the variable and
-/// its value. Reads nothing but `getenv`, which gives null for what is not set.
+/// Up to 65536 ranks are supported. Throws c10::ValueError that names the
+/// variable and its value. Only reads `getenv`, which returns null for unset
+/// variables.
 Environment parse_environment(
     const std::function<const char*(const char* name)>& getenv);
 

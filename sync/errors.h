@@ -9,31 +9,31 @@
 
 namespace tally::sync {
 
-/// Why a synchronisation failed. docs/errors.md says for each what to do.
+/// The reason for a failed synchronization. For remedies see docs/errors.md.
 enum class SyncErrorCode {
-  /// The ranks did not bring the same thing: another metric, option, dtype,
-  /// shape or call. Every rank throws it; the group stays usable.
+  /// The ranks differ in metric, option, dtype, shape or call. Every rank
+  /// throws it; the group remains usable.
   kMismatch,
-  /// Another rank failed before it could take part and said so. Every other
-  /// rank throws it; the group stays usable.
+  /// Another rank failed before it could take part, and reported it. Every
+  /// other rank throws it; the group remains usable.
   kPeerFailed,
-  /// A rank died or closed its connection. The group is finished.
+  /// A rank died or closed its connection. The group is unusable.
   kPeerLost,
-  /// A rank did not arrive in time. The group is finished.
+  /// A rank did not arrive in time. The group is unusable.
   kTimeout,
-  /// The group broke in an earlier call; what() repeats the reason.
+  /// The group became unusable in an earlier call; what() repeats the reason.
   kGroupBroken,
-  /// The transport refused the call for another reason.
+  /// The transport failed for another reason.
   kTransport,
-  /// The call is not possible in this state: synced twice, used from two
-  /// threads at once, or by a process that is not a member of the group.
+  /// The call is invalid in this state: synced twice, used from two threads at
+  /// once, or by a process that is not a member of the group.
   kInvalidUse,
 };
 
 /// The enumerator's name, for example "kTimeout".
 const char* to_string(SyncErrorCode code) noexcept;
 
-/// Where and when a synchronisation failed. Unknown parts keep their default.
+/// Details of a failed synchronization. Unknown parts keep their default.
 struct SyncErrorDetails {
   std::string metric;          ///< the metric or group of metrics
   std::string state;           ///< the field of its state
@@ -43,8 +43,8 @@ struct SyncErrorDetails {
   std::string phase;           ///< for example "header", "payload", "backward"
 };
 
-/// Every failure of a collective arrives as this type, whatever the transport
-/// threw. `what_without_backtrace()` is one line that names all known details.
+/// Every failure of a collective is thrown as this type, whatever the transport
+/// threw. `what_without_backtrace()` is a single line with all known details.
 class SyncError : public c10::DistError {
  public:
   SyncError(SyncErrorCode code, const std::string& message,
@@ -52,7 +52,7 @@ class SyncError : public c10::DistError {
 
   SyncErrorCode code() const noexcept { return code_; }
   const SyncErrorDetails& details() const noexcept { return details_; }
-  /// The message without the details that the constructor added to it.
+  /// The message without the details added by the constructor.
   const std::string& message() const noexcept { return message_; }
 
  private:
@@ -61,9 +61,9 @@ class SyncError : public c10::DistError {
   SyncErrorDetails details_;
 };
 
-/// What an exception says, on one line and without LibTorch's backtrace.
+/// The message of an exception, on one line and without LibTorch's backtrace.
 std::string describe(const std::exception& error);
-/// The same of whatever was thrown.
+/// The same for anything that was thrown.
 std::string describe(const std::exception_ptr& error);
 
 }  // namespace tally::sync

@@ -13,21 +13,22 @@ namespace tally::sync {
 /// Every rank's tensor, in rank order, on every rank.
 ///
 /// Shapes may differ between ranks in every dimension; 0-dim and empty tensors
-/// and every dense dtype are fine. A rank that has nothing passes an undefined
-/// tensor; its slot is an empty tensor of the others' dtype and dimensions,
-/// with the first such rank's sizes behind dimension 0 (undefined if no rank
-/// has anything). Slots are on this rank's tensor's device, own slot included;
-/// without one, on the CPU.
+/// and all dtypes of dense tensors are supported. A rank without data passes an
+/// undefined tensor; its slot is an empty tensor with the others' dtype and
+/// number of dimensions, and the sizes of the first such rank after dimension 0
+/// (undefined if no rank has data). All slots are on the device of this rank's
+/// tensor; without one, on the CPU.
 ///
-/// This rank's slot is `tensor` itself, graph and all (kLocal), or what `flow`
-/// says; see GradientFlow. The other slots carry a graph with kAllRanks only.
-/// With kAllRanks every rank's backward() takes part in one exchange.
+/// This rank's slot is `tensor` itself, with its graph (kLocal), or as
+/// specified by `flow`; see GradientFlow. The other slots carry a graph only
+/// with kAllRanks. With kAllRanks every rank's backward() takes part in one
+/// exchange.
 ///
-/// One collective up to about 16 KB a rank (4 KB above 64 ranks), else two; the
-/// ranks agree on sizes before they exchange them. Throws SyncError: kMismatch,
+/// One collective for up to about 16 KB per rank (4 KB above 64 ranks),
+/// otherwise two; the ranks agree on sizes first. Throws SyncError: kMismatch,
 /// the same on every rank, if dtypes or numbers of dimensions differ. Throws
-/// c10::ValueError for sparse and quantized tensors, and the other ranks
-/// kPeerFailed.
+/// c10::ValueError for sparse and quantized tensors, while the other ranks
+/// throw kPeerFailed.
 ///
 /// Example:
 ///     auto all = sync::gather_all_tensors(features);       // one per rank

@@ -2,9 +2,9 @@
 
 namespace tally::sync {
 
-/// What the gradient of a gathered value does on its way back. The right choice
-/// depends on what is done with the parameters' gradients afterwards; with the
-/// wrong one training runs, with gradients that are off by the world size.
+/// The backward convention of a gathered value. The correct choice depends on
+/// how the parameters' gradients are combined afterwards; with the wrong one,
+/// training runs with gradients that are off by the world size.
 /// docs/gradients.md derives each line.
 ///
 ///   flow        | backward of rank r's own slot | exact when
@@ -20,9 +20,10 @@ namespace tally::sync {
 ///   kAllRanks   | the sum of its gradients on   | gradients are averaged,
 ///               | all ranks (the adjoint of the | whatever each rank computes
 ///               | gather)                       | from the gathered values
-/// Gradients of gradients need other ranks' graphs too: kAllRanks has them.
-/// kReplicated refuses them on several ranks (c10::Error); with kLocal a
-/// gathered slot is the tensor itself, and they lack what leads to other ranks.
+/// Second-order gradients also need the other ranks' graphs: kAllRanks provides
+/// them. kReplicated rejects them on several ranks (c10::Error); with kLocal a
+/// gathered slot is the tensor itself, and they lack the contributions of other
+/// ranks.
 enum class GradientFlow { kDetached, kLocal, kReplicated, kAllRanks };
 
 /// The enumerator's name, for example "kLocal".

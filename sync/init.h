@@ -7,31 +7,30 @@
 
 namespace tally::sync {
 
-/// What moves the bytes between ranks.
+/// The transport between ranks.
 enum class Transport {
   kGloo,  ///< on the CPU
-  kNccl,  ///< beside Gloo, between GPUs, that of LOCAL_RANK; see nccl.h
+  kNccl,  ///< with Gloo; each rank uses GPU LOCAL_RANK; see nccl.h
 };
 
 struct InitOptions {
-  /// How long to wait for the other ranks, now and in each collective.
+  /// How long to wait for the other ranks, at startup and in each collective.
   std::chrono::milliseconds timeout = kDefaultTimeout;
   Transport transport = Transport::kGloo;
 };
 
-/// Joins the group that the launcher started this process in and makes it the
-/// process's default communicator; a single process when there was no launcher,
-/// or one rank. All ranks call it. Called again, it gives the
-/// same communicator.
+/// Joins the group of ranks that the launcher started, and makes it the
+/// process's default communicator; a single process if there is no launcher, or
+/// one rank. All ranks must call it. Later calls return the same communicator.
 ///
-/// environment.h lists the variables. Throws c10::ValueError for nonsense in
-/// them, before it touches the network; SyncError kTimeout, kMismatch,
-/// kPeerLost or kTransport, within the timeout, when the ranks do not come
-/// together; kGroupBroken when that happened before; kInvalidUse when the
-/// environment is no longer that of the first call.
+/// environment.h lists the variables. Throws c10::ValueError for invalid
+/// values, before using the network; SyncError kTimeout, kMismatch, kPeerLost
+/// or kTransport, within the timeout, if the ranks fail to connect;
+/// kGroupBroken if that happened before; kInvalidUse if the environment has
+/// changed since the first call.
 ///
-/// A rank that launch_local() started ends from here on with its launcher,
-/// whatever ends that.
+/// From here on, a rank started by launch_local() ends when its launcher does,
+/// for whatever reason.
 std::shared_ptr<Communicator> init_from_env(const InitOptions& options = {});
 
 }  // namespace tally::sync

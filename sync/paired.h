@@ -6,12 +6,12 @@
 
 namespace tally::sync {
 
-/// One communicator of two over the same ranks: tensors on the device of
-/// `accelerator` are moved by that one, all others by `main`, as are the
-/// exchanges in which the ranks agree. An error of one ends both.
+/// Combines two communicators over the same ranks: `accelerator` moves the
+/// tensors on its device, `main` all others and the agreements between ranks.
+/// An error of one makes both unusable.
 ///
-/// c10::ValueError if one is null, ranks or sizes differ, or both are for the
-/// same device.
+/// Throws c10::ValueError if one is null, ranks or sizes differ, or both use
+/// the same device.
 std::shared_ptr<Communicator> pair_communicators(
     std::shared_ptr<Communicator> main,
     std::shared_ptr<Communicator> accelerator);

@@ -5,14 +5,13 @@
 
 #include "tally/sync/communicator.h"
 
-/// How the samples of a data set are dealt to ranks so that each is seen
-/// exactly once. Nothing is repeated to make the shards equal, as that would
-/// count samples twice: shards differ by at most one sample, and are empty
-/// where there are more ranks than samples.
+/// Assigns each sample of a data set to exactly one rank. No sample is repeated
+/// to make the shards equal, as it would be counted twice: shards differ by at
+/// most one sample, and some are empty if there are more ranks than samples.
 namespace tally::sync {
 
-/// This rank's samples when they are dealt in turn: rank, rank + size(), ...
-/// below `samples`. Throws c10::ValueError if `samples` is negative.
+/// This rank's samples if they are assigned round-robin: rank, rank + size(),
+/// ... below `samples`. Throws c10::ValueError if `samples` is negative.
 ///
 /// Example:
 ///     for (std::int64_t i : sync::shard_indices(set.size(), *communicator)) {
@@ -21,7 +20,7 @@ namespace tally::sync {
 std::vector<std::int64_t> shard_indices(std::int64_t samples,
                                         const Communicator& communicator);
 
-/// The samples from `begin` up to `end`.
+/// The samples [begin, end).
 struct ShardRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -29,8 +28,8 @@ struct ShardRange {
   std::int64_t size() const { return end - begin; }
 };
 
-/// This rank's samples when they are cut into size() pieces, in rank order.
-/// Throws c10::ValueError if `samples` is negative.
+/// This rank's samples if they are split into size() contiguous parts, in rank
+/// order. Throws c10::ValueError if `samples` is negative.
 ShardRange shard_range(std::int64_t samples, const Communicator& communicator);
 
 }  // namespace tally::sync

@@ -7,11 +7,11 @@
 
 #include "tally/sync/communicator.h"
 
-/// Numbers over all ranks for reading: results carry no graph, and a tensor
-/// that carries one is refused, with the name of the function that keeps it, so
-/// that no gradient is lost unseen. Where that is meant, detach() it.
+/// Statistics over all ranks for reporting: results carry no graph, and a
+/// tensor with a graph is rejected, naming the function that preserves it, so
+/// that no gradient is lost silently. If that is intended, detach() it.
 ///
-/// Collective; throws SyncError as the collectives do, and c10::ValueError.
+/// Collective; throws SyncError like the collectives, and c10::ValueError.
 namespace tally::sync {
 
 /// Every rank's tensor, in rank order: gather_all_tensors without gradients.
@@ -25,8 +25,8 @@ at::Tensor sum_statistics(const at::Tensor& tensor,
                           std::shared_ptr<Communicator> communicator = nullptr,
                           Timeout timeout = {});
 
-/// The mean over all ranks' samples, from each rank's mean over its `count`
-/// samples. Differentiable: average_over_ranks.
+/// The mean over all ranks' samples, computed from each rank's mean over its
+/// `count` samples. Differentiable: average_over_ranks.
 at::Tensor mean_statistics(const at::Tensor& mean, double count,
                            std::shared_ptr<Communicator> communicator = nullptr,
                            Timeout timeout = {});

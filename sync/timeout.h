@@ -7,9 +7,9 @@
 
 namespace tally::sync {
 
-/// How long a collective may take; empty means the communicator's own. More
-/// than 24 days count as 24 days. c10::ValueError where one is made that is not
-/// positive, before any rank waits for another.
+/// The time limit of a collective; empty means the communicator's. More than 24
+/// days are reduced to 24 days. Constructing a non-positive one throws
+/// c10::ValueError, before any rank waits for another.
 class Timeout : public std::optional<std::chrono::milliseconds> {
   using Base = std::optional<std::chrono::milliseconds>;
 
@@ -32,7 +32,7 @@ class Timeout : public std::optional<std::chrono::milliseconds> {
   }
 
  private:
-  // Where a count of milliseconds would overflow, the longest there is.
+  // The longest timeout if the count of milliseconds would overflow.
   template <class Rep, class Period>
   static std::chrono::milliseconds in_milliseconds(
       std::chrono::duration<Rep, Period> timeout) {
