@@ -5,11 +5,11 @@
 
 namespace tally::losses::internal {
 
-/// While it lives, autocast casts nothing on this thread, on no device: what
-/// is computed has the dtype that its code asks for. To be made first in a
-/// forward pass, and in a backward pass of one's own, which runs later and
-/// under whatever is on by then. Whoever calls backward() under autocast has
-/// ATen's own backward passes cast; LibTorch advises against it.
+/// Disables autocast on this thread, for all devices, during its lifetime:
+/// results have the dtypes that the code requests. Create it first in a forward
+/// pass, and in a custom backward pass, which runs later and possibly under
+/// autocast. If backward() is called under autocast, ATen's own backward passes
+/// are cast; LibTorch advises against it.
 class AutocastOff {
  private:
   c10::impl::ExcludeDispatchKeyGuard guard_{c10::autocast_dispatch_keyset};

@@ -14,42 +14,41 @@ namespace tally::losses {
 
 /// Options for cached_backward.
 struct GradCacheOptions {
-  /// Into how many pieces this rank's rows are cut; may differ between ranks.
+  /// Number of micro-batches for this rank's rows; may differ between ranks.
   GradCacheOptions(std::int64_t micro_batches)
       : micro_batches_(micro_batches) {}
 
   TORCH_ARG(std::int64_t, micro_batches);
-  /// The ranks that the loss goes over. Default:
-  /// sync::default_communicator().
+  /// The ranks of the loss. Default: sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
 };
 
 /// `loss(encode(batch)).backward()` for batches whose activations do not fit
-/// into memory: gradient accumulation that is exact for losses in which every
-/// row meets every other one, over ranks as well.
+/// into memory: exact gradient accumulation for losses over all pairs of rows,
+/// also over ranks.
 ///
-/// The batch's tensors are cut by rows into micro-batches. Each goes through
-/// `encode` without a graph; `loss` gets the representations of all of them
-/// (joined by rows, as many as the batch has) and its backward pass gives their
-/// gradients; then each micro-batch goes through `encode` once more, with a
-/// graph and the same random numbers, and those gradients go backward. The
-/// price is one more forward pass of `encode`; memory is that of one
-/// micro-batch's graph, and of the representations.
+/// The batch's tensors are split by rows into micro-batches. Each is passed to
+/// `encode` without a graph; `loss` gets the concatenated representations of
+/// the whole batch, and its backward pass computes their gradients; then each
+/// micro-batch is passed to `encode` again, with a graph and the same random
+/// numbers, and the gradients are backpropagated. This costs one additional
+/// forward pass of `encode`; it requires memory for one micro-batch's graph,
+/// and for the representations.
 ///
-/// Gradients are added to the parameters' grad(), those of tensors that `loss`
-/// itself uses included; afterwards they are what backward() on the whole batch
-/// would have left there. With any of Tally's losses they are exact when they
-/// are then averaged over the ranks. Returns the loss, without a graph.
+/// Gradients are added to the parameters' grad(), including those of tensors
+/// used by `loss` itself; the result equals that of backward() on the whole
+/// batch. With any of Tally's losses they are exact when averaged over the
+/// ranks. Returns the loss, without a graph.
 ///
-/// `encode` gives floating tensors with a row for each of its input's. It must
-/// do the same thing when it is called again, except for random numbers, whose
-/// state is put back and, in the end, is that after the first pass; a layer
-/// that takes statistics over the rows (batch norm) sees micro-batches, twice.
-/// A rank without rows calls it with none.
+/// `encode` returns floating-point tensors with one row per input row. It must
+/// be deterministic except for random numbers, whose state is restored for the
+/// second pass and finally set to that after the first; a layer with statistics
+/// over the rows (batch norm) sees micro-batches, twice. A rank without rows
+/// calls it without any.
 ///
-/// Collective as `loss` is. What `encode` throws in the first pass reaches the
-/// other ranks as SyncError kPeerFailed. Throws c10::ValueError for arguments.
-/// Gao et al., arXiv 2101.06983.
+/// Collective if `loss` is. An exception of `encode` in the first pass is
+/// SyncError kPeerFailed on the other ranks. Throws c10::ValueError for invalid
+/// arguments. Gao et al., arXiv 2101.06983.
 ///
 /// Example:
 ///     losses::NTXentLoss nt_xent;

@@ -9,23 +9,23 @@
 
 namespace tally::losses::internal {
 
-/// A gradient of one process, and what it is the gradient by.
+/// A gradient computed in one process, and the point at which it was computed.
 struct ReferenceGradient {
   std::string name;
   at::Tensor gradient;  ///< float64 on the CPU; undefined for none
-  at::Tensor at;        ///< the point; not changed
+  at::Tensor at;        ///< the point; not modified
   /// The loss at another point of this size and dtype.
   std::function<double(const at::Tensor& point)> loss;
 };
 
-/// Gradients held against differences of the loss.
+/// The result of comparing gradients with finite differences of the loss.
 struct ReferenceCheck {
-  std::vector<std::string> cut;        ///< no derivatives
+  std::vector<std::string> cut;        ///< not the derivative
   std::vector<std::string> unchecked;  ///< not float64
 };
 
-/// `loss` is the loss at the gradients' points. Compares along one direction
-/// each, by two evaluations; gradients that are not finite are left out.
+/// `loss` is the loss at the gradients' points. Compares each gradient along
+/// one direction, with two evaluations; non-finite gradients are skipped.
 ReferenceCheck check_reference(const std::vector<ReferenceGradient>& gradients,
                                double loss);
 

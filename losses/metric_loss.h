@@ -18,37 +18,36 @@ namespace tally::losses {
 
 /// Options for MetricLoss.
 struct MetricLossOptions {
-  /// How the loss's gradient is meant to be used. kReplicated: the parameters'
-  /// gradients are averaged over the ranks afterwards (average_gradients,
+  /// The gradient convention. kReplicated: the parameters' gradients are
+  /// averaged over the ranks afterwards (average_gradients,
   /// DistributedDataParallel). kLocal: they are summed. Default: kReplicated.
   TORCH_ARG(sync::GradientFlow,
             gradient_flow) = sync::GradientFlow::kReplicated;
-  /// The ranks. Default: the metric's, else sync::default_communicator().
+  /// The ranks. Default: the metric's, or else sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a step may wait for other ranks. Default: the metric's.
   TORCH_ARG(sync::Timeout, sync_timeout) = {};
-  /// Keep what the steps have accumulated, so that metric().compute_results()
-  /// is the value over all of them. Default: true.
+  /// Accumulate over the steps, so that metric().compute_results() is the value
+  /// over all of them. Default: true.
   TORCH_ARG(bool, accumulate) = true;
 };
 
 /// A differentiable metric as a loss.
 ///
-/// forward() gives the metric's value over the batches of all ranks together,
-/// on every rank the same, and with average_gradients() its exact gradient:
-/// uneven batches and ranks with an empty one included. No communication takes
-/// place in backward() (one exchange with kAllRanks). Gradients of gradients
-/// are exact with kAllRanks; with the others, on several ranks, their backward
-/// pass throws c10::Error.
+/// forward() returns the metric's value over the batches of all ranks, the same
+/// on every rank, and with average_gradients() its gradient is exact, also for
+/// uneven and empty batches. backward() does not communicate (with kAllRanks,
+/// one exchange). Second-order gradients are exact with kAllRanks; otherwise,
+/// on several ranks, their backward pass throws c10::Error.
 ///
-/// forward() is collective and takes what the metric's update() takes; it
-/// returns the metric's result, which must be one tensor, computed as if
-/// autocast were off. A rank without data passes an empty batch of its model,
-/// so that its backward() runs too; if all of them do, the value is the
-/// metric's of no data.
+/// forward() is collective and takes the inputs of the metric's update(); it
+/// returns the metric's result, which must be a single tensor, computed with
+/// autocast disabled. A rank without data passes an empty batch through its
+/// model, so that its backward() also runs; if all ranks do, the value is that
+/// of the metric without data.
 ///
-/// What is accumulated is no parameter or buffer: torch::save of a module that
-/// holds the loss leaves it out. metric().save(path, ranks) saves it.
+/// The accumulated state is not a parameter or buffer: torch::save of a module
+/// that contains the loss omits it. Use metric().save(path, ranks).
 ///
 /// Example:
 ///     losses::MetricLoss loss{MeanSquaredError()};
@@ -57,8 +56,8 @@ struct MetricLossOptions {
 ///     optimizer.step();
 class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
  public:
-  /// Takes the metric over. Throws c10::ValueError, naming it, if it is not
-  /// differentiable, gives several results, or has accumulated something.
+  /// Takes ownership of the metric. Throws c10::ValueError, naming it, if it is
+  /// not differentiable, has several results, or has accumulated data.
   template <class M, std::enable_if_t<
                          std::is_base_of_v<Metric, std::decay_t<M>>, int> = 0>
   explicit MetricLossImpl(M&& metric,
@@ -83,18 +82,18 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
                           tensors);
   }
 
-  /// What is accumulated, to compute, reset or save.
+  /// The metric with the accumulated state, to compute, reset or save.
   Metric& metric() { return *metric_; }
   const Metric& metric() const { return *metric_; }
   const MetricLossOptions& options() const { return options_; }
 
-  /// Of Cloneable: gives a copy a metric of its own.
+  /// For Cloneable: gives a copy its own metric.
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
 
  private:
-  /// False if a class says that none of its metrics is. Others, such as
-  /// arithmetic, know it at run time.
+  /// False if no metric of the class is differentiable. For others, such as
+  /// arithmetic on metrics, this is only known at run time.
   template <class M>
   static constexpr bool may_be_differentiable() {
     if constexpr (SaysByClass<M>::value) {

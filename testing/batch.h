@@ -15,11 +15,11 @@ namespace tally::testkit {
 
 /// A row of a ragged input: named tensors, whose sizes differ from row to row.
 using RaggedRow = std::map<std::string, at::Tensor>;
-/// Converts such rows to what update() of a metric takes.
+/// Converts such rows to an input of a metric's update().
 using RaggedInput = std::function<InputValue(const std::vector<RaggedRow>&)>;
 
-/// One input of a metric's update(), for code that does not know the metric: a
-/// tensor, or a list with one text, several texts or several tensors per row.
+/// One input of a metric's update(), for generic code: a tensor, or a list with
+/// one text, several texts or several tensors per row.
 class BatchInput {
  public:
   using Texts = std::vector<std::string>;
@@ -45,22 +45,22 @@ class BatchInput {
   /// -1 for a 0-dim tensor.
   std::int64_t rows() const;
 
-  /// Every `step`-th row from `first` to before `last`; tensors as views.
+  /// Every `step`-th row in [first, last); tensors as views.
   BatchInput slice(std::int64_t first, std::int64_t last,
                    std::int64_t step = 1) const;
   /// All rows, repeated `times` times.
   BatchInput repeated(std::int64_t times) const;
-  /// In memory of its own.
+  /// A deep copy.
   BatchInput copy() const;
   static BatchInput joined(const std::vector<BatchInput>& parts);
-  /// A copy with each tensor changed, including those of ragged rows.
+  /// A copy with each tensor transformed, including those of ragged rows.
   BatchInput with_tensors(
       const std::function<at::Tensor(const at::Tensor&)>& change) const;
   /// Overwrites the values in place.
   void scramble();
 
   void set_ragged(RaggedInput ragged) { ragged_ = std::move(ragged); }
-  /// What update() is given; it refers to this input.
+  /// The argument for update(); refers to this input.
   InputValue value() const;
 
   friend bool same(const BatchInput& a, const BatchInput& b);
@@ -70,15 +70,15 @@ class BatchInput {
   RaggedInput ragged_;
 };
 
-/// The same texts, and tensors of the same dtypes, sizes and bits.
+/// Whether texts are equal, and tensors have equal dtypes, sizes and bits.
 bool same(const BatchInput& a, const BatchInput& b);
 
 /// The inputs of one update(), in its order.
 using Batch = std::vector<BatchInput>;
 
-/// All batches as one.
+/// All batches joined into one.
 Batch joined(const std::vector<Batch>& batches);
-/// Rows `first` to `last` - 1, in memory of their own.
+/// A deep copy of the rows [first, last).
 Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last);
 Batch copy_of(const Batch& batch);
 

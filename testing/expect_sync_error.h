@@ -11,8 +11,8 @@
 
 namespace tally::testkit {
 
-/// The SyncError that `function()` throws; if it throws something else, or
-/// nothing, a failure says so and there is none.
+/// Returns the SyncError that `function()` throws; adds a failure and returns
+/// none if it throws something else, or nothing.
 template <class Function>
 std::optional<sync::SyncError> sync_error_of(const Function& function) {
   try {
@@ -50,7 +50,7 @@ template <class Function>
 }  // namespace internal
 }  // namespace tally::testkit
 
-/// What the other ranks get when one fails.
+/// Expects the error that the other ranks get when one fails.
 ///
 ///     EXPECT_SYNC_ERROR(metric.compute(), SyncErrorCode::kPeerLost);
 #define EXPECT_SYNC_ERROR(statement, code)                   \

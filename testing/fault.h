@@ -9,33 +9,33 @@
 
 namespace tally::testkit {
 
-/// What a rank does instead of a collective, or before it; see Rank::inject.
+/// What a rank does before a collective, or in its place; see Rank::inject.
 class Fault {
  public:
-  /// The rank's process ends by this signal, without a word to the others. On
-  /// threads it leaves its body, and its group, at once.
+  /// The rank's process is killed by this signal, without notifying the others.
+  /// On threads, the rank immediately leaves its body and its group.
   static Fault kill(int signal = SIGKILL) {
     Fault fault(Kind::kKill);
     fault.signal_ = signal;
     return fault;
   }
-  /// The rank's process ends with this code, as by std::_Exit: a program that
-  /// leaves without a word, but not by a signal. On threads as kill().
+  /// The rank's process exits with this code, as by std::_Exit, without
+  /// notifying the others. On threads like kill().
   static Fault exit(int code = 0) {
     Fault fault(Kind::kExit);
     fault.code_ = code;
     return fault;
   }
-  /// The rank stands still until another one calls Rank::resume, or all others
-  /// have ended: then it is ended as well.
+  /// The rank is stopped until another one calls Rank::resume, or until all
+  /// others have ended, when it is ended as well.
   static Fault stop() { return Fault(Kind::kStop); }
-  /// The rank comes late.
+  /// The rank is delayed.
   static Fault delay(std::chrono::milliseconds time) {
     Fault fault(Kind::kDelay);
     fault.delay_ = time;
     return fault;
   }
-  /// The collective throws this on the rank. The others know nothing of it.
+  /// The collective throws this on the rank, unknown to the others.
   template <class Error>
   static Fault error(Error error) {
     Fault fault(Kind::kError);
@@ -48,13 +48,13 @@ class Fault {
 
   enum class Kind { kKill, kExit, kStop, kDelay, kError };
   Kind kind() const noexcept { return kind_; }
-  /// Of kill().
+  /// For kill().
   int signal() const noexcept { return signal_; }
-  /// Of exit().
+  /// For exit().
   int code() const noexcept { return code_; }
-  /// Of delay().
+  /// For delay().
   std::chrono::milliseconds time() const noexcept { return delay_; }
-  /// Of error().
+  /// For error().
   const std::exception_ptr& exception() const noexcept { return error_; }
 
  private:

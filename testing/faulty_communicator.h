@@ -10,7 +10,7 @@
 
 namespace tally::testkit {
 
-/// Is told which collective a rank is in.
+/// Is notified which collective a rank is in.
 class CallWatch {
  public:
   virtual ~CallWatch() = default;
@@ -18,12 +18,12 @@ class CallWatch {
   virtual void leave() noexcept = 0;
 };
 
-/// Passes collectives on to another communicator, after `before(call)`, where
-/// call counts from 0. What `before` throws takes the place of the collective:
-/// this is how a test makes the k-th one fail. To drop a rank, let it throw on
-/// one rank of run_thread_ranks and leave its function. `alter(call, sent)` may
-/// change what this rank sends, which is a copy. `watch`, if there is one, must
-/// outlive the communicator. What sync::duplicate() makes has no faults.
+/// Forwards collectives to another communicator, after `before(call)`, where
+/// call counts from 0. An exception of `before` replaces the collective, which
+/// lets a test make the k-th one fail. To drop a rank, let it throw on one rank
+/// of run_thread_ranks and leave its function. `alter(call, sent)` may modify
+/// the data this rank sends, which is a copy. `watch`, if given, must outlive
+/// the communicator. Groups made by sync::duplicate() have no faults.
 class FaultyCommunicator final : public sync::Communicator,
                                  public sync::internal::Duplicable {
  public:
@@ -75,11 +75,11 @@ class FaultyCommunicator final : public sync::Communicator,
   CallWatch* watch_;
 };
 
-/// A hook that throws this at one call and lets the others pass.
+/// A hook that throws at one call and lets the others pass.
 FaultyCommunicator::Hook fail_at(std::int64_t call, sync::SyncErrorCode code);
 
-/// Passes on to `inner`, except for one bit of what this rank sends in one
-/// call.
+/// Forwards to `inner`, but flips one bit of the data that this rank sends in
+/// one call.
 std::shared_ptr<sync::Communicator> flip_bit(
     std::shared_ptr<sync::Communicator> inner, std::int64_t call,
     std::int64_t bit);

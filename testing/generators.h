@@ -10,10 +10,11 @@
 #include "tally/metrics/inputs.h"
 #include "tally/testing/batch.h"
 
-/// Random inputs of metrics. The same seed gives the same rows everywhere.
+/// Random inputs for metrics. The same seed gives the same rows on all
+/// platforms.
 namespace tally::testkit {
 
-/// Makes a batch of `rows` rows. Any lambda will do:
+/// Generates a batch of `rows` rows. Can be any lambda:
 ///
 /// Example:
 ///     const testkit::BatchGenerator angles = [](std::uint64_t seed,
@@ -28,12 +29,12 @@ namespace tally::testkit {
 using BatchGenerator =
     std::function<Batch(std::uint64_t seed, std::int64_t rows)>;
 
-/// Makes one input of a batch.
+/// Generates one input of a batch.
 using InputGenerator =
     std::function<BatchInput(std::uint64_t seed, std::int64_t rows)>;
 
-/// Numbers [rows, sizes...] from 0 to 1, both included: multiples of 1/64, so
-/// that some are equal.
+/// Numbers [rows, sizes...] in [0, 1]: multiples of 1/64, so that some are
+/// equal.
 InputGenerator scores(std::vector<std::int64_t> sizes = {},
                       at::ScalarType dtype = at::kDouble);
 /// Scores [rows, classes] that add up to 1 in each row.
@@ -49,8 +50,8 @@ InputGenerator reals(std::vector<std::int64_t> sizes = {},
 InputGenerator texts();
 /// One to three such texts for each row.
 InputGenerator text_lists();
-/// Rows of a type that only the metric knows: `row` draws the tensors of one
-/// row, and `convert` turns several into what update() takes.
+/// Rows of a custom type: `row` generates the tensors of one row, and `convert`
+/// converts several to an input of update().
 ///
 /// Example:
 ///     const auto boxes = testkit::ragged(
@@ -66,16 +67,17 @@ InputGenerator text_lists();
 InputGenerator ragged(std::function<RaggedRow(std::mt19937_64& random)> row,
                       RaggedInput convert);
 
-/// The batch of these inputs, each with a stream of its own.
+/// A batch of these inputs, each with an independent random stream.
 ///
 /// Example:
 ///     const auto generator =
 ///         testkit::batch_of({testkit::scores(), testkit::labels()});
 BatchGenerator batch_of(std::vector<InputGenerator> inputs);
 
-/// The inputs that a metric declares, without optional ones: reals for kReal,
+/// The inputs that a metric declares, except optional ones: reals for kReal,
 /// scores for kFloat, labels of two classes for kInteger, texts and text lists.
-/// All are [rows]. c10::ValueError for no inputs, or other kinds.
+/// All are [rows]. Throws c10::ValueError if there are no inputs, or for other
+/// kinds.
 BatchGenerator batch_of(c10::ArrayRef<InputInfo> declared);
 
 }  // namespace tally::testkit

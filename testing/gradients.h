@@ -12,18 +12,18 @@
 namespace tally::testkit {
 
 /// Fails the test unless a loss over several ranks has the value and the
-/// gradients of one process that has the whole batch, however its rows are
-/// split: evenly, unevenly, and with an idle last rank (or as options.rows()
-/// says). The failure, at the caller's line, is the report of
-/// losses::check_distributed_gradients, whose arguments these are: which
-/// gradient is off, by what factor, and what to do about it.
+/// gradients of a single process with the whole batch, for rows split evenly,
+/// unevenly, and with an idle last rank (or according to options.rows()). The
+/// failure, at the caller's line, is the report of
+/// losses::check_distributed_gradients, which takes the same arguments: which
+/// gradient is off, by what factor, and how to fix it.
 ///
-/// A loss that is not defined for a rank without rows passes `idle_ranks` =
+/// For a loss that is undefined for a rank without rows, pass `idle_ranks` =
 /// false.
 ///
 /// Collective: every rank calls it, with the same batch and parameters. Throws
-/// what check_distributed_gradients throws. Rank 0 has the report; other ranks
-/// fail with one line.
+/// the errors of check_distributed_gradients. Rank 0 shows the report; other
+/// ranks fail with one line.
 ///
 /// Example:
 ///     losses::MetricLoss mse{MeanSquaredError()};

@@ -19,7 +19,7 @@
 #include "tally/sync/communicator.h"
 #include "tally/testing/compare.h"
 
-/// Matchers for tensors, and for what several ranks compute.
+/// Matchers for tensors, and for results over several ranks.
 namespace tally::testkit {
 
 namespace internal {
@@ -60,11 +60,11 @@ class SameOnAllRanksMatcher {
 
 /// Matches a tensor of the same dtype and shape whose values are within
 /// atol + rtol * |expected|. NaN equals NaN; infinities must be equal. Without
-/// tolerances: default_tolerance() of the expected dtype. The message gives the
-/// first places that differ and the largest absolute and relative errors.
+/// tolerances: default_tolerance() of the expected dtype. The message shows the
+/// first positions that differ and the largest absolute and relative errors.
 ///
-/// `expected` may also be Results, such as a collection's: the same names in
-/// the same order.
+/// `expected` may also be Results, such as those of a collection, with the same
+/// names in the same order.
 ///
 /// Example:
 ///     EXPECT_THAT(metric.compute().value(), testkit::Near(value, 1e-6, 0));
@@ -79,7 +79,7 @@ class SameOnAllRanksMatcher {
 
 /// Matches a tensor, or Results, that is the same on every rank, bit by bit,
 /// with the same dtype and shape. The message names the ranks that differ from
-/// the others, and where.
+/// the others, and the positions.
 ///
 /// Collective: every rank evaluates it. Null: sync::default_communicator().
 ///
@@ -87,7 +87,7 @@ class SameOnAllRanksMatcher {
 ::testing::PolymorphicMatcher<internal::SameOnAllRanksMatcher> SameOnAllRanks(
     std::shared_ptr<sync::Communicator> communicator = nullptr);
 
-/// What a function over several ranks returns on each of them.
+/// The value that a function over several ranks returns on each of them.
 enum class RankValue {
   kOfAllRows,  ///< the value of all ranks' rows, the same on each rank
   kOfOwnRows,  ///< one row for each of its own rows
@@ -97,33 +97,33 @@ enum class RankValue {
 struct OneProcessOptions {
   /// Default: kOfAllRows, such as a loss or a synced metric.
   TORCH_ARG(RankValue, value) = RankValue::kOfAllRows;
-  /// How near values must be. Default: empty, which is default_tolerance().
+  /// The tolerance for values. Default: empty, which means default_tolerance().
   TORCH_ARG(std::optional<Tolerance>, tolerance) = std::nullopt;
   /// Whether the ranks' gradients are averaged or summed to give those of one
-  /// process. Default: empty, which is kMean for kOfAllRows, else kSum.
+  /// process. Default: empty, which means kMean for kOfAllRows, otherwise kSum.
   TORCH_ARG(std::optional<losses::GradientReduction>, gradients) = std::nullopt;
-  /// Compare gradients of floating-point rows, where the value has any.
-  /// Default: true.
+  /// Compare gradients of floating-point rows, if the value has any. Default:
+  /// true.
   TORCH_ARG(bool, check_gradients) = true;
-  /// Splits in which a rank has no rows. Default: true.
+  /// Include splits in which a rank has no rows. Default: true.
   TORCH_ARG(bool, idle_ranks) = true;
   /// The ranks. Default: null, which is sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
 };
 
-/// Whether `function` gives the same value, and the same gradients, however
-/// `rows` are split over the ranks: evenly, unevenly, with an idle first or
-/// last rank, with one row on one rank.
+/// Whether `function` gives the same value and gradients for every split of
+/// `rows` over the ranks: even, uneven, with an idle first or last rank, with a
+/// single row on one rank.
 ///
 /// `function` maps rows to a tensor. On every rank it is called with all rows
-/// and a default communicator of one process, and with this rank's rows and
-/// the ranks as default communicator. Gradients are those of a weighted sum of
-/// the value (see losses::check_distributed_gradients). The message names the
+/// and a single-process default communicator, and with this rank's rows and the
+/// ranks as default communicator. Gradients are those of a weighted sum of the
+/// value (see losses::check_distributed_gradients). The message names the
 /// split, the ranks and what differs; it is the same on every rank.
 ///
-/// Collective: every rank passes the same rows. Throws c10::ValueError for rows
-/// that do not fit each other, and what `function` throws; on the other ranks
-/// that is a SyncError.
+/// Collective: every rank passes the same rows. Throws c10::ValueError for
+/// inconsistent rows, and exceptions of `function`, which are a SyncError on
+/// the other ranks.
 ///
 /// Example:
 ///     EXPECT_TRUE(testkit::EqualsOneProcess(

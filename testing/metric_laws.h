@@ -15,14 +15,14 @@
 #include "tally/metrics/metric.h"
 #include "tally/testing/generators.h"
 
-/// What holds for every metric, checked on inputs that a generator makes: the
-/// tests that a metric of your own needs besides those of its values.
+/// Laws that every metric must obey, checked on generated inputs: the tests
+/// that a custom metric needs in addition to those of its values.
 namespace tally::testkit {
 
-/// In the order in which they are checked.
+/// In the order of the checks.
 enum class MetricLaw {
-  /// Changing an input or a result afterwards does not change the metric, nor
-  /// does the metric change its inputs.
+  /// Modifying an input or a result afterwards does not affect the metric, and
+  /// the metric does not modify its inputs.
   kAliases,
   /// Merging with a fresh metric, on either side, changes nothing.
   kIdentity,
@@ -30,33 +30,35 @@ enum class MetricLaw {
   kAssociativity,
   /// forward() returns its batch's value and accumulates what update() would.
   kForward,
-  /// Bytes and files restore every bit; truncated bytes are refused.
+  /// Bytes and files restore every bit; truncated bytes are rejected.
   kSaveAndLoad,
-  /// A clone is equal, and neither shows the other's updates.
+  /// A clone is equal; updates of one do not affect the other.
   kClone,
   /// After reset() the metric is like a fresh one.
   kReset,
-  /// Inputs with gaps in memory give the same value.
+  /// Non-contiguous inputs give the same value.
   kLayout,
-  /// A batch that is refused changes nothing, on any rank.
+  /// A rejected batch changes nothing, on any rank.
   kBadInput,
-  /// Any split over ranks has the value of one process, bit-equal on all ranks;
-  /// unsync() restores every bit.
+  /// Any split over ranks gives the value of one process, bit-identical on all
+  /// ranks; unsync() restores every bit.
   kSplits,
   /// The same for forward() with dist_sync_on_step.
   kSyncedForward,
-  /// Values stay bit-equal if one rank records a graph or is in inference mode.
+  /// Values stay bit-identical if one rank records a graph or is in inference
+  /// mode.
   kMixedRanks,
   /// Updates in c10::InferenceMode give the same bits.
   kInference,
-  /// So do 1, 2 and 5 threads (see MetricLawOptions::check_threads).
+  /// 1, 2 and 5 threads give the same bits (see
+  /// MetricLawOptions::check_threads).
   kThreads,
   /// Gradients of forward() equal numerical ones, and over ranks those of one
   /// process; a metric that is not differentiable has none.
   kGradients,
 };
 
-/// "associativity" and so on.
+/// For example "associativity".
 const char* to_string(MetricLaw law);
 std::ostream& operator<<(std::ostream& out, MetricLaw law);
 
@@ -64,37 +66,37 @@ std::ostream& operator<<(std::ostream& out, MetricLaw law);
 struct MetricLawOptions {
   /// The first seed. Default: 0.
   TORCH_ARG(std::uint64_t, seed) = 0;
-  /// How many seeds are tried, one after the other. Default: 3.
+  /// Number of seeds to try. Default: 3.
   TORCH_ARG(std::int64_t, rounds) = 3;
-  /// Rows drawn for each seed. Default: 24.
+  /// Rows generated for each seed. Default: 24.
   TORCH_ARG(std::int64_t, rows) = 24;
-  /// Numbers of ranks, threads in memory. Default: 1, 2, 3, 5.
+  /// Numbers of ranks, which are threads. Default: 1, 2, 3, 5.
   TORCH_ARG(std::vector<int>, ranks) = {1, 2, 3, 5};
-  /// How near values of split data must be to those of one process: relative,
+  /// Tolerance between values of split data and those of one process: relative,
   /// and for values near 0 relative to the largest input times 0.01. Default:
   /// 1e-9, for metrics that accumulate in float64.
   TORCH_ARG(double, rtol) = 1e-9;
-  /// Laws that are not checked. Default: none.
+  /// Laws to skip. Default: none.
   TORCH_ARG(std::vector<MetricLaw>, without) = {};
-  /// Whether update() takes batches without rows. Default: true.
+  /// Whether update() accepts batches without rows. Default: true.
   TORCH_ARG(bool, takes_empty_batches) = true;
   /// Whether the order of the rows may change the value. Default: false.
   TORCH_ARG(bool, order_matters) = false;
   /// Check kThreads. LibTorch's sums depend on the number of threads, so most
   /// metrics that use them break it. Default: false.
   TORCH_ARG(bool, check_threads) = false;
-  /// Which inputs the value of a differentiable metric has a gradient for.
+  /// Inputs with respect to which a differentiable metric has a gradient.
   /// Default: the first.
   TORCH_ARG(std::vector<std::size_t>, differentiable_inputs) = {0};
-  /// Batches that update() must refuse, besides those that are tried anyway:
+  /// Batches that update() must reject, in addition to the built-in ones:
   /// missing inputs, another type or shape, fewer rows, labels out of range,
-  /// NaN (which it may take). Default: none.
+  /// NaN (which it may accept). Default: none.
   TORCH_ARG(std::vector<BatchGenerator>, bad_inputs) = {};
-  /// The metric's, without a communicator.
+  /// Options of the metric, without a communicator.
   TORCH_ARG(MetricOptions, metric_options) = {};
 };
 
-/// Makes the metric to check, always with the same options of its own.
+/// Creates the metric to check, always with the same specific options.
 using MetricMaker =
     std::function<std::unique_ptr<Metric>(const MetricOptions& options)>;
 
@@ -102,10 +104,10 @@ using MetricMaker =
 /// `generator`. Ranks are threads of this process, so the test is an ordinary
 /// TEST.
 ///
-/// The failure, at the caller's line, names the first law that is broken and
-/// what differs, after removing rows and ranks for as long as it broke in the
-/// same way. It holds a test with these inputs to paste, and names the other
-/// laws that are broken.
+/// The failure, at the caller's line, names the first broken law and the
+/// difference, after removing rows and ranks for as long as it fails in the
+/// same way. It includes a test with these inputs to paste, and names the other
+/// broken laws.
 ///
 /// Example:
 ///     testkit::check_metric_laws<MeanSquaredError>(
@@ -115,7 +117,8 @@ void check_metric_laws(const MetricMaker& make, const BatchGenerator& generator,
                        const char* file = __builtin_FILE(),
                        int line = __builtin_LINE());
 
-/// Checks one law on these rows; the test that check_metric_laws writes.
+/// Checks one law on these rows; used in the test that check_metric_laws
+/// prints.
 ///
 /// Example:
 ///     testkit::check_metric_law<MeanSquaredError>(
@@ -129,10 +132,10 @@ void check_metric_law(const MetricMaker& make, MetricLaw law, const Batch& rows,
 
 namespace internal {
 
-/// How a test calls the check, and the metric in its text.
+/// The names used in the text of a printed test.
 struct LawCaller {
   std::string suite;   ///< "MeanErrorLaws"
-  std::string metric;  ///< "<MeanError>" or "", behind the function's name
+  std::string metric;  ///< "<MeanError>" or "", after the function's name
   std::string maker;   ///< "" or "make, "
   const char* file;
   int line;
@@ -159,7 +162,7 @@ std::unique_ptr<Metric> make_metric(const MetricOptions& options) {
 
 }  // namespace internal
 
-/// Of a metric with default options; others take a MetricMaker.
+/// For a metric with default options; others need a MetricMaker.
 template <class M>
 void check_metric_laws(const BatchGenerator& generator,
                        const MetricLawOptions& options = {},

@@ -1,6 +1,6 @@
 #pragma once
 
-/// All that tests over ranks may need; see docs/testing.md.
+/// Everything for tests over ranks; see docs/testing.md.
 #include "tally/testing/allocation_fault.h"     // IWYU pragma: export
 #include "tally/testing/expect_sync_error.h"    // IWYU pragma: export
 #include "tally/testing/faulty_communicator.h"  // IWYU pragma: export

@@ -11,12 +11,12 @@
 
 namespace tally::testkit {
 
-/// What one rank does, on a thread of its own.
+/// The function of one rank, run on its own thread.
 using RankFunction =
     std::function<void(std::shared_ptr<sync::Communicator> communicator)>;
 
 enum class ThreadTransport {
-  kMemory,  ///< without LibTorch's c10d: quick, and clean under TSan
+  kMemory,  ///< without LibTorch's c10d: fast, and clean under TSan
   kGloo,    ///< Gloo on loopback over a HashStore
 };
 
@@ -30,22 +30,23 @@ struct TransportName {
 
 struct ThreadRanksOptions {
   ThreadTransport transport = ThreadTransport::kMemory;
-  /// The communicators' timeout: no collective waits for longer.
+  /// The communicators' timeout: no collective waits longer.
   std::chrono::milliseconds timeout{20'000};
 };
 
-/// Runs `function` on `ranks` threads at once; on each of them the
-/// communicator that it gets is the default one too. When a rank's function
-/// ends, by return or by a throw, ranks that wait for it in a collective, or
-/// enter one later, get kPeerLost at once. In memory, a collective that the
-/// ranks enter with different calls or sizes is kTransport on all of them.
+/// Runs `function` on `ranks` threads in parallel; its communicator is also
+/// each thread's default one. When a rank's function returns or throws, ranks
+/// that wait for it in a collective, or enter one later, immediately get
+/// kPeerLost. With kMemory, a collective that the ranks enter with different
+/// calls or sizes is kTransport on all of them.
 ///
-/// If ranks throw, one exception is thrown again with its type: that of the
-/// first rank that did more than lose a peer. The others' texts go to stderr.
+/// If ranks throw, one exception is rethrown with its type: that of the first
+/// rank that did not merely lose a peer. The texts of the others are printed to
+/// stderr.
 void run_thread_ranks(int ranks, const RankFunction& function,
                       const ThreadRanksOptions& options = {});
 
-/// The same, but returns what each rank threw; null for none.
+/// The same, but returns each rank's exception; null if there is none.
 std::vector<std::exception_ptr> collect_thread_ranks(
     int ranks, const RankFunction& function,
     const ThreadRanksOptions& options = {});

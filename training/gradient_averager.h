@@ -14,36 +14,35 @@ namespace tally::training {
 
 /// Options of GradientAverager.
 struct GradientAveragerOptions {
-  /// Gradients are averaged as soon as there are so many bytes of them.
-  /// Default: 4 MB.
+  /// Gradients are averaged in buckets of this many bytes. Default: 4 MB.
   TORCH_ARG(std::int64_t, bucket_bytes) = std::int64_t{4} << 20;
-  /// A group that nothing else uses. Default: sync::duplicate() of the default
+  /// A group used for nothing else. Default: sync::duplicate() of the default
   /// communicator.
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
 };
 
-/// Averages gradients over the ranks while the backward pass goes on: what
-/// loss.backward() and average_gradients() do one after the other, in less
-/// time where there is much to send.
+/// Averages gradients over the ranks during the backward pass: equivalent to
+/// loss.backward() followed by average_gradients(), but faster if there is much
+/// data to send.
 ///
-/// backward() gives each parameter the mean over the ranks of what it holds
-/// then, earlier backward passes included: micro-batches other than the last go
-/// through loss.backward() and communicate nothing. A rank's loss need not
-/// reach all parameters. Means are those of average_gradients, up to the order
-/// in which 3 or more ranks are summed, and bit-equal on every rank.
+/// backward() sets each parameter's gradient to its mean over the ranks,
+/// including earlier backward passes: all micro-batches except the last go
+/// through loss.backward() and communicate nothing. A rank's loss need not use
+/// all parameters. Means are those of average_gradients, up to the order in
+/// which 3 or more ranks are summed, and bit-identical on every rank.
 ///
-/// It communicates on a group of its own, from a thread of its own, so that
-/// collectives of the loss's backward pass, or of metrics, never meet those of
-/// the gradients. The gradients are copied once more, for as long as it lives.
-/// One process: no more than loss.backward().
+/// It communicates on a separate group, from a separate thread, so that
+/// collectives of the loss's backward pass, or of metrics, never interfere with
+/// those of the gradients. It holds one additional copy of the gradients during
+/// its lifetime. In a single process it only calls loss.backward().
 ///
-/// The constructor and backward() are collective. Parameters are those that
-/// require gradients when it is made; they stay where they are from then on.
-/// SyncError kMismatch, on every rank, if they differ; c10::ValueError for one
-/// that is no leaf, for options that cannot be, and a group that is not on the
-/// CPU, and the other ranks kPeerFailed. What backward() throws on one rank,
-/// loss.backward() included, is kPeerFailed on the others: gradients are then
-/// the rank's own, and the next backward() may follow.
+/// The constructor and backward() are collective. Parameters that require
+/// gradients at construction are used; they must not be moved later. SyncError
+/// kMismatch, on every rank, if they differ; c10::ValueError for a parameter
+/// that is not a leaf, for invalid options, and for a group that is not on the
+/// CPU, while the other ranks throw kPeerFailed. An error of backward() on one
+/// rank, including loss.backward(), is kPeerFailed on the others: gradients are
+/// then the rank's own, and backward() may be called again.
 ///
 /// Thread-safety: one thread at a time.
 ///
@@ -66,14 +65,15 @@ class GradientAverager {
   GradientAverager(const GradientAverager&) = delete;
   GradientAverager& operator=(const GradientAverager&) = delete;
 
-  /// loss.backward(gradient), and the mean over the ranks of the gradients. A
-  /// parameter that no rank has used keeps no gradient.
+  /// Calls loss.backward(gradient) and averages the gradients over the ranks. A
+  /// parameter that no rank has used gets no gradient.
   void backward(const at::Tensor& loss, const at::Tensor& gradient = {});
 
-  /// clip_grad_norm() of what backward() has averaged, without communication.
+  /// clip_grad_norm() of the gradients averaged by backward(), without
+  /// communication.
   double clip_grad_norm(const ClipGradNormOptions& options) const;
 
-  /// How many sums a backward pass is cut into.
+  /// Number of sums that a backward pass is split into.
   std::int64_t buckets() const;
 
  private:

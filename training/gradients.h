@@ -15,8 +15,8 @@ class Module;
 
 namespace tally::training {
 
-/// sync::average_gradients of all parameters of a module. Its parameters are
-/// the same on every rank; each rank may have used others of them.
+/// sync::average_gradients of all parameters of a module, which must be the
+/// same on every rank; ranks may have used different ones.
 ///
 /// Example:
 ///     torch::nn::Linear layer(3, 2);
@@ -30,32 +30,34 @@ void average_gradients(
 /// Options of clip_grad_norm.
 struct ClipGradNormOptions {
   ClipGradNormOptions(double max_norm) : max_norm_(max_norm) {}
-  /// What the norm is at most afterwards.
+  /// Upper bound of the norm.
   TORCH_ARG(double, max_norm);
-  /// Of which norm: 2, another positive number, or infinity. Default: 2.
+  /// Order of the norm: 2, another positive number, or infinity. Default: 2.
   TORCH_ARG(double, norm_type) = 2;
   /// Throw c10::Error, on every rank, if the norm is infinite or NaN; the
-  /// gradients are averaged then, and not scaled. Default: false.
+  /// gradients are then averaged, but not scaled. Default: false.
   TORCH_ARG(bool, error_if_nonfinite) = false;
   /// See sync::average_gradients.
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   TORCH_ARG(sync::Timeout, timeout) = {};
 };
 
-/// Averages the gradients over the ranks, as average_gradients(), in the place
-/// of which it is called, and then scales them as
-/// torch::nn::utils::clip_grad_norm_ does in one process: by
+/// Averages the gradients over the ranks like average_gradients(), which it
+/// replaces, and then scales them like torch::nn::utils::clip_grad_norm_ in a
+/// single process, by
 ///
 ///     min(1, max_norm / (norm + 1e-6))
 ///
-/// Returns the norm of the averaged gradients before that. Norm and gradients
-/// are bit-equal on every rank, whatever its number of threads: the norm is
-/// summed in float64, in a fixed order. Gradients that each rank clips by its
-/// own norm before they are averaged are those of no loss.
+/// Returns the norm of the averaged gradients before scaling. Norm and
+/// gradients are bit-identical on every rank, for any number of threads: the
+/// norm is summed in float64, in a fixed order. If instead each rank clipped by
+/// its own norm before averaging, the result would not be the gradient of any
+/// loss.
 ///
 /// Throws c10::ValueError for a max_norm that is negative or NaN and a
-/// norm_type that is not positive, and the other ranks SyncError kPeerFailed;
-/// gradients are unchanged then. Else as average_gradients.
+/// norm_type that is not positive, while the other ranks throw SyncError
+/// kPeerFailed; gradients are then unchanged. Otherwise the errors of
+/// average_gradients.
 ///
 /// Example:
 ///     double norm = training::clip_grad_norm(model->parameters(), 1.0);

@@ -18,20 +18,20 @@ namespace tally::training {
 
 /// Options for join().
 struct JoinOptions {
-  /// The ranks: those of the metrics and losses in the loop. Default:
+  /// The ranks; must be those of the metrics and losses in the loop. Default:
   /// sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long the loop's own collectives wait for other ranks. Default: the
   /// communicator's timeout.
   TORCH_ARG(sync::Timeout, sync_timeout) = {};
-  /// The loader's sampler: before the first step, the ranks make sure that
-  /// theirs deal the same samples. Default: none.
+  /// The loader's sampler: before the first step, the ranks check that their
+  /// samplers are consistent. Default: none.
   TORCH_ARG(std::optional<ShardSampler>, sampler) = std::nullopt;
 };
 
 namespace internal {
 
-/// What a loop says to the other ranks, and hears from them.
+/// A loop's communication with the other ranks.
 class JoinLoop {
  public:
   explicit JoinLoop(const JoinOptions& options);
@@ -40,13 +40,13 @@ class JoinLoop {
   JoinLoop(const JoinLoop&) = delete;
   JoinLoop& operator=(const JoinLoop&) = delete;
 
-  /// Collective. `fetch` gets the first batch and says if there is one; the
-  /// result, whether any rank has one.
+  /// Collective. `fetch` loads the first batch and returns whether there is
+  /// one. Returns whether any rank has one.
   bool begin(c10::function_ref<bool()> fetch);
-  /// In the step that begins now, the others hear what `fetch` says.
+  /// Starts a step, in which the others receive the result of `fetch`.
   void begin_step(c10::function_ref<bool()> fetch);
-  /// Whether any rank has a batch for another step; collective if nothing in
-  /// this step was.
+  /// Whether any rank has a batch for another step; collective if nothing else
+  /// in this step was.
   bool end_step();
 
  private:
@@ -64,13 +64,13 @@ using BatchOf = std::decay_t<decltype(*std::declval<Loader&>().begin())>;
 
 }  // namespace internal
 
-/// What join() gives: a range over batches, for one loop at a time.
+/// The result of join(): a range over batches, for one loop at a time.
 template <class Loader>
 class JoinedBatches {
  public:
   using Batch = internal::BatchOf<Loader>;
 
-  /// Moves as JoinedBatches says.
+  /// Advances according to JoinedBatches.
   class Iterator {
    public:
     using difference_type = std::ptrdiff_t;
@@ -103,7 +103,7 @@ class JoinedBatches {
   JoinedBatches(const JoinedBatches&) = delete;
   JoinedBatches& operator=(const JoinedBatches&) = delete;
 
-  /// Collective, as is going on to the next batch.
+  /// Collective, as is advancing to the next batch.
   Iterator begin() {
     loop_.reset();
     loop_.emplace(options_);
@@ -132,7 +132,7 @@ class JoinedBatches {
       place_.emplace(loader_.begin());
     }
     if (*place_ == loader_.end()) return false;
-    // A loader gives each batch once, a container keeps its own.
+    // A loader returns each batch once, a container keeps its batches.
     using Category = typename std::iterator_traits<Place>::iterator_category;
     if constexpr (std::is_same_v<Category, std::input_iterator_tag>) {
       next_.emplace(std::move(**place_));
@@ -171,27 +171,27 @@ class JoinedBatches {
   std::optional<Batch> current_, next_;
 };
 
-/// The batches of `loader`, for as many steps as the rank with most of them
-/// has: a rank that has run out gets `empty_batch`, a batch of no rows, and
-/// takes part in the others' steps. Values and gradients are then those of the
-/// rows that are left. Metrics, losses, MetricLoss, average_gradients and
-/// SyncBatchNorm all take no rows.
+/// Iterates over the batches of `loader`, for as many steps as the rank with
+/// the most batches: a rank that has run out gets `empty_batch`, a batch
+/// without rows, and takes part in the others' steps. Values and gradients are
+/// then those of the remaining rows. Metrics, losses, MetricLoss,
+/// average_gradients and SyncBatchNorm all support batches without rows.
 ///
-/// Every rank makes the loop, and leaves it together with the others: a break
-/// must depend on what is the same on all of them. A rank gets each batch from
-/// its loader a step before it is used, and says so to the others in whatever
-/// exchange of the step comes first. So the loop costs one collective before
-/// the first step, and in steps without any exchange of these ranks one each.
+/// Every rank must enter the loop, and leave it together with the others: a
+/// break must depend on values that are the same on all of them. A rank fetches
+/// each batch from its loader one step ahead, and tells the others in the first
+/// exchange of the step. The loop thus costs one collective before the first
+/// step, and one in each step without any exchange between these ranks.
 ///
 /// `loader` is a LibTorch data loader, the pointer that make_data_loader
 /// returns, or any range of batches; it must outlive the loop.
 ///
-/// Errors: what the loader throws is thrown on this rank, and the others throw
-/// SyncError kPeerFailed with its text at their next exchange. kMismatch on
-/// every rank if not all of them are in the loop, or have samplers with other
-/// samples, seed, epoch or position. c10::Error for a second loop of the same
-/// ranks within the first, c10::ValueError for a sampler of other ranks; the
-/// first loop can go on.
+/// Errors: exceptions of the loader are thrown on this rank, while the others
+/// throw SyncError kPeerFailed with the text at their next exchange. kMismatch
+/// on every rank if not all of them are in the loop, or if their samplers
+/// differ in samples, seed, epoch or position. c10::Error for a nested loop
+/// over the same ranks, c10::ValueError for a sampler of other ranks; the outer
+/// loop can continue.
 ///
 /// Example:
 ///     training::Stack<> collate(train_set.get(0));

@@ -8,7 +8,7 @@
 
 namespace tally::training::internal {
 
-/// Throws c10::ValueError for options that cannot be.
+/// Throws c10::ValueError for invalid options.
 void check(const ClipGradNormOptions& options);
 
 /// clip_grad_norm of gradients that are the same on every rank.

@@ -10,11 +10,11 @@
 
 namespace tally::training {
 
-/// Makes a batch of a list of examples, as torch::data::transforms::Stack does,
-/// and of an empty list a batch of no rows, where that one throws. `example` is
-/// any one of the data set: batches of no rows have its dtypes and sizes.
+/// Collates a list of examples like torch::data::transforms::Stack, and an
+/// empty list into a batch without rows, where that one throws. `example` is
+/// any example of the data set: batches without rows have its dtypes and sizes.
 ///
-/// Errors: c10::Error, as at::stack, for examples of different sizes.
+/// Errors: c10::Error, like at::stack, for examples of different sizes.
 ///
 /// Example:
 ///     training::Stack<> collate(train_set.get(0));
@@ -43,7 +43,7 @@ class Stack<torch::data::Example<>>
     }
     return {at::stack(data), at::stack(targets)};
   }
-  /// A batch of no rows.
+  /// A batch without rows.
   torch::data::Example<> empty_batch() const {
     return {empty_.data.clone(), empty_.target.clone()};
   }
@@ -68,7 +68,7 @@ class Stack<torch::data::TensorExample>
     }
     return at::stack(data);
   }
-  /// A batch of no rows.
+  /// A batch without rows.
   torch::data::TensorExample empty_batch() const { return empty_.data.clone(); }
 
  private:

@@ -22,37 +22,37 @@ struct SyncBatchNormOptions {
       : num_features_(num_features) {}
   explicit SyncBatchNormOptions(const torch::nn::BatchNormOptions& options);
 
-  /// Channels of the input.
+  /// Number of channels of the input.
   TORCH_ARG(std::int64_t, num_features);
   /// Added to the variance. Default: 1e-5.
   TORCH_ARG(double, eps) = 1e-5;
-  /// How much of a batch's statistics goes into the running ones; nullopt: all
-  /// batches weigh the same. Default: 0.1.
+  /// Weight of a batch's statistics in the running ones; nullopt: the running
+  /// ones are the average over all batches. Default: 0.1.
   TORCH_ARG(std::optional<double>, momentum) = 0.1;
   /// Whether to learn a scale and a bias. Default: true.
   TORCH_ARG(bool, affine) = true;
-  /// Whether to keep running statistics, which evaluations use. Default: true.
+  /// Whether to keep running statistics, used in evaluation. Default: true.
   TORCH_ARG(bool, track_running_stats) = true;
-  /// The ranks. Default: sync::default_communicator(), of each call.
+  /// The ranks. Default: sync::default_communicator() at the time of each call.
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a pass may wait for other ranks. Default: the communicator's.
   TORCH_ARG(sync::Timeout, sync_timeout) = {};
-  /// Names the layer in errors and accounts. Default: none.
+  /// Name of the layer in errors and accounts. Default: none.
   TORCH_ARG(std::string, name);
 };
 
 namespace internal {
 
-/// What a batch norm has.
+/// The parameters and buffers of a batch norm.
 struct BatchNormTensors {
   at::Tensor weight, bias;
   at::Tensor running_mean, running_var, num_batches_tracked;
 };
 
-/// New ones.
+/// Creates new ones.
 BatchNormTensors batch_norm_tensors(const SyncBatchNormOptions& options);
 
-/// `dimensions`: of space, 1 to 3.
+/// `dimensions`: number of spatial dimensions, 1 to 3.
 at::Tensor sync_batch_norm(const at::Tensor& input, int dimensions,
                            const SyncBatchNormOptions& options,
                            const BatchNormTensors& tensors, bool training);
@@ -62,36 +62,36 @@ void print_sync_batch_norm(std::ostream& stream, int dimensions,
 
 }  // namespace internal
 
-/// Batch normalisation by the statistics of all ranks' batches together:
+/// Batch normalization with the statistics of all ranks' batches together:
 ///
 ///     y = (x - mean) / sqrt(var + eps) * weight + bias
 ///
 /// with mean and biased variance of each channel over all rows of all ranks and
-/// all places in space. The outputs, the gradients of inputs, and, averaged
-/// over the ranks, those of parameters are those of one process with all rows,
-/// for uneven batches and ranks without rows, too. Names and shapes of
-/// parameters and buffers are those of torch::nn::BatchNorm, so that
-/// checkpoints go from one to the other.
+/// all spatial positions. The outputs, the gradients of inputs, and, averaged
+/// over the ranks, those of parameters equal those of a single process with all
+/// rows, also for uneven batches and ranks without rows. Parameters and buffers
+/// have the names and shapes of torch::nn::BatchNorm, so that checkpoints are
+/// interchangeable.
 ///
 /// forward(input): N x C, or N x C x L, for SyncBatchNorm1d; N x C x H x W for
 /// 2d; N x C x D x H x W for 3d; floating. N may differ between ranks and be 0.
 /// The result is of the same dtype and sizes; statistics are computed in
 /// float32 or wider, and merged in float64 in rank order: running statistics
-/// that begin equal stay bit-equal on every rank.
+/// that start equal stay bit-identical on every rank.
 ///
-/// Where batch statistics are used (in training, or without running ones)
-/// forward() is one collective, two from about 1000 channels on (250 above 64
-/// ranks), and so is backward(), unless no rank's input has a graph. Every
-/// rank's backward() has to come by: docs/gradients.md. Gradients of gradients
-/// are exact as well, and take exchanges of their own. With running statistics
-/// (eval()) nothing is communicated.
+/// If batch statistics are used (in training, or without running ones),
+/// forward() is one collective, two for about 1000 channels or more (250 above
+/// 64 ranks), and so is backward(), unless no rank's input has a graph. Every
+/// rank must run backward(): docs/gradients.md. Second-order gradients are also
+/// exact, and take additional exchanges. With running statistics (eval())
+/// nothing is communicated.
 ///
-/// A global batch of no rows changes no running statistics.
+/// A global batch without rows does not change running statistics.
 ///
-/// Errors: c10::ValueError for inputs that are not as above, on that rank, and
-/// SyncError kPeerFailed on the others; c10::ValueError on every rank if there
-/// is a single value per channel; SyncError kMismatch for ranks with other
-/// channels, dtypes or options. Nothing has changed then.
+/// Errors: c10::ValueError for invalid inputs, on that rank, and SyncError
+/// kPeerFailed on the others; c10::ValueError on every rank if there is a
+/// single value per channel; SyncError kMismatch if channels, dtypes or options
+/// differ between ranks. Nothing is changed on error.
 ///
 /// Example:
 ///     training::SyncBatchNorm1d norm(
@@ -104,8 +104,8 @@ class SyncBatchNormImplBase : public torch::nn::Cloneable<Derived> {
       : options(own_options) {
     SyncBatchNormImplBase::reset();
   }
-  /// In the place of `other`, with which it shares parameters and buffers; an
-  /// optimizer that has them keeps them.
+  /// Replaces `other`, sharing its parameters and buffers, so that an optimizer
+  /// that has them stays valid.
   explicit SyncBatchNormImplBase(
       const BatchNorm& other,
       std::shared_ptr<sync::Communicator> communicator = nullptr)
@@ -123,7 +123,7 @@ class SyncBatchNormImplBase : public torch::nn::Cloneable<Derived> {
         this->is_training());
   }
 
-  /// Of Cloneable: makes parameters and buffers anew.
+  /// For Cloneable: recreates parameters and buffers.
   void reset() override { keep(internal::batch_norm_tensors(options)); }
   void pretty_print(std::ostream& stream) const override {
     internal::print_sync_batch_norm(stream, D, options);
@@ -174,17 +174,17 @@ class SyncBatchNorm3dImpl
 };
 TORCH_MODULE(SyncBatchNorm3d);
 
-/// Puts SyncBatchNorms in the place of the BatchNorms in `module`, which then
-/// have the names that they have there; those that are there already stay.
-/// Returns how many it has put in. Parameters and buffers stay the same
-/// tensors, so that an optimizer made before stays valid.
+/// Replaces the BatchNorms in `module` by SyncBatchNorms with the same names;
+/// existing SyncBatchNorms are kept. Returns the number of replacements.
+/// Parameters and buffers remain the same tensors, so that an existing
+/// optimizer stays valid.
 ///
-/// Only what a Sequential holds, at any depth, can be exchanged: another
-/// module's forward() calls a member of its own, of type BatchNorm. Declare
-/// those members as SyncBatchNorm, made of options or of a BatchNorm.
+/// Only members of a Sequential, at any depth, can be replaced: in other
+/// modules, forward() calls a member of type BatchNorm. Declare those members
+/// as SyncBatchNorm, constructed from options or from a BatchNorm.
 ///
-/// Errors: c10::ValueError, which names the layer, for a BatchNorm that cannot
-/// be exchanged and a SyncBatchNorm of other ranks. Nothing has changed then.
+/// Errors: c10::ValueError, naming the layer, for a BatchNorm that cannot be
+/// replaced and a SyncBatchNorm of other ranks. Nothing is changed on error.
 ///
 /// Example:
 ///     torch::nn::Sequential net(torch::nn::Linear(4, 8),
