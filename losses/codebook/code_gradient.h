@@ -4,20 +4,21 @@
 
 namespace tally::losses {
 
-/// What gradient a latent gets through the code that takes its place.
+/// The gradient of a latent through the code that replaces it.
 enum class CodeGradient {
-  /// The code's own, as if the two were one.
+  /// The gradient of the code, unchanged.
   kStraightThrough,
-  /// The code's, turned back by the rotation that takes the latent's direction
-  /// to the code's, and scaled as their lengths are (arXiv 2410.06424).
+  /// The gradient of the code, rotated back by the rotation from the latent's
+  /// direction to the code's, and scaled by the ratio of their lengths (arXiv
+  /// 2410.06424).
   kRotation,
 };
 
 namespace internal {
 
 /// The values of `code` with the gradient of `latent`; both are vectors along
-/// the last dimension. Gradients of gradients flow: the rotation changes with
-/// the latent.
+/// the last dimension. Second-order gradients are supported: the rotation
+/// depends on the latent.
 at::Tensor pass_through(const at::Tensor& latent, const at::Tensor& code,
                         CodeGradient gradient);
 

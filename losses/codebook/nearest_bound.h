@@ -8,10 +8,10 @@
 
 namespace tally::losses::internal {
 
-/// How much of products is kept at a time.
+/// Memory for products at a time.
 inline constexpr std::int64_t kProductBytesAtOnce = 16 << 20;
 
-/// How far a computed <t, c> - |c|^2 / 2 can be from the exact one.
+/// Error bound of a computed <t, c> - |c|^2 / 2.
 class NearestBound {
  public:
   NearestBound(at::ScalarType dtype, bool on_cpu, std::int64_t dims,
@@ -22,12 +22,12 @@ class NearestBound {
     compared_ = of_sum(dims, 0x1p-53);
     largest_ = wide ? std::numeric_limits<double>::max()
                     : std::numeric_limits<float>::max();
-    // Numbers below the least normal one may be taken for 0.
+    // Subnormal numbers may be flushed to 0.
     least_ = static_cast<double>(dims + 2) *
              (wide ? std::numeric_limits<double>::min()
                    : std::numeric_limits<float>::min());
     if (!wide && on_cpu) {
-      // torch.set_float32_matmul_precision: factors lose bits first.
+      // torch.set_float32_matmul_precision: factors may be truncated first.
       using at::Float32Precision;
       const Float32Precision precision = at::globalContext().float32Precision(
           at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
@@ -39,27 +39,27 @@ class NearestBound {
     if (relative_ == kUnknown) largest_ = -1;
   }
 
-  /// Of a token and a code of these lengths.
+  /// For a token and a code with these lengths.
   template <class Lengths>
   Lengths error(const Lengths& token, double code) const {
     return reach(token, code) * relative_ + (token + code + 1) * least_;
   }
-  /// By how much the winner of what is compared can be worse, in these
-  /// numbers, than another code of this length.
+  /// By how much the winner of the comparison can be worse, in these numbers,
+  /// than another code of this length.
   template <class Lengths>
   Lengths blur(const Lengths& token, double code) const {
     return (cosine_ ? token * code : (token + code) * (token + code)) *
            (2 * compared_);
   }
-  /// Whether this is known: nothing can overflow.
+  /// Whether the bound is valid: nothing can overflow.
   template <class Lengths>
   auto holds(const Lengths& token, double longest) const {
     return reach(token, longest) <= largest_ / 4;
   }
 
  private:
-  /// g(dims + 4), where dims + 3 is needed at most, and what the rounding of
-  /// the bounds themselves takes.
+  /// g(dims + 4), where at most dims + 3 is needed, to cover the rounding of
+  /// the bounds themselves.
   static double of_sum(std::int64_t dims, double roundoff) {
     const double part = static_cast<double>(dims + 4) * roundoff;
     return part < 0.5 ? part / (1 - part) * (1 + 0x1p-10) : kUnknown;

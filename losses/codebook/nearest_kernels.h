@@ -2,24 +2,24 @@
 
 #include <cstdint>
 
-/// The passes of nearest(), in the widest vectors that the machine has. T is
-/// float or double.
+/// The passes of nearest(), with the widest vectors of the machine. T is float
+/// or double.
 namespace tally::losses::internal {
 
-/// Of each row, in float64, added up in any order.
+/// Sums of squares of each row, in float64, in any order.
 void sum_squares(const float* rows, std::int64_t count, std::int64_t dims,
                  double* sums);
 void sum_squares(const double* rows, std::int64_t count, std::int64_t dims,
                  double* sums);
 
-/// Subtracts `less` from each row of `values` and writes the place of its
-/// largest value; -1 if another one is within the row's margin of it, or if all
-/// are NaN.
+/// Subtracts `less` from each row of `values` and writes the index of its
+/// largest value; -1 if another value is within the row's margin of it, or if
+/// all are NaN.
 template <class T>
 void find_leads(T* values, const T* less, std::int64_t rows, std::int64_t count,
                 const double* margins, std::int64_t* found);
 
-/// Of values, whose largest one is known at first.
+/// Size of blocks whose largest value is found first.
 inline constexpr std::int64_t kValuesInBlock = 256;
 
 }  // namespace tally::losses::internal

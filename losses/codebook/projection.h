@@ -5,7 +5,7 @@
 
 namespace tally::losses::internal {
 
-/// What the layer gives, in float32 or wider whatever the dtype of either.
+/// The output of the layer, computed in float32 or wider regardless of dtypes.
 at::Tensor projected(const torch::nn::LinearImpl& layer,
                      const at::Tensor& vectors);
 

@@ -8,26 +8,26 @@
 
 namespace tally::losses::internal {
 
-/// An input [batch, ..., channels] as one row a token, and results back in its
-/// shape.
+/// Views an input [batch, ..., channels] as one row per token, and restores the
+/// shape of results.
 class TokenView {
  public:
   TokenView() = default;
-  /// Throws c10::ValueError that names `module` and what does not fit. Without
-  /// `channel_first`, channels are dimension 1 of inputs of 4 dimensions and
-  /// more, else the last one. `mask` (bool, or undefined) has the sizes of the
-  /// batch and any number of the dimensions that follow it.
+  /// Throws c10::ValueError that names `module` and the invalid argument.
+  /// Without `channel_first`, channels are dimension 1 of inputs with 4 or more
+  /// dimensions, otherwise the last one. `mask` (bool, or undefined) has the
+  /// sizes of the batch and any number of the dimensions that follow it.
   TokenView(const char* module, const at::Tensor& input, std::int64_t channels,
             std::optional<bool> channel_first, const at::Tensor& mask);
 
   /// [n, channels]
   const at::Tensor& tokens() const { return tokens_; }
-  /// [n] bool, which tokens count; undefined without a mask.
+  /// [n] bool, the selected tokens; undefined without a mask.
   const at::Tensor& counts() const { return counts_; }
 
   /// From [n, channels] to the input's shape and dtype.
   at::Tensor restored(const at::Tensor& tokens) const;
-  /// From [n, codebooks]; the last dimension leaves unless it is kept.
+  /// From [n, codebooks]; the last dimension is removed unless it is kept.
   at::Tensor restored_indices(const at::Tensor& indices,
                               bool keep_codebooks) const;
 

@@ -16,17 +16,18 @@ namespace tally::losses {
 
 /// Options for ClipLoss.
 struct ClipLossOptions {
-  /// Each rank returns the part of its own rows, weighted such that the mean
-  /// over the ranks is the loss, in place of the loss. Default: false.
+  /// Each rank returns the part of the loss of its own rows, weighted such that
+  /// the mean over the ranks is the loss. Default: false.
   TORCH_ARG(bool, local_loss) = false;
-  /// Gradients are exact when averaged over the ranks. Without, which needs
-  /// local_loss(false), when those of the features are summed. Default: true.
+  /// If true, gradients are exact when averaged over the ranks; if false, which
+  /// requires local_loss(false), when those of the features are summed.
+  /// Default: true.
   TORCH_ARG(bool, gather_with_grad) = true;
   /// Default: kTiled.
   TORCH_ARG(PairwiseLogits, pairwise_logits) = PairwiseLogits::kTiled;
   /// kTiled keeps this rank's logits for the backward pass, which is then a
-  /// third faster, if they take at most so many bytes: rows of this rank times
-  /// rows of all ranks, float32 or float64. Default: 0.
+  /// third faster, if they take at most this many bytes: rows of this rank
+  /// times rows of all ranks, float32 or float64. Default: 0.
   TORCH_ARG(std::int64_t, logits_budget_bytes) = 0;
   /// The ranks. Default: sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
@@ -34,7 +35,8 @@ struct ClipLossOptions {
   TORCH_ARG(sync::Timeout, timeout) = {};
 };
 
-/// Rows are this rank's, or all ranks' without local_loss; columns all ranks'.
+/// Rows are this rank's, or all ranks' without local_loss; columns are all
+/// ranks'.
 struct ClipLogits {
   at::Tensor per_image;
   at::Tensor per_text;
@@ -42,27 +44,27 @@ struct ClipLogits {
 
 /// The contrastive loss of CLIP, over the pairs of all ranks: the mean of the
 /// cross entropies of the logits `s <image_i, text_j> + b`, by rows and by
-/// columns, the pair being the right answer.
+/// columns, with the pair as the target.
 ///
 /// forward() takes this rank's features, [n, D], of length 1 and any floating
 /// dtype; n may differ between ranks and be 0. `logit_scale` is s itself, the
 /// same on all ranks; a bias does not change the loss, and its gradient is 0.
-/// Computes in float32 or wider, also under autocast, and gives a number of
-/// that dtype: the same on every rank but with local_loss; 0, with gradients of
-/// 0, without any pairs. forward() and backward() are collective.
+/// Computes in float32 or wider, also under autocast, and returns a number of
+/// that dtype: the same on every rank except with local_loss; 0, with zero
+/// gradients, without any pairs. forward() and backward() are collective.
 ///
 /// Gradients: averaged over the ranks, those of parameters (encoders, scale)
-/// are of one process with all pairs; a feature's is W times that. With
-/// gather_with_grad(false) a feature's is that of one process, so that
-/// encoders' gradients have to be summed, while each rank has all of the
-/// scale's, as in OpenCLIP; kGathered then computes all ranks' rows of logits,
-/// and has no gradients of gradients except in one process. local_loss without
-/// gather_with_grad is refused: a row then gets no gradient as another one's
-/// column, which no factor makes up for.
+/// equal those of one process with all pairs; a feature's gradient is W times
+/// that of one process. With gather_with_grad(false) it equals that of one
+/// process, so that encoders' gradients must be summed, while each rank has the
+/// full gradient of the scale, as in OpenCLIP; kGathered then computes all
+/// ranks' rows of logits, and does not support second-order gradients except in
+/// one process. local_loss without gather_with_grad is rejected: a row then
+/// gets no gradient as another row's column, which no factor can correct.
 ///
-/// Throws c10::ValueError for arguments, and on the other ranks SyncError
-/// kPeerFailed; kMismatch if ranks differ in D, dtype, scale or options.
-/// Radford et al., arXiv 2103.00020.
+/// Throws c10::ValueError for invalid arguments, while the other ranks throw
+/// SyncError kPeerFailed; kMismatch if ranks differ in D, dtype, scale or
+/// options. Radford et al., arXiv 2103.00020.
 ///
 /// Example:
 ///     losses::ClipLoss clip;
@@ -76,7 +78,7 @@ class ClipLossImpl : public torch::nn::Cloneable<ClipLossImpl> {
                      const at::Tensor& text_features,
                      const at::Tensor& logit_scale,
                      const at::Tensor& logit_bias = {});
-  /// The logits, in float32 or wider, with the gradients that the options say.
+  /// The logits, in float32 or wider, with gradients according to the options.
   /// Collective, as is the backward pass with gather_with_grad.
   ClipLogits logits(const at::Tensor& image_features,
                     const at::Tensor& text_features,

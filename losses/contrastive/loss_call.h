@@ -12,25 +12,25 @@
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 
-/// What contrastive losses have in common: checks of arguments, in which the
-/// ranks take part, and the way back.
+/// Common parts of contrastive losses: collective checks of arguments, and the
+/// backward pass.
 namespace tally::losses::internal {
 
-/// A c10::ValueError unless it is a dense matrix of floats.
+/// Throws c10::ValueError unless it is a dense floating-point matrix.
 void check_features(const sync::Call& call, const char* name,
                     const at::Tensor& features);
 
-/// The same of two, which must be of one size, dtype and device.
+/// The same for two, which must have the same size, dtype and device.
 void check_features(const sync::Call& call, const char* name_a,
                     const at::Tensor& a, const char* name_b,
                     const at::Tensor& b);
 
-/// The value of a tensor of one floating number.
+/// The value of a floating-point tensor with one element.
 double checked_number(const sync::Call& call, const char* name,
                       const at::Tensor& tensor);
 
-/// The ranks' numbers of rows, from one exchange in which this rank brings
-/// `offer` and its own number of rows.
+/// The ranks' numbers of rows, from one exchange with this rank's `offer` and
+/// number of rows.
 struct RowAgreement {
   RankRows rows;
   std::int64_t sequence;
@@ -44,7 +44,8 @@ struct RowOffer {
 RowAgreement agree_on_rows(const sync::Call& call,
                            c10::function_ref<RowOffer()> prepare);
 
-/// Tensors that a backward pass needs as they are. Knows when they are not.
+/// Tensors that must not be modified before a backward pass; detects it if they
+/// are.
 class Untouched {
  public:
   explicit Untouched(std::vector<at::Tensor> tensors);
@@ -54,28 +55,29 @@ class Untouched {
   std::vector<std::pair<at::Tensor, std::int64_t>> versions_;
 };
 
-/// The gradients that arrive at the ranks' losses. If this rank cannot go on,
+/// The incoming gradients of the ranks' losses. If this rank cannot continue,
 /// it throws c10::Error, and the others SyncError kPeerFailed.
 std::vector<double> agree_on_gradients(const sync::Call& backward,
                                        const at::Tensor& gradient,
                                        const Untouched& inputs);
 
-/// `sum` divided by `count`; 0 if there is nothing to count.
+/// `sum` divided by `count`; 0 if `count` is 0.
 double mean(double sum, double count);
 
 /// The mean of the ranks' losses, the same on every rank. Each rank's gradient
-/// of it reaches all of theirs, as do gradients of gradients.
+/// of it reaches the losses of all ranks, as do second-order gradients.
 at::Tensor mean_over_ranks(const sync::Call& call, const at::Tensor& loss);
 
-/// `tensor`, whose gradients have none themselves: a c10::Error that says
-/// `reason` where they are asked for.
+/// `tensor`, without second-order gradients: requesting them is a c10::Error
+/// that includes `reason`.
 at::Tensor differentiable_once(const sync::Call& call, const at::Tensor& tensor,
                                const char* reason);
 
 /// The sum of the ranks' numbers, the same on every rank.
 double sum_over_ranks(const sync::Call& call, double value);
 
-/// `loss`, that of `tiles`, with their backward pass, if any rank has a graph.
+/// `loss`, computed by `tiles`, with their backward pass if any rank has a
+/// graph.
 template <class Tiles>
 at::Tensor attach_tiles(const RowAgreement& agreement, const at::Tensor& loss,
                         const std::shared_ptr<Tiles>& tiles) {
@@ -86,7 +88,7 @@ at::Tensor attach_tiles(const RowAgreement& agreement, const at::Tensor& loss,
                       })[0];
 }
 
-/// `value` as a gradient of `input`; undefined if it has none.
+/// `value` as a gradient of `input`; undefined if it requires none.
 at::Tensor number_like(const at::Tensor& input, double value);
 
 }  // namespace tally::losses::internal

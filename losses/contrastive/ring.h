@@ -10,7 +10,7 @@
 
 namespace tally::losses::internal {
 
-/// How many rows the ranks have.
+/// The numbers of rows on the ranks.
 class RankRows {
  public:
   explicit RankRows(std::vector<std::int64_t> rows);
@@ -28,19 +28,20 @@ class RankRows {
   std::int64_t most_ = 0;
 };
 
-/// Passes tensors from rank to rank, in the background and one after the other:
-/// in `steps()` steps, every rank has seen every rank's.
+/// Passes tensors from rank to rank, asynchronously and one after the other:
+/// after `steps()` steps, every rank has seen every rank's tensor.
 class Ring {
  public:
   explicit Ring(const sync::Call& call);
 
   int steps() const { return call_.size(); }
-  /// Whose tensor is here at a step, if each began with its own.
+  /// The rank whose tensor is present at a step, if each started with its own.
   int owner(int step) const;
-  /// Starts sending to the next rank and receiving from the one before, which
-  /// passes a tensor of the same size, once what went before has arrived.
+  /// Starts sending to the next rank and receiving from the previous one, which
+  /// passes a tensor of the same size, after the preceding transfer has
+  /// completed.
   void pass(const at::Tensor& send, at::Tensor receive);
-  /// Waits for what was passed.
+  /// Waits for the transfer.
   void wait() { transfer_.wait(); }
 
  private:
@@ -49,26 +50,26 @@ class Ring {
   sync::Transfer transfer_;
 };
 
-/// The rows that are here at a step of the ring.
+/// The rows that are present at a step of the ring.
 struct Block {
   int step;
   int owner;
   std::int64_t rows;
 };
 
-/// `tensor` with at least `rows` rows, what is added being 0. Itself if it has
-/// as many.
+/// `tensor`, padded with zeros to at least `rows` rows. Itself if it has
+/// enough.
 at::Tensor padded(const at::Tensor& tensor, std::int64_t rows);
 
-/// A tensor that goes round the ring: each rank reads it, while the next one is
-/// on its way.
+/// A tensor that travels around the ring: each rank reads it while the next one
+/// is being transferred.
 class CirculatingTensor {
  public:
   CirculatingTensor(Ring& ring, at::Tensor own)
       : ring_(ring), here_(std::move(own)) {}
 
-  /// The one that is here at this step; call it once for each, in order, and
-  /// arrive() when done with it.
+  /// The tensor at this step; call it once per step, in order, and arrive()
+  /// after using it.
   const at::Tensor& here() const { return here_; }
   void depart(int step);
   void arrive();

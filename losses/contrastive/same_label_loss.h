@@ -20,17 +20,18 @@ struct SameLabelInputs {
 
 bool has_tiles(const SameLabelInputs& inputs);
 
-/// The mean, over all ranks' rows that are like others, of same_label_ring.h's
-/// cross entropy: a float32 or float64 number, the same on every rank. 0, with
-/// gradients of 0, if there are no such rows. The ranks have agreed that they
-/// come here: `agreement` is about the rows of z.
+/// The mean of same_label_ring.h's cross entropy over all ranks' rows that have
+/// positives: a float32 or float64 number, the same on every rank. 0, with zero
+/// gradients, if there are no such rows. The ranks must have agreed on this
+/// call: `agreement` is about the rows of z.
 ///
-/// Averaged gradients are exact.
+/// Gradients are exact when averaged.
 at::Tensor same_label_loss(const sync::Call& call,
                            const RowAgreement& agreement,
                            const SameLabelInputs& inputs);
 
-/// Rows of length 1, float32 or float64. Rows of length 0 remain so.
+/// Normalizes rows to length 1, in float32 or float64. Rows of length 0 remain
+/// unchanged.
 at::Tensor normalized(const at::Tensor& features);
 
 }  // namespace tally::losses::internal

@@ -12,24 +12,24 @@
 
 namespace tally::losses {
 
-/// How texts meet the images of other ranks. All give the same numbers, up to
+/// How texts are exchanged between ranks. All give the same numbers, up to
 /// rounding.
 enum class SigLipExchange {
-  /// Texts travel round the ring, logits exist a tile at a time. Gradients of
-  /// gradients are refused with an error.
+  /// Texts travel around the ring, logits are computed one tile at a time.
+  /// Second-order gradients are rejected with an error.
   kTiledRing,
-  // As in OpenCLIP, with whole blocks of logits that autograd keeps, and
-  // gradients of gradients:
-  kBidirectional,  ///< texts are passed on to both neighbours
+  // As in OpenCLIP, with full blocks of logits that autograd keeps, and with
+  // second-order gradients:
+  kBidirectional,  ///< texts are passed on to both neighbors
   kShift,          ///< to the next rank
-  kReduce,         ///< each rank's are given to all, one after the other
+  kReduce,         ///< each rank's texts go to all ranks, one after the other
   kGather,         ///< all at once
 };
 
 /// Options for SigLipLoss.
 struct SigLipLossOptions {
-  /// Default: kTiledRing, for features on the CPU; elsewhere kShift is used in
-  /// its place.
+  /// Default: kTiledRing for features on the CPU; elsewhere it is replaced by
+  /// kShift.
   TORCH_ARG(SigLipExchange, exchange) = SigLipExchange::kTiledRing;
   /// The ranks. Default: sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
@@ -42,23 +42,23 @@ struct SigLipLossOptions {
 ///
 ///     -1/M sum_ij log sigmoid(z_ij (s <image_i, text_j> + b))
 ///
-/// which is by rows, not by pairs: it grows with the batch.
+/// which is normalized by rows, not by pairs: it grows with the batch.
 ///
 /// forward() takes this rank's features, [n, D], of length 1 and any floating
 /// dtype; n may differ between ranks and be 0. s and b are numbers that are the
-/// same on all ranks; the paper begins with 10 and -10. Computes in float32 or
-/// wider, also under autocast, and gives a number of that dtype, the same on
-/// every rank; 0, with gradients of 0, without any pairs. forward() and
-/// backward() are collective. The tiled ring computes gradients with the loss,
-/// where any rank records some, in one round: three products of matrices in
-/// all.
+/// same on all ranks; the paper starts with 10 and -10. Computes in float32 or
+/// wider, also under autocast, and returns a number of that dtype, the same on
+/// every rank; 0, with zero gradients, without any pairs. forward() and
+/// backward() are collective. If any rank records gradients, the tiled ring
+/// computes them with the loss, in one round: three matrix products in total.
 ///
 /// Gradients: averaged over the ranks, those of parameters (encoders, scale,
-/// bias) are of one process with all pairs; a feature's is W times that.
+/// bias) equal those of one process with all pairs; a feature's gradient is W
+/// times that of one process.
 ///
-/// Throws c10::ValueError for arguments, and on the other ranks SyncError
-/// kPeerFailed; kMismatch if ranks differ in D, dtype, numbers or options.
-/// Zhai et al., arXiv 2303.15343.
+/// Throws c10::ValueError for invalid arguments, while the other ranks throw
+/// SyncError kPeerFailed; kMismatch if ranks differ in D, dtype, numbers or
+/// options. Zhai et al., arXiv 2303.15343.
 ///
 /// Example:
 ///     losses::SigLipLoss siglip;

@@ -12,16 +12,17 @@
 
 namespace tally::losses::internal {
 
-/// Some of a block's rows.
+/// A range of a block's rows.
 struct RowRange {
   std::int64_t first;
   std::int64_t size;
 };
 
-/// Goes round the ring with the `circulating` tensors, and with a sum for each
-/// row of `own` that every rank adds to: `add(block, range, sum)` for some of a
-/// block's rows after the other. The sums of a range leave while the next one's
-/// are computed. Returns those of this rank's rows.
+/// Sends the `circulating` tensors around the ring, together with a sum for
+/// each row of `own` that every rank adds to: `add(block, range, sum)` is
+/// called for successive ranges of a block's rows. The sums of a range are sent
+/// while those of the next one are computed. Returns the sums of this rank's
+/// rows.
 template <class Add>
 at::Tensor sum_round(Ring& ring, const RankRows& rows, const at::Tensor& own,
                      const std::vector<CirculatingTensor*>& circulating,

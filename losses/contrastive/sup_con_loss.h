@@ -16,14 +16,14 @@ namespace tally::losses {
 
 /// Options for SupConLoss.
 struct SupConLossOptions {
-  /// What products are divided by; above 0. Default: 0.07.
+  /// Divisor of the products; above 0. Default: 0.07.
   TORCH_ARG(double, temperature) = 0.07;
   /// The loss is multiplied by temperature / base_temperature. Default: 0,
-  /// which is the temperature.
+  /// which means the temperature.
   TORCH_ARG(double, base_temperature) = 0;
   /// Default: kTiled.
   TORCH_ARG(PairwiseLogits, pairwise_logits) = PairwiseLogits::kTiled;
-  /// As ClipLossOptions's, for as many rows as there are views. Default: 0.
+  /// As in ClipLossOptions, where each view is a row. Default: 0.
   TORCH_ARG(std::int64_t, logits_budget_bytes) = 0;
   /// The ranks. Default: sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
@@ -32,26 +32,26 @@ struct SupConLossOptions {
 };
 
 /// The supervised contrastive loss, over the rows of all ranks: the mean over
-/// the rows i that have others of their label, P_i, of
+/// the rows i with positives P_i (other rows with the same label) of
 ///
 ///     -1/|P_i| sum_{p in P_i} log(exp(<z_i, z_p>/t) / sum_{j != i} exp(<z_i,
 ///     z_j>/t))
 ///
 /// forward() takes this rank's features, [n, D], or [n, V, D] for V views of
 /// each sample, of length 1 and any floating dtype, and integer labels, [n];
-/// without labels each sample is alike only itself. n may differ between ranks
-/// and be 0. Computes in float32 or wider, also under autocast, and gives a
-/// number of that dtype, the same on every rank; 0, with gradients of 0, if no
-/// row has others of its label, or there are no rows. Rows without others count
-/// as columns, not as rows; the reference implementation lets them lower the
+/// without labels, each sample has its own label. n may differ between ranks
+/// and be 0. Computes in float32 or wider, also under autocast, and returns a
+/// number of that dtype, the same on every rank; 0, with zero gradients, if no
+/// row has positives, or there are no rows. Rows without positives are included
+/// as columns, but not as rows; in the reference implementation they lower the
 /// mean. forward() and backward() are collective.
 ///
-/// Gradients: averaged over the ranks, parameters' are those of one process
-/// with all rows; a feature's is W times that.
+/// Gradients: averaged over the ranks, those of parameters equal those of one
+/// process with all rows; a feature's gradient is W times that of one process.
 ///
-/// Throws c10::ValueError for arguments, and on the other ranks SyncError
-/// kPeerFailed; kMismatch if ranks differ in D, dtype or options. Khosla et
-/// al., arXiv 2004.11362.
+/// Throws c10::ValueError for invalid arguments, while the other ranks throw
+/// SyncError kPeerFailed; kMismatch if ranks differ in D, dtype or options.
+/// Khosla et al., arXiv 2004.11362.
 ///
 /// Example:
 ///     losses::SupConLoss supcon;

@@ -3,20 +3,20 @@
 #include <cstdint>
 #include <limits>
 
-/// What is done with a tile of products `q` of rows and columns, while it is in
-/// the cache. Logits are `scale * q`.
+/// Operations on a tile of products `q` of rows and columns while it is in the
+/// cache. Logits are `scale * q`.
 ///
-/// Tiles are row-major without gaps. Arrays of columns have room for kPadding
-/// more elements, whose values do not matter.
+/// Tiles are row-major and contiguous. Arrays of columns have space for
+/// kPadding additional elements with arbitrary values.
 ///
-/// Exponents are `scale * (q - max)` with the largest product of the row or the
+/// Exponents are `scale * (q - max)` with the largest product of the row or
 /// column: however large logits are, and with them the rounding of their
-/// log-sum-exp, no probability is off by more than a few units in its last
+/// log-sum-exp, no probability is off by more than a few units in the last
 /// place times the exponent.
 namespace tally::losses::internal {
 
 inline constexpr std::int64_t kPadding = 64;
-/// Far from any tile's columns.
+/// Out of range of any tile's columns.
 inline constexpr std::int64_t kNoColumn =
     std::numeric_limits<std::int64_t>::min() / 2;
 
@@ -25,9 +25,9 @@ struct Tile {
   T* q;
   std::int64_t rows;
   std::int64_t columns;
-  T scale;  ///< at least 0, but in sigmoid()
-  /// The column that is left out for the tile's first row, its pair or the row
-  /// itself; for the second it is the next one, and so on. May be out of range.
+  T scale;  ///< at least 0, except in sigmoid()
+  /// The column to exclude for the tile's first row, its pair or the row
+  /// itself; for the second row the next one, and so on. May be out of range.
   std::int64_t left_out;
 };
 
@@ -38,17 +38,17 @@ void add_to_statistics(const Tile<const float>& tile, float* row_max,
 void add_to_statistics(const Tile<const double>& tile, double* row_max,
                        double* row_sum, double* column_max, double* column_sum);
 
-/// The gradient of a logit that a row or a column brings about is
-/// factor * exp(scale * (q - max)).
+/// The contribution of a row or column to the gradient of a logit is factor *
+/// exp(scale * (q - max)).
 template <class T>
 struct SoftmaxTerms {
   const T* max;
   const T* factor;
 };
 
-/// q becomes the logit's gradient; what is left out stays. Returns the sum of
-/// all gradients, those by rows times q - max of the row, those by columns
-/// times q - max of the column.
+/// Replaces q by the logit's gradient, except for excluded ones. Returns the
+/// sum of all gradients, those from rows times q - max of the row, those from
+/// columns times q - max of the column.
 double softmax_gradient(const Tile<float>& tile,
                         const SoftmaxTerms<float>& rows,
                         const SoftmaxTerms<float>& columns);
@@ -56,7 +56,7 @@ double softmax_gradient(const Tile<double>& tile,
                         const SoftmaxTerms<double>& rows,
                         const SoftmaxTerms<double>& columns);
 
-/// Which columns are a row's positives: those with its id.
+/// Defines a row's positives: the columns with the same id.
 struct Ids {
   const std::int32_t* rows;
   const std::int32_t* columns;
@@ -66,7 +66,7 @@ struct Ids {
 struct SameLabelStatistics {
   double max = -std::numeric_limits<double>::infinity();
   double others = 0;     ///< of exp(scale * (q - max))
-  double positives = 0;  ///< the same, of positives
+  double positives = 0;  ///< the same over positives
   double distance = 0;   ///< of max - q of positives
   double found = 0;      ///< their number
 };
@@ -76,7 +76,7 @@ void add_to_statistics(const Tile<const float>& tile, const Ids& ids,
 void add_to_statistics(const Tile<const double>& tile, const Ids& ids,
                        SameLabelStatistics* rows);
 
-/// As SoftmaxTerms; of a positive, positives_factor * exp(scale * (q - max)) -
+/// As SoftmaxTerms; for a positive, positives_factor * exp(scale * (q - max)) -
 /// positives.
 template <class T>
 struct SameLabelTerms {
@@ -86,8 +86,8 @@ struct SameLabelTerms {
   const T* positives;
 };
 
-/// q becomes the gradient of the logit and of its mirror image, 0 where left
-/// out.
+/// Replaces q by the gradient of the logit and of its mirror image, 0 if
+/// excluded.
 void softmax_gradient(const Tile<float>& tile, const Ids& ids,
                       const SameLabelTerms<float>& rows,
                       const SameLabelTerms<float>& columns);
@@ -101,8 +101,8 @@ struct SigmoidSums {
   double scale = 0;   ///< of q times those
 };
 
-/// Logits are scale * q + bias; what the tile calls left out are the pairs.
-/// With gradients, q becomes the logit's times `weight`.
+/// Logits are scale * q + bias; the tile's excluded columns are the pairs. With
+/// gradients, q is replaced by the logit's gradient times `weight`.
 SigmoidSums sigmoid(const Tile<float>& tile, float bias, float weight,
                     bool with_gradient);
 SigmoidSums sigmoid(const Tile<double>& tile, double bias, double weight,

@@ -1,5 +1,5 @@
-// What the kernels have in common, once for each vector target: to be included
-// behind <hwy/foreach_target.h>.
+// Common parts of the kernels, compiled once per vector target: include after
+// <hwy/foreach_target.h>.
 
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
@@ -30,13 +30,13 @@ using Vector = hn::Vec<Tag<T>>;
 template <class T>
 constexpr T kNone = -std::numeric_limits<T>::infinity();
 
-// exp(x) for x up to 0, within 2 ulp, but no less than about 1e-38. 1 above:
-// products that are computed again may be a little larger than the largest one
-// was. NaN stays NaN. Cephes' reduction and polynomial.
+// exp(x) for x up to 0, within 2 ulp, but not less than about 1e-38. 1 above 0:
+// recomputed products may be slightly larger than the largest one was.
+// Propagates NaN. Cephes' reduction and polynomial.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_up_to_one(const D d, const V unbounded, float /*type*/) {
   const hn::RebindToSigned<D> di;
-  // In this order: NaN is what is second.
+  // In this order: the second argument wins if one is NaN.
   const V x = hn::Min(hn::Zero(d), hn::Max(hn::Set(d, -87.33f), unbounded));
   const V n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
   V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);
@@ -55,7 +55,7 @@ HWY_INLINE V exp_up_to_one(const D d, const V unbounded, float /*type*/) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_up_to_one(const D d, const V unbounded, double /*type*/) {
   const V x = hn::Min(hn::Zero(d), unbounded);
-  // Highway's loses a NaN.
+  // Highway's exp loses NaN.
   return hn::IfThenElse(hn::Eq(x, x), hn::Exp(d, x), x);
 }
 template <class T>
@@ -81,8 +81,8 @@ HWY_INLINE V log1p_of_part(const D d, const V e, double /*type*/) {
   return hn::Log1p(d, e);
 }
 
-// A vector of a row; zeros fill up what is left of it behind its last whole
-// vector. Not by MaskedLoad, which wants alignment of some targets.
+// A vector of a row, padded with zeros after its last full vector. Does not use
+// MaskedLoad, which requires alignment on some targets.
 template <bool kWhole, class T>
 HWY_INLINE Vector<T> load(const T* q, std::int64_t left) {
   const Tag<T> d;

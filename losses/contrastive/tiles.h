@@ -10,13 +10,13 @@
 #include <algorithm>
 #include <cstdint>
 
-/// Matrices of products, a tile at a time.
+/// Matrices of products, computed one tile at a time.
 namespace tally::losses::internal {
 
 inline constexpr std::int64_t kTileRows = 512;
 inline constexpr std::int64_t kTileColumns = 1024;
 
-/// Calls body(first, count) for ranges of `size`, the last one perhaps smaller.
+/// Calls body(first, count) for ranges of `size`; the last one may be smaller.
 template <class Body>
 void for_each_range(std::int64_t total, std::int64_t size, const Body& body) {
   for (std::int64_t first = 0; first < total; first += size) {
@@ -24,9 +24,9 @@ void for_each_range(std::int64_t total, std::int64_t size, const Body& body) {
   }
 }
 
-/// While it lives, results on this thread that would be subnormal are 0, where
-/// those would slow down products of matrices a hundredfold: gradients of pairs
-/// that are told apart well.
+/// Flushes subnormal results on this thread to 0 during its lifetime: they
+/// occur in gradients of well-separated pairs, and would slow down matrix
+/// products a hundredfold.
 class NoSubnormals {
  public:
 #ifdef __SSE__
@@ -40,8 +40,8 @@ class NoSubnormals {
 #endif
 };
 
-/// Calls body(first, count, thread) for ranges of a tile's rows, on as many
-/// threads as there are.
+/// Calls body(first, count, thread) for ranges of a tile's rows, on all
+/// threads.
 template <class Body>
 void for_each_stripe(std::int64_t rows, const Body& body) {
   const std::int64_t threads = at::get_num_threads();
@@ -72,11 +72,11 @@ class TileBuffer {
 void add_product(const at::Tensor& matrix, const at::Tensor& a,
                  const at::Tensor& b);
 
-/// Of float or double. With room for kPadding more.
+/// An array of float or double, with space for kPadding additional elements.
 at::Tensor padded_array(std::int64_t size, double value,
                         const at::TensorOptions& options);
 
-/// What Tally computes with for inputs of this dtype.
+/// The features in the dtype that Tally uses for computation.
 at::Tensor working_copy(const at::Tensor& features);
 
 }  // namespace tally::losses::internal

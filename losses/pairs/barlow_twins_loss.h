@@ -24,28 +24,28 @@ struct BarlowTwinsLossOptions {
   TORCH_ARG(sync::Timeout, timeout) = {};
 };
 
-/// The loss of Barlow Twins: two views' features should correlate with
-/// themselves and with nothing else.
+/// The loss of Barlow Twins: features of two views should correlate only with
+/// themselves.
 ///
 ///   c_ij = correlation over all rows of feature i of a and feature j of b
 ///   loss = sum_i (c_ii - 1)^2 + lambda * sum_{i != j} c_ij^2
 ///
 /// forward() takes this rank's projections of the two views, [n, D], of any
-/// floating dtype, computed in float32 or wider whatever autocast says; n may
+/// floating dtype, computed in float32 or wider regardless of autocast; n may
 /// differ between ranks and be 0. Means and variances (biased, plus eps) are
 /// those of all ranks' rows, so that the loss is that of the global batch;
-/// lightly's takes them of each rank's own rows, and is another loss then. For
-/// the same reason no SyncBatchNorm is needed before it.
+/// lightly uses those of each rank's own rows, which gives a different loss.
+/// For the same reason no SyncBatchNorm is needed before it.
 ///
 /// The result is one number, the same on every rank; 0, with zero gradients, if
-/// no rank has rows. Gradients: averaged over the ranks, parameters' are those
-/// of one process with all rows, and so are gradients' gradients. Two
-/// collectives forward, D * D numbers whatever the number of rows and ranks;
-/// none in backward; two for gradients of gradients.
+/// no rank has rows. Gradients: averaged over the ranks, those of parameters
+/// equal those of one process with all rows, including second-order gradients.
+/// Two collectives in forward, with D * D numbers for any number of rows and
+/// ranks; none in backward; two for second-order gradients.
 ///
-/// Throws c10::ValueError for arguments and for one row in all, which has
-/// nothing to correlate, and the other ranks SyncError kPeerFailed. Zbontar et
-/// al., arXiv 2103.03230; lightly's BarlowTwinsLoss.
+/// Throws c10::ValueError for invalid arguments and for a single row in total,
+/// which has no correlations, while the other ranks throw SyncError
+/// kPeerFailed. Zbontar et al., arXiv 2103.03230; lightly's BarlowTwinsLoss.
 ///
 /// Example:
 ///     losses::BarlowTwinsLoss barlow;

@@ -19,12 +19,12 @@ struct CoCaLossOptions {
         clip_loss_weight_(clip_loss_weight) {}
 
   TORCH_ARG(double, caption_loss_weight);
-  /// 0 leaves the contrastive loss out.
+  /// 0 disables the contrastive loss.
   TORCH_ARG(double, clip_loss_weight);
-  /// The label of what is no token. Default: 0.
+  /// The label of padding. Default: 0.
   TORCH_ARG(std::int64_t, pad_id) = 0;
-  /// Of the contrastive loss, and which ranks both go over; local_loss is
-  /// refused. Default: those of ClipLoss.
+  /// Options of the contrastive loss, and the ranks of both losses; local_loss
+  /// is rejected. Default: those of ClipLoss.
   TORCH_ARG(ClipLossOptions, clip) = ClipLossOptions();
 };
 
@@ -34,26 +34,26 @@ struct CoCaLosses {
   at::Tensor caption;
 };
 
-/// The losses of CoCa, an image captioner that is trained contrastively, too.
+/// The losses of CoCa, a contrastively trained image captioner.
 ///
 ///   contrastive = clip_loss_weight * ClipLoss
 ///   caption = caption_loss_weight * mean over tokens of the cross entropy
 ///
-/// forward() takes what ClipLoss does, logits of the captions' next tokens
+/// forward() takes the inputs of ClipLoss, logits of the captions' next tokens
 /// [n, length, vocabulary] of any floating dtype, and labels [n, length]
-/// (int64); the cross entropy is computed in float32 or wider whatever autocast
-/// says. The mean is over the tokens of all ranks that are not pad_id, each of
-/// which counts the same; OpenCLIP averages each rank's own, so that a token
-/// among many padded ones counts more than others. Without any token on any
-/// rank the caption loss is 0, with zero gradients.
+/// (int64); the cross entropy is computed in float32 or wider regardless of
+/// autocast. The mean is over the tokens of all ranks that are not pad_id, with
+/// equal weights; OpenCLIP averages per rank, so that tokens on a rank with
+/// much padding get more weight. Without any token on any rank the caption loss
+/// is 0, with zero gradients.
 ///
 /// Both are one number, the same on every rank. Gradients: averaged over the
-/// ranks, parameters' are those of one process with all rows. Caption takes one
-/// collective, forward only; gradients of its gradients are exact, and take
-/// one. Of contrastive, ClipLoss says which there are.
+/// ranks, those of parameters equal those of one process with all rows. The
+/// caption loss takes one collective, in forward; its second-order gradients
+/// are exact, and take one. For the contrastive loss see ClipLoss.
 ///
-/// Throws c10::ValueError for arguments, and on the other ranks SyncError
-/// kPeerFailed. Yu et al., arXiv 2205.01917; OpenCLIP's CoCaLoss.
+/// Throws c10::ValueError for invalid arguments, while the other ranks throw
+/// SyncError kPeerFailed. Yu et al., arXiv 2205.01917; OpenCLIP's CoCaLoss.
 ///
 /// Example:
 ///     losses::CoCaLoss coca(losses::CoCaLossOptions(2, 1).pad_id(9));

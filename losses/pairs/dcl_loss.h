@@ -13,16 +13,17 @@
 
 namespace tally::losses {
 
-/// Weights of pairs, [n], from this rank's rows of both views, of length 1.
+/// Computes weights of pairs, [n], from this rank's rows of both views, of
+/// length 1.
 using PairWeights =
     std::function<at::Tensor(const at::Tensor& a, const at::Tensor& b)>;
 
 /// Options for DCLLoss.
 struct DCLLossOptions {
-  /// Similarities are divided by it. Default: 0.1.
+  /// Divisor of the similarities. Default: 0.1.
   TORCH_ARG(double, temperature) = 0.1;
   /// Weights of the pairs' similarities. Called once for each of the two views,
-  /// with that one first. Default: none, which is 1.
+  /// with that view first. Default: none, which means 1.
   TORCH_ARG(PairWeights, weight_fn) = nullptr;
   /// The ranks. Default: sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
@@ -32,9 +33,9 @@ struct DCLLossOptions {
 
 /// Options for DCLWLoss.
 struct DCLWLossOptions {
-  /// Similarities are divided by it. Default: 0.1.
+  /// Divisor of the similarities. Default: 0.1.
   TORCH_ARG(double, temperature) = 0.1;
-  /// The same, in the weights of pairs. Default: 0.5.
+  /// Divisor of the similarities in the weights of pairs. Default: 0.5.
   TORCH_ARG(double, sigma) = 0.5;
   /// The ranks. Default: sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
@@ -47,21 +48,21 @@ struct DCLWLossOptions {
 ///
 ///   loss = mean over rows i of both views of
 ///          -w_i * sim(i, i') + log sum of exp(sim(i, j)) over all rows j of
-///          both views but i and its pair i',   sim = cosine / temperature
+///          both views except i and its pair i', sim = cosine / temperature
 ///
 /// forward() takes this rank's rows of two views, [n, D], of any floating
-/// dtype, computed in float32 or wider whatever autocast says; n may differ
-/// between ranks and be 0. Logits exist for a few rows at a time, and are
-/// computed again in backward; features are gathered.
+/// dtype, computed in float32 or wider regardless of autocast; n may differ
+/// between ranks and be 0. Logits are computed for a few rows at a time, and
+/// recomputed in backward; features are gathered.
 ///
 /// The result is one number, the same on every rank; 0, with zero gradients, if
-/// no rank has rows. Gradients: averaged over the ranks, parameters' are those
-/// of one process with all rows, and so are gradients' gradients. Every rank's
-/// backward() takes part in one exchange.
+/// no rank has rows. Gradients: averaged over the ranks, those of parameters
+/// equal those of one process with all rows, including second-order gradients.
+/// Every rank's backward() takes part in one exchange.
 ///
-/// Throws c10::ValueError for arguments and for one pair in all, which has no
-/// negatives, and the other ranks SyncError kPeerFailed. Yeh et al., arXiv
-/// 2110.06848; lightly's DCLLoss.
+/// Throws c10::ValueError for invalid arguments and for a single pair in total,
+/// which has no negatives, while the other ranks throw SyncError kPeerFailed.
+/// Yeh et al., arXiv 2110.06848; lightly's DCLLoss.
 ///
 /// Example:
 ///     losses::DCLLoss dcl(losses::DCLLossOptions().temperature(0.2));
@@ -85,8 +86,8 @@ TORCH_MODULE(DCLLoss);
 
 /// DCLLoss with the paper's weights, w_i = 2 - M * softmax_i(cosine(i, i') /
 /// sigma) over all M pairs, which are constants in every derivative. lightly
-/// takes the softmax over each rank's own pairs, which is another loss than one
-/// process's.
+/// uses the softmax over each rank's own pairs, which differs from the loss of
+/// one process.
 ///
 /// Example:
 ///     losses::DCLWLoss dclw;

@@ -13,8 +13,8 @@ namespace tally::losses {
 
 /// Options for DistillClipLoss.
 struct DistillClipLossOptions {
-  /// Of the contrastive loss, and which ranks both go over; local_loss is
-  /// refused. Default: those of ClipLoss.
+  /// Options of the contrastive loss, and the ranks of both losses; local_loss
+  /// is rejected. Default: those of ClipLoss.
   TORCH_ARG(ClipLossOptions, clip) = ClipLossOptions();
 };
 
@@ -23,25 +23,25 @@ struct DistillClipLosses {
   at::Tensor distill;
 };
 
-/// ClipLoss, and how far a student's logits are from a teacher's.
+/// ClipLoss, and the distance of a student's logits from a teacher's.
 ///
 ///   distill = mean over M pairs of the cross entropies of the student's
 ///             softmax from the teacher's, by rows and by columns, halved
 ///
-/// forward() takes what ClipLoss does, of the student, and the same of the
-/// teacher, whose features may have another size. Nothing of the teacher gets a
-/// gradient; in OpenCLIP that is left to the caller. Logits exist for a few
-/// rows at a time and are computed again in backward, in float32 or wider
-/// whatever autocast says; features are gathered.
+/// forward() takes the inputs of ClipLoss for the student, and the same for the
+/// teacher, whose features may have another size. The teacher gets no gradient;
+/// in OpenCLIP this is left to the caller. Logits are computed for a few rows
+/// at a time and recomputed in backward, in float32 or wider regardless of
+/// autocast; features are gathered.
 ///
 /// Both are one number, the same on every rank; distill is 0, with zero
 /// gradients, if no rank has pairs. Gradients: averaged over the ranks, those
-/// of parameters (encoders, scale) are of one process with all pairs, and of
-/// distill so are gradients' gradients. Every rank's backward() takes part in
-/// one exchange for distill, and in ClipLoss's.
+/// of parameters (encoders, scale) equal those of one process with all pairs,
+/// for distill including second-order gradients. Every rank's backward() takes
+/// part in one exchange for distill, and in that of ClipLoss.
 ///
-/// Throws c10::ValueError for arguments, and on the other ranks SyncError
-/// kPeerFailed; kMismatch if ranks differ in sizes, dtypes or scales.
+/// Throws c10::ValueError for invalid arguments, while the other ranks throw
+/// SyncError kPeerFailed; kMismatch if ranks differ in sizes, dtypes or scales.
 /// OpenCLIP's DistillClipLoss.
 ///
 /// Example:

@@ -35,20 +35,20 @@ struct VICRegLossOptions {
 ///        + nu / D * sum_{i != j} cov_ij^2, of both
 ///
 /// forward() takes this rank's projections of the two views, [n, ..., D], of
-/// any floating dtype, computed in float32 or wider whatever autocast says; n
+/// any floating dtype, computed in float32 or wider regardless of autocast; n
 /// may differ between ranks and be 0. Variances and covariances (unbiased) are
-/// those of all ranks' rows; of positions between n and D, each has its own,
-/// and the terms are their mean.
+/// those of all ranks' rows; each position between n and D has its own, and the
+/// terms are averaged over positions.
 ///
 /// The result is one number, the same on every rank; 0, with zero gradients, if
-/// no rank has rows. Gradients: averaged over the ranks, parameters' are those
-/// of one process with all rows, and so are gradients' gradients. Two
-/// collectives forward, 2 * D * D numbers for each position whatever the number
-/// of rows and ranks; none in backward; two for gradients of gradients.
+/// no rank has rows. Gradients: averaged over the ranks, those of parameters
+/// equal those of one process with all rows, including second-order gradients.
+/// Two collectives in forward, with 2 * D * D numbers per position for any
+/// number of rows and ranks; none in backward; two for second-order gradients.
 ///
-/// Throws c10::ValueError for arguments and for one row in all, which has no
-/// variance, and the other ranks SyncError kPeerFailed. Bardes et al., arXiv
-/// 2105.04906; lightly's VICRegLoss.
+/// Throws c10::ValueError for invalid arguments and for a single row in total,
+/// which has no variance, while the other ranks throw SyncError kPeerFailed.
+/// Bardes et al., arXiv 2105.04906; lightly's VICRegLoss.
 ///
 /// Example:
 ///     losses::VICRegLoss vicreg(losses::VICRegLossOptions().nu(0.5));
