@@ -4,13 +4,13 @@
 
 namespace tally {
 
-/// What SumMetric, MeanMetric, MinMetric, MaxMetric and CatMetric do with NaN.
+/// How SumMetric, MeanMetric, MinMetric, MaxMetric and CatMetric handle NaN.
 enum class NanStrategy {
-  kError,    ///< c10::ValueError, and nothing changes
-  kWarn,     ///< leave it out, and warn once
-  kIgnore,   ///< leave it out
-  kDisable,  ///< do not look: it goes into the result
-  kReplace,  ///< put `nan_value` in its place
+  kError,    ///< throw c10::ValueError; nothing changes
+  kWarn,     ///< ignore it, and warn once
+  kIgnore,   ///< ignore it
+  kDisable,  ///< do not check: it propagates into the result
+  kReplace,  ///< replace it by `nan_value`
 };
 
 template <>
@@ -21,17 +21,17 @@ struct EnumNames<NanStrategy> {
 
 /// Options of the aggregation metrics.
 ///
-/// The strategy decides what happens to NaN. MetricOptions::nan_policy counts
-/// only where the strategy is left at kWarn: kError and kIgnore then mean
+/// The strategy determines the handling of NaN. MetricOptions::nan_policy only
+/// applies if the strategy is kWarn, the default: kError and kIgnore then mean
 /// NanStrategy::kError and kIgnore.
 ///
 /// Example: `MeanMetric loss(NanStrategy::kIgnore);`
 struct AggregationOptions {
   AggregationOptions(NanStrategy nan_strategy = NanStrategy::kWarn)
       : nan_strategy_(nan_strategy) {}
-  /// Default: kWarn. On a GPU kError and kWarn wait for it in every update.
+  /// Default: kWarn. On a GPU, kError and kWarn synchronize in every update.
   TORCH_ARG(NanStrategy, nan_strategy);
-  /// What kReplace puts in the place of NaN. Default: 0.
+  /// The value that replaces NaN under kReplace. Default: 0.
   TORCH_ARG(double, nan_value) = 0;
 
  public:
@@ -44,7 +44,7 @@ struct AggregationOptions {
 
 namespace internal::aggregation {
 
-/// What `options` and `metric_options` together say.
+/// The strategy that results from `options` and `metric_options`.
 NanStrategy nan_strategy(const AggregationOptions& options,
                          const MetricOptions& metric_options);
 

@@ -29,20 +29,19 @@ class CatAggregation {
   double nan_value_;
 };
 
-/// All values seen, one after the other.
+/// The concatenation of all values.
 ///
 /// update(value): rows [n, ...] of any real dtype, or a 0-dim tensor or number,
-/// which is one row. Dtype, device and the shape of a row are those of the
-/// first update.
-/// Result: [N, ...] of that dtype, in the order of updates, those of rank 0
-/// first; float64 of shape [0] before any update.
-/// State: all rows, merged by concatenation; it grows with the data.
-/// NaN: see NanStrategy; by default rows with a NaN are left out with a
-/// warning. kReplace replaces the elements that are NaN. On a GPU, all but
-/// kDisable wait for it in every update.
+/// which is one row. The first update determines dtype, device and row shape.
+/// Result: [N, ...] of that dtype, in the order of updates, starting with rank
+/// 0; float64 of shape [0] before any update.
+/// State: all rows, merged by concatenation; grows with the data.
+/// NaN: see NanStrategy; by default rows with a NaN are ignored with a warning.
+/// kReplace replaces the elements that are NaN. On a GPU, all except kDisable
+/// synchronize in every update.
 /// Errors: c10::TypeError for complex and sparse tensors; c10::ValueError for
-/// rows that do not fit those before, and for NaN with NanStrategy::kError.
-/// Differentiable where the dtype is.
+/// rows that do not match earlier ones, and for NaN with NanStrategy::kError.
+/// Differentiable if the dtype is.
 ///
 /// Example:
 ///     CatMetric scores;

@@ -33,20 +33,20 @@ class MeanAggregation {
   double nan_value_;
 };
 
-/// The weighted mean of all values seen.
+/// The weighted mean of all values.
 ///
 ///     sum_i weight_i * value_i / sum_i weight_i
 ///
 /// update(value, weight = 1): tensors of any real dtypes, or numbers; value of
-/// any shape, weight of one that broadcasts to it.
+/// any shape, weight of a shape that broadcasts to it.
 /// Result: 0-dim float64; NaN before any update and if the weights sum to 0.
 /// State: both sums in float64, merged by addition.
-/// NaN: see NanStrategy; by default left out with a warning. A value and its
-/// weight are left out together, whichever is NaN; kReplace replaces the value
-/// and keeps its weight, but leaves out values whose weight is NaN.
+/// NaN: see NanStrategy; by default ignored with a warning. A value and its
+/// weight are ignored together if either is NaN; kReplace replaces the value
+/// and keeps its weight, but ignores values whose weight is NaN.
 /// Errors: c10::TypeError for complex and sparse tensors; c10::ValueError for a
 /// weight that does not broadcast, and for NaN with NanStrategy::kError.
-/// Differentiable by value and weight; what is left out has a gradient of 0.
+/// Differentiable in value and weight; ignored values have a gradient of 0.
 ///
 /// Example:
 ///     MeanMetric mean_loss;

@@ -35,7 +35,7 @@ class ExtremesAggregation {
   double nan_value_;
 };
 
-/// The smallest of all values seen.
+/// The smallest of all values.
 ///
 ///     min_i value_i
 ///
@@ -44,11 +44,12 @@ class ExtremesAggregation {
 /// update and if there are no values.
 /// State: the extremes in float64, merged by min and max. A MinMetric and a
 /// MaxMetric in one collection share it.
-/// NaN: see NanStrategy; by default left out with a warning. Infinities count.
+/// NaN: see NanStrategy; by default ignored with a warning. Infinities are
+/// included.
 /// Errors: c10::TypeError for complex and sparse tensors; c10::ValueError for
 /// NaN with NanStrategy::kError.
-/// Not differentiable: between equal values the gradient would depend on how
-/// they were dealt to ranks.
+/// Not differentiable: for equal values the gradient would depend on their
+/// distribution over ranks.
 ///
 /// Example:
 ///     MinMetric lowest;
@@ -63,12 +64,12 @@ class MinMetric final
   at::Tensor evaluate(const State& state) const { return state.min; }
 };
 
-/// The largest of all values seen.
+/// The largest of all values.
 ///
 ///     max_i value_i
 ///
-/// Like MinMetric in everything else; -infinity before any update and if there
-/// are no values.
+/// Otherwise like MinMetric; -infinity before any update and if there are no
+/// values.
 ///
 /// Example:
 ///     MaxMetric best;

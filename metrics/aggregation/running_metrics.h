@@ -18,7 +18,7 @@ struct RunningAggregationOptions {
   template <class Count, RequireCount<Count> = 0>
   RunningAggregationOptions(Count window)
       : window_(static_cast<std::int64_t>(window)) {}
-  /// How many batches count. Default: 5.
+  /// Number of batches included. Default: 5.
   TORCH_ARG(std::int64_t, window);
   /// As in AggregationOptions.
   TORCH_ARG(NanStrategy, nan_strategy) = NanStrategy::kWarn;
@@ -34,7 +34,8 @@ struct RunningAggregationOptions {
 
 namespace internal::aggregation {
 
-/// Running around an aggregation metric, with its options beside the window.
+/// Running with an aggregation metric, with its options in addition to the
+/// window.
 template <class Derived, class Inner>
 class RunningAggregation : public Running {
  public:
@@ -84,9 +85,8 @@ class RunningAggregation : public Running {
 
 /// The weighted mean of the values in the last few batches.
 ///
-/// update(), result, NaN and errors are those of MeanMetric; state, results
-/// over ranks and the errors of `window` are those of Running, with which it
-/// shares states.
+/// For update(), result, NaN and errors see MeanMetric; for state, results over
+/// ranks and errors of `window` see Running, with which it shares states.
 ///
 /// Example:
 ///     RunningMean loss(100);
@@ -102,7 +102,7 @@ class RunningMean final
 
 /// The sum of the values in the last few batches.
 ///
-/// Like RunningMean in everything else, with SumMetric.
+/// Otherwise like RunningMean, with SumMetric.
 ///
 /// Example:
 ///     RunningSum tokens(100);

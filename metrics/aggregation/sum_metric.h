@@ -29,18 +29,19 @@ class SumAggregation {
   double nan_value_;
 };
 
-/// The sum of all values seen.
+/// The sum of all values.
 ///
 ///     sum_i value_i
 ///
 /// update(value): a tensor of any shape and any real dtype, or a number.
 /// Result: 0-dim float64; 0 before any update.
-/// State: the sum in float64, merged by addition. Integers are added as
-/// float64 too: exact up to 2^53, rounded beyond.
-/// NaN: see NanStrategy; by default left out with a warning. Infinities count.
+/// State: the sum in float64, merged by addition. Integers are also added as
+/// float64: exact up to 2^53, rounded beyond.
+/// NaN: see NanStrategy; by default ignored with a warning. Infinities are
+/// included.
 /// Errors: c10::TypeError for complex and sparse tensors; c10::ValueError for
 /// NaN with NanStrategy::kError.
-/// Differentiable; the gradient of a NaN that is left out is 0.
+/// Differentiable; the gradient of an ignored NaN is 0.
 ///
 /// Example:
 ///     SumMetric tokens;

@@ -9,7 +9,7 @@
 
 namespace tally {
 
-/// What a collection is made of.
+/// The configuration of a collection.
 struct CollectionConfig {
   struct Member {
     std::string name;
@@ -39,15 +39,15 @@ struct CollectionConfig {
 ///     }
 ///
 /// `metrics` can also be a list of texts, "f1=MulticlassF1Score(...)" or
-/// without the name. Besides there may be prefix, postfix, and of MetricOptions
-/// dist_sync_on_step, sync_on_compute and compute_with_cache, and
-/// validate_args, nan_policy and compute_on_cpu, which a metric can have of its
-/// own. Values of options are text or JSON's: null is "none", a metric inside
-/// another again an object with "metric" and "options". Throws c10::ValueError
-/// that says what is wrong where.
+/// without the name. Other keys are prefix, postfix, and the MetricOptions
+/// dist_sync_on_step, sync_on_compute and compute_with_cache, as well as
+/// validate_args, nan_policy and compute_on_cpu, which can also be set per
+/// metric. Values of options are text or JSON values: null is "none", a metric
+/// inside another is again an object with "metric" and "options". Throws
+/// c10::ValueError that describes and locates the error.
 CollectionConfig parse_collection_config(std::string_view json);
 
-/// Throws c10::ValueError as Registry::make and MetricCollection::add do.
+/// Throws c10::ValueError like Registry::make and MetricCollection::add.
 MetricCollection make_collection(const CollectionConfig& config,
                                  const Registry& registry = builtin_registry());
 

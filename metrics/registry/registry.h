@@ -18,17 +18,17 @@ namespace tally {
 
 class Registry;
 
-/// What a metric's class does not say of itself.
+/// Properties of a metric that its class does not provide.
 struct MetricSummary {
   /// One line.
   const char* what;
   /// "[0, 1]", "[0, inf)", "any".
   const char* range;
-  /// Options without a default, with a value as an example: "num_classes=5".
+  /// Options without a default, with example values: "num_classes=5".
   const char* required = "";
 };
 
-/// A metric to be made from text, in the hands of its factory.
+/// A request to make a metric from text, passed to its factory.
 class MetricRequest {
  public:
   MetricRequest(const Registry& registry, MetricSpec spec,
@@ -36,14 +36,14 @@ class MetricRequest {
 
   /// For the metric itself.
   const MetricOptions& metric_options() const { return metric_options_; }
-  /// The metric that an option describes: "metric=MeanSquaredError()". Takes
-  /// the option away. Throws c10::ValueError if it is not there.
+  /// Makes the metric described by an option: "metric=MeanSquaredError()".
+  /// Consumes the option. Throws c10::ValueError if it is missing.
   std::unique_ptr<Metric> metric(const std::string& option);
   /// The same for "metrics=[A(), B()]" and "metrics={a: A(), b: B()}"; names
-  /// are those given, else the metrics' own.
+  /// default to those of the metrics.
   std::vector<std::pair<std::string, std::unique_ptr<Metric>>> metrics(
       const std::string& option);
-  /// `options` with those that are left in the text set.
+  /// `options`, with the remaining options of the text set.
   template <class Options>
   Options rest(Options options = internal::unset_options<Options>()) const {
     parse_options(options, spec_.name, spec_.options);
@@ -63,7 +63,7 @@ class MetricRequest {
 using MetricFactory =
     std::function<std::unique_ptr<Metric>(MetricRequest& request)>;
 
-/// All that is known of a metric by name.
+/// The description of a metric.
 struct MetricEntry {
   std::string name;
   MetricSummary summary;
@@ -73,17 +73,18 @@ struct MetricEntry {
   std::optional<bool> higher_is_better;
   bool is_wrapper = false;
   MetricFactory make;
-  /// As its accumulator declares them; empty if they depend on options.
+  /// Declared by its accumulator; empty if they depend on options.
   std::vector<InputInfo> inputs = {};
-  /// What a wrapper makes of the inputs of the metric inside; null: the same.
+  /// How a wrapper transforms the inputs of its metric; null: identity.
   std::function<void(std::vector<InputInfo>& inputs)> change_inputs = {};
-  /// What options mean, by name, one line each.
+  /// Descriptions of options by name, one line each.
   std::map<std::string, std::string> option_words = {};
-  /// "classification"; that of a program's own is "custom" unless it says more.
+  /// For example "classification"; "custom" by default for a program's own
+  /// metrics.
   std::string domain = "custom";
 };
 
-/// Metrics by name. A program's own are added to a copy of builtin_registry():
+/// Metrics by name. Add custom metrics to a copy of builtin_registry():
 ///
 ///     Registry registry = builtin_registry();
 ///     registry.add<MyMetric>({"What it is.", "[0, 1]"});
@@ -91,8 +92,8 @@ struct MetricEntry {
 ///     auto metric = registry.make("MyMetric(beta=2)");
 class Registry {
  public:
-  /// Adds a metric with all that its class says: name, options, whether it is
-  /// differentiable, and whether higher is better.
+  /// Adds a metric with the properties of its class: name, options, whether it
+  /// is differentiable, and whether higher is better.
   template <class M>
   void add(const MetricSummary& summary) {
     add(entry<M>(summary, [](MetricRequest& request) {
@@ -100,8 +101,8 @@ class Registry {
       return std::make_unique<M>(std::move(options), request.metric_options());
     }));
   }
-  /// Adds one around another (see MetricWrapper), M(metric, options), where the
-  /// option `metric` describes that metric.
+  /// Adds a wrapper (see MetricWrapper), M(metric, options), whose option
+  /// `metric` describes the wrapped metric.
   template <class M>
   void add_wrapper(const MetricSummary& summary) {
     add_wrapper(
@@ -116,30 +117,30 @@ class Registry {
         },
         &M::change_inputs);
   }
-  /// Throws c10::ValueError if the name is taken.
+  /// Throws c10::ValueError if the name is already in use.
   void add(MetricEntry entry);
-  /// Says in one line what an option means, for `tally describe`. Throws
-  /// c10::ValueError for a metric or option that is not there.
+  /// Sets the one-line description of an option, for `tally describe`. Throws
+  /// c10::ValueError for an unknown metric or option.
   void describe_option(const std::string& metric, const std::string& option,
                        std::string words);
 
   /// In alphabetical order.
   const std::map<std::string, MetricEntry>& entries() const { return entries_; }
-  /// Throws c10::ValueError for an unknown name, with the nearest one.
+  /// Throws c10::ValueError for an unknown name, suggesting the closest one.
   const MetricEntry& at(const std::string& name) const;
 
-  /// The metric that `text` describes (see MetricSpec). Throws c10::ValueError
-  /// that says what is wrong with it; unknown names and options get the nearest
-  /// there is.
+  /// Makes the metric described by `text` (see MetricSpec). Throws
+  /// c10::ValueError that describes the error; for unknown names and options it
+  /// suggests the closest one.
   std::unique_ptr<Metric> make(
       std::string_view text,
       const MetricOptions& metric_options = MetricOptions()) const;
-  /// For programs that are told metrics by others: throws c10::ValueError if a
-  /// size (OptionRole::kSize) in such a text, as num_classes, is above `most`,
-  /// which is what the data justify.
+  /// For programs with untrusted metric texts: throws c10::ValueError if a size
+  /// (OptionRole::kSize) in the text, such as num_classes, is above `most`, the
+  /// limit justified by the data.
   void check_sizes(std::string_view text, std::int64_t most) const;
-  /// The inputs that update() of that metric takes. A wrapper takes those of
-  /// the metric inside; one of several, in "{a: A(), b: B()}", maps of them.
+  /// The inputs of that metric's update(). A wrapper takes those of its metric;
+  /// a wrapper of several metrics, "{a: A(), b: B()}", takes maps of them.
   std::vector<InputInfo> inputs(std::string_view text) const;
 
  private:
@@ -168,7 +169,7 @@ class Registry {
   std::map<std::string, MetricEntry> entries_;
 };
 
-/// Every metric of this library. Thread-safe.
+/// All metrics of this library. Thread-safe.
 const Registry& builtin_registry();
 
 /// builtin_registry().make(...).

@@ -33,14 +33,14 @@ class EnsembleScores {
 ///     mean over samples of
 ///     sum_i |p_i - t| / M - sum_ij |p_i - p_j| / (2 M^2)
 ///
-/// update(preds, target): [N, M], the M members of the ensemble of each sample,
-/// and [N]; any real dtypes.
+/// update(preds, target): [N, M], the M ensemble members for each sample, and
+/// [N]; any real dtypes.
 /// Result: 0-dim float64, 0 or more; NaN before any update.
 /// State: the sum in float64 and the number of samples, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// NaN: propagates; NanPolicy::kIgnore ignores the sample.
 /// Errors: c10::ValueError for other shapes and for NaN with NanPolicy::kError;
 /// c10::TypeError for complex or sparse inputs.
-/// Differentiable by preds and target.
+/// Differentiable in preds and target.
 /// Source: Gneiting and Raftery 2007.
 ///
 /// Example:

@@ -45,14 +45,14 @@ extern template class RowScores<CosineOfRows>;
 ///     sum_d p_d t_d / (|p| |t|), of rows p and t
 ///
 /// update(preds, target): [N, D], any real dtypes; each row is a sample.
-/// Result: the sum or the mean over samples (0-dim) or each (kNone, [N]);
-/// float64. 0 for a row of zeros, as in scikit-learn.
+/// Result: the sum or mean over samples (0-dim), or one value each (kNone,
+/// [N]); float64. 0 for a row of zeros, as in scikit-learn.
 /// State: the sum in float64 and the number of samples, merged by addition;
 /// with kNone the scores, concatenated.
-/// NaN: propagates; NanPolicy::kIgnore leaves the row out.
+/// NaN: propagates; NanPolicy::kIgnore ignores the row.
 /// Errors: c10::ValueError for other shapes and for NaN with NanPolicy::kError;
 /// c10::TypeError for complex or sparse inputs.
-/// Differentiable by preds and target; of zeros the gradient is 0.
+/// Differentiable in preds and target; the gradient of a row of zeros is 0.
 ///
 /// Example:
 ///     CosineSimilarity similarity(RowReduction::kMean);

@@ -14,10 +14,10 @@ struct CriticalSuccessIndexOptions {
   CriticalSuccessIndexOptions(
       double threshold = std::numeric_limits<double>::quiet_NaN())
       : threshold_(threshold) {}
-  /// A value of at least this is an event.
+  /// Values of at least this are events.
   TORCH_ARG(double, threshold);
-  /// A dimension of the inputs: a value for each of its indexes, those of all
-  /// updates in a row. Default: none, one value for everything.
+  /// A dimension of the inputs for which a separate value is computed per
+  /// index, concatenated over updates. Default: none, a single value.
   TORCH_ARG(std::optional<std::int64_t>, keep_sequence_dim) = std::nullopt;
 
  public:
@@ -37,7 +37,7 @@ class EventCounts {
   /// Counts are int64 [4]: hits, misses, false alarms, and NaN.
   struct State {
     at::Tensor counts;
-    Rows sequence;  // a row for each index of keep_sequence_dim
+    Rows sequence;  // one row per index of keep_sequence_dim
     void fields(Fields& f) { f("counts", counts)("sequence", sequence); }
   };
 
@@ -54,18 +54,18 @@ class EventCounts {
   NanPolicy nan_policy_;
 };
 
-/// The critical success index, or threat score, of forecasts of events: values
-/// of at least a threshold.
+/// The critical success index, or threat score, of event forecasts; an event is
+/// a value of at least the threshold.
 ///
 ///     hits / (hits + misses + false alarms)
 ///
-/// update(preds, target): of one shape, any real dtypes.
-/// Result: 0-dim; with keep_sequence_dim [S], S being the sum of that
+/// update(preds, target): of the same shape, any real dtypes.
+/// Result: 0-dim; with keep_sequence_dim [S], where S is the sum of that
 /// dimension's sizes over all updates; float64 in [0, 1]. NaN without events.
 /// State: counts in int64, merged by addition; with keep_sequence_dim
 /// concatenated.
-/// NaN: where it is counted the result is NaN; NanPolicy::kIgnore leaves that
-/// element out.
+/// NaN: a counted NaN makes the result NaN; NanPolicy::kIgnore ignores that
+/// element.
 /// Errors: c10::ValueError for shapes that differ or lack keep_sequence_dim,
 /// and for NaN with NanPolicy::kError; c10::TypeError for complex or sparse
 /// inputs. Not differentiable.

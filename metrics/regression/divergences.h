@@ -13,9 +13,9 @@ namespace tally {
 /// Example:
 ///     KLDivergence divergence(KLDivergenceOptions().log_prob(true));
 struct KLDivergenceOptions {
-  /// False: inputs are probabilities, or anything in proportion to them, and
-  /// are divided by their sums. True: they are logarithms of probabilities, and
-  /// taken as they are. Default: false.
+  /// False: inputs are probabilities, or proportional to them, and are divided
+  /// by their sums. True: they are log-probabilities, and are not normalized.
+  /// Default: false.
   TORCH_ARG(bool, log_prob) = false;
   /// Default: kMean.
   TORCH_ARG(RowReduction, reduction) = RowReduction::kMean;
@@ -28,7 +28,7 @@ struct KLDivergenceOptions {
 };
 using JensenShannonDivergenceOptions = KLDivergenceOptions;
 
-/// What the scores of both divergences have in common.
+/// Common parts of the scores of both divergences.
 struct DistributionRows {
   static constexpr InputInfo kInputs[] = {
       {"p", InputKind::kReal, "real [N, D]"},
@@ -64,16 +64,16 @@ extern template class RowScores<KLOfRows>;
 ///
 /// with 0 log(0 / q) = 0.
 /// update(p, q): [N, D], any real dtypes; each row is a distribution.
-/// Result: the mean or the sum over rows (0-dim) or each (kNone, [N]); float64,
-/// 0 or more (for log_prob only if rows add up to 1). Infinite where q is 0 and
-/// p is not; NaN for a row of zeros.
+/// Result: the mean or sum over rows (0-dim), or one value each (kNone, [N]);
+/// float64, 0 or more (with log_prob only if rows add up to 1). Infinite where
+/// q is 0 and p is not; NaN for a row of zeros.
 /// State: the sum in float64 and the number of rows, merged by addition; with
 /// kNone the scores, concatenated.
-/// NaN: propagates; NanPolicy::kIgnore leaves the row out.
+/// NaN: propagates; NanPolicy::kIgnore ignores the row.
 /// Errors: c10::ValueError for other shapes, for values below 0 (with
 /// validate_args and without log_prob) and for NaN with NanPolicy::kError;
 /// c10::TypeError for complex or sparse inputs.
-/// Differentiable by p and q.
+/// Differentiable in p and q.
 ///
 /// Example:
 ///     KLDivergence divergence;
@@ -107,8 +107,8 @@ extern template class RowScores<JensenShannonOfRows>;
 ///
 ///     (KL(p, m) + KL(q, m)) / 2 with m = (p + q) / 2
 ///
-/// SciPy's jensenshannon() is its root. Like KLDivergence in everything else,
-/// but never infinite.
+/// SciPy's jensenshannon() is its square root. Otherwise like KLDivergence, but
+/// never infinite.
 ///
 /// Example:
 ///     JensenShannonDivergence divergence;

@@ -5,14 +5,15 @@
 
 namespace tally {
 
-/// The variants of Kendall's tau, which differ in what they do with ties.
+/// The variants of Kendall's tau, which differ in the handling of ties.
 enum class KendallVariant { kA, kB, kC };
 template <>
 struct EnumNames<KendallVariant> {
   static constexpr const char* kNames[] = {"a", "b", "c"};
 };
 
-/// What the test of KendallRankCorrCoef holds against independence.
+/// The alternative hypothesis to independence in the test of
+/// KendallRankCorrCoef.
 enum class Alternative {
   kTwoSided,  ///< tau is not 0
   kLess,      ///< tau is negative
@@ -33,14 +34,14 @@ struct KendallRankCorrCoefOptions {
   template <class Count, RequireCount<Count> = 0>
   KendallRankCorrCoefOptions(Count num_outputs)
       : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
-  /// With more than one, inputs are [N, num_outputs], and so many values come
-  /// out. Default: 1.
+  /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
+  /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
   /// Default: kB.
   TORCH_ARG(KendallVariant, variant) = KendallVariant::kB;
-  /// Whether the result has a p-value. Default: false.
+  /// Whether the result includes a p-value. Default: false.
   TORCH_ARG(bool, t_test) = false;
-  /// Of the test. Default: kTwoSided.
+  /// Alternative hypothesis of the test. Default: kTwoSided.
   TORCH_ARG(Alternative, alternative) = Alternative::kTwoSided;
 
  public:
@@ -72,16 +73,15 @@ struct KendallResult {
 ///     variant c: 2 (C - D) / (n^2 (m - 1) / m)
 ///
 /// with C concordant and D discordant pairs of n samples, T_p and T_t pairs
-/// tied only in preds or only in target, m the lesser number of distinct
-/// values. The p-value is that of the normal approximation for C - D, which
-/// takes ties into account but in variant a.
+/// tied only in preds or only in target, and m the smaller number of distinct
+/// values. The p-value is from the normal approximation for C - D, which
+/// accounts for ties except in variant a.
 /// update(preds, target): of shape [N] or [N, 1], any real dtypes (integers
 /// beyond 2^53 are rounded). With num_outputs > 1: [N, num_outputs].
 /// Result: KendallResult of 0-dim or [num_outputs]; float64, tau in [-1, 1].
 /// NaN for fewer than two samples and, except for variant a, for constant
-/// inputs. c10::ValueError for 2^32 samples or more. State: all samples, as in
-/// SpearmanCorrCoef; NaN and errors too. Not differentiable. Source: Knight
-/// 1966; Kendall 1970.
+/// inputs. c10::ValueError for 2^32 samples or more. State, NaN and errors: as
+/// in SpearmanCorrCoef. Not differentiable. Source: Knight 1966; Kendall 1970.
 ///
 /// Example:
 ///     KendallRankCorrCoef kendall(KendallRankCorrCoefOptions().t_test(true));

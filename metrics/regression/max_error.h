@@ -31,15 +31,15 @@ class LargestError {
 ///
 ///     max_i |preds_i - target_i|
 ///
-/// update(preds, target): of one shape, any real dtypes.
+/// update(preds, target): of the same shape, any real dtypes.
 /// Result: 0-dim float64, 0 or more; NaN before any update.
-/// State: the maximum in float64, merged by max. Differences are taken in
-/// float64: no dtype wraps.
-/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// State: the maximum in float64, merged by max. Differences are computed in
+/// float64, so that no dtype overflows.
+/// NaN: propagates; NanPolicy::kIgnore ignores the sample.
 /// Errors: c10::ValueError for shapes that differ and for NaN with
 /// NanPolicy::kError; c10::TypeError for complex or sparse inputs.
-/// Not differentiable: between equal errors the gradient would depend on how
-/// they were dealt to ranks.
+/// Not differentiable: for equal errors the gradient would depend on their
+/// distribution over ranks.
 ///
 /// Example:
 ///     MaxError worst;

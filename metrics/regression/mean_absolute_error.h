@@ -39,9 +39,9 @@ extern template class ErrorSums<AbsoluteError>;
 ///
 /// update(preds, target, weight = 1), NaN and errors: see ErrorSums.
 /// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
-/// State: both sums in float64, merged by addition. Differences are taken in
-/// float64: no dtype wraps.
-/// Differentiable by preds and target; where they are equal the gradient is 0.
+/// State: both sums in float64, merged by addition. Differences are computed in
+/// float64, so that no dtype overflows.
+/// Differentiable in preds and target; where they are equal the gradient is 0.
 ///
 /// Example:
 ///     MeanAbsoluteError mae;
@@ -75,13 +75,12 @@ struct LogCosh {
 };
 extern template class ErrorSums<LogCosh>;
 
-/// The mean logarithm of the hyperbolic cosine of the error: like its square
-/// for small errors, like its absolute value for large ones, which do not
-/// overflow.
+/// The mean logarithm of the hyperbolic cosine of the error: quadratic for
+/// small errors, linear for large ones, which do not overflow.
 ///
 ///     sum_i weight_i log(cosh(preds_i - target_i)) / sum_i weight_i
 ///
-/// Like MeanAbsoluteError in everything else.
+/// Otherwise like MeanAbsoluteError.
 ///
 /// Example:
 ///     LogCoshError error;

@@ -11,10 +11,10 @@ namespace tally {
 /// Example: `MeanPinballLoss loss(0.9);`
 struct MeanPinballLossOptions {
   MeanPinballLossOptions(double alpha = 0.5) : alpha_(alpha) {}
-  /// The quantile that is predicted, from 0 to 1. Default: 0.5, the median.
+  /// The predicted quantile, from 0 to 1. Default: 0.5, the median.
   TORCH_ARG(double, alpha);
-  /// With more than one, inputs are [N, num_outputs], and so many values come
-  /// out. Default: 1.
+  /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
+  /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs) = 1;
 
  public:
@@ -46,7 +46,7 @@ struct PinballError {
 };
 extern template class ErrorSums<PinballError>;
 
-/// The mean pinball loss, or quantile loss: least for the target's quantile
+/// The mean pinball loss, or quantile loss: minimized by the target's quantile
 /// `alpha`.
 ///
 ///     sum_i weight_i max(alpha e_i, (alpha - 1) e_i) / sum_i weight_i
@@ -55,7 +55,7 @@ extern template class ErrorSums<PinballError>;
 /// update(preds, target, weight = 1), NaN and errors: see ErrorSums.
 /// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
 /// State: both sums in float64, merged by addition.
-/// Differentiable by preds and target.
+/// Differentiable in preds and target.
 ///
 /// Example:
 ///     MeanPinballLoss loss(/*alpha=*/0.9);

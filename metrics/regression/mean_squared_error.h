@@ -11,10 +11,11 @@ namespace tally {
 ///
 /// Example: `MeanSquaredError rmse(MeanSquaredErrorOptions().squared(false));`
 struct MeanSquaredErrorOptions {
-  /// The mean of the squares; false: its root (RMSE). Default: true.
+  /// If true, the mean of the squares; if false, its square root (RMSE).
+  /// Default: true.
   TORCH_ARG(bool, squared) = true;
-  /// With more than one, inputs are [N, num_outputs], and so many values come
-  /// out. Default: 1.
+  /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
+  /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs) = 1;
 
  public:
@@ -52,9 +53,9 @@ extern template class ErrorSums<SquaredError>;
 /// update(preds, target, weight = 1), NaN and errors: see ErrorSums.
 /// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
 /// State: sums of squares and of weights in float64, merged by addition.
-/// Differences are taken in float64: no dtype wraps.
-/// Differentiable by preds and target. The gradient of the root is 0 where the
-/// error is.
+/// Differences are computed in float64, so that no dtype overflows.
+/// Differentiable in preds and target. The gradient of the root is 0 where the
+/// error is 0.
 ///
 /// Example:
 ///     MeanSquaredError mse;

@@ -13,10 +13,11 @@ namespace tally {
 /// Example:
 ///     MeanSquaredLogError rmsle(MeanSquaredLogErrorOptions().squared(false));
 struct MeanSquaredLogErrorOptions {
-  /// The mean of the squares; false: its root (RMSLE). Default: true.
+  /// If true, the mean of the squares; if false, its square root (RMSLE).
+  /// Default: true.
   TORCH_ARG(bool, squared) = true;
-  /// With more than one, inputs are [N, num_outputs], and so many values come
-  /// out. Default: 1.
+  /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
+  /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs) = 1;
 
  public:
@@ -56,10 +57,10 @@ extern template class ErrorSums<SquaredLogError>;
 /// update(preds, target, weight = 1), NaN and errors: see ErrorSums.
 /// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
 /// State: both sums in float64, merged by addition.
-/// Values of -1 and below: c10::ValueError; without validate_args the result is
+/// Values of -1 or less: c10::ValueError; without validate_args the result is
 /// NaN or infinite.
-/// Differentiable by preds and target. The gradient of the root is 0 where the
-/// error is.
+/// Differentiable in preds and target. The gradient of the root is 0 where the
+/// error is 0.
 ///
 /// Example:
 ///     MeanSquaredLogError msle;

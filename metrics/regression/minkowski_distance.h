@@ -33,7 +33,7 @@ struct ErrorPower {
     return internal::regression::error_sums(
         internal::regression::ErrorKind::kPower, p, preds, target, count);
   }
-  /// Whether the power is a product of a few.
+  /// Whether the power is computed by a few multiplications.
   bool multiplies() const { return p <= 8 && p == static_cast<int>(p); }
   at::Tensor operator()(const at::Tensor& preds,
                         const at::Tensor& target) const;
@@ -45,16 +45,16 @@ extern template class ErrorSums<ErrorPower>;
 ///
 ///     (sum_i weight_i |preds_i - target_i|^p)^(1/p)
 ///
-/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
-/// of elements is a sample.
-/// Result: 0-dim float64, 0 or more; it grows with the number of samples. 0
-/// before any update.
+/// update(preds, target, weight = 1): of the same shape, any real dtypes; each
+/// pair of elements is a sample.
+/// Result: 0-dim float64, 0 or more; grows with the number of samples. 0 before
+/// any update.
 /// State: the sum in float64, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// NaN: propagates; NanPolicy::kIgnore ignores the sample.
 /// Errors: c10::ValueError for shapes that differ, for weights below 0, and for
 /// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
-/// Differentiable by preds and target; where the distance is 0 so is the
-/// gradient.
+/// Differentiable in preds and target; where the distance is 0, the gradient is
+/// 0.
 ///
 /// Example:
 ///     MinkowskiDistance distance(/*p=*/3);

@@ -5,12 +5,12 @@
 
 namespace tally {
 
-/// What NormalizedRootMeanSquaredError divides by, of the targets.
+/// The statistic of the targets that divides the error.
 enum class Normalization {
   kMean,   ///< their mean, with its sign
-  kRange,  ///< the difference of the largest and the smallest
+  kRange,  ///< the difference between the largest and the smallest
   kStd,    ///< their standard deviation, not corrected for bias
-  kL2,     ///< the root of the sum of their squares
+  kL2,     ///< the square root of the sum of their squares
 };
 
 template <>
@@ -27,13 +27,13 @@ struct NormalizedRootMeanSquaredErrorOptions {
       : normalization_(normalization) {}
   /// Default: kMean.
   TORCH_ARG(Normalization, normalization);
-  /// With more than one, inputs are [N, num_outputs], and so many values come
-  /// out. Default: 1.
+  /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
+  /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs) = 1;
 
  public:
   void visit(OptionVisitor& v) {
-    // All but the range are functions of moments that are there anyway.
+    // All except the range are functions of the moments in the state.
     v("normalization", normalization_,
       normalization_ == Normalization::kRange ? OptionRole::kState
                                               : OptionRole::kValue);
@@ -59,15 +59,15 @@ struct KeepsRange<NormalizedRootMeanSquaredErrorOptions> {
 /// update(preds, target, weight = 1): of shape [N] or [N, 1], any real dtypes;
 /// weight [N]. With num_outputs > 1: [N, num_outputs], each row is a sample.
 /// Result: 0-dim, or [num_outputs]; float64. Infinite, or NaN without errors,
-/// where the normalization is 0. NaN before any update.
-/// State: see JointMoments, shared except with kRange, which keeps the range of
-/// the targets (whatever their weights) besides. NaN or infinity: propagates
-/// into its output; NanPolicy::kIgnore leaves out samples with a NaN. Errors:
-/// c10::ValueError for shapes that differ or do not fit num_outputs, for
+/// where the normalization is 0. NaN before any update. State: see
+/// JointMoments, shared except with kRange, which additionally keeps the
+/// (unweighted) range of the targets. NaN or infinity: propagates into its
+/// output; NanPolicy::kIgnore ignores samples with a NaN. Errors:
+/// c10::ValueError for shapes that differ or do not match num_outputs, for
 /// weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs.
-/// Differentiable by preds and target, but the range is a constant. Where the
-/// error is 0 so is the gradient.
+/// Differentiable in preds and target, with the range as a constant. Where the
+/// error is 0, the gradient is 0.
 ///
 /// Example:
 ///     NormalizedRootMeanSquaredError nrmse(Normalization::kRange);

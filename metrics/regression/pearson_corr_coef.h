@@ -17,14 +17,13 @@ using ConcordanceCorrCoefOptions = OutputsOptions;
 /// update(preds, target, weight = 1): of shape [N] or [N, 1], any real dtypes;
 /// weight [N]. With num_outputs > 1: [N, num_outputs], each row is a sample.
 /// Result: 0-dim, or [num_outputs]; float64 in [-1, 1]. NaN for fewer than two
-/// samples and for inputs that are constant.
-/// State: see JointMoments.
-/// NaN or infinity: propagates into its output; NanPolicy::kIgnore leaves out
+/// samples and for constant inputs. State: see JointMoments.
+/// NaN or infinity: propagates into its output; NanPolicy::kIgnore ignores
 /// samples with a NaN.
-/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// Errors: c10::ValueError for shapes that differ or do not match num_outputs,
 /// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs.
-/// Differentiable by preds and target; without variance the gradient is 0.
+/// Differentiable in preds and target; without variance the gradient is 0.
 ///
 /// Example:
 ///     PearsonCorrCoef pearson;
@@ -42,13 +41,13 @@ class PearsonCorrCoef final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// Lin's concordance correlation coefficient: how near pairs are to the line of
-/// equality.
+/// Lin's concordance correlation coefficient: agreement of pairs with the line
+/// of equality.
 ///
 ///     2 cov(p, t) / (var p + var t + (mean p - mean t)^2)
 ///
-/// with weighted means of n samples, n / (n - 1) times for variances and
-/// covariance.
+/// with weighted means of n samples, multiplied by n / (n - 1) for variances
+/// and covariance.
 /// update(): as in PearsonCorrCoef, with which it shares its state.
 /// Result: 0-dim, or [num_outputs]; float64 in [-1, 1]; 0 if one input is
 /// constant. NaN for fewer than two samples and if both are constant and equal.

@@ -13,11 +13,11 @@ namespace tally {
 ///     MeanAbsolutePercentageError mape(
 ///         MeanAbsolutePercentageErrorOptions().epsilon(1e-3));
 struct MeanAbsolutePercentageErrorOptions {
-  /// What the error is divided by at least: targets may be 0. scikit-learn has
-  /// 2.2e-16. Default: 1.17e-6, as in TorchMetrics.
+  /// Lower bound of the divisor, as targets may be 0. Default: 1.17e-6, as in
+  /// TorchMetrics; scikit-learn uses 2.2e-16.
   TORCH_ARG(double, epsilon) = 1.17e-6;
-  /// With more than one, inputs are [N, num_outputs], and so many values come
-  /// out. Default: 1.
+  /// If above 1, inputs are [N, num_outputs] and the result is [num_outputs].
+  /// Default: 1.
   TORCH_ARG(std::int64_t, num_outputs) = 1;
 
  public:
@@ -32,7 +32,7 @@ using SymmetricMeanAbsolutePercentageErrorOptions =
 
 /// Options of WeightedMeanAbsolutePercentageError.
 struct WeightedMeanAbsolutePercentageErrorOptions {
-  /// What the sum of errors is divided by at least. Default: 1.17e-6.
+  /// Lower bound of the divisor of the sum of errors. Default: 1.17e-6.
   TORCH_ARG(double, epsilon) = 1.17e-6;
 
  public:
@@ -67,9 +67,9 @@ extern template class ErrorSums<AbsolutePercentageError>;
 ///
 /// update(preds, target, weight = 1), NaN and errors: see ErrorSums.
 /// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
-/// Targets of 0 make it large, by `epsilon`.
+/// Targets of 0 make it large, depending on `epsilon`.
 /// State: both sums in float64, merged by addition.
-/// Differentiable by preds and target.
+/// Differentiable in preds and target.
 ///
 /// Example:
 ///     MeanAbsolutePercentageError mape;
@@ -112,7 +112,7 @@ extern template class ErrorSums<SymmetricPercentageError>;
 ///     2 sum_i weight_i |preds_i - target_i|
 ///         / max(|preds_i| + |target_i|, epsilon) / sum_i weight_i
 ///
-/// Like MeanAbsolutePercentageError in everything else.
+/// Otherwise like MeanAbsolutePercentageError.
 ///
 /// Example:
 ///     SymmetricMeanAbsolutePercentageError smape;
@@ -154,14 +154,14 @@ extern template class ErrorSums<ErrorOverTargets>;
 ///     sum_i weight_i |preds_i - target_i|
 ///         / max(sum_i weight_i |target_i|, epsilon)
 ///
-/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
-/// of elements is a sample.
+/// update(preds, target, weight = 1): of the same shape, any real dtypes; each
+/// pair of elements is a sample.
 /// Result: 0-dim float64, 0 or more; 0 before any update.
 /// State: both sums in float64, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
+/// NaN: propagates; NanPolicy::kIgnore ignores the sample.
 /// Errors: c10::ValueError for shapes that differ, for weights below 0, and for
 /// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
-/// Differentiable by preds and target.
+/// Differentiable in preds and target.
 ///
 /// Example:
 ///     WeightedMeanAbsolutePercentageError wmape;

@@ -41,16 +41,16 @@ class AbsoluteErrors {
 ///
 ///     median_i |preds_i - target_i|
 ///
-/// of an even number of samples the mean of the two in the middle; weighted,
-/// where the sum of weights reaches half of all, as in scikit-learn.
-/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
-/// of elements is a sample. With num_outputs > 1: [N, num_outputs] and weight
-/// [N], each row is one.
+/// for an even number of samples, the mean of the two in the middle; with
+/// weights, the value where the cumulative weight reaches half of the total, as
+/// in scikit-learn.
+/// update(preds, target, weight = 1): of the same shape, any real dtypes; each
+/// pair of elements is a sample. With num_outputs > 1: [N, num_outputs] and
+/// weight [N], each row is a sample.
 /// Result: 0-dim, or [num_outputs]; float64, 0 or more; NaN before any update.
 /// State: all errors in float64, and weights, concatenated.
-/// NaN: the result of its output is NaN; NanPolicy::kIgnore leaves the sample
-/// out.
-/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// NaN: the result of its output is NaN; NanPolicy::kIgnore ignores the sample.
+/// Errors: c10::ValueError for shapes that differ or do not match num_outputs,
 /// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs. Not differentiable.
 ///
@@ -73,9 +73,9 @@ class MedianAbsoluteError final
 /// Example: `D2PinballScore d2(0.9);`
 struct D2PinballScoreOptions {
   D2PinballScoreOptions(double alpha = 0.5) : alpha_(alpha) {}
-  /// The quantile that is predicted, from 0 to 1. Default: 0.5, the median.
+  /// The predicted quantile, from 0 to 1. Default: 0.5, the median.
   TORCH_ARG(double, alpha);
-  /// With more than one, inputs are [N, num_outputs]. Default: 1.
+  /// If above 1, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs) = 1;
   /// kUniformAverage or kRawValues. Default: kUniformAverage.
   TORCH_ARG(MultiOutput, multioutput) = MultiOutput::kUniformAverage;
@@ -95,7 +95,7 @@ struct D2AbsoluteErrorScoreOptions {
   template <class Count, RequireCount<Count> = 0>
   D2AbsoluteErrorScoreOptions(Count num_outputs)
       : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
-  /// With more than one, inputs are [N, num_outputs]. Default: 1.
+  /// If above 1, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
   /// kUniformAverage or kRawValues. Default: kUniformAverage.
   TORCH_ARG(MultiOutput, multioutput) = MultiOutput::kUniformAverage;
@@ -151,15 +151,15 @@ class PinballAndTargets {
 ///
 /// update(preds, target, weight = 1): of shape [N] or [N, 1], any real dtypes;
 /// weight [N]. With num_outputs > 1: [N, num_outputs], each row is a sample.
-/// Result: 0-dim, or [num_outputs] with kRawValues; float64, at most 1. Of a
+/// Result: 0-dim, or [num_outputs] with kRawValues; float64, at most 1. For a
 /// constant target: 1 if the predictions are perfect, else 0, as in
 /// scikit-learn. NaN for fewer than two samples.
 /// State: the sum of losses in float64; all targets, and weights, concatenated.
-/// NaN: propagates into its output; NanPolicy::kIgnore leaves the sample out.
-/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// NaN: propagates into its output; NanPolicy::kIgnore ignores the sample.
+/// Errors: c10::ValueError for shapes that differ or do not match num_outputs,
 /// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs.
-/// Differentiable by preds.
+/// Differentiable in preds.
 /// Source: Koenker and Machado 1999, as in scikit-learn.
 ///
 /// Example:
@@ -181,7 +181,7 @@ class D2PinballScore final
 ///
 ///     1 - sum_i w_i |t_i - p_i| / sum_i w_i |t_i - median t|
 ///
-/// Like D2PinballScore in everything else.
+/// Otherwise like D2PinballScore.
 ///
 /// Example:
 ///     D2AbsoluteErrorScore d2;

@@ -15,7 +15,7 @@ struct R2ScoreOptions {
   template <class Count, RequireCount<Count> = 0>
   R2ScoreOptions(Count num_outputs)
       : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
-  /// With more than one, inputs are [N, num_outputs]. Default: 1.
+  /// If above 1, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
   /// The number of independent regressors for the adjusted value; 0: do not
   /// adjust. Default: 0.
@@ -39,18 +39,19 @@ struct R2ScoreOptions {
 ///
 /// update(preds, target, weight = 1): of shape [N] or [N, 1], any real dtypes;
 /// weight [N]. With num_outputs > 1: [N, num_outputs], each row is a sample.
-/// Result: 0-dim, or [num_outputs] with kRawValues; float64, at most 1. Of a
+/// Result: 0-dim, or [num_outputs] with kRawValues; float64, at most 1. For a
 /// constant target: 1 if the predictions are perfect, else 0, as in
 /// scikit-learn. NaN for fewer than two samples, and adjusted for fewer than
 /// adjusted + 2.
-/// State: see JointMoments; targets of any scale and offset are told apart.
-/// NaN or infinity: propagates into its output; NanPolicy::kIgnore leaves out
+/// State: see JointMoments; constant targets are detected for any scale and
+/// offset.
+/// NaN or infinity: propagates into its output; NanPolicy::kIgnore ignores
 /// samples with a NaN.
-/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// Errors: c10::ValueError for shapes that differ or do not match num_outputs,
 /// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs.
-/// Differentiable by preds and target. The gradient is 0 where the target is
-/// constant or the value NaN for want of samples.
+/// Differentiable in preds and target. The gradient is 0 where the target is
+/// constant or the value is NaN for lack of samples.
 ///
 /// Example:
 ///     R2Score r2;
@@ -75,7 +76,7 @@ struct ExplainedVarianceOptions {
   template <class Count, RequireCount<Count> = 0>
   ExplainedVarianceOptions(Count num_outputs)
       : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
-  /// With more than one, inputs are [N, num_outputs]. Default: 1.
+  /// If above 1, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
   /// Default: kUniformAverage.
   TORCH_ARG(MultiOutput, multioutput) = MultiOutput::kUniformAverage;
@@ -89,11 +90,11 @@ struct ExplainedVarianceOptions {
 };
 
 /// The fraction of the target's variance that is explained: like R2Score, but
-/// without the bias of the predictions.
+/// disregarding a constant bias of the predictions.
 ///
 ///     1 - var(t - p) / var t
 ///
-/// Like R2Score in everything else, with which it shares its state.
+/// Otherwise like R2Score, with which it shares its state.
 ///
 /// Example:
 ///     ExplainedVariance explained;
@@ -120,9 +121,9 @@ struct RelativeSquaredErrorOptions {
   template <class Count, RequireCount<Count> = 0>
   RelativeSquaredErrorOptions(Count num_outputs)
       : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
-  /// With more than one, inputs are [N, num_outputs]. Default: 1.
+  /// If above 1, inputs are [N, num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
-  /// False: the root, of each output. Default: true.
+  /// If false, the square root of each output. Default: true.
   TORCH_ARG(bool, squared) = true;
 
  public:
@@ -133,16 +134,16 @@ struct RelativeSquaredErrorOptions {
   void validate(const char* metric) const;
 };
 
-/// The squared error relative to that of the mean target, or its root; the mean
-/// over outputs.
+/// The squared error relative to that of the mean target, or its square root,
+/// averaged over outputs.
 ///
 ///     sum_i w_i (t_i - p_i)^2 / sum_i w_i (t_i - mean t)^2
 ///
-/// Result: 0-dim float64, 0 or more. Of a constant target infinite, or NaN if
+/// Result: 0-dim float64, 0 or more. For a constant target infinite, or NaN if
 /// the predictions are perfect. NaN for fewer than two samples.
-/// Like R2Score in everything else, with which it shares its state, except that
+/// Otherwise like R2Score, with which it shares its state, except that
 /// gradients for a constant target are infinite or NaN. The gradient of the
-/// root is 0 where the error is.
+/// root is 0 where the error is 0.
 ///
 /// Example:
 ///     RelativeSquaredError error;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How far predictions of numbers are from their targets.
+/// Regression metrics.
 #include "tally/metrics/regression/continuous_ranked_probability_score.h"  // IWYU pragma: export
 #include "tally/metrics/regression/cosine_similarity.h"  // IWYU pragma: export
 #include "tally/metrics/regression/critical_success_index.h"  // IWYU pragma: export

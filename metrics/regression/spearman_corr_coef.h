@@ -8,22 +8,21 @@ namespace tally {
 
 using SpearmanCorrCoefOptions = OutputsOptions;
 
-/// Spearman's rank correlation coefficient: Pearson's, of ranks.
+/// Spearman's rank correlation coefficient: Pearson's coefficient of ranks.
 ///
 ///     sum_i (r_i - mean r)(s_i - mean s)
 ///         / sqrt(sum_i (r_i - mean r)^2 sum_i (s_i - mean s)^2)
 ///
-/// with r_i and s_i the ranks of preds_i and target_i; equal values have their
-/// mean rank.
+/// where r_i and s_i are the ranks of preds_i and target_i; equal values get
+/// their mean rank.
 /// update(preds, target): of shape [N] or [N, 1], any real dtypes (integers
 /// beyond 2^53 are rounded). With num_outputs > 1: [N, num_outputs].
 /// Result: 0-dim, or [num_outputs]; float64 in [-1, 1]. NaN for fewer than two
-/// samples and for inputs that are constant.
-/// State: all samples, concatenated, of one dtype over all updates. compute()
-/// sorts them on the CPU.
-/// NaN: the result of its output is NaN; NanPolicy::kIgnore leaves the sample
-/// out.
-/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// samples and for constant inputs.
+/// State: all samples, concatenated, with the same dtype in all updates.
+/// compute() sorts them on the CPU.
+/// NaN: the result of its output is NaN; NanPolicy::kIgnore ignores the sample.
+/// Errors: c10::ValueError for shapes that differ or do not match num_outputs,
 /// and for NaN with NanPolicy::kError; c10::TypeError for complex or sparse
 /// inputs. Not differentiable.
 ///

@@ -14,7 +14,7 @@ namespace tally {
 /// Example: `TweedieDevianceScore poisson(1);`
 struct TweedieDevianceScoreOptions {
   TweedieDevianceScoreOptions(double power = 0) : power_(power) {}
-  /// Of the mean, to which the variance is proportional: 0 for the normal
+  /// Power of the mean that the variance is proportional to: 0 for the normal
   /// distribution, 1 for Poisson, 2 for gamma, 3 for inverse Gaussian; not
   /// between 0 and 1. Default: 0.
   TORCH_ARG(double, power);
@@ -58,16 +58,17 @@ extern template class ErrorSums<TweedieDeviance>;
 ///                 - t p^(1 - power) / (1 - power) + p^(2 - power) / (2 -
 ///                 power))
 ///
-/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
-/// of elements is a sample. preds above 0 unless power is 0; target above 0
-/// from power 2, and at least 0 from power 1.
+/// update(preds, target, weight = 1): of the same shape, any real dtypes; each
+/// pair of elements is a sample. preds must be above 0 unless power is 0;
+/// target above 0 for power 2 or more, at least 0 for power 1 or more.
 /// Result: 0-dim float64, 0 or more; NaN before any update.
 /// State: both sums in float64, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the sample out.
-/// Errors: c10::ValueError for values outside of that (with validate_args), for
-/// shapes that differ, for weights below 0, and for NaN with NanPolicy::kError;
+/// NaN: propagates; NanPolicy::kIgnore ignores the sample.
+/// Errors: c10::ValueError for values outside of these ranges (with
+/// validate_args), for shapes that differ, for weights below 0, and for NaN
+/// with NanPolicy::kError;
 /// c10::TypeError for complex or sparse inputs.
-/// Differentiable by preds and target.
+/// Differentiable in preds and target.
 ///
 /// Example:
 ///     TweedieDevianceScore poisson(/*power=*/1);
@@ -131,10 +132,10 @@ class ExplainedDeviance {
 /// Result: 0-dim float64, at most 1. Constant targets: 1 if the predictions are
 /// perfect, else 0, as in R2Score. NaN for fewer than two samples.
 /// State: the weighted mean target, both deviances and the sum of weights in
-/// float64; deviances from means merge like variances do (Banerjee et al. 2005,
-/// of Bregman divergences), without differences of large sums.
+/// float64; deviances from means are merged like variances (Banerjee et al.
+/// 2005, for Bregman divergences), without differences of large sums.
 /// NaN and errors: as in TweedieDevianceScore.
-/// Differentiable by preds.
+/// Differentiable in preds.
 ///
 /// Example:
 ///     D2TweedieScore d2(/*power=*/1);

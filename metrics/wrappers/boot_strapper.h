@@ -9,9 +9,9 @@
 
 namespace tally {
 
-/// How BootStrapper draws a batch of n rows anew.
+/// How BootStrapper resamples a batch of n rows.
 enum class SamplingStrategy {
-  kPoisson,      ///< each row as often as a Poisson number of mean 1 says
+  kPoisson,      ///< each row a Poisson-distributed (mean 1) number of times
   kMultinomial,  ///< n rows with replacement
 };
 
@@ -28,16 +28,16 @@ struct BootStrapperOptions {
       : num_bootstraps_(static_cast<std::int64_t>(num_bootstraps)) {}
   /// Default: 10.
   TORCH_ARG(std::int64_t, num_bootstraps);
-  /// Which results to give. Default: mean and std.
+  /// The results to return. Default: mean and std.
   TORCH_ARG(bool, mean) = true;
   TORCH_ARG(bool, std) = true;
   /// Each in [0, 1]. Default: none.
   TORCH_ARG(std::vector<double>, quantile);
   TORCH_ARG(bool, raw) = false;
-  /// Default: kPoisson, with which batches of any size give what all their rows
-  /// at once would give.
+  /// Default: kPoisson, for which the distribution does not depend on the batch
+  /// size.
   TORCH_ARG(SamplingStrategy, sampling_strategy) = SamplingStrategy::kPoisson;
-  /// Of the random numbers. Default: 0.
+  /// Seed of the random number generator. Default: 0.
   TORCH_ARG(std::int64_t, seed) = 0;
 
  public:
@@ -45,23 +45,21 @@ struct BootStrapperOptions {
   void validate(const char* metric) const;
 };
 
-/// How much a metric's value depends on the sample: its values over resampled
-/// copies of the data.
+/// The sampling variability of a metric: its values over resampled copies of
+/// the data.
 ///
-/// update(): as the metric's. Tensors and lists (of texts, of images) have the
-/// same number of rows, which are drawn together; 0-dim tensors beside them are
-/// passed on. 0-dim inputs alone are one row.
-/// Result: "mean" and "std" (unbiased; NaN of one copy) over the copies,
-/// "quantile" [number of quantiles, ...] (interpolated), "raw"
-/// [num_bootstraps, ...]; of a metric with several results "part.mean" and so
-/// on.
-/// State: the metric's, once for each copy. What is drawn depends on seed, rank
-/// and number of the update alone: a run gives the same on any machine, and
-/// ranks draw independently of each other. Metrics merged by merge_state need
-/// seeds of their own.
-/// NaN and empty behaviour are those of the metric.
-/// Errors: those of the metric, whatever is drawn; c10::ValueError for another
-/// number of rows and for a metric that remembers what it computed;
+/// update(): as for the metric. Tensors and lists (of texts, of images) have
+/// the same number of rows, which are resampled together; additional 0-dim
+/// tensors are passed on. If all inputs are 0-dim, they are one row.
+/// Result: "mean" and "std" (unbiased; NaN for one copy) over the copies,
+/// "quantile" [number of quantiles, ...] (interpolated), "raw" [num_bootstraps,
+/// ...]; "part.mean" and so on for a metric with several results.
+/// State: that of the metric, once per copy. Resampling depends only on seed,
+/// rank and update number: runs are reproducible on any machine, and ranks
+/// resample independently. Metrics merged by merge_state need different seeds.
+/// NaN and empty inputs are handled by the metric.
+/// Errors: those of the metric, independent of the resampling; c10::ValueError
+/// for different numbers of rows and for a metric that stores computed values;
 /// c10::TypeError for inputs that are neither tensors nor lists. Not
 /// differentiable.
 ///

@@ -12,11 +12,11 @@ namespace tally {
 struct ClasswiseWrapperOptions {
   ClasswiseWrapperOptions(std::vector<std::string> labels = {})
       : labels_(std::move(labels)) {}
-  /// The classes' names, all different and without any of , " [ ]. Default:
-  /// their numbers.
+  /// The names of the classes, distinct and without any of , " [ ]. Default:
+  /// their indices.
   TORCH_ARG(std::vector<std::string>, labels);
-  /// Put before and behind each. Default: empty; without both, the metric's
-  /// name in lower case and "_" stand before.
+  /// Prepended and appended to each name. Default: empty; if both are empty,
+  /// the lower-case name of the metric and "_" are prepended.
   TORCH_ARG(std::string, prefix);
   TORCH_ARG(std::string, postfix);
 
@@ -25,16 +25,16 @@ struct ClasswiseWrapperOptions {
   void validate(const char* metric) const;
 };
 
-/// Gives the value of each class a name.
+/// Returns the value of each class under a separate name.
 ///
-/// update(): as the metric's.
-/// Result: of the metric's value [C, ...] one tensor [...] for each class:
+/// update(): as for the metric.
+/// Result: for the metric's value [C, ...], one tensor [...] per class:
 /// "multiclassaccuracy_0" or "multiclassaccuracy_horse".
-/// State: the metric's, which it shares with that metric in a collection.
-/// NaN and empty behaviour are those of the metric.
+/// State: that of the metric, shared with that metric in a collection.
+/// NaN and empty inputs are handled by the metric.
 /// Errors: c10::ValueError from compute() and forward() if the metric's value
-/// is not one tensor with a row for each label.
-/// Differentiable where the metric is.
+/// is not a single tensor with one row per label.
+/// Differentiable if the metric is.
 ///
 /// Example:
 ///     ClasswiseWrapper accuracy(

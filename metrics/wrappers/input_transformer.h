@@ -9,13 +9,13 @@
 
 namespace tally {
 
-/// A metric of transformed inputs: what the classes below have in common, and
-/// what transformers of one's own derive from.
+/// A metric on transformed inputs: the base of the classes below, and of custom
+/// transformers.
 ///
-/// update(): as the metric's, of which the first input is preds, the second
-/// target. Results, state, NaN and empty behaviour are those of the metric;
-/// errors too, and c10::TypeError for preds and target that are no tensors.
-/// Differentiable where the metric is.
+/// update(): as for the metric, whose first input is preds, the second target.
+/// Results, state, errors and the handling of NaN and empty inputs are those of
+/// the metric; also throws c10::TypeError if preds and target are not tensors.
+/// Differentiable if the metric is.
 class MetricInputTransformer : public MetricWrapper {
  public:
   void observe_into(AnyState& fresh, Inputs inputs,
@@ -30,7 +30,7 @@ class MetricInputTransformer : public MetricWrapper {
   using MetricWrapper::MetricWrapper;
   void set_state() { MetricWrapper::set_state(metric().make_state()); }
 
-  /// Must not change what they are given. Default: as it is.
+  /// Must not modify their argument. Default: identity.
   virtual at::Tensor transform_preds(const at::Tensor& preds) const {
     return preds;
   }
@@ -38,7 +38,7 @@ class MetricInputTransformer : public MetricWrapper {
     return target;
   }
 
-  /// From name and options, which must tell transformations apart.
+  /// Derived from name and options, which must identify the transformation.
   StateKey key() const override;
 };
 
@@ -48,10 +48,11 @@ struct LambdaInputTransformerOptions {
 
   LambdaInputTransformerOptions(std::string label = "")
       : label_(std::move(label)) {}
-  /// Names the functions, which cannot be compared: metrics with equal labels
-  /// share states in a collection, load each other's checkpoints, and sync.
+  /// Identifies the functions, which cannot be compared: metrics with equal
+  /// labels share states in a collection, load each other's checkpoints, and
+  /// sync.
   TORCH_ARG(std::string, label);
-  /// Default: null, which leaves the input as it is.
+  /// Default: null, which leaves the input unchanged.
   TORCH_ARG(Transform, preds) = nullptr;
   TORCH_ARG(Transform, target) = nullptr;
 
@@ -60,7 +61,7 @@ struct LambdaInputTransformerOptions {
   void validate(const char* metric) const;
 };
 
-/// A metric of inputs that functions transform. See MetricInputTransformer.
+/// A metric on inputs transformed by functions. See MetricInputTransformer.
 ///
 /// Errors: c10::ValueError without a label or without a function.
 ///
@@ -106,13 +107,12 @@ struct BinaryTargetTransformerOptions {
   void validate(const char* metric) const;
 };
 
-/// A metric of targets that are 1 where they are above a threshold, else 0.
-/// See MetricInputTransformer.
+/// A metric on targets binarized by a threshold. See MetricInputTransformer.
 ///
 ///     target_i' = target_i > threshold
 ///
-/// The target may be of any real dtype; the transformed one is int64; NaN is
-/// not above anything. Errors: c10::ValueError for a threshold of NaN,
+/// The target may have any real dtype; the transformed one is int64; NaN
+/// becomes 0. Errors: c10::ValueError for a threshold of NaN,
 /// c10::TypeError for complex and sparse targets.
 ///
 /// Example:
@@ -127,7 +127,7 @@ class BinaryTargetTransformer final : public MetricInputTransformer {
 
   const Options& options() const { return options_; }
   std::string name() const override { return kName; }
-  /// The target may be of any real numbers.
+  /// The target may have any real dtype.
   static void change_inputs(std::vector<InputInfo>& inputs);
   c10::ArrayRef<InputInfo> inputs() const override { return inputs_; }
 

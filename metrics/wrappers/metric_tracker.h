@@ -15,16 +15,15 @@
 
 namespace tally {
 
-/// A metric or collection over the steps (epochs, say) of a run: each has a
-/// copy of its own, and the values of all are kept.
+/// A metric or collection over the steps (such as epochs) of a run: each step
+/// has its own copy, and the values of all are kept.
 ///
-/// A single metric's result goes by the name of the metric. compute() and the
-/// others that compute are collective where those of Metric are; compute_all()
-/// and best_metric() sync all steps at once. What they compute of a step that
-/// is over stays, in place of the step's state: neither memory nor checkpoints
-/// grow with the samples of earlier steps, and no step is synced again.
-/// Everything except increment() and what only reads throws c10::Error before
-/// the first increment().
+/// The result of a single metric has the metric's name. compute() and the other
+/// functions that compute are collective if those of Metric are; compute_all()
+/// and best_metric() sync all steps at once. Values computed for a finished
+/// step replace its state: neither memory nor checkpoints grow with the samples
+/// of earlier steps, and no step is synced again. Everything except increment()
+/// and read-only functions throws c10::Error before the first increment().
 ///
 /// Example:
 ///     MetricTracker tracker(MulticlassAccuracy(10));
@@ -35,28 +34,28 @@ namespace tally {
 ///     MetricTracker::Best best = tracker.best_metric();  // .value, .step
 class MetricTracker {
  public:
-  /// The best value of a result, and the step that gave it.
+  /// The best value of a result, and its step.
   struct Best {
     double value;
     std::int64_t step;
   };
 
-  /// `maximize`: whether the largest value is the best. Default: what the
-  /// metric's higher_is_better() says.
+  /// `maximize`: whether the largest value is the best. Default: the metric's
+  /// higher_is_better().
   explicit MetricTracker(OwnedMetric metric,
                          std::optional<bool> maximize = std::nullopt);
-  /// The same by member name. Throws c10::ValueError for a name that is none,
-  /// and unless the collection has accumulated nothing.
+  /// The same by member name. Throws c10::ValueError for an unknown name, and
+  /// if the collection has accumulated data.
   explicit MetricTracker(MetricCollection&& metrics,
                          std::map<std::string, bool> maximize = {});
 
-  /// Begins the next step.
+  /// Starts the next step.
   void increment();
   std::int64_t n_steps() const {
     return static_cast<std::int64_t>(steps_.size());
   }
 
-  /// As those of MetricCollection, of the current step.
+  /// See MetricCollection; for the current step.
   template <class... Args>
   void update(const Args&... args) {
     current("update").update(args...);
@@ -74,18 +73,18 @@ class MetricTracker {
   Results compute() { return current("compute").compute(); }
   void reset() { current("reset").reset(); }
 
-  /// The values of every step: each result with a dimension more, in front.
+  /// The values of all steps: each result has an additional first dimension.
   /// Throws c10::ValueError if a result's size differs between steps.
   Results compute_all();
-  /// Of the result of that name, or of the only one; the first of equal values,
+  /// For the result with that name, or the only one; the first of equal values,
   /// NaN only if there is nothing else. Throws c10::IndexError for an unknown
-  /// name; c10::ValueError if it is not one number for each step, and if
-  /// nothing says whether to maximize it.
+  /// name; c10::ValueError if it is not one number per step, and if it is
+  /// unknown whether to maximize it.
   Best best_metric(const std::string& result = "");
   /// Forgets all steps.
   void reset_all() { steps_.clear(); }
 
-  /// See Metric::serialize; of all steps, with the values that are kept.
+  /// See Metric::serialize; includes all steps, with the stored values.
   std::string serialize() const;
   absl::Status deserialize(std::string_view bytes);
   absl::Status save(const std::string& path) const;
@@ -97,7 +96,7 @@ class MetricTracker {
  private:
   struct Step {
     MetricCollection metrics;
-    Results value = {};  // kept, once the step is over
+    Results value = {};  // stored once the step is finished
   };
 
   MetricCollection& current(const char* verb);

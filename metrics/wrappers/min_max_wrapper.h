@@ -7,24 +7,25 @@
 
 namespace tally {
 
-/// A metric's value with the smallest and largest that compute() has given.
+/// A metric's value with the smallest and largest value returned by compute().
 ///
 ///     raw = metric;  min = min_i raw_i;  max = max_i raw_i
 ///
-/// over all calls of compute(), this one included, elementwise; NaN is left
-/// out. reset() keeps min and max: they are those of the whole experiment.
-/// forward() looks at its batch alone, and min and max are its value.
+/// over all calls of compute(), including this one, elementwise; NaN is
+/// ignored. reset() keeps min and max: they are those of the whole experiment.
+/// forward() only uses its batch, and min and max are its value.
 ///
-/// compute() gives the same on all ranks, and so do min and max. With
-/// sync_on_compute(false) each rank has its own, and a sync gives those of all.
+/// Like compute(), min and max are the same on all ranks. With
+/// sync_on_compute(false) each rank has its own, and a sync merges those of all
+/// ranks.
 ///
-/// update(): as the metric's.
-/// Result: "raw", "min", "max", each of the metric's shape; +infinity and
-/// -infinity as long as there were only NaN.
-/// State: the metric's, and min and max, merged by kMin and kMax, which are
-/// saved with it. NaN in inputs and empty behaviour are those of the metric.
-/// Errors: c10::ValueError if the metric's value is not one tensor.
-/// raw is differentiable where the metric is.
+/// update(): as for the metric.
+/// Result: "raw", "min", "max", each with the metric's shape; +infinity and
+/// -infinity if all values so far were NaN.
+/// State: that of the metric, and min and max, merged by kMin and kMax, which
+/// are saved with it. NaN in inputs and empty inputs are handled by the metric.
+/// Errors: c10::ValueError if the metric's value is not a single tensor. raw is
+/// differentiable if the metric is.
 ///
 /// Example:
 ///     MinMaxMetric accuracy(MulticlassAccuracy(10));

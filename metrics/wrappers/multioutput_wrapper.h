@@ -16,12 +16,12 @@ struct MultioutputWrapperOptions {
       : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
   explicit MultioutputWrapperOptions(internal::Unset) : num_outputs_(0) {}
   TORCH_ARG(std::int64_t, num_outputs);
-  /// The inputs' dimension of the outputs. Default: -1, the last.
+  /// The dimension of the inputs that holds the outputs. Default: -1, the last.
   TORCH_ARG(std::int64_t, output_dim) = -1;
-  /// Leave out rows in which an input has NaN, for each output by itself.
-  /// Default: true. On a GPU that waits for it in every update.
+  /// Ignore rows in which an input has NaN, separately for each output.
+  /// Default: true. On a GPU this synchronizes in every update.
   TORCH_ARG(bool, remove_nans) = true;
-  /// Take the dimension of the outputs away. Default: true.
+  /// Remove the dimension of the outputs. Default: true.
   TORCH_ARG(bool, squeeze_outputs) = true;
 
  public:
@@ -34,21 +34,21 @@ struct MultioutputWrapperOptions {
   void validate(const char* metric) const;
 };
 
-/// A metric for each output of a model with several.
+/// A separate metric for each output of a multi-output model.
 ///
-/// update(): as the metric's, but that tensors have a dimension more, of
-/// num_outputs. Those with fewer dimensions than the first (weights of rows)
-/// count for every output, unless the second is one of labels beside scores of
-/// classes: it has one dimension less, but at least two, and num_outputs in
-/// that of the outputs. Then those behind it are compared with it.
-/// Result: the metric's values in a tensor [num_outputs, ...].
-/// State: the metric's, once for each output.
-/// NaN: see remove_nans; an output of which no row is left has seen nothing.
-/// Empty behaviour is that of the metric.
-/// Errors: c10::ValueError for another number of outputs, and if values of
-/// several sizes cannot be one tensor; c10::TypeError for inputs that are no
-/// tensors.
-/// Differentiable where the metric is.
+/// update(): as for the metric, but tensors have an additional dimension of
+/// size num_outputs. Tensors with fewer dimensions than the first (such as
+/// weights of rows) apply to every output, except a second input with labels
+/// for class scores: it has one dimension less, but at least two, and size
+/// num_outputs in that of the outputs. Later inputs are then compared with the
+/// second.
+/// Result: the metric's values as a tensor [num_outputs, ...].
+/// State: that of the metric, once per output.
+/// NaN: see remove_nans; an output without remaining rows has an empty state.
+/// Empty inputs are handled by the metric.
+/// Errors: c10::ValueError for another number of outputs, and if values have
+/// different sizes; c10::TypeError for inputs that are not tensors.
+/// Differentiable if the metric is.
 ///
 /// Example:
 ///     MultioutputWrapper error(PearsonCorrCoef(), 2);
@@ -81,7 +81,7 @@ class MultioutputWrapper final : public MetricWrapper {
 
  private:
   at::Tensor output_of(const at::Tensor& input, std::int64_t output) const;
-  // How many dimensions an input has at least if it has outputs.
+  // Minimum number of dimensions of an input with outputs.
   std::int64_t dims_with_outputs(const std::vector<at::Tensor>& inputs) const;
 
   Options options_;

@@ -11,12 +11,12 @@
 
 namespace tally {
 
-/// An input of each task.
+/// One input for each task.
 using TaskInputs = std::map<std::string, at::Tensor>;
 
 /// Options of MultitaskWrapper.
 struct MultitaskWrapperOptions {
-  /// Put before and behind each task's name. Default: empty.
+  /// Prepended and appended to each task's name. Default: empty.
   TORCH_ARG(std::string, prefix);
   TORCH_ARG(std::string, postfix);
 
@@ -27,20 +27,20 @@ struct MultitaskWrapperOptions {
   }
 };
 
-/// A metric or collection for each task of a model with several, each with
-/// inputs of its own.
+/// A metric or collection for each task of a multi-task model, each with its
+/// own inputs.
 ///
-/// update(preds, target): of every task one tensor each, by the task's name; a
-/// third map for what the metrics take besides (weights). By name, of every
-/// input those tasks that take it, which need not have a target:
+/// update(preds, target): maps from task name to tensor, with one entry per
+/// task; a third map for an additional input (weights). With named inputs, each
+/// map contains the tasks that take it; they need not have a target:
 ///     tasks.update({{"preds", preds}, {"target", target}, {"value", losses}});
 /// Result: the tasks' results as "task", "task.part", "task.member".
-/// State: the tasks' side by side; metrics of a task that accumulate the same
-/// share it. They sync together. NaN and empty behaviour are those of the
-/// metrics, which keep their own validate_args, nan_policy, compute_on_cpu.
-/// Errors: c10::ValueError for tasks that are missing or unknown, and for what
-/// add() refuses (see MetricCollection::add); c10::TypeError for other inputs.
-/// Differentiable where all metrics are.
+/// State: the combined states of the tasks; within a task, metrics with the
+/// same state share it. They sync together. NaN and empty inputs are handled by
+/// the metrics, which keep their own validate_args, nan_policy, compute_on_cpu.
+/// Errors: c10::ValueError for missing or unknown tasks, and the errors of
+/// add() (see MetricCollection::add); c10::TypeError for other inputs.
+/// Differentiable if all metrics are.
 ///
 /// Example:
 ///     MultitaskWrapper tasks;
@@ -57,7 +57,7 @@ class MultitaskWrapper final : public WrapperMetric {
   explicit MultitaskWrapper(Options options = {},
                             MetricOptions metric_options = MetricOptions());
 
-  /// Before the first update.
+  /// To be called before the first update.
   void add(const std::string& task, OwnedMetric metric);
   void add(const std::string& task, MetricCollection&& metrics);
 
@@ -92,10 +92,10 @@ class MultitaskWrapper final : public WrapperMetric {
  private:
   struct Task {
     std::string name;
-    MetricCollection metrics;  // named as the results are
+    MetricCollection metrics;  // with the names of the results
   };
 
-  // What the results of a task are named after; throws if it is there already.
+  // The name of a task's results; throws if it already exists.
   std::string new_name(const std::string& task) const;
   void remake_state();
   bool keeps_on_cpu() const;

@@ -15,7 +15,7 @@ struct RunningOptions {
   RunningOptions() : window_(5) {}
   template <class Count, RequireCount<Count> = 0>
   RunningOptions(Count window) : window_(static_cast<std::int64_t>(window)) {}
-  /// How many batches count. Default: 5.
+  /// Number of batches included. Default: 5.
   TORCH_ARG(std::int64_t, window);
 
  public:
@@ -25,17 +25,16 @@ struct RunningOptions {
 
 /// A metric over the last few batches.
 ///
-/// update(): as the metric's.
-/// Result: that of the metric over the last `window` batches; of forward(), of
-/// its batch alone. Over ranks, the k-th batches of all ranks are one step, and
-/// the last `window` steps count: a rank that has fallen behind is not weighed
-/// with what the others saw long before.
-/// State: the metric's, once for each batch in the window, which compute()
-/// merges; an update costs the same however large the window is. NaN and empty
-/// behaviour are those of the metric.
-/// Errors: c10::ValueError for a window below 1, and for a metric that
-/// remembers what it computed (MinMaxMetric).
-/// Differentiable where the metric is.
+/// update(): as for the metric.
+/// Result: that of the metric over the last `window` batches; forward() only
+/// uses its batch. Over ranks, the k-th batches of all ranks form one step, and
+/// the last `window` steps are included: a rank that has fallen behind is not
+/// combined with much later batches of others.
+/// State: that of the metric, once per batch in the window, merged by
+/// compute(); the cost of an update does not depend on the window. NaN and
+/// empty inputs are handled by the metric. Errors: c10::ValueError for a window
+/// below 1, and for a metric that stores computed values (MinMaxMetric).
+/// Differentiable if the metric is.
 ///
 /// Example:
 ///     Running accuracy(MulticlassAccuracy(10), 100);

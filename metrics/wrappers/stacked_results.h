@@ -7,9 +7,9 @@
 
 namespace tally::internal {
 
-/// The same results of several metrics in one: each tensor with a dimension
-/// more, in front. Throws c10::ValueError that begins with `owner` if the
-/// results have other names or sizes; `what` says of what they are several.
+/// Stacks the results of several metrics: each tensor gets an additional first
+/// dimension. Throws c10::ValueError that starts with `owner` if names or sizes
+/// of the results differ; `what` names the dimension.
 Results stacked(const std::vector<Results>& several, const char* owner,
                 const char* what);
 

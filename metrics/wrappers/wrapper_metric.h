@@ -10,7 +10,7 @@
 
 namespace tally {
 
-/// A metric handed over to a wrapper: moved in, or as a pointer.
+/// A metric whose ownership is passed to a wrapper: moved in, or as a pointer.
 ///
 /// Example:
 ///     MinMaxMetric best(MulticlassAccuracy(10));
@@ -29,16 +29,16 @@ class OwnedMetric {
   template <class M, std::enable_if_t<std::is_base_of_v<Metric, M>, int> = 0>
   OwnedMetric(std::unique_ptr<M> metric) : metric_(std::move(metric)) {}
 
-  /// For `owner`, which has to accumulate in its stead: throws c10::ValueError
-  /// for null, and for a metric that has accumulated something.
+  /// For `owner`, which accumulates in its place: throws c10::ValueError for
+  /// null, and for a metric that has accumulated data.
   std::unique_ptr<Metric> take(const char* owner);
 
  private:
   std::unique_ptr<Metric> metric_;
 };
 
-/// The typed face of metrics made of metrics: results by name, of which there
-/// is one without a name if all there is is one tensor.
+/// The typed interface of composite metrics: named results; a single tensor has
+/// an empty name.
 class WrapperMetric : public Metric {
  public:
   using MetricBase::forward;
@@ -62,19 +62,19 @@ class WrapperMetric : public Metric {
   WrapperMetric(WrapperMetric&&) noexcept = default;
   WrapperMetric& operator=(WrapperMetric&&) noexcept = default;
 
-  /// Adds results of metrics inside, made fit to be handed out.
+  /// Adds results of inner metrics, prepared for the caller.
   void add_results(Results inner, const std::string& name,
                    Results& results) const;
 
-  /// "name.part", or whichever there is.
+  /// "name.part", or the non-empty one of both.
   static std::string joined(const std::string& name, const std::string& part);
 
  private:
   Results value_;
 };
 
-/// A wrapper around one metric. It takes the metric's MetricOptions over: told
-/// to the metric inside or to the wrapper, they mean the same.
+/// A wrapper around one metric. It adopts the metric's MetricOptions: setting
+/// them on the inner metric or on the wrapper has the same effect.
 class MetricWrapper : public WrapperMetric {
  public:
   const Metric& metric() const { return *metric_; }
@@ -82,7 +82,7 @@ class MetricWrapper : public WrapperMetric {
   std::unique_ptr<Metric> clone() const final;
   /// "MinMaxMetric(metric=MeanSquaredError(...), ...)".
   std::string repr() const override;
-  /// Makes of the metric's inputs what the wrapper takes: the same.
+  /// Transforms the metric's inputs to those of the wrapper. Default: identity.
   static void change_inputs(std::vector<InputInfo>& inputs) { (void)inputs; }
   c10::ArrayRef<InputInfo> inputs() const override { return metric_->inputs(); }
   std::size_t positional_inputs() const override {
@@ -104,14 +104,14 @@ class MetricWrapper : public WrapperMetric {
   /// To be called once by the constructor of the final class.
   void set_state(AnyState identity);
 
-  /// The metric's results, without a name before them.
+  /// The metric's results, without a prefix.
   Results results_of(const AnyState& state) const;
 
-  /// The wrapper's own options as in repr(); empty if there are none.
+  /// The wrapper's own options, as in repr(); empty if there are none.
   virtual std::string options_text() const = 0;
   /// See Metric::state_key.
   virtual StateKey key() const = 0;
-  /// Another one around `metric`.
+  /// A wrapper of the same kind around `metric`.
   virtual std::unique_ptr<MetricWrapper> around(
       std::unique_ptr<Metric> metric) const = 0;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Metrics made of other metrics.
+/// Metrics composed of other metrics.
 #include "tally/metrics/wrappers/boot_strapper.h"        // IWYU pragma: export
 #include "tally/metrics/wrappers/classwise_wrapper.h"    // IWYU pragma: export
 #include "tally/metrics/wrappers/input_transformer.h"    // IWYU pragma: export

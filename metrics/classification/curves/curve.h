@@ -85,9 +85,9 @@ using ClassCurve = CurveAccumulator<observe_classes>;
 ///
 /// A NaN among the scores or weights, or an infinite weight, makes results NaN:
 /// with several curves a NaN score those of its curve and averages, a weight
-/// all. NanPolicy::kIgnore leaves the sample out, kError refuses it. A sample
-/// of weight 0 is ignored, but its target has to be valid. Weights below 0
-/// are a c10::ValueError; with validate_args off they make results NaN.
+/// all. NanPolicy::kIgnore ignores the sample, kError refuses it. A sample of
+/// weight 0 is ignored, but its target has to be valid. Weights below 0 are a
+/// c10::ValueError; with validate_args off they make results NaN.
 class BinaryCurve : public internal::classification::LabelCurve {
  public:
   static constexpr const char* kName = "BinaryCurve";

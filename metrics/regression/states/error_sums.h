@@ -41,11 +41,11 @@ struct ErrorState {
 /// In the .cc file of the metric: #include error_sums_impl.h, and
 /// `template class ErrorSums<Error>;`.
 ///
-/// update(preds, target, weight = 1): of one shape, any real dtypes; each pair
-/// of elements is a sample. With num_outputs > 1: [N, num_outputs] and weight
-/// [N], each row is one.
-/// NaN: propagates into its output; NanPolicy::kIgnore leaves the sample out.
-/// Errors: c10::ValueError for shapes that differ or do not fit num_outputs,
+/// update(preds, target, weight = 1): of the same shape, any real dtypes; each
+/// pair of elements is a sample. With num_outputs > 1: [N, num_outputs] and
+/// weight [N], each row is one.
+/// NaN: propagates into its output; NanPolicy::kIgnore ignores the sample.
+/// Errors: c10::ValueError for shapes that differ or do not match num_outputs,
 /// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs.
 template <class Error>
