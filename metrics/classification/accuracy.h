@@ -19,11 +19,11 @@ using MultilabelAccuracyOptions = MultilabelStatScoresOptions;
 ///
 ///     (tp + tn) / total
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample.
+/// that of BinaryCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.accuracy_score.
 ///
@@ -46,15 +46,15 @@ class BinaryAccuracy final
 /// The fraction of positions whose class is predicted correctly.
 ///
 ///     micro: sum(tp) / total,  per class: tp / (tp + fn)
-/// Averages go over the classes that occur; one that is only predicted counts
-/// with zero_division.
+/// Averages are over the classes that occur; one that is only predicted
+/// contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
-/// kSamplewise puts [N] in front, in the order of the samples. State: that of
-/// MulticlassCounts, added up, or kept for each sample.
+/// kSamplewise prepends [N], in the order of the samples. State: that of
+/// MulticlassCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.accuracy_score.
 ///
@@ -76,15 +76,15 @@ class MulticlassAccuracy final
 
 /// The fraction of elements that are predicted correctly.
 ///
-///     (tp + tn) / total, per label or (micro) of all labels together
-/// For samples with all labels right see MultilabelExactMatch.
+///     (tp + tn) / total, per label or (micro) over all labels
+/// For samples with all labels correct see MultilabelExactMatch.
 ///
-/// update(preds, target, weight = {}): see MultilabelCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MultilabelCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
-/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
-/// of MultilabelCounts, added up, or kept for each sample.
+/// [L]; kSamplewise prepends [N], in the order of the samples. State: that of
+/// MultilabelCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As 1 - sklearn.metrics.hamming_loss.
 ///

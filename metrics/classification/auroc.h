@@ -10,8 +10,8 @@ namespace tally {
 /// Example:
 ///     BinaryAUROC auroc(BinaryAUROCOptions().thresholds(200));
 struct BinaryAUROCOptions : BinaryCurveOptions<BinaryAUROCOptions> {
-  /// In (0, 1]: only the area up to this false positive rate, standardised to
-  /// 0.5 for chance and 1 for the best (McClish). Default: none.
+  /// In (0, 1]: only the area up to this false positive rate, standardized such
+  /// that chance gives 0.5 and the best 1 (McClish). Default: none.
   TORCH_ARG(std::optional<double>, max_fpr) = std::nullopt;
 
  public:
@@ -39,21 +39,21 @@ struct MultilabelAUROCOptions
   using AveragedCurveOptions::AveragedCurveOptions;
 };
 
-/// The area under the ROC curve: how often a positive has a higher score than a
-/// negative, ties counting half.
+/// The area under the ROC curve: the probability that a positive has a higher
+/// score than a negative, with ties counting half.
 ///
 ///     AUROC = (#{s_p > s_n} + #{s_p = s_n} / 2) / (#p * #n)
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// [N, ...] of any real dtype, weights [N, ...], the multiplicity of each
 /// (default: 1). Result: 0-dim, in [0, 1].
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
-/// histogram, summed, whose size does not depend on the data. The area is then
-/// that of the scores' buckets, from (0, 0) to (1, 1) whatever the thresholds.
+/// summed histogram, whose size does not depend on the data. The area is then
+/// that of the binned scores, from (0, 0) to (1, 1) for any thresholds.
 ///
-/// NaN before any update and unless both classes occur. NaN, weights and wrong
-/// values: see BinaryCurve. Not differentiable.
+/// NaN before any update and unless both classes occur. NaN, weights and
+/// invalid values: see BinaryCurve. Not differentiable.
 ///
 /// Source: Hanley and McNeil 1982; max_fpr: McClish 1989, as in scikit-learn.
 ///
@@ -75,22 +75,21 @@ class BinaryAUROC final : public MetricOf<BinaryAUROC, BinaryCurve, at::Tensor,
 ///
 ///     AUROC_c = (#{s_p > s_n} + #{s_p = s_n} / 2) / (#p * #n)
 ///
-/// over samples p of class c and n of the others, s being their scores for c.
+/// over samples p of class c and n of the others, with scores s for c.
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
 /// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
 /// 0-dim, with kNone [C]; in [0, 1].
 ///
-/// State: all samples, concatenated; with thresholds a histogram, summed (see
+/// State: all samples, concatenated; with thresholds a summed histogram (see
 /// BinaryAUROC).
 ///
-/// A class is NaN in kNone unless it has both samples and others, and does not
-/// count in averages; they are NaN if no class is left. A NaN in preds makes
-/// its class and averages NaN, a weight that is NaN or infinite everything;
-/// with kIgnore samples with a NaN do not count, as with weight 0. A row of
-/// logits has no softmax, and counts as NaN, with a NaN or +infinity in it.
-/// Weights below 0 and probabilities outside [0, 1] are a c10::ValueError. Not
-/// differentiable. Source: Hanley and McNeil 1982; roc_auc_score of
-/// scikit-learn, "ovr".
+/// A class without samples, or without others, is NaN in kNone and excluded
+/// from averages, which are NaN if no class remains. A NaN in preds makes its
+/// class and averages NaN, a NaN or infinite weight everything; with kIgnore
+/// samples with a NaN are ignored, like those with weight 0. A row of logits
+/// with NaN or +infinity has no softmax, and is treated as NaN. Weights below 0
+/// and probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
+/// Source: Hanley and McNeil 1982; roc_auc_score of scikit-learn, "ovr".
 ///
 /// Example:
 ///     MulticlassAUROC auroc(10);
@@ -112,8 +111,8 @@ class MulticlassAUROC final
 /// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
 /// and 1 of the same shape, weights [N, ...] (default: 1). Result: 0-dim, with
 /// kNone [L]; in [0, 1]. State, errors and NaN as in BinaryAUROC; a label
-/// without both classes leaves averages, a NaN makes its label and averages
-/// NaN.
+/// without both classes is excluded from averages, a NaN makes its label and
+/// averages NaN.
 ///
 /// Example:
 ///     MultilabelAUROC auroc(

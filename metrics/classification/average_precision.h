@@ -23,21 +23,21 @@ struct MultilabelAveragePrecisionOptions
   using AveragedCurveOptions::AveragedCurveOptions;
 };
 
-/// The mean of the precision at the score of each positive: the area under the
-/// precision-recall curve, as steps.
+/// The mean precision at the score of each positive: the area under the
+/// precision-recall curve as a step function.
 ///
 ///     AP = sum over thresholds t, descending, of (R_t - R_t') * P_t
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// [N, ...] of any real dtype, weights [N, ...], the multiplicity of each
 /// (default: 1). Result: 0-dim, in [0, 1].
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
-/// histogram, summed. The value is then that of the scores' buckets, down to
-/// recall 1 whatever the thresholds.
+/// summed histogram. The value is then that of the binned scores, up to recall
+/// 1 for any thresholds.
 ///
-/// NaN before any update and without positives. NaN, weights and wrong values:
-/// see BinaryCurve. Not differentiable.
+/// NaN before any update and without positives. NaN, weights and invalid
+/// values: see BinaryCurve. Not differentiable.
 ///
 /// Source: average_precision_score of scikit-learn.
 ///
@@ -60,8 +60,8 @@ class BinaryAveragePrecision final
 ///
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
 /// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
-/// 0-dim, with kNone [C]; in [0, 1]. Classes that do not occur are NaN and
-/// leave averages, which are NaN if none is left; NaN and weights as in
+/// 0-dim, with kNone [C]; in [0, 1]. Classes that do not occur are NaN and are
+/// excluded from averages, which are NaN if none remains; NaN and weights as in
 /// MulticlassAUROC.
 ///
 /// Example:
@@ -82,7 +82,8 @@ class MulticlassAveragePrecision final
 ///
 /// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
 /// and 1 of the same shape, weights [N, ...] (default: 1). Result: 0-dim, with
-/// kNone [L]; in [0, 1]. Labels without positives are NaN and leave averages.
+/// kNone [L]; in [0, 1]. Labels without positives are NaN and are excluded from
+/// averages.
 ///
 /// Example:
 ///     MultilabelAveragePrecision precision(5);

@@ -14,8 +14,8 @@ namespace tally {
 /// Options of BinaryBalancedAccuracy.
 struct BinaryBalancedAccuracyOptions
     : BinaryCountsOptions<BinaryBalancedAccuracyOptions> {
-  /// Whether a constant prediction gives 0 rather than 1 / classes, and a right
-  /// one still 1. Default: false.
+  /// Rescale such that a constant prediction gives 0 instead of 1 / classes,
+  /// and a perfect one 1. Default: false.
   TALLY_INHERITED_ARG(BinaryBalancedAccuracyOptions, bool, adjusted) = false;
 
  public:
@@ -30,8 +30,8 @@ struct MulticlassBalancedAccuracyOptions
     : MulticlassCountsOptions<MulticlassBalancedAccuracyOptions> {
   using MulticlassCountsOptions::MulticlassCountsOptions;
 
-  /// Whether a constant prediction gives 0 rather than 1 / classes, and a right
-  /// one still 1. Default: false.
+  /// Rescale such that a constant prediction gives 0 instead of 1 / classes,
+  /// and a perfect one 1. Default: false.
   TALLY_INHERITED_ARG(MulticlassBalancedAccuracyOptions, bool,
                       adjusted) = false;
 
@@ -45,14 +45,14 @@ struct MulticlassBalancedAccuracyOptions
 /// The mean of the recalls of 1 and 0.
 ///
 ///     (tp / (tp + fn) + tn / (tn + fp)) / 2
-/// If only one of them occurs as a target, it is that one's. Adjusted by n
-/// classes that occur: (value - 1 / n) / (1 - 1 / n).
+/// If only one of them occurs as a target, the recall of that one. Adjusted,
+/// with n classes that occur: (value - 1 / n) / (1 - 1 / n).
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample.
+/// that of BinaryCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.balanced_accuracy_score.
 ///
@@ -75,13 +75,13 @@ class BinaryBalancedAccuracy final
 /// The mean of the recalls of the classes that occur as targets.
 ///
 ///     mean over classes of tp / (tp + fn)
-/// Adjusted by n such classes: (value - 1 / n) / (1 - 1 / n).
+/// Adjusted, with n such classes: (value - 1 / n) / (1 - 1 / n).
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of MulticlassCounts, added up, or kept for each sample.
+/// that of MulticlassCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.balanced_accuracy_score.
 ///

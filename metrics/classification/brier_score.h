@@ -22,7 +22,8 @@ struct MulticlassBrierScoreOptions
           MulticlassBrierScoreOptions> {
   using MulticlassLossOptions::MulticlassLossOptions;
 
-  /// Half of it: for 2 classes what BinaryBrierScore is. Default: false.
+  /// Halve the score: for 2 classes this equals BinaryBrierScore. Default:
+  /// false.
   TALLY_INHERITED_ARG(MulticlassBrierScoreOptions, bool, scale_by_half) = false;
 
  public:
@@ -32,7 +33,7 @@ struct MulticlassBrierScoreOptions
   }
 };
 
-/// The sums under BinaryBrierScore.
+/// The sums used by BinaryBrierScore.
 class BinarySquaredErrors
     : public internal::classification::BinaryLosses<BinaryBrierScoreOptions> {
  public:
@@ -45,7 +46,7 @@ class BinarySquaredErrors
                 const at::Tensor& weight = {}) const;
 };
 
-/// The sums under MulticlassBrierScore.
+/// The sums used by MulticlassBrierScore.
 class MulticlassSquaredErrors
     : public internal::classification::MulticlassLosses<
           MulticlassBrierScoreOptions> {
@@ -59,7 +60,7 @@ class MulticlassSquaredErrors
                 const at::Tensor& weight = {}) const;
 };
 
-/// The mean squared error of probabilities.
+/// The mean squared error of predicted probabilities.
 ///
 ///     sum w_i (p_i - target_i)^2 / sum w_i
 ///
@@ -67,10 +68,10 @@ class MulticlassSquaredErrors
 /// floating point, 0 and 1 [N, ...] of any real dtype, weights [N, ...]
 /// (default: 1). Result: 0-dim float64, in [0, 1].
 ///
-/// State: the sums of w_i times the squares and of w_i (kSum). No data gives
-/// NaN. A NaN in a score or weight makes the result NaN; with kIgnore that
+/// State: the sums of w_i times the squares and of w_i (kSum). Without data it
+/// is NaN. A NaN in a score or weight makes the result NaN; with kIgnore that
 /// position is ignored. A probability outside [0, 1] is a c10::ValueError
-/// (under validate_args), a label other than 0 and 1 a c10::IndexError.
+/// (with validate_args), a label other than 0 and 1 a c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: brier_score_loss of
 /// scikit-learn.
@@ -99,11 +100,11 @@ class BinaryBrierScore final
 /// floating point, classes [N, ...] of any real dtype, weights [N, ...]
 /// (default: 1). Result: 0-dim float64, in [0, 2]; in [0, 1] scaled by half.
 ///
-/// State: the sums of w_i times the squares and of w_i (kSum). No data gives
-/// NaN. A NaN among a position's scores or in its weight makes the result NaN;
-/// with kIgnore that position is ignored. A probability outside [0, 1] is a
-/// c10::ValueError (under validate_args), a target that is no class a
-/// c10::IndexError.
+/// State: the sums of w_i times the squares and of w_i (kSum). Without data it
+/// is NaN. A NaN among a position's scores or in its weight makes the result
+/// NaN; with kIgnore that position is ignored. A probability outside [0, 1] is
+/// a
+/// c10::ValueError (with validate_args), an invalid class a c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: brier_score_loss of
 /// scikit-learn.

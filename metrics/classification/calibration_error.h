@@ -14,10 +14,10 @@
 
 namespace tally {
 
-/// How the gaps of the bins become one value.
+/// How the gaps of the bins are combined.
 enum class CalibrationNorm {
   kL1,   ///< their mean, weighted by the samples in each bin
-  kL2,   ///< the root of the mean of their squares
+  kL2,   ///< the square root of the weighted mean of their squares
   kMax,  ///< the largest
 };
 
@@ -28,15 +28,14 @@ struct EnumNames<CalibrationNorm> {
 
 /// Options of BinaryCalibrationError.
 struct BinaryCalibrationErrorOptions {
-  /// How many bins [0, 1] is cut into, all of one width; at least 1.
-  /// Default: 15.
+  /// Number of equal-width bins over [0, 1]; at least 1. Default: 15.
   TORCH_ARG(std::int64_t, n_bins) = 15;
   /// Default: kL1.
   TORCH_ARG(CalibrationNorm, norm) = CalibrationNorm::kL1;
-  /// What preds are. Default: probabilities.
+  /// The kind of scores in preds. Default: probabilities.
   TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target do not count. It need not be 0 or 1.
-  /// Default: none.
+  /// Positions with this target are ignored. It need not be 0 or 1. Default:
+  /// none.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
@@ -64,15 +63,14 @@ struct MulticlassCalibrationErrorOptions {
 
   /// Targets are 0 to num_classes - 1.
   TORCH_ARG(std::int64_t, num_classes);
-  /// How many bins [0, 1] is cut into, all of one width; at least 1.
-  /// Default: 15.
+  /// Number of equal-width bins over [0, 1]; at least 1. Default: 15.
   TORCH_ARG(std::int64_t, n_bins) = 15;
   /// Default: kL1.
   TORCH_ARG(CalibrationNorm, norm) = CalibrationNorm::kL1;
-  /// What preds are. Default: probabilities.
+  /// The kind of scores in preds. Default: probabilities.
   TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target do not count. It need not be a class.
-  /// Default: none.
+  /// Positions with this target are ignored. It need not be a class. Default:
+  /// none.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
@@ -86,7 +84,7 @@ struct MulticlassCalibrationErrorOptions {
   void validate(const char* metric) const;
 };
 
-/// The bins under BinaryCalibrationError.
+/// The bins used by BinaryCalibrationError.
 class BinaryCalibration {
  public:
   static constexpr const char* kName = "BinaryCalibration";
@@ -106,7 +104,7 @@ class BinaryCalibration {
   internal::classification::BinaryRules rules_;
 };
 
-/// The bins under MulticlassCalibrationError.
+/// The bins used by MulticlassCalibrationError.
 class MulticlassCalibration {
  public:
   static constexpr const char* kName = "MulticlassCalibration";
@@ -127,21 +125,23 @@ class MulticlassCalibration {
   internal::classification::ClassLossRules rules_;
 };
 
-/// How far probabilities of 1 are from how often it is the target.
+/// The gap between the predicted probability of 1 and its observed frequency.
 ///
 ///     gap_b = |mean of target - mean of p| over bin b, p in [b, b + 1) /
 ///     n_bins
-/// where the last bin holds 1 too. l1: sum_b share_b gap_b (the expected
-/// calibration error), l2: sqrt(sum_b share_b gap_b^2), max: max_b gap_b.
+/// where the last bin includes 1, and f_b is the fraction of samples in bin b.
+/// l1: sum_b f_b gap_b (the expected calibration error), l2: sqrt(sum_b f_b
+/// gap_b^2), max: max_b gap_b.
 ///
 /// update(preds, target, weight = {}): probabilities of 1 or logits [N, ...],
 /// floating point, 0 and 1 [N, ...] of any real dtype, weights [N, ...]
 /// (default: 1). Result: 0-dim float64, in [0, 1].
 ///
-/// State: three sums for each bin (kSum), not samples. No data gives NaN. A NaN
+/// State: three sums per bin (kSum), no samples. Without data it is NaN. A NaN
 /// in a score or weight makes the result NaN; with kIgnore that position is
 /// ignored. A probability outside [0, 1] is a c10::ValueError (without
-/// validate_args it is in the first or last bin), a label other than 0 and 1 a
+/// validate_args it falls into the first or last bin), a label other than 0 and
+/// 1 a
 /// c10::IndexError.
 ///
 /// Not differentiable. Source: Naeini, Cooper and Hauskrecht, 2015.
@@ -161,24 +161,24 @@ class BinaryCalibrationError final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How far the probability of the predicted class is from how often it is the
-/// target.
+/// The gap between the probability of the predicted class and the accuracy.
 ///
 ///     gap_b = |accuracy - mean confidence| over bin b, confidence in
 ///     [b, b + 1) / n_bins
-/// where the last bin holds 1 too. l1: sum_b share_b gap_b (the expected
-/// calibration error), l2: sqrt(sum_b share_b gap_b^2), max: max_b gap_b.
+/// where the last bin includes 1, and f_b is the fraction of samples in bin b.
+/// l1: sum_b f_b gap_b (the expected calibration error), l2: sqrt(sum_b f_b
+/// gap_b^2), max: max_b gap_b.
 ///
 /// update(preds, target, weight = {}): probabilities or logits [N, C, ...],
-/// floating point, of which the largest is the confidence and the lower class
-/// wins ties, classes [N, ...] of any real dtype, weights [N, ...] (default:
-/// 1). Result: 0-dim float64, in [0, 1].
+/// floating point, where the largest is the confidence and ties go to the lower
+/// class, classes [N, ...] of any real dtype, weights [N, ...] (default: 1).
+/// Result: 0-dim float64, in [0, 1].
 ///
-/// State: three sums for each bin (kSum), not samples. No data gives NaN. A NaN
+/// State: three sums per bin (kSum), no samples. Without data it is NaN. A NaN
 /// among a position's scores or in its weight makes the result NaN; with
 /// kIgnore that position is ignored. A confidence outside [0, 1] is a
-/// c10::ValueError (without validate_args it is in the first or last bin), a
-/// target that is no class a c10::IndexError.
+/// c10::ValueError (without validate_args it falls into the first or last bin),
+/// an invalid class a c10::IndexError.
 ///
 /// Not differentiable. Source: Guo, Pleiss, Sun and Weinberger, 2017.
 ///

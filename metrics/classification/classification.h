@@ -1,6 +1,6 @@
 #pragma once
 
-/// How well classes are told apart.
+/// Classification metrics.
 #include "tally/metrics/classification/accuracy.h"  // IWYU pragma: export
 #include "tally/metrics/classification/auroc.h"     // IWYU pragma: export
 #include "tally/metrics/classification/average_precision.h"  // IWYU pragma: export

@@ -13,7 +13,7 @@ namespace tally {
 
 using BinaryCohenKappaOptions = BinaryStatScoresOptions;
 
-/// How much two different classes disagree.
+/// The weight of a disagreement between classes i and j.
 enum class KappaWeights {
   kNone,       ///< 1
   kLinear,     ///< |i - j|
@@ -34,7 +34,7 @@ struct MulticlassCohenKappaOptions
     : MulticlassCountsOptions<MulticlassCohenKappaOptions> {
   using MulticlassCountsOptions::MulticlassCountsOptions;
 
-  /// Others than kNone are for classes that have an order; kQuadratic is for at
+  /// Values other than kNone are for ordered classes; kQuadratic supports at
   /// most 46340 classes. Default: kNone.
   TALLY_INHERITED_ARG(MulticlassCohenKappaOptions, KappaWeights,
                       weights) = KappaWeights::kNone;
@@ -52,17 +52,17 @@ struct MulticlassCohenKappaOptions
   }
 };
 
-/// How far predictions and targets agree beyond chance.
+/// The agreement of predictions and targets beyond chance.
 ///
 ///     (po - pe) / (1 - pe)
 /// po is the observed agreement, pe the agreement expected if both were drawn
-/// independently. NaN where pe is 1: predictions and targets are all the same.
+/// independently. NaN if pe is 1: all predictions and targets are the same.
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
 /// Result: at most 1, float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample.
+/// that of BinaryCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.cohen_kappa_score.
 ///
@@ -82,19 +82,19 @@ class BinaryCohenKappa final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How far predicted and target classes agree beyond chance.
+/// The agreement of predicted and target classes beyond chance.
 ///
 ///     1 - sum w_ij o_ij / sum w_ij e_ij
-/// of the shares o_ij of targets i that are predicted to be j, and those e_ij
-/// that are expected if both were drawn independently.
-/// NaN where all expected disagreement is 0. It takes three counts per class,
-/// not a confusion matrix.
+/// with the fraction o_ij of positions with target i that are predicted as j,
+/// and the fraction e_ij expected if both were drawn independently. NaN if the
+/// expected disagreement is 0. Computed from three counts per class, not a
+/// confusion matrix.
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: at most 1, float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of MulticlassCounts, added up, or kept for each sample.
+/// that of MulticlassCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.cohen_kappa_score.
 ///

@@ -12,12 +12,12 @@
 
 namespace tally {
 
-/// What the counts of a confusion matrix are divided by.
+/// The divisor of the counts of a confusion matrix.
 enum class Normalize {
   kNone,  ///< nothing
   kTrue,  ///< the sum of their row: fractions of the targets of a class
   kPred,  ///< the sum of their column: fractions of the predictions of a class
-  kAll,   ///< the sum of all
+  kAll,   ///< the total
 };
 
 template <>
@@ -75,16 +75,16 @@ struct MulticlassConfusionMatrixOptions
   }
 };
 
-/// How often 0 and 1 were predicted to be 0 and 1.
+/// How often 0 and 1 were predicted as 0 and 1.
 ///
 ///     {{tn, fp}, {fn, tp}}
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
-/// Result: int64 counts or, of weights and normalised, float64; [2, 2] or, with
+/// Result: int64 counts, or float64 if weighted or normalized; [2, 2] or, with
 /// kSamplewise, [N, 2, 2]. A row or column without entries is 0. State: that of
-/// BinaryCounts, added up, or kept for each sample. Nothing counted gives 0.
+/// BinaryCounts, summed, or kept per sample. Without counted positions it is 0.
 ///
 /// Not differentiable. As sklearn.metrics.confusion_matrix.
 ///
@@ -105,21 +105,23 @@ class BinaryConfusionMatrix final
 
 /// How often each class was predicted as each.
 ///
-///     matrix[i][j] = positions with target i that were predicted to be j
+///     matrix[i][j] = positions with target i that were predicted as j
 ///
 /// update(preds, target, weight = {}): target are labels [N, ...], whole
 /// numbers of any real dtype (bool for 2 classes); preds too, of an integer
-/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
-/// class wins ties; weights [N, ...] (default: 1).
+/// dtype, or scores [N, C, ...] of a floating-point dtype, where ties go to the
+/// lower class; weights [N, ...] (default: 1).
 ///
-/// Result: int64 counts or, of weights and normalised, float64; [C, C]. A row
-/// or column without entries is 0. State: that of MulticlassConfusion, added
-/// up. Nothing counted gives 0. NaN in preds or weight: all of the result is
-/// NaN, and float64, kIgnore takes the position out. Ignored ones may hold any.
+/// Result: int64 counts, or float64 if weighted or normalized; [C, C]. A row or
+/// column without entries is 0. State: that of MulticlassConfusion, summed.
+/// Without counted positions it is 0. NaN in preds or weight: the whole result
+/// is NaN, and float64; kIgnore ignores the position. Ignored positions may
+/// have any value.
 ///
-/// Throws c10::IndexError for labels that are no classes (on a GPU only under
-/// validate_args; else they do not count), c10::TypeError and c10::ValueError
-/// for other inputs. Not differentiable. As sklearn.metrics.confusion_matrix.
+/// Throws c10::IndexError for invalid class labels (on a GPU only with
+/// validate_args; otherwise they are ignored), c10::TypeError and
+/// c10::ValueError for other inputs. Not differentiable. As
+/// sklearn.metrics.confusion_matrix.
 ///
 /// Example:
 ///     MulticlassConfusionMatrix matrix(10);
@@ -136,17 +138,17 @@ class MulticlassConfusionMatrix final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How often each label was predicted to be unset and set.
+/// How often each label was predicted as unset and set.
 ///
 ///     {{tn, fp}, {fn, tp}}, per label
 ///
-/// update(preds, target, weight = {}): see MultilabelCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MultilabelCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
-/// Result: int64 counts or, of weights and normalised, float64; [L, 2, 2] or,
+/// Result: int64 counts, or float64 if weighted or normalized; [L, 2, 2] or,
 /// with kSamplewise, [N, L, 2, 2]. A row or column without entries is 0. State:
-/// that of MultilabelCounts, added up, or kept for each sample. Nothing counted
-/// gives 0.
+/// that of MultilabelCounts, summed, or kept per sample. Without counted
+/// positions it is 0.
 ///
 /// Not differentiable. As sklearn.metrics.multilabel_confusion_matrix.
 ///

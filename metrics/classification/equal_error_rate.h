@@ -22,22 +22,22 @@ struct MultilabelEEROptions
   using AveragedCurveOptions::AveragedCurveOptions;
 };
 
-/// The equal error rate: where the ROC curve has as many false positives among
-/// the negatives as false negatives among the positives.
+/// The equal error rate: the point of the ROC curve where the false positive
+/// rate equals the false negative rate.
 ///
-///     EER = FPR where FPR = 1 - TPR, on straight lines between the points
+///     EER = FPR where FPR = 1 - TPR, interpolated linearly between the points
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// [N, ...] of any real dtype, weights [N, ...], the multiplicity of each
 /// (default: 1). Result: 0-dim, in [0, 1].
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
-/// histogram, summed, of whose buckets the curve then is.
+/// summed histogram, and the curve is that of its bins.
 ///
-/// NaN before any update and unless both classes occur. NaN, weights and wrong
-/// values: see BinaryCurve. Not differentiable.
+/// NaN before any update and unless both classes occur. NaN, weights and
+/// invalid values: see BinaryCurve. Not differentiable.
 ///
-/// Source: own definition, the usual one (1 - TPR = FPR by interpolation).
+/// Source: the usual definition (1 - TPR = FPR by interpolation).
 ///
 /// Example:
 ///     BinaryEER rate(BinaryEEROptions().input(ScoreKind::kLogits));
@@ -57,7 +57,7 @@ class BinaryEER final
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
 /// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
 /// [C], or 0-dim with an average, over the classes that have both samples and
-/// others; the others are NaN. NaN and weights as in MulticlassAUROC.
+/// others; other classes are NaN. NaN and weights as in MulticlassAUROC.
 ///
 /// Example:
 ///     MulticlassEER rates(3);

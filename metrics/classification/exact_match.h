@@ -26,27 +26,27 @@ struct MultilabelExactMatchOptions
 
 namespace internal::classification {
 
-/// How many samples are right in all that counts of them.
+/// Sums over samples whose counted elements are all correct.
 struct Matches {
   Number matches;
   Number total;
-  Rows samples;  // kSamplewise: float64, the value of each
+  Rows samples;  // kSamplewise: float64, one value per sample
 
   void fields(Fields& f) {
     f("matches", matches)("total", total)("samples", samples);
   }
 };
 
-/// What is known of something that matches if all of its elements do.
+/// Status bits of an item that matches if all of its elements do.
 enum MatchBits : std::uint8_t { kSeen = 1, kWrong = 2, kNan = 4 };
 
-/// The state of [samples, parts] with bits each, weighted ([samples, parts]) or
-/// not: the sums over all, or the mean of the parts of each sample.
+/// The state for bits [samples, parts], optionally weighted ([samples, parts]):
+/// the sums over all, or the mean over the parts of each sample.
 Matches sum_matches(const at::Tensor& bits, const at::Tensor& weight,
                     bool samplewise);
 
-/// The bits by one loop over memory (REQUIRES: a batch on the CPU), and by
-/// tensor operations on any device: [samples, 1], or [samples, positions].
+/// Computes the bits in one loop over memory (REQUIRES: a batch on the CPU), or
+/// with tensor operations on any device: [samples, 1], or [samples, positions].
 at::Tensor match_bits(const MulticlassBatch& batch);
 at::Tensor match_bits_by_tensors(const MulticlassBatch& batch);
 at::Tensor match_bits(const BinaryBatch& batch);
@@ -54,7 +54,7 @@ at::Tensor match_bits_by_tensors(const BinaryBatch& batch);
 
 }  // namespace internal::classification
 
-/// Counts the samples under MulticlassExactMatch.
+/// Counts the samples for MulticlassExactMatch.
 class MulticlassMatches {
  public:
   static constexpr const char* kName = "MulticlassMatches";
@@ -77,7 +77,7 @@ class MulticlassMatches {
   bool samplewise_;
 };
 
-/// Counts the samples under MultilabelExactMatch.
+/// Counts the samples for MultilabelExactMatch.
 class MultilabelMatches {
  public:
   static constexpr const char* kName = "MultilabelMatches";
@@ -100,21 +100,22 @@ class MultilabelMatches {
 
 /// The fraction of samples whose positions are all predicted correctly.
 ///
-///     sum of w_i where sample i is right / sum of w_i
+///     sum of w_i where sample i is correct / sum of w_i
 ///
 /// update(preds, target, weight = {}): target are labels [N, ...], whole
 /// numbers of any real dtype (bool for 2 classes); preds too, of an integer
-/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
-/// class wins ties; weights [N] (default: 1).
+/// dtype, or scores [N, C, ...] of a floating-point dtype, where ties go to the
+/// lower class; weights [N] (default: 1).
 ///
 /// Result: float64 in [0, 1], of shape [] or, with kSamplewise, [N] of 0 and 1.
-/// State: the two sums, or the values of the samples. Ignored positions are
-/// not looked at; a sample without any other is ignored. No data gives NaN. NaN
-/// in preds or weight: the result (of its sample) is NaN, kIgnore takes the
-/// position or sample out.
+/// State: the two sums, or the values of the samples. Ignored positions are not
+/// compared; a sample with only ignored positions is ignored. Without data it
+/// is
+/// NaN. NaN in preds or weight: the result (of its sample) is NaN, kIgnore
+/// ignores the position or sample.
 ///
-/// Throws c10::IndexError for labels that are no classes (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for weights with
+/// Throws c10::IndexError for invalid class labels (on a GPU only with
+/// validate_args; otherwise they are ignored), c10::ValueError for weights with
 /// kSamplewise, c10::TypeError and c10::ValueError for other inputs. Not
 /// differentiable.
 ///
@@ -135,21 +136,23 @@ class MulticlassExactMatch final
 
 /// The fraction of samples whose labels are all predicted correctly.
 ///
-///     sum of w_i where sample i is right / sum of w_i
+///     sum of w_i where sample i is correct / sum of w_i
 ///
 /// update(preds, target, weight = {}): target [N, L, ...] holds 0 and 1 in any
 /// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// scores, whose kind is given by `input`; weights [N, ...] (default: 1).
 ///
 /// Result: float64 in [0, 1]: over all positions as samples or, with
 /// kSamplewise, [N], over the positions of each. State: the two sums, or the
-/// values of the samples. Ignored elements are not looked at; a position
-/// without any other is ignored. No data gives NaN. NaN in preds or weight: the
-/// result (of its sample) is NaN, kIgnore takes the element or position out.
+/// values of the samples. Ignored elements are not compared; a position with
+/// only ignored elements is ignored. Without data it is NaN. NaN in preds or
+/// weight: the result (of its sample) is NaN, kIgnore ignores the element or
+/// position.
 ///
-/// Throws c10::IndexError for labels other than 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
+/// Throws c10::IndexError for labels other than 0 and 1 (on a GPU only with
+/// validate_args; otherwise they are ignored), c10::ValueError for
+/// probabilities outside [0, 1] and weights with kSamplewise, c10::TypeError
+/// and
 /// c10::ValueError for other inputs. Not differentiable. As
 /// sklearn.metrics.accuracy_score of several labels.
 ///

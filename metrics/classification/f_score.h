@@ -15,20 +15,20 @@ namespace tally {
 
 namespace internal::classification {
 
-/// c10::ValueError unless beta is 0 or more, and finite.
+/// Throws c10::ValueError unless beta is finite and at least 0.
 void check_beta(const char* metric, double beta);
 
-/// Options of F-beta scores besides those of `Base`.
+/// Options of F-beta scores in addition to those of `Base`.
 template <class Self, class Base>
 struct FBetaOptions : Base {
   explicit FBetaOptions(double beta) : beta_(beta) {}
   FBetaOptions(std::int64_t count, double beta) : Base(count), beta_(beta) {}
 
-  /// Recall weighs beta times as much as precision; 0 or more. Default: 1,
-  /// which is the F1 score.
+  /// Recall is weighted beta times as much as precision; at least 0. Default:
+  /// 1, which is the F1 score.
   TALLY_INHERITED_ARG(Self, double, beta);
-  /// The value (of a class or label) where the metric divides by zero: 0, 1,
-  /// or NaN, which also takes it out of the averages. Default: 0.
+  /// The value (of a class or label) if the metric divides by zero: 0, 1, or
+  /// NaN, which also excludes it from averages. Default: 0.
   TALLY_INHERITED_ARG(Self, double, zero_division) = 0;
 
  public:
@@ -83,13 +83,13 @@ using MultilabelF1ScoreOptions = MultilabelRateOptions;
 /// The weighted harmonic mean of precision and recall.
 ///
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
-/// Where 1 is neither predicted nor the target, it is zero_division.
+/// It is zero_division if 1 is neither predicted nor a target.
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample.
+/// that of BinaryCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.fbeta_score.
 ///
@@ -112,13 +112,13 @@ class BinaryFBetaScore final
 /// The harmonic mean of precision and recall.
 ///
 ///     2 tp / (2 tp + fp + fn)
-/// Where 1 is neither predicted nor the target, it is zero_division.
+/// It is zero_division if 1 is neither predicted nor a target.
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample.
+/// that of BinaryCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.f1_score.
 ///
@@ -140,14 +140,14 @@ class BinaryF1Score final : public MetricOf<BinaryF1Score, BinaryCounts,
 /// The weighted harmonic mean of precision and recall.
 ///
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
-/// Averages go over the classes that occur.
+/// Averages are over the classes that occur.
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
-/// kSamplewise puts [N] in front, in the order of the samples. State: that of
-/// MulticlassCounts, added up, or kept for each sample.
+/// kSamplewise prepends [N], in the order of the samples. State: that of
+/// MulticlassCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.fbeta_score.
 ///
@@ -169,15 +169,15 @@ class MulticlassFBetaScore final
 
 /// The harmonic mean of precision and recall.
 ///
-///     2 tp / (2 tp + fp + fn), per class or (micro) of all classes together
-/// Averages go over the classes that occur.
+///     2 tp / (2 tp + fp + fn), per class or (micro) over all classes
+/// Averages are over the classes that occur.
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
-/// kSamplewise puts [N] in front, in the order of the samples. State: that of
-/// MulticlassCounts, added up, or kept for each sample.
+/// kSamplewise prepends [N], in the order of the samples. State: that of
+/// MulticlassCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.f1_score.
 ///
@@ -200,14 +200,14 @@ class MulticlassF1Score final
 /// The weighted harmonic mean of precision and recall.
 ///
 ///     (1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)
-/// A label that does not occur counts with zero_division.
+/// A label that does not occur contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MultilabelCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MultilabelCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
-/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
-/// of MultilabelCounts, added up, or kept for each sample.
+/// [L]; kSamplewise prepends [N], in the order of the samples. State: that of
+/// MultilabelCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.fbeta_score.
 ///
@@ -230,14 +230,14 @@ class MultilabelFBetaScore final
 /// The harmonic mean of precision and recall.
 ///
 ///     2 tp / (2 tp + fp + fn), per label, per sample or (micro) of all
-/// A label that does not occur counts with zero_division.
+/// A label that does not occur contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MultilabelCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MultilabelCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
-/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
-/// of MultilabelCounts, added up, or kept for each sample.
+/// [L]; kSamplewise prepends [N], in the order of the samples. State: that of
+/// MultilabelCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.f1_score.
 ///

@@ -7,7 +7,7 @@
 
 namespace tally {
 
-/// A recall, and the threshold that has it.
+/// A recall and its threshold.
 struct RecallAtPrecision {
   static constexpr auto kWanted = internal::classification::Rate::kRecall;
   static constexpr auto kHeld = internal::classification::Rate::kPrecision;
@@ -20,7 +20,7 @@ struct RecallAtPrecision {
   }
 };
 
-/// Options of RecallAtFixedPrecision: those of `Curve`, and the least
+/// Options of RecallAtFixedPrecision: those of `Curve`, and the minimum
 /// precision.
 template <template <class> class Curve>
 class RecallAtFixedPrecisionOptions
@@ -33,7 +33,7 @@ class RecallAtFixedPrecisionOptions
   using Base::Base;
   static constexpr const char* kLeast = "min_precision";
 
-  /// In [0, 1]; there is no default.
+  /// In [0, 1]; required.
   RecallAtFixedPrecisionOptions& min_precision(double least) {
     this->least_ = least;
     return *this;
@@ -56,15 +56,15 @@ using MultilabelRecallAtFixedPrecisionOptions =
 /// [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
 /// Result: recall and threshold, 0-dim. The threshold is a probability, one of
-/// those given or a score; of equal ones
-/// that with the highest precision. If none is precise enough, recall is 0 and
-/// the threshold +infinity: nothing is taken as positive.
+/// the given ones or a score; ties are broken by the highest precision. If no
+/// precision is high enough, recall is 0 and the threshold +infinity: nothing
+/// is predicted as positive.
 ///
-/// State: all samples, concatenated; with thresholds a histogram, summed.
+/// State: all samples, concatenated; with thresholds a summed histogram.
 ///
-/// Both are NaN before any update and without positives. NaN, weights and wrong
-/// values: see BinaryCurve. Not differentiable. Source: own definition, on the
-/// points of precision_recall_curve.
+/// Both are NaN before any update and without positives. NaN, weights and
+/// invalid values: see BinaryCurve. Not differentiable. Source: own definition,
+/// on the points of precision_recall_curve.
 ///
 /// Example:
 ///     BinaryRecallAtFixedPrecision metric(0.9);
@@ -113,7 +113,7 @@ class MultilabelRecallAtFixedPrecision final
   static constexpr const char* kName = "MultilabelRecallAtFixedPrecision";
 };
 
-/// A precision, and the threshold that has it.
+/// A precision and its threshold.
 struct PrecisionAtRecall {
   static constexpr auto kWanted = internal::classification::Rate::kPrecision;
   static constexpr auto kHeld = internal::classification::Rate::kRecall;
@@ -126,8 +126,7 @@ struct PrecisionAtRecall {
   }
 };
 
-/// Options of PrecisionAtFixedRecall: those of `Curve`, and the least
-/// recall.
+/// Options of PrecisionAtFixedRecall: those of `Curve`, and the minimum recall.
 template <template <class> class Curve>
 class PrecisionAtFixedRecallOptions
     : public internal::classification::FixedRateOptions<
@@ -139,7 +138,7 @@ class PrecisionAtFixedRecallOptions
   using Base::Base;
   static constexpr const char* kLeast = "min_recall";
 
-  /// In [0, 1]; there is no default.
+  /// In [0, 1]; required.
   PrecisionAtFixedRecallOptions& min_recall(double least) {
     this->least_ = least;
     return *this;
@@ -162,12 +161,12 @@ using MultilabelPrecisionAtFixedRecallOptions =
 /// [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
 /// Result: precision and threshold, 0-dim. The threshold is a probability, one
-/// of those given or a score; of equal ones that with the highest recall.
+/// of the given ones or a score; ties are broken by the highest recall.
 ///
-/// State: all samples, concatenated; with thresholds a histogram, summed.
+/// State: all samples, concatenated; with thresholds a summed histogram.
 ///
-/// Both are NaN before any update, without positives, and if no threshold given
-/// has the recall. NaN, weights and wrong values: see BinaryCurve. Not
+/// Both are NaN before any update, without positives, and if no given threshold
+/// has that recall. NaN, weights and invalid values: see BinaryCurve. Not
 /// differentiable. Source: own definition, on the points of
 /// precision_recall_curve.
 ///

@@ -7,7 +7,7 @@
 
 namespace tally {
 
-/// A sensitivity, and the threshold that has it.
+/// A sensitivity and its threshold.
 struct SensitivityAtThreshold {
   static constexpr auto kWanted = internal::classification::Rate::kRecall;
   static constexpr auto kHeld = internal::classification::Rate::kSpecificity;
@@ -20,7 +20,7 @@ struct SensitivityAtThreshold {
   }
 };
 
-/// Options of SensitivityAtSpecificity: those of `Curve`, and the least
+/// Options of SensitivityAtSpecificity: those of `Curve`, and the minimum
 /// specificity.
 template <template <class> class Curve>
 class SensitivityAtSpecificityOptions
@@ -33,7 +33,7 @@ class SensitivityAtSpecificityOptions
   using Base::Base;
   static constexpr const char* kLeast = "min_specificity";
 
-  /// In [0, 1]; there is no default.
+  /// In [0, 1]; required.
   SensitivityAtSpecificityOptions& min_specificity(double least) {
     this->least_ = least;
     return *this;
@@ -57,14 +57,14 @@ using MultilabelSensitivityAtSpecificityOptions =
 /// [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
 /// Result: sensitivity and threshold, 0-dim. The threshold is a probability,
-/// one of those given or a score; of equal ones that with the highest
-/// specificity. If none is specific enough, sensitivity is 0 and the threshold
-/// +infinity: nothing is taken as positive.
+/// one of the given ones or a score; ties are broken by the highest
+/// specificity. If no specificity is high enough, sensitivity is 0 and the
+/// threshold +infinity: nothing is predicted as positive.
 ///
-/// State: all samples, concatenated; with thresholds a histogram, summed.
+/// State: all samples, concatenated; with thresholds a summed histogram.
 ///
 /// Both are NaN before any update and unless both classes occur. NaN, weights
-/// and wrong values: see BinaryCurve. Not differentiable. Source: own
+/// and invalid values: see BinaryCurve. Not differentiable. Source: own
 /// definition, on the points of roc_curve.
 ///
 /// Example:
@@ -114,7 +114,7 @@ class MultilabelSensitivityAtSpecificity final
   static constexpr const char* kName = "MultilabelSensitivityAtSpecificity";
 };
 
-/// A specificity, and the threshold that has it.
+/// A specificity and its threshold.
 struct SpecificityAtThreshold {
   static constexpr auto kWanted = internal::classification::Rate::kSpecificity;
   static constexpr auto kHeld = internal::classification::Rate::kRecall;
@@ -127,7 +127,7 @@ struct SpecificityAtThreshold {
   }
 };
 
-/// Options of SpecificityAtSensitivity: those of `Curve`, and the least
+/// Options of SpecificityAtSensitivity: those of `Curve`, and the minimum
 /// sensitivity.
 template <template <class> class Curve>
 class SpecificityAtSensitivityOptions
@@ -140,7 +140,7 @@ class SpecificityAtSensitivityOptions
   using Base::Base;
   static constexpr const char* kLeast = "min_sensitivity";
 
-  /// In [0, 1]; there is no default.
+  /// In [0, 1]; required.
   SpecificityAtSensitivityOptions& min_sensitivity(double least) {
     this->least_ = least;
     return *this;
@@ -164,13 +164,13 @@ using MultilabelSpecificityAtSensitivityOptions =
 /// [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
 /// Result: specificity and threshold, 0-dim. The threshold is a probability,
-/// one of those given or a score; of equal ones that with the highest
+/// one of the given ones or a score; ties are broken by the highest
 /// sensitivity.
 ///
-/// State: all samples, concatenated; with thresholds a histogram, summed.
+/// State: all samples, concatenated; with thresholds a summed histogram.
 ///
-/// Both are NaN before any update, unless both classes occur, and if no
-/// threshold given has the sensitivity. NaN, weights and wrong values: see
+/// Both are NaN before any update, unless both classes occur, and if no given
+/// threshold has that sensitivity. NaN, weights and invalid values: see
 /// BinaryCurve. Not differentiable. Source: own definition, on the points of
 /// roc_curve.
 ///

@@ -14,12 +14,12 @@ namespace tally {
 
 namespace internal::classification {
 
-/// c10::ValueError unless there are 2 groups or more.
+/// Throws c10::ValueError unless there are at least 2 groups.
 void check_num_groups(const char* metric, std::int64_t num_groups);
 
 }  // namespace internal::classification
 
-/// What all metrics over BinaryGroupCounts can be told. Those that agree in it
+/// Options of all metrics over BinaryGroupCounts. Metrics with equal options
 /// share one state in a collection.
 template <class Self>
 struct BinaryGroupOptions {
@@ -31,14 +31,14 @@ struct BinaryGroupOptions {
 
   /// Groups are 0 to num_groups - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_groups);
-  /// Scores above it are predicted to be 1; it is rounded to their dtype. Of
+  /// Scores above it are predicted as 1; it is rounded to their dtype. For
   /// probabilities, in [0, 1]. Default: 0.5.
   TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
-  /// What floating-point preds are; with logits the threshold stays that of the
-  /// probabilities. Default: probabilities.
+  /// The kind of floating-point preds; with logits the threshold still applies
+  /// to probabilities. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target do not count. It need not be 0 or 1.
-  /// Default: none.
+  /// Positions with this target are ignored. It need not be 0 or 1. Default:
+  /// none.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 
@@ -49,7 +49,7 @@ struct BinaryGroupOptions {
     v("input", input_);
     v("ignore_index", ignore_index_);
   }
-  /// c10::ValueError for values that are not as said above.
+  /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
     internal::classification::check_num_groups(metric, num_groups_);
     internal::classification::check_threshold(metric, threshold_);
@@ -63,10 +63,10 @@ struct BinaryGroupStatRatesOptions
   using BinaryGroupOptions::BinaryGroupOptions;
 };
 
-/// What BinaryFairness compares between groups.
+/// The rate that BinaryFairness compares between groups.
 enum class FairnessTask {
   kDemographicParity,  ///< how often 1 is predicted
-  kEqualOpportunity,   ///< how often targets that are 1 are found
+  kEqualOpportunity,   ///< how often 1 is predicted if the target is 1
   kAll,                ///< both
 };
 
@@ -95,8 +95,8 @@ struct BinaryFairnessOptions : BinaryGroupOptions<BinaryFairnessOptions> {
   }
 };
 
-/// Counts, for each group, how often 1 was predicted correctly, predicted, and
-/// the target.
+/// Counts per group how often 1 was predicted correctly, predicted, and the
+/// target.
 class BinaryGroupCounts {
  public:
   static constexpr const char* kName = "BinaryGroupCounts";
@@ -128,9 +128,9 @@ class BinaryGroupCounts {
 
 namespace internal::classification {
 
-/// The counts by one loop over memory (REQUIRES: a batch on the CPU), and by
-/// tensor operations on any device. Throws for groups that there are not, on a
-/// GPU only under validate_args; else their positions do not count.
+/// Counts in one loop over memory (REQUIRES: a batch on the CPU), or with
+/// tensor operations on any device. Throws for invalid groups, on a GPU only
+/// with validate_args; otherwise their positions are ignored.
 at::Tensor count_groups(const BinaryBatch& batch, const at::Tensor& groups,
                         std::int64_t num_groups);
 at::Tensor count_groups_by_tensors(const BinaryBatch& batch,
@@ -144,17 +144,17 @@ at::Tensor count_groups_by_tensors(const BinaryBatch& batch,
 ///     tp, fp, tn, fn of the group, each / total of the group
 ///
 /// update(preds, target, groups): target [N, ...] holds 0 and 1 in any real
-/// dtype; preds too, in an integer dtype or bool, or floating-point scores, of
-/// which `input` says what they are; groups [N, ...] are integers in [0,
+/// dtype; preds too, in an integer dtype or bool, or floating-point scores,
+/// whose kind is given by `input`; groups [N, ...] are integers in [0,
 /// num_groups).
 ///
 /// Result: float64 [num_groups, 4], in [0, 1]; NaN for a group without
-/// positions. State: five counts for each group (kSum), so that a batch, or a
-/// rank, may lack groups. NaN in preds: the group is NaN, kIgnore takes the
-/// position out. Ignored ones may hold any.
+/// positions. State: five counts per group (kSum), so that a batch or rank may
+/// lack groups. NaN in preds: the group is NaN, kIgnore ignores the position.
+/// Ignored positions may have any value.
 ///
-/// Throws c10::IndexError for labels other than 0 and 1 and for groups that
-/// there are not (on a GPU only under validate_args; else they do not count),
+/// Throws c10::IndexError for labels other than 0 and 1 and for invalid groups
+/// (on a GPU only with validate_args; otherwise they are ignored),
 /// c10::ValueError for probabilities outside [0, 1], c10::TypeError and
 /// c10::ValueError for other inputs. Not differentiable.
 ///
@@ -174,7 +174,7 @@ class BinaryGroupStatRates final
 };
 
 /// The ratio of the lowest to the highest rate of the groups, and these two
-/// groups: int64 [2]. Only what the task asks for is there.
+/// groups: int64 [2]. Only the parts requested by the task are defined.
 struct Fairness {
   at::Tensor demographic_parity;
   at::Tensor demographic_parity_groups;
@@ -184,25 +184,25 @@ struct Fairness {
   void visit(ResultParts& parts);
 };
 
-/// How alike groups are treated: 1 if all have the same rate.
+/// The similarity of the groups' rates: 1 if all have the same rate.
 ///
 ///     demographic_parity: min over groups of (tp + fp) / total / max of it
 ///     equal_opportunity: min over groups of tp / (tp + fn) / max of it
 ///
 /// update(preds, target, groups): target [N, ...] holds 0 and 1 in any real
-/// dtype; preds too, in an integer dtype or bool, or floating-point scores, of
-/// which `input` says what they are; groups [N, ...] are integers in [0,
+/// dtype; preds too, in an integer dtype or bool, or floating-point scores,
+/// whose kind is given by `input`; groups [N, ...] are integers in [0,
 /// num_groups).
 ///
 /// Result: ratios, 0-dim float64 in [0, 1], each with the lowest and highest
 /// group, int64 [2]. Groups without positions (without targets that are 1) are
-/// left out; without any the ratio is NaN and the groups are -1. All rates 0
-/// give NaN too. State: five counts for each group (kSum), so that a batch, or
-/// a rank, may lack groups. NaN in preds: ratios are NaN, kIgnore takes the
-/// position out.
+/// excluded; if none remains the ratio is NaN and the groups are -1. If all
+/// rates are 0 it is also NaN. State: five counts per group (kSum), so that a
+/// batch or rank may lack groups. NaN in preds: ratios are NaN, kIgnore ignores
+/// the position.
 ///
-/// Throws as BinaryGroupStatRates. Not differentiable. Source: Hardt, Price and
-/// Srebro, 2016.
+/// Throws like BinaryGroupStatRates. Not differentiable. Source: Hardt, Price
+/// and Srebro, 2016.
 ///
 /// Example:
 ///     BinaryFairness fairness(2);

@@ -13,10 +13,10 @@ namespace tally {
 
 /// Options of BinaryHingeLoss.
 struct BinaryHingeLossOptions {
-  /// The mean of squares. Default: false.
+  /// Use squared losses. Default: false.
   TORCH_ARG(bool, squared) = false;
-  /// Positions with this target do not count. It need not be 0 or 1.
-  /// Default: none.
+  /// Positions with this target are ignored. It need not be 0 or 1. Default:
+  /// none.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
@@ -26,10 +26,10 @@ struct BinaryHingeLossOptions {
   }
 };
 
-/// What a margin is with several classes.
+/// The definition of the margin with several classes.
 enum class HingeMode {
-  kCrammerSinger,  ///< by how much the target's score is above all others
-  kOneVsAll,       ///< each class against the others, a value for each
+  kCrammerSinger,  ///< the target's score minus the largest other score
+  kOneVsAll,       ///< each class against the others, one value per class
 };
 
 template <>
@@ -51,12 +51,12 @@ struct MulticlassHingeLossOptions {
 
   /// Targets are 0 to num_classes - 1.
   TORCH_ARG(std::int64_t, num_classes);
-  /// The mean of squares. Default: false.
+  /// Use squared losses. Default: false.
   TORCH_ARG(bool, squared) = false;
   /// Default: kCrammerSinger.
   TORCH_ARG(HingeMode, mode) = HingeMode::kCrammerSinger;
-  /// Positions with this target do not count. It need not be a class.
-  /// Default: none.
+  /// Positions with this target are ignored. It need not be a class. Default:
+  /// none.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
@@ -69,7 +69,7 @@ struct MulticlassHingeLossOptions {
   void validate(const char* metric) const;
 };
 
-/// The sums under BinaryHingeLoss.
+/// The sums used by BinaryHingeLoss.
 class BinaryMargins {
  public:
   static constexpr const char* kName = "BinaryMargins";
@@ -88,7 +88,7 @@ class BinaryMargins {
   bool squared_;
 };
 
-/// The sums under MulticlassHingeLoss.
+/// The sums used by MulticlassHingeLoss.
 class MulticlassMargins {
  public:
   static constexpr const char* kName = "MulticlassMargins";
@@ -123,12 +123,12 @@ class MulticlassMargins {
 ///     HingeLoss = sum w_i loss_i / sum w_i, of squares if `squared`
 ///
 /// update(preds, target, weight = {}): decision values [N, ...], floating
-/// point, taken as they are, 0 and 1 [N, ...] of any real dtype, weights [N,
+/// point, used as they are, 0 and 1 [N, ...] of any real dtype, weights [N,
 /// ...] (default: 1). Result: 0-dim float64, in [0, inf).
 ///
-/// State: the sums of w_i loss_i and of w_i (kSum). No data gives NaN.
-/// A NaN in a score or weight makes the result NaN; with kIgnore that position
-/// is ignored. Labels other than 0 and 1 are a c10::IndexError.
+/// State: the sums of w_i loss_i and of w_i (kSum). Without data it is NaN. A
+/// NaN in a score or weight makes the result NaN; with kIgnore that position is
+/// ignored. Labels other than 0 and 1 are a c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: hinge_loss of scikit-learn.
 ///
@@ -156,13 +156,13 @@ class BinaryHingeLoss final
 /// of squares if `squared`; weighted by w_i.
 ///
 /// update(preds, target, weight = {}): decision values [N, C, ...], floating
-/// point, taken as they are, classes [N, ...] of any real dtype, weights [N,
+/// point, used as they are, classes [N, ...] of any real dtype, weights [N,
 /// ...] (default: 1). Result: float64 in [0, inf), of shape [] or, with
 /// kOneVsAll, [C].
 ///
-/// State: the sums of w_i times the losses and of w_i (kSum). No data gives
-/// NaN. A NaN among a position's scores or in its weight makes the result NaN;
-/// with kIgnore that position is ignored. A target that is no class is a
+/// State: the sums of w_i times the losses and of w_i (kSum). Without data it
+/// is NaN. A NaN among a position's scores or in its weight makes the result
+/// NaN; with kIgnore that position is ignored. An invalid class is a
 /// c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: hinge_loss of scikit-learn

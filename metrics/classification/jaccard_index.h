@@ -18,13 +18,13 @@ using MultilabelJaccardIndexOptions = MultilabelRateOptions;
 /// The intersection over the union of predictions and targets that are 1.
 ///
 ///     tp / (tp + fp + fn)
-/// Where neither is 1 anywhere, it is zero_division.
+/// It is zero_division if neither is ever 1.
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample.
+/// that of BinaryCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.jaccard_score.
 ///
@@ -46,18 +46,18 @@ class BinaryJaccardIndex final
 
 /// The intersection over the union of predictions and targets of a class.
 ///
-///     tp / (tp + fp + fn), per class or (micro) of all classes together
-/// Averages go over the classes that occur.
+///     tp / (tp + fp + fn), per class or (micro) over all classes
+/// Averages are over the classes that occur.
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
-/// kSamplewise puts [N] in front, in the order of the samples. State: that of
-/// MulticlassCounts, added up, or kept for each sample.
+/// kSamplewise prepends [N], in the order of the samples. State: that of
+/// MulticlassCounts, summed, or kept per sample.
 ///
-/// Not differentiable. As sklearn.metrics.jaccard_score. It takes three counts
-/// per class, not a confusion matrix.
+/// Not differentiable. As sklearn.metrics.jaccard_score. Computed from three
+/// counts per class, not a confusion matrix.
 ///
 /// Example:
 ///     MulticlassJaccardIndex jaccard(10);
@@ -77,16 +77,15 @@ class MulticlassJaccardIndex final
 
 /// The intersection over the union of predictions and targets of a label.
 ///
-///     tp / (tp + fp + fn), per label, per sample or (micro) of all labels
-///     together
-/// A label that does not occur counts with zero_division.
+///     tp / (tp + fp + fn), per label, per sample or (micro) over all labels
+/// A label that does not occur contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MultilabelCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MultilabelCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
-/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
-/// of MultilabelCounts, added up, or kept for each sample.
+/// [L]; kSamplewise prepends [N], in the order of the samples. State: that of
+/// MultilabelCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.jaccard_score.
 ///

@@ -57,23 +57,23 @@ struct MultilabelLogAUCOptions
 };
 
 /// The area under the ROC curve over the logarithm of the false positive rate,
-/// within a range of it: how many positives come among the first few.
+/// within a range of it: early enrichment of positives.
 ///
 ///     LogAUC = integral from low to high of TPR d(log FPR) / log(high / low)
 ///
-/// with straight lines (over FPR) between the points of the curve. Chance has
-/// (high - low) / ln(high / low), 0.0215 in the range of the default.
+/// with points of the curve interpolated linearly over FPR. Chance gives (high
+/// - low) / ln(high / low), 0.0215 for the default range.
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// [N, ...] of any real dtype, weights [N, ...], the multiplicity of each
 /// (default: 1). Result: 0-dim, in [0, 1].
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
-/// histogram, summed, of whose buckets the curve then is.
+/// summed histogram, and the curve is that of its bins.
 ///
-/// NaN before any update and unless both classes occur. NaN, weights and wrong
-/// values: see BinaryCurve. Not differentiable. Source: Mysinger and Shoichet
-/// 2010; they go from 0.001 to 1, and subtract chance.
+/// NaN before any update and unless both classes occur. NaN, weights and
+/// invalid values: see BinaryCurve. Not differentiable. Source: Mysinger and
+/// Shoichet 2010; they use the range from 0.001 to 1, and subtract chance.
 ///
 /// Example:
 ///     BinaryLogAUC area(BinaryLogAUCOptions().fpr_range({0.01, 0.5}));
@@ -92,7 +92,7 @@ class BinaryLogAUC final : public MetricOf<BinaryLogAUC, BinaryCurve,
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
 /// classes [N, ...] of any real dtype, weights [N, ...] (default: 1). Result:
 /// 0-dim, with kNone [C]. Classes without samples, or without others, are NaN
-/// and leave averages; NaN and weights as in MulticlassAUROC.
+/// and are excluded from averages; NaN and weights as in MulticlassAUROC.
 ///
 /// Example:
 ///     MulticlassLogAUC area(10);
@@ -111,7 +111,8 @@ class MulticlassLogAUC final
 ///
 /// update(preds, target, weight = {}): scores [N, L, ...], floating point, 0
 /// and 1 of the same shape, weights [N, ...] (default: 1). Result: 0-dim, with
-/// kNone [L]. Labels without both classes are NaN and leave averages.
+/// kNone [L]. Labels without both classes are NaN and are excluded from
+/// averages.
 ///
 /// Example:
 ///     MultilabelLogAUC area(5);

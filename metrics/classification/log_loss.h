@@ -23,7 +23,7 @@ struct MulticlassLogLossOptions
           MulticlassLogLossOptions> {
   using MulticlassLossOptions::MulticlassLossOptions;
 
-  /// The weighted mean over the positions, else the weighted sum.
+  /// If true, the weighted mean over the positions; if false, the weighted sum.
   /// Default: true.
   TALLY_INHERITED_ARG(MulticlassLogLossOptions, bool, normalize) = true;
 
@@ -40,7 +40,7 @@ struct MulticlassLogLossOptions
 ///     BinaryLogLoss loss(BinaryLogLossOptions().input(ScoreKind::kLogits));
 struct BinaryLogLossOptions
     : internal::classification::BinaryLossOptions<BinaryLogLossOptions> {
-  /// The weighted mean over the positions, else the weighted sum.
+  /// If true, the weighted mean over the positions; if false, the weighted sum.
   /// Default: true.
   TALLY_INHERITED_ARG(BinaryLogLossOptions, bool, normalize) = true;
 
@@ -65,16 +65,16 @@ struct MultilabelLogLossOptions {
 
   /// The size of dimension 1 of preds and target.
   TORCH_ARG(std::int64_t, num_labels);
-  /// What preds are. Default: probabilities.
+  /// The kind of scores in preds. Default: probabilities.
   TORCH_ARG(ScoreKind, input) = ScoreKind::kProbabilities;
-  /// kMacro and kWeighted average over the labels that count at all. Default:
-  /// kMacro.
+  /// kMacro and kWeighted average over the labels with counted elements.
+  /// Default: kMacro.
   TORCH_ARG(Average, average) = Average::kMacro;
-  /// The weighted mean over the elements, else the weighted sum.
+  /// If true, the weighted mean over the elements; if false, the weighted sum.
   /// Default: true.
   TORCH_ARG(bool, normalize) = true;
-  /// Elements with this target do not count. It need not be 0 or 1.
-  /// Default: none.
+  /// Elements with this target are ignored. It need not be 0 or 1. Default:
+  /// none.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
@@ -88,7 +88,7 @@ struct MultilabelLogLossOptions {
   void validate(const char* metric) const;
 };
 
-/// The sums under BinaryLogLoss.
+/// The sums used by BinaryLogLoss.
 class BinaryNegativeLogLikelihood
     : public internal::classification::BinaryLosses<BinaryLogLossOptions> {
  public:
@@ -101,7 +101,7 @@ class BinaryNegativeLogLikelihood
                 const at::Tensor& weight = {}) const;
 };
 
-/// The sums under MulticlassLogLoss.
+/// The sums used by MulticlassLogLoss.
 class MulticlassNegativeLogLikelihood
     : public internal::classification::MulticlassLosses<
           MulticlassLogLossOptions> {
@@ -115,7 +115,7 @@ class MulticlassNegativeLogLikelihood
                 const at::Tensor& weight = {}) const;
 };
 
-/// The sums under MultilabelLogLoss.
+/// The sums used by MultilabelLogLoss.
 class MultilabelNegativeLogLikelihood {
  public:
   static constexpr const char* kName = "MultilabelNegativeLogLikelihood";
@@ -124,8 +124,8 @@ class MultilabelNegativeLogLikelihood {
   using Options = MultilabelLogLossOptions;
 
   struct State {
-    /// float64 [3, num_labels]: of the weighted losses, of the weights, and of
-    /// the weights where the target is 1.
+    /// float64 [3, num_labels]: sums of the weighted losses, of the weights,
+    /// and of the weights where the target is 1.
     at::Tensor sums;
 
     void fields(Fields& f) { f("sums", sums); }
@@ -152,11 +152,11 @@ class MultilabelNegativeLogLikelihood {
 /// (default: 1). Result: 0-dim, in [0, inf), in nats.
 ///
 /// Probabilities are clipped to [eps, 1 - eps] with the eps of their dtype.
-/// Logits go through a log-sigmoid and are not clipped.
+/// Logits are passed through a log-sigmoid and not clipped.
 ///
-/// State: the sums of w_i loss_i and of w_i (kSum). Before any update the mean
-/// is NaN, as when all is ignored; the sum is 0. A NaN in a score or weight
-/// makes the result NaN; with kIgnore that position is ignored. A
+/// State: the sums of w_i loss_i and of w_i (kSum). Before any update, or if
+/// everything is ignored, the mean is NaN and the sum 0. A NaN in a score or
+/// weight makes the result NaN; with kIgnore that position is ignored. A
 /// probability outside [0, 1] is a c10::ValueError, a label other than 0 and 1
 /// a c10::IndexError.
 ///
@@ -188,13 +188,13 @@ class BinaryLogLoss final
 /// (default: 1). Result: 0-dim, in [0, inf), in nats.
 ///
 /// Probabilities are clipped to [eps, 1 - eps] with the eps of their dtype and
-/// not renormalised. Logits go through a log-softmax and are not clipped.
+/// not renormalized. Logits are passed through a log-softmax and not clipped.
 ///
-/// State: the sums of w_i loss_i and of w_i (kSum). Before any update the mean
-/// is NaN, as when all is ignored; the sum is 0. A NaN in a target's
+/// State: the sums of w_i loss_i and of w_i (kSum). Before any update, or if
+/// everything is ignored, the mean is NaN and the sum 0. A NaN in a target's
 /// probability or weight makes the result NaN, as does a row of logits with a
 /// NaN or +infinity; with kIgnore that sample is ignored. A target's
-/// probability outside [0, 1] is a c10::ValueError, a target that is no class a
+/// probability outside [0, 1] is a c10::ValueError, an invalid class a
 /// c10::IndexError.
 ///
 /// Differentiable in preds and weight; clipped probabilities have no gradient,
@@ -227,14 +227,14 @@ class MulticlassLogLoss final
 /// ...] (default: 1). Result: 0-dim or, with Average::kNone, [L], in [0, inf),
 /// in nats.
 ///
-/// Scores are clipped as those of BinaryLogLoss. State: by label the sums of
-/// w_i loss_il, of w_i, and of w_i where the target is 1 (kSum). Where nothing
-/// counts the mean is NaN and the sum 0. A NaN in a score or weight makes the
+/// Scores are clipped as in BinaryLogLoss. State: per label the sums of w_i
+/// loss_il, of w_i, and of w_i where the target is 1 (kSum). Without counted
+/// elements the mean is NaN and the sum 0. A NaN in a score or weight makes the
 /// result (of its label) NaN; with kIgnore that element is ignored. A
 /// probability outside [0, 1] is a c10::ValueError, a label other than 0 and 1
 /// a c10::IndexError.
 ///
-/// Differentiable in preds and weight. Source: log_loss of scikit-learn, by
+/// Differentiable in preds and weight. Source: log_loss of scikit-learn, per
 /// label.
 ///
 /// Example:

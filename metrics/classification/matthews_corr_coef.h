@@ -28,13 +28,13 @@ struct MultilabelMatthewsCorrCoefOptions
 /// The correlation of predictions and targets.
 ///
 ///     (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))
-/// It is 0 where predictions or targets are all the same.
+/// It is 0 if all predictions or all targets are the same.
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
 /// Result: in [-1, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample.
+/// that of BinaryCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.matthews_corrcoef.
 ///
@@ -57,15 +57,15 @@ class BinaryMatthewsCorrCoef final
 /// The correlation of predicted and target classes.
 ///
 ///     (c n - sum p_k t_k) / sqrt((n^2 - sum p_k^2) (n^2 - sum t_k^2))
-/// of n positions, c predicted correctly, p_k predicted to be k, t_k of class
-/// k. It is 0 where predictions or targets are all the same. It takes three
+/// with n positions, c predicted correctly, p_k predicted as k, t_k of class k.
+/// It is 0 if all predictions or all targets are the same. Computed from three
 /// counts per class, not a confusion matrix.
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [-1, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of MulticlassCounts, added up, or kept for each sample.
+/// that of MulticlassCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.matthews_corrcoef.
 ///
@@ -85,16 +85,16 @@ class MulticlassMatthewsCorrCoef final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The correlation of predictions and targets, of all labels together.
+/// The correlation of predictions and targets over all labels.
 ///
 ///     (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))
-/// It is 0 where predictions or targets are all the same.
+/// It is 0 if all predictions or all targets are the same.
 ///
-/// update(preds, target, weight = {}): see MultilabelCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MultilabelCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [-1, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of MultilabelCounts, added up, or kept for each sample.
+/// that of MultilabelCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.matthews_corrcoef.
 ///

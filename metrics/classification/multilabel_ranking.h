@@ -11,7 +11,8 @@
 namespace tally {
 
 /// Options of MultilabelCoverageError, MultilabelRankingAveragePrecision and
-/// MultilabelRankingLoss. With equal ones they share one state in a collection.
+/// MultilabelRankingLoss. With equal options they share one state in a
+/// collection.
 struct MultilabelRankingOptions {
   /// The number of labels, at least 1.
   template <class Count, RequireCount<Count> = 0>
@@ -21,7 +22,7 @@ struct MultilabelRankingOptions {
 
   /// The size of dimension 1 of preds and target.
   TORCH_ARG(std::int64_t, num_labels);
-  /// A sample does not have the labels with this target. Default: none.
+  /// Labels with this target are removed from their sample. Default: none.
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
@@ -29,16 +30,16 @@ struct MultilabelRankingOptions {
     v("num_labels", num_labels_, OptionRole::kSize);
     v("ignore_index", ignore_index_);
   }
-  /// c10::ValueError for values that are not as said above.
+  /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const;
 };
 
-/// Adds up, over samples, how well their labels are ranked.
+/// Sums ranking scores over samples.
 ///
 /// update(preds, target, weight): scores [N, L, ...] of a floating-point dtype
-/// and targets 0 or 1 of the same shape, of any real dtype; each position
-/// behind the labels is a sample of its own. weight, if given, has the sizes
-/// [N, ...] and is neither negative nor NaN.
+/// and targets 0 or 1 of the same shape, of any real dtype; each position after
+/// the labels is a separate sample. weight, if given, has the sizes [N, ...]
+/// and is neither negative nor NaN.
 class MultilabelRanking {
  public:
   static constexpr const char* kName = "MultilabelRanking";
@@ -77,16 +78,16 @@ class MultilabelRanking {
   NanPolicy nan_policy_;
 };
 
-/// How far down the ranking one has to go to find all labels of a sample.
+/// How far down the ranking one must go to find all labels of a sample.
 ///
 ///     mean over samples of #{labels with s >= min over positives of s_p}
 ///
 /// update(preds, target[, weight]): see MultilabelRanking. Result: 0-dim, from
-/// 0 to L; the best is the mean number of positives.
+/// 0 to L; the best value is the mean number of positives.
 ///
 /// State: the sum over samples and their weight. A sample without positives has
-/// 0. NaN before any update, or if nothing has weight. A NaN in preds makes the
-/// result NaN; with kIgnore that sample is ignored.
+/// value 0. NaN before any update, or if all weights are 0. A NaN in preds
+/// makes the result NaN; with kIgnore that sample is ignored.
 ///
 /// Throws c10::IndexError for targets other than 0, 1 and ignore_index,
 /// c10::TypeError and c10::ValueError for other inputs. Inputs on a GPU are
@@ -115,8 +116,8 @@ class MultilabelCoverageError final
 ///         #{positives with s >= s_p} / #{labels with s >= s_p}
 ///
 /// update(preds, target[, weight]): see MultilabelRanking. Result: 0-dim, in
-/// (0, 1]. A sample whose labels are all positive, or none, has 1. State, NaN
-/// and errors as in MultilabelCoverageError.
+/// (0, 1]. A sample whose labels are all positive, or all negative, has value
+/// 1. State, NaN and errors as in MultilabelCoverageError.
 ///
 /// Source: label_ranking_average_precision_score of scikit-learn.
 ///
@@ -139,8 +140,8 @@ class MultilabelRankingAveragePrecision final
 ///     mean over samples of #{s_n >= s_p} / (#p * #n)
 ///
 /// update(preds, target[, weight]): see MultilabelRanking. Result: 0-dim, in
-/// [0, 1]. A sample whose labels are all positive, or none, has 0. State, NaN
-/// and errors as in MultilabelCoverageError.
+/// [0, 1]. A sample whose labels are all positive, or all negative, has value
+/// 0. State, NaN and errors as in MultilabelCoverageError.
 ///
 /// Source: label_ranking_loss of scikit-learn.
 ///

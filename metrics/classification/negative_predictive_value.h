@@ -15,16 +15,16 @@ using BinaryNegativePredictiveValueOptions = BinaryRateOptions;
 using MulticlassNegativePredictiveValueOptions = MulticlassRateOptions;
 using MultilabelNegativePredictiveValueOptions = MultilabelRateOptions;
 
-/// How many of the predictions of 0 are right: precision of 0.
+/// Fraction of predictions of 0 that are correct: precision of 0.
 ///
 ///     tn / (tn + fn)
-/// Where everything is predicted to be 1, it is zero_division.
+/// It is zero_division if everything is predicted as 1.
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample.
+/// that of BinaryCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.precision_score with pos_label 0.
 ///
@@ -44,19 +44,19 @@ class BinaryNegativePredictiveValue final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How many of the predictions of other classes than a class are right about
-/// it.
+/// Fraction of predictions of other classes that are correct in excluding the
+/// class.
 ///
-///     tn / (tn + fn), per class or (micro) of all classes together
-/// Averages go over the classes that occur; one that is always predicted counts
-/// with zero_division.
+///     tn / (tn + fn), per class or (micro) over all classes
+/// Averages are over the classes that occur; one that is always predicted
+/// contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
-/// kSamplewise puts [N] in front, in the order of the samples. State: that of
-/// MulticlassCounts, added up, or kept for each sample.
+/// kSamplewise prepends [N], in the order of the samples. State: that of
+/// MulticlassCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As precision of the opposite of each class.
 ///
@@ -76,20 +76,20 @@ class MulticlassNegativePredictiveValue final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How many of the predictions without a label are right.
+/// Fraction of predictions without the label that are correct.
 ///
-///     tn / (tn + fn), per label, per sample or (micro) of all labels together
-/// A label that is always predicted counts with zero_division.
+///     tn / (tn + fn), per label, per sample or (micro) over all labels
+/// A label that is always predicted contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MultilabelCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MultilabelCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
-/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
-/// of MultilabelCounts, added up, or kept for each sample.
+/// [L]; kSamplewise prepends [N], in the order of the samples. State: that of
+/// MultilabelCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.precision_score of 1 - preds and 1 -
-/// target, but weighted is by the positions with the label.
+/// target, except that kWeighted weights by the positions with the label.
 ///
 /// Example:
 ///     MultilabelNegativePredictiveValue npv(5);

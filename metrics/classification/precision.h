@@ -15,16 +15,16 @@ using BinaryPrecisionOptions = BinaryRateOptions;
 using MulticlassPrecisionOptions = MulticlassRateOptions;
 using MultilabelPrecisionOptions = MultilabelRateOptions;
 
-/// How many of the predictions of 1 are right.
+/// Fraction of predictions of 1 that are correct.
 ///
 ///     tp / (tp + fp)
-/// Where nothing is predicted to be 1, it is zero_division.
+/// It is zero_division if nothing is predicted as 1.
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample.
+/// that of BinaryCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.precision_score.
 ///
@@ -44,18 +44,18 @@ class BinaryPrecision final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How many of the predictions of a class are right.
+/// Fraction of predictions of the class that are correct.
 ///
-///     tp / (tp + fp), per class or (micro) of all classes together
-/// Averages go over the classes that occur; one that is never predicted counts
-/// with zero_division.
+///     tp / (tp + fp), per class or (micro) over all classes
+/// Averages are over the classes that occur; one that is never predicted
+/// contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
-/// kSamplewise puts [N] in front, in the order of the samples. State: that of
-/// MulticlassCounts, added up, or kept for each sample.
+/// kSamplewise prepends [N], in the order of the samples. State: that of
+/// MulticlassCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.precision_score.
 ///
@@ -75,17 +75,17 @@ class MulticlassPrecision final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How many of the predictions of a label are right.
+/// Fraction of predictions of the label that are correct.
 ///
-///     tp / (tp + fp), per label, per sample or (micro) of all labels together
-/// A label that is never predicted counts with zero_division.
+///     tp / (tp + fp), per label, per sample or (micro) over all labels
+/// A label that is never predicted contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MultilabelCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MultilabelCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
-/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
-/// of MultilabelCounts, added up, or kept for each sample.
+/// [L]; kSamplewise prepends [N], in the order of the samples. State: that of
+/// MultilabelCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.precision_score.
 ///

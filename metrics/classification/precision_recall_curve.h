@@ -8,8 +8,8 @@
 
 namespace tally {
 
-/// Points of precision-recall curves, by ascending threshold, and at the end
-/// (1, 0), which has none.
+/// Points of precision-recall curves, by ascending threshold; the last one is
+/// (1, 0), without a threshold.
 struct PrecisionRecall {
   at::Tensor precision;
   at::Tensor recall;
@@ -20,7 +20,7 @@ struct PrecisionRecall {
   }
 };
 
-/// `Base` and what precision is where nothing is predicted.
+/// `Base`, and the precision if nothing is predicted as positive.
 template <class Base, class Derived>
 class ZeroDivisionOptions : public Base {
  public:
@@ -74,12 +74,12 @@ struct MultilabelPrecisionRecallCurveOptions
 };
 
 /// Precision and recall if everything with at least a threshold's score is
-/// taken as positive.
+/// predicted as positive.
 ///
 ///     P(t) = #{s_p >= t} / #{s >= t},  R(t) = #{s_p >= t} / #p
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// [N, ...] of any real dtype, weights [N, ...], the multiplicity of each
 /// (default: 1).
 ///
 /// Result: precision and recall [K + 1] and thresholds [K] for K distinct
@@ -87,12 +87,13 @@ struct MultilabelPrecisionRecallCurveOptions
 /// kScores, scores).
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
-/// histogram, summed, whose size does not depend on the data.
+/// summed histogram, whose size does not depend on the data.
 ///
-/// Recall is NaN without positives, so is all but the last point before any
-/// update, with a NaN in preds or weight, or with an infinite weight; with
-/// kIgnore samples with a NaN do not count, as with weight 0. Weights below 0
-/// and probabilities outside [0, 1] are a c10::ValueError. Not differentiable.
+/// Recall is NaN without positives; everything except the last point is NaN
+/// before any update, with a NaN in preds or weight, or with an infinite
+/// weight; with kIgnore samples with a NaN are ignored, like those with weight
+/// 0. Weights below 0 and probabilities outside [0, 1] are a c10::ValueError.
+/// Not differentiable.
 /// Source: precision_recall_curve of scikit-learn.
 ///
 /// Example:
@@ -114,14 +115,14 @@ class BinaryPrecisionRecallCurve final
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
 /// classes [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
-/// Result: as BinaryPrecisionRecallCurve's, [C, K + 1] and [C, K]; K is that of
-/// the class with most distinct scores, and rows of other classes end with NaN,
-/// which thresholds otherwise have only where a score of the class, or a
-/// weight, is NaN. With kMicro one curve of all classes' samples. With kMacro
-/// the mean precision of the classes at each recall of a class, precision being
-/// that of the highest threshold that reaches it: the steps' area is the mean
-/// of the classes' average precision; there thresholds are NaN. Classes that do
-/// not occur leave it.
+/// Result: as for BinaryPrecisionRecallCurve, [C, K + 1] and [C, K]; K is that
+/// of the class with the most distinct scores, and rows of other classes are
+/// padded with NaN, which thresholds otherwise contain only if a score of the
+/// class, or a weight, is NaN. With kMicro, a single curve over the samples of
+/// all classes. With kMacro, the classes' mean precision at each recall of a
+/// class, where the precision is that of the highest threshold that reaches the
+/// recall: the area under the steps is the mean of the classes' average
+/// precision; thresholds are then NaN. Classes that do not occur are excluded.
 ///
 /// Example:
 ///     MulticlassPrecisionRecallCurve curve(3);

@@ -15,16 +15,16 @@ using BinaryRecallOptions = BinaryRateOptions;
 using MulticlassRecallOptions = MulticlassRateOptions;
 using MultilabelRecallOptions = MultilabelRateOptions;
 
-/// How many of the targets that are 1 are found.
+/// Fraction of targets that are 1 that are found.
 ///
 ///     tp / (tp + fn)
-/// Where no target is 1, it is zero_division.
+/// It is zero_division if no target is 1.
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample.
+/// that of BinaryCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.recall_score.
 ///
@@ -43,18 +43,18 @@ class BinaryRecall final : public MetricOf<BinaryRecall, BinaryCounts,
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How many of the targets of a class are found.
+/// Fraction of targets of the class that are found.
 ///
-///     tp / (tp + fn), per class or (micro) of all classes together
-/// Averages go over the classes that occur; one that is only predicted counts
-/// with zero_division.
+///     tp / (tp + fn), per class or (micro) over all classes
+/// Averages are over the classes that occur; one that is only predicted
+/// contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
-/// kSamplewise puts [N] in front, in the order of the samples. State: that of
-/// MulticlassCounts, added up, or kept for each sample.
+/// kSamplewise prepends [N], in the order of the samples. State: that of
+/// MulticlassCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.recall_score.
 ///
@@ -74,17 +74,17 @@ class MulticlassRecall final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How many of the targets of a label are found.
+/// Fraction of targets with the label that are found.
 ///
-///     tp / (tp + fn), per label, per sample or (micro) of all labels together
-/// A label that is never set counts with zero_division.
+///     tp / (tp + fn), per label, per sample or (micro) over all labels
+/// A label that is never set contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MultilabelCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MultilabelCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
-/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
-/// of MultilabelCounts, added up, or kept for each sample.
+/// [L]; kSamplewise prepends [N], in the order of the samples. State: that of
+/// MultilabelCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.recall_score.
 ///

@@ -5,8 +5,8 @@
 
 namespace tally {
 
-/// Points of ROC curves, by descending threshold, from (0, 0) at threshold
-/// +infinity on. All of the same shape.
+/// Points of ROC curves, by descending threshold, starting from (0, 0) at
+/// threshold +infinity. All have the same shape.
 struct RocCurve {
   at::Tensor fpr;
   at::Tensor tpr;
@@ -36,13 +36,13 @@ struct MultilabelROCOptions
   void validate(const char* metric) const;
 };
 
-/// The ROC curve: the rates of false and true positives if everything with at
-/// least a threshold's score is taken as positive.
+/// The ROC curve: the false and true positive rates if everything with at least
+/// a threshold's score is predicted as positive.
 ///
 ///     FPR(t) = #{s_n >= t} / #n,  TPR(t) = #{s_p >= t} / #p
 ///
 /// update(preds, target, weight = {}): scores [N, ...], floating point, 0 and 1
-/// [N, ...] of any real dtype, weights [N, ...], how often each counts
+/// [N, ...] of any real dtype, weights [N, ...], the multiplicity of each
 /// (default: 1).
 ///
 /// Result: fpr, tpr and thresholds, each [K + 1] for K distinct scores or, with
@@ -50,11 +50,11 @@ struct MultilabelROCOptions
 /// +infinity first.
 ///
 /// State: all scores, targets and weights, concatenated; with thresholds a
-/// histogram, summed, whose size does not depend on the data.
+/// summed histogram, whose size does not depend on the data.
 ///
-/// A rate without samples is NaN, so is all before any update. NaN, weights and
-/// wrong values: see BinaryCurve. Not differentiable.
-/// Source: roc_curve of scikit-learn, every score kept.
+/// A rate without samples is NaN; everything is NaN before any update. NaN,
+/// weights and invalid values: see BinaryCurve. Not differentiable.
+/// Source: roc_curve of scikit-learn, with drop_intermediate=False.
 ///
 /// Example:
 ///     BinaryROC roc(BinaryROCOptions().thresholds(100));
@@ -74,13 +74,14 @@ class BinaryROC final
 /// update(preds, target, weight = {}): scores [N, C, ...], floating point,
 /// classes [N, ...] of any real dtype, weights [N, ...] (default: 1).
 ///
-/// Result: as BinaryROC's, each [C, K + 1]; K is that of the class with most
-/// distinct scores, and rows of other classes end with NaN, which thresholds
-/// otherwise have only where a score of the class, or a weight, is NaN. With
-/// kMicro one curve of all classes' samples. With kMacro the mean of the
-/// curves, whose area is the mean of their areas: at each false positive rate
-/// of a class the mean true positive rate before and after; there thresholds
-/// are NaN. Classes without samples, or without others, leave it.
+/// Result: as for BinaryROC, each [C, K + 1]; K is that of the class with the
+/// most distinct scores, and rows of other classes are padded with NaN, which
+/// thresholds otherwise contain only if a score of the class, or a weight, is
+/// NaN. With kMicro, a single curve over the samples of all classes. With
+/// kMacro, the mean of the curves, whose area is the mean of their areas: at
+/// each false positive rate of a class, the mean true positive rate before and
+/// after; thresholds are then NaN. Classes without samples, or without others,
+/// are excluded.
 ///
 /// Example:
 ///     MulticlassROC roc(MulticlassROCOptions(3).average(Average::kMacro));

@@ -15,16 +15,16 @@ using BinarySpecificityOptions = BinaryRateOptions;
 using MulticlassSpecificityOptions = MulticlassRateOptions;
 using MultilabelSpecificityOptions = MultilabelRateOptions;
 
-/// How many of the targets that are 0 are found: recall of 0.
+/// Fraction of targets that are 0 that are found: recall of 0.
 ///
 ///     tn / (tn + fp)
-/// Where every target is 1, it is zero_division.
+/// It is zero_division if every target is 1.
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with kSamplewise, [N]. State:
-/// that of BinaryCounts, added up, or kept for each sample.
+/// that of BinaryCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.recall_score with pos_label 0.
 ///
@@ -44,18 +44,18 @@ class BinarySpecificity final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How many of the targets of other classes are not taken for a class.
+/// Fraction of targets of other classes that are not predicted as the class.
 ///
-///     tn / (tn + fp), per class or (micro) of all classes together
-/// Averages go over the classes that occur; one that every target has counts
-/// with zero_division.
+///     tn / (tn + fp), per class or (micro) over all classes
+/// Averages are over the classes that occur; a class that is the only target
+/// contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with Average::kNone, [C];
-/// kSamplewise puts [N] in front, in the order of the samples. State: that of
-/// MulticlassCounts, added up, or kept for each sample.
+/// kSamplewise prepends [N], in the order of the samples. State: that of
+/// MulticlassCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As recall of the opposite of each class.
 ///
@@ -75,20 +75,20 @@ class MulticlassSpecificity final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How many of the targets without a label are found.
+/// Fraction of targets without the label that are found.
 ///
-///     tn / (tn + fp), per label, per sample or (micro) of all labels together
-/// A label that is always set counts with zero_division.
+///     tn / (tn + fp), per label, per sample or (micro) over all labels
+/// A label that is always set contributes zero_division.
 ///
-/// update(preds, target, weight = {}): see MultilabelCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MultilabelCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
 /// Result: in [0, 1], float64 of shape [] or, with MultilabelAverage::kNone,
-/// [L]; kSamplewise puts [N] in front, in the order of the samples. State: that
-/// of MultilabelCounts, added up, or kept for each sample.
+/// [L]; kSamplewise prepends [N], in the order of the samples. State: that of
+/// MultilabelCounts, summed, or kept per sample.
 ///
 /// Not differentiable. As sklearn.metrics.recall_score of 1 - preds and 1 -
-/// target, but weighted is by the positions with the label.
+/// target, except that kWeighted weights by the positions with the label.
 ///
 /// Example:
 ///     MultilabelSpecificity specificity(5);

@@ -11,17 +11,17 @@
 
 namespace tally {
 
-/// How many positions are true and false positives, true and false negatives,
-/// and how many targets are 1.
+/// Numbers of true and false positives, true and false negatives, and targets
+/// that are 1.
 ///
 ///     tp, fp, tn, fn, tp + fn
 ///
-/// update(preds, target, weight = {}): see BinaryCounts, also for no samples,
-/// NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see BinaryCounts, also for empty input,
+/// NaN, ignored positions and invalid values.
 ///
-/// Result: int64, but float64 for sums of weights and with NaN: [5] or, with
-/// kSamplewise, [N, 5]. State: that of BinaryCounts, added up, or kept for each
-/// sample. Nothing counted gives 0.
+/// Result: int64, or float64 for sums of weights and with NaN: [5] or, with
+/// kSamplewise, [N, 5]. State: that of BinaryCounts, summed, or kept per
+/// sample. Without counted positions it is 0.
 ///
 /// Not differentiable.
 ///
@@ -40,19 +40,19 @@ class BinaryStatScores final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How many positions are true and false positives, true and false negatives of
-/// each class, and how many have it as target.
+/// Numbers of true and false positives, true and false negatives, and targets
+/// of each class.
 ///
 ///     tp, fp, tn, fn, tp + fn
-/// Averages are those of each of the five over all classes.
+/// Averages apply to each of the five over all classes.
 ///
-/// update(preds, target, weight = {}): see MulticlassCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MulticlassCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
-/// Result: int64, but float64 for sums of weights, for averages but micro and
-/// with NaN: [5] or, with Average::kNone, [C, 5]; kSamplewise puts [N] in
-/// front. State: that of MulticlassCounts, added up, or kept for each sample.
-/// Nothing counted gives 0.
+/// Result: int64, or float64 for sums of weights, for averages except micro,
+/// and with NaN: [5] or, with Average::kNone, [C, 5]; kSamplewise prepends [N].
+/// State: that of MulticlassCounts, summed, or kept per sample. Without counted
+/// positions it is 0.
 ///
 /// Not differentiable.
 ///
@@ -71,19 +71,19 @@ class MulticlassStatScores final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// How many positions are true and false positives, true and false negatives of
-/// each label, and how many have it as target.
+/// Numbers of true and false positives, true and false negatives, and targets
+/// with each label.
 ///
 ///     tp, fp, tn, fn, tp + fn
-/// Averages are those of each of the five over all labels.
+/// Averages apply to each of the five over all labels.
 ///
-/// update(preds, target, weight = {}): see MultilabelCounts, also for no
-/// samples, NaN, ignored positions and wrong values.
+/// update(preds, target, weight = {}): see MultilabelCounts, also for empty
+/// input, NaN, ignored positions and invalid values.
 ///
-/// Result: int64, but float64 for sums of weights, for averages but micro and
-/// with NaN: [5] or, with MultilabelAverage::kNone, [L, 5]; kSamplewise puts
-/// [N] in front. State: that of MultilabelCounts, added up, or kept for each
-/// sample. Nothing counted gives 0.
+/// Result: int64, or float64 for sums of weights, for averages except micro,
+/// and with NaN: [5] or, with MultilabelAverage::kNone, [L, 5]; kSamplewise
+/// prepends [N]. State: that of MultilabelCounts, summed, or kept per sample.
+/// Without counted positions it is 0.
 ///
 /// Not differentiable.
 ///

@@ -30,8 +30,8 @@ struct BinaryCountsOptions {
   /// Default: kGlobal.
   TALLY_INHERITED_ARG(Self, MultidimAverage,
                       multidim_average) = MultidimAverage::kGlobal;
-  /// Positions with this target do not count. It need not be 0 or 1.
-  /// Default: none.
+  /// Positions with this target are ignored. It need not be 0 or 1. Default:
+  /// none.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 
@@ -42,7 +42,7 @@ struct BinaryCountsOptions {
     v("multidim_average", multidim_average_);
     v("ignore_index", ignore_index_);
   }
-  /// c10::ValueError for values that are not as said above.
+  /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
     internal::classification::check_threshold(metric, threshold_);
     internal::classification::check_probability_kind(metric, input_);
@@ -82,15 +82,16 @@ struct BinaryRateOptions : BinaryCountsOptions<BinaryRateOptions> {
 ///
 /// update(preds, target, weight = {}): target [N, ...] holds 0 and 1 in any
 /// real dtype; preds too, in an integer dtype or bool, or floating-point
-/// scores, of which `input` says what they are; weights [N, ...] (default: 1).
+/// scores, whose kind is given by `input`; weights [N, ...] (default: 1).
 ///
 /// Unless a metric says otherwise, nothing counted gives NaN. NaN in preds or
-/// weight: the result (of its sample) is NaN, kIgnore takes the position out.
+/// weight: the result (of its sample) is NaN, kIgnore ignores the position.
 /// Ignored ones may hold any value.
 ///
-/// Throws c10::IndexError for labels other than 0 and 1 (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for probabilities
-/// outside [0, 1] and weights with kSamplewise, c10::TypeError and
+/// Throws c10::IndexError for labels other than 0 and 1 (on a GPU only with
+/// validate_args; otherwise they are ignored), c10::ValueError for
+/// probabilities outside [0, 1] and weights with kSamplewise, c10::TypeError
+/// and
 /// c10::ValueError for other inputs.
 class BinaryCounts {
  public:

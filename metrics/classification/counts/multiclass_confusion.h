@@ -36,8 +36,8 @@ struct MulticlassConfusionOptions {
 
   /// Labels are 0 to num_classes - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);
-  /// Positions with this target do not count. It need not be a class.
-  /// Default: none.
+  /// Positions with this target are ignored. It need not be a class. Default:
+  /// none.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 
@@ -46,7 +46,7 @@ struct MulticlassConfusionOptions {
     v("num_classes", num_classes_, OptionRole::kSize);
     v("ignore_index", ignore_index_);
   }
-  /// c10::ValueError for values that are not as said above.
+  /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
     internal::classification::check_matrix_classes(metric, num_classes_);
   }

@@ -35,8 +35,8 @@ struct MulticlassCountsOptions {
   /// Default: kGlobal.
   TALLY_INHERITED_ARG(Self, MultidimAverage,
                       multidim_average) = MultidimAverage::kGlobal;
-  /// Positions with this target do not count. It need not be a class.
-  /// Default: none.
+  /// Positions with this target are ignored. It need not be a class. Default:
+  /// none.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 
@@ -47,7 +47,7 @@ struct MulticlassCountsOptions {
     v("multidim_average", multidim_average_);
     v("ignore_index", ignore_index_);
   }
-  /// c10::ValueError for values that are not as said above.
+  /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
     internal::classification::check_num_classes(metric, num_classes_, top_k_);
   }
@@ -109,15 +109,15 @@ struct MulticlassRateOptions : MulticlassAverageOptions<MulticlassRateOptions> {
 ///
 /// update(preds, target, weight = {}): target are labels [N, ...], whole
 /// numbers of any real dtype (bool for 2 classes); preds too, of an integer
-/// dtype, or scores [N, C, ...] of a floating-point dtype, of which the lower
-/// class wins ties; weights [N, ...] (default: 1).
+/// dtype, or scores [N, C, ...] of a floating-point dtype, where ties go to the
+/// lower class; weights [N, ...] (default: 1).
 ///
 /// Unless a metric says otherwise, nothing counted gives NaN. NaN in preds or
-/// weight: the result (of its sample) is NaN, kIgnore takes the position out.
+/// weight: the result (of its sample) is NaN, kIgnore ignores the position.
 /// Ignored ones may hold any value.
 ///
-/// Throws c10::IndexError for labels that are no classes (on a GPU only under
-/// validate_args; else they do not count), c10::ValueError for weights with
+/// Throws c10::IndexError for invalid class labels (on a GPU only with
+/// validate_args; otherwise they are ignored), c10::ValueError for weights with
 /// kSamplewise, c10::TypeError and c10::ValueError for other inputs.
 class MulticlassCounts {
  public:

@@ -31,8 +31,8 @@ class BinaryCurveOptions {
   TALLY_INHERITED_ARG(Derived, Thresholds, thresholds);
   /// What preds are; kScores only without thresholds. Default: probabilities.
   TALLY_INHERITED_ARG(Derived, ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target do not count. It need not be a class.
-  /// Default: none.
+  /// Positions with this target are ignored. It need not be a class. Default:
+  /// none.
   TALLY_INHERITED_ARG(Derived, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 
@@ -43,7 +43,7 @@ class BinaryCurveOptions {
     v("input", input_);
     v("ignore_index", ignore_index_);
   }
-  /// c10::ValueError for values that are not as said above.
+  /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
     thresholds_.validate(metric);
     if (!thresholds_.exact())

@@ -199,7 +199,7 @@ void for_each_scored(const MulticlassBatch& batch, const Count& count) {
 
 /// Calls count(index, sample, predicted class, target class) for every position
 /// that counts, the predicted class being the target where that is among the
-/// top k. Throws for labels that are no classes. REQUIRES: a batch on the CPU.
+/// top k. Throws for invalid class labels. REQUIRES: a batch on the CPU.
 template <class Count>
 void for_each_prediction(const MulticlassBatch& batch, const Count& count) {
   if (batch.has_scores()) {
@@ -230,9 +230,8 @@ void for_each_prediction(const MulticlassBatch& batch, const Count& count) {
 
 /// The same as for_each_prediction by tensor operations, for any device: both
 /// [samples, positions], num_classes at positions that do not count, and
-/// kNanClass as above. On a GPU labels that are no classes are looked for,
-/// which waits for the device, only under validate_args; else they do not
-/// count.
+/// kNanClass as above. On a GPU invalid class labels are looked for, which
+/// waits for the device, only under validate_args; else they do not count.
 struct PredictionTensors {
   at::Tensor predicted;
   at::Tensor target;

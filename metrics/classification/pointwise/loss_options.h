@@ -13,10 +13,10 @@ namespace tally::internal::classification {
 /// What losses of binary scores can be told.
 template <class Self>
 struct BinaryLossOptions {
-  /// What preds are. Default: probabilities.
+  /// The kind of scores in preds. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target do not count. It need not be 0 or 1.
-  /// Default: none.
+  /// Positions with this target are ignored. It need not be 0 or 1. Default:
+  /// none.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 
@@ -41,10 +41,10 @@ struct MulticlassLossOptions {
 
   /// Targets are 0 to num_classes - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);
-  /// What preds are. Default: probabilities.
+  /// The kind of scores in preds. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
-  /// Positions with this target do not count. It need not be a class.
-  /// Default: none.
+  /// Positions with this target are ignored. It need not be a class. Default:
+  /// none.
   TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
                       ignore_index) = std::nullopt;
 

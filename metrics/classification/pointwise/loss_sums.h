@@ -103,8 +103,8 @@ at::Tensor without_nan(NanPolicy nan_policy, const at::Tensor& kept,
                        const at::Tensor& nan, const at::Tensor& weight);
 /// The weights where a position counts, else 0; float64.
 at::Tensor kept_weights(const at::Tensor& kept, const at::Tensor& weight);
-/// Positions whose target is not to be ignored. Throws for labels that are no
-/// classes, on a GPU only under validate_args.
+/// Positions whose target is not to be ignored. Throws for invalid class
+/// labels, on a GPU only under validate_args.
 at::Tensor kept_labels(const ClassLossRules& rules, const at::Tensor& target);
 
 /// Calls add(index, loss, weight, is_one) for the elements of binary or
