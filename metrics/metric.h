@@ -88,8 +88,8 @@ class Metric : public MetricBase {
   Results operator()(std::initializer_list<NamedInput> inputs) {
     return forward_results(inputs);
   }
-  /// The value of everything accumulated, over all ranks unless
-  /// sync_on_compute is off; results do not share memory.
+  /// The value of everything accumulated, over all ranks unless sync_on_compute
+  /// is off; results do not share memory.
   virtual Results compute_results() = 0;
   /// The same; derived classes return their own result type.
   Results compute() { return compute_results(); }

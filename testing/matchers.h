@@ -58,8 +58,8 @@ class SameOnAllRanksMatcher {
 
 }  // namespace internal
 
-/// Matches a tensor of the same dtype and shape whose values are within
-/// atol + rtol * |expected|. NaN equals NaN; infinities must be equal. Without
+/// Matches a tensor of the same dtype and shape whose values are within atol +
+/// rtol * |expected|. NaN equals NaN; infinities must be equal. Without
 /// tolerances: default_tolerance() of the expected dtype. The message shows the
 /// first positions that differ and the largest absolute and relative errors.
 ///

@@ -31,8 +31,8 @@ struct Tile {
   std::int64_t left_out;
 };
 
-/// The largest product of rows and of columns, and the sum of their
-/// exp(scale * (q - max)). They start with -infinity and 0.
+/// The largest product of rows and of columns, and the sum of their exp(scale *
+/// (q - max)). They start with -infinity and 0.
 void add_to_statistics(const Tile<const float>& tile, float* row_max,
                        double* row_sum, float* column_max, double* column_sum);
 void add_to_statistics(const Tile<const double>& tile, double* row_max,

@@ -70,8 +70,8 @@ class MulticlassSquaredErrors
 ///
 /// State: the sums of w_i times the squares and of w_i (kSum). Without data it
 /// is NaN. A NaN in a score or weight makes the result NaN; with kIgnore that
-/// position is ignored. A probability outside [0, 1] is a c10::ValueError
-/// (with validate_args), a label other than 0 and 1 a c10::IndexError.
+/// position is ignored. A probability outside [0, 1] is a c10::ValueError (with
+/// validate_args), a label other than 0 and 1 a c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: brier_score_loss of
 /// scikit-learn.
@@ -103,8 +103,7 @@ class BinaryBrierScore final
 /// State: the sums of w_i times the squares and of w_i (kSum). Without data it
 /// is NaN. A NaN among a position's scores or in its weight makes the result
 /// NaN; with kIgnore that position is ignored. A probability outside [0, 1] is
-/// a
-/// c10::ValueError (with validate_args), an invalid class a c10::IndexError.
+/// a c10::ValueError (with validate_args), an invalid class a c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: brier_score_loss of
 /// scikit-learn.

@@ -141,8 +141,7 @@ class MulticlassCalibration {
 /// in a score or weight makes the result NaN; with kIgnore that position is
 /// ignored. A probability outside [0, 1] is a c10::ValueError (without
 /// validate_args it falls into the first or last bin), a label other than 0 and
-/// 1 a
-/// c10::IndexError.
+/// 1 a c10::IndexError.
 ///
 /// Not differentiable. Source: Naeini, Cooper and Hauskrecht, 2015.
 ///

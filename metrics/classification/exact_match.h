@@ -152,8 +152,7 @@ class MulticlassExactMatch final
 /// Throws c10::IndexError for labels other than 0 and 1 (on a GPU only with
 /// validate_args; otherwise they are ignored), c10::ValueError for
 /// probabilities outside [0, 1] and weights with kSamplewise, c10::TypeError
-/// and
-/// c10::ValueError for other inputs. Not differentiable. As
+/// and c10::ValueError for other inputs. Not differentiable. As
 /// sklearn.metrics.accuracy_score of several labels.
 ///
 /// Example:

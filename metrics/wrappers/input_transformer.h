@@ -112,8 +112,8 @@ struct BinaryTargetTransformerOptions {
 ///     target_i' = target_i > threshold
 ///
 /// The target may have any real dtype; the transformed one is int64; NaN
-/// becomes 0. Errors: c10::ValueError for a threshold of NaN,
-/// c10::TypeError for complex and sparse targets.
+/// becomes 0. Errors: c10::ValueError for a threshold of NaN, c10::TypeError
+/// for complex and sparse targets.
 ///
 /// Example:
 ///     BinaryTargetTransformer auroc{BinaryAUROC(), 2.5};

@@ -91,8 +91,7 @@ struct BinaryRateOptions : BinaryCountsOptions<BinaryRateOptions> {
 /// Throws c10::IndexError for labels other than 0 and 1 (on a GPU only with
 /// validate_args; otherwise they are ignored), c10::ValueError for
 /// probabilities outside [0, 1] and weights with kSamplewise, c10::TypeError
-/// and
-/// c10::ValueError for other inputs.
+/// and c10::ValueError for other inputs.
 class BinaryCounts {
  public:
   static constexpr const char* kName = "BinaryCounts";

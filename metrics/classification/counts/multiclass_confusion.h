@@ -59,8 +59,8 @@ struct ConfusionStateOptions
 };
 
 /// Counts every pair of target and predicted class. A batch that is small
-/// beside the matrix is kept as its pairs until these take half the memory
-/// of the matrix, so that an update does not cost a matrix.
+/// beside the matrix is kept as its pairs until these take half the memory of
+/// the matrix, so that an update does not cost a matrix.
 struct MulticlassConfusion {
   static constexpr const char* kName = "MulticlassPairs";
   static constexpr const auto& kInputs =

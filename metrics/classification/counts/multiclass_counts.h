@@ -29,8 +29,8 @@ struct MulticlassCountsOptions {
 
   /// Labels are 0 to num_classes - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);
-  /// A sample is taken as predicted to be its target if that is among the
-  /// top_k largest scores, else to be its best class. Default: 1.
+  /// A sample is taken as predicted to be its target if that is among the top_k
+  /// largest scores, else to be its best class. Default: 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, top_k) = 1;
   /// Default: kGlobal.
   TALLY_INHERITED_ARG(Self, MultidimAverage,
@@ -61,9 +61,9 @@ template <class Self>
 struct MulticlassAverageOptions : MulticlassCountsOptions<Self> {
   using MulticlassCountsOptions<Self>::MulticlassCountsOptions;
 
-  /// kMacro and kWeighted average over the classes that occur as a target or
-  /// as a prediction, except one that is ignored, which cannot be right. In
-  /// kMicro what is predicted to be that one is wrong. Default: kMacro.
+  /// kMacro and kWeighted average over the classes that occur as a target or as
+  /// a prediction, except one that is ignored, which cannot be right. In kMicro
+  /// what is predicted to be that one is wrong. Default: kMacro.
   TALLY_INHERITED_ARG(Self, Average, average) = Average::kMacro;
 
  public:
@@ -89,8 +89,8 @@ struct MulticlassStatScoresOptions
 struct MulticlassRateOptions : MulticlassAverageOptions<MulticlassRateOptions> {
   using MulticlassAverageOptions::MulticlassAverageOptions;
 
-  /// The value of a class where the metric divides by zero: 0, 1, or NaN,
-  /// which also takes the class out of the averages. Default: 0.
+  /// The value of a class where the metric divides by zero: 0, 1, or NaN, which
+  /// also takes the class out of the averages. Default: 0.
   TALLY_INHERITED_ARG(MulticlassRateOptions, double, zero_division) = 0;
 
  public:

@@ -108,8 +108,8 @@ struct MultilabelStatScoresOptions
 struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
   using MultilabelAverageOptions::MultilabelAverageOptions;
 
-  /// The value of a label where the metric divides by zero: 0, 1, or NaN,
-  /// which also takes the label out of the averages. Default: 0.
+  /// The value of a label where the metric divides by zero: 0, 1, or NaN, which
+  /// also takes the label out of the averages. Default: 0.
   TALLY_INHERITED_ARG(MultilabelRateOptions, double, zero_division) = 0;
 
  public:
@@ -137,8 +137,7 @@ struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
 /// Throws c10::IndexError for labels other than 0 and 1 (on a GPU only with
 /// validate_args; otherwise they are ignored), c10::ValueError for
 /// probabilities outside [0, 1] and weights with kSamplewise, c10::TypeError
-/// and
-/// c10::ValueError for other inputs.
+/// and c10::ValueError for other inputs.
 class MultilabelCounts {
  public:
   static constexpr const char* kName = "MultilabelCounts";

@@ -43,9 +43,9 @@ constexpr std::int64_t kNanClass = -1;
 /// positions] (labels, int64) and target [samples, positions] (int64).
 class MulticlassBatch {
  public:
-  /// c10::TypeError or c10::ValueError for inputs that are not
-  /// scores [N, C, ...] or labels [N, ...], with labels and weights (which may
-  /// be undefined) [N, ...].
+  /// c10::TypeError or c10::ValueError for inputs that are not scores [N, C,
+  /// ...] or labels [N, ...], with labels and weights (which may be undefined)
+  /// [N, ...].
   MulticlassBatch(const MulticlassRules& rules, const at::Tensor& preds,
                   const at::Tensor& given_target,
                   const at::Tensor& weight = {});
