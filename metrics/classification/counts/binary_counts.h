@@ -17,15 +17,15 @@
 
 namespace tally {
 
-/// What all metrics over BinaryCounts can be told. Those that agree in it share
+/// Options of all metrics over BinaryCounts. Metrics with equal options share
 /// one state in a collection.
 template <class Self>
 struct BinaryCountsOptions {
-  /// Scores above it are predicted to be 1; it is rounded to their dtype. Of
+  /// Scores above it are predicted as 1; it is rounded to their dtype. For
   /// probabilities, in [0, 1]. Default: 0.5.
   TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
-  /// What floating-point preds are; with logits the threshold stays that of the
-  /// probabilities. Default: probabilities.
+  /// The kind of floating-point preds; with logits the threshold still applies
+  /// to probabilities. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
   /// Default: kGlobal.
   TALLY_INHERITED_ARG(Self, MultidimAverage,
@@ -64,7 +64,7 @@ struct BinaryStatScoresOptions : BinaryCountsOptions<BinaryStatScoresOptions> {
 /// Example:
 ///     BinaryPrecision precision(BinaryPrecisionOptions().zero_division(1));
 struct BinaryRateOptions : BinaryCountsOptions<BinaryRateOptions> {
-  /// The value where the metric divides by zero: 0, 1, or NaN. Default: 0.
+  /// The value if the metric divides by zero: 0, 1, or NaN. Default: 0.
   TALLY_INHERITED_ARG(BinaryRateOptions, double, zero_division) = 0;
 
  public:
@@ -84,9 +84,9 @@ struct BinaryRateOptions : BinaryCountsOptions<BinaryRateOptions> {
 /// real dtype; preds too, in an integer dtype or bool, or floating-point
 /// scores, whose kind is given by `input`; weights [N, ...] (default: 1).
 ///
-/// Unless a metric says otherwise, nothing counted gives NaN. NaN in preds or
-/// weight: the result (of its sample) is NaN, kIgnore ignores the position.
-/// Ignored ones may hold any value.
+/// Unless stated otherwise for a metric, the result is NaN without counted
+/// positions. NaN in preds or weight: the result (of its sample) is NaN,
+/// kIgnore ignores the position. Ignored positions may have any value.
 ///
 /// Throws c10::IndexError for labels other than 0 and 1 (on a GPU only with
 /// validate_args; otherwise they are ignored), c10::ValueError for
@@ -132,7 +132,7 @@ class BinaryCounts {
 
 namespace internal::classification {
 
-/// c10::ValueError: weights with values for each sample.
+/// Throws c10::ValueError for weights with samplewise values.
 [[noreturn]] void refuse_weight(const char* option);
 
 /// The rows of the state.

@@ -9,19 +9,19 @@
 
 #include "tally/metrics/classification/options/average.h"
 
-/// How the counts under stat scores become values, whatever was counted.
+/// Computes values from counts, for binary, multiclass and multilabel metrics.
 namespace tally {
 
 namespace internal::classification {
 
-/// The counts of one class or label, or of several together; sums of weights
-/// where samples have weights.
+/// The counts of one class or label, or of several together; sums of weights if
+/// samples have weights.
 struct ClassCounts {
   double tp = 0;
   double predicted = 0;
   double target = 0;
   double total = 0;
-  double nans = 0;  // positions with a NaN, which are in none of the others
+  double nans = 0;  // positions with a NaN, not included in the others
 
   double fp() const { return predicted - tp; }
   double fn() const { return target - tp; }
@@ -29,10 +29,10 @@ struct ClassCounts {
   ClassCounts& operator+=(const ClassCounts& other);
 };
 
-/// The value of a class; NaN takes it out of the averages.
+/// Computes the value of a class; NaN excludes it from averages.
 using ClassValue = c10::function_ref<double(const ClassCounts&)>;
 
-/// A quotient, `otherwise` where it divides by 0.
+/// A quotient, or `otherwise` if it divides by 0.
 inline double divide(double numerator, double denominator, double otherwise) {
   return denominator == 0 ? otherwise : numerator / denominator;
 }
@@ -40,16 +40,16 @@ inline double divide(double numerator, double denominator, double otherwise) {
 /// c10::ValueError unless zero_division is 0, 1 or NaN.
 void check_zero_division(const char* metric, double zero_division);
 
-/// c10::ValueError unless kGlobal, as average samples needs.
+/// Throws c10::ValueError unless kGlobal, which average samples requires.
 void check_global(const char* metric, MultidimAverage multidim_average);
 
-/// What one row of a state holds.
+/// The contents of one row of a state.
 struct CountsRow {
   c10::ArrayRef<ClassCounts> classes;
   double distance = 0;
 
   ClassCounts sum() const;
-  /// NaN where nothing was counted or a NaN was.
+  /// NaN if nothing or a NaN was counted.
   double micro(ClassValue value,
                std::optional<std::int64_t> left_out = std::nullopt) const;
   double macro(bool weighted, bool occurring_only,
@@ -67,8 +67,8 @@ class CountRows {
     return layout == Layout::kElements ? 5 * classes : 3 * classes + 2;
   }
 
-  /// The rows of samples, or (not samplewise) the one row that both give. Any
-  /// may be undefined.
+  /// The rows of samples, or (if not samplewise) a single row. Any may be
+  /// undefined.
   CountRows(Layout layout, std::int64_t classes, bool samplewise,
             const at::Tensor& counts, const at::Tensor& sums);
   /// One row of counts in memory.
@@ -77,7 +77,7 @@ class CountRows {
 
   std::int64_t classes() const { return classes_; }
   bool is_weighted() const { return sums_ != nullptr; }
-  /// Whether a NaN was counted anywhere.
+  /// Whether any NaN was counted.
   bool has_nans() const;
 
   /// float64 [rows (samplewise), sizes...], each row filled by `fill`.
@@ -86,13 +86,13 @@ class CountRows {
       c10::function_ref<void(const CountsRow&, double*)> fill) const;
   /// A value for each row.
   at::Tensor values(c10::function_ref<double(const CountsRow&)> value) const;
-  /// The averages of the classes' values; with kNone one per class. A class
-  /// may be left out of the means.
+  /// The averages of the classes' values; with kNone one per class. A class may
+  /// be excluded from the means.
   at::Tensor averages(
       Average average, ClassValue value,
       std::optional<std::int64_t> left_out = std::nullopt) const;
-  /// The mean of the rows' values, but those that are NaN, with weights
-  /// [rows] (undefined: all 1).
+  /// The mean of the rows' values except NaN, with weights [rows] (undefined:
+  /// all 1).
   at::Tensor mean_over_rows(ClassValue value,
                             const at::Tensor& weights = {}) const;
 

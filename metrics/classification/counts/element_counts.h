@@ -4,10 +4,10 @@
 
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 
-/// The loops that count elements which are 0 or 1.
+/// Loops that count elements that are 0 or 1.
 namespace tally::internal::classification {
 
-/// What counts are kept of, in this order.
+/// The counted quantities, in this order.
 enum ElementCount : int {
   kTruePositives,
   kPredicted,
@@ -17,20 +17,20 @@ enum ElementCount : int {
   kElementCounts
 };
 
-/// Adds the counts of a batch, unweighted, to rows of [kElementCounts, labels]:
-/// all to one row, or each sample's to its own. Throws for values that are
-/// refused. REQUIRES: a plain batch.
+/// Adds the unweighted counts of a batch to rows of [kElementCounts, labels]:
+/// all to one row, or each sample's to its own. Throws for invalid values.
+/// REQUIRES: a plain batch.
 void count_elements(const BinaryBatch& batch, bool samplewise,
                     std::int64_t* counts);
-/// Adds the counts over the labels of each position of each sample to a row
-/// [kElementCounts] of its own.
+/// Adds the counts over the labels of each position of each sample to a
+/// separate row [kElementCounts].
 void count_elements_of_positions(const BinaryBatch& batch,
                                  std::int64_t* counts);
-/// Adds sums of the elements' weights, and how many are NaN, to one row.
+/// Adds sums of the elements' weights, and the number of NaN, to one row.
 /// REQUIRES: a plain batch with weights.
 void sum_element_weights(const BinaryBatch& batch, double* sums);
 
-/// The same by tensor operations, for any device, weighted or not: float64 or
+/// The same with tensor operations, for any device, weighted or not: float64 or
 /// int64 [kElementCounts, labels] or [samples, kElementCounts, labels].
 at::Tensor count_elements_by_tensors(const BinaryBatch& batch, bool samplewise);
 /// [samples * positions, kElementCounts, 1], unweighted.

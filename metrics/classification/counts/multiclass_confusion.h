@@ -17,15 +17,15 @@ namespace tally {
 
 namespace internal::classification {
 
-/// The most classes whose pairs have an index in int32.
+/// The largest number of classes whose pairs can be indexed in int32.
 constexpr std::int64_t kMostMatrixClasses = 46340;
 
-/// c10::ValueError unless there are as many classes as a matrix can have.
+/// Throws c10::ValueError for a number of classes that a matrix cannot have.
 void check_matrix_classes(const char* metric, std::int64_t num_classes);
 
 }  // namespace internal::classification
 
-/// What all metrics over MulticlassConfusion can be told.
+/// Options of all metrics over MulticlassConfusion.
 template <class Self>
 struct MulticlassConfusionOptions {
   /// The number of classes, from 2 to 46340.
@@ -52,14 +52,14 @@ struct MulticlassConfusionOptions {
   }
 };
 
-/// The options that shape the state alone.
+/// Only the options that affect the state.
 struct ConfusionStateOptions
     : MulticlassConfusionOptions<ConfusionStateOptions> {
   using MulticlassConfusionOptions::MulticlassConfusionOptions;
 };
 
 /// Counts every pair of target and predicted class. A batch that is small
-/// beside the matrix is kept as its pairs until these take half the memory of
+/// compared to the matrix is kept as pairs until these take half the memory of
 /// the matrix, so that an update does not cost a matrix.
 struct MulticlassConfusion {
   static constexpr const char* kName = "MulticlassPairs";
@@ -77,8 +77,8 @@ struct MulticlassConfusion {
       f("num_classes", num_classes, Merge::kMax);
     }
     void compact();
-    /// counts with the pairs added, undefined if there are neither. It may be
-    /// counts itself, and is with `in_place`.
+    /// counts with the pairs added, undefined if there are neither. May be
+    /// counts itself, and always is with `in_place`.
     at::Tensor matrix(bool in_place = false) const;
   };
 
@@ -97,13 +97,13 @@ struct MulticlassConfusion {
 
 namespace internal::classification {
 
-/// The state of a batch, and pairs added to counts in place: by one loop over
-/// memory (REQUIRES: on the CPU), and by tensor operations on any device.
+/// The state of a batch, and adding pairs to counts in place: in one loop over
+/// memory (REQUIRES: on the CPU), or with tensor operations on any device.
 MulticlassConfusion::State pairs_of(const MulticlassBatch& batch);
 MulticlassConfusion::State pairs_by_tensors(const MulticlassBatch& batch);
 void add_pairs(const at::Tensor& counts, const at::Tensor& pairs);
-/// c10::ValueError unless all are pairs of so many classes. REQUIRES: on the
-/// CPU.
+/// Throws c10::ValueError unless all are pairs of valid classes. REQUIRES: on
+/// the CPU.
 void check_pairs(const at::Tensor& pairs, std::int64_t classes);
 void add_pairs_by_tensors(const at::Tensor& counts, const at::Tensor& pairs);
 

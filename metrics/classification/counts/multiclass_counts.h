@@ -17,7 +17,7 @@
 
 namespace tally {
 
-/// What all metrics over MulticlassCounts can be told. Those that agree in it
+/// Options of all metrics over MulticlassCounts. Metrics with equal options
 /// share one state in a collection.
 template <class Self>
 struct MulticlassCountsOptions {
@@ -29,8 +29,8 @@ struct MulticlassCountsOptions {
 
   /// Labels are 0 to num_classes - 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_classes);
-  /// A sample is taken as predicted to be its target if that is among the top_k
-  /// largest scores, else to be its best class. Default: 1.
+  /// A sample's prediction is its target if that is among the top_k largest
+  /// scores, otherwise its best class. Default: 1.
   TALLY_INHERITED_ARG(Self, std::int64_t, top_k) = 1;
   /// Default: kGlobal.
   TALLY_INHERITED_ARG(Self, MultidimAverage,
@@ -61,9 +61,9 @@ template <class Self>
 struct MulticlassAverageOptions : MulticlassCountsOptions<Self> {
   using MulticlassCountsOptions<Self>::MulticlassCountsOptions;
 
-  /// kMacro and kWeighted average over the classes that occur as a target or as
-  /// a prediction, except one that is ignored, which cannot be right. In kMicro
-  /// what is predicted to be that one is wrong. Default: kMacro.
+  /// kMacro and kWeighted average over the classes that occur as a target or
+  /// prediction, except an ignored class, which cannot be correct. In kMicro,
+  /// predictions of that class are incorrect. Default: kMacro.
   TALLY_INHERITED_ARG(Self, Average, average) = Average::kMacro;
 
  public:
@@ -89,8 +89,8 @@ struct MulticlassStatScoresOptions
 struct MulticlassRateOptions : MulticlassAverageOptions<MulticlassRateOptions> {
   using MulticlassAverageOptions::MulticlassAverageOptions;
 
-  /// The value of a class where the metric divides by zero: 0, 1, or NaN, which
-  /// also takes the class out of the averages. Default: 0.
+  /// The value of a class if the metric divides by zero: 0, 1, or NaN, which
+  /// also excludes the class from averages. Default: 0.
   TALLY_INHERITED_ARG(MulticlassRateOptions, double, zero_division) = 0;
 
  public:
@@ -105,16 +105,16 @@ struct MulticlassRateOptions : MulticlassAverageOptions<MulticlassRateOptions> {
 };
 
 /// Counts, for each class, how often it was predicted, was the target, and was
-/// both: with their total, all of tp, fp, fn and tn.
+/// both: together with the total, this determines tp, fp, fn and tn.
 ///
 /// update(preds, target, weight = {}): target are labels [N, ...], whole
 /// numbers of any real dtype (bool for 2 classes); preds too, of an integer
 /// dtype, or scores [N, C, ...] of a floating-point dtype, where ties go to the
 /// lower class; weights [N, ...] (default: 1).
 ///
-/// Unless a metric says otherwise, nothing counted gives NaN. NaN in preds or
-/// weight: the result (of its sample) is NaN, kIgnore ignores the position.
-/// Ignored ones may hold any value.
+/// Unless stated otherwise for a metric, the result is NaN without counted
+/// positions. NaN in preds or weight: the result (of its sample) is NaN,
+/// kIgnore ignores the position. Ignored positions may have any value.
 ///
 /// Throws c10::IndexError for invalid class labels (on a GPU only with
 /// validate_args; otherwise they are ignored), c10::ValueError for weights with
@@ -132,7 +132,7 @@ class MulticlassCounts {
   struct State {
     at::Tensor counts;  // int64, a row; kGlobal
     at::Tensor sums;    // float64, a row: of samples with weights
-    Rows samples;       // int64, a row for each sample; kSamplewise
+    Rows samples;       // int64, one row per sample; kSamplewise
 
     void fields(Fields& f) {
       f("counts", counts)("sums", sums)("samples", samples);
@@ -151,8 +151,8 @@ class MulticlassCounts {
   State observe(const at::Tensor& preds, const at::Tensor& target,
                 const at::Tensor& weight = {}) const;
 
-  /// A confusion matrix holds these counts, unless they are of each sample or
-  /// of the top k.
+  /// A confusion matrix contains these counts, unless they are samplewise or
+  /// for the top k.
   using Source = MulticlassConfusion;
   template <class AnyOptions>
   static std::optional<ConfusionStateOptions> source_options(
@@ -190,10 +190,10 @@ CountRows rows_of(const MulticlassCounts::State& state,
           state.counts, state.sums};
 }
 
-/// The averages of the classes' values that the options ask for, as float64 of
+/// The averages of the classes' values requested by the options, as float64 of
 /// shape [] or [num_classes] (kGlobal), [N] or [N, num_classes] (kSamplewise).
-/// NaN where nothing was counted, or a NaN was. A class that is ignored leaves
-/// the means.
+/// NaN if nothing or a NaN was counted. An ignored class is excluded from
+/// means.
 template <class Options>
 at::Tensor average_classes(const MulticlassCounts::State& state,
                            const Options& options, ClassValue value) {
@@ -202,7 +202,7 @@ at::Tensor average_classes(const MulticlassCounts::State& state,
 }
 
 /// The counts of a batch as MulticlassCounts keeps them, one row or a row per
-/// sample: by one loop over memory (REQUIRES: a batch on the CPU), and by
+/// sample: in one loop over memory (REQUIRES: a batch on the CPU), or with
 /// tensor operations on any device. With weights one row of float64.
 at::Tensor count_classes(const MulticlassBatch& batch, bool samplewise,
                          ClassDistance distance = ClassDistance::kNone);

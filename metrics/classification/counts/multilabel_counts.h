@@ -16,7 +16,7 @@
 
 namespace tally {
 
-/// What all metrics over MultilabelCounts can be told. Those that agree in it
+/// Options of all metrics over MultilabelCounts. Metrics with equal options
 /// share one state in a collection.
 template <class Self>
 struct MultilabelCountsOptions {
@@ -28,11 +28,11 @@ struct MultilabelCountsOptions {
 
   /// The size of dimension 1 of preds and target.
   TALLY_INHERITED_ARG(Self, std::int64_t, num_labels);
-  /// Scores above it are predicted to be 1; it is rounded to their dtype. Of
+  /// Scores above it are predicted as 1; it is rounded to their dtype. For
   /// probabilities, in [0, 1]. Default: 0.5.
   TALLY_INHERITED_ARG(Self, double, threshold) = 0.5;
-  /// What floating-point preds are; with logits the threshold stays that of the
-  /// probabilities. Default: probabilities.
+  /// The kind of floating-point preds; with logits the threshold still applies
+  /// to probabilities. Default: probabilities.
   TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kProbabilities;
   /// Default: kGlobal.
   TALLY_INHERITED_ARG(Self, MultidimAverage,
@@ -59,14 +59,14 @@ struct MultilabelCountsOptions {
   bool averages_samples() const { return false; }
 };
 
-/// The same with an average; kSamples is for MultidimAverage::kGlobal, where
-/// each position of a sample is one.
+/// The same with an average; kSamples requires MultidimAverage::kGlobal, where
+/// each position of a sample counts as a sample.
 template <class Self>
 struct MultilabelAverageOptions : MultilabelCountsOptions<Self> {
   using MultilabelCountsOptions<Self>::MultilabelCountsOptions;
 
-  /// kMacro and kWeighted average over the labels that count at all: one whose
-  /// positions are all ignored leaves them. Default: kMacro.
+  /// kMacro and kWeighted average over the labels with counted positions: a
+  /// label whose positions are all ignored is excluded. Default: kMacro.
   TALLY_INHERITED_ARG(Self, MultilabelAverage,
                       average) = MultilabelAverage::kMacro;
 
@@ -108,8 +108,8 @@ struct MultilabelStatScoresOptions
 struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
   using MultilabelAverageOptions::MultilabelAverageOptions;
 
-  /// The value of a label where the metric divides by zero: 0, 1, or NaN, which
-  /// also takes the label out of the averages. Default: 0.
+  /// The value of a label if the metric divides by zero: 0, 1, or NaN, which
+  /// also excludes the label from averages. Default: 0.
   TALLY_INHERITED_ARG(MultilabelRateOptions, double, zero_division) = 0;
 
  public:
@@ -130,9 +130,9 @@ struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
 /// real dtype; preds too, in an integer dtype or bool, or floating-point
 /// scores, whose kind is given by `input`; weights [N, ...] (default: 1).
 ///
-/// Unless a metric says otherwise, nothing counted gives NaN. NaN in preds or
-/// weight: the result (of its sample and label) is NaN, kIgnore takes the
-/// element out. Ignored ones may hold any value.
+/// Unless stated otherwise for a metric, the result is NaN without counted
+/// positions. NaN in preds or weight: the result (of its sample and label) is
+/// NaN, kIgnore ignores the element. Ignored elements may have any value.
 ///
 /// Throws c10::IndexError for labels other than 0 and 1 (on a GPU only with
 /// validate_args; otherwise they are ignored), c10::ValueError for
@@ -147,9 +147,9 @@ class MultilabelCounts {
 
   /// A row of counts is [kElementCounts, num_labels].
   struct State {
-    at::Tensor counts;  // int64, a row
-    at::Tensor sums;    // float64, a row: of samples with weights
-    Rows samples;       // int64, a row for each sample: kSamplewise, kSamples
+    at::Tensor counts;      // int64, a row
+    at::Tensor sums;        // float64, a row: of samples with weights
+    Rows samples;           // int64, one row per sample: kSamplewise, kSamples
     Rows weighted_samples;  // float64, the same with its weight: kSamples
 
     void fields(Fields& f) {
@@ -179,7 +179,7 @@ class MultilabelCounts {
 
 namespace internal::classification {
 
-/// The rows of the state of averages other than kSamples.
+/// The rows of the state for averages other than kSamples.
 template <class Options>
 CountRows rows_of(const MultilabelCounts::State& state,
                   const Options& options) {
@@ -194,7 +194,7 @@ CountRows rows_of(const MultilabelCounts::State& state,
           state.counts, state.sums};
 }
 
-/// Under kSamples, the counts over its labels of each sample and its weight
+/// For kSamples, each sample's counts over its labels, and its weight
 /// (undefined: all 1).
 struct LabelledSamples {
   CountRows rows;
@@ -202,7 +202,7 @@ struct LabelledSamples {
 };
 LabelledSamples samples_of(const MultilabelCounts::State& state);
 
-/// The averages of the labels' values that the options ask for, as float64 of
+/// The averages of the labels' values requested by the options, as float64 of
 /// shape [] or [num_labels] (kGlobal), [N] or [N, num_labels] (kSamplewise).
 template <class Options>
 at::Tensor average_labels(const MultilabelCounts::State& state,

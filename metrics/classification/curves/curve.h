@@ -14,7 +14,7 @@ namespace tally {
 
 namespace internal::classification {
 
-/// How batches become a CurveState: what a metric's options say of it.
+/// A metric's options for converting batches to a CurveState.
 struct CurveRules {
   template <class Options>
   CurveRules(const Options& options, const MetricOptions& metric_options)
@@ -33,15 +33,15 @@ struct CurveRules {
   std::optional<std::int64_t> ignore_index;
   NanPolicy nan_policy;
   bool validate_args;
-  /// Whether an exact curve's scores have to be probabilities; those of others
-  /// are looked at when they are put into buckets.
+  /// Whether an exact curve's scores must be probabilities; those of others are
+  /// checked when they are binned.
   bool checks_scores;
 };
 
-/// Where every score has a target of its own: binary and multilabel.
+/// For one target per score: binary and multilabel.
 CurveState observe_labels(const CurveRules& rules, const at::Tensor& preds,
                           const at::Tensor& target, const at::Tensor& weight);
-/// Where a row of scores has one target: multiclass.
+/// For one target per row of scores: multiclass.
 CurveState observe_classes(const CurveRules& rules, const at::Tensor& preds,
                            const at::Tensor& target, const at::Tensor& weight);
 
@@ -71,23 +71,23 @@ using ClassCurve = CurveAccumulator<observe_classes>;
 
 /// update(preds, target, weight = {}): scores of a floating-point dtype,
 /// targets 0 or 1 of an integer or floating-point dtype or bool, and weights of
-/// a real dtype, all of the same shape. Batches with and without weights mix:
-/// without, all are 1.
+/// a real dtype, all of the same shape. Batches with and without weights can be
+/// mixed: without weights, all are 1.
 ///
 /// Probabilities outside [0, 1] are a c10::ValueError, unless validate_args is
 /// off: exact curves then rank them, and with thresholds they lie beyond the
-/// outermost ones. With thresholds, logits go through a sigmoid; exact curves
-/// rank them as they are, since a sigmoid changes no order but would make ties,
-/// and report the sigmoid of each, which it reaches if it is given back as a
-/// threshold. Scores of any kind (ScoreKind::kScores) are ranked and reported
-/// as they are. Other targets are a c10::IndexError, those that are not whole
-/// numbers a c10::ValueError.
+/// outermost ones. With thresholds, logits are passed through a sigmoid; exact
+/// curves rank them as they are, since a sigmoid preserves their order but
+/// could create ties, and report the sigmoid of each, which the logit reaches
+/// if used as a threshold. Arbitrary scores (ScoreKind::kScores) are ranked and
+/// reported as they are. Other targets are a c10::IndexError, those that are
+/// not whole numbers a c10::ValueError.
 ///
 /// A NaN among the scores or weights, or an infinite weight, makes results NaN:
-/// with several curves a NaN score those of its curve and averages, a weight
-/// all. NanPolicy::kIgnore ignores the sample, kError refuses it. A sample of
-/// weight 0 is ignored, but its target has to be valid. Weights below 0 are a
-/// c10::ValueError; with validate_args off they make results NaN.
+/// with several curves, a NaN score affects its curve and averages, a weight
+/// all of them. NanPolicy::kIgnore ignores the sample, kError rejects it. A
+/// sample of weight 0 is ignored, but its target must be valid. Weights below 0
+/// are a c10::ValueError; with validate_args off they make results NaN.
 class BinaryCurve : public internal::classification::LabelCurve {
  public:
   static constexpr const char* kName = "BinaryCurve";
@@ -107,9 +107,10 @@ class MultilabelCurve : public internal::classification::LabelCurve {
 };
 
 /// The same with preds [N, C, ...] and classes and weights [N, ...], for each
-/// of C classes against the rest. Logits go through a softmax, exact curves or
-/// not: within a class their order is another than that of probabilities. On a
-/// GPU that is the device's own, and thresholds are reached there.
+/// of C classes against the rest. Logits are always passed through a softmax,
+/// also for exact curves: within a class they are ordered differently from
+/// probabilities. On a GPU the device's own softmax is used, and thresholds are
+/// reached there, too.
 class MulticlassCurve : public internal::classification::ClassCurve {
  public:
   static constexpr const char* kName = "MulticlassCurve";

@@ -20,8 +20,8 @@
 
 namespace tally::internal::classification {
 
-/// What reading batches of labels and of classes has in common. It lives as
-/// long as one batch is read, the rules longer.
+/// Common parts of reading batches of labels and of classes. Lives while one
+/// batch is read; the rules must outlive it.
 class CurveObserver {
  public:
   explicit CurveObserver(const CurveRules& rules)
@@ -34,12 +34,12 @@ class CurveObserver {
         checks_scores_(rules.checks_scores) {}
 
  protected:
-  /// Looks the scores of one batch up in the thresholds.
+  /// Looks up the scores of one batch in the thresholds.
   class Lookup {
    public:
     Lookup(const ThresholdGrid& grid, std::int64_t scores);
-    /// False, and the places mean nothing, if one is not in [0, 1]. There may
-    /// be no codes.
+    /// False, with meaningless places, if a score is not in [0, 1]. Codes may
+    /// be absent.
     bool places(const float* scores, const std::uint8_t* codes,
                 std::int64_t size, std::uint32_t* places) const;
     bool places(const double* scores, const std::uint8_t* codes,
@@ -55,34 +55,33 @@ class CurveObserver {
     std::optional<EdgeTable> table_;
   };
 
-  /// The state of a batch of rows, one score for each curve: its histogram, or
-  /// places where that is smaller. fill(begin, end, lookup, sink) gives some
-  /// rows to a sink (see places.h); from several threads where there is much to
-  /// do.
+  /// The state of a batch of rows, one score per curve: its histogram, or
+  /// places if that is smaller. fill(begin, end, lookup, sink) passes some rows
+  /// to a sink (see places.h); from several threads if there is much to do.
   template <class Fill>
   CurveState count_rows(std::int64_t rows, const Fill& fill) const;
   /// The same for rows with weights, to sinks that take them.
   template <class Fill>
   CurveState weigh_rows(std::int64_t rows, const Fill& fill) const;
-  /// With room for `count` places, or a histogram of zeros.
+  /// With capacity for `count` places, or a histogram of zeros.
   CurveState binned_state(std::int64_t count) const;
-  /// Whether a batch of `count` places is better counted at once.
+  /// Whether a batch of `count` places should be counted immediately.
   bool fills_histogram(std::int64_t count) const;
-  /// The bucket of a score that is not in [0, 1].
+  /// The bin of a score that is not in [0, 1].
   std::int64_t bucket_outside(double score, std::int64_t position) const;
   std::int64_t bucket(double score, std::int64_t position) const {
     return score >= 0 && score <= 1 ? grid_.bucket(score)
                                     : bucket_outside(score, position);
   }
-  /// Any device: the histogram of probabilities [N, curves], given which of
-  /// them are positive and which count (all if undefined), both of that shape.
-  /// There may be weights [N].
+  /// On any device: the histogram of probabilities [N, curves], given masks of
+  /// that shape for positive and counted ones (all if undefined), and optional
+  /// weights [N].
   CurveState histogram_of(const at::Tensor& probabilities,
                           const at::Tensor& positive, const at::Tensor& kept,
                           const at::Tensor& weights,
                           std::int64_t per_position) const;
 
-  /// Whether scores with a NaN count; throws under kError.
+  /// Whether scores with a NaN are counted; throws under kError.
   bool takes_nan(const char* input, std::int64_t position) const;
   bool takes_score(double score, std::int64_t position) const {
     check_score(score, position);
@@ -94,25 +93,26 @@ class CurveObserver {
       refuse_probability(score, position, /*any_allowed=*/true);
     }
   }
-  /// Of scores [N, curves] on any device, of which some count (all if
-  /// undefined): c10::ValueError for the first that is no probability.
+  /// For scores [N, curves] on any device with a mask of counted ones (all if
+  /// undefined): throws c10::ValueError for the first that is not a
+  /// probability.
   void check_range(const at::Tensor& scores, const at::Tensor& kept,
                    std::int64_t per_position) const;
   bool takes_weight(double weight, std::int64_t row) const {
     return weight != 0 && (weight == weight || takes_nan("weight", row));
   }
 
-  /// Weights, if there are any, as float64 [N] in memory of its own order.
-  /// c10::TypeError or c10::ValueError unless they are real numbers of the
-  /// shape of `target`, and with validate_args for the first below 0.
+  /// Weights, if there are any, as contiguous float64 [N]. c10::TypeError or
+  /// c10::ValueError unless they are real numbers of the shape of `target`, and
+  /// with validate_args for the first below 0.
   at::Tensor row_weights(const at::Tensor& weight, const char* target_input,
                          const at::Tensor& target) const;
-  /// Any device: which positions of `target` count for their target, their
-  /// weight (there may be none) and their scores, given where those are
-  /// undefined; an undefined tensor for all. Throws under kError.
+  /// On any device: the mask of positions of `target` that are counted
+  /// according to their target, optional weight and scores, given where those
+  /// are NaN; an undefined tensor for all. Throws under kError.
   at::Tensor kept_positions(const at::Tensor& target, const at::Tensor& weights,
                             c10::function_ref<at::Tensor()> undefined) const;
-  /// The exact state of the rows at these positions, or of all. There may be
+  /// The exact state of the rows at these positions, or of all, with optional
   /// weights.
   static CurveState exact_rows(const at::Tensor& preds,
                                const at::Tensor& target,
@@ -120,8 +120,8 @@ class CurveObserver {
                                const at::Tensor& positions);
 
  private:
-  // `kept` (all if undefined), of the shape of `like`, without the rows that do
-  // not count for their weight.
+  // `kept` (all if undefined), with the shape of `like`, without the rows
+  // excluded by their weight.
   at::Tensor keep_weighted(const at::Tensor& kept, const at::Tensor& weights,
                            const at::Tensor& like) const;
 
@@ -135,11 +135,11 @@ class CurveObserver {
   bool checks_scores_;
 };
 
-// Rows that are worth a thread and a histogram of so many buckets.
+// Number of rows worth a thread and a histogram with this number of bins.
 inline std::int64_t rows_per_thread(std::int64_t curves, std::int64_t buckets) {
   constexpr std::int64_t kGrain = std::int64_t{1} << 16;
-  // With fewer scores for each bucket than these a histogram more costs more
-  // than it saves.
+  // With fewer scores per bin, an additional histogram costs more than it
+  // saves.
   constexpr std::int64_t kScoresPerBucket = 8;
   return std::max(kGrain, kScoresPerBucket * buckets) / curves + 1;
 }
@@ -147,8 +147,7 @@ inline std::int64_t rows_per_thread(std::int64_t curves, std::int64_t buckets) {
 template <class Fill>
 CurveState CurveObserver::count_rows(std::int64_t rows,
                                      const Fill& fill) const {
-  // With fewer scores for each bucket than these tables side by side do not
-  // pay.
+  // With fewer scores per bin, parallel tables do not pay off.
   constexpr std::int64_t kScoresPerBucket = 8;
   // Histograms that stay in the cache next to the core.
   constexpr std::int64_t kSpread = 1024;
@@ -194,7 +193,7 @@ CurveState CurveObserver::count_rows(std::int64_t rows,
     for (std::int64_t i = 0; i < buckets; ++i) histogram[i] += own[i];
   });
   if (refused) {
-    // The first of all is what the error should be about.
+    // The error should report the first invalid value.
     fill_some(0, rows, histogram);
   }
   return state;
@@ -225,7 +224,7 @@ CurveState CurveObserver::weigh_rows(std::int64_t rows,
       at::in_parallel_region() ? 1 : at::get_num_threads();
   const std::int64_t parts = std::clamp<std::int64_t>(
       rows / rows_per_thread(state.curves, buckets), 1, threads);
-  // Added in their order, so that the sums are the same each time.
+  // Added in order, so that sums are reproducible.
   const at::Tensor sums = fresh_zeros({parts, buckets}, at::kDouble);
   auto* const data = sums.mutable_data_ptr<double>();
   const auto fill_some = [&](std::int64_t begin, std::int64_t end,
@@ -243,7 +242,7 @@ CurveState CurveObserver::weigh_rows(std::int64_t rows,
       }
     }
   });
-  // The first of all is what the error should be about.
+  // The error should report the first invalid value.
   if (refused) fill_some(0, rows, 0);
   state.weighted.histogram =
       (parts == 1 ? sums : sums.sum(0)).view({state.curves, 2, state.columns});

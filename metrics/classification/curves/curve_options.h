@@ -12,8 +12,8 @@
 
 namespace tally {
 
-/// What a metric on curves makes a curve of: the samples (binary), each class
-/// against the rest (multiclass), or each label (multilabel).
+/// The kind of curves of a metric: over the samples (binary), for each class
+/// against the rest (multiclass), or for each label (multilabel).
 struct CurveShape {
   enum class Task { kBinary, kMulticlass, kMultilabel };
 
@@ -21,15 +21,16 @@ struct CurveShape {
   std::int64_t curves = 1;
 };
 
-/// The options that every metric on curves has, `Derived` being its own. Those
-/// that agree in them share one state in a collection.
+/// The options of every metric on curves, with `Derived` as its own options.
+/// Metrics with equal options share one state in a collection.
 template <class Derived>
 class BinaryCurveOptions {
  public:
-  /// Where curves are evaluated: at every score, at a number of equally spaced
-  /// thresholds, or at those of a list. Default: at every score.
+  /// The thresholds of curves: every score, a number of equally spaced
+  /// thresholds, or a list. Default: every score.
   TALLY_INHERITED_ARG(Derived, Thresholds, thresholds);
-  /// What preds are; kScores only without thresholds. Default: probabilities.
+  /// The kind of scores in preds; kScores only without thresholds. Default:
+  /// probabilities.
   TALLY_INHERITED_ARG(Derived, ScoreKind, input) = ScoreKind::kProbabilities;
   /// Positions with this target are ignored. It need not be a class. Default:
   /// none.
@@ -115,8 +116,8 @@ class MultilabelCurveOptions : public BinaryCurveOptions<Derived> {
   }
 };
 
-/// `Options` (MulticlassCurveOptions or MultilabelCurveOptions) and how the
-/// curves of classes or labels become one; kWeighted is for values only.
+/// `Options` (MulticlassCurveOptions or MultilabelCurveOptions) and the average
+/// over the curves of classes or labels; kWeighted is for values only.
 template <template <class> class Options, class Derived, Average kDefault>
 class AveragedCurveOptions : public Options<Derived> {
   using Base = Options<Derived>;
@@ -125,8 +126,8 @@ class AveragedCurveOptions : public Options<Derived> {
   using Base::Base;
 
   /// kMicro pools the scores of all classes or labels; kMacro averages over
-  /// those whose value is defined; kWeighted does with the number of their
-  /// positives, or the sum of the positives' weights, as weights.
+  /// those whose value is defined; kWeighted weights them by the number of
+  /// their positives, or the sum of the positives' weights.
   TALLY_INHERITED_ARG(Derived, Average, average) = kDefault;
 
  public:

@@ -9,7 +9,8 @@
 
 namespace tally::internal::classification {
 
-/// The points of each curve of a view, or with kMicro of one of all samples.
+/// The points of each curve of a view, or with kMicro of one curve over all
+/// samples.
 std::vector<CurvePoints> all_points(const CurveView& view, Average average);
 
 /// A float64 matrix whose rows are filled from the front; NaN fills the rest.

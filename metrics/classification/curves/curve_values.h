@@ -4,13 +4,13 @@
 
 #include "tally/metrics/classification/curves/score_counts.h"
 
-/// What single numbers are read from a curve. Straight lines join the points of
-/// a ROC curve that tied scores leave; it runs from (0, 0) to (1, 1). Each is
-/// NaN where a rate that it needs has no samples.
+/// Scalar values of a curve. A ROC curve is interpolated linearly between its
+/// points, from (0, 0) to (1, 1). A value is NaN if a required rate has no
+/// samples.
 namespace tally::internal::classification {
 
 /// The area under the ROC curve. With `max_fpr`, that of its part up to this
-/// false positive rate, standardised so that 0.5 is chance and 1 the best
+/// false positive rate, standardized such that 0.5 is chance and 1 the best
 /// (McClish 1989).
 double roc_area(const ScoreCounts& counts,
                 std::optional<double> max_fpr = std::nullopt);
@@ -19,8 +19,7 @@ double roc_area(const ScoreCounts& counts,
 /// logarithm, divided by its length.
 double log_roc_area(const ScoreCounts& counts, double low_fpr, double high_fpr);
 
-/// The rate at which the ROC curve has as many false positives as false
-/// negatives.
+/// The rate at which false positive and false negative rates are equal.
 double equal_error_rate(const ScoreCounts& counts);
 
 /// The mean of the precision at each positive's score.

@@ -5,7 +5,7 @@
 
 namespace tally::internal::classification {
 
-/// A state, and the options that say how to read it.
+/// A state, and the options for reading it.
 struct CurveView {
   template <class Options>
   CurveView(const CurveState& curve_state, const Options& options)

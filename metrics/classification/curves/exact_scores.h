@@ -18,7 +18,7 @@
 #include "tally/metrics/classification/kernels/score_keys.h"
 #include "tally/metrics/classification/kernels/scratch.h"
 
-/// How exact curves are read from the samples of a CurveState.
+/// Reads exact curves from the samples of a CurveState.
 namespace tally::internal::classification {
 
 /// The samples of an exact state.
@@ -29,12 +29,11 @@ struct ExactScores {
   CurveShape shape;
   ScoreKind input;
 
-  /// REQUIRES: there are any. c10::ValueError for a state that is not as it
-  /// should be.
+  /// REQUIRES: there are any. Throws c10::ValueError for an invalid state.
   explicit ExactScores(const CurveView& view);
 
   std::int64_t rows() const { return preds.size(0); }
-  // Whether targets are codes, and not classes.
+  // Whether targets are codes rather than classes.
   bool has_codes() const { return shape.task != CurveShape::Task::kMulticlass; }
   bool needs_softmax() const {
     return !has_codes() && input == ScoreKind::kLogits;
@@ -45,15 +44,15 @@ struct ExactScores {
   }
 };
 
-/// What the area under a class's ROC curve is made of.
+/// The components of the area under a class's ROC curve.
 struct CurvePairs {
   double in_order = 0;  // see RankedScores
   double positives = 0;
   double negatives = 0;
 };
 
-/// The same on the CPU. Logarithms of probabilities are sorted with kSoftmax,
-/// else the scores.
+/// The same on the CPU. Sorts logarithms of probabilities with kSoftmax,
+/// otherwise the scores.
 template <class Given, bool kSoftmax>
 class ExactSamples {
  public:
@@ -109,7 +108,7 @@ class ExactSamples {
   }
 
  private:
-  // So many curves are looked at together.
+  // Number of curves processed together.
   static constexpr std::int64_t kColumns = 8;
 
   const std::uint8_t* codes() const {
@@ -129,7 +128,7 @@ class ExactSamples {
   }
   bool is_class(std::int64_t c) const { return c >= 0 && c < columns_; }
 
-  // The rows whose class is a column's; none if targets are codes.
+  // The rows whose class is that of a column; none if targets are codes.
   class PositiveRows {
    public:
     explicit PositiveRows(const ExactSamples& samples)
@@ -162,13 +161,13 @@ class ExactSamples {
     std::vector<std::int64_t> rows_;
   };
 
-  // use(c, scores, codes, positives), of which the last only of classes.
+  // use(c, scores, codes, positives), the last only for classes.
   template <class Use>
   void for_each_curve(const Use& use) const {
     const PositiveRows positives(*this);
     const std::int64_t threads =
         at::in_parallel_region() ? 1 : at::get_num_threads();
-    // A curve may be sorted by several threads, or several by one each.
+    // Several threads sort one curve, or each thread sorts one.
     if (columns_ < threads) return use_some(0, columns_, positives, use);
     const std::int64_t grain = std::min(kColumns, columns_ / threads);
     at::parallel_for(0, columns_, grain,
@@ -177,7 +176,7 @@ class ExactSamples {
                      });
   }
 
-  // Copies a few columns at a time: a row's scores lie side by side.
+  // Copies a few columns at a time: a row's scores are adjacent in memory.
   template <class Use>
   void use_some(std::int64_t begin, std::int64_t end,
                 const PositiveRows& positives, const Use& use) const {
@@ -211,7 +210,7 @@ class ExactSamples {
     }
   }
 
-  // Of one class, whose rows are from begin to end.
+  // For one class, whose rows are [begin, end).
   std::optional<CurvePairs> pairs_of(const Score* scores,
                                      const std::uint8_t* codes,
                                      const std::int64_t* begin,
@@ -230,7 +229,7 @@ class ExactSamples {
         if (table.is_fast()) {
           const RankSum ranks = sum_ranks(scores, rows_, table);
           if (ranks.nan) return std::nullopt;
-          // Positives among themselves are in order count^2 times.
+          // Positives among themselves contribute count^2.
           const std::uint64_t twice =
               static_cast<std::uint64_t>(2 * count * rows_) - ranks.sum -
               static_cast<std::uint64_t>(count * count);
@@ -259,7 +258,7 @@ class ExactSamples {
     }
   }
 
-  // Of so many for each row.
+  // With this number of scores per row.
   std::optional<ScoreCounts> counts_of(const Score* scores,
                                        const std::uint8_t* codes,
                                        std::int64_t columns) const {
@@ -278,7 +277,7 @@ class ExactSamples {
   std::vector<LogSoftmaxTerms> terms_;
 };
 
-/// use(samples), of the dtypes that the state has.
+/// use(samples), with the dtypes of the state.
 template <class Use>
 auto with_samples(const ExactScores& exact, const Use& use) {
   const bool wide = exact.preds.scalar_type() == at::kDouble;

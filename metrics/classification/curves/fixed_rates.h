@@ -11,11 +11,11 @@
 
 namespace tally::internal::classification {
 
-/// What a threshold is judged by.
+/// The rates by which a threshold is chosen.
 enum class Rate { kPrecision, kRecall, kSpecificity };
 
-/// For each curve the best `wanted` rate among the thresholds at which the
-/// `held` one is at least `least`, and the threshold.
+/// For each curve, the best `wanted` rate among the thresholds where the `held`
+/// one is at least `least`, and its threshold.
 struct BestThresholds {
   at::Tensor rate;
   at::Tensor threshold;
@@ -23,11 +23,11 @@ struct BestThresholds {
 BestThresholds best_thresholds(const CurveView& view, Rate wanted, Rate held,
                                double least);
 
-/// c10::ValueError unless in [0, 1].
+/// Throws c10::ValueError unless in [0, 1].
 void check_least_rate(const char* metric, const char* option, double least);
 
-/// Options of a rate at a fixed one: those of `Curve`, and what the fixed one
-/// must be at least, the option `Derived::kLeast`.
+/// Options of a rate at a fixed one: those of `Curve`, and the minimum of the
+/// fixed one, the option `Derived::kLeast`.
 template <class Derived, template <class> class Curve>
 class FixedRateOptions : public Curve<Derived> {
  public:
@@ -53,15 +53,15 @@ class FixedRateOptions : public Curve<Derived> {
     check_least_rate(metric, Derived::kLeast, least_);
   }
 
-  /// What Derived calls kLeast.
+  /// The option named Derived::kLeast.
   double least() const { return least_; }
 
  protected:
   double least_ = -1;
 };
 
-/// The best rate Result::kWanted among the thresholds at which Result::kHeld is
-/// high enough, and the threshold.
+/// The best rate Result::kWanted among the thresholds where Result::kHeld is
+/// high enough, and its threshold.
 template <class Derived, class Curve, class Result, class Options>
 class FixedRateMetric : public MetricOf<Derived, Curve, Result, Options> {
  public:

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-/// Where LabelCurve and ClassCurve put what they find: both take
+/// Sinks for LabelCurve and ClassCurve. Both support
 ///     sink.add(places, count, first_curve);  // one of each curve in turn
 ///     sink.add_one(curve, place);
 ///     sink.make_positive(curve, place);      // of the row added last
@@ -12,9 +12,9 @@ namespace tally::internal::classification {
 
 class HistogramSink {
  public:
-  /// The histogram is [curves, 2, columns]. With `spread`, and one curve, the
-  /// same is counted in several tables, so that one addition need not wait for
-  /// the one before; they are added by flush().
+  /// The histogram is [curves, 2, columns]. With `spread` and a single curve,
+  /// several tables are used, so that an addition need not wait for the
+  /// previous one; flush() adds them.
   HistogramSink(std::int64_t* histogram, std::int64_t curves,
                 std::int64_t columns, bool spread)
       : histogram_(histogram),
@@ -69,7 +69,7 @@ class HistogramSink {
   std::vector<std::int64_t> spread_;
 };
 
-/// Writes them down in their order (see CurveState::places).
+/// Stores places in order (see CurveState::places).
 class PlaceSink {
  public:
   PlaceSink(std::int32_t* next, std::int64_t curves, std::int64_t columns)

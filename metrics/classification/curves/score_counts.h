@@ -14,15 +14,16 @@
 #include "tally/metrics/classification/kernels/scratch.h"
 
 /// The samples of a binary problem in the order of their scores, from which
-/// ROC and precision-recall curves are read. Four forms have the same face:
+/// ROC and precision-recall curves are read. Four forms have the same
+/// interface:
 ///
 ///     counts.positives(), counts.negatives()
 ///     counts.for_each([](double score, std::int64_t positives,
 ///                        std::int64_t negatives) {});
 ///
-/// for_each goes through the distinct scores, highest first, and says how many
-/// samples of either class have each. Where samples have weights, these are
-/// sums of weights, as double.
+/// for_each iterates over the distinct scores, highest first, with the number
+/// of samples of either class. If samples have weights, these are sums of
+/// weights, as double.
 namespace tally::internal::classification {
 
 /// Scores on the CPU, sorted here. Instantiated for std::uint32_t (of float)
@@ -34,8 +35,8 @@ class RankedScores {
 
   /// No samples.
   RankedScores() = default;
-  /// A code is 1 for positives, 0 for negatives, and larger for what does not
-  /// count. Empty if a score is NaN. On several threads where there is much to
+  /// A code is 1 for positives, 0 for negatives, and larger for ignored
+  /// samples. Empty if a score is NaN. On several threads if there is much to
   /// do.
   static std::optional<RankedScores> of(const Score* scores,
                                         const std::uint8_t* codes,
@@ -56,7 +57,7 @@ class RankedScores {
   double sum_of_precisions() const;
 
  private:
-  // Those of keys_[begin] to keys_[end - 1], between two distinct scores.
+  // For keys_[begin] to keys_[end - 1], between two distinct scores.
   template <class Visit>
   void for_each(std::int64_t begin, std::int64_t end, Visit visit) const {
     const Key* const keys = keys_.data();
@@ -70,7 +71,7 @@ class RankedScores {
             last - i + 1 - positives);
     }
   }
-  // `of` without what is ignored.
+  // `of` without ignored samples.
   static std::optional<RankedScores> of_counted(const Score* scores,
                                                 const std::uint8_t* codes,
                                                 std::int64_t count);
@@ -82,7 +83,7 @@ class RankedScores {
   Scratch<Key> keys_;
   std::int64_t count_ = 0;
   std::int64_t positives_ = 0;
-  std::int64_t below_ = 0;  // how many scores are negative
+  std::int64_t below_ = 0;  // number of negative scores
 };
 
 /// Scores of any dtype on any device, sorted there.
@@ -116,7 +117,7 @@ class DeviceRankedScores {
   std::int64_t positives_ = 0;
 };
 
-/// Scores counted by bucket (see ThresholdGrid), whose number stands for them.
+/// Scores counted by bin (see ThresholdGrid), represented by its index.
 class BucketedScores {
  public:
   /// `histogram` is [curves, 2, thresholds + 2] on the CPU (see CurveState).
@@ -154,11 +155,11 @@ using ScoreCounts =
     std::variant<RankedScores<std::uint32_t>, RankedScores<std::uint64_t>,
                  DeviceRankedScores, BucketedScores, WeightedScores>;
 
-/// c10::ValueError for a state that no update() makes: one loaded from bytes
-/// that somebody changed.
+/// Throws c10::ValueError for a state that no update() can produce: one loaded
+/// from manipulated bytes.
 void check_state(bool fits);
 
-/// Is told the counts of one curve after the other; none if a score is NaN.
+/// Called with the counts of each curve; none if a score is NaN.
 using CountsVisit =
     std::function<void(std::int64_t curve, const std::optional<ScoreCounts>&)>;
 

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <vector>
 
-/// How scores are sorted by several threads: in parts, between scores that cut
-/// them. For sources that are compiled with -fopenmp.
+/// Sorting scores with several threads, in parts separated by cuts. For sources
+/// compiled with -fopenmp.
 namespace tally::internal::classification {
 
-/// So many samples are worth a thread.
+/// Number of samples worth a thread.
 inline constexpr std::int64_t kSamplesPerThread = std::int64_t{1} << 16;
 
 inline std::int64_t threads_for(std::int64_t count) {
@@ -20,8 +20,7 @@ inline std::int64_t threads_for(std::int64_t count) {
                                 count / kSamplesPerThread);
 }
 
-/// Calls work(i) for each i below `count`, the next one on the next free
-/// thread.
+/// Calls work(i) for each i below `count`, on the next free thread.
 template <class Work>
 void for_each_task(std::int64_t count, std::int64_t threads, const Work& work) {
   if (threads == 1) {
@@ -36,15 +35,15 @@ void for_each_task(std::int64_t count, std::int64_t threads, const Work& work) {
   });
 }
 
-/// Scores, ascending, that cut all into parts of about the same size: more
-/// parts than threads, so that what one gets more of, another can leave to it.
-/// None for one thread, nor if there are only NaN.
+/// Ascending scores that split all into parts of about the same size: more
+/// parts than threads, to balance the load. None for one thread, or if all are
+/// NaN.
 template <class Score>
 std::vector<Score> part_cuts(const Score* scores, std::int64_t count,
                              std::int64_t threads) {
   constexpr std::int64_t kPartsPerThread = 2;
   constexpr std::int64_t kMaxParts = 64;
-  // Scores looked at for each cut.
+  // Scores sampled for each cut.
   constexpr std::int64_t kSamplesPerPart = 128;
   std::vector<Score> cuts;
   if (threads == 1) return cuts;

@@ -9,15 +9,14 @@
 
 namespace tally::internal::classification {
 
-/// The samples of a binary problem with their weights, as the forms of
-/// ScoreCounts have them: positives and negatives are sums of weights. The sums
-/// that for_each says, added in its order, are positives() and negatives() to
-/// the bit.
+/// The samples of a binary problem with weights, in a form of ScoreCounts:
+/// positives and negatives are sums of weights. The sums of for_each, added in
+/// its order, are bit-identical to positives() and negatives().
 class WeightedScores {
  public:
-  /// Codes are as in RankedScores; samples of weight 0 do not count either.
-  /// Sample i has weights[i / columns]. Empty if a score is NaN, or a weight is
-  /// below 0, infinite or NaN.
+  /// Codes are as in RankedScores; samples of weight 0 are also ignored. Sample
+  /// i has weights[i / columns]. Empty if a score is NaN, or a weight is below
+  /// 0, infinite or NaN.
   static std::optional<WeightedScores> of(const float* scores,
                                           const std::uint8_t* codes,
                                           const double* weights,
@@ -28,12 +27,12 @@ class WeightedScores {
                                           const double* weights,
                                           std::int64_t count,
                                           std::int64_t columns);
-  /// The same of tensors [N] of any dtype and device, sorted there; a weight
-  /// for each.
+  /// The same for tensors [N] of any dtype and device, sorted there, with one
+  /// weight each.
   static std::optional<WeightedScores> of(const at::Tensor& scores,
                                           const at::Tensor& codes,
                                           const at::Tensor& weights);
-  /// Of a float64 histogram as BucketedScores have it.
+  /// From a float64 histogram as in BucketedScores.
   static std::optional<WeightedScores> of(const at::Tensor& histogram,
                                           std::int64_t curve);
 
@@ -48,14 +47,14 @@ class WeightedScores {
   }
 
  private:
-  // What samples of the same score have together.
+  // The totals of samples with the same score.
   struct Step {
     double score;
     double positives;
     double negatives;
   };
 
-  // With room for steps.
+  // With capacity for steps.
   explicit WeightedScores(std::int64_t steps) : steps_(steps) {}
   template <class Score>
   static std::optional<WeightedScores> of_samples(const Score* scores,
@@ -63,9 +62,9 @@ class WeightedScores {
                                                   const double* weights,
                                                   std::int64_t count,
                                                   std::int64_t columns);
-  // Scores come highest first.
+  // Scores must be added highest first.
   void add(double score, double positives, double negatives);
-  // With their totals, if they are numbers.
+  // With their totals, if these are finite.
   std::optional<WeightedScores> finished() &&;
 
   Scratch<Step> steps_;

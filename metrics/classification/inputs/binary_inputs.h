@@ -9,9 +9,9 @@
 #include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/metric_options.h"
 
-/// What metrics over elements that are 0 or 1 have in common: the checks of
-/// their inputs, and the way from scores to predictions. Binary metrics have
-/// one element at each position, multilabel ones one for each label.
+/// Common parts of metrics over elements that are 0 or 1: input checks, and the
+/// conversion of scores to predictions. Binary metrics have one element per
+/// position, multilabel ones one per label.
 namespace tally::internal::classification {
 
 struct BinaryRules {
@@ -29,16 +29,17 @@ void check_threshold(const char* metric, double threshold);
 /// target of a dtype for labels and of the same shape.
 void check_binary_scores(const at::Tensor& preds, const at::Tensor& target);
 
-/// What stands for NaN where an element's prediction is 0 or 1.
+/// Represents NaN in place of an element's prediction 0 or 1.
 constexpr int kNanElement = 2;
 
-/// The inputs of one update(), checked except for their values: contiguous,
-/// seen as [samples, labels, positions]. preds are scores (float or double) or
-/// labels, target labels (int64, or bytes for bool and uint8).
+/// The inputs of one update(), validated except for their values: contiguous,
+/// viewed as [samples, labels, positions]. preds are scores (float or double)
+/// or labels, target labels (int64, or bytes for bool and uint8).
 class BinaryBatch {
  public:
-  /// Of a binary metric, with one label: preds and target [N, ...], weight
-  /// (may be undefined) [N, ...]. c10::TypeError or c10::ValueError for others.
+  /// For a binary metric, with one label: preds and target [N, ...], weight
+  /// (may be undefined) [N, ...]. Throws c10::TypeError or c10::ValueError for
+  /// other inputs.
   BinaryBatch(const BinaryRules& rules, const at::Tensor& preds,
               const at::Tensor& target, const at::Tensor& weight = {});
 
@@ -52,13 +53,13 @@ class BinaryBatch {
   std::int64_t labels() const { return labels_; }
   std::int64_t positions() const { return positions_; }
   std::int64_t size() const { return samples_ * labels_ * positions_; }
-  /// Scores above it are predicted to be 1: the option rounded to the scores'
-  /// dtype, of logits its logit.
+  /// Scores above it are predicted as 1: the option rounded to the scores'
+  /// dtype; for logits, its logit.
   double threshold() const { return threshold_; }
   bool is_plain() const { return target_.is_cpu(); }
 
-  /// For plain loops: whether the element counts. Throws for values that are
-  /// refused.
+  /// For plain loops: whether the element is counted. Throws for invalid
+  /// values.
   template <class Pred>
   bool takes(Pred pred, std::int64_t target, std::int64_t index) const {
     if (target == rules_.ignore_index) return false;
@@ -82,7 +83,7 @@ class BinaryBatch {
       return pred != 0;
     }
   }
-  /// The weight of an element that counts, and whether it does with that
+  /// The weight of a counted element, and whether it is counted with that
   /// weight. REQUIRES: weights, on the CPU.
   bool takes_weight(std::int64_t index, double& weight) const {
     const std::int64_t place =
@@ -90,7 +91,7 @@ class BinaryBatch {
     weight = weight_.const_data_ptr<double>()[place];
     return weight == weight || takes_nan_weight(place);
   }
-  /// Whether scores have to be probabilities.
+  /// Whether scores must be probabilities.
   bool checks_range() const { return checks_range_; }
 
   [[noreturn]] void refuse_target(std::int64_t label, std::int64_t index) const;
@@ -146,8 +147,8 @@ auto visit_elements(const BinaryBatch& batch, const Visit& visit) {
   }
 }
 
-/// Calls count(index, predicted, target) for every element that counts, in
-/// order; predicted is 0, 1 or kNanElement. REQUIRES: a plain batch.
+/// Calls count(index, predicted, target) for every counted element, in order;
+/// predicted is 0, 1 or kNanElement. REQUIRES: a plain batch.
 template <class Count>
 void for_each_element(const BinaryBatch& batch, const Count& count) {
   visit_elements(batch, [&](const auto* preds, const auto* targets) {
@@ -160,10 +161,10 @@ void for_each_element(const BinaryBatch& batch, const Count& count) {
   });
 }
 
-/// The same by tensor operations, for any device: bool masks of the target's
-/// shape. Elements with a NaN that count are in `nan` and in `kept`. Values
-/// that cost a pass are checked under validate_args only; without it a label
-/// that is neither 0 nor 1 is ignored on a GPU.
+/// The same with tensor operations, for any device: bool masks of the target's
+/// shape. Counted elements with a NaN are in `nan` and in `kept`. Checks that
+/// cost a pass are made only with validate_args; without it a label that is
+/// neither 0 nor 1 is ignored on a GPU.
 struct ElementTensors {
   at::Tensor predicted;
   at::Tensor target;

@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
-/// Checks of what inputs hold, for metrics that make them in their own pass
-/// over the data. Positions count a tensor's elements in row-major order.
+/// Checks of input values, for metrics that make them in their own pass over
+/// the data. Positions are indices of a tensor's elements in row-major order.
 namespace tally::internal::classification {
 
 /// c10::TypeError or c10::ValueError unless preds are floating-point scores
-/// What may have gone wrong with scores [N, num_classes, ...] or labels as
-/// preds for labels as target; see shape_hint.
+/// A hint for preds that are neither scores [N, num_classes, ...] nor labels
+/// matching the target; see shape_hint.
 std::string class_hint(at::IntArrayRef preds, at::IntArrayRef target,
                        std::int64_t num_classes);
 /// [N, num_classes, ...] and target of a dtype for labels, [N, ...].
@@ -24,9 +24,9 @@ bool is_label_type(at::ScalarType type);
 /// c10::TypeError unless of an integer dtype (bool counts as one) or one that
 /// scores may have.
 void check_target_type(const at::Tensor& target);
-/// Floating-point targets as int64, others as they are. c10::ValueError for the
-/// first that is no whole number; on a GPU, where that waits for the device,
-/// only if it `checks`.
+/// Floating-point targets as int64, others unchanged. Throws c10::ValueError
+/// for the first that is not a whole number; on a GPU, where that synchronizes,
+/// only with `checks`.
 at::Tensor whole_target(const at::Tensor& target, bool checks);
 /// Scores are float, double, half or bfloat16.
 bool is_score_type(at::ScalarType type);
@@ -35,7 +35,7 @@ void check_label_type(const char* input, const at::Tensor& labels,
                       std::int64_t num_classes);
 /// c10::TypeError unless the tensor is dense.
 void check_dense(const char* input, const at::Tensor& tensor);
-/// In memory of its own order, every bit of which means what it says.
+/// A contiguous tensor, with a lazy negation resolved.
 at::Tensor dense(const at::Tensor& tensor);
 
 /// Weights as dense float64, without a graph; c10::TypeError or c10::ValueError
@@ -53,15 +53,15 @@ at::Tensor checked_weight(const at::Tensor& weight, const at::Tensor& target,
                                std::int64_t num_classes,
                                std::optional<std::int64_t> ignore_index);
 
-/// The same for the first such element of a tensor on any device.
+/// Throws it for the first such element of a tensor on any device.
 void check_labels(const at::Tensor& target, std::int64_t num_classes,
                   std::optional<std::int64_t> ignore_index);
 
 /// c10::ValueError: NaN in `input` at `position`.
 [[noreturn]] void refuse_nan(const char* input, std::int64_t position);
 
-/// c10::ValueError: a score outside [0, 1] that has to be a probability; with
-/// `any_allowed`, the metric takes any scores if its input says so.
+/// c10::ValueError: a score outside [0, 1] that must be a probability; with
+/// `any_allowed`, the metric accepts any scores if its `input` option says so.
 [[noreturn]] void refuse_probability(double score, std::int64_t position,
                                      bool any_allowed = false);
 

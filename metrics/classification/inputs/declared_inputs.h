@@ -2,7 +2,7 @@
 
 #include "tally/metrics/inputs.h"
 
-/// What accumulators of classification metrics declare as their inputs.
+/// The input declarations of accumulators of classification metrics.
 namespace tally::internal::classification {
 
 inline constexpr InputInfo kBinaryInputs[] = {
@@ -19,7 +19,7 @@ inline constexpr InputInfo kMultilabelInputs[] = {
     {"target", InputKind::kReal, "int or float 0 or 1 [N, L, ...]"},
     {"weight", InputKind::kReal, "real [N, ...]", /*is_optional=*/true}};
 
-// Of metrics that take no labels as preds.
+// For metrics that do not accept labels as preds.
 inline constexpr InputInfo kBinaryScoreInputs[] = {
     {"preds", InputKind::kFloat, "float scores [N, ...]"},
     {"target", InputKind::kReal, "int or float 0 or 1 [N, ...]"},

@@ -3,8 +3,9 @@
 #include <ATen/core/Tensor.h>
 
 /// logit_kernels.h for tensors: float64 results, without a graph. On a GPU
-/// sigmoids and powers are made of the same additions, products and quotients,
-/// and so have the same bits; the logarithm of a softmax is the device's own.
+/// sigmoids and powers consist of the same additions, products and quotients,
+/// and are therefore bit-identical; the logarithm of a softmax is the device's
+/// own.
 namespace tally::internal::classification {
 
 at::Tensor sigmoids(const at::Tensor& logits);
@@ -16,7 +17,7 @@ at::Tensor log_softmaxes(const at::Tensor& logits);
 /// exps() of these.
 at::Tensor softmaxes(const at::Tensor& logits);
 
-/// The first two by tensor operations, as on a GPU.
+/// The first two with tensor operations, as on a GPU.
 at::Tensor sigmoids_by_tensors(const at::Tensor& logits);
 at::Tensor exps_by_tensors(const at::Tensor& logs);
 

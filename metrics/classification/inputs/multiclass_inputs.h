@@ -11,8 +11,8 @@
 #include "tally/metrics/classification/kernels/count_kernels.h"
 #include "tally/metrics/metric_options.h"
 
-/// What metrics over the predicted class have in common: the checks of their
-/// inputs, and the way from scores to predicted classes.
+/// Common parts of metrics over the predicted class: input checks, and the
+/// conversion of scores to predicted classes.
 namespace tally::internal::classification {
 
 struct MulticlassRules {
@@ -23,23 +23,24 @@ struct MulticlassRules {
   bool validate_args = true;
 };
 
-/// What is added up of predicted and target classes as numbers, for metrics of
-/// classes that have an order.
+/// The distance between predicted and target class indices to sum, for ordered
+/// classes.
 enum class ClassDistance {
   kNone,
   kLinear,     ///< |predicted - target|
   kQuadratic,  ///< its square
 };
 
-/// c10::ValueError unless there are 2 classes or more, and top_k of them.
+/// Throws c10::ValueError unless there are at least 2 classes, and top_k of
+/// them.
 void check_num_classes(const char* metric, std::int64_t num_classes,
                        std::int64_t top_k = 1);
 
-/// Stands for the predicted class of scores with a NaN under kPropagate.
+/// Represents the predicted class of scores with a NaN under kPropagate.
 constexpr std::int64_t kNanClass = -1;
 
-/// The inputs of one update(), checked except for their values: contiguous,
-/// seen as preds [samples, num_classes, positions] (scores) or [samples,
+/// The inputs of one update(), validated except for their values: contiguous,
+/// viewed as preds [samples, num_classes, positions] (scores) or [samples,
 /// positions] (labels, int64) and target [samples, positions] (int64).
 class MulticlassBatch {
  public:
@@ -69,7 +70,7 @@ class MulticlassBatch {
     if (!is_class(target)) refuse_target(target, index);
     return true;
   }
-  /// The weight of a position that counts, and whether it does with that
+  /// The weight of a counted position, and whether it is counted with that
   /// weight. REQUIRES: weights, on the CPU.
   bool takes_weight(std::int64_t index, double& weight) const {
     weight = weight_.const_data_ptr<double>()[index];
@@ -93,8 +94,8 @@ class MulticlassBatch {
   bool has_scores_ = false;
 };
 
-/// Whether the target's score is among the k largest; of equal scores the one
-/// of the lower class is the larger. `stride` lies between two classes.
+/// Whether the target's score is among the k largest; ties go to the lower
+/// class. `stride` is the distance between two classes.
 template <class T>
 bool is_in_top_k(const T* scores, std::int64_t stride, std::int64_t classes,
                  std::int64_t target, std::int64_t k) {
@@ -109,9 +110,9 @@ bool is_in_top_k(const T* scores, std::int64_t stride, std::int64_t classes,
   return larger < k;
 }
 
-/// for_each_prediction for scores of type T on the CPU. Positions are taken in
-/// blocks, so that memory is read in order also where the scores of one
-/// position lie far apart.
+/// for_each_prediction for scores of type T on the CPU. Positions are processed
+/// in blocks, so that memory is read in order even if the scores of one
+/// position are far apart.
 template <class T, class Count>
 void for_each_scored(const MulticlassBatch& batch, const Count& count) {
   using Score = std::conditional_t<std::is_same_v<T, double>, double, float>;
@@ -197,9 +198,9 @@ void for_each_scored(const MulticlassBatch& batch, const Count& count) {
   }
 }
 
-/// Calls count(index, sample, predicted class, target class) for every position
-/// that counts, the predicted class being the target where that is among the
-/// top k. Throws for invalid class labels. REQUIRES: a batch on the CPU.
+/// Calls count(index, sample, predicted class, target class) for every counted
+/// position, where the predicted class is the target if that is among the top
+/// k. Throws for invalid class labels. REQUIRES: a batch on the CPU.
 template <class Count>
 void for_each_prediction(const MulticlassBatch& batch, const Count& count) {
   if (batch.has_scores()) {
@@ -228,14 +229,14 @@ void for_each_prediction(const MulticlassBatch& batch, const Count& count) {
   }
 }
 
-/// The same as for_each_prediction by tensor operations, for any device: both
-/// [samples, positions], num_classes at positions that do not count, and
-/// kNanClass as above. On a GPU invalid class labels are looked for, which
-/// waits for the device, only under validate_args; else they do not count.
+/// The same as for_each_prediction with tensor operations, for any device: both
+/// [samples, positions], num_classes at ignored positions, and kNanClass as
+/// above. On a GPU, invalid class labels are detected, which synchronizes, only
+/// with validate_args; otherwise they are ignored.
 struct PredictionTensors {
   at::Tensor predicted;
   at::Tensor target;
-  at::Tensor weight;  // float64, 0 where nothing counts; undefined without
+  at::Tensor weight;  // float64, 0 if ignored; undefined without weights
 };
 PredictionTensors prediction_tensors(const MulticlassBatch& batch);
 

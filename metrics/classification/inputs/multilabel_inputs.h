@@ -2,7 +2,7 @@
 
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 
-/// What metrics over several labels for each sample have in common.
+/// Common parts of metrics over several labels per sample.
 namespace tally::internal::classification {
 
 /// check_binary_scores, and c10::ValueError unless they are [N, num_labels,
@@ -10,7 +10,7 @@ namespace tally::internal::classification {
 void check_multilabel_scores(const at::Tensor& preds, const at::Tensor& target,
                              std::int64_t num_labels);
 
-/// c10::ValueError unless there is a label.
+/// Throws c10::ValueError unless there is at least one label.
 void check_num_labels(const char* metric, std::int64_t num_labels);
 
 /// preds and target [N, num_labels, ...], weight (may be undefined) [N, ...].

@@ -4,16 +4,16 @@
 #include <cstdint>
 #include <vector>
 
-/// The inner loops of curves at given thresholds, in the widest vectors that
-/// the machine has. A place is a score's bucket (see ThresholdGrid) and
-/// `columns` more for a code of 1; there may be no codes.
+/// The inner loops of curves at given thresholds, with the widest vectors of
+/// the machine. A place is a score's bin (see ThresholdGrid), plus `columns`
+/// for a code of 1; codes may be absent.
 namespace tally::internal::classification {
 
-/// A list of thresholds, so that the bucket of a probability is found by a look
-/// into a table and a few steps.
+/// A list of thresholds, organized such that the bin of a probability is found
+/// by a table lookup and a few steps.
 class EdgeTable {
  public:
-  /// With more steps than these a search among all thresholds is faster.
+  /// With more steps, a search among all thresholds is faster.
   static constexpr std::int64_t kFewSteps = 4;
 
   /// `edges` ascend within [0, 1].
@@ -38,18 +38,18 @@ class EdgeTable {
   void fill_cells(std::int64_t count, std::int64_t cells);
 
   std::vector<double> edges_;
-  // The least floats that are not below the edges, so that they compare with
-  // floats as the edges do; then infinity, 2 * halves() in all.
+  // The smallest floats not below the edges, so that they compare with floats
+  // like the edges; padded with infinity to 2 * halves().
   std::vector<float> float_edges_;
-  // For each part of [0, 1] how many edges are not above its lower end.
+  // For each part of [0, 1], the number of edges not above its lower end.
   std::vector<std::uint32_t> cells_;
   double scale_ = 0;
   std::int64_t steps_ = 0;
   std::int32_t halves_ = 1;
 };
 
-/// With thresholds i / scale. REQUIRES: scale < 2^29. False, and the places
-/// mean nothing, if a score is not in [0, 1].
+/// For thresholds i / scale. REQUIRES: scale < 2^29. False, with meaningless
+/// places, if a score is not in [0, 1].
 bool uniform_places(const float* scores, const std::uint8_t* codes,
                     std::int64_t size, double scale, std::int64_t columns,
                     std::uint32_t* places);

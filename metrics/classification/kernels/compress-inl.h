@@ -1,9 +1,9 @@
-// Vectors whose lanes are parted by a mask, once for each vector target: to be
-// included behind <hwy/foreach_target.h>.
+// Partitioning of vector lanes by a mask, compiled once per vector target:
+// include after <hwy/foreach_target.h>.
 //
 // Highway 1.0.3 has the same, but its tables for AVX2 and for wide lanes are
-// copied to the stack at every call, and where the processor can compress it
-// does so into memory, which AMD's run from microcode.
+// copied to the stack at every call, and processors with compress instructions
+// use those that write to memory, which AMD's execute in microcode.
 
 #include <hwy/highway.h>
 
@@ -22,7 +22,7 @@ namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether there is what follows.
+// Whether the following is available.
 #undef TALLY_HAS_SELECT
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
 #define TALLY_HAS_SELECT 1
@@ -32,8 +32,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX2
 
-// For each mask of `lanes` lanes, those that are set and then the others, as
-// places of 32-bit lanes.
+// For each mask of `lanes` lanes, the set ones followed by the others, as
+// indices of 32-bit lanes.
 template <std::size_t kLanes>
 struct PartTable {
   alignas(64) std::uint8_t places[std::size_t{1} << kLanes][8] = {};
@@ -79,7 +79,8 @@ struct Selected {
   std::int64_t count;
 };
 
-// The lanes, of unsigned numbers, that are set in `mask`; behind them any.
+// The lanes, of unsigned numbers, that are set in `mask`, followed by arbitrary
+// ones.
 template <class D>
 HWY_INLINE Selected<hn::VFromD<D>> selected(D d, hn::VFromD<D> v,
                                             hn::MFromD<D> mask) {
@@ -96,9 +97,9 @@ HWY_INLINE Selected<hn::VFromD<D>> selected(D d, hn::VFromD<D> v,
 #endif
 }
 
-// Writes a vector to `low`, of which those not set in `mask` come first, and
-// one to `high`, of which the others come last. Returns how many the former
-// are. REQUIRES: the vectors are the same or do not overlap.
+// Writes a vector to `low` with the lanes not set in `mask` first, and one to
+// `high` with the others last. Returns the number of the former. REQUIRES: the
+// vectors are the same or do not overlap.
 template <class D>
 HWY_INLINE std::int64_t store_parted(D d, hn::VFromD<D> v, hn::MFromD<D> mask,
                                      hn::TFromD<D>* low, hn::TFromD<D>* high) {

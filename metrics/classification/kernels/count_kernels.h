@@ -2,17 +2,17 @@
 
 #include <cstdint>
 
-/// The inner loops of metrics of counts, in the widest vectors that the machine
-/// has.
+/// The inner loops of metrics of counts, with the widest vectors of the
+/// machine.
 namespace tally::internal::classification {
 
-/// The least number of classes for which predict_rows is worth its call.
+/// The minimum number of classes for which predict_rows pays off.
 constexpr std::int64_t kLeastVectorClasses = 4;
 
-/// The class of the largest score of each row [classes], the first of equal
-/// ones, or the target if that is among the top_k; kNanClass for a row with a
-/// NaN. Targets that are no classes are never among them. On several threads
-/// where there is much to do.
+/// The class with the largest score of each row [classes], the first one if
+/// tied, or the target if that is among the top_k; kNanClass for a row with a
+/// NaN. Invalid targets are never among the top_k. On several threads if there
+/// is much to do.
 void predict_rows(const float* scores, const std::int64_t* targets,
                   std::int64_t rows, std::int64_t classes, std::int64_t top_k,
                   std::int64_t* predicted);
@@ -20,23 +20,24 @@ void predict_rows(const double* scores, const std::int64_t* targets,
                   std::int64_t rows, std::int64_t classes, std::int64_t top_k,
                   std::int64_t* predicted);
 
-/// What there is in elements whose targets are all 0 or 1.
+/// The counts of elements whose targets are all 0 or 1.
 struct PlainCounts {
   std::int64_t tp = 0;
   std::int64_t predicted = 0;
   std::int64_t target = 0;
 };
 
-/// Adds the counts of elements, predicted to be 1 above the threshold. False,
-/// and nothing is added, if a target is not 0 or 1, a score NaN or (under
+/// Adds the counts of elements, predicted as 1 above the threshold. Returns
+/// false and adds nothing if a target is not 0 or 1, or a score is NaN or (with
 /// `checks_range`) outside [0, 1].
 bool count_plain_run(const float* preds, const std::int64_t* targets,
                      std::int64_t size, float threshold, bool checks_range,
                      PlainCounts& counts);
 
-/// The same for rows [labels] by label: true positives, predictions and targets
-/// are added to counts [3, labels]. Returns how many rows were counted: all
-/// before one, or some rows before it, that count_plain_run would not count.
+/// The same for rows [labels] per label: true positives, predictions and
+/// targets are added to counts [3, labels]. Returns the number of rows counted:
+/// it stops at, or somewhat before, the first row that count_plain_run would
+/// reject.
 std::int64_t count_plain_rows(const float* preds, const std::int64_t* targets,
                               std::int64_t rows, std::int64_t labels,
                               float threshold, bool checks_range,

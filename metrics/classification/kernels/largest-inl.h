@@ -1,5 +1,5 @@
-// The largest score of a row, once for each vector target: to be included
-// behind <hwy/foreach_target.h>.
+// The largest score of a row, compiled once per vector target: include after
+// <hwy/foreach_target.h>.
 
 #include <hwy/highway.h>
 
@@ -42,7 +42,7 @@ T largest(const T* scores, std::int64_t classes) {
       max0 = hn::Max(max0, a);
       odd = hn::Or(odd, hn::IsNaN(a));
     }
-    // The rest, with some that were seen.
+    // The rest, overlapping with processed scores.
     const auto last = hn::LoadU(d, scores + classes - lanes);
     odd = hn::Or(odd, hn::IsNaN(last));
     nan = !hn::AllFalse(d, odd);

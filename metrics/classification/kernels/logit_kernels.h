@@ -2,14 +2,14 @@
 
 #include <cstdint>
 
-/// The one way from logits to probabilities, in the widest vectors that the
-/// machine has: the same bits for the same logits in any of them, so that a
-/// probability is at or above the threshold that is reported for it.
+/// The conversion of logits to probabilities, with the widest vectors of the
+/// machine: bit-identical on all of them, so that a probability reaches the
+/// threshold that is reported for it.
 namespace tally::internal::classification {
 
-/// What exp() is made of.
+/// Constants for exp().
 struct ExpTerms {
-  /// Beyond it powers are 0 or not wanted.
+  /// Beyond it, powers are 0 or not needed.
   static constexpr double kLargestExponent = 708;
   static constexpr double kMagic = 0x1.8p52;
   static constexpr double kInverseLog2 = 1.4426950408889634;
@@ -24,7 +24,7 @@ struct ExpTerms {
       2.51003758422237e-08};
 };
 
-/// What log() is made of; the series is 2/3, 2/5, ...
+/// Constants for log(); the series is 2/3, 2/5, ...
 struct LogTerms {
   static constexpr double kRootOf2 = 1.4142135623730951;
   static constexpr double kSeries[11] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,
@@ -36,13 +36,13 @@ struct LogTerms {
 void sigmoids(const float* logits, std::int64_t size, double* probabilities);
 void sigmoids(const double* logits, std::int64_t size, double* probabilities);
 
-/// exp(x) of logarithms of probabilities. The two may be the same memory.
+/// exp(x) of logarithms of probabilities. May operate in place.
 void exps(const double* logs, std::int64_t size, double* probabilities);
 
 /// The largest logit of a row and the logarithm of the softmax's denominator,
-/// relative to it (NaN without a finite largest logit): from these the
-/// logarithm of any class's probability, which does not saturate as the
-/// probability does.
+/// relative to it (NaN without a finite largest logit): these give the
+/// logarithm of any class's probability, which does not saturate like the
+/// probability.
 struct LogSoftmaxTerms {
   double max;
   double log_sum;
@@ -54,7 +54,7 @@ void log_softmax_terms(const float* logits, std::int64_t rows,
 void log_softmax_terms(const double* logits, std::int64_t rows,
                        std::int64_t classes, LogSoftmaxTerms* terms);
 
-/// exp() of what the terms of each row give for its logits.
+/// The softmax of each row's logits, computed from its terms.
 void softmaxes(const float* logits, std::int64_t rows, std::int64_t classes,
                double* probabilities);
 void softmaxes(const double* logits, std::int64_t rows, std::int64_t classes,

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 
-/// What is read from sorted keys of pack_samples(), in the widest vectors that
-/// the machine has.
+/// Statistics of the sorted keys of pack_samples(), with the widest vectors of
+/// the machine.
 namespace tally::internal::classification {
 
 struct PairsInOrder {
-  /// Pairs of a positive and a negative below it, and half of those of equal
-  /// scores; twice that.
+  /// Twice the number of pairs of a positive and a lower negative, with equal
+  /// scores counting half.
   std::uint64_t twice = 0;
   std::int64_t positives = 0;
 };
@@ -17,15 +17,15 @@ PairsInOrder count_pairs_in_order(const std::uint64_t* keys, std::int64_t size);
 
 std::int64_t count_positives(const std::uint32_t* keys, std::int64_t size);
 std::int64_t count_positives(const std::uint64_t* keys, std::int64_t size);
-/// The same of keys in any order.
+/// The same for keys in any order.
 std::int64_t count_unsorted_positives(const std::uint32_t* keys,
                                       std::int64_t size);
 std::int64_t count_unsorted_positives(const std::uint64_t* keys,
                                       std::int64_t size);
 
 /// Over positives, the sum of the precision at their score. `positives` and
-/// `all` are how many there are of these keys and of higher ones; no group of
-/// equal scores is cut.
+/// `all` are the numbers of these and higher keys; groups of equal scores must
+/// not be split.
 double sum_precisions(const std::uint32_t* keys, std::int64_t size,
                       std::int64_t positives, std::int64_t all);
 double sum_precisions(const std::uint64_t* keys, std::int64_t size,

@@ -8,10 +8,10 @@
 
 namespace tally::internal::classification {
 
-/// Samples as numbers that sort by score, then by index: the score's place in
-/// the order, then index and class (0 or 1) in `low_bits` bits. Where both do
-/// not fit into 64 bits, the score is cut off, and sort() looks at the rest
-/// where it matters.
+/// Samples as numbers that sort by score, then by index: the score's position
+/// in the order, then index and class (0 or 1) in `low_bits` bits. If both do
+/// not fit into 64 bits, the score is truncated, and sort() compares the rest
+/// where necessary.
 template <class Score>
 class SampleKeys {
  public:
@@ -27,7 +27,7 @@ class SampleKeys {
         low_bits_(low_bits),
         cut_bits_(std::max(0, kScoreBits + low_bits - 64)) {}
 
-  /// Whether scores are looked up again.
+  /// Whether scores are truncated and looked up again.
   bool cuts_scores() const { return cut_bits_ > 0; }
 
   /// REQUIRES: the score is not NaN.
@@ -62,7 +62,7 @@ class SampleKeys {
 
   std::uint64_t low_mask() const { return (std::uint64_t{1} << low_bits_) - 1; }
 
-  // Of keys that are sorted except for the last `bits` bits of scores.
+  // For keys that are sorted except for the last `bits` bits of scores.
   void sort_rest(std::uint64_t* keys, std::int64_t count, int bits) const {
     for (std::int64_t begin = 0; begin < count;) {
       const std::uint64_t high = keys[begin] & ~low_mask();
@@ -75,7 +75,7 @@ class SampleKeys {
       begin = end;
     }
   }
-  // Of those that have the same high bits.
+  // For keys with equal high bits.
   void sort_run(std::uint64_t* keys, std::int64_t count, int bits) const {
     const int next = std::min(bits, 64 - low_bits_);
     const std::uint64_t high = keys[0] & ~low_mask();

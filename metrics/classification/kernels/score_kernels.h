@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <vector>
 
-/// The inner loops of exact curves, in the widest vectors that the machine has.
+/// The inner loops of exact curves, with the widest vectors of the machine.
 namespace tally::internal::classification {
 
-/// at_least[k] grows by the number of scores >= cuts[k]. Returns whether a
+/// Increments at_least[k] by the number of scores >= cuts[k]. Returns whether a
 /// score is NaN.
 bool count_at_least(const float* scores, std::int64_t size, const float* cuts,
                     std::int64_t cut_count, std::int64_t* at_least);
@@ -25,11 +25,11 @@ bool narrow_labels(const std::int64_t* labels, std::int64_t size,
 bool narrow_labels(const std::uint8_t* labels, std::int64_t size,
                    std::uint8_t* codes);
 
-/// Writes each sample as one number: its score in ascending order, less the
-/// bit that tells negative scores (and no zeros) from others, then its code,
-/// 0 or 1. Those between ascending cuts k - 1 and k go to next[k], which
-/// advances; any may be written from there up to ends[k]. REQUIRES: no score is
-/// NaN; there is room.
+/// Writes each sample as one number: its score in ascending order, without the
+/// bit that distinguishes negative scores (not zeros) from others, then its
+/// code, 0 or 1. Samples between ascending cuts k - 1 and k go to next[k],
+/// which advances; memory from there up to ends[k] may be overwritten.
+/// REQUIRES: no score is NaN; there is enough space.
 void pack_samples(const float* scores, const std::uint8_t* codes,
                   std::int64_t size, const float* cuts, std::int64_t cut_count,
                   std::uint32_t** next, std::uint32_t* const* ends);
@@ -37,23 +37,23 @@ void pack_samples(const double* scores, const std::uint8_t* codes,
                   std::int64_t size, const double* cuts, std::int64_t cut_count,
                   std::uint64_t** next, std::uint64_t* const* ends);
 
-/// A few scores, so that for any other it is soon found how many are below.
+/// A few scores, for quickly finding the number of them below any other score.
 class RankTable {
  public:
   /// `keys` are ordered() scores, ascending.
   RankTable(const std::uint32_t* keys, std::int64_t count);
 
-  /// Whether it is faster than to sort all scores.
+  /// Whether it is faster than sorting all scores.
   bool is_fast() const { return steps_ <= 6; }
 
   std::int64_t count() const { return counts_.back(); }
   bool all_distinct() const { return all_distinct_; }
-  /// Distinct keys; then the largest number.
+  /// Distinct keys, followed by the largest number.
   const std::uint32_t* keys() const { return keys_.data(); }
-  /// How many scores have the first so many keys.
+  /// Cumulative number of scores over the keys.
   const std::uint32_t* counts() const { return counts_.data(); }
-  /// For each 2^shift() numbers from the first key on, how many keys are below
-  /// them; at most steps() are among them.
+  /// For each range of 2^shift() numbers starting at the first key, the number
+  /// of keys below it; each range contains at most steps() keys.
   const std::uint32_t* cells() const { return cells_.data(); }
   int shift() const { return shift_; }
   std::uint32_t last_cell() const {
@@ -71,11 +71,12 @@ class RankTable {
 };
 
 struct RankSum {
-  /// Over all scores, how many of the table are below and how many not above.
+  /// Over all scores, the number of table entries below plus the number not
+  /// above.
   std::uint64_t sum = 0;
   bool nan = false;
 };
-/// REQUIRES: a table of less than 2^15 scores, not empty.
+/// REQUIRES: a non-empty table of fewer than 2^15 scores.
 RankSum sum_ranks(const float* scores, std::int64_t size,
                   const RankTable& table);
 

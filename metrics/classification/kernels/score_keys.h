@@ -5,8 +5,8 @@
 
 namespace tally::internal::classification {
 
-/// An unsigned number with the order of the floating-point one. Both zeros
-/// become the same. REQUIRES: score is not NaN.
+/// An unsigned number with the order of the floating-point one. Both zeros map
+/// to the same number. REQUIRES: score is not NaN.
 inline std::uint32_t ordered(float score) {
   score += 0.0f;
   std::uint32_t bits;
@@ -19,7 +19,7 @@ inline std::uint64_t ordered(double score) {
   std::memcpy(&bits, &score, sizeof(bits));
   return bits ^ (bits >> 63 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
 }
-/// The score that has this place in the order.
+/// The score with this position in the order.
 inline double unordered(std::uint32_t key) {
   const std::uint32_t bits =
       key ^ (key >> 31 ? std::uint32_t{1} << 31 : ~std::uint32_t{0});

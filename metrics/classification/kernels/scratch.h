@@ -6,17 +6,17 @@
 
 namespace tally::internal::classification {
 
-/// Memory that is not initialised. Most of the time of a first touch is the
-/// kernel's: large blocks are asked for in large pages and kept for the next
-/// pass when they are given back, up to kMostKept bytes of all together. The
-/// kernel is told that it may take their pages meanwhile.
+/// Uninitialized memory. Most of the time of a first access is spent in the
+/// kernel: large blocks are requested in large pages and cached for the next
+/// pass when released, up to kMostKept bytes in total. The kernel may reclaim
+/// cached pages.
 struct ScratchBlock {
   static constexpr std::size_t kMostKept = std::size_t{1} << 26;
 
-  /// Of at least so many bytes. std::bad_alloc if there is none.
+  /// A block of at least this many bytes. Throws std::bad_alloc on failure.
   static ScratchBlock take(std::size_t bytes);
   static void give_back(ScratchBlock block) noexcept;
-  /// How many bytes are kept now.
+  /// The number of cached bytes.
   static std::size_t kept();
 
   void* memory = nullptr;

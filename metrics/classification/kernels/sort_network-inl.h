@@ -1,5 +1,5 @@
-// Sorts a few keys in registers, once for each vector target: to be included
-// behind <hwy/foreach_target.h>.
+// Sorts a few keys in registers, compiled once per vector target: include after
+// <hwy/foreach_target.h>.
 
 #include <hwy/highway.h>
 
@@ -18,7 +18,7 @@ namespace tally::internal::classification::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Keys lie in 16 rows of as many columns. Columns are sorted by Green's
+// Keys are arranged in 16 rows of equal length. Columns are sorted by Green's
 // network, then runs of 1, 2, 4... columns are merged by pairs: M. Blacher et
 // al., "Fast and robust vectorized in-place sorting of primitive types", 2021.
 template <class Key>
@@ -30,7 +30,7 @@ class SortNetwork {
  public:
   static constexpr std::int64_t kMost = std::int64_t{kRows} * kLanes;
 
-  // Sorts 16 * columns keys, and reads and writes up to kLanes behind them.
+  // Sorts 16 * columns keys, and reads and writes up to kLanes past them.
   // REQUIRES: columns is a power of 2, at most kLanes.
   static HWY_NOINLINE void sort(Key* keys, std::int64_t columns) {
     V rows[kRows];
@@ -56,7 +56,7 @@ class SortNetwork {
   }
 
  private:
-  // AVX2 compares wide lanes as signed ones.
+  // AVX2 compares wide lanes as signed integers.
   static constexpr bool kIsSigned = HWY_TARGET == HWY_AVX2 && sizeof(Key) == 8;
   using Lane = std::conditional_t<kIsSigned, hwy::MakeSigned<Key>, Key>;
   using DLane = hn::ScalableTag<Lane>;

@@ -2,12 +2,11 @@
 
 #include <cstdint>
 
-/// What is done to scores that come in order, in the widest vectors that the
-/// machine has. Keys are those of pack_samples().
+/// Operations on scores that are already in order, with the widest vectors of
+/// the machine. Keys are those of pack_samples().
 namespace tally::internal::classification {
 
-/// Whether scores never fall and whether they never rise; neither if one is
-/// NaN.
+/// Whether scores are non-decreasing and non-increasing; neither if one is NaN.
 struct ScoreOrder {
   bool rising = false;
   bool falling = false;
@@ -20,7 +19,7 @@ ScoreOrder order_of(const double* scores, std::int64_t size);
 void reverse_keys(std::uint32_t* keys, std::int64_t size);
 void reverse_keys(std::uint64_t* keys, std::int64_t size);
 
-/// Sorts keys whose scores are sorted already.
+/// Sorts keys whose scores are already sorted.
 void sort_equal_scores(std::uint32_t* keys, std::int64_t size);
 void sort_equal_scores(std::uint64_t* keys, std::int64_t size);
 

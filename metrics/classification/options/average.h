@@ -4,8 +4,8 @@
 
 namespace tally {
 
-/// How the values of the classes become one. Each metric's header says over
-/// which classes.
+/// How the values of the classes are averaged. Each metric's header specifies
+/// the classes.
 enum class Average {
   kMicro,     ///< from the counts of all classes together
   kMacro,     ///< the mean over the classes
@@ -34,7 +34,7 @@ struct EnumNames<MultilabelAverage> {
                                            "samples"};
 };
 
-/// Over what inputs with positions ([N, C, ...] and [N, ...]) are counted.
+/// The scope of counting for inputs with positions ([N, C, ...] and [N, ...]).
 enum class MultidimAverage {
   kGlobal,      ///< over all positions of all samples
   kSamplewise,  ///< over each sample's positions; one value per sample

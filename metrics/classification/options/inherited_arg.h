@@ -1,7 +1,7 @@
 #pragma once
 
-/// TORCH_ARG in options that others inherit: the setter returns `Self`, the
-/// options that inherit it.
+/// TORCH_ARG for inherited options: the setter returns `Self`, the derived
+/// options.
 #define TALLY_INHERITED_ARG(Self, T, name)                 \
  public:                                                   \
   Self& name(const T& value) {                             \

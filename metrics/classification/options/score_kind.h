@@ -6,11 +6,12 @@
 
 namespace tally {
 
-/// What the scores in preds are. It is said, never guessed from their values.
+/// The kind of scores in preds. Always specified, never guessed from their
+/// values.
 enum class ScoreKind {
-  kProbabilities,  ///< in [0, 1]; others are refused
+  kProbabilities,  ///< in [0, 1]; other values are rejected
   kLogits,         ///< before the sigmoid (binary) or softmax (multiclass)
-  kScores,  ///< any numbers, of which the order counts: exact curves only
+  kScores,         ///< any numbers, used by their order: exact curves only
 };
 
 template <>
@@ -20,7 +21,7 @@ struct EnumNames<ScoreKind> {
 
 namespace internal::classification {
 
-/// c10::ValueError for kScores: a metric that needs probabilities.
+/// Throws c10::ValueError for kScores, for a metric that needs probabilities.
 inline void check_probability_kind(const char* metric, ScoreKind input) {
   TORCH_CHECK_VALUE(input != ScoreKind::kScores, metric,
                     ": expected input to be probabilities or logits, got "

@@ -13,9 +13,9 @@
 
 namespace tally {
 
-/// At which scores a curve is evaluated: at every score that occurs (the
-/// default), at a number of equally spaced thresholds i / (count - 1) from 0 to
-/// 1, or at those of an ascending list in [0, 1]:
+/// The thresholds of a curve: every score that occurs (the default), a number
+/// of equally spaced thresholds i / (count - 1) from 0 to 1, or an ascending
+/// list in [0, 1]:
 ///
 ///     BinaryAUROCOptions().thresholds(200)
 ///     BinaryAUROCOptions().thresholds({0.1, 0.5, 0.9})
@@ -30,7 +30,7 @@ class Thresholds {
 
   /// Whether curves are evaluated at every score.
   bool exact() const { return std::holds_alternative<std::monostate>(value_); }
-  /// Throws c10::ValueError, beginning with `owner`, unless this is none, a
+  /// Throws c10::ValueError, starting with `owner`, unless this is none, a
   /// count of at least 2, or a list as described above.
   void validate(const char* owner) const;
 
@@ -44,21 +44,21 @@ class Thresholds {
 
 namespace internal::classification {
 
-/// Thresholds ready to sort scores into buckets. A score's bucket is the number
-/// of thresholds t with score >= t, compared in float64.
+/// Thresholds prepared for binning scores. A score's bin is the number of
+/// thresholds t with score >= t, compared in float64.
 class ThresholdGrid {
  public:
   explicit ThresholdGrid(const Thresholds& thresholds);
 
-  /// 0 means exact curves, which need no buckets.
+  /// 0 means exact curves, which need no bins.
   std::int64_t size() const { return size_; }
   double threshold(std::int64_t i) const { return edges_[i]; }
-  /// Ascending; then infinity.
+  /// Ascending, followed by infinity.
   const double* edges() const { return edges_.data(); }
   /// Whether thresholds are i / (size() - 1).
   bool uniform() const { return uniform_; }
 
-  /// REQUIRES: score is not NaN; it is in [0, 1] or on either side of it.
+  /// REQUIRES: score is not NaN; it may be outside [0, 1].
   std::int64_t bucket(double score) const {
     if (!uniform_) {
       return std::upper_bound(edges_.begin(), edges_.end() - 1, score) -
@@ -66,7 +66,7 @@ class ThresholdGrid {
     }
     if (!(score >= 0)) return 0;
     if (score > 1) return size_;
-    // The product may round to the other side of a threshold.
+    // Rounding of the product may cross a threshold.
     const double* edge = edges_.data();
     auto k = static_cast<std::int64_t>(score * scale_);
     k -= edge[k] > score;

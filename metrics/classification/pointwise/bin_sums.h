@@ -14,14 +14,13 @@
 #include "tally/metrics/classification/pointwise/loss_sums.h"
 #include "tally/state/fresh_tensor.h"
 
-/// How CalibrationBins are summed up by loops. For sources that are compiled
-/// with -fopenmp.
+/// Loops that sum CalibrationBins. For sources compiled with -fopenmp.
 namespace tally::internal::classification {
 
-/// With more bins than these neither blocks nor parts are worth their sums.
+/// With more bins, neither blocks nor parts pay off.
 inline constexpr std::int64_t kManyBins = 1024;
 
-/// Takes confidences one by one, into sums [3, n_bins].
+/// Adds confidences one by one to sums [3, n_bins].
 class BinSums {
  public:
   BinSums(double* sums, std::int64_t n_bins, const LossWeights& weights)
@@ -43,8 +42,8 @@ class BinSums {
     sums_[n_bins_ + bin] += weight * confidence;
     sums_[2 * n_bins_ + bin] += hit ? weight : 0;
   }
-  /// Those of a block, each with a weight of 1. False, and nothing is added,
-  /// unless all are in [0, 1].
+  /// Adds a block with weights of 1. Returns false and adds nothing unless all
+  /// are in [0, 1].
   bool add_block(const double* confidences, const std::uint8_t* hits,
                  std::int64_t size) {
     bool inside = true;
@@ -53,7 +52,7 @@ class BinSums {
     }
     if (!inside) return false;
     if (spread_.empty()) spread_.resize(kSpread * 2 * n_bins_);
-    // Several tables, so that one addition need not wait for the one before.
+    // Several tables, so that an addition need not wait for the previous one.
     for (std::int64_t i = 0; i < size; ++i) {
       const auto bin = std::min(
           static_cast<std::int64_t>(confidences[i] * width_), n_bins_ - 1);
@@ -63,7 +62,7 @@ class BinSums {
     }
     return true;
   }
-  /// After all blocks.
+  /// To be called after all blocks.
   void finish() {
     for (std::size_t i = 0; i < spread_.size(); ++i) {
       const auto bin = static_cast<std::int64_t>(i / 2) % n_bins_;
@@ -92,14 +91,15 @@ class BinSums {
   std::vector<BinTotal> spread_;
 };
 
-/// What add(begin, end, sums) adds for parts of `count` positions of so many
-/// scores each; from several threads where there is much to do. The parts,
-/// whose sums are added in order, do not depend on the number of threads.
+/// The sum of add(begin, end, sums) over parts of `count` positions with the
+/// given number of scores each; from several threads if there is much to do.
+/// The parts, whose sums are added in order, do not depend on the number of
+/// threads.
 template <class Add>
 CalibrationBins sum_parts(std::int64_t n_bins, std::int64_t count,
                           std::int64_t scores, const LossWeights& weights,
                           const Add& add) {
-  // So many scores are worth a thread.
+  // Number of scores worth a thread.
   constexpr std::int64_t kPart = std::int64_t{1} << 16;
   const std::int64_t step = std::max<std::int64_t>(kPart / scores, 1);
   const std::int64_t parts =
@@ -130,7 +130,7 @@ CalibrationBins sum_parts(std::int64_t n_bins, std::int64_t count,
       nans[part] = sums.nans();
     }
   });
-  // The first position of all is what the error should be about.
+  // The error should report the first invalid position.
   if (refused) return add_all();
   for (std::size_t i = 0; i < own.size(); ++i) total[i % row] += own[i];
   bins.nans =

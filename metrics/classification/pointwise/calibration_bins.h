@@ -6,7 +6,7 @@
 
 namespace tally {
 
-/// Sums by bin of confidence.
+/// Sums per confidence bin.
 struct CalibrationBins {
   at::Tensor bins;  // float64 [3, n_bins]: weights, and times confidence, hits
   Number nans;      // positions with a NaN, under kPropagate

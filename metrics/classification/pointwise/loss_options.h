@@ -7,10 +7,10 @@
 #include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
 
-/// What Brier scores and log losses have in common.
+/// Common options of Brier scores and log losses.
 namespace tally::internal::classification {
 
-/// What losses of binary scores can be told.
+/// Options of losses of binary scores.
 template <class Self>
 struct BinaryLossOptions {
   /// The kind of scores in preds. Default: probabilities.
@@ -30,7 +30,7 @@ struct BinaryLossOptions {
   }
 };
 
-/// The same of scores of classes.
+/// The same for scores of classes.
 template <class Self>
 struct MulticlassLossOptions {
   /// The number of classes, at least 2.
@@ -60,7 +60,7 @@ struct MulticlassLossOptions {
   }
 };
 
-/// What accumulators of such losses consist of, but observe().
+/// The parts of accumulators of such losses except observe().
 template <class OptionsType>
 class BinaryLosses {
  public:

@@ -14,8 +14,8 @@
 #include "tally/metrics/metric_options.h"
 #include "tally/state/fields.h"
 
-/// Weighted sums of a loss of each position, for differentiable metrics: by one
-/// loop over memory, or by tensor operations for gradients and other devices.
+/// Weighted sums of a loss per position, for differentiable metrics: in one
+/// loop over memory, or with tensor operations for gradients and other devices.
 namespace tally::internal::classification {
 
 /// The state of a weighted mean.
@@ -25,7 +25,7 @@ struct WeightedSum {
   void fields(Fields& f) { f("sum", sum)("weight", weight); }
 };
 
-/// How the losses of [N, C, ...] scores are summed up.
+/// Options for summing the losses of scores [N, C, ...].
 struct ClassLossRules {
   std::int64_t num_classes;
   std::optional<std::int64_t> ignore_index;
@@ -33,8 +33,8 @@ struct ClassLossRules {
   bool validate_args;
 };
 
-/// The largest logit of a position and the sum of exp(logit - max): what its
-/// probabilities are made of.
+/// The largest logit of a position and the sum of exp(logit - max), which
+/// determine its probabilities.
 struct SoftmaxTerms {
   double max;
   double sum;
@@ -62,7 +62,7 @@ void check_probabilities(const at::Tensor& tensor);
 /// The same for scores [N, C, ...]; the position is that of the target.
 void check_class_probabilities(const at::Tensor& scores);
 
-/// Whether plain loops can be used: nothing has a graph to be recorded.
+/// Whether plain loops can be used: no graph needs to be recorded.
 bool are_plain(const at::Tensor& preds, const at::Tensor& target,
                const at::Tensor& weight);
 
@@ -77,12 +77,12 @@ class LossWeights {
   double operator[](std::int64_t index) const {
     return data_ ? data_[index] : 1;
   }
-  /// Whether a position with this loss counts; throws under kError.
+  /// Whether a position with this loss is counted; throws under kError.
   bool takes(double loss, std::int64_t index) const {
     return takes(loss, index, index);
   }
-  /// The same where the loss is that of one of several elements with the
-  /// position's weight.
+  /// The same for the loss of one of several elements with the position's
+  /// weight.
   bool takes(double loss, std::int64_t index, std::int64_t element) const {
     return nan_policy_ == NanPolicy::kPropagate ||
            !(std::isnan(loss) || std::isnan((*this)[index])) ||
@@ -97,19 +97,19 @@ class LossWeights {
   NanPolicy nan_policy_;
 };
 
-/// Which of the positions in `kept` count where `nan` says which losses are
-/// NaN. Throws under kError. Weights may lack dimension 1, here and below.
+/// The positions in `kept` that are counted, given the mask `nan` of NaN
+/// losses. Throws under kError. Weights may lack dimension 1, here and below.
 at::Tensor without_nan(NanPolicy nan_policy, const at::Tensor& kept,
                        const at::Tensor& nan, const at::Tensor& weight);
-/// The weights where a position counts, else 0; float64.
+/// The weights of counted positions, otherwise 0; float64.
 at::Tensor kept_weights(const at::Tensor& kept, const at::Tensor& weight);
-/// Positions whose target is not to be ignored. Throws for invalid class
-/// labels, on a GPU only under validate_args.
+/// Positions whose target is not ignored. Throws for invalid class labels, on a
+/// GPU only with validate_args.
 at::Tensor kept_labels(const ClassLossRules& rules, const at::Tensor& target);
 
-/// Calls add(index, loss, weight, is_one) for the elements of binary or
-/// multilabel scores that count, with the loss plain(score, is_one). REQUIRES:
-/// checked and plain; a batch that keeps NaN, which are dropped here.
+/// Calls add(index, loss, weight, is_one) for the counted elements of binary or
+/// multilabel scores, with the loss plain(score, is_one). REQUIRES: validated
+/// and plain; a batch that keeps NaN, which are dropped here.
 template <class Plain, class Add>
 void for_each_element_loss(const BinaryBatch& batch, const at::Tensor& weight,
                            NanPolicy nan_policy, const Plain& plain,
@@ -130,8 +130,8 @@ void for_each_element_loss(const BinaryBatch& batch, const at::Tensor& weight,
   });
 }
 
-/// The same as tensors of the target's shape, with a graph where preds or
-/// weights have one; weights are 0 where nothing counts.
+/// The same as tensors of the target's shape, with a graph if preds or weights
+/// have one; weights of ignored elements are 0.
 struct ElementLosses {
   at::Tensor losses;
   at::Tensor weights;
@@ -143,7 +143,7 @@ ElementLosses element_losses(const BinaryBatch& batch, const at::Tensor& preds,
                              const TensorLoss& tensor) {
   const ElementTensors elements = element_tensors(batch);
   at::Tensor kept = elements.kept;
-  // What is ignored is 0 before, as a NaN there would come back in the
+  // Ignored elements are set to 0 first, as a NaN there would reappear in the
   // gradient.
   const auto losses = [&](const at::Tensor& scores) {
     return tensor(scores.masked_fill(kept.logical_not(), 0).to(at::kDouble),
@@ -156,9 +156,9 @@ ElementLosses element_losses(const BinaryBatch& batch, const at::Tensor& preds,
   return {losses(preds), kept_weights(kept, weight), elements.target};
 }
 
-/// The losses of binary scores: `plain(score, is_one)` of numbers, or
-/// `tensor(preds, target)` of float64 and bool. Checks the inputs; scores have
-/// to be probabilities if the rules say so.
+/// The losses of binary scores: `plain(score, is_one)` for numbers, or
+/// `tensor(preds, target)` for float64 and bool. Validates the inputs; scores
+/// must be probabilities if the rules require it.
 template <class Plain, class TensorLoss>
 WeightedSum sum_binary_losses(const BinaryRules& rules, const at::Tensor& preds,
                               const at::Tensor& target,
@@ -187,7 +187,7 @@ WeightedSum sum_binary_losses(const BinaryRules& rules, const at::Tensor& preds,
 }
 
 /// Calls loss(scores, stride, label, index) for the scores (float or double) of
-/// each position [N, C, ...] whose target counts. REQUIRES: checked and plain.
+/// each counted position [N, C, ...]. REQUIRES: validated and plain.
 template <class Loss>
 void for_each_class_loss(const ClassLossRules& rules, const at::Tensor& preds,
                          const at::Tensor& target, const Loss& loss) {
@@ -216,8 +216,8 @@ void for_each_class_loss(const ClassLossRules& rules, const at::Tensor& preds,
 }
 
 /// The losses of scores [N, C, ...]: `plain(scores, stride, label, index)`, or
-/// `tensor(preds, labels)` of preds as they are and int64 [N, ...]. As
-/// sum_binary_losses.
+/// `tensor(preds, labels)` for unconverted preds and int64 [N, ...]. Otherwise
+/// like sum_binary_losses.
 template <class Plain, class TensorLoss>
 WeightedSum sum_class_losses(const ClassLossRules& rules,
                              const at::Tensor& preds,

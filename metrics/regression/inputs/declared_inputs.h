@@ -2,7 +2,7 @@
 
 #include "tally/metrics/inputs.h"
 
-/// What accumulators of regression metrics declare as their inputs.
+/// The input declarations of accumulators of regression metrics.
 namespace tally::internal::regression {
 
 inline constexpr InputInfo kPairInputs[] = {

@@ -6,14 +6,15 @@
 
 #include "tally/metrics/metric_options.h"
 
-/// What the regression metrics do with their inputs.
+/// Input handling of the regression metrics.
 namespace tally::internal::regression {
 
 /// c10::ValueError for num_outputs below 1.
 void check_num_outputs(const char* metric, std::int64_t num_outputs);
 
-/// c10::TypeError or c10::ValueError unless preds and target are dense, real,
-/// and of one shape: any for one output, else [N, num_outputs].
+/// Throws c10::TypeError or c10::ValueError unless preds and target are dense,
+/// real, and have the same shape: any for one output, otherwise [N,
+/// num_outputs].
 void check_outputs(const at::Tensor& preds, const at::Tensor& target,
                    std::int64_t num_outputs);
 
@@ -27,12 +28,12 @@ void check_columns(const at::Tensor& preds, const at::Tensor& target,
 void check_rows(const char* a_input, const at::Tensor& a, const char* b_input,
                 const at::Tensor& b);
 
-/// Whether any element is below 0; NaN is not. Waits for the device.
+/// Whether any element is below 0; NaN is not. Synchronizes with the device.
 bool has_negative(const at::Tensor& tensor);
 
-/// Of what check_outputs or check_columns let pass: c10::TypeError or
-/// c10::ValueError unless weight is real, has one element for each sample (each
-/// element of preds, or each row of several outputs), and, if `validate`, none
+/// For inputs that passed check_outputs or check_columns: throws c10::TypeError
+/// or c10::ValueError unless weight is real, has one element per sample
+/// (element of preds, or row with several outputs), and, with `validate`, none
 /// below 0.
 void check_weight(const at::Tensor& preds, const at::Tensor& weight,
                   std::int64_t num_outputs, bool validate);
@@ -50,17 +51,17 @@ struct KeptSamples {
   at::Tensor preds, target, weight;
 };
 
-/// As num_outputs of handle_nan: a row is a sample, however long.
+/// As num_outputs of handle_nan: a row of any length is a sample.
 constexpr std::int64_t kWholeRows = 0;
 
-/// For inputs with a NaN, or that may have one, and a policy that wants to
-/// know: kError throws, kIgnore returns them without the samples (elements, or
-/// rows of several outputs) in which any is NaN. Waits for the device.
+/// Handles inputs that may contain NaN: kError throws, kIgnore returns them
+/// without the samples (elements, or rows with several outputs) that contain
+/// NaN. Synchronizes with the device.
 KeptSamples handle_nan(const Samples& samples, std::int64_t num_outputs,
                        NanPolicy policy);
 
-/// What `observe(samples)` returns, by the policy. A NaN in the inputs must
-/// come through into its result, so that has_nan() of it is true.
+/// The result of `observe(samples)` under the policy. A NaN in the inputs must
+/// propagate to its result, so that has_nan() of it is true.
 template <class Observe>
 auto observe_by_policy(const Samples& samples, std::int64_t num_outputs,
                        NanPolicy policy, const Observe& observe) {
@@ -72,14 +73,14 @@ auto observe_by_policy(const Samples& samples, std::int64_t num_outputs,
   return observe(Samples{kept.preds, kept.target, kept.weight});
 }
 
-/// [num_outputs] of NaN.
+/// A tensor [num_outputs] of NaN.
 at::Tensor undefined_outputs(std::int64_t num_outputs);
 
 /// The value, or NaN with a gradient of 0.
 at::Tensor undefined_unless(bool is_defined, const at::Tensor& value);
 
-/// The root, whose gradient at 0 is 0: the root's own is infinite there, and
-/// would make the gradients of whatever came before it NaN.
+/// The square root with gradient 0 at 0: the true gradient is infinite there,
+/// and would make all gradients before it NaN.
 at::Tensor root(const at::Tensor& value);
 
 }  // namespace tally::internal::regression

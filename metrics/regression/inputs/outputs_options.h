@@ -6,7 +6,7 @@
 
 namespace tally {
 
-/// Options of metrics whose only one is the number of outputs.
+/// Options of metrics with only the number of outputs.
 ///
 /// Example: `MeanAbsoluteError mae(3);`
 struct OutputsOptions {
@@ -14,8 +14,8 @@ struct OutputsOptions {
   template <class Count, RequireCount<Count> = 0>
   OutputsOptions(Count num_outputs)
       : num_outputs_(static_cast<std::int64_t>(num_outputs)) {}
-  /// With more than one, inputs are [N, num_outputs], one row too, and so many
-  /// values come out. Default: 1.
+  /// If above 1, inputs are [N, num_outputs], also for one row, and the result
+  /// is [num_outputs]. Default: 1.
   TORCH_ARG(std::int64_t, num_outputs);
 
  public:

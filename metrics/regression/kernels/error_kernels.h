@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-/// Sums of errors over pairs of values, in float64, in as wide vectors as the
-/// processor has.
+/// Sums of errors over pairs of values, in float64, with the widest vectors of
+/// the processor.
 namespace tally::internal::regression {
 
 struct PlainSums {
@@ -13,7 +13,7 @@ struct PlainSums {
   bool valid = true;  // whether all errors are defined
 };
 
-/// Of predictions p and targets t, with the parameter a:
+/// Errors of predictions p and targets t, with the parameter a:
 enum class ErrorKind {
   kSquaredLog,   // log((1 + p) / (1 + t))^2
   kLogCosh,      // log(cosh(p - t))
@@ -26,9 +26,9 @@ enum class ErrorKind {
   kGamma,        // 2 (log(p / t) + t / p - 1)
 };
 
-/// Errors of logarithms are within a few ulp. Nothing if there are values for
-/// which these formulas do not hold: infinite ones or NaN (for logarithms),
-/// outside of the domain, or beyond 2^500.
+/// Errors with logarithms are accurate to a few ulp. Nothing if there are
+/// values for which these formulas do not hold: infinity or NaN (for
+/// logarithms), outside of the domain, or beyond 2^500.
 std::optional<PlainSums> error_sums(ErrorKind kind, double parameter,
                                     const float* preds, const float* target,
                                     std::int64_t count);

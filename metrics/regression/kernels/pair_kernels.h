@@ -2,12 +2,12 @@
 
 #include <cstdint>
 
-/// Sums over pairs of values, in float64, in as wide vectors as the processor
-/// has. Each is defined for float, double and std::int64_t.
+/// Sums over pairs of values, in float64, with the widest vectors of the
+/// processor. Each is defined for float, double and std::int64_t.
 namespace tally::internal::regression {
 
-/// Sums of the differences from the first pair, which of a constant are exactly
-/// 0, of their products, and of squared errors.
+/// Sums of the differences from the first pair, which are exactly 0 for a
+/// constant, of their products, and of squared errors.
 struct ShiftedSums {
   double weight = 0;
   double preds = 0, target = 0;

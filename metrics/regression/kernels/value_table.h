@@ -6,17 +6,17 @@
 
 namespace tally::internal::regression {
 
-/// Samples (x, y) of few distinct values, counted by both in their order.
+/// Counts samples (x, y) with few distinct values, ordered by both.
 class ValueTable {
  public:
-  /// False if the table would have more cells than there are samples, or for a
-  /// NaN; then it holds nothing of use.
+  /// False if the table would have more cells than there are samples, or if
+  /// there is a NaN; its contents are then meaningless.
   bool count(const float* x, const float* y, std::int64_t samples);
   bool count(const double* x, const double* y, std::int64_t samples);
 
   std::size_t distinct_x() const { return distinct_x_; }
   std::size_t distinct_y() const { return distinct_y_; }
-  /// How many samples have the x of that place and that y.
+  /// The number of samples with the x and y at these positions.
   std::int64_t cell(std::size_t x, std::size_t y) const {
     return cells_[x * distinct_y_ + y];
   }

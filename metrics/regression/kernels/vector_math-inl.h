@@ -1,5 +1,5 @@
-// Float64 vectors, their logarithms and exponentials, once for each vector
-// target: to be included behind <hwy/foreach_target.h>.
+// Logarithms and exponentials of float64 vectors, compiled once per vector
+// target: include after <hwy/foreach_target.h>.
 
 #include <hwy/highway.h>
 
@@ -27,7 +27,7 @@ HWY_INLINE Mask all_lanes() {
   return hn::Eq(hn::Zero(Double()), hn::Zero(Double()));
 }
 
-// What log_ratio takes: numbers from 2^-500 to 2^500.
+// The domain of log_ratio: numbers from 2^-500 to 2^500.
 constexpr double kLeast = 0x1p-500;
 constexpr double kMost = 0x1p500;
 
@@ -35,8 +35,8 @@ HWY_INLINE Mask in_range(const Vector a) {
   return hn::And(hn::Ge(a, set(kLeast)), hn::Le(a, set(kMost)));
 }
 
-// log((1 + s) / (1 - s)) of |s| up to 0.214: 2 s, and s^3 times a polynomial of
-// s^2 of least error (1e-16).
+// log((1 + s) / (1 - s)) for |s| up to 0.214: 2 s, plus s^3 times a minimax
+// polynomial of s^2 (error 1e-16).
 HWY_INLINE Vector log_of_quotient(const Vector s) {
   const Vector z = hn::Mul(s, s);
   const Vector z2 = hn::Mul(z, z);
@@ -62,7 +62,7 @@ struct ScaledLike {
 // REQUIRES: in_range of both.
 HWY_INLINE ScaledLike scale_like(const Vector a, const Vector b) {
   const Double d;
-  // The difference of the bits is that of the logarithms within a tenth.
+  // The difference of the bits is that of the logarithms to within a tenth.
 #if HWY_TARGET <= HWY_AVX3
   const hn::RebindToSigned<Double> i;
   const auto bits_a = hn::BitCast(i, a);
@@ -73,7 +73,7 @@ HWY_INLINE ScaledLike scale_like(const Vector a, const Vector b) {
   return {hn::ConvertTo(d, hn::ShiftRight<52>(difference)),
           hn::BitCast(d, hn::Sub(bits_a, power))};
 #else
-  // Others have no signed shift of 64 bits, and no conversion.
+  // Other targets have no signed 64-bit shift, and no conversion.
   const Bits u;
   const auto bits_a = hn::BitCast(u, a);
   const auto bias = hn::Set(u, std::uint64_t{1024} << 52);
@@ -99,7 +99,7 @@ HWY_INLINE Vector log_ratio(const Vector a, const Vector b) {
   const ScaledLike s = scale_like(a, b);
   return log_of_scaled(s.k, hn::Sub(s.scaled, b), hn::Add(s.scaled, b));
 }
-// The same; `difference` is a - b, better known than from a and b.
+// The same; `difference` is a - b, more accurate than computed from a and b.
 HWY_INLINE Vector log_ratio(const Vector a, const Vector b,
                             const Vector difference) {
   const ScaledLike s = scale_like(a, b);
@@ -108,7 +108,7 @@ HWY_INLINE Vector log_ratio(const Vector a, const Vector b,
   return log_of_scaled(s.k, numerator, hn::Add(s.scaled, b));
 }
 
-// exp(x) - 1 within 2 ulp, of x from -700 to 700.
+// exp(x) - 1 within 2 ulp, for x from -700 to 700.
 HWY_INLINE Vector exp_less_one(const Vector x) {
   const Double d;
   const Bits u;
@@ -118,7 +118,7 @@ HWY_INLINE Vector exp_less_one(const Vector x) {
   const Vector n = hn::Sub(shifted, shift);
   Vector r = hn::NegMulAdd(n, set(6.93147180369123816490e-01), x);
   r = hn::NegMulAdd(n, set(1.90821492927058770002e-10), r);
-  // (exp(r) - 1 - r) / r^2, of |r| up to log(2) / 2.
+  // (exp(r) - 1 - r) / r^2, for |r| up to log(2) / 2.
   const Vector r2 = hn::Mul(r, r);
   const Vector r4 = hn::Mul(r2, r2);
   const Vector p01 =

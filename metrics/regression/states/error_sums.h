@@ -15,7 +15,7 @@ namespace tally {
 struct ErrorState {
   Number sum;              // of weight * error of one output
   Number weight;           // the number of samples, or the sum of their weights
-  at::Tensor output_sums;  // [num_outputs] of several
+  at::Tensor output_sums;  // [num_outputs], with several outputs
 
   void fields(Fields& f) {
     f("sum", sum)("weight", weight)("output_sums", output_sums);
@@ -25,13 +25,13 @@ struct ErrorState {
 
 /// Sums an error over samples: the accumulator of most regression metrics.
 /// `Error` has kName, Options (with num_outputs() if it takes several outputs),
-/// a constructor from them, and the error of an element, twice over:
+/// a constructor from them, and the error of an element in two forms:
 ///
 ///     double operator()(double preds, double target) const;
 ///     at::Tensor operator()(const at::Tensor& preds,
 ///                           const at::Tensor& target) const;
 ///
-/// the latter on float64 tensors, with a gradient. It may have besides
+/// the latter on float64 tensors, with a gradient. Optional members are
 ///     scale(target)             a factor of the sample's weight, as above
 ///     valid(preds, target)      whether the error is defined there, as above,
 ///                               NaN included
@@ -43,7 +43,7 @@ struct ErrorState {
 ///
 /// update(preds, target, weight = 1): of the same shape, any real dtypes; each
 /// pair of elements is a sample. With num_outputs > 1: [N, num_outputs] and
-/// weight [N], each row is one.
+/// weight [N], each row is a sample.
 /// NaN: propagates into its output; NanPolicy::kIgnore ignores the sample.
 /// Errors: c10::ValueError for shapes that differ or do not match num_outputs,
 /// for weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
@@ -72,7 +72,7 @@ namespace internal::regression {
 
 /// The weighted mean: 0-dim, or [num_outputs]; NaN without samples.
 at::Tensor mean_error(const ErrorState& state, std::int64_t num_outputs);
-/// Its root.
+/// Its square root.
 at::Tensor root_mean_error(const ErrorState& state, std::int64_t num_outputs);
 
 }  // namespace internal::regression

@@ -48,8 +48,8 @@ struct HasOutputs<
     std::void_t<decltype(std::declval<const Options&>().num_outputs())>>
     : std::true_type {};
 
-/// Elements that one thread adds up at a time. Fixed, so that sums do not
-/// depend on the number of threads.
+/// Elements that one thread sums at a time. Fixed, so that sums do not depend
+/// on the number of threads.
 constexpr std::int64_t kSumBlock = 1 << 16;
 
 /// `sums_of(begin, end)` over blocks, added in order.
@@ -72,7 +72,7 @@ PlainSums sum_blocks(std::int64_t count, const SumsOf& sums_of) {
   return total;
 }
 
-/// Of the elements from begin to end; `weight_at(i)` is the weight of one.
+/// Sums the elements [begin, end); `weight_at(i)` is the weight of an element.
 template <bool kWeighted, class Error, class T, class WeightAt>
 PlainSums sum_errors(const Error& error, const T* preds, const T* target,
                      std::int64_t begin, std::int64_t end,

@@ -9,10 +9,10 @@
 
 namespace tally {
 
-/// How the scores of several outputs become one.
+/// How the scores of several outputs are combined.
 enum class MultiOutput {
   kUniformAverage,    ///< their mean
-  kRawValues,         ///< not at all: [num_outputs]
+  kRawValues,         ///< not combined: [num_outputs]
   kVarianceWeighted,  ///< their mean, weighted by the variances of the targets
 };
 
@@ -25,8 +25,8 @@ struct EnumNames<MultiOutput> {
 /// Scores of the form 1 - unexplained / all.
 namespace internal::regression {
 
-/// Where there is nothing to explain: 1 if nothing is unexplained, else 0, as
-/// in scikit-learn; the gradient is then 0.
+/// If `all` is 0: 1 if nothing is unexplained, otherwise 0, as in scikit-learn,
+/// with gradient 0.
 double explained_fraction(double unexplained, double all);
 at::Tensor explained_fraction(const at::Tensor& unexplained,
                               const at::Tensor& all);
@@ -34,8 +34,8 @@ at::Tensor explained_fraction(const at::Tensor& unexplained,
 at::Tensor explained_fraction(const Number& unexplained, const Number& all,
                               std::int64_t samples);
 
-/// Of scores [num_outputs] and what their kVarianceWeighted average weighs them
-/// by; weights that are all 0 count as equal.
+/// Averages scores [num_outputs], with the weights for kVarianceWeighted;
+/// weights that are all 0 are treated as equal.
 at::Tensor average_outputs(const at::Tensor& scores, const at::Tensor& weights,
                            MultiOutput multioutput);
 

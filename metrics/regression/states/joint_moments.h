@@ -12,21 +12,21 @@
 namespace tally {
 
 namespace internal::regression {
-/// Whether metrics of these options need the range of the targets; specialised
-/// for those that do.
+/// Whether metrics with these options need the range of the targets;
+/// specialized for those that do.
 template <class Options>
 struct KeepsRange {
   static bool of(const Options&) { return false; }
 };
 }  // namespace internal::regression
 
-/// Weighted means of predictions and targets, sums of squared and multiplied
+/// Weighted means of predictions and targets, sums of squares and products of
 /// deviations from them, and of squared errors: the accumulator of all metrics
-/// that are functions of these. In a collection those of equal `num_outputs`
-/// share it.
+/// that are functions of these. In a collection, metrics with equal
+/// `num_outputs` share it.
 ///
 /// float64; merged by the formula of Chan, Golub and LeVeque (1983): large
-/// offsets cost no precision, and what is constant has a variance of exactly 0.
+/// offsets cost no precision, and constant data has a variance of exactly 0.
 class JointMoments {
  public:
   static constexpr const char* kName = "JointMoments";
@@ -35,11 +35,11 @@ class JointMoments {
   struct State {
     std::int64_t total = 0;
     Number weight;  // the number of samples, or the sum of their weights
-    // Of one output.
+    // For one output.
     Number mean_preds, mean_target;
     Number squares_preds, squares_target, products;
     Number squared_error;
-    at::Tensor outputs;  // the same of several, as [6, num_outputs]
+    at::Tensor outputs;  // the same for several, as [6, num_outputs]
     at::Tensor range;    // [2, num_outputs]: the lowest and highest targets
 
     void fields(Fields& f) {
@@ -96,7 +96,7 @@ Moments<double> moments_of_output(const JointMoments::State& state,
 Moments<at::Tensor> moments_of(const JointMoments::State& state);
 at::Tensor empty_outputs(std::int64_t num_outputs);
 
-/// `formula(moments, weight)`, which takes numbers and tensors alike, of each
+/// `formula(moments, weight)`, which accepts numbers and tensors, for each
 /// output: 0-dim or [num_outputs]. NaN for fewer samples than `least_samples`.
 template <class Formula>
 at::Tensor evaluate_moments(const JointMoments::State& state,

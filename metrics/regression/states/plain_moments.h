@@ -16,8 +16,8 @@ struct WeightedMoments {
 inline double nonzero(double weight) { return weight == 0 ? 1 : weight; }
 Number nonzero(const Number& weight);
 
-/// Where both are constant and equal, the differences are exactly 0 and the
-/// result is again exactly constant.
+/// If both are constant and equal, the differences are exactly 0 and the result
+/// is again exactly constant.
 template <class T>
 Moments<T> merge_moments(const Moments<T>& a, const T& weight_a,
                          const Moments<T>& b, const T& weight_b) {
@@ -33,11 +33,11 @@ Moments<T> merge_moments(const Moments<T>& a, const T& weight_a,
           a.squared_error + b.squared_error};
 }
 
-/// Of one output; weight may be null. REQUIRES: there are samples.
+/// For one output; weight may be null. REQUIRES: there are samples.
 WeightedMoments plain_moments(const Samples& samples, const double* weight);
 
-/// Of several: merges into moments [6, outputs], and returns the sum of the
-/// weights.
+/// For several outputs: merges into moments [6, outputs], and returns the sum
+/// of the weights.
 double plain_output_moments(const Samples& samples, const double* weight,
                             double* moments);
 

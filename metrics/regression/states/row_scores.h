@@ -11,11 +11,11 @@
 
 namespace tally {
 
-/// How the scores of rows become one.
+/// How the scores of rows are reduced.
 enum class RowReduction {
   kMean,  ///< their mean; NaN before any update
   kSum,   ///< their sum; 0 before any update
-  kNone,  ///< not at all: [N], in the order of updates and ranks
+  kNone,  ///< not reduced: [N], in the order of updates and ranks
 };
 
 template <>
@@ -35,17 +35,17 @@ struct RowScoresState {
 
 /// Scores the rows of two inputs [N, D]. `Score` has kName, Options (with
 /// reduction()), the names of both inputs, a constructor from the options, and
-/// the score of a row, twice over:
+/// the score of a row in two forms:
 ///
 ///     template <class T> double operator()(const T* a, const T* b,
 ///                                          std::int64_t size) const;
 ///     at::Tensor operator()(const at::Tensor& a, const at::Tensor& b) const;
 ///
-/// the latter of float64 tensors [N, D], with a gradient, giving [N]; also
-/// kernel(), which of row_kernels.h gives the same for ordinary values, if any,
-/// valid(a, b), whether all values are such that there is a score (NaN is), and
-/// domain(), what is expected of them. In the .cc file of the metric:
-/// #include row_scores_impl.h, and `template class RowScores<Score>;`.
+/// the latter for float64 tensors [N, D], with a gradient, returning [N]; also
+/// kernel(), the equivalent of row_kernels.h for ordinary values, if any,
+/// valid(a, b), whether all values are in the domain (NaN is), and domain(), a
+/// description of it. In the .cc file of the metric: #include
+/// row_scores_impl.h, and `template class RowScores<Score>;`.
 template <class Score>
 class RowScores {
  public:

@@ -16,7 +16,7 @@ class SamplePairs {
  public:
   static constexpr const char* kName = "SamplePairs";
   static constexpr const auto& kInputs = internal::regression::kColumnInputs;
-  /// float32 as it is, half and bfloat16 as float32, others as float64.
+  /// Stores float32, half and bfloat16 as float32, others as float64.
   struct State {
     Rows preds;   // [N], or [N, num_outputs]
     Rows target;  // the same

@@ -9,8 +9,8 @@
 
 namespace tally {
 
-/// Samples to be sorted, [N] or [N, num_outputs] in float64: those that came
-/// without weights, and those with, which are concatenated apart.
+/// Samples to be sorted, [N] or [N, num_outputs] in float64: those without and
+/// those with weights are concatenated separately.
 struct WeightedRows {
   Rows rows;
   Rows weighted_rows;
@@ -37,9 +37,10 @@ struct WeightedSample {
 WeightedSample sample_of(const WeightedRows& rows, std::int64_t num_outputs,
                          std::int64_t output);
 
-/// The smallest value up to which the weights add up to the fraction `alpha` of
-/// all; where they do exactly, the mean of it and the next one ("averaged
-/// inverted CDF"). NaN for a NaN and without weight. Reorders the sample.
+/// The smallest value whose cumulative weight reaches the fraction `alpha` of
+/// the total; if it does exactly, the mean of it and the next one ("averaged
+/// inverted CDF"). NaN if there is a NaN, and without weight. Reorders the
+/// sample.
 double quantile(WeightedSample& sample, double alpha);
 
 }  // namespace internal::regression
