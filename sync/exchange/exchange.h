@@ -16,25 +16,25 @@
 
 namespace tally::sync::internal {
 
-/// The one way in which Tally gathers what differs between ranks.
+/// The mechanism by which Tally gathers data that differs between ranks.
 ///
 /// Round 1 gathers a slot of constant size: a header (protocol, sequence,
-/// fingerprint, status, sizes) and the payload where it fits. Because nothing
-/// but the number of ranks decides on the slot's size, ranks that disagree on
-/// anything still understand each other: every rank sees all headers, finds the
-/// same fault and throws the same SyncError, and the group stays usable. Round
-/// 2 gathers the payloads, padded to the longest, if any did not fit.
-/// docs/sync_protocol.md has the details. If they are long the ranks tell each
-/// other first whether they have the memory; whatever else keeps a rank from
-/// taking part to the end finishes the group at once.
+/// fingerprint, status, sizes) and the payload if it fits. Because the slot's
+/// size depends only on the number of ranks, ranks that disagree on anything
+/// can still communicate: every rank sees all headers, detects the same error
+/// and throws the same SyncError, and the group remains usable. Round 2 gathers
+/// the payloads, padded to the longest, if any did not fit.
+/// docs/sync_protocol.md has the details. If they are long, the ranks first
+/// tell each other whether they have the memory; any other failure of a rank to
+/// complete its part immediately makes the group unusable.
 ///
-/// Collective. On the rank that passed a `failure` it gives no payloads and
+/// Collective. On a rank that passed a `failure` it returns no payloads and
 /// does not throw for it. Errors name the contribution's label, sequence and
 /// phase.
 class Exchange final : private Background {
  public:
   static constexpr std::int64_t kHeaderBytes = 64;
-  /// Bytes that each of so many ranks sends in round 1.
+  /// Bytes that each rank sends in round 1.
   static constexpr std::int64_t slot_bytes(int ranks) {
     return ranks <= 64 ? 16384 : 4096;
   }
@@ -46,17 +46,17 @@ class Exchange final : private Background {
   static Contributions run(Communicator& communicator, const Contribution& own,
                            Timeout timeout = {});
 
-  /// Starts round 1 and returns; the exchange goes on while the caller does
-  /// other things. Whenever another collective of the communicator is entered,
-  /// or another exchange is finished, and round 1 is not yet, it is finished
-  /// first and round 2 is started: at the same point of every rank's program.
-  /// `own` and the communicator must outlive it.
+  /// Starts round 1 and returns; the exchange continues asynchronously.
+  /// Whenever another collective of the communicator is entered, or another
+  /// exchange is finished, a pending round 1 is finished first and round 2 is
+  /// started: at the same point of every rank's program. `own` and the
+  /// communicator must outlive it.
   static std::unique_ptr<Exchange> start(Communicator& communicator,
                                          const Contribution& own,
                                          Timeout timeout = {});
   /// REQUIRES: called once.
   Contributions finish();
-  /// Finishes it if nobody has, for the other ranks' sake.
+  /// Finishes it if necessary, as other ranks rely on it.
   ~Exchange();
 
   Exchange(const Exchange&) = delete;
@@ -87,7 +87,7 @@ class Exchange final : private Background {
   std::exception_ptr error_;
   at::Tensor slot_;
   at::Tensor slots_;
-  std::int64_t block_ = 0;  // of round 2; 0: there is none
+  std::int64_t block_ = 0;  // of round 2; 0: no round 2
   std::vector<std::int64_t> sizes_;
   std::vector<std::uint32_t> checksums_;
   Contributions result_;
@@ -96,15 +96,15 @@ class Exchange final : private Background {
   Transfer transfer_;
 };
 
-/// `own` as `fill` completes it; a fingerprint that it does not give is that of
-/// the schema. What it throws is thrown here, after report().
+/// `own`, completed by `fill`; a missing fingerprint is computed from the
+/// schema. Its exceptions are rethrown after report().
 Contribution prepared(Communicator& communicator, Contribution own,
                       Timeout timeout,
                       c10::function_ref<void(Contribution& own)> fill);
 
-/// Takes part in the place of an exchange that `error` keeps from happening:
-/// the others throw kPeerFailed with its text. Throws nothing itself: what went
-/// wrong first matters more.
+/// Takes part in place of an exchange prevented by `error`: the others throw
+/// kPeerFailed with its text. Does not throw, so as not to hide the first
+/// error.
 void report(Communicator& communicator, ExchangeKind kind,
             const std::string& label, const std::exception_ptr& error,
             Timeout timeout) noexcept;

@@ -13,7 +13,7 @@
 
 #include "tally/sync/exchange/exchange.h"
 
-/// The slots of an exchange's first round: what exchange.cc is made of.
+/// The slots of an exchange's first round, used by exchange.cc.
 namespace tally::sync::internal {
 
 inline constexpr std::uint32_t kMagic = 0x594c4154;  // "TALY"
@@ -45,15 +45,15 @@ static_assert(sizeof(Header) == Exchange::kHeaderBytes);
 std::uint32_t checksum_of(std::string_view payload);
 std::uint32_t checksum_of(Header header);
 
-/// What the rank is doing: "compute() of accuracy after 4 updates".
+/// Describes the rank's call: "compute() of accuracy after 4 updates".
 std::string name_of(const Contribution& own);
 
-/// For messages about a call that all ranks have to make, where one may have
-/// wanted a value of its own: how it gets that. Empty for other calls.
+/// For messages about a call that all ranks must make: how to compute a rank's
+/// own value instead. Empty for other calls.
 std::string ways_to_be_alone(ExchangeKind kind, SyncCall call);
 
-/// Throws kTransport, naming the ranks whose header or payload (`part`) is not
-/// what they sent.
+/// Throws kTransport, naming the ranks whose header or payload (`part`) is
+/// corrupted.
 void require_intact(const char* part, const Communicator& communicator,
                     const Contribution& own, std::int64_t sequence,
                     c10::function_ref<bool(int rank)> is_intact);
@@ -75,13 +75,13 @@ inline std::int64_t block_bytes(std::int64_t longest) {
   return (longest + 63) / 64 * 64;
 }
 
-/// On the CPU, with zeros behind. Where nothing has to be added and `owner`
-/// keeps `bytes` alive it refers to them.
+/// A CPU tensor padded with zeros. Without padding, it refers to `bytes` if
+/// `owner` keeps them alive.
 at::Tensor padded(std::string_view bytes, std::int64_t size,
                   std::shared_ptr<const void> owner = {});
 
-/// The headers of all ranks, read the same way by each of them: what one finds
-/// wrong, all find wrong.
+/// The headers of all ranks, checked in the same way by each of them: all
+/// detect the same errors.
 class Headers {
  public:
   /// Refers to its arguments.
@@ -99,11 +99,11 @@ class Headers {
   std::int64_t longest_payload() const;
   std::uint32_t most_uses() const;
 
-  /// Throws SyncError, in an order that is the same on every rank. Afterwards
-  /// all ranks do the same call for the same thing, and none has failed but
-  /// perhaps this one; headers and eager payloads are as they were sent.
+  /// Throws SyncError, checking in the same order on every rank. Afterwards all
+  /// ranks are known to make the same call for the same object, and none has
+  /// failed except possibly this one; headers and eager payloads are intact.
   void check() const;
-  /// The sequence number that follows, if check() had to move it.
+  /// The next sequence number, if check() had to change it.
   std::int64_t next_sequence(std::int64_t otherwise) const {
     return next_sequence_ < 0 ? otherwise : next_sequence_;
   }

@@ -9,17 +9,17 @@
 #include "tally/sync/exchange/state_sync.h"
 #include "tally/sync/exchange/tensors.h"
 
-/// How the states of all ranks travel and become one, and the graph with them;
-/// the parts that sync_states is made of.
+/// Transfer and merging of the states of all ranks, including graphs; the parts
+/// of sync_states.
 namespace tally::sync::internal {
 
 using States = std::vector<AnyState>;
 
-/// The bytes from which on a sum is reduced instead of gathered.
+/// The size in bytes from which a sum is reduced instead of gathered.
 std::int64_t reduced_bytes(int ranks);
 /// This rank's payload for ranks that may have an accelerator. Sums of
-/// `reduced_bytes` or more are left out, and rows of about as many, for
-/// GatheredStates::move_large; none is if that is empty.
+/// `reduced_bytes` or more, and rows of about this size, are left out for
+/// GatheredStates::move_large; nothing is if it is empty.
 struct EncodedStates {
   std::string payload;
   bool leaves_out = false;
@@ -31,33 +31,33 @@ EncodedStates encode_states(const std::vector<SyncItem>& items,
 /// The states of every rank. Refers to the items and the communicator.
 class GatheredStates {
  public:
-  /// Throws SyncError kMismatch, as do the merges, the same on every rank.
+  /// Throws SyncError kMismatch, like the merges, the same on every rank.
   GatheredStates(const std::vector<SyncItem>& items, const Contributions& all,
                  const Communicator& communicator);
 
-  /// Of the exchange that brought them.
+  /// The sequence number of their exchange.
   std::int64_t sequence() const { return sequence_; }
   size_t ranks() const { return ranks_.size(); }
   const States& rank(size_t r) const { return ranks_[r]; }
   /// Sums over the ranks.
   std::vector<std::int64_t> update_counts() const;
 
-  /// The merge of the ranks from `first` to before `last`.
+  /// The merged states of the ranks [first, last).
   States fold(size_t first, size_t last) const;
-  /// The merge of all ranks, in the memory of their states where that will do:
-  /// nothing but complete() may follow.
+  /// The merged states of all ranks, reusing the memory of their states if
+  /// possible: only complete() may follow.
   States fold_away();
   void merge_rank(States& into, States from, size_t rank) const;
-  /// What was left out of the payloads is moved by one collective each: sums
-  /// reduced, rows gathered from where they are. First what that takes.
+  /// Prepares moving the data left out of the payloads, by one collective each:
+  /// sums are reduced, rows gathered without copying them first.
   void prepare_large();
   void move_large(Communicator& communicator, Timeout timeout);
-  /// Then it is brought into its place in `states`.
+  /// Moves that data to its place in `states`.
   void complete(States& states);
 
  private:
-  // What some ranks have left out: a sum, of which the others have nothing, or
-  // rows, of which they may have few.
+  // Data that some ranks have left out: a sum, of which the others have
+  // nothing, or rows, of which they may have few.
   struct Large {
     size_t item;
     size_t field;
@@ -90,17 +90,19 @@ class GatheredStates {
   std::vector<Large> large_;
 };
 
-/// The merge of all ranks with the graph of this rank's part, between the plain
-/// merges of the ranks before and behind: no graph grows with the number of
-/// ranks. Its gradient arrives `factor` times as large; that gradient's own is
-/// refused after `name`, as it would lack the other ranks' parts.
+/// The merged states of all ranks with the graph of this rank's part, between
+/// the merged plain states of the ranks before and after it: the graph does not
+/// grow with the number of ranks. Its gradient is multiplied by `factor`;
+/// second-order gradients are rejected with an error starting with `name`, as
+/// they would lack the other ranks' parts.
 States fold_own_graph(const GatheredStates& gathered, States own, size_t rank,
                       double factor, const std::string& name);
-/// The merge of all ranks, each part with a graph that leads back to its rank.
+/// The merged states of all ranks, each part with a graph that leads back to
+/// its rank.
 States fold_all_graphs(const GatheredStates& gathered, States own, size_t rank,
                        const std::shared_ptr<Communicator>& communicator);
-/// Puts the values of the plain merge into one with a graph: however the graph
-/// was folded, every rank then holds the same bits.
+/// Puts the values of the plain merged states into those with a graph, so that
+/// every rank holds the same bits.
 void take_values(States& graph, const States& plain);
 
 }  // namespace tally::sync::internal

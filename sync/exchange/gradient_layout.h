@@ -8,33 +8,33 @@
 #include <string>
 #include <vector>
 
-/// What averages of gradients are made of.
+/// Building blocks of gradient averaging.
 namespace tally::sync::internal {
 
-/// What the gradients of such parameters are summed in; undefined where there
-/// can be none.
+/// The dtype for summing gradients of parameters of this dtype; undefined if
+/// there can be none.
 at::ScalarType gradient_sum_dtype(at::ScalarType dtype);
 
-/// The same memory as real numbers, without a graph.
+/// A view as real numbers, without a graph.
 at::Tensor reals(const at::Tensor& tensor);
 
 /// Throws c10::ValueError for a gradient of parameter `i` that cannot be
-/// averaged; an undefined one can.
+/// averaged; an undefined one is allowed.
 void check_gradient(const char* name, std::size_t i,
                     const at::Tensor& gradient);
 
-/// One bit for each parameter, at first 0.
+/// One bit per parameter, initially 0.
 std::string no_bits(std::size_t parameters);
 void set_bit(std::string& bits, std::size_t i);
 bool has_bit(const std::string& bits, std::size_t i);
-/// Adds another rank's; c10::ValueError if there are more or fewer.
+/// Adds those of another rank; c10::ValueError if their number differs.
 void add_bits(const char* name, std::string& bits, std::string_view others);
 
-/// What must be the same on every rank, by list_of for the eye: this is called
-/// for each step.
+/// A hash of the properties that must be the same on every rank (see list_of
+/// for their text), fast enough for every step.
 std::uint64_t fingerprint_of(const std::vector<at::Tensor>& parameters);
 
-/// The parameter's gradient; made, without values, if it has none.
+/// The parameter's gradient; created uninitialized if it has none.
 at::Tensor& ensure_gradient(const at::Tensor& parameter);
 
 }  // namespace tally::sync::internal

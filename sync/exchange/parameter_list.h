@@ -7,11 +7,11 @@
 
 namespace tally::sync::internal {
 
-/// How many tensors, of what dtypes and sizes: what must be the same on every
-/// rank, a line for each. REQUIRES: all are defined.
+/// The number, dtypes and sizes of tensors, which must be the same on every
+/// rank, one line each. REQUIRES: all are defined.
 std::string list_of(const std::vector<at::Tensor>& parameters);
 
-/// An inference tensor can be written to in inference mode only.
+/// An inference tensor can only be modified in inference mode.
 bool is_writable(const at::Tensor& tensor);
 
 }  // namespace tally::sync::internal

@@ -10,7 +10,7 @@
 
 namespace tally::sync::internal {
 
-/// Something that goes on between a communicator's collectives.
+/// An operation that proceeds between a communicator's collectives.
 class Background {
  public:
   /// Called before another collective is entered: at the same point of every
@@ -21,15 +21,15 @@ class Background {
   ~Background() = default;
 };
 
-/// What goes on in the background, in the order of its start. It may enter
+/// Operations in the background, in the order of their start. They may enter
 /// collectives, and may be dropped by another thread.
 class BackgroundList {
  public:
-  /// Keeps other threads away.
+  /// Excludes other threads.
   std::unique_lock<std::recursive_mutex> lock() {
     return std::unique_lock<std::recursive_mutex>(mutex_);
   }
-  /// add() then throws nothing.
+  /// After this, add() does not throw.
   void reserve_one() { list_.reserve(list_.size() + 1); }
   void add(Background& background) { list_.push_back(&background); }
   void remove(const Background& background) noexcept;
@@ -42,23 +42,22 @@ class BackgroundList {
 };
 
 /// A loop over batches of which some ranks may have more than others
-/// (training/join.h). In each step, every rank's headers say whether it has
-/// another batch for the next.
+/// (training/join.h). In each step, every rank's headers state whether it has
+/// another batch for the next one.
 struct BatchLoop {
   static constexpr std::uint8_t kNoOther = 1;
   static constexpr std::uint8_t kAnother = 2;
 
   std::uint8_t says = 0;  ///< in this rank's headers; 0 outside a loop
-  bool heard = false;     ///< what the ranks say in this step
-  bool another = false;   ///< one of them has another batch
+  bool heard = false;    ///< whether the ranks' answers for this step are known
+  bool another = false;  ///< whether any of them has another batch
 };
 
-/// What a communicator's exchanges leave for the next one: the protocol's part
-/// of a communicator.
+/// The state that a communicator's exchanges keep for the next one.
 struct ExchangeSession {
   std::int64_t sequence = 0;  ///< of the next exchange
   Turn turn;
-  at::Tensor slot;  ///< buffers that are used again
+  at::Tensor slot;  ///< reused buffers
   at::Tensor slots;
   BackgroundList background;
   BatchLoop batch_loop;

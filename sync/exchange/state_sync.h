@@ -18,56 +18,55 @@ namespace tally::sync::internal {
 /// One state that takes part in a sync.
 struct SyncItem {
   std::string label;  ///< for errors: the metrics that share it
-  StateKey key;       ///< what the ranks must have in common
+  StateKey key;       ///< must be the same on all ranks
   AnyState state;     ///< this rank's; with a graph in forward
   AnyState identity;  ///< a fresh one
   std::int64_t update_count = 0;
 };
 
 struct SyncOptions {
-  /// What the ranks must have in common, besides the items' keys.
+  /// Must be the same on all ranks, like the items' keys.
   SyncCall call = SyncCall::kNone;
   GradientFlow flow = GradientFlow::kDetached;
   Timeout timeout = {};
-  /// This rank could answer from a cache. If all can, nothing is merged.
+  /// Whether this rank has a cached value. If all have one, nothing is merged.
   bool cached = false;
-  /// The metric's, or null: ranks that bring another metric of the same kind
-  /// are then found out where their numbers of syncs differ. PendingSync does
-  /// without.
+  /// The metric's history, or null: detects ranks that sync another metric of
+  /// the same kind, if their numbers of syncs differ. Not used by PendingSync.
   SyncHistory* history = nullptr;
 };
 
-/// What a sync gives: the merge of all ranks' states.
+/// The result of a sync: the merged states of all ranks.
 struct SyncResult {
   std::vector<AnyState> states;
   std::vector<std::int64_t> update_counts;  ///< sums over the ranks
   bool all_cached = false;                  ///< then the rest is empty
 };
 
-/// Merges the states of all ranks in rank order, so that every rank holds
-/// bit-equal results: one collective for all of them together if they take
-/// about 16 KB or less (4 KB above 64 ranks), else two. Nothing passed in
-/// changes.
+/// Merges the states of all ranks in rank order, so that results are
+/// bit-identical on every rank: in one collective if they take about 16 KB or
+/// less in total (4 KB above 64 ranks), otherwise in two. Arguments are not
+/// modified.
 ///
-/// With a gradient flow and a state that carries a graph, the result carries
-/// the graph that the flow asks for; its values are those of the plain merge.
+/// With a gradient flow and a state with a graph, the result carries the graph
+/// required by the flow; its values are those of the merged plain states.
 ///
 /// Throws SyncError: kMismatch, the same on every rank, naming label and field,
-/// if the ranks bring other keys, dtypes or shapes.
+/// if keys, dtypes or shapes differ between ranks.
 SyncResult sync_states(const std::vector<SyncItem>& items,
                        const std::shared_ptr<Communicator>& communicator,
                        const SyncOptions& options);
 
-/// A sync that goes on while the caller computes: see Exchange::start. Made of
-/// copies of the states, which may change meanwhile.
+/// An asynchronous sync: see Exchange::start. Uses copies of the states, which
+/// may change meanwhile.
 class PendingSync {
  public:
-  /// Starts it. Results carry no graph, whatever options.flow says.
+  /// Starts it. Results carry no graph, regardless of options.flow.
   PendingSync(std::vector<SyncItem> items,
               std::shared_ptr<Communicator> communicator, SyncOptions options);
   PendingSync(PendingSync&&) noexcept;
   PendingSync& operator=(PendingSync&&) noexcept;
-  /// Takes part to the end, for the other ranks' sake.
+  /// Completes its part, as other ranks rely on it.
   ~PendingSync();
 
   /// REQUIRES: called once.
@@ -78,13 +77,13 @@ class PendingSync {
   std::unique_ptr<Started> started_;
 };
 
-/// Takes part in a sync in the place of sync_states after this rank failed, so
-/// that the others throw kPeerFailed with what `error` says at once instead of
-/// waiting. Never throws: what the caller is about to rethrow matters more.
+/// Takes part in a sync in place of sync_states after this rank failed, so that
+/// the others immediately throw kPeerFailed with the text of `error` instead of
+/// waiting. Never throws, so as not to hide the caller's error.
 void report_failure(const std::string& label, const std::exception_ptr& error,
                     Communicator& communicator, Timeout timeout = {}) noexcept;
 
-/// While it lives, what forward() syncs on this thread is the loss of a
+/// During its lifetime, syncs of forward() on this thread belong to a
 /// MetricLoss.
 class AsMetricLoss {
  public:

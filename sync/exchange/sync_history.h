@@ -13,15 +13,15 @@ class Communicator;
 namespace tally::sync::internal {
 
 /// How often a metric has been synced with each communicator: a metric and its
-/// clones share one. Where ranks bring two metrics of the same kind (one for
-/// training, one for validation) to a call, their numbers differ as a rule.
+/// clones share one. If ranks pass two metrics of the same kind (one for
+/// training, one for validation) to a call, their numbers usually differ.
 ///
 /// Thread-safety: any function from any thread.
 class SyncHistory {
  public:
-  /// 0: this metric has had nothing to sync with it yet.
+  /// 0: this metric has not synced anything with it yet.
   std::uint32_t uses(const std::shared_ptr<Communicator>& communicator);
-  /// Once uses() was called for it; throws nothing.
+  /// To be called after uses(); does not throw.
   void set_uses(const std::shared_ptr<Communicator>& communicator,
                 std::uint32_t uses);
 

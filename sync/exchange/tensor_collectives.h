@@ -11,20 +11,20 @@
 #include "tally/sync/agree.h"
 #include "tally/sync/gradient_flow.h"
 
-/// The collectives of which the public ones are made. Each is differentiable,
-/// its backward pass the adjoint, which is again one of them.
+/// The collectives underlying the public ones. Each is differentiable; its
+/// backward pass is the adjoint, which is again one of them.
 ///
-/// `prepare` gives what this rank brings; what it throws reaches every rank.
+/// `prepare` returns this rank's contribution; its exceptions reach every rank.
 namespace tally::sync::internal {
 
-/// One tensor for each rank.
+/// One tensor per rank.
 struct Chunks {
   std::vector<at::Tensor> tensors;
   std::string schema;  ///< what all ranks must have in common, besides dtypes
 };
 
-/// The ranks' tensors, in rank order: see gather_all_tensors. kMismatch if
-/// `alike` says what sizes must have in common and they do not.
+/// The ranks' tensors, in rank order: see gather_all_tensors. Throws kMismatch
+/// if sizes do not match as required by `alike`.
 enum class Alike { kDimensions, kRows };
 std::vector<at::Tensor> gather(const Call& call, GradientFlow flow, Alike alike,
                                c10::function_ref<at::Tensor()> prepare);
@@ -34,16 +34,16 @@ std::vector<at::Tensor> exchange_chunks(const Call& call,
                                         c10::function_ref<Chunks()> prepare);
 
 /// The sum of the ranks' chunks for this one, divided by `divisor`. Chunks for
-/// the same rank have the same sizes everywhere. Integers give int64.
+/// the same rank have the same sizes everywhere. Sums of integers are int64.
 at::Tensor sum_chunks(const Call& call, double divisor,
                       c10::function_ref<std::vector<at::Tensor>()> prepare);
 
-/// Gives gathered values their gradient: `slots[r][i]` is what rank r brought
-/// as its i-th tensor in exchange `sequence` (without a graph), `own[i]` this
-/// rank's, perhaps with one. The result has slots' values; its backward sums
-/// each slot's gradient over the ranks and hands rank r's to rank r, in one
-/// exchange for all of them. Every rank calls it if one does, and every rank's
-/// backward takes part.
+/// Adds gradients to gathered values: `slots[r][i]` is rank r's i-th tensor in
+/// exchange `sequence` (without a graph), `own[i]` this rank's, possibly with
+/// one. The result has the values of the slots; its backward sums each slot's
+/// gradient over the ranks and passes rank r's to rank r, in one exchange for
+/// all of them. Every rank calls it if one does, and every rank's backward
+/// takes part.
 std::vector<std::vector<at::Tensor>> attach_all_ranks(
     const std::vector<at::Tensor>& own,
     const std::vector<std::vector<at::Tensor>>& slots,

@@ -14,27 +14,28 @@
 #include "tally/sync/exchange/readiness.h"
 #include "tally/sync/reduction.h"
 
-/// How the ranks agree on tensors before they move them.
+/// Agreement between ranks on tensors before they are moved.
 namespace tally::sync::internal {
 
-/// Tensors of so many bytes are gathered from where they are, since copying
-/// them into payloads takes longer than a collective more.
+/// Tensors of at least this many bytes are gathered without copying them first,
+/// since copying them into payloads takes longer than another collective.
 inline constexpr std::int64_t kMovedBytes = std::int64_t{1} << 20;
 
 /// An offer of tensors.
 struct TensorOffer : Offer {
-  /// Seen by every rank; from flags::kFirstOwn on.
+  /// Received by every rank; bits from flags::kFirstOwn on.
   std::uint32_t flags = 0;
-  /// A collective is to follow that moves what the payload does not hold.
+  /// Whether a collective will follow that moves data not contained in the
+  /// payload.
   bool moves = false;
-  /// Where this rank's tensors are.
+  /// The device of this rank's tensors.
   c10::Device device = at::kCPU;
 };
 
 struct TensorAgreement : Agreement {
   std::vector<std::uint32_t> flags;
   bool any_moves = false;
-  /// Where tensors have to be moved.
+  /// The device on which tensors are moved.
   c10::Device device = at::kCPU;
 };
 
@@ -42,7 +43,7 @@ struct TensorAgreement : Agreement {
 TensorAgreement agree_on_tensors(const Call& call,
                                  c10::function_ref<TensorOffer()> prepare);
 
-/// `work()`, which has the collectives that follow: see or_give_up().
+/// Calls `work()`, which contains the subsequent collectives: see or_give_up().
 template <class Work>
 auto carry_out(const Call& call, const TensorAgreement& agreement,
                const Work& work) -> decltype(work()) {
@@ -53,12 +54,13 @@ auto carry_out(const Call& call, const TensorAgreement& agreement,
 void make_ready(const Call& call, const Agreement& agreement,
                 std::int64_t bytes, c10::function_ref<void()> prepare);
 
-/// Brings a copy (see likely_device), of one size on every rank, to where all
-/// ranks move theirs.
+/// Moves a copy (see likely_device), with the same size on every rank, to the
+/// device on which all ranks move theirs.
 void bring(const Call& call, const TensorAgreement& agreement,
            at::Tensor& copy);
 
-/// `make()`; errors of LibTorch (no memory, most of all) say what for.
+/// Calls `make()`; LibTorch's errors (mainly out of memory) are extended by the
+/// purpose.
 template <class Make>
 auto made_for(const std::string& what, const Make& make) -> decltype(make()) {
   try {
@@ -69,32 +71,33 @@ auto made_for(const std::string& what, const Make& make) -> decltype(make()) {
   }
 }
 
-/// A c10::ValueError unless `tensor` is defined, dense, and has values.
+/// Throws c10::ValueError unless `tensor` is defined, dense, and has values.
 void check_dense(const Call& call, const at::Tensor& tensor);
 
-/// A c10::ValueError unless such tensors have such a reduction.
+/// Throws c10::ValueError unless the reduction is supported for such tensors.
 void check_reducible(const Call& call, Reduction reduction,
                      const at::Tensor& tensor);
 
-/// The dtype of a sum of tensors of this one: int64 for integers and bool.
+/// The dtype of a sum of tensors of this dtype: int64 for integers and bool.
 at::ScalarType sum_dtype(at::ScalarType dtype);
 
-/// Appends sizes and dtype of tensors of one dtype to the payload and, if that
-/// still fits in an exchange's first round, their bytes; else they are to move.
+/// Appends sizes and dtype of tensors of one dtype to the payload and, if they
+/// fit in an exchange's first round, their bytes; otherwise they are moved
+/// separately.
 void pack(const std::vector<at::Tensor>& tensors, TensorOffer& offer);
 
-/// An empty tensor that tells dtype and sizes of another, behind an additional
-/// dimension of size 0.
+/// An empty tensor that represents dtype and sizes of another, with an
+/// additional first dimension of size 0.
 at::Tensor shape_of(const at::Tensor& tensor);
 
-/// A gather of every rank's rows, padded with zeros to `sizes`, one after the
-/// other; this rank brings those of `own`, none if it is undefined. Where
-/// `options` say. What it needs is there when it is made.
+/// A gather of every rank's rows, padded with zeros to `sizes` and
+/// concatenated; this rank contributes those of `own`, none if it is undefined.
+/// On the device of `options`. The constructor allocates all memory.
 class PaddedGather {
  public:
   PaddedGather(const at::Tensor& own, std::vector<std::int64_t> sizes,
                const at::TensorOptions& options, int ranks);
-  /// In one collective.
+  /// Runs it in one collective.
   at::Tensor run(Communicator& communicator, Timeout timeout);
 
  private:
@@ -102,31 +105,31 @@ class PaddedGather {
   at::Tensor output_;
 };
 
-/// What pack() wrote.
+/// The output of pack().
 struct Parcel {
-  /// c10::ValueError if it did not.
+  /// Throws c10::ValueError for anything else.
   explicit Parcel(std::string_view payload);
 
-  /// Of its own memory, on the CPU. REQUIRES: complete
+  /// A CPU tensor that owns its memory. REQUIRES: complete
   at::Tensor tensor(std::size_t i) const;
 
   at::ScalarType dtype;
   std::vector<std::vector<std::int64_t>> sizes;
   std::vector<std::int64_t> counts;
   std::int64_t bytes() const;  ///< of all of them
-  bool complete;               ///< the bytes are there
+  bool complete;               ///< whether it contains the bytes
 
  private:
   std::string_view bytes_;
 };
 
-/// The parcels of all ranks, at the end of their payloads, of so many tensors
-/// or none; all of them complete unless something is to move.
+/// The parcels of all ranks, at the end of their payloads, each with this
+/// number of tensors or none; all complete unless data is moved separately.
 std::vector<Parcel> parcels_of(const Call& call,
                                const TensorAgreement& agreement,
                                std::size_t tensors, std::size_t offset = 0);
 
-/// The ranks' tensors do not go together, as every rank has found out.
+/// Throws for inconsistent tensors, which every rank has detected.
 [[noreturn]] void mismatch(const Call& call, const Agreement& agreement,
                            const std::string& text, std::vector<int> peers);
 

@@ -10,18 +10,18 @@
 
 namespace tally::sync::internal {
 
-/// A store in a file that all ranks see, as c10d::FileStore is one. Unlike that
-/// it refuses a file that is none of its own, takes no longer than its timeout
-/// for anything, and goes on when the file has lost its name.
+/// A store in a file shared by all ranks, like c10d::FileStore. Unlike that, it
+/// rejects foreign files, never exceeds its timeout, and continues to work
+/// after the file has been unlinked.
 class FileStore final : public c10d::Store {
  public:
-  /// Creates the file if there is none. c10::DistStoreError if its folder does
-  /// not exist or something else is there already.
+  /// Creates the file if necessary. Throws c10::DistStoreError if its folder
+  /// does not exist, or the path is something else.
   FileStore(std::string path, std::chrono::milliseconds timeout);
   ~FileStore() override;
 
-  /// Takes the name away, so that another group can use it: once all ranks have
-  /// opened the file.
+  /// Unlinks the file, so that another group can use the name; to be called
+  /// after all ranks have opened it.
   void remove_name();
 
   c10::intrusive_ptr<c10d::Store> clone() override;
@@ -47,11 +47,11 @@ class FileStore final : public c10d::Store {
 
   [[noreturn]] void fail(const std::string& what) const;
   void open_file();
-  /// Takes in what others have written; under a lock.
+  /// Reads records written by others; requires the lock.
   void catch_up();
-  /// At the end of what is known; under a lock.
+  /// Appends at the end of the known records; requires the lock.
   void append(const std::string& key, const Value& value, bool is_there);
-  /// Whether that took all bytes.
+  /// Returns whether all bytes were transferred.
   bool transfer(bool writes, void* bytes, std::size_t count,
                 std::int64_t offset) const;
 

@@ -11,12 +11,12 @@
 
 namespace tally::sync::internal {
 
-/// What a thread that may be left behind is doing.
+/// The progress of a thread that may be abandoned.
 class Progress {
  public:
   struct Step {
-    std::string doing;         ///< goes on "after 3000 ms of "
-    std::vector<int> missing;  ///< the ranks that it waits for, if known
+    std::string doing;         ///< completes "after 3000 ms of "
+    std::vector<int> missing;  ///< the awaited ranks, if known
   };
 
   void set(std::string doing, std::vector<int> missing = {});
@@ -27,34 +27,35 @@ class Progress {
   Step step_;
 };
 
-/// "rank 3", "ranks 1 2 3", at most ten of them and then how many there are
-/// more; `all` if that is more than are known.
+/// "rank 3", "ranks 1 2 3", at most ten of them, followed by the number of
+/// others; `all` is the total if more than the known ones.
 std::string listed(const std::vector<int>& ranks, std::int64_t all = 0);
 
-/// Makes the ranks known to each other through the store before any of them
-/// connects, so that a rank that is missing or there twice has a name. The
-/// first rank that cannot go on ends it for all of them.
+/// Registers the ranks in the store before any of them connects, so that
+/// missing or duplicate ranks can be named. The first rank that cannot continue
+/// ends it for all of them.
 class Rendezvous {
  public:
-  /// What must outlive it is the store alone.
+  /// Only the store must outlive it.
   Rendezvous(c10d::Store& store, std::string store_name, int rank, int size,
              std::chrono::milliseconds timeout);
 
-  /// Each rank's host and process. SyncError kTimeout or kMismatch; what the
-  /// store throws, as SyncError.
+  /// Returns each rank's host and process. Throws SyncError kTimeout or
+  /// kMismatch; errors of the store are converted to SyncError.
   std::vector<std::string> meet(const Deadline& deadline, Progress& progress);
 
-  /// For Roster: which of its collectives a rank waits in, in the store.
+  /// For Roster: the store's key for the collective in which a rank waits.
   static std::string call_key(int rank);
 
  private:
   void arrive();
   std::string outcome(const Deadline& deadline, Progress& progress);
   void look_for_missing(std::size_t most);
-  /// Decides how the meeting ends, unless that is decided; how it ended.
+  /// Decides the outcome of the meeting, unless it is already decided; returns
+  /// the outcome.
   std::string decide(const std::string& outcome);
   void decide_met();
-  /// How it ended for all: with this rank's timeout, unless others were faster.
+  /// The outcome for all: this rank's timeout, unless others were faster.
   std::string time_out();
   [[noreturn]] void refuse(const std::string& reason);
   [[noreturn]] void report(const std::string& outcome);

@@ -7,8 +7,8 @@
 
 namespace tally::sync::internal {
 
-/// The longest time that transports are told to wait, 24 days: what poll()
-/// takes, and what can be added to a clock. Longer timeouts count as this one.
+/// The longest time that transports wait, 24 days: the limit of poll(), and
+/// safe to add to a clock. Longer timeouts are reduced to it.
 inline constexpr std::chrono::milliseconds kLongestTimeout{
     std::numeric_limits<int>::max()};
 
@@ -26,7 +26,7 @@ class Deadline {
 
   Clock::time_point end() const { return end_; }
   bool passed() const { return Clock::now() >= end_; }
-  /// At least 1 ms: to transports, 0 is for ever.
+  /// At least 1 ms: for transports, 0 means no timeout.
   std::chrono::milliseconds left() const {
     return std::max(
         std::chrono::milliseconds(1),
@@ -37,9 +37,9 @@ class Deadline {
   Clock::time_point end_;
 };
 
-/// Runs a task that may block for ever, such as one that waits for a server's
-/// answer, on a thread of its own. Throws what it throws; false at `end`, when
-/// the thread is left to itself: the task may hold nothing of the caller's.
+/// Runs a task that may block forever, such as waiting for a server's answer,
+/// on a separate thread. Rethrows its exceptions; returns false at `end`,
+/// abandoning the thread: the task must not refer to data of the caller.
 bool run_until(Deadline::Clock::time_point end, std::function<void()> task);
 
 }  // namespace tally::sync::internal

@@ -7,11 +7,13 @@
 
 namespace tally::sync::internal {
 
-/// A communicator that knows how its ranks met, and so can let them meet again.
+/// A communicator that knows how its ranks were connected, and can connect them
+/// again.
 class Duplicable {
  public:
   virtual bool can_duplicate() const = 0;
-  /// Collective, with the same number on every rank, and each number once.
+  /// Collective, with the same number on every rank; each number may be used
+  /// once.
   virtual std::shared_ptr<Communicator> duplicate(std::int64_t number) = 0;
 
  protected:

@@ -4,8 +4,8 @@
 
 namespace tally::sync::internal {
 
-/// Closes what connects this rank with the others: those that wait for it find
-/// it gone. Operations under way here do not end by that.
+/// Closes this rank's connections: ranks that wait for it notice the loss. Does
+/// not end pending operations of this rank.
 void close_connections(c10d::Backend& backend);
 
 }  // namespace tally::sync::internal

@@ -7,7 +7,7 @@
 #include "tally/sync/nccl.h"
 #include "tally/sync/transport/transport_errors.h"
 
-/// What nccl.cc and nccl_stub.cc, which stands in for it, have in common.
+/// Common parts of nccl.cc and its replacement nccl_stub.cc.
 namespace tally::sync::internal {
 
 inline void check_nccl(bool has_store, int rank, int size,

@@ -4,14 +4,14 @@
 
 namespace tally::sync::internal {
 
-/// The connections that are made while it lives. LibTorch and Gloo leave theirs
-/// open in programs that this process starts, where they would hide its end
-/// from its peers.
+/// Records the sockets opened during its lifetime. LibTorch and Gloo leave
+/// theirs open in programs started by this process, where they would hide its
+/// end from its peers.
 class SocketsOpened {
  public:
   SocketsOpened();
 
-  /// Closes them in every program that is started from now on.
+  /// Closes them in every program started from now on.
   void close_on_exec() const;
 
  private:

@@ -6,18 +6,17 @@
 
 namespace tally::sync::internal {
 
-/// Lets one thread in at a time, once: who comes meanwhile may turn back or
-/// wait.
+/// A non-recursive lock: other threads may give up or wait.
 class Turn {
  public:
-  /// False if a thread is in, be it this one.
+  /// False if any thread holds it, including this one.
   bool try_enter() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (holder_ != std::thread::id()) return false;
     holder_ = std::this_thread::get_id();
     return true;
   }
-  /// Waits until no other thread is in. False if this one is.
+  /// Waits until no other thread holds it. False if this thread does.
   bool enter() {
     std::unique_lock<std::mutex> lock(mutex_);
     if (holder_ == std::this_thread::get_id()) return false;

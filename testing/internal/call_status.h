@@ -6,11 +6,11 @@
 
 namespace tally::testkit::internal {
 
-/// Which collective a rank is in, in a file that its runner can read although
-/// the rank answers nobody.
+/// The collective that a rank is in, stored in a file that its runner can read
+/// even if the rank is unresponsive.
 class CallStatus final : public CallWatch {
  public:
-  /// For the rank.
+  /// For use by the rank.
   explicit CallStatus(const std::string& path);
   ~CallStatus() override;
   CallStatus(const CallStatus&) = delete;
@@ -20,7 +20,8 @@ class CallStatus final : public CallWatch {
   void leave() noexcept override;
 
   /// For the runner: "waits in all_gather, collective 3 of its group", "is in
-  /// no collective of its group", or "" if it is in none and has none yet.
+  /// no collective of its group", or "" if it is in none and has not entered
+  /// any.
   static std::string read(const std::string& path);
 
  private:

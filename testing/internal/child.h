@@ -11,7 +11,7 @@
 
 namespace tally::testkit::internal {
 
-/// A rank's process, as its runner sees it.
+/// A rank's process, from the runner's point of view.
 class Child {
  public:
   /// Starts it. `folder` is the test's own.
@@ -28,26 +28,26 @@ class Child {
 
   bool ended() const { return status_.has_value(); }
   bool stopped() const { return stopped_; }
-  /// Whether others can no longer wait for it to do anything.
+  /// Whether it can no longer do anything that others wait for.
   bool left() const { return done_ || ended(); }
   bool came_to_the_end() const { return done_; }
   bool left_by_fault() const { return expected_status_.has_value(); }
-  /// What it waits for, if it does.
+  /// The request it is waiting on, if any.
   const std::optional<Message>& question() const { return question_; }
   void answer(const Message& message);
 
-  /// Reads what it has said, and waits until something is there. What is for
-  /// the runner stays in `said`.
+  /// Waits for messages and reads them. Those for the runner are added to
+  /// `said`.
   void listen(std::vector<Message>& said);
   void resume();
   void kill();
-  /// Its time is up: asks for its stack, and kills it if it does not answer.
+  /// At the deadline: requests its stack, and kills it if it does not answer.
   void end_late();
 
   /// Whether it waits for a debugger.
   bool holds() const { return holds_; }
   const std::vector<Report>& reports() const { return reports_; }
-  /// The reports, and another one if it ended otherwise than expected.
+  /// The reports, and an additional one if it ended unexpectedly.
   std::vector<Report> all_reports() const;
   std::string output() const;
   std::string output_path() const;
@@ -69,7 +69,7 @@ class Child {
   MessageReader reader_;
   std::vector<Report> reports_;
   std::optional<Message> question_;
-  std::optional<int> expected_status_;  // as exit_status() gives it
+  std::optional<int> expected_status_;  // see exit_status()
   std::optional<int> status_;
   bool began_ = false;
   bool other_test_ = false;

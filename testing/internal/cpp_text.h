@@ -6,8 +6,8 @@
 
 namespace tally::testkit::internal {
 
-/// C++ that makes the batch again, bit for bit: "{at::tensor({0.5, 1.0}, ...),
-/// ...}". Of ragged rows it calls the conversion `convert`.
+/// C++ code that recreates the batch, bit for bit: "{at::tensor({0.5, 1.0},
+/// ...), ...}". For ragged rows it calls the conversion `convert`.
 std::string cpp_of(const Batch& batch);
 
 }  // namespace tally::testkit::internal

@@ -7,8 +7,8 @@
 
 namespace tally::testkit::internal {
 
-/// Where `total` is cut into parts in proportion to `weights`, of which one is
-/// positive: one more number than there are weights.
+/// Boundaries that split `total` in proportion to `weights`, at least one of
+/// which is positive: one more number than there are weights.
 inline std::vector<std::int64_t> cuts(
     std::int64_t total, const std::vector<std::int64_t>& weights) {
   const std::int64_t sum =

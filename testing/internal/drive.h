@@ -10,24 +10,23 @@
 #include "tally/testing/internal/findings.h"
 #include "tally/testing/thread_ranks.h"
 
-/// Metrics of unknown type, and the ranks that use them.
+/// Type-erased metrics, and the ranks that use them.
 namespace tally::testkit::internal {
 
 void update(Metric& metric, const Batch& batch);
 void update(Metric& metric, const std::vector<Batch>& batches);
 Results forward(Metric& metric, const Batch& batch);
 
-/// In float64, with a graph of its own for every input of the list that may
-/// have one.
+/// In float64, with a separate graph for every listed input that may have one.
 Batch with_graph(const Batch& rows, const std::vector<std::size_t>& inputs);
 
-/// A finding for each rank that threw, except those that only lost a peer by
-/// that; whether there was any.
+/// Adds a finding for each rank that threw, except those that only lost a peer
+/// as a result; returns whether there was any.
 bool find_throws(const std::vector<std::exception_ptr>& errors,
                  Findings& findings);
 
-/// What `function(communicator)` returns on each rank; empty, after a finding
-/// that says why, if a rank threw.
+/// The results of `function(communicator)` on each rank; empty, with a finding
+/// that states the reason, if a rank threw.
 template <class Report, class Function>
 std::vector<Report> on_ranks(int ranks, Findings& findings,
                              const Function& function) {

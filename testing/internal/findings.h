@@ -9,14 +9,14 @@
 
 namespace tally::testkit::internal {
 
-/// Something that a law does not allow.
+/// A violation of a law.
 struct Finding {
-  std::string what;     ///< of several runs the same if they fail alike
-  std::string details;  ///< where, and which values
+  std::string what;     ///< the same for runs that fail in the same way
+  std::string details;  ///< location and values
   std::string text() const { return details.empty() ? what : what + details; }
 };
 
-/// What is found while a law is checked.
+/// The violations found while checking a law.
 class Findings {
  public:
   void add(std::string what, const std::string& details = "") {
@@ -43,7 +43,7 @@ class Findings {
   bool empty() const { return list_.empty(); }
   const std::vector<Finding>& list() const { return list_; }
 
-  /// Says where the next ones are found, for as long as it lives.
+  /// Sets the location of findings during its lifetime.
   class Within {
    public:
     Within(Findings& findings, std::string place) : places_(findings.places_) {

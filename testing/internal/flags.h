@@ -7,18 +7,18 @@
 
 namespace tally::testkit::internal {
 
-/// What the command line says to the kit: --tally_NAME=value, or TALLY_NAME of
-/// the environment.
+/// Settings from the command line, --tally_NAME=value, or from the environment,
+/// TALLY_NAME.
 struct Flags {
   std::optional<int> hold_rank;
   std::string keep_logs;
   std::optional<std::chrono::seconds> deadline;
 };
 
-/// std::invalid_argument, on every call, if a flag makes no sense.
+/// Throws std::invalid_argument, on every call, if a flag is invalid.
 const Flags& flags();
 
-/// The program's own arguments, the first its name, without GoogleTest's.
+/// The program's own arguments, starting with its name, without GoogleTest's.
 std::vector<std::string> arguments_for_ranks();
 
 }  // namespace tally::testkit::internal

@@ -4,8 +4,8 @@
 
 namespace tally::testkit::internal {
 
-/// An empty folder among the tests' temporary files, which goes with this
-/// object. Throws std::runtime_error if it cannot be created.
+/// An empty temporary folder of the test, removed with this object. Throws
+/// std::runtime_error if it cannot be created.
 class Folder {
  public:
   Folder();

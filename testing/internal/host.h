@@ -10,7 +10,7 @@ class Store;
 
 namespace tally::testkit::internal {
 
-/// What a rank asks of the test's runner; see Rank.
+/// A rank's requests to the test's runner; see Rank.
 class Host {
  public:
   virtual ~Host() = default;

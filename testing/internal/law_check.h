@@ -14,18 +14,18 @@
 
 namespace tally::testkit::internal {
 
-/// What laws are checked on.
+/// The subject of a check of laws.
 struct LawSubject {
   MetricMaker make;
   MetricLawOptions options;
   std::vector<Batch> batches;
   bool cut_rows = true;  ///< whether batches may be joined and cut
   bool with_files = true;
-  bool compare_gradients = true;  ///< or only see who has a graph
+  bool compare_gradients = true;  ///< or only check for graphs
   std::uint64_t seed = 0;
 };
 
-/// All laws, in their order.
+/// All laws, in order.
 const std::vector<MetricLaw>& all_laws();
 bool is_over_ranks(MetricLaw law);
 
@@ -33,9 +33,9 @@ class LawCheck {
  public:
   explicit LawCheck(LawSubject subject);
 
-  /// What the law finds; what is thrown is a finding as well.
+  /// The violations of a law; exceptions are also violations.
   std::vector<Finding> check(MetricLaw law);
-  /// The value of all batches, as one process has it.
+  /// The value of all batches in one process.
   const Results& whole();
   std::unique_ptr<Metric> made_of(const std::vector<Batch>& batches) const;
 
@@ -51,7 +51,7 @@ class LawCheck {
   const std::vector<Batch>& batches() const { return subject_.batches; }
   bool obeys(MetricLaw law) const;
   std::vector<Split> splits(int ranks) const;
-  /// At most two numbers of several ranks.
+  /// At most two of the numbers of ranks above 1.
   std::vector<int> few_ranks() const;
 
   void check_identity();

@@ -13,7 +13,7 @@ class MemoryGroup {
   MemoryGroup(int ranks, std::chrono::milliseconds timeout);
 
   std::shared_ptr<sync::Communicator> communicator(int rank) const;
-  /// The rank is gone: others that wait for it, now or later, get kPeerLost.
+  /// Removes the rank: others that wait for it, now or later, get kPeerLost.
   void leave(int rank);
 
  private:

@@ -6,11 +6,11 @@
 
 namespace tally::testkit::internal {
 
-/// What a rank's process and its runner say to each other.
+/// Messages between a rank's process and its runner.
 enum class MessageKind : std::uint8_t {
   // Of a rank.
   kBegan,
-  kNotThisTest,  ///< main() runs another test than the one asked for
+  kNotThisTest,  ///< main() runs another test than the requested one
   kHolds,        ///< for a debugger, stopped
   kFailure,      ///< of an expectation
   kFatalFailure,
@@ -36,15 +36,15 @@ struct Message {
   std::string text;
 };
 
-/// Whether the other side is still there to read it.
+/// Returns whether the other side is still able to read it.
 bool send_message(int socket, const Message& message);
 
 class MessageReader {
  public:
-  /// Reads what there is, and waits for something if there is nothing; whether
-  /// there may be more.
+  /// Reads available data, waiting if there is none; returns whether there may
+  /// be more.
   bool read(int socket);
-  /// The next whole message.
+  /// The next complete message.
   std::optional<Message> next();
 
  private:

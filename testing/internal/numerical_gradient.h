@@ -6,20 +6,21 @@
 
 namespace tally::testkit {
 
-/// How a gradient compares with the one that it should be: `actual` is
-/// `scale` times `expected`, up to an error of the relative size `residual`
-/// (absolute where `expected` is 0).
+/// The comparison of a gradient with the expected one: `actual` is `scale`
+/// times `expected`, up to an error of the relative size `residual` (absolute
+/// where `expected` is 0).
 struct GradientMatch {
   double scale;
   double residual;
 };
 
-/// Both float64. An undefined `actual` counts as zeros, as does an `expected`
-/// whose norm is at most `negligible`; the residual is then relative to that.
+/// Both are float64. An undefined `actual` is treated as zeros, as is an
+/// `expected` whose norm is at most `negligible`; the residual is then relative
+/// to that.
 GradientMatch match_gradient(const at::Tensor& actual,
                              const at::Tensor& expected, double negligible = 0);
 
-/// How far apart the values of `point` are: their standard deviation, or 1.
+/// The spread of the values of `point`: their standard deviation, or 1.
 double spread_of(const at::Tensor& point);
 
 /// The gradient of `function` at `point` (float64) by central differences.

@@ -20,7 +20,7 @@ class ProcessGroup;
 
 namespace tally::testkit::internal {
 
-/// What a Rank is made of.
+/// The implementation of a Rank.
 class RankState final {
  public:
   RankState(Host& host, int rank, int size, std::chrono::milliseconds timeout);
@@ -32,17 +32,17 @@ class RankState final {
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
 
-  /// `watch` outlives the group; may be null.
+  /// `watch` must outlive the group; may be null.
   void set_group(std::shared_ptr<sync::Communicator> group, CallWatch* watch);
   const std::shared_ptr<sync::Communicator>& group() const;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group();
-  /// Closes the groups: ranks that wait for this one find it gone.
+  /// Closes the groups: ranks that wait for this one notice the loss.
   void leave();
 
   void inject(const Fault& fault, std::int64_t call);
-  /// The faults that have not happened, for a message; empty if there are none.
+  /// The faults that have not happened, for a message; empty if none.
   std::string faults_left() const;
-  /// std::invalid_argument unless it is one of the test's.
+  /// Throws std::invalid_argument unless it is a rank of the test.
   void check_rank(const char* what, int rank) const;
 
  private:

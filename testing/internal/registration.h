@@ -13,7 +13,7 @@
 #include "tally/testing/internal/thread_runner.h"
 #include "tally/testing/rank.h"
 
-// What the macros of ranks_test.h are made of.
+// Implementation of the macros in ranks_test.h.
 
 namespace tally::testkit::internal {
 
@@ -56,8 +56,9 @@ class WithOptions : public Body {
   }
 };
 
-/// A body on processes: in the runner it starts them, in a rank's process it is
-/// one of them. `Body` has the fixture's members, kFile, kLine and body(self).
+/// A body on processes: starts them in the runner, and runs as one of them in a
+/// rank's process. `Body` has the fixture's members, kFile, kLine and
+/// body(self).
 template <class Body, int kRanks>
 class ProcessCase : public WithOptions<Body> {
  protected:

@@ -6,14 +6,14 @@
 
 namespace tally::testkit::internal {
 
-/// How near a failure is to the cause of them all.
+/// How close a failure is to the common cause.
 enum class Weight {
   kCause,
   kLate,  ///< the rank did not end, or others did not arrive in time
   kLost,  ///< the rank lost a peer
 };
 
-/// What a rank had to say of a test.
+/// A rank's report of a failure.
 struct Report {
   enum class Kind { kFailure, kFatal, kSkip };
 
@@ -25,19 +25,19 @@ struct Report {
   std::string text;
 };
 
-/// Where a test stands.
+/// The source location of a test.
 struct Place {
   const char* file;
   int line;
 };
 
-/// An exception that left the body, with its type and text.
+/// A report of an exception that left the body, with its type and text.
 Report report_of(const std::exception_ptr& error, int rank);
 
-/// Tells GoogleTest: causes before what followed from them, and what several
-/// ranks say alike only once. Ranks that lost another because that one skipped
-/// the test have skipped it, too. `ended` are the ranks that came to the end of
-/// the body. Whether there was a failure.
+/// Reports to GoogleTest: causes before their consequences, and identical
+/// messages of several ranks only once. Ranks that lost another because it
+/// skipped the test are also skipped. `ended` are the ranks that reached the
+/// end of the body. Returns whether there was a failure.
 bool tell(std::vector<Report> reports, int ranks, const std::vector<int>& ended,
           const Place& test);
 

@@ -5,8 +5,8 @@
 
 namespace tally::testkit::internal {
 
-/// Runs the current test on `ranks` processes of this program and tells
-/// GoogleTest what became of it.
+/// Runs the current test on `ranks` processes of this program and reports the
+/// results to GoogleTest.
 void run_ranks(int ranks, const RanksOptions& options, const Place& test);
 
 }  // namespace tally::testkit::internal

@@ -16,14 +16,13 @@ struct FailingCase {
   Finding finding;
 };
 
-/// What is found with so many ranks and these rows; nothing if all is well.
+/// The findings for a number of ranks and these rows; empty on success.
 using Trial = std::function<std::vector<Finding>(
     const Batch& rows, const std::vector<int>& ranks)>;
 
-/// Takes away ranks, and then rows, one after the other, for as long as the
-/// same is found: afterwards no smaller number of ranks, and no batch with one
-/// row less, fails in that way. Without `over_ranks` their number plays no
-/// part.
+/// Removes ranks, and then rows, one by one, as long as the finding remains the
+/// same: afterwards no smaller number of ranks, and no batch with one row less,
+/// fails in that way. Without `over_ranks` the number of ranks is ignored.
 FailingCase shrink(FailingCase failing, bool over_ranks, const Trial& trial);
 
 }  // namespace tally::testkit::internal

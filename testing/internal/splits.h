@@ -7,24 +7,24 @@
 
 namespace tally::testkit::internal {
 
-/// Batches dealt to ranks: `ranks[r]` is what rank r sees.
+/// Batches distributed over ranks: `ranks[r]` are those of rank r.
 struct Split {
   std::string name;
   std::vector<std::vector<Batch>> ranks;
 };
 
 struct SplitOptions {
-  bool cut_rows = true;       ///< may batches be joined and cut?
-  bool empty_batches = true;  ///< may ranks get batches of no rows?
-  bool in_turn = true;        ///< may the order of the rows change?
+  bool cut_rows = true;       ///< whether batches may be joined and split
+  bool empty_batches = true;  ///< whether ranks may get batches without rows
+  bool in_turn = true;        ///< whether the order of the rows may change
 };
 
-/// Even and uneven cuts, all data on one rank, an idle first rank and an idle
-/// last one, and (as options allow) empty batches and rows dealt in turn.
+/// Even and uneven splits, all data on one rank, an idle first rank and an idle
+/// last one, and (if allowed) empty batches and rows distributed round-robin.
 std::vector<Split> splits_of(const std::vector<Batch>& batches, int ranks,
                              const SplitOptions& options);
 
-/// One batch for each rank: uneven ones, and one of no rows where allowed.
+/// One batch per rank: uneven ones, and one without rows if allowed.
 std::vector<Batch> step_of(const Batch& rows, int ranks, bool empty_batches);
 
 }  // namespace tally::testkit::internal

@@ -7,7 +7,7 @@
 
 namespace tally::testkit::internal {
 
-/// One rank's part of a test on threads. The body is left out if the set-up
+/// One rank's part of a test on threads. The body is skipped if the set-up
 /// fails.
 struct ThreadBody {
   std::function<void()> set_up;
@@ -15,8 +15,8 @@ struct ThreadBody {
   std::function<void()> tear_down;
 };
 
-/// Runs bodies[r] as rank r, each on a thread of its own, and tells GoogleTest
-/// what became of it.
+/// Runs bodies[r] as rank r, each on a separate thread, and reports the results
+/// to GoogleTest.
 void run_threads(const std::vector<ThreadBody>& bodies,
                  const RanksOptions& options, const Place& test);
 
