@@ -11,15 +11,15 @@
 
 namespace examples {
 
-/// What a command line says, by option: "--name value", "--name=value", and
-/// "--name" alone for `flags`. Throws c10::ValueError, which begins with
-/// `program`, for what is no option or one given twice.
+/// Parses a command line into values by option: "--name value", "--name=value",
+/// and "--name" alone for `flags`. Throws c10::ValueError, starting with
+/// `program`, for an invalid or duplicate option.
 std::map<std::string, std::string> read_command_line(
     const char* program, int argc, char** argv,
     const std::set<std::string>& flags);
 
-/// Sets `options` by it and checks them. Throws c10::ValueError that says what
-/// is wrong with which option.
+/// Sets `options` from it and validates them. Throws c10::ValueError that names
+/// the invalid option.
 template <class Options>
 void set_options(Options& options, const char* program,
                  const std::map<std::string, std::string>& texts) {
@@ -31,13 +31,14 @@ void set_options(Options& options, const char* program,
   options.validate(program);
 }
 
-/// c10::ValueError unless the option's value is from `least` to `most`.
+/// Throws c10::ValueError unless the option's value is from `least` to `most`.
 void check_range(const char* program, const char* name, std::int64_t value,
                  std::int64_t least, std::int64_t most);
-/// c10::ValueError unless it is positive and finite.
+/// Throws c10::ValueError unless it is positive and finite.
 void check_positive(const char* program, const char* name, double value);
 
-/// A path meant from where the user is, which `bazel run` tells; "" stays.
+/// Resolves a path against the user's folder, which `bazel run` passes on; ""
+/// stays.
 std::string user_path(const std::string& path);
 
 }  // namespace examples

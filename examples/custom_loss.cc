@@ -1,6 +1,6 @@
-// A loss of one's own over all ranks. The Dice loss of a global batch is not
-// the mean of the ranks' Dice losses; this one's value and gradients are those
-// of one process that has all rows, however they are dealt.
+// A custom loss over all ranks. The Dice loss of a global batch is not the mean
+// of the ranks' Dice losses; the value and gradients here equal those of a
+// single process with all rows, however they are distributed.
 //
 //   ./tools/bazel run //examples:custom_loss
 //
@@ -30,7 +30,7 @@ at::Tensor dice_loss(const at::Tensor& preds, const at::Tensor& target) {
   at::Tensor own;
   const at::Tensor all =
       tally::sync::reduce(call, tally::sync::Reduction::kSum, [&] {
-        // What this throws on one rank reaches all of them.
+        // An exception on one rank reaches all of them.
         TORCH_CHECK_VALUE(preds.sizes() == target.sizes(),
                           "expected target of size ", preds.sizes(), ", got ",
                           target.sizes());
@@ -38,7 +38,7 @@ at::Tensor dice_loss(const at::Tensor& preds, const at::Tensor& target) {
         return own.detach();
       });
   // Every rank computes the same loss from the same sums, so backward needs no
-  // communication; `size` makes gradients exact that are averaged.
+  // communication; `size` makes gradients exact when averaged.
   const at::Tensor sums = tally::sync::replicated(call, own, all, call.size());
   return sums[0].div(sums[1]).mul(-2).add(1);
 }
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     if (ranks->rank() == 0) std::cout << text << std::flush;
   };
 
-  // The same on every rank; the check deals the rows unevenly.
+  // The same on every rank; the check distributes the rows unevenly.
   const at::Tensor x = at::linspace(-2, 2, 10, at::kDouble).view({5, 2});
   const at::Tensor target = at::tensor({0, 1, 0, 1, 1});
   const at::Tensor weight =
@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
       },
       {x, target}, {{"weight", weight}}));
 
-  // One rank's mistake is an error on every rank, and nobody waits.
+  // An error on one rank is an error on every rank, and none waits.
   try {
     const at::Tensor preds = x.select(1, 0).sigmoid();
     dice_loss(preds, ranks->rank() == 1 ? target.narrow(0, 0, 4) : target);

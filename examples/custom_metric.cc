@@ -1,4 +1,4 @@
-// A metric of one's own, which then syncs, saves, clones and joins collections
+// A custom metric, which can be synced, saved, cloned and added to collections
 // like the others.
 //
 //   ./tools/bazel run //examples:custom_metric
@@ -18,17 +18,17 @@
 #include "tally/sync/launch.h"
 
 struct HitOptions {
-  /// The largest error of a hit. Default: 0.5.
+  /// The maximum error of a hit. Default: 0.5.
   TORCH_ARG(double, tolerance) = 0.5;
 
  public:
   void visit(tally::OptionVisitor& v) { v("tolerance", tolerance_); }
 };
 
-/// How a batch becomes a state. States of batches and ranks are added up.
+/// Computes the state of a batch. States of batches and ranks are summed.
 struct CountHits {
   using Options = HitOptions;
-  // By these names update() takes them, too.
+  // update() also accepts inputs by these names.
   static constexpr tally::InputInfo kInputs[] = {
       {"preds", tally::InputKind::kReal, "real [N, ...]"},
       {"target", tally::InputKind::kReal, "real [N, ...]"}};
@@ -46,7 +46,7 @@ struct CountHits {
   double tolerance;
 };
 
-/// What the value of a state is: the fraction of predictions near the target.
+/// Computes the value of a state: the fraction of predictions near the target.
 struct HitRate final : tally::MetricOf<HitRate, CountHits, at::Tensor> {
   using MetricOf::MetricOf;
   static constexpr const char* kName = "HitRate";

@@ -24,7 +24,7 @@ int main() {
   constexpr std::int64_t kBatches = 25;
   constexpr std::int64_t kBatchSize = 40;
 
-  // The group that a launcher started this process in, or just this process.
+  // The group of processes that a launcher started, or only this process.
   const auto ranks = tally::sync::init_from_env();
 
   tally::MetricCollection metrics;
@@ -32,10 +32,10 @@ int main() {
   metrics.add("f1", tally::MulticlassF1Score(kClasses));
   metrics.add("auroc", tally::MulticlassAUROC(kClasses));
 
-  // Each rank takes some batches, and no batch is taken twice: 25 batches on 3
-  // ranks are 9, 8 and 8.
+  // Each batch goes to exactly one rank: 25 batches on 3 ranks are split into
+  // 9, 8 and 8.
   for (std::int64_t batch : tally::sync::shard_indices(kBatches, *ranks)) {
-    // Stands for a data set and a model.
+    // In place of a data set and a model.
     const at::Tensor rows =
         at::arange(batch * kBatchSize, (batch + 1) * kBatchSize, at::kLong);
     const at::Tensor labels = rows.remainder(5).remainder(kClasses);
@@ -46,7 +46,7 @@ int main() {
     metrics.update(logits.softmax(1), labels);
   }
 
-  // Syncs all metrics at once: every rank has the values of all batches.
+  // Syncs all metrics at once: every rank gets the values over all batches.
   const tally::Results results = metrics.compute();
   if (ranks->rank() == 0) std::cout << results;
 }

@@ -1,13 +1,14 @@
-// Trains two small networks contrastively with several processes: features of
-// the left half of a handwritten digit's image should be near those of its
-// right half. Neither the number of processes nor that of micro-batches shows:
-// losses and gradients are those of one process that has the whole batch.
+// Trains two small networks contrastively with several processes, so that
+// features of the left half of a handwritten digit's image are close to those
+// of its right half. The numbers of processes and micro-batches do not affect
+// the results: losses and gradients equal those of a single process with the
+// whole batch.
 //
 //   ./tools/bazel run //examples:clip
 //   ./tools/bazel run //examples:clip -- --ranks 3 --micro-batches 4
 //
-// prints, after some seconds, how often the right half of a test image is found
-// among those of 360,
+// prints, after some seconds, how often the right half of a test image is
+// retrieved among those of 360 images,
 //
 //   epoch    loss  recall@1  recall@5
 //       0       -    0.0000    0.0083

@@ -6,7 +6,7 @@
 
 namespace clip {
 
-/// What the command line says.
+/// The parsed command line.
 struct Options {
   TORCH_ARG(std::int64_t, ranks) = 2;
   TORCH_ARG(std::int64_t, micro_batches) = 1;
@@ -24,8 +24,8 @@ struct Options {
 
 extern const char* const kHelp;
 
-/// Reads "--name value" and "--name=value". Throws c10::ValueError that says
-/// what is wrong with which option.
+/// Parses "--name value" and "--name=value". Throws c10::ValueError that names
+/// the invalid option.
 Options parse_command_line(int argc, char** argv);
 
 }  // namespace clip

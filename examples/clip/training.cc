@@ -23,7 +23,7 @@ namespace {
 
 using Tensors = std::vector<at::Tensor>;
 
-/// The left halves of images of 8 x 8 pixels, and the right ones.
+/// The left and right halves of images of 8 x 8 pixels.
 Tensors halves(const at::Tensor& images) {
   const at::Tensor rows = images.view({-1, 8, 8});
   return {rows.narrow(2, 0, 4).flatten(1), rows.narrow(2, 4, 4).flatten(1)};
@@ -40,10 +40,9 @@ at::Tensor unit_rows(const at::Tensor& rows) {
   return rows.div(rows.norm(2, {1}, /*keepdim=*/true).clamp_min(1e-12));
 }
 
-/// This rank's part of a batch. Parts differ in size from rank to rank and from
-/// step to step, and some are empty: harder than it needs to be, to show that
-/// loss and gradient stay those of the whole batch. Every rank draws the same
-/// numbers.
+/// This rank's part of a batch. Parts differ in size between ranks and steps,
+/// and some are empty, to show that loss and gradient are still those of the
+/// whole batch. Every rank draws the same random numbers.
 at::Tensor uneven_part(const at::Tensor& batch,
                        const tally::sync::Communicator& ranks,
                        std::mt19937_64& random) {
@@ -75,7 +74,7 @@ class Trainer {
         order_(at::detail::createCPUGenerator(options.seed())),
         parts_(options.seed()) {}
 
-  /// The mean of the steps' losses; adds each to `losses`.
+  /// The mean of the steps' losses; appends each to `losses`.
   double train_epoch(std::vector<double>& losses) {
     const at::Tensor order = at::randperm(data_.train.size(), order_);
     double sum = 0;
@@ -123,7 +122,7 @@ class Trainer {
             unit_rows(right_->forward(rows[1]))};
   }
 
-  /// On this rank's rows; gives the loss of all ranks'.
+  /// A step on this rank's rows; returns the loss over all ranks.
   double step(const Tensors& rows) {
     optimizer_.zero_grad();
     const at::Tensor loss = tally::losses::cached_backward(
@@ -135,7 +134,7 @@ class Trainer {
     tally::sync::average_gradients(parameters());
     optimizer_.step();
     {
-      // As CLIP does, so that logits stay below 100.
+      // As in CLIP, so that logits stay below 100.
       const at::NoGradGuard no_grad;
       log_scale_.clamp_max_(std::log(100.0));
     }

@@ -9,8 +9,8 @@
 
 namespace clip {
 
-/// How often the right half of a test image is the nearest to its left half,
-/// or among the five nearest, of those of all test images.
+/// How often the right half of a test image is the nearest one to its left
+/// half, or among the five nearest, of all test images.
 struct Recalls {
   double at_1 = 0;
   double at_5 = 0;
@@ -27,9 +27,8 @@ struct Outcome {
   Recalls test;                ///< after the last one
 };
 
-/// Trains on all ranks together; every rank gets the same outcome, and apart
-/// from rounding the same whatever the numbers of ranks and micro-batches.
-/// Collective.
+/// Trains on all ranks together; the outcome is the same on every rank, and, up
+/// to rounding, for any number of ranks and micro-batches. Collective.
 Outcome train(const digits::Split& data, const Options& options,
               const tally::sync::Communicator& ranks,
               const std::function<void(const Epoch&)>& on_epoch);

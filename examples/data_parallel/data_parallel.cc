@@ -1,11 +1,11 @@
 // Trains a network with batch norm on images of handwritten digits, as
-// docs/training.md tells. Its numbers are those of one process on any number of
-// ranks that divides 36, although the last batch leaves ranks without images;
-// so they are after a kill -9 and a new start with --checkpoint FILE.
+// described in docs/training.md. Its results equal those of one process on any
+// number of ranks that divides 36, although some ranks have no images in the
+// last batch, and also after a kill -9 and a restart with --checkpoint FILE.
 //
 //   ./tools/bazel run //examples:data_parallel -- --ranks 3
 //
-// prints, until the accuracy gets no better,
+// prints, until the accuracy stops improving,
 //
 //   epoch  1  loss 0.7365  accuracy 0.9472
 //   ...

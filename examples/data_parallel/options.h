@@ -10,16 +10,16 @@
 
 namespace data_parallel {
 
-/// Images in a step, of all ranks together.
+/// Images per step, over all ranks.
 inline constexpr std::int64_t kBatch = 36;
 
-/// What the command line says.
+/// The parsed command line.
 struct Options {
-  /// Local processes to train with; under torchrun, its own.
+  /// Number of local processes; under torchrun, its own are used.
   TORCH_ARG(std::int64_t, ranks) = 2;
-  /// Where to write losses and accuracies, if anywhere.
+  /// File for losses and accuracies; none if empty.
   TORCH_ARG(std::string, json);
-  /// Where to save, and to go on from if there is something.
+  /// File to save to, and to resume from if it exists.
   TORCH_ARG(std::string, checkpoint);
 
  public:

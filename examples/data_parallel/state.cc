@@ -15,7 +15,8 @@
 namespace data_parallel {
 namespace {
 
-/// Two names by turns: a file of the state always has that of its metric.
+/// Alternates between two names: a state file always refers to its own metric
+/// file.
 std::string metric_path(const std::string& path, std::int64_t saves) {
   return path + (saves % 2 == 0 ? ".metric.a" : ".metric.b");
 }

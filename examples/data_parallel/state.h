@@ -16,7 +16,7 @@
 
 namespace data_parallel {
 
-/// What training goes on from.
+/// The state from which training resumes.
 struct State {
   explicit State(std::size_t samples);
   /// Epochs without a better accuracy.
@@ -29,19 +29,19 @@ struct State {
                               torch::optim::SGDOptions(0.05).momentum(0.9)};
   tally::training::ShardSampler sampler;
   tally::losses::MetricLoss loss;
-  std::vector<double> losses, accuracies;  ///< of the epochs done
+  std::vector<double> losses, accuracies;  ///< of completed epochs
   std::int64_t saves = 0;
 };
 
 void print_last_epoch(const State& state);
-/// Losses and accuracies.
+/// Writes losses and accuracies.
 void write_json(const State& state, const std::string& path);
 
-/// Saves the state of all ranks; rank 0 writes. The file takes its name when it
-/// is complete: whenever the ranks are killed, there is a whole one.
-/// Collective.
+/// Saves the state of all ranks; rank 0 writes. The file is renamed when
+/// complete, so that there is always an intact one, whenever the ranks are
+/// killed. Collective.
 void save(State& state, const std::string& path);
-/// Takes over what any number of ranks have saved. Collective.
+/// Loads a state saved by any number of ranks. Collective.
 void load(State& state, const std::string& path);
 
 }  // namespace data_parallel

@@ -19,7 +19,7 @@ constexpr std::int64_t kPixels = 64;
 constexpr std::int64_t kWhitest = 16;
 constexpr std::int64_t kTestImages = 360;
 
-/// One line, field by field.
+/// Reads one line, field by field.
 class Row {
  public:
   Row(const std::string& where, std::string_view line)
@@ -71,7 +71,7 @@ Digits Digits::rows(const at::Tensor& indices) const {
 std::string find_digits() {
   namespace fs = std::filesystem;
   const fs::path file = "examples/digits/data/digits.csv";
-  // `bazel run` starts programs where the files that they need are laid out.
+  // `bazel run` starts programs in the folder with their data files.
   if (fs::exists(file)) return file;
   const fs::path program = fs::read_symlink("/proc/self/exe");
   for (fs::path folder = program; folder != folder.root_path();) {
@@ -108,7 +108,7 @@ Digits read_digits(const std::string& path) {
 }
 
 Split split(const Digits& digits) {
-  // Neighbours in the file are often from one writer.
+  // Adjacent images in the file are often by the same writer.
   const at::Tensor order =
       at::randperm(digits.size(), at::detail::createCPUGenerator(/*seed=*/0));
   return {digits.rows(order.slice(0, kTestImages)),

@@ -15,16 +15,16 @@ struct Digits {
   Digits rows(const at::Tensor& indices) const;
 };
 
-/// The file in the repository, wherever the program is started from. Throws
+/// Finds the file in the repository, wherever the program is started. Throws
 /// std::runtime_error if it is not found.
 std::string find_digits();
 
 /// Reads lines of 64 pixels (0 to 16) and a digit, separated by commas. Throws
-/// std::runtime_error that names the file, and the row and column of what is
-/// not as expected (from 1).
+/// std::runtime_error that names the file, and the row and column (from 1) of
+/// an invalid value.
 Digits read_digits(const std::string& path);
 
-/// The same 360 images in `test` every time, and the others in `train`.
+/// Always the same 360 images in `test`, and the others in `train`.
 struct Split {
   Digits train;
   Digits test;

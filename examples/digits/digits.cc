@@ -1,7 +1,7 @@
 // Trains a small network on images of handwritten digits with several
-// processes, and shows that their number does not show: loss, gradients and
-// metrics are those of one process, although every batch is dealt out unevenly
-// and some ranks get nothing of it.
+// processes, and shows that their number does not affect the results: loss,
+// gradients and metrics equal those of a single process, although every batch
+// is distributed unevenly and some ranks get nothing.
 //
 //   ./tools/bazel run //examples:digits
 //   ./tools/bazel run //examples:digits -- --ranks 5 --json digits.json
@@ -61,7 +61,7 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
 
-/// What can go wrong before there are ranks goes wrong once.
+/// Reports errors that can be detected before ranks are started only once.
 digits::Digits prepare(const digits::Options& options) {
   if (!options.json().empty() &&
       !std::ofstream(options.json(), std::ios::app)) {
@@ -88,7 +88,7 @@ void run_rank(const digits::Digits& images, const digits::Options& options) {
   }
 }
 
-/// "rank 1", or "digits" where there are no ranks.
+/// "rank 1", or "digits" if there are no ranks.
 std::string who() {
   const char* rank = std::getenv("RANK");
   return rank == nullptr ? "digits" : std::string("rank ") + rank;
@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
     run_rank(images, options);
     return 0;
   } catch (const std::exception& error) {
-    // In one piece: other ranks write to the same terminal.
+    // In a single write: other ranks write to the same terminal.
     std::cerr << who() + ": " + tally::sync::describe(error) + "\n";
     return kFailed;
   }

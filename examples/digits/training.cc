@@ -71,10 +71,9 @@ tally::MetricCollection make_metrics() {
   return metrics;
 }
 
-/// This rank's part of a batch. Parts differ in size from rank to rank and from
-/// step to step, and some are empty: harder than it needs to be, to show that
-/// loss and gradient stay those of the whole batch. Every rank draws the same
-/// numbers.
+/// This rank's part of a batch. Parts differ in size between ranks and steps,
+/// and some are empty, to show that loss and gradient are still those of the
+/// whole batch. Every rank draws the same random numbers.
 at::Tensor uneven_part(const at::Tensor& batch,
                        const tally::sync::Communicator& ranks,
                        std::mt19937_64& random) {
@@ -107,7 +106,7 @@ class Trainer {
         order_(at::detail::createCPUGenerator(options.seed())),
         parts_(options.seed()) {}
 
-  /// The loss over all steps; adds that of each to `losses`.
+  /// The loss over all steps; appends that of each to `losses`.
   double train_epoch(std::vector<double>& losses) {
     const at::Tensor order = at::randperm(data_.train.size(), order_);
     for (const at::Tensor& batch : order.split(options_.batch_size())) {

@@ -11,7 +11,7 @@
 namespace digits {
 
 /// Metrics on the test images: "accuracy", "precision", "recall", "f1",
-/// "auroc", "log_loss", "confusion", and of each digit "digit.accuracy",
+/// "auroc", "log_loss", "confusion", and per digit "digit.accuracy",
 /// "digit.precision", "digit.recall", "digit.f1".
 struct Epoch {
   std::int64_t number;  ///< from 1
@@ -24,8 +24,8 @@ struct Outcome {
   tally::Results test;         ///< after the last one
 };
 
-/// Trains on all ranks together; every rank gets the same outcome, and apart
-/// from rounding the same whatever the number of ranks. Collective.
+/// Trains on all ranks together; the outcome is the same on every rank, and, up
+/// to rounding, for any number of ranks. Collective.
 Outcome train(const Split& data, const Options& options,
               const tally::sync::Communicator& ranks,
               const std::function<void(const Epoch&)>& on_epoch);

@@ -1,4 +1,4 @@
-// Fails unless the Tally that is linked was compiled with optimisation.
+// Fails unless the linked Tally was compiled with optimization.
 
 #include <tally/version.h>
 

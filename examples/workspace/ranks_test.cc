@@ -1,4 +1,4 @@
-// Tests over ranks, of a metric and a loss of one's own.
+// Tests of a custom metric and a custom loss over ranks.
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@
 using tally::sync::SyncErrorCode;
 using tally::testkit::Fault;
 
-// The mean of the squared errors that are larger than a margin.
+// The mean of squared errors larger than a margin.
 struct MarginSums {
   struct State {
     tally::Number errors;

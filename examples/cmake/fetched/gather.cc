@@ -1,4 +1,4 @@
-// Three ranks gather rows of which each has another number.
+// Three ranks gather different numbers of rows.
 
 #include <ATen/ops/full.h>
 #include <tally/sync/gather.h>

@@ -1,4 +1,4 @@
-// Evaluates a model, of which each of two ranks has every second batch.
+// Evaluates a model on two ranks, each of which has every second batch.
 
 #include <ATen/ops/tensor.h>
 #include <tally/metrics/classification/accuracy.h>

@@ -1,4 +1,4 @@
-// A metric of this project's own data on 1, 2 and 3 processes.
+// A metric on this project's own data, on 1, 2 and 3 processes.
 
 #include <ATen/ops/full.h>
 #include <tally/metrics/classification/accuracy.h>
