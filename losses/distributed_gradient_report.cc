@@ -58,20 +58,21 @@ class Writer {
     }
     if (nothing_compared()) out << "* No gradient was compared.\n";
     list(out, "Not compared", not_compared_);
-    list(out, "Not held against differences of the loss, which takes float64",
+    list(out,
+         "Not compared with differences of the loss, which requires float64",
          report_.unchecked_in_reference);
     if (report_.same_rows) {
-      out << "* Every rank has the same rows: what stands for other ranks' "
-             "rows does not show.\n";
+      out << "* Every rank has the same rows: errors in the use of other "
+             "ranks' rows do not show.\n";
     }
     if (report_.rows.size() == 1) {
-      out << "* One rank: nothing of other ranks was checked.\n";
+      out << "* One rank: nothing that depends on other ranks was checked.\n";
     }
     for (const std::string& hint : hints_) out << "* " << hint << '\n';
     if (report_.dtype != at::kDouble) {
       out << "* The tensors are " << report_.dtype << ": errors below "
           << number(report_.tolerance)
-          << " are not seen. float64 shows them.\n";
+          << " are not detected. Use float64 to detect them.\n";
     }
   }
 
@@ -111,8 +112,8 @@ class Writer {
     for (double loss : report_.rank_losses) out << ' ' << loss;
     hint(
         "The ranks' losses do not average to the loss of the whole batch: "
-        "statistics of a rank stand where those of all rows belong, or ranks "
-        "count where rows should (sync::average_over_ranks).");
+        "a rank's statistics are used in place of those of all rows, or ranks "
+        "are counted in place of rows (sync::average_over_ranks).");
     return out.str();
   }
 
@@ -133,7 +134,8 @@ class Writer {
           text += std::isnan(factor) ? " -" : " " + number(factor);
         }
         hint(
-            "A factor on each rank: each takes the mean over its own rows. "
+            "A factor on each rank: each rank takes the mean over its own "
+            "rows. "
             "Multiply a rank's loss by W * (its rows) / (all rows).");
         return text;
       }
@@ -141,7 +143,7 @@ class Writer {
         return not_finite(check);
       case GradientVerdict::kNone:
         not_compared_.push_back(check.name);
-        return "no gradient at all, in one process neither";
+        return "no gradient, in one process either";
       case GradientVerdict::kTooSmall:
         not_compared_.push_back(check.name);
         return "below the rounding errors of larger ones";
@@ -149,8 +151,8 @@ class Writer {
         break;
     }
     hint(
-        "A residual: terms are missing that lead from one rank's loss to "
-        "another rank's rows (GradientFlow::kAllRanks brings them), or the "
+        "A residual: terms that lead from one rank's loss to another rank's "
+        "rows are missing (GradientFlow::kAllRanks provides them), or the "
         "loss is not that of the whole batch.");
     if (std::isnan(check.factor) && std::isinf(check.residual)) {
       return "wrong: a gradient where one process has none";
@@ -167,9 +169,7 @@ class Writer {
     };
     add(check.in_one_process, " in one process");
     add(check.over_ranks, " over the ranks");
-    hint(
-        "Where a gradient is not finite nothing can be compared: check at "
-        "another point.");
+    hint("Non-finite gradients cannot be compared: check at another point.");
     return text;
   }
 
@@ -177,8 +177,9 @@ class Writer {
     const auto& cut = report_.cut_in_reference;
     if (std::find(cut.begin(), cut.end(), check.name) == cut.end()) return "";
     hint(
-        "What one process gives is not the loss's derivative: the graph is cut "
-        "there as well, or replaced on purpose (check_reference(false)).");
+        "The gradient in one process is not the loss's derivative: the graph "
+        "is cut there as well, or replaced on purpose "
+        "(check_reference(false)).");
     return "; in one process not the derivative";
   }
 

@@ -64,9 +64,10 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
                           MetricLossOptions options = MetricLossOptions())
       : MetricLossImpl(std::make_unique<std::decay_t<M>>(std::move(metric)),
                        std::move(options)) {
-    static_assert(!std::is_lvalue_reference_v<M>,
-                  "a loss takes a metric over: std::move it in, or pass its "
-                  "clone()");
+    static_assert(
+        !std::is_lvalue_reference_v<M>,
+        "a loss takes ownership of its metric: std::move it in, or pass its "
+        "clone()");
     static_assert(may_be_differentiable<std::decay_t<M>>(),
                   "a loss needs a differentiable metric, and this one is not: "
                   "its kIsDifferentiable is false");

@@ -41,7 +41,7 @@ absl::Status precondition(const std::string& message) {
 absl::Status check_envelope(const Envelope& envelope, std::int64_t size) {
   if (std::memcmp(envelope.magic, kMagic, sizeof(kMagic)) != 0) {
     return data_loss(
-        "expected a Tally checkpoint, got a file without its mark");
+        "expected a Tally checkpoint, got a file without its magic number");
   }
   if (envelope.version != kVersion && envelope.version != kVersionWithOrigin) {
     return precondition(c10::str("the checkpoint has version ",
@@ -50,7 +50,7 @@ absl::Status check_envelope(const Envelope& envelope, std::int64_t size) {
   }
   const auto body = size - static_cast<std::int64_t>(sizeof(Envelope));
   if (envelope.length != body) {
-    return data_loss(c10::str("the checkpoint was cut: expected ",
+    return data_loss(c10::str("the checkpoint is truncated: expected ",
                               envelope.length, " bytes, got ", body));
   }
   return absl::OkStatus();
@@ -319,22 +319,22 @@ absl::Status check_own(const CheckpointOrigin& of_file,
         return absl::OkStatus();
       }
       return precondition(c10::str(
-          "the checkpoint holds what rank ", of_file.rank, " of ",
-          of_file.ranks, " had accumulated, and this is rank ", own.rank,
-          " of ", own.ranks, ": with the ranks changed, or with one file for ",
-          "all of them, expected save and load with CheckpointRanks"));
+          "the checkpoint holds the state of rank ", of_file.rank, " of ",
+          of_file.ranks, ", but this is rank ", own.rank, " of ", own.ranks,
+          "; for another number of ranks, or a single file, use save and load "
+          "with CheckpointRanks"));
     case CheckpointOrigin::Kind::kAllRanks:
       if (own.ranks == 1) return absl::OkStatus();
       return precondition(c10::str(
-          "the checkpoint holds what all ranks had accumulated, which "
-          "would count ",
-          own.ranks, " times: expected load with CheckpointRanks::kOneFile"));
+          "the checkpoint holds the state of all ranks, which would be "
+          "counted ",
+          own.ranks, " times; use load with CheckpointRanks::kOneFile"));
     case CheckpointOrigin::Kind::kFiles:
       break;
   }
-  return precondition(c10::str("the checkpoint is in ", of_file.ranks,
-                               " files, one for each rank: expected load with "
-                               "CheckpointRanks::kFilePerRank"));
+  return precondition(c10::str(
+      "the checkpoint consists of ", of_file.ranks,
+      " files, one per rank; use load with CheckpointRanks::kFilePerRank"));
 }
 
 absl::Status check_checkpoint(std::string_view head, std::int64_t size) {

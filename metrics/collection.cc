@@ -69,7 +69,7 @@ void MetricCollection::check_addable(const std::string& name,
                     "', got one with ", metric.update_count(), " updates");
   TORCH_CHECK_VALUE(!internal::has_sync_options(metric.metric_options()),
                     "expected '", name,
-                    "' without options about syncing and caching; give "
+                    "' without options for syncing and caching; give "
                     "them to the collection");
 }
 
@@ -135,7 +135,7 @@ void MetricCollection::add(const std::string& name, MetricCollection&& nested) {
                     " updates");
   TORCH_CHECK_VALUE(!internal::has_sync_options(nested.metric_options()),
                     "expected '", name,
-                    "' without options about syncing and caching; give "
+                    "' without options for syncing and caching; give "
                     "them to the outer collection");
   const auto full = [&](const Member& member) {
     return name + "." + nested.prefix_ + member.name + nested.postfix_;
@@ -357,7 +357,7 @@ std::unique_ptr<Metric> MetricCollection::extract(
     metric->accumulation_.group().index_offset = group.index_offset;
     return metric;
   }
-  TORCH_CHECK_INDEX(false, "there is no metric '", name, "'; there are: ",
+  TORCH_CHECK_INDEX(false, "unknown metric '", name, "'; there are: ",
                     members_.empty() ? "none" : joined(names()));
 }
 

@@ -178,9 +178,10 @@ class MetricCollection : public MetricBase {
  private:
   template <class M>
   static std::unique_ptr<Metric> owned(M&& metric) {
-    static_assert(!std::is_lvalue_reference_v<M>,
-                  "a collection takes a metric over: std::move it in, or pass "
-                  "its clone()");
+    static_assert(
+        !std::is_lvalue_reference_v<M>,
+        "a collection takes ownership of its metrics: std::move it in, or pass "
+        "its clone()");
     // Avoids further compiler errors that result from this one.
     if constexpr (std::is_lvalue_reference_v<M>) {
       return nullptr;

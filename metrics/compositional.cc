@@ -44,7 +44,7 @@ void check_operand(const Metric& metric) {
                     "arithmetic, got one with ", metric.update_count(),
                     " updates");
   TORCH_CHECK_VALUE(!has_sync_options(metric.metric_options()), metric.repr(),
-                    ": expected no options about syncing and caching in "
+                    ": expected no options for syncing and caching in "
                     "arithmetic; give them to the result, by "
                     "set_metric_options");
 }

@@ -53,7 +53,7 @@ void check_positional(const std::string& owner, c10::ArrayRef<InputInfo> inputs,
       count <= positional, owner, ": expected at most ", positional,
       positional == 1 ? " input" : " inputs", " by position, got ", count,
       ": its metrics do not all read the next one, or read it as different "
-      "inputs; give inputs by name: ",
+      "inputs; pass inputs by name: ",
       call_by_name(inputs));
 }
 
@@ -203,8 +203,8 @@ void InputUnion::refuse_disagreement(const char* owner) const {
   }
   check_names(owner);
   TORCH_CHECK_VALUE(false, owner, ": input ", agreed_,
-                    " is read as different things: ", meanings,
-                    "; give inputs by name: ", call_by_name(inputs_));
+                    " has several meanings: ", meanings,
+                    "; pass inputs by name: ", call_by_name(inputs_));
 }
 
 }  // namespace tally::internal

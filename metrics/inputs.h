@@ -142,9 +142,9 @@ decltype(auto) as_input(const T& value) {
 template <class T>
 constexpr void refuse_braces() {
   static_assert(sizeof(T) == 0,
-                "a list in braces has no type by itself: give a "
-                "std::vector<std::string>, a tensor or what else the metric "
-                "takes, or inputs by name, update({{\"preds\", {\"a\", "
+                "a braced list has no type: pass a std::vector<std::string>, a "
+                "tensor or another input of the metric, or inputs by name, "
+                "update({{\"preds\", {\"a\", "
                 "\"b\"}}, ...})");
 }
 

@@ -74,7 +74,7 @@ class Parser final : public OptionVisitor {
   void check_all_used() const {
     for (const auto& [name, text] : texts_) {
       if (known_.count(name) != 0) continue;
-      TORCH_CHECK_VALUE(false, owner_, ": there is no option '", name, "'",
+      TORCH_CHECK_VALUE(false, owner_, ": unknown option '", name, "'",
                         did_you_mean(name, {known_.begin(), known_.end()}));
     }
   }

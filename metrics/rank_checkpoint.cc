@@ -152,10 +152,9 @@ absl::Status check_one_file(const CheckpointOrigin& origin) {
     case Kind::kAllRanks:
       return absl::OkStatus();
     case Kind::kOneRank:
-      return precondition(c10::str("the checkpoint holds what rank ",
-                                   origin.rank, " of ", origin.ranks,
-                                   " alone had accumulated: expected one of "
-                                   "all ranks"));
+      return precondition(
+          c10::str("the checkpoint holds only the state of rank ", origin.rank,
+                   " of ", origin.ranks, "; expected that of all ranks"));
     case Kind::kFiles:
       break;
   }
@@ -194,9 +193,9 @@ absl::Status read_files(const std::string& path, CheckpointOrigin& files) {
     if (origin.kind != Kind::kFiles) {
       return precondition(
           origin.kind == Kind::kAllRanks
-              ? "the checkpoint is one file for all ranks: expected load with "
+              ? "the checkpoint is a single file for all ranks; use load with "
                 "CheckpointRanks::kOneFile"
-              : "the checkpoint is not one of a file for each rank");
+              : "the checkpoint does not consist of one file per rank");
     }
     files = origin;
     return absl::OkStatus();

@@ -35,7 +35,7 @@ const at::Tensor& Results::at(const std::string& name) const {
   for (const auto& [key, value] : values_) {
     if (key == name) return value;
   }
-  TORCH_CHECK_INDEX(false, "there is no result '", name,
+  TORCH_CHECK_INDEX(false, "unknown result '", name,
                     "'; there are: ", joined_names(*this));
 }
 

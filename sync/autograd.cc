@@ -185,8 +185,8 @@ at::Tensor without_other_graphs(const at::Tensor& tensor, double factor,
   return WithoutOtherGraphs::apply(
       tensor, factor,
       name +
-          ": expected no gradients of gradients, which need the graphs of all "
-          "ranks' parts; GradientFlow::kAllRanks has them");
+          ": expected no second-order gradients, which need the graphs of all "
+          "ranks' parts; GradientFlow::kAllRanks provides them");
 }
 
 at::Tensor tie(const at::Tensor& loss, const at::Tensor& output) {

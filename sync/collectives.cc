@@ -25,8 +25,7 @@ std::vector<std::int64_t> shares(const Call& call, const at::Tensor& tensor,
                                  const std::vector<std::int64_t>& rows) {
   internal::check_dense(call, tensor);
   TORCH_CHECK_VALUE(tensor.dim() > 0, call.name,
-                    ": expected rows to share out, got a tensor of no "
-                    "dimensions");
+                    ": expected rows to split, got a 0-dim tensor");
   const std::int64_t total = tensor.size(0);
   if (rows.empty()) {
     TORCH_CHECK_VALUE(total % call.size() == 0, call.name, ": expected ", total,
@@ -201,8 +200,8 @@ at::Tensor reduce_scatter(const at::Tensor& tensor, Reduction reduction,
   const bool mean = reduction == Reduction::kMean;
   return internal::sum_chunks(call, mean ? call.size() : 1, [&] {
     TORCH_CHECK_VALUE(mean || reduction == Reduction::kSum, call.name,
-                      ": expected sum or mean; take this rank's rows of what "
-                      "all_reduce gives");
+                      ": expected sum or mean; take this rank's rows of the "
+                      "result of all_reduce");
     internal::check_dense(call, tensor);
     internal::check_reducible(call, reduction, tensor);
     return split(call, tensor, rows);

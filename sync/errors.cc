@@ -89,7 +89,7 @@ std::string describe(const std::exception_ptr& error) {
   } catch (const std::exception& exception) {
     return describe(exception);
   } catch (...) {
-    return "an exception of a type of its own";
+    return "an exception of an unknown type";
   }
 }
 

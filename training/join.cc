@@ -33,7 +33,7 @@ bool JoinLoop::begin(c10::function_ref<bool()> fetch) {
   sync::agree(call, [&] {
     TORCH_CHECK(loop.says == 0, "training::join: expected one loop at a time ",
                 "of ", communicator_->describe(), ", got a second within it; ",
-                "evaluate behind the loop, or with a communicator of its own");
+                "evaluate after the loop, or with a separate communicator");
     sync::Offer offer;
     if (const auto& sampler = options_.sampler()) {
       TORCH_CHECK_VALUE(sampler->communicator() == communicator_,

@@ -10,19 +10,17 @@ constexpr const char* kProgram = "clip";
 }  // namespace
 
 const char* const kHelp =
-    "Trains two networks to find the right half of a handwritten digit's image "
-    "by\n"
-    "its left half.\n"
+    "Trains two networks to retrieve the right half of a handwritten digit's\n"
+    "image by its left half.\n"
     "\n"
-    "  --ranks N          local processes to train with (2); under torchrun, "
-    "its own\n"
-    "  --micro-batches K  parts in which a rank takes its rows (1)\n"
-    "  --epochs N         times to go through the training images (20)\n"
-    "  --batch-size N     images in a step, of all ranks together (256)\n"
-    "  --lr X             learning rate (0.02)\n"
-    "  --seed N           of the weights, the order of the images and how "
-    "they\n"
-    "                     are dealt to ranks (0)\n"
+    "  --ranks N          number of local processes (default: 2, or those of\n"
+    "                     torchrun)\n"
+    "  --micro-batches K  micro-batches per rank and step (default: 1)\n"
+    "  --epochs N         passes over the training images (default: 20)\n"
+    "  --batch-size N     images per step, over all ranks (default: 256)\n"
+    "  --lr X             learning rate (default: 0.02)\n"
+    "  --seed N           seed of the weights, the order of the images and\n"
+    "                     their distribution over ranks (default: 0)\n"
     "  --json FILE        write the loss of each step and the final recalls\n"
     "  --help\n";
 

@@ -12,16 +12,16 @@ constexpr const char* kProgram = "digits";
 const char* const kHelp =
     "Trains a network on images of handwritten digits and reports on it.\n"
     "\n"
-    "  --ranks N       local processes to train with (2); under torchrun, "
-    "its own\n"
-    "  --epochs N      times to go through the training images (30)\n"
-    "  --batch-size N  images in a step, of all ranks together (32)\n"
-    "  --lr X          learning rate (0.05)\n"
-    "  --seed N        of the initial weights, the order of the images and\n"
-    "                  how they are dealt to ranks (0)\n"
+    "  --ranks N       number of local processes (default: 2, or those of\n"
+    "                  torchrun)\n"
+    "  --epochs N      passes over the training images (default: 30)\n"
+    "  --batch-size N  images per step, over all ranks (default: 32)\n"
+    "  --lr X          learning rate (default: 0.05)\n"
+    "  --seed N        seed of the initial weights, the order of the images\n"
+    "                  and their distribution over ranks (default: 0)\n"
     "  --data FILE     images to use instead of examples/digits/data\n"
     "  --json FILE     write the loss of each step and the final metrics\n"
-    "  --verbose       say at the end what rank 0 has communicated\n"
+    "  --verbose       print rank 0's communication account at the end\n"
     "  --help\n";
 
 void Options::visit(tally::OptionVisitor& v) {

@@ -87,8 +87,8 @@ std::vector<double> agree_on_gradients(const Call& backward,
                                        const Untouched& inputs) {
   const Agreement agreement = sync::agree(backward, [&] {
     TORCH_CHECK(!at::GradMode::is_enabled(), backward.name,
-                ": gradients of gradients are not those of tiles; the other "
-                "implementations have them");
+                ": second-order gradients are not supported in tiles; the "
+                "other implementations support them");
     inputs.check(backward);
     Offer offer;
     Encoder(offer.payload).real(gradient.item<double>());

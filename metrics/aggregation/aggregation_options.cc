@@ -36,7 +36,7 @@ void report_nan(NanStrategy strategy, const char* input,
                     " without NaN, got some");
   TORCH_WARN_ONCE(
       "NaN in a metric's ", input,
-      " was left out; choose a NanStrategy other than kWarn to silence this");
+      " was ignored; choose a NanStrategy other than kWarn to silence this");
 }
 
 }  // namespace internal::aggregation

@@ -85,8 +85,7 @@ void Registry::describe_option(const std::string& metric,
   for (const OptionInfo& info : at(metric).options) names.push_back(info.name);
   TORCH_CHECK_VALUE(
       std::find(names.begin(), names.end(), option) != names.end(), metric,
-      ": there is no option '", option, "'",
-      internal::did_you_mean(option, names));
+      ": unknown option '", option, "'", internal::did_you_mean(option, names));
   entries_.at(metric).option_words[option] = std::move(words);
 }
 
@@ -95,7 +94,7 @@ const MetricEntry& Registry::at(const std::string& name) const {
   if (found != entries_.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, entry] : entries_) names.push_back(known);
-  TORCH_CHECK_VALUE(false, "there is no metric '", name, "'",
+  TORCH_CHECK_VALUE(false, "unknown metric '", name, "'",
                     internal::did_you_mean(name, names));
 }
 
@@ -118,8 +117,8 @@ std::unique_ptr<Metric> Registry::make(std::string_view text,
   for (const auto& [option, value] : spec.options) {
     const bool is_known =
         std::find(known.begin(), known.end(), option) != known.end();
-    TORCH_CHECK_VALUE(is_known, entry.name, ": there is no option '", option,
-                      "'", internal::did_you_mean(option, known));
+    TORCH_CHECK_VALUE(is_known, entry.name, ": unknown option '", option, "'",
+                      internal::did_you_mean(option, known));
   }
   for (const auto& [option, value] : parse_metric_spec(example).options) {
     TORCH_CHECK_VALUE(spec.options.count(option) != 0, entry.name, ": option '",

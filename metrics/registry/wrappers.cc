@@ -18,10 +18,9 @@ std::unique_ptr<Metric> make_multitask(MetricRequest& request) {
 void add_wrappers(Registry& r) {
   const char* example = "metric=MeanSquaredError()";
   r.add_wrapper<BinaryTargetTransformer>(
-      {"A metric of targets turned into 0 and 1 by a threshold.", "any",
-       example});
+      {"A metric on targets binarized by a threshold.", "any", example});
   r.add_wrapper<BootStrapper>(
-      {"Bootstrap mean and spread of a metric.", "any", example});
+      {"Bootstrap mean and standard deviation of a metric.", "any", example});
   r.add_wrapper<ClasswiseWrapper>(
       {"Names the value of each class of a metric.", "any",
        "metric=MulticlassAccuracy(num_classes=3, average=none)"});

@@ -80,8 +80,8 @@ class Batch {
       }
       if (rows < 0) continue;
       TORCH_CHECK_VALUE(rows_ == -1 || rows == rows_, BootStrapper::kName,
-                        ": expected inputs of equally many rows, got ", rows_,
-                        " and ", rows);
+                        ": expected inputs with the same number of rows, got ",
+                        rows_, " and ", rows);
       rows_ = rows;
     }
     if (rows_ == -1) give_rows();
@@ -147,10 +147,10 @@ BootStrapper::BootStrapper(OwnedMetric metric, Options options)
     : MetricWrapper(kName, std::move(metric)), options_(std::move(options)) {
   options_.validate(kName);
   const AnyState identity = this->metric().make_state();
-  TORCH_CHECK_VALUE(!outlasts_reset(identity), kName,
-                    ": expected a metric that does not remember what it "
-                    "computed, got ",
-                    this->metric().repr());
+  TORCH_CHECK_VALUE(
+      !outlasts_reset(identity), kName,
+      ": expected a metric that does not store computed values, got ",
+      this->metric().repr());
   std::vector<std::pair<std::string, AnyState>> copies;
   for (std::int64_t i = 0; i < options_.num_bootstraps(); ++i) {
     copies.emplace_back(std::to_string(i), identity);

@@ -42,7 +42,7 @@ absl::Status check_head(std::string_view head, std::int64_t) {
   } catch (const std::exception&) {
     // Not even a text.
   }
-  return data_loss("it is no tracker's");
+  return data_loss("it is not that of a tracker");
 }
 
 }  // namespace
@@ -174,13 +174,13 @@ absl::Status MetricTracker::deserialize(std::string_view bytes) {
     Decoder decoder(bytes);
     const std::string mark = decoder.text();
     if (mark != kMark && mark != kFirstMark) {
-      return data_loss("it is no tracker's");
+      return data_loss("it is not that of a tracker");
     }
     const bool has_values = mark == kMark;
     if (has_values &&
         decoder.integer() !=
             checksum(bytes.substr(bytes.size() - decoder.remaining()))) {
-      return data_loss("its checksum is another");
+      return data_loss("its checksum does not match");
     }
     for (std::int64_t left = decoder.integer(); left > 0; --left) {
       const std::string step = decoder.text();

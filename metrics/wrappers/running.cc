@@ -38,10 +38,10 @@ Running::Running(const char* name, OwnedMetric metric, Options options)
     : MetricWrapper(name, std::move(metric)), options_(options) {
   options_.validate(name);
   const AnyState identity = this->metric().make_state();
-  TORCH_CHECK_VALUE(!outlasts_reset(identity), name,
-                    ": expected a metric that does not remember what it "
-                    "computed, got ",
-                    this->metric().repr());
+  TORCH_CHECK_VALUE(
+      !outlasts_reset(identity), name,
+      ": expected a metric that does not store computed values, got ",
+      this->metric().repr());
   std::vector<std::pair<std::string, AnyState>> slots;
   for (std::int64_t i = 0; i < options_.window(); ++i) {
     slots.emplace_back(std::to_string(i), AnyState::of(Slot{-1, identity}));

@@ -22,9 +22,10 @@ class OwnedMetric {
                          std::is_base_of_v<Metric, std::decay_t<M>>, int> = 0>
   OwnedMetric(M&& metric)
       : metric_(std::make_unique<std::decay_t<M>>(std::move(metric))) {
-    static_assert(!std::is_lvalue_reference_v<M>,
-                  "a wrapper takes a metric over: std::move it in, or pass its "
-                  "clone()");
+    static_assert(
+        !std::is_lvalue_reference_v<M>,
+        "a wrapper takes ownership of its metric: std::move it in, or pass its "
+        "clone()");
   }
   template <class M, std::enable_if_t<std::is_base_of_v<Metric, M>, int> = 0>
   OwnedMetric(std::unique_ptr<M> metric) : metric_(std::move(metric)) {}

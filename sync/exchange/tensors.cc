@@ -133,13 +133,13 @@ void check_reducible(const Call& call, Reduction reduction,
                     call.name, ": cannot reduce dtype ", dtype);
   TORCH_CHECK_VALUE(reduction != Reduction::kProduct, call.name,
                     ": expected sum, mean, min or max, got product; its "
-                    "gradient needs every rank's tensor: multiply what "
-                    "gather_all_tensors gives with GradientFlow::kAllRanks");
+                    "gradient needs every rank's tensor: multiply the results "
+                    "of gather_all_tensors with GradientFlow::kAllRanks");
   if (reduction == Reduction::kMean) {
     TORCH_CHECK_VALUE(at::isFloatingType(dtype) || at::isComplexType(dtype),
                       call.name,
-                      ": expected a floating dtype, since a mean of integers "
-                      "is none; got ",
+                      ": expected a floating dtype, since the mean of integers "
+                      "is not an integer; got ",
                       dtype);
   }
   if (reduction == Reduction::kMin || reduction == Reduction::kMax) {

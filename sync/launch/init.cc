@@ -134,8 +134,8 @@ void join_once(Joined& joined, const Environment& environment,
   }
   if (!joined.failure.empty() && environment == *joined.environment) {
     refuse_again(environment, SyncErrorCode::kGroupBroken,
-                 "init_from_env failed before in this process, and the ranks "
-                 "have to be started again: " +
+                 "init_from_env failed earlier in this process; the ranks must "
+                 "be restarted: " +
                      joined.failure);
   }
   if (environment.world_size == 1) {

@@ -111,17 +111,17 @@ void LawCheck::check_bad_input() {
       taken = why.empty();
       if (taken) break;
       findings_.expect(metric->serialize() == before,
-                       "a refused batch changes the state");
+                       "a rejected batch changes the state");
       findings_.expect_equal(metric->update_count(), count,
-                             "the update count after a refused batch");
+                             "the update count after a rejected batch");
     }
     if (taken) {
-      findings_.expect(!one.must_be_refused, "a bad batch is taken");
+      findings_.expect(!one.must_be_refused, "a bad batch is accepted");
       continue;
     }
     refused = &one.inputs;
     findings_.expect(same_bits(metric->compute_results(), whole()),
-                     "after a refused batch others are seen differently");
+                     "a rejected batch affects later ones");
   }
   if (refused && !few_ranks().empty()) {
     check_bad_input_over_ranks(*refused, few_ranks().front());

@@ -96,29 +96,29 @@ void LawCheck::check_inference() {
       update(*metric, i % 3 == 0 ? given : batches[i]);
     }
     findings_.expect(same_bits(metric->state(), state),
-                     "updates in inference mode give another state");
+                     "updates in inference mode give a different state");
     std::unique_ptr<Metric> loaded, merged;
     {
       const c10::InferenceMode inference;
       findings_.expect(same_bits(metric->compute_results(), value),
-                       "compute() in inference mode gives another value");
+                       "compute() in inference mode gives a different value");
       loaded = make();
       findings_.expect(loaded->deserialize(metric->serialize()).ok(),
-                       "its own bytes are refused in inference mode");
+                       "its own bytes are rejected in inference mode");
       merged = make();
       merged->merge_state(*metric);
       update(*merged, batches);
     }
     findings_.expect(same_bits(metric->compute_results(), value),
-                     "after inference mode compute() gives another value");
+                     "after inference mode compute() gives a different value");
     for (const auto& other : {loaded->clone(), merged->clone()}) {
       update(*other, batches);
       update(*other, batches);
     }
     update(*loaded, batches);
-    findings_.expect(same_bits(loaded->state(), merged->state()),
-                     "what was loaded or merged in inference mode goes on "
-                     "otherwise");
+    findings_.expect(
+        same_bits(loaded->state(), merged->state()),
+        "a metric loaded or merged in inference mode continues differently");
   }
 }
 
@@ -142,7 +142,7 @@ void LawCheck::check_inference_gradients() {
       gradients_of(*metric, batches()[0], options().differentiable_inputs());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     findings_.expect(same_bits(gradients[i], expected[i]),
-                     "after inference mode gradients are others");
+                     "after inference mode gradients are different");
   }
 }
 

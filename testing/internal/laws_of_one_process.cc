@@ -33,7 +33,7 @@ void LawCheck::check_identity() {
   const auto with_fresh = metric->clone();
   with_fresh->merge_state(*make());
   findings_.expect(near(onto_fresh->state(), metric->state()),
-                   "a fresh metric that merges another has another state");
+                   "a fresh metric that merges another has a different state");
   findings_.expect(near(with_fresh->state(), metric->state()),
                    "merging a fresh metric changes the state");
   findings_.expect_equal(onto_fresh->update_count(), metric->update_count(),
@@ -76,13 +76,13 @@ void LawCheck::check_forward() {
     const Results value = forward(*forwarded, batches()[i]);
     findings_.expect(
         near(value, made_of({batches()[i]})->compute_results(), near_),
-        "forward() does not give the value of its batch");
+        "forward() does not return the value of its batch");
   }
   const auto updated = made_of(batches());
   findings_.expect(same_bits(forwarded->state(), updated->state()),
-                   "forward() accumulates something else than update()");
+                   "forward() accumulates a different state than update()");
   findings_.expect(same_bits(forwarded->compute_results(), whole()),
-                   "after forward() compute() gives another value");
+                   "after forward() compute() gives a different value");
   findings_.expect_equal(forwarded->update_count(), updated->update_count(),
                          "the update count after forward()");
 }
@@ -93,26 +93,26 @@ void LawCheck::check_save_and_load() {
   const auto loaded = make();
   const absl::Status status = loaded->deserialize(bytes);
   if (!status.ok()) {
-    findings_.add("its own bytes are refused", status.ToString());
+    findings_.add("its own bytes are rejected", status.ToString());
     return;
   }
   findings_.expect(loaded->serialize() == bytes,
-                   "a loaded metric is saved as other bytes");
+                   "a loaded metric is saved as different bytes");
   findings_.expect_equal(loaded->update_count(), metric->update_count(),
                          "the update count of a loaded metric");
   findings_.expect(same_bits(loaded->compute_results(), whole()),
-                   "a loaded metric has another value");
+                   "a loaded metric has a different value");
   loaded->merge_state(*metric);
   const auto twice = metric->clone();
   twice->merge_state(*metric);
   findings_.expect(near(loaded->compute_results(), twice->compute_results()),
-                   "a loaded metric goes on otherwise than the saved one");
+                   "a loaded metric continues differently from the saved one");
 
   const auto cut = make();
   findings_.expect(!cut->deserialize(bytes.substr(0, bytes.size() - 1)).ok(),
-                   "bytes without the last one are taken");
+                   "bytes without the last one are accepted");
   findings_.expect(cut->status() == MetricState::kEmpty,
-                   "refused bytes change the metric");
+                   "rejected bytes change the metric");
   if (subject_.with_files) check_file();
 }
 
@@ -130,14 +130,14 @@ void LawCheck::check_file() {
     return;
   }
   findings_.expect(same_bits(loaded->compute_results(), whole()),
-                   "a metric loaded from a file has another value");
+                   "a metric loaded from a file has a different value");
 }
 
 void LawCheck::check_clone() {
   const auto metric = made_of(batches());
   const std::string bytes = metric->serialize();
   const auto copy = metric->clone();
-  findings_.expect(copy->serialize() == bytes, "a clone has another state");
+  findings_.expect(copy->serialize() == bytes, "a clone has a different state");
   findings_.expect_equal(copy->repr(), metric->repr(), "the clone's options");
   update(*copy, batches());
   findings_.expect(metric->serialize() == bytes,
@@ -147,7 +147,7 @@ void LawCheck::check_clone() {
   findings_.expect(copy->serialize() == twice,
                    "an update of the original changes a clone");
   findings_.expect(metric->serialize() == twice,
-                   "a clone accumulates otherwise than the original");
+                   "a clone accumulates differently from the original");
 }
 
 void LawCheck::check_reset() {
@@ -159,7 +159,7 @@ void LawCheck::check_reset() {
                    "after reset() the state is not that of a fresh metric");
   update(*metric, batches());
   findings_.expect(same_bits(metric->compute_results(), whole()),
-                   "something outlasts reset()");
+                   "something survives reset()");
 }
 
 void LawCheck::check_aliases() {
@@ -187,14 +187,14 @@ void LawCheck::check_aliases() {
   }
   const Results expected = undisturbed->compute_results();
   const Results value = metric->compute_results();
-  findings_.expect(same_bits(value, expected),
-                   "a change of an input, or of a value that was returned, "
-                   "shows in the metric");
+  findings_.expect(
+      same_bits(value, expected),
+      "a change of an input, or of a returned value, affects the metric");
   const std::string before = metric->serialize();
   scramble(value);
   scramble(metric->state());
   findings_.expect(same_bits(metric->compute_results(), expected),
-                   "a change of the result shows in the metric's next one");
+                   "a change of the result affects the next one");
   findings_.expect(metric->serialize() == before,
                    "a change of the result changes the state");
 }
@@ -213,7 +213,7 @@ void LawCheck::check_layout() {
     update(*metric, apart);
   }
   findings_.expect(near(metric->compute_results(), whole(), near_),
-                   "inputs with gaps in memory give another value");
+                   "non-contiguous inputs give a different value");
 }
 
 }  // namespace tally::testkit::internal

@@ -67,7 +67,7 @@ void LawCheck::check_split(const Split& split) {
     findings_.expect(same_bits(report.value, reports[0].value),
                      "the value differs from rank 0's");
     findings_.expect(same_bits(report.value_synced, report.value),
-                     "after sync() compute() gives another value");
+                     "after sync() compute() gives a different value");
     findings_.expect_equal(report.count_synced, updates,
                            "the update count after sync()");
     findings_.expect(report.restored, "unsync() does not restore the state");

@@ -79,7 +79,7 @@ void explain(std::vector<Report>& reports, const std::vector<int>& ended) {
   }
   if (well.empty()) return;
   for (Report& report : reports) {
-    report.text += "\nRanks that came to the end of the test: " + well +
+    report.text += "\nRanks that reached the end of the test: " + well +
                    ". Every rank must make the same calls of the group.";
   }
 }

@@ -310,7 +310,7 @@ TEST(TallyTest, SaysWhatIsWrongWithArgumentsAndFiles) {
   const std::string accuracy = "MulticlassAccuracy(num_classes=3)";
   refusal({}, "expected either --metrics or --config");
   refusal({"--metrics", "MulticlassAcuracy", "--inputs", preds, target},
-          "there is no metric 'MulticlassAcuracy'; did you mean "
+          "unknown metric 'MulticlassAcuracy'; did you mean "
           "'MulticlassAccuracy'?");
   refusal(
       {"--metrics", accuracy, "--inputs", preds},
@@ -373,7 +373,7 @@ TEST(TallyTest, ListsAndDescribes) {
   EXPECT_EQ(described.status, 0);
   EXPECT_THAT(described.output, HasSubstr("num_classes       required"));
   expect_refusal(run_program({"cli/tally", "describe", "Accurracy"}),
-                 "there is no metric 'Accurracy'");
+                 "unknown metric 'Accurracy'");
   expect_refusal(run_program({"cli/tally", "describe", "accuracy"}),
                  "did you mean 'BinaryAccuracy', 'BinaryBalancedAccuracy', "
                  "'MulticlassAccuracy', 'MulticlassBalancedAccuracy' or "

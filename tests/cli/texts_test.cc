@@ -407,7 +407,7 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
                         "except\n  target  real"));
   EXPECT_EQ(
       refusal_of([] { describe_metric(builtin_registry(), "MaxMetrik"); }),
-      "there is no metric 'MaxMetrik'; did you mean 'MaxMetric'?");
+      "unknown metric 'MaxMetrik'; did you mean 'MaxMetric'?");
 }
 
 TEST(ProgressTest, IsShownToThoseWhoWait) {

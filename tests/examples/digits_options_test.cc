@@ -56,7 +56,7 @@ TEST(DigitsOptionsTest, SaysWhatIsWrong) {
   EXPECT_EQ(refusal_of({"train"}),
             "digits: expected an option, got 'train'; see --help");
   EXPECT_EQ(refusal_of({"--epoch"}),
-            "digits: there is no option 'epoch'; did you mean 'epochs'?");
+            "digits: unknown option 'epoch'; did you mean 'epochs'?");
   EXPECT_EQ(refusal_of({"--ranks"}),
             "digits: option 'ranks': expected an integer, got ''");
   EXPECT_EQ(refusal_of({"--json"}),

@@ -199,7 +199,7 @@ TEST(DigitsTest, SaysWhatIsWrongOnce) {
   const std::vector<BadCall> calls = {
       {{"--rank=2"},
        2,
-       "digits: there is no option 'rank'; did you mean "
+       "digits: unknown option 'rank'; did you mean "
        "'ranks'?"},
       {{"--ranks", "two"},
        2,

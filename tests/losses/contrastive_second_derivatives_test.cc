@@ -25,7 +25,7 @@ using testkit::unit_rows;
 using Tensors = std::vector<at::Tensor>;
 
 constexpr const char* kOfTiles =
-    "gradients of gradients are not those of tiles";
+    "second-order gradients are not supported in tiles";
 
 LossSubject clip(const ClipLossOptions& options) {
   LossSubject result;
@@ -56,7 +56,7 @@ TEST(ContrastiveSecondDerivativesTest, ClipLoss) {
   check_second_derivatives(without);
   without.ranks = {2, 3};
   check_second_derivatives_are_refused(
-      without, "ClipLoss: gradients of gradients need gather_with_grad");
+      without, "ClipLoss: second-order gradients need gather_with_grad");
 }
 
 TEST(ContrastiveSecondDerivativesTest, ClipLogits) {
@@ -78,7 +78,7 @@ TEST(ContrastiveSecondDerivativesTest, ClipLogits) {
   logits.make = make(ClipLossOptions().gather_with_grad(false));
   logits.ranks = {2};
   check_second_derivatives_are_refused(
-      logits, "ClipLoss: gradients of gradients need gather_with_grad");
+      logits, "ClipLoss: second-order gradients need gather_with_grad");
 }
 
 TEST(ContrastiveSecondDerivativesTest, SigLipLoss) {

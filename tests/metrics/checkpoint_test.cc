@@ -241,9 +241,9 @@ TEST_F(CheckpointTest, EachPartOfTheEnvelopeIsChecked) {
   };
   EXPECT_EQ(refused(""), "expected a Tally checkpoint, got 0 bytes");
   EXPECT_EQ(refused(std::string(100, 'x')),
-            "expected a Tally checkpoint, got a file without its mark");
+            "expected a Tally checkpoint, got a file without its magic number");
   EXPECT_EQ(refused(flipped(0)),
-            "expected a Tally checkpoint, got a file without its mark");
+            "expected a Tally checkpoint, got a file without its magic number");
   EXPECT_EQ(refused(flipped(8)),
             "the checkpoint has version 0, expected 1 or 2");
   EXPECT_THAT(refused(flipped(16)), HasSubstr("the checkpoint was cut"));

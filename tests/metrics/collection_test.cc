@@ -269,9 +269,8 @@ TEST(MetricCollectionTest, ExtractsMembers) {
                         metrics.compute()["rmse"]));
   member->reset();
   EXPECT_EQ(metrics.update_count(), 2);
-  EXPECT_THAT(
-      refusal_of<c10::IndexError>([&] { metrics.extract("mae"); }),
-      HasSubstr("there is no metric 'mae'; there are: mse, pearson, rmse"));
+  EXPECT_THAT(refusal_of<c10::IndexError>([&] { metrics.extract("mae"); }),
+              HasSubstr("unknown metric 'mae'; there are: mse, pearson, rmse"));
   EXPECT_THAT(
       refusal_of<c10::IndexError>([] { MetricCollection().extract("mae"); }),
       HasSubstr("there are: none"));

@@ -146,18 +146,18 @@ TEST_F(FileTest, SizesAreCheckedBeforeThereIsMemoryForThem) {
   const std::int64_t size = std::int64_t{3} << 40;
   ASSERT_EQ(::truncate(huge.c_str(), size), 0);
   EXPECT_EQ(message_of(load(huge)),
-            "expected a Tally checkpoint, got a file without its mark");
+            "expected a Tally checkpoint, got a file without its magic number");
 
   std::string start = testkit::SampleMeanSquaredError().serialize();
   write("huge", start);
   ASSERT_EQ(::truncate(huge.c_str(), size), 0);
   EXPECT_THAT(message_of(load(huge)),
-              StartsWith("the checkpoint was cut: expected "));
+              StartsWith("the checkpoint is truncated: expected "));
 
   MetricTracker tracker{testkit::SampleMeanSquaredError()};
   const absl::Status status = tracker.load(huge);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(message_of(status), EndsWith("it is no tracker's"));
+  EXPECT_THAT(message_of(status), EndsWith("it is not that of a tracker"));
 }
 
 }  // namespace

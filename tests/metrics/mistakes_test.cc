@@ -35,8 +35,8 @@ TEST(MistakesTest, EachIsOneErrorThatSaysWhatToWrite) {
           HasSubstr("expected inputs as the metric's header lists them"),
           HasSubstr("a loss needs a differentiable metric, and this one is "
                     "not"),
-          HasSubstr("a list in braces has no type by itself"),
-          HasSubstr("a list in braces has no type by itself")));
+          HasSubstr("a braced list has no type"),
+          HasSubstr("a braced list has no type")));
 }
 
 }  // namespace

@@ -181,8 +181,8 @@ TEST(NamedInputsTest, OfACollectionAreRefusedBeforeAnythingChanged) {
 TEST(NamedInputsTest, PositionsWithDifferentMeaningsAreRefused) {
   MetricCollection metrics = fairness_and_accuracy();
   const std::string refusal =
-      "MetricCollection: input 2 is read as different things: BinaryFairness "
-      "('fairness') as 'groups', BinaryAccuracy ('accuracy') as 'weight'; give "
+      "MetricCollection: input 2 has several meanings: BinaryFairness "
+      "('fairness') as 'groups', BinaryAccuracy ('accuracy') as 'weight'; pass "
       "inputs by name: update({{\"preds\", preds}, {\"target\", target}, "
       "{\"groups\", groups}, {\"weight\", weight}})";
   EXPECT_THAT(refusal_of([&] { metrics.update(kPreds, kTarget, kGroups); }),
@@ -219,14 +219,14 @@ TEST(NamedInputsTest, OfArithmeticReachTheMetricsThatTakeThem) {
       HasSubstr("CompositionalMetric: expected at most 0 inputs by position, "
                 "got 2"));
   EXPECT_THAT(refusal_of([&] { both.observe(kPreds, kTarget); }),
-              HasSubstr("give inputs by name: update({{\"preds\", preds}"));
+              HasSubstr("pass inputs by name: update({{\"preds\", preds}"));
   both.update({{"target", kPreds}, {"value", 2}, {"preds", kPreds}});
   EXPECT_EQ(both.compute().item<double>(), 2);
   MetricCollection metrics;
   metrics.add("both", MeanSquaredError() + MeanMetric());
   metrics.add("mse", MeanSquaredError());
   EXPECT_THAT(refusal_of([&] { metrics.update(kPreds, kTarget); }),
-              HasSubstr("is read as different things"));
+              HasSubstr("has several meanings"));
   metrics.update({{"target", kPreds}, {"value", 2}, {"preds", kPreds}});
   EXPECT_EQ(metrics.compute()["both"].item<double>(), 2);
 }

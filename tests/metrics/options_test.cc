@@ -160,13 +160,13 @@ TEST(OptionsTest, WhatIsShownReadsBack) {
 
 TEST(OptionsTest, UnknownNamesGetTheNearestOne) {
   EXPECT_EQ(error_of({{"cuont", "5"}}),
-            "Sample: there is no option 'cuont'; did you mean 'count'?");
+            "Sample: unknown option 'cuont'; did you mean 'count'?");
   EXPECT_EQ(error_of({{"ignore-index", "5"}}),
-            "Sample: there is no option 'ignore-index'; did you mean "
+            "Sample: unknown option 'ignore-index'; did you mean "
             "'ignore_index'?");
   // Nothing is set, though the first name is right.
   EXPECT_THAT(error_of({{"count", "6"}, {"zzz", "5"}}),
-              HasSubstr("there is no option 'zzz'"));
+              HasSubstr("unknown option 'zzz'"));
   struct None {
     void visit(OptionVisitor&) {}
   } none;
@@ -174,7 +174,7 @@ TEST(OptionsTest, UnknownNamesGetTheNearestOne) {
     parse_options(none, "Sample", {{"a", "b"}});
     FAIL();
   } catch (const c10::ValueError& error) {
-    EXPECT_EQ(sync::describe(error), "Sample: there is no option 'a'");
+    EXPECT_EQ(sync::describe(error), "Sample: unknown option 'a'");
   }
 }
 

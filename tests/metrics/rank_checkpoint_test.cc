@@ -240,13 +240,13 @@ TEST_F(RankCheckpointTest, OneFileIsNotLoadedByEachRank) {
     return m.load_parts(path()).status();
   };
   const std::string text =
-      "the checkpoint holds what all ranks had accumulated, which would count "
-      "2 times: expected load with CheckpointRanks::kOneFile";
+      "the checkpoint holds the state of all ranks, which would be counted 2 "
+      "times; use load with CheckpointRanks::kOneFile";
   expect_refused(2, absl::StatusCode::kFailedPrecondition, text, load);
   expect_refused(2, absl::StatusCode::kFailedPrecondition, text, load_parts);
   expect_refused(
       2, absl::StatusCode::kFailedPrecondition,
-      "the checkpoint is one file for all ranks: expected load with "
+      "the checkpoint is a single file for all ranks; use load with "
       "CheckpointRanks::kOneFile",
       [&](auto& m) { return m.load(path(), CheckpointRanks::kFilePerRank); });
   MetricCollection alone = collection();
@@ -257,7 +257,7 @@ TEST_F(RankCheckpointTest, OneFileIsNotLoadedByEachRank) {
 TEST_F(RankCheckpointTest, AFileForEachRankIsLoadedByAllOfThem) {
   save(3, CheckpointRanks::kFilePerRank);
   const std::string text =
-      "the checkpoint is in 3 files, one for each rank: expected load with "
+      "the checkpoint consists of 3 files, one per rank; use load with "
       "CheckpointRanks::kFilePerRank";
   for (const int ranks : {1, 2, 3}) {
     expect_refused(ranks, absl::StatusCode::kFailedPrecondition, text,
@@ -266,13 +266,13 @@ TEST_F(RankCheckpointTest, AFileForEachRankIsLoadedByAllOfThem) {
         ranks, absl::StatusCode::kFailedPrecondition, text,
         [&](auto& m) { return m.load(path(), CheckpointRanks::kOneFile); });
   }
-  expect_refused(
-      2, absl::StatusCode::kFailedPrecondition,
-      "rank 0: the checkpoint holds what rank 0 of 3 alone had accumulated: "
-      "expected one of all ranks",
-      [&](auto& m) {
-        return m.load(path("metric.a.rank0"), CheckpointRanks::kOneFile);
-      });
+  expect_refused(2, absl::StatusCode::kFailedPrecondition,
+                 "rank 0: the checkpoint holds only the state of rank 0 of 3; "
+                 "expected that of all ranks",
+                 [&](auto& m) {
+                   return m.load(path("metric.a.rank0"),
+                                 CheckpointRanks::kOneFile);
+                 });
 }
 
 // What used to count three times, silently.
@@ -288,18 +288,17 @@ TEST_F(RankCheckpointTest, ARanksOwnFileIsNotLoadedByTheOthers) {
     const absl::Status status =
         loaded.load(path(std::to_string((rank + 1) % 3)));
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(
-        message_of(status),
-        StartsWith(c10::str("the checkpoint holds what rank ", (rank + 1) % 3,
-                            " of 3 had accumulated, and this is rank ", rank,
-                            " of 3")));
+    EXPECT_THAT(message_of(status),
+                StartsWith(c10::str("the checkpoint holds the state of rank ",
+                                    (rank + 1) % 3, " of 3, but this is rank ",
+                                    rank, " of 3")));
     expect_batches(loaded, 4);
   });
   expect_refused(5, absl::StatusCode::kFailedPrecondition,
-                 "the checkpoint holds what rank 0 of 3 had accumulated",
+                 "the checkpoint holds the state of rank 0 of 3, but",
                  [&](auto& m) { return m.load(path("0")); });
   expect_refused(2, absl::StatusCode::kFailedPrecondition,
-                 "the checkpoint is not one of a file for each rank",
+                 "the checkpoint does not consist of one file per rank",
                  [&](auto& m) {
                    return m.load(path("0"), CheckpointRanks::kFilePerRank);
                  });

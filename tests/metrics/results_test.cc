@@ -56,10 +56,10 @@ TEST(ResultsTest, SayWhichNamesThereAre) {
     }
     return "nothing";
   };
-  EXPECT_EQ(message(), "there is no result 'x'; there are: none");
+  EXPECT_EQ(message(), "unknown result 'x'; there are: none");
   results.add("a", at::scalar_tensor(1));
   results.add("b", at::scalar_tensor(1));
-  EXPECT_EQ(message(), "there is no result 'x'; there are: a, b");
+  EXPECT_EQ(message(), "unknown result 'x'; there are: a, b");
 }
 
 TEST(ResultsTest, GiveTheOneTensorThereIs) {

@@ -118,7 +118,7 @@ TEST(MetricLawsTest, CatchAStateThatAliases) {
 TEST(MetricLawsTest, CatchAFieldThatIsNotSaved) {
   EXPECT_THAT(complaint<LosesAField>(batch_of({reals()})),
               StartsWith("LosesAField() breaks the law of save and load: a "
-                         "loaded metric has another value"));
+                         "loaded metric has a different value"));
 }
 
 TEST(MetricLawsTest, CatchAStrideThatIsIgnored) {
@@ -128,8 +128,8 @@ TEST(MetricLawsTest, CatchAStrideThatIsIgnored) {
 
 TEST(MetricLawsTest, CatchARefusalThatLeavesSomething) {
   EXPECT_THAT(complaint<RefusesTooLate>(batch_of({scores()})),
-              StartsWith("RefusesTooLate() breaks the law of bad input: after "
-                         "a refused batch others are seen differently\n"
+              StartsWith("RefusesTooLate() breaks the law of bad input: a "
+                         "rejected batch affects later ones\n"
                          "  NaN in input 0"));
 }
 
@@ -140,8 +140,8 @@ TEST(MetricLawsTest, CatchABadBatchThatIsTaken) {
   EXPECT_THAT(
       complaint<SampleMatchRate>(batch_of({texts(), text_lists()}),
                                  MetricLawOptions().bad_inputs({empty_texts})),
-      StartsWith("SampleMatchRate() breaks the law of bad input: a bad "
-                 "batch is taken\n  bad_inputs[0]"));
+      StartsWith("SampleMatchRate() breaks the law of bad input: a bad batch "
+                 "is accepted\n  bad_inputs[0]"));
 }
 
 TEST(MetricLawsTest, CatchAComputeThatDependsOnTheOrderOfRows) {

@@ -109,7 +109,7 @@ TEST_P(FailuresTest, ARankThatMakesFewerCallsIsNamed) {
   const auto result = run("leaves_early");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output,
-              HasSubstr("Ranks that came to the end of the test: 1. Every rank "
+              HasSubstr("Ranks that reached the end of the test: 1. Every rank "
                         "must make the same calls of the group."));
 }
 

@@ -77,7 +77,7 @@ TEST(CollectionConfigTest, SaysWhatIsWrong) {
   EXPECT_EQ(error_of("[]"), "config: expected an object, got []");
   EXPECT_EQ(error_of("{}"), "config: expected \"metrics\" in it, got none");
   EXPECT_EQ(error_of("{'metric': {'metric': 'A'}}"),
-            "config: there is no option 'metric'; did you mean 'metrics'?");
+            "config: unknown option 'metric'; did you mean 'metrics'?");
   EXPECT_EQ(error_of("{'metrics': {}}"),
             "config: expected at least one metric, got none");
   EXPECT_THAT(error_of("{'metrics': []}"), HasSubstr("got none"));
@@ -95,7 +95,7 @@ TEST(CollectionConfigTest, SaysWhatIsWrong) {
               HasSubstr("expected options in \"options\" or in parentheses, "
                         "got both"));
   EXPECT_EQ(error_of("{'metrics': {'a': {'metric': 'A', 'optoins': {}}}}"),
-            "config: metric 'a': there is no option 'optoins'; did you mean "
+            "config: metric 'a': unknown option 'optoins'; did you mean "
             "'options'?");
   EXPECT_EQ(error_of("{'nan_policy': 'no', 'metrics': ['MaxMetric']}"),
             "config: option 'nan_policy': expected one of propagate, error, "

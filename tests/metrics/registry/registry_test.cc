@@ -96,18 +96,18 @@ TEST(RegistryTest, RequiredOptionsAreThoseWithoutAValidDefault) {
 
 TEST(RegistryTest, UnknownNamesGetTheNearest) {
   EXPECT_EQ(error_of_making("MulticlasAccuracy(num_classes=5)"),
-            "there is no metric 'MulticlasAccuracy'; did you mean "
+            "unknown metric 'MulticlasAccuracy'; did you mean "
             "'MulticlassAccuracy'?");
-  EXPECT_EQ(error_of_making("Bananas"), "there is no metric 'Bananas'");
+  EXPECT_EQ(error_of_making("Bananas"), "unknown metric 'Bananas'");
   EXPECT_EQ(error_of_making("MulticlassAccuracy(top_k=2)"),
             "MulticlassAccuracy: option 'num_classes' is required; for example "
             "MulticlassAccuracy(num_classes=5)");
   // A typo rather than what is missing for it.
   EXPECT_EQ(error_of_making("MulticlassAccuracy(num_class=5)"),
-            "MulticlassAccuracy: there is no option 'num_class'; did you mean "
+            "MulticlassAccuracy: unknown option 'num_class'; did you mean "
             "'num_classes'?");
   EXPECT_EQ(error_of_making("MulticlassAccuracy(num_classes=5, avrage=micro)"),
-            "MulticlassAccuracy: there is no option 'avrage'; did you mean "
+            "MulticlassAccuracy: unknown option 'avrage'; did you mean "
             "'average'?");
 }
 
@@ -153,10 +153,10 @@ TEST(RegistryTest, WordsAreForOptionsThatAreThere) {
   EXPECT_THAT(refusal_of([&] {
                 registry.describe_option("BinaryAccuracy", "treshold", "");
               }),
-              HasSubstr("BinaryAccuracy: there is no option 'treshold'; did "
+              HasSubstr("BinaryAccuracy: unknown option 'treshold'; did "
                         "you mean 'threshold'?"));
   EXPECT_THAT(refusal_of([&] { registry.describe_option("None", "a", ""); }),
-              HasSubstr("there is no metric 'None'"));
+              HasSubstr("unknown metric 'None'"));
 }
 
 TEST(RegistryTest, WrappersNest) {
@@ -199,7 +199,7 @@ TEST(RegistryTest, WhatIsWrongInANestedMetricIsSaid) {
   EXPECT_THAT(error_of_making("Running(metric=MaxMetrik)"),
               HasSubstr("did you mean 'MaxMetric'?"));
   EXPECT_THAT(error_of_making("Running(metric=MaxMetric, windw=2)"),
-              HasSubstr("Running: there is no option 'windw'; did you mean "
+              HasSubstr("Running: unknown option 'windw'; did you mean "
                         "'window'?"));
   std::string deep = "MaxMetric";
   for (int i = 0; i < 17; ++i) deep = "MinMaxMetric(metric=" + deep + ")";

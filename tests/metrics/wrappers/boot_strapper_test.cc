@@ -233,10 +233,11 @@ TEST(BootStrapperTest, RefusesBadOptionsAndInputs) {
                 pairs.update(at::ones({1}), at::ones({1, 1}));
               }),
               HasSubstr("nothing"));
-  EXPECT_THAT(refusal_of<c10::Error>([&] {
-                pairs.update(at::ones({2}), at::ones({1, 2}));
-              }),
-              HasSubstr("expected inputs of equally many rows, got 2 and 1"));
+  EXPECT_THAT(
+      refusal_of<c10::Error>([&] {
+        pairs.update(at::ones({2}), at::ones({1, 2}));
+      }),
+      HasSubstr("expected inputs with the same number of rows, got 2 and 1"));
   EXPECT_THAT(
       refusal_of<c10::Error>([&] { pairs.update(std::string("x"), 1); }),
       HasSubstr("to be a at::Tensor"));

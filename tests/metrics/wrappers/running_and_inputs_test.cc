@@ -126,11 +126,10 @@ TEST(RunningTest, RefusesWhatItCannotWindow) {
               HasSubstr("Running: expected window to be at least 1, got 0"));
   EXPECT_THAT(refusal_of<c10::Error>([] { RunningSum none(-1); }),
               HasSubstr("RunningSum: expected window to be at least 1"));
-  EXPECT_THAT(
-      refusal_of<c10::Error>(
-          [] { Running none(MinMaxMetric(MeanMetric()), 2); }),
-      HasSubstr("Running: expected a metric that does not remember what it "
-                "computed, got MinMaxMetric("));
+  EXPECT_THAT(refusal_of<c10::Error>(
+                  [] { Running none(MinMaxMetric(MeanMetric()), 2); }),
+              HasSubstr("Running: expected a metric that does not store "
+                        "computed values, got MinMaxMetric("));
 }
 
 TEST(InputTransformerTest, TransformsPredsAndTarget) {

@@ -234,7 +234,7 @@ TEST(MetricTrackerTest, FindsTheBestStepOfEachResult) {
               HasSubstr("MetricTracker: expected maximize to be given for "
                         "SumMetric("));
   EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.best_metric("mean"); }),
-              HasSubstr("there is no result 'mean'; there are: val/mean"));
+              HasSubstr("unknown result 'mean'; there are: val/mean"));
   EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.best_metric(); }),
               HasSubstr("expected one result, got 5"));
   EXPECT_THAT(refusal_of<c10::Error>([&] { tracker.compute_all(); }),
