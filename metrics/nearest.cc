@@ -19,7 +19,7 @@ std::string lower(std::string text) {
 }
 
 // Of Damerau and Levenshtein: letters changed, left out, added, or swapped with
-// a neighbour.
+// a neighbor.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> d(
       a.size() + 1, std::vector<std::size_t>(b.size() + 1));

@@ -69,7 +69,7 @@ std::string text(Random& random) {
   return words;
 }
 
-// Neighbouring seeds and inputs share nothing.
+// Neighboring seeds and inputs share nothing.
 std::uint64_t stream(std::uint64_t seed, std::size_t input) {
   std::seed_seq sequence{static_cast<std::uint32_t>(seed),
                          static_cast<std::uint32_t>(seed >> 32),
