@@ -29,7 +29,7 @@ class Expression {
   /// Copies the metric's options. Throws c10::ValueError if it has accumulated
   /// data or has options for syncing, both of which would be lost.
   explicit Expression(const Metric& metric);
-  /// `symbol` stands between the operands (infix) or before them.
+  /// `symbol` is placed between the operands (infix) or before them.
   Expression(const char* symbol, bool infix, Operation operation,
              const Expression& left, const Expression& right);
 
