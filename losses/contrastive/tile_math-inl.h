@@ -107,8 +107,8 @@ HWY_INLINE Vector<T> only(const hn::Mask<Tag<T>> mask, const Vector<T> value) {
   return kWhole ? value : hn::IfThenElseZero(mask, value);
 }
 
-// Calls step.run<true>(j, all) for each full vector, run<false>(j, mask) for the
-// rest after the last one and for the vector with the excluded column.
+// Calls step.run<true>(j, all) for each full vector, run<false>(j, mask) for
+// the rest after the last one and for the vector with the excluded column.
 template <class T, class Step>
 HWY_INLINE void for_each_vector(std::int64_t columns, std::int64_t left_out,
                                 Step& step) {
