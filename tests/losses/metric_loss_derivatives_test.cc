@@ -102,7 +102,7 @@ TEST(MetricLossDerivativesTest, OfOneRankAreRefused) {
           ADD_FAILURE() << "a gradient of a gradient without other ranks";
         } catch (const c10::Error& error) {
           EXPECT_THAT(error.what_without_backtrace(),
-                      HasSubstr("GradientFlow::kAllRanks has them"));
+                      HasSubstr("GradientFlow::kAllRanks provides them"));
         }
       });
     }

@@ -186,11 +186,11 @@ TEST(CompositionalMetricTest, TakesOptionsNotObjects) {
 TEST(CompositionalMetricTest, IsToldHowToSyncAsAWhole) {
   const MeanMetric local({}, MetricOptions().sync_on_compute(false));
   EXPECT_THAT(refusal_of([&] { return local + 1; }),
-              HasSubstr("expected no options about syncing"));
+              HasSubstr("expected no options for syncing"));
   auto sum = MeanMetric() + 1;
   sum.set_metric_options(MetricOptions().sync_on_compute(false));
   EXPECT_THAT(refusal_of([&] { return sum + 1; }),
-              HasSubstr("expected no options about syncing"));
+              HasSubstr("expected no options for syncing"));
   run_thread_ranks(2, [](const auto& communicator) {
     auto own = MeanMetric() + 1;
     own.set_metric_options(MetricOptions().sync_on_compute(false));

@@ -388,7 +388,7 @@ TEST_F(RankCheckpointTest, FilesOfTwoSavesAreNotMixed) {
                      " is of another save than " + path(),
                  load);
   std::filesystem::resize_file(path("metric.a.rank1"), 50);
-  expect_refused(5, absl::StatusCode::kDataLoss, "the checkpoint was cut",
+  expect_refused(5, absl::StatusCode::kDataLoss, "the checkpoint is truncated",
                  load);
 }
 

@@ -197,7 +197,7 @@ TEST(CollectivesErrorsTest, BadArgumentsOnOneRankAreRefusedOnEveryRank) {
   refused("numbers of rows that add up to 6", [&](bool bad) {
     all_to_all(x, bad ? Counts{7, -1, 0} : Counts{2, 2, 2});
   });
-  refused("of no dimensions",
+  refused("got a 0-dim tensor",
           [&](bool bad) { all_to_all(bad ? at::ones({}) : x); });
   refused("one for each rank, got 2", [&](bool bad) {
     all_to_all(std::vector<at::Tensor>(bad ? 2 : 3, x));
@@ -209,7 +209,7 @@ TEST(CollectivesErrorsTest, BadArgumentsOnOneRankAreRefusedOnEveryRank) {
           [&](bool bad) { broadcast(bad ? at::Tensor() : x, 1); });
   expect_refused(-1, "expected a root below 3, got 3",
                  [&](const Group&) { broadcast(x, 3); });
-  expect_refused(-1, "multiply what gather_all_tensors gives",
+  expect_refused(-1, "multiply the results of gather_all_tensors",
                  [&](const Group&) { all_reduce(x, Reduction::kProduct); });
   expect_refused(-1, "expected sum or mean",
                  [&](const Group&) { reduce_scatter(x, Reduction::kMax); });
@@ -239,10 +239,10 @@ TEST(CollectivesErrorsTest, TensorsBeyondAnyMemoryNameTheirRank) {
 
 // Gloo refuses an average of integers on a thread of its own, others round.
 TEST(CollectivesErrorsTest, MeansOfIntegersAreRefusedOnEveryRank) {
-  expect_refused(-1, "a mean of integers", [](const Group&) {
+  expect_refused(-1, "the mean of integers", [](const Group&) {
     all_reduce(at::ones({2}, at::kLong), Reduction::kMean);
   });
-  expect_refused(-1, "a mean of integers", [](const Group&) {
+  expect_refused(-1, "the mean of integers", [](const Group&) {
     reduce_scatter(at::ones({3}, at::kInt), Reduction::kMean);
   });
 }

@@ -278,8 +278,9 @@ TEST(GatherTest, GradientsOfGradientsLeadToAllRanksOrAreRefused) {
           gradient.sum().backward();
           ADD_FAILURE() << "without the other rank's graph";
         } catch (const c10::Error& error) {
-          EXPECT_THAT(error.what_without_backtrace(),
-                      ::testing::HasSubstr("GradientFlow::kAllRanks has them"));
+          EXPECT_THAT(
+              error.what_without_backtrace(),
+              ::testing::HasSubstr("GradientFlow::kAllRanks provides them"));
         }
         return;
       }

@@ -155,7 +155,7 @@ RANKS_TEST_F(InitFaultsTest, ASecondTryAfterATimeoutSaysSo, 1) {
   const SyncError first = error_of_init(milliseconds(500));
   const SyncError second = error_of_init(kLongTimeout);
   EXPECT_EQ(second.code(), SyncErrorCode::kGroupBroken);
-  EXPECT_THAT(second.message(), AllOf(HasSubstr("init_from_env failed before"),
+  EXPECT_THAT(second.message(), AllOf(HasSubstr("init_from_env failed earlier"),
                                       HasSubstr(first.message())));
 }
 

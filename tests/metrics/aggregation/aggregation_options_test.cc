@@ -77,7 +77,7 @@ TEST(AggregationOptionsTest, WarnsOfNanOnly) {
   c10::WarningUtils::set_warnAlways(always);
   ASSERT_EQ(warnings.texts.size(), 1);
   EXPECT_THAT(warnings.texts[0],
-              HasSubstr("NaN in a metric's value was left out"));
+              HasSubstr("NaN in a metric's value was ignored"));
 }
 
 TEST(AggregationOptionsTest, NanPolicyCountsWhereTheStrategyIsTheDefault) {

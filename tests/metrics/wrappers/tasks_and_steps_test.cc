@@ -181,7 +181,7 @@ TEST(MultitaskWrapperTest, RefusesTasksThatDoNotFit) {
               HasSubstr("expected a name for a task, got an empty one"));
   EXPECT_THAT(
       refusal("c", MeanMetric({}, MetricOptions().sync_on_compute(false))),
-      HasSubstr("without options about syncing"));
+      HasSubstr("without options for syncing"));
   update(tasks, 1, 1);
   EXPECT_THAT(refusal("c", MeanMetric()),
               HasSubstr("to be added before the first update, got 'c'"));
