@@ -3,7 +3,6 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -14,6 +13,7 @@
 
 #include "tally/cli/input_file.h"
 #include "tally/metrics/nearest.h"
+#include "tally/state/parse_number.h"
 
 namespace tally::cli {
 namespace {
@@ -31,14 +31,11 @@ std::string user_path(const std::string& path) {
 
 std::int64_t parse_count(const std::string& option, const std::string& text,
                          std::int64_t least, std::int64_t most) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  TORCH_CHECK_VALUE(parsed.ec == std::errc() && parsed.ptr == end &&
-                        value >= least && value <= most,
-                    option, ": expected an integer from ", least, " to ", most,
+  const auto value = internal::parse_number<std::int64_t>(text);
+  TORCH_CHECK_VALUE(value && *value >= least && *value <= most, option,
+                    ": expected an integer from ", least, " to ", most,
                     ", got '", text, "'");
-  return value;
+  return *value;
 }
 
 std::vector<std::int64_t> parse_split(const std::string& text) {

@@ -4,12 +4,12 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <sstream>
 #include <utility>
 
 #include "tally/metrics/nearest.h"
+#include "tally/state/parse_number.h"
 
 namespace tally::cli {
 namespace {
@@ -30,11 +30,7 @@ std::optional<Number> parse(std::string_view text) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') {
     text.remove_prefix(1);
   }
-  Number value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return value;
+  return internal::parse_number<Number>(text);
 }
 
 std::optional<std::size_t> to_place(const std::string& name) {

@@ -11,6 +11,8 @@
 #include <numeric>
 #include <utility>
 
+#include "tally/state/parse_number.h"
+
 namespace tally::cli {
 namespace {
 
@@ -134,11 +136,10 @@ class HeaderParser {
     const Kind* known = nullptr;
     std::int64_t size = 0;
     if (text.size() > 2 && std::strchr("<>|=", text[0]) != nullptr) {
-      const char* end = text.data() + text.size();
-      const auto parsed = std::from_chars(text.data() + 2, end, size);
-      if (parsed.ec == std::errc() && parsed.ptr == end) {
-        known = find_kind(text[1], size);
-      }
+      size =
+          internal::parse_number<std::int64_t>(std::string_view(text).substr(2))
+              .value_or(0);
+      known = find_kind(text[1], size);
     }
     TORCH_CHECK_VALUE(known != nullptr,
                       "expected an array of numbers, got "

@@ -7,19 +7,10 @@
 
 #include "tally/metrics/nearest.h"
 #include "tally/metrics/option_text.h"
+#include "tally/state/parse_number.h"
 
 namespace tally::internal {
 namespace {
-
-template <class Number>
-bool parse_number(const std::string& text, Number& value) {
-  Number parsed{};
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, parsed);
-  if (result.ec != std::errc() || result.ptr != end) return false;
-  value = parsed;
-  return true;
-}
 
 std::string print_number(std::int64_t value) { return std::to_string(value); }
 std::string print_number(double value) {
@@ -142,11 +133,10 @@ std::optional<OptionRefusal> OptionType<T, Void>::parse(const std::string& text,
   } else if constexpr (std::is_same_v<T, std::string>) {
     value = text;
   } else if constexpr (std::is_same_v<T, CountOrList>) {
-    std::int64_t count = 0;
     if (text == "none") {
       value = std::monostate();
-    } else if (parse_number(text, count)) {
-      value = count;
+    } else if (const auto count = parse_number<std::int64_t>(text)) {
+      value = *count;
     } else if (split_list(text)) {
       std::vector<double> list;
       if (auto refusal = RealList::parse(text, list)) return refusal;
@@ -155,7 +145,9 @@ std::optional<OptionRefusal> OptionType<T, Void>::parse(const std::string& text,
       parsed = false;
     }
   } else {
-    parsed = parse_number(text, value);
+    const auto number = parse_number<T>(text);
+    parsed = number.has_value();
+    if (parsed) value = *number;
   }
   if (!parsed) return OptionRefusal{expected(), text};
   return std::nullopt;

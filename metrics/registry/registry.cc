@@ -3,10 +3,10 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "tally/metrics/nearest.h"
 #include "tally/metrics/registry/domains.h"
+#include "tally/state/parse_number.h"
 
 namespace tally {
 namespace {
@@ -181,11 +181,8 @@ void Registry::check_sizes(std::string_view text, std::int64_t most,
       }
     } else if (option.is_size) {
       // Of a text that is no integer, make() has more to say.
-      std::int64_t size = 0;
-      const char* end = value.data() + value.size();
-      const bool is_integer =
-          std::from_chars(value.data(), end, size).ptr == end;
-      TORCH_CHECK_VALUE(!is_integer || size <= most, spec.name, ": option '",
+      const auto size = internal::parse_number<std::int64_t>(value);
+      TORCH_CHECK_VALUE(!size || *size <= most, spec.name, ": option '",
                         option.name, "': expected at most ", most,
                         " for so much data, got ", value);
     }

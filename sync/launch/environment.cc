@@ -2,9 +2,9 @@
 
 #include <c10/util/Exception.h>
 
-#include <charconv>
-#include <cstring>
 #include <tuple>
+
+#include "tally/state/parse_number.h"
 
 namespace tally::sync {
 namespace {
@@ -33,14 +33,11 @@ constexpr Launcher kLaunchers[] = {
 };
 
 int parse_int(const char* name, const char* text, int least, int most) {
-  int value = 0;
-  const char* end = text + std::strlen(text);
-  const auto [rest, error] = std::from_chars(text, end, value);
-  TORCH_CHECK_VALUE(
-      error == std::errc() && rest == end && value >= least && value <= most,
-      name, ": expected an integer from ", least, " to ", most, ", got \"",
-      text, "\"");
-  return value;
+  const auto value = tally::internal::parse_number<int>(text);
+  TORCH_CHECK_VALUE(value && *value >= least && *value <= most, name,
+                    ": expected an integer from ", least, " to ", most,
+                    ", got \"", text, "\"");
+  return *value;
 }
 
 void read_ranks(const Launcher& launcher, const Getenv& getenv,

@@ -1,10 +1,11 @@
 #include "tally/testing/internal/flags.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+
+#include "tally/state/parse_number.h"
 
 namespace tally::testkit::internal {
 namespace {
@@ -41,10 +42,8 @@ std::optional<std::string> value_of(const std::string& name) {
 std::optional<int> number_of(const std::string& name, int least) {
   const std::optional<std::string> text = value_of(name);
   if (!text) return std::nullopt;
-  int number = -1;
-  const char* end = text->data() + text->size();
-  const auto [last, error] = std::from_chars(text->data(), end, number);
-  if (error != std::errc() || last != end || number < least) {
+  const auto number = tally::internal::parse_number<int>(*text);
+  if (!number || *number < least) {
     throw std::invalid_argument("--tally_" + name + ": expected a number of " +
                                 std::to_string(least) + " or more, got '" +
                                 *text + "'");
