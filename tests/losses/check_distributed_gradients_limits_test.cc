@@ -223,8 +223,9 @@ TEST(CheckDistributedGradientsTest, NamesWhatTheBatchDoesNotShow) {
                 HasSubstr("* Every rank has the same rows: "));
     const std::string text = check(random({6, 3}, 3));
     EXPECT_THAT(text, ::testing::Not(HasSubstr("the same rows")));
-    EXPECT_THAT(text, HasSubstr("differences of the loss, which takes float64: "
-                                "w.\n"));
+    EXPECT_THAT(text,
+                HasSubstr("differences of the loss, which requires float64: "
+                          "w.\n"));
   });
   EXPECT_THAT(
       check(one),

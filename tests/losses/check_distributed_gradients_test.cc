@@ -341,7 +341,8 @@ TEST(CheckDistributedGradientsTest, SaysWhatNarrowDtypesDoNotShow) {
     const Report single = check(at::kFloat);
     EXPECT_TRUE(single.exact()) << single;
     EXPECT_EQ(single.tolerance, 1e-4);
-    EXPECT_THAT(text_of(single), HasSubstr("errors below 0.0001 are not seen"));
+    EXPECT_THAT(text_of(single),
+                HasSubstr("errors below 0.0001 are not detected"));
     const Report narrow = check(at::kBFloat16);
     EXPECT_TRUE(narrow.exact()) << narrow;
   });

@@ -67,8 +67,8 @@ const Shapes kShapes[] = {
      }},
 };
 
-// The gradient of rank r's tensor is that of sum over ranks s of
-// c_s * sum(weights(r) * tensor), with c_s the factor of rank s's loss.
+// The gradient of rank r's tensor is that of sum over ranks s of c_s *
+// sum(weights(r) * tensor), with c_s the factor of rank s's loss.
 at::Tensor loss_of(const std::vector<at::Tensor>& slots, double factor) {
   at::Tensor loss;
   for (size_t r = 0; r < slots.size(); ++r) {

@@ -103,7 +103,7 @@ TEST(MetricLawsTest, CatchAnIdentityThatIsNone) {
 TEST(MetricLawsTest, CatchAForwardThatDisturbs) {
   EXPECT_THAT(complaint<ForwardDisturbs>(batch_of({reals()})),
               StartsWith("ForwardDisturbs() breaks the law of forward: "
-                         "forward() accumulates something else"));
+                         "forward() accumulates a different state"));
 }
 
 TEST(MetricLawsTest, CatchAStateThatAliases) {

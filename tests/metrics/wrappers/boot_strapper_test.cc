@@ -213,10 +213,9 @@ TEST(BootStrapperTest, RefusesBadOptionsAndInputs) {
               HasSubstr("expected quantiles in [0, 1], got 1.5"));
   EXPECT_THAT(refusal(Options().mean(false).std(false)),
               HasSubstr("at least one of mean, std, quantile and raw"));
-  EXPECT_THAT(
-      refusal_of<c10::Error>(
-          [] { BootStrapper metric{MinMaxMetric(MeanMetric())}; }),
-      HasSubstr("BootStrapper: expected a metric that does not remember"));
+  EXPECT_THAT(refusal_of<c10::Error>(
+                  [] { BootStrapper metric{MinMaxMetric(MeanMetric())}; }),
+              HasSubstr("BootStrapper: expected a metric that does not store"));
 
   // Whatever is drawn.
   BootStrapper strict(testkit::SampleStrictSum(), 1);
