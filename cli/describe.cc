@@ -76,7 +76,7 @@ std::string inputs_of(const Registry& registry, const MetricEntry& entry) {
     for (const InputInfo& input : changed) {
       if (input.words != same) lines.push_back({input.name, input.words, ""});
     }
-    return "  those of the metric in the option " + option.name +
+    return "  those of '" + option.name + "'" +
            (lines.empty() ? "\n" : ", except\n" + aligned(lines, "  "));
   }
   for (const InputInfo& input : registry.inputs(example)) {

@@ -272,7 +272,7 @@ absl::Status merge_file(const std::string& path, const CheckpointOrigin& files,
             origin.ranks == files.ranks && origin.set == files.set) {
           return absl::OkStatus();
         }
-        return precondition(file + " is of another save than " + path);
+        return precondition(file + " belongs to another save than " + path);
       });
   if (!status.ok()) return status;
   if (entries.empty()) {

@@ -54,7 +54,7 @@ std::int64_t read(torch::serialize::InputArchive& archive,
   at::Tensor value;
   TORCH_CHECK(archive.try_read(key, value, /*is_buffer=*/true) &&
                   value.scalar_type() == at::kLong && value.numel() == 1,
-              "ShardSampler: expected what save() wrote, but there is no ",
+              "ShardSampler: expected the output of save(), but there is no ",
               "integer '", key, "'");
   return value.item<std::int64_t>();
 }
@@ -120,8 +120,8 @@ void ShardSampler::step() {
                                 ? state.steps_in_pass()
                                 : state.batches;
   TORCH_CHECK(state.steps < most,
-              "ShardSampler: step() expected a batch that is done with, but ",
-              state.steps, " steps were done of ", most);
+              "ShardSampler: step() expected a completed batch, but ",
+              state.steps, " steps were completed of ", most);
   ++state.steps;
 }
 

@@ -184,7 +184,7 @@ void Registry::check_sizes(std::string_view text, std::int64_t most,
       const auto size = internal::parse_number<std::int64_t>(value);
       TORCH_CHECK_VALUE(!size || *size <= most, spec.name, ": option '",
                         option.name, "': expected at most ", most,
-                        " for so much data, got ", value);
+                        " for this amount of data, got ", value);
     }
   }
 }

@@ -217,14 +217,14 @@ void Child::end_late() {
   if (ended()) return;
   late_ = true;
   late_text_ =
-      done_ ? "has ended its test, but its process goes on"
+      done_ ? "has finished its test, but its process is still running"
             : "did not end in time and " + CallStatus::read(path("status."));
   ::kill(pid_, stack_signal());
   std::vector<Message> said;
   pollfd event{socket_, POLLIN, 0};
   while (!ended() && poll(&event, 1, kForTheStackMs) > 0) listen(said);
   const std::string stack = read_stack(path("stack."));
-  late_text_ += stack.empty() ? "; it did not answer when asked where"
+  late_text_ += stack.empty() ? "; it did not answer a request for its stack"
                               : "; it is in" + stack;
   kill();
 }
@@ -238,13 +238,13 @@ std::vector<Report> Child::all_reports() const {
              expected_status_ == sync::internal::exit_status(status)) {
     // Nothing to say: it stood still, or ended, by a fault of the test's.
   } else if (other_test_ || (!began_ && WIFEXITED(status))) {
-    reports.push_back(report(
-        Weight::kCause,
-        "this program, started again with --gtest_filter=" + test_ +
-            ", did not run that test: a main() of one's own must call "
-            "::testing::InitGoogleTest(&argc, argv), leave the filter as it "
-            "is, and RUN_ALL_TESTS()" +
-            told_by_output()));
+    reports.push_back(
+        report(Weight::kCause,
+               "this program, started again with --gtest_filter=" + test_ +
+                   ", did not run that test: a custom main() must call "
+                   "::testing::InitGoogleTest(&argc, argv), leave the filter "
+                   "unchanged, and call RUN_ALL_TESTS()" +
+                   told_by_output()));
   } else if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     const std::string stack = read_stack(path("stack."));
@@ -254,7 +254,7 @@ std::vector<Report> Child::all_reports() const {
             ")" + (stack.empty() ? "" : " in" + stack) + told_by_output()));
   } else if (!done_) {
     reports.push_back(
-        report(Weight::kCause, "its process ended within the test, by exit(" +
+        report(Weight::kCause, "its process ended during the test, by exit(" +
                                    std::to_string(WEXITSTATUS(status)) + ")"));
   } else if (WEXITSTATUS(status) != 0 && reports.empty()) {
     reports.push_back(report(

@@ -99,9 +99,10 @@ Report report_of(const std::exception_ptr& error, int rank) {
                   sync::describe(exception);
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
-    report.text = "threw " +
-                  (type == nullptr ? "what has no type" : demangled(*type)) +
-                  ", which is not a std::exception";
+    report.text =
+        "threw " +
+        (type == nullptr ? "an object of unknown type" : demangled(*type)) +
+        ", which is not a std::exception";
   }
   return report;
 }

@@ -203,7 +203,7 @@ class Run {
       const Message& question = *child->question();
       if (question.kind == MessageKind::kBarrier) {
         if (one_gone != children_.end()) {
-          refuse(*child, **one_gone, "come to the barrier");
+          refuse(*child, **one_gone, "reach the barrier");
         } else if (all_here) {
           child->answer({MessageKind::kGoOn, 0, "", 0, ""});
         }

@@ -79,7 +79,7 @@ class Room {
     });
     if (meetings_ != meeting) return;
     seats_[rank].at_barrier = false;
-    refuse(gone, "come to the barrier");
+    refuse(gone, "reach the barrier");
   }
 
   /// Whether it has been resumed, and not left as the last one.

@@ -338,8 +338,8 @@ TEST(TallyTest, SaysWhatIsWrongWithArgumentsAndFiles) {
       "none.npy: cannot be opened");
   refusal({"--metrics", "MulticlassAccuracy(num_classes=999999)", "--inputs",
            preds, target},
-          "option 'num_classes': expected at most 100000 for so much data, "
-          "got 999999");
+          "option 'num_classes': expected at most 100000 for this amount of "
+          "data, got 999999");
   refusal({"--metrics", "MulticlassConfusionMatrix(num_classes=40000)",
            "--inputs", target, target},
           "expected a tensor of at most 512 MB for files of this size");

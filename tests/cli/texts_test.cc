@@ -394,7 +394,7 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
             "  metric  required  a metric; for example Loss()\n"
             "\n"
             "inputs\n"
-            "  those of the metric in the option metric\n"
+            "  those of 'metric'\n"
             "\n"
             "range             any\n"
             "differentiable    same as the wrapped metric\n"
@@ -403,7 +403,7 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
     EXPECT_THAT(describe_metric(builtin_registry(), name), HasSubstr("range"));
   }
   EXPECT_THAT(describe_metric(builtin_registry(), "BinaryTargetTransformer"),
-              HasSubstr("inputs\n  those of the metric in the option metric, "
+              HasSubstr("inputs\n  those of 'metric', "
                         "except\n  target  real"));
   EXPECT_EQ(
       refusal_of([] { describe_metric(builtin_registry(), "MaxMetrik"); }),

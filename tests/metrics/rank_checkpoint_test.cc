@@ -385,7 +385,7 @@ TEST_F(RankCheckpointTest, FilesOfTwoSavesAreNotMixed) {
   std::filesystem::copy(path("old"), path("metric.a.rank1"));
   expect_refused(3, absl::StatusCode::kFailedPrecondition,
                  "rank 1: " + path("metric.a.rank1") +
-                     " is of another save than " + path(),
+                     " belongs to another save than " + path(),
                  load);
   std::filesystem::resize_file(path("metric.a.rank1"), 50);
   expect_refused(5, absl::StatusCode::kDataLoss, "the checkpoint is truncated",

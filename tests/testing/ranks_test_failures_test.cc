@@ -125,8 +125,8 @@ TEST_P(FailuresTest, AFaultThatDoesNotHappenFails) {
 TEST_P(FailuresTest, ABarrierWithoutAllRanksIsRefused) {
   const auto result = run("barrier_without_all");
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, HasSubstr("rank 1 has ended, and will not come to "
-                                       "the barrier"));
+  EXPECT_THAT(result.output,
+              HasSubstr("rank 1 has ended, and will not reach the barrier"));
 }
 
 TEST_P(FailuresTest, BadArgumentsSayWhatWasExpected) {
@@ -187,7 +187,7 @@ TEST(ProcessFailuresTest, AnExitWithinTheBodyIsTold) {
   const auto result = run_by_name("Failing.exit/ranks3");
   EXPECT_EQ(result.status, 1);
   expect_order(result.output,
-               "rank 1 of 3: its process ended within the test, by exit(3)",
+               "rank 1 of 3: its process ended during the test, by exit(3)",
                "kPeerLost");
 }
 
@@ -204,7 +204,8 @@ TEST(ProcessFailuresTest, ARankThatStandsStillIsEndedAtTheDeadline) {
   const auto result =
       run_by_name("Failing.stands_still/ranks2", {"--tally_deadline=1"});
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, HasSubstr("it did not answer when asked where"));
+  EXPECT_THAT(result.output,
+              HasSubstr("it did not answer a request for its stack"));
 }
 
 TEST(ProcessFailuresTest, ASignalThatEndsNothingIsRefused) {
@@ -232,7 +233,7 @@ TEST(ProcessFailuresTest, AMainThatDoesNotReadTheFlagsIsTold) {
                                    {"GTEST_FILTER=Passing.is_fine*"});
   EXPECT_EQ(without.status, 1);
   EXPECT_THAT(without.output,
-              HasSubstr("a main() of one's own must call "
+              HasSubstr("a custom main() must call "
                         "::testing::InitGoogleTest(&argc, argv)"));
   const auto refuses = run_program({kProgram, "--refuse_flags"},
                                    {"GTEST_FILTER=Passing.is_fine*"});

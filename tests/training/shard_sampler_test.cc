@@ -268,7 +268,7 @@ TEST(ShardSamplerTest, RanksThatRunOutStepAlong) {
   for (int i = 0; i < 4; ++i) sampler.step();
   EXPECT_EQ(sampler.position(), 10);
   EXPECT_THAT(testkit::refusal_of<c10::Error>([&] { sampler.step(); }),
-              HasSubstr("4 steps were done of 4"));
+              HasSubstr("4 steps were completed of 4"));
 }
 
 class LoaderTest : public ::testing::TestWithParam<std::size_t> {};
@@ -380,7 +380,7 @@ TEST(ShardSamplerTest, RefusesWhatCannotBe) {
   EXPECT_THAT(testkit::refusal_of([&] { sampler.next(0); }),
               HasSubstr("expected a batch_size of at least 1, got 0"));
   EXPECT_THAT(testkit::refusal_of<c10::Error>([&] { sampler.step(); }),
-              HasSubstr("step() expected a batch that is done with"));
+              HasSubstr("step() expected a completed batch"));
   take(sampler, 3, 1);
   EXPECT_THAT(testkit::refusal_of([&] { sampler.next(4); }),
               HasSubstr("the same batch_size for all of a pass, 3, got 4"));

@@ -31,7 +31,7 @@ TEST(RegistryTest, SizesAreCheckedBeforeAnythingIsMade) {
             "nothing");
   EXPECT_EQ(error("MulticlassAccuracy(num_classes=5000)"),
             "MulticlassAccuracy: option 'num_classes': expected at most 1000 "
-            "for so much data, got 5000");
+            "for this amount of data, got 5000");
   EXPECT_EQ(error("BinaryAUROC(thresholds=[5000, 6000])"), "nothing");
   for (const char* text :
        {"BinaryAUROC(thresholds=5000)", "BinaryCalibrationError(n_bins=5000)",
