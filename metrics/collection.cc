@@ -8,6 +8,7 @@
 
 #include "tally/metrics/checkpoint.h"
 #include "tally/metrics/file.h"
+#include "tally/metrics/shared_work.h"
 #include "tally/metrics/sync_options.h"
 
 namespace tally {
@@ -175,6 +176,7 @@ class MetricCollection::DerivedStates {
 template <class InputsOf>
 std::vector<AnyState> MetricCollection::observe(
     const BatchOrigin& origin, const InputsOf& inputs_of) const {
+  const internal::SharedWork work;
   std::vector<AnyState> batch;
   batch.reserve(accumulation_.groups().size());
   for (std::size_t g = 0; g < accumulation_.groups().size(); ++g) {

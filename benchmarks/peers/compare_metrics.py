@@ -19,6 +19,7 @@ PROGRAMS = (
     "classification_benchmark",
     "curve_benchmark",
     "regression_benchmark",
+    "segmentation_benchmark",
 )
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import regression_peers
+import segmentation_peers
 import torch
 import torcheval.metrics
 import torchmetrics
@@ -300,6 +301,7 @@ def main() -> None:
         **rows_cases(),
         **curve_cases(),
         **regression_peers.cases(),
+        **segmentation_peers.cases(),
     }
     part, names = sys.argv[1], sys.argv[2:]
     if names == ["--list"]:

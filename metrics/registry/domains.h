@@ -9,6 +9,8 @@ void add_aggregation(Registry& r);
 void add_classification(Registry& r);
 void add_curves(Registry& r);
 void add_regression(Registry& r);
+void add_segmentation(Registry& r);
+void add_shape(Registry& r);
 void add_wrappers(Registry& r);
 
 /// Describes all options.

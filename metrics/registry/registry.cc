@@ -204,6 +204,8 @@ const Registry& builtin_registry() {
     add("classification", internal::add_classification);
     add("classification", internal::add_curves);
     add("regression", internal::add_regression);
+    add("segmentation", internal::add_segmentation);
+    add("shape", internal::add_shape);
     add("wrappers", internal::add_wrappers);
     internal::describe_options(r);
     return r;

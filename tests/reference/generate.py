@@ -14,17 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from generators import (aggregation, auroc, confusion_matrix, contrastive,
-                        counts, curves, log_loss, matches, probabilistic,
-                        ranking, regression, regression_errors,
+                        counts, curves, log_loss, matches, pairwise,
+                        probabilistic, ranking, regression, regression_errors,
                         regression_moments, regression_ranks, regression_rows,
-                        stat_scores, weighted_curves)
+                        segmentation, stat_scores, surfaces, weighted_curves)
 from generators.fixture import layout, shared_inputs, to_text
 
 DATA = Path(__file__).resolve().parent / "data"
 MODULES = (aggregation, auroc, confusion_matrix, contrastive, counts, curves,
-           log_loss, matches, probabilistic, ranking, regression,
+           log_loss, matches, pairwise, probabilistic, ranking, regression,
            regression_errors, regression_moments, regression_ranks,
-           regression_rows, stat_scores, weighted_curves)
+           regression_rows, segmentation, stat_scores, surfaces,
+           weighted_curves)
 # The last digits of exp and log differ between platforms.
 RELATIVE_TOLERANCE = 1e-12
 

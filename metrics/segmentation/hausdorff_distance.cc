@@ -1,0 +1,84 @@
+#include "tally/metrics/segmentation/hausdorff_distance.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <initializer_list>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/segmentation/kernels/percentiles.h"
+#include "tally/metrics/segmentation/states/surface_scores_impl.h"
+
+namespace tally {
+namespace {
+
+namespace segmentation = internal::segmentation;
+using Points = segmentation::SurfacePoints;
+
+double largest(const Points& points) {
+  return *std::max_element(points.distances.begin(), points.distances.end());
+}
+
+double percentile_of_points(std::initializer_list<const Points*> parts,
+                            double percent) {
+  if ((*parts.begin())->sizes.empty()) {
+    std::vector<double> all;
+    for (const Points* const points : parts) {
+      all.insert(all.end(), points->distances.begin(), points->distances.end());
+    }
+    return segmentation::percentile(std::move(all), percent);
+  }
+  std::vector<segmentation::Weighted> all;
+  for (const Points* const points : parts) {
+    for (std::size_t i = 0; i < points->distances.size(); ++i) {
+      all.push_back({points->distances[i], points->sizes[i]});
+    }
+  }
+  return segmentation::weighted_percentile(std::move(all), percent);
+}
+
+}  // namespace
+
+void HausdorffDistanceOptions::validate(const char* metric) const {
+  SurfaceKindOptions::validate(metric);
+  TORCH_CHECK_VALUE(!percentile_ || (*percentile_ >= 0 && *percentile_ <= 100),
+                    metric, ": expected percentile from 0 to 100, got ",
+                    *percentile_);
+  TORCH_CHECK_VALUE(!empty_penalty_ || !std::isnan(*empty_penalty_), metric,
+                    ": expected an empty_penalty, got NaN");
+}
+
+double LargestDistance::operator()(const segmentation::SurfacePair& pair,
+                                   at::IntArrayRef) const {
+  if (!percentile_) {
+    return directed_ ? largest(pair.preds)
+                     : std::max(largest(pair.preds), largest(pair.target));
+  }
+  if (directed_) return percentile_of_points({&pair.preds}, *percentile_);
+  if (percentile_of_ == PercentileOf::kPooled) {
+    return percentile_of_points({&pair.preds, &pair.target}, *percentile_);
+  }
+  return std::max(percentile_of_points({&pair.preds}, *percentile_),
+                  percentile_of_points({&pair.target}, *percentile_));
+}
+
+template class SurfaceScores<LargestDistance>;
+
+SegmentationScore HausdorffDistance::evaluate(const State& state) const {
+  const HausdorffDistanceOptions& o = options();
+  return segmentation::with_cases(
+      segmentation::mean_of_cases(
+          state,
+          {o.empty_penalty().value_or(std::numeric_limits<double>::infinity()),
+           o.absent()},
+          o.per_class(),
+          segmentation::counted_classes(o.num_classes(),
+                                        o.include_background())),
+      o.count_cases());
+}
+
+}  // namespace tally

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/options.h"
+
+namespace tally {
+
+/// What preds and target of segmentation metrics are.
+enum class SegmentationFormat {
+  kOneHot,  ///< both [N, C, ...]: a mask for each class, or scores
+  kIndex,   ///< both [N, ...]: the class of each place
+  kMixed,   ///< one of them [N, C, ...], the other one [N, ...]
+};
+
+template <>
+struct EnumNames<SegmentationFormat> {
+  static constexpr const char* kNames[] = {"one-hot", "index", "mixed"};
+};
+
+/// What a case is worth in which a class is neither predicted nor there.
+enum class AbsentClass {
+  kNan,   ///< it does not count; NaN if none does
+  kZero,  ///< 0
+  kOne,   ///< 1
+};
+
+template <>
+struct EnumNames<AbsentClass> {
+  static constexpr const char* kNames[] = {"nan", "zero", "one"};
+};
+
+/// What all segmentation metrics can be told.
+template <class Self>
+struct SegmentationOptions {
+  explicit SegmentationOptions(bool include_background)
+      : include_background_(include_background) {}
+
+  /// Whether class 0 counts as well. A class that is alone always counts.
+  TALLY_INHERITED_ARG(Self, bool, include_background);
+  /// Default: kOneHot.
+  TALLY_INHERITED_ARG(Self, SegmentationFormat,
+                      input_format) = SegmentationFormat::kOneHot;
+  /// Default: kNan.
+  TALLY_INHERITED_ARG(Self, AbsentClass, absent) = AbsentClass::kNan;
+  /// Whether the result says how many cases counted, besides the value.
+  /// Default: true.
+  TALLY_INHERITED_ARG(Self, bool, count_cases) = true;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("include_background", include_background_);
+    v("input_format", input_format_);
+    v("count_cases", count_cases_, OptionRole::kValue);
+  }
+};
+
+namespace internal::segmentation {
+
+/// c10::ValueError below 1.
+void check_num_classes(const char* metric, std::int64_t num_classes);
+
+/// c10::ValueError unless of 2 or 3 numbers, each above 0 and finite.
+void check_spacing(const char* metric,
+                   const std::optional<std::vector<double>>& spacing);
+
+/// How many classes count.
+inline std::int64_t counted_classes(std::int64_t num_classes,
+                                    bool include_background) {
+  return include_background || num_classes == 1 ? num_classes : num_classes - 1;
+}
+
+/// What a case is worth in which a class is absent; NaN for kNan.
+double value_of(AbsentClass absent);
+
+}  // namespace internal::segmentation
+}  // namespace tally

@@ -1,0 +1,4 @@
+#pragma once
+
+/// How alike shapes are.
+#include "tally/metrics/shape/procrustes_disparity.h"  // IWYU pragma: export
