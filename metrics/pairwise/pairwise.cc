@@ -30,7 +30,7 @@ Pairs pairs_of(const at::Tensor& x, const at::Tensor& y,
                     "], with as many columns as x, got ", y.sizes());
   pairs.y = y;
   pairs.zero_diagonal = options.zero_diagonal().value_or(false);
-  pairs.dtype = floating(at::promote_types(x.scalar_type(), y.scalar_type()));
+  pairs.dtype = floating(c10::promoteTypes(x.scalar_type(), y.scalar_type()));
   return pairs;
 }
 
@@ -54,7 +54,7 @@ at::Tensor unit_rows(const at::Tensor& rows, at::ScalarType dtype) {
   return scaled.div(length).masked_fill(is_zero, 0).to(dtype);
 }
 
-at::Tensor products(Pairs pairs) {
+at::Tensor linear(const Pairs& pairs) {
   const at::ScalarType dtype = factor_type(pairs.dtype);
   if (pairs.reduction != PairReduction::kNone) {
     return internal::pairwise::products(pairs);
@@ -72,12 +72,12 @@ at::Tensor pairwise_cosine_similarity(const at::Tensor& x, const at::Tensor& y,
   const at::ScalarType dtype = factor_type(pairs.dtype);
   pairs.x = unit_rows(pairs.x, dtype);
   pairs.y = y.defined() ? unit_rows(pairs.y, dtype) : pairs.x;
-  return products(pairs);
+  return linear(pairs);
 }
 
 at::Tensor pairwise_linear_similarity(const at::Tensor& x, const at::Tensor& y,
                                       const PairwiseOptions& options) {
-  return products(pairs_of(x, y, options));
+  return linear(pairs_of(x, y, options));
 }
 
 at::Tensor pairwise_euclidean_distance(const at::Tensor& x, const at::Tensor& y,

@@ -85,10 +85,13 @@ class SurfaceMaker {
         {row(plane, y), row(plane, below), row(next, y), row(next, below)}, 4};
     const std::int64_t last = extents_[2] - 1;
     for (std::int64_t i = 0; i < words_; ++i) {
+      const bool is_last = i + 1 == words_;
       const Word any = any_of(around, i);
       const Word all = all_of(around, i);
-      out[i] = (any | shifted(any, i, last, any_of(around, next_word(i)))) &
-               ~(all & shifted(all, i, last, all_of(around, next_word(i))));
+      const Word next_any = is_last ? 0 : any_of(around, i + 1);
+      const Word next_all = is_last ? 0 : all_of(around, i + 1);
+      out[i] = (any | shifted(any, i, last, next_any)) &
+               ~(all & shifted(all, i, last, next_all));
     }
   }
 
@@ -97,9 +100,6 @@ class SurfaceMaker {
     const bool inside =
         plane >= 0 && plane < extents_[0] && y >= 0 && y < extents_[1];
     return inside ? mask_.row(plane * extents_[1] + y) : nullptr;
-  }
-  std::int64_t next_word(std::int64_t i) const {
-    return std::min(i + 1, words_ - 1);
   }
   // Each place has the bit of the next one; the last its own.
   static Word shifted(Word word, std::int64_t i, std::int64_t last, Word next) {

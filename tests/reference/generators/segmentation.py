@@ -112,7 +112,7 @@ def _expected(values: np.ndarray) -> dict[str, Any]:
 
 def _case(name: str, preds: np.ndarray, target: np.ndarray, dims: int,
           of_sample: Callable, source: str, batches: tuple[int, ...] = SIZES,
-          **options) -> Case:
+          inputs: str | None = None, **options) -> Case:
     """`of_sample(preds, target, absent)` of masks [C, places]."""
     classes = options.get("num_classes") or preds.shape[1]
     absent = ABSENT[options.get("absent", "nan")]
@@ -128,7 +128,7 @@ def _case(name: str, preds: np.ndarray, target: np.ndarray, dims: int,
     if options.get("count_cases") is False:
         expected.pop("cases")
     return Case(name, options, split(preds, target, sizes=batches), expected,
-                source)
+                source, inputs=inputs)
 
 
 def _inputs(metric: str, label: str, classes: int,
@@ -156,7 +156,8 @@ def _dice() -> Fixture:
                      DICE, **options)
 
     def index(label: str, **options) -> Case:
-        return case(label, *_inputs(metric, label, 4), num_classes=4,
+        return case(label, *_inputs("segmentation", "labels", 4),
+                    inputs="segmentation/labels", num_classes=4,
                     input_format="index", **options)
 
     masks = seeded(metric, "masks").random((2, ROWS, 3, 4, 5)) < 0.4
@@ -218,7 +219,8 @@ def _generalized_dice() -> Fixture:
                      DICE if options.get("per_class") else OWN, **options)
 
     def index(label: str, **options) -> Case:
-        return case(label, *_inputs(metric, label, 4), num_classes=4,
+        return case(label, *_inputs("segmentation", "labels", 4),
+                    inputs="segmentation/labels", num_classes=4,
                     input_format="index", **options)
 
     masks = seeded(metric, "masks").random((2, ROWS, 3, 4, 5)) < 0.3
@@ -248,7 +250,8 @@ def _mean_iou() -> Fixture:
                      IOU, **options)
 
     def index(label: str, **options) -> Case:
-        return case(label, *_inputs(metric, label, 4), num_classes=4,
+        return case(label, *_inputs("segmentation", "labels", 4),
+                    inputs="segmentation/labels", num_classes=4,
                     input_format="index", **options)
 
     masks = seeded(metric, "masks").random((2, ROWS, 3, 4, 5)) < 0.4

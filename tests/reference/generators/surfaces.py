@@ -110,7 +110,7 @@ def percentile(points: list[Points], percent: float, weighted: bool) -> float:
 
 def _case(name: str, preds: np.ndarray, target: np.ndarray, score: Callable,
           one_sided: float, source: str, boundary: Callable = voxels,
-          **options) -> Case:
+          inputs: str | None = None, **options) -> Case:
     """`score(preds points, target points, sizes of a sample)`."""
     classes = options["num_classes"]
     dims = preds.ndim - (1 if options.get("input_format") == "index" else 2)
@@ -143,10 +143,26 @@ def _case(name: str, preds: np.ndarray, target: np.ndarray, score: Callable,
     expected: dict[str, Any] = {"": np.asarray(mean, dtype="float64"),
                                 "cases": np.asarray(count, dtype="int64")}
     return Case(name, options, split(preds, target, sizes=BATCHES), expected,
-                source)
+                source, inputs=inputs)
 
 
-def _family(metric: str, score_of: Callable, one_sided: float,
+def _images() -> tuple[np.ndarray, np.ndarray]:
+    return drawn("surfaces", "images", (12, 17))
+
+
+def _volumes() -> tuple[np.ndarray, np.ndarray]:
+    return drawn("surfaces", "volumes", (6, 7, 9))
+
+
+def _empty() -> tuple[np.ndarray, np.ndarray]:
+    """One mask is empty in the first sample, both are in the next two."""
+    preds, target = drawn("surfaces", "empty", (9, 8), 3)
+    preds[:3] = 0
+    target[1:3] = 0
+    return preds, target
+
+
+def _family(score_of: Callable, one_sided: float,
             extra: list[tuple[str, dict[str, Any]]],
             **always) -> list[Case]:
     """Cases that all metrics of surfaces have, and others."""
@@ -160,18 +176,25 @@ def _family(metric: str, score_of: Callable, one_sided: float,
                      source, **options)
 
     def image(label: str, **options) -> Case:
-        return case(label, *drawn(metric, label, (12, 17)), **options)
+        return case(label, *_images(), inputs="surfaces/images", **options)
 
     def volume(label: str, **options) -> Case:
-        return case(label, *drawn(metric, label, (6, 7, 9)), **options)
+        return case(label, *_volumes(), inputs="surfaces/volumes", **options)
 
-    empty = drawn(metric, "empty", (9, 8), 3)
-    empty[0][0] = 0  # one empty
-    for labels in empty:
-        labels[1:3] = 0  # both
+    def empty(label: str, **options) -> Case:
+        return case(label, *_empty(), inputs="surfaces/empty", num_classes=3,
+                    **options)
+
     wide = tuple(np.moveaxis(np.eye(3, dtype="uint8")[x], -1, 1)
-                 for x in drawn(metric, "masks", (5, 70), 3))
-    surfaces = [] if metric == "BoundaryF1" else [
+                 for x in drawn("surfaces", "masks", (5, 70), 3))
+    return [
+        image("image"), volume("volume"),
+        image("full", include_background=True, per_class=True),
+        case("masks", *wide, inputs="surfaces/masks", num_classes=3,
+             input_format="one-hot", per_class=True),
+        empty("empty", per_class=True), empty("empty_pooled"),
+        empty("absent_zero", absent="zero"),
+        empty("absent_one", absent="one", per_class=True),
         image("element", surface="element"),
         image("element_spacing", surface="element", spacing=[2.0, 0.75]),
         volume("volume_element", surface="element"),
@@ -180,25 +203,11 @@ def _family(metric: str, score_of: Callable, one_sided: float,
         image("taxicab", distance_metric="taxicab", spacing=[2.0, 0.75]),
         volume("chessboard", distance_metric="chessboard",
                spacing=[0.7, 1.0, 2.0]),
-    ]
-    return [
-        image("image"), volume("volume"),
-        image("full", include_background=True, per_class=True),
-        case("masks", *wide, num_classes=3, input_format="one-hot",
-             per_class=True),
-        case("empty", *empty, num_classes=3, per_class=True),
-        case("empty_pooled", *empty, num_classes=3),
-        case("absent_zero", *empty, num_classes=3, absent="zero"),
-        case("absent_one", *empty, num_classes=3, absent="one",
-             per_class=True),
-        *surfaces,
         *(image(label, **options) for label, options in extra),
     ]
 
 
 def _hausdorff() -> Fixture:
-    metric = "HausdorffDistance"
-
     def score_of(options: dict[str, Any]) -> Callable:
         percent = options.get("percentile", 100)
         weighted = options.get("surface") == "element"
@@ -213,7 +222,7 @@ def _hausdorff() -> Fixture:
 
         return score
 
-    cases = _family(metric, score_of, np.inf, [
+    cases = _family(score_of, np.inf, [
         ("spacing", {"spacing": [0.5, 1.3]}),
         ("percentile", {"percentile": 95}),
         ("percentile_0", {"percentile": 0}),
@@ -225,13 +234,12 @@ def _hausdorff() -> Fixture:
         ("directed", {"directed": True}),
         ("directed_percentile", {"directed": True, "percentile": 75}),
     ])
-    empty = next(c for c in cases if c.name == "empty")
-    preds, target = (np.concatenate(x) for x in zip(*empty.batches,
-                                                    strict=True))
-    options = {**empty.options, "empty_penalty": 50.0}
-    cases.append(_case("empty_penalty", preds, target, score_of(options),
-                       np.inf, VOXEL, **options))
-    return Fixture(metric, "SciPy 1.17.1, surface-distance 0.1", cases)
+    options = {"num_classes": 3, "input_format": "index", "per_class": True,
+               "empty_penalty": 50.0}
+    cases.append(_case("empty_penalty", *_empty(), score_of(options), np.inf,
+                       VOXEL, inputs="surfaces/empty", **options))
+    return Fixture("HausdorffDistance",
+                   "SciPy 1.17.1, surface-distance 0.1", cases)
 
 
 def _average() -> Fixture:
@@ -245,7 +253,7 @@ def _average() -> Fixture:
 
     return Fixture(
         "AverageSymmetricSurfaceDistance", "SciPy 1.17.1, surface-distance 0.1",
-        _family("AverageSymmetricSurfaceDistance", score_of, np.inf, [
+        _family(score_of, np.inf, [
             ("spacing", {"spacing": [0.5, 1.3]}),
         ]))
 
@@ -262,15 +270,13 @@ def _normalized() -> Fixture:
 
     return Fixture(
         "NormalizedSurfaceDistance", "SciPy 1.17.1, surface-distance 0.1",
-        _family("NormalizedSurfaceDistance", score_of, 0.0, [
+        _family(score_of, 0.0, [
             ("tolerance_0", {"tolerance": 0.0}),
             ("spacing", {"tolerance": 0.3, "spacing": [0.1, 0.1]}),
         ], tolerance=1.0))
 
 
 def _boundary() -> Fixture:
-    metric = "BoundaryF1"
-
     def score_of(options: dict[str, Any]) -> Callable:
         def score(p: Points, t: Points, places: tuple[int, ...]) -> float:
             tolerance = options.get("tolerance")
@@ -284,27 +290,24 @@ def _boundary() -> Fixture:
 
         return score
 
-    def case(label: str, inputs: tuple[np.ndarray, np.ndarray],
+    def case(label: str, inputs: str, pair: tuple[np.ndarray, np.ndarray],
              **options) -> Case:
         options = {"num_classes": 2, "input_format": "index", **options}
-        return _case(label, *inputs, score_of(options), 0.0,
-                     "DAVIS: db_eval_boundary", edges, **options)
+        return _case(label, *pair, score_of(options), 0.0,
+                     "DAVIS: db_eval_boundary", edges,
+                     inputs="surfaces/" + inputs, **options)
 
-    one = drawn(metric, "empty", (9, 8), 3)
-    one[0][0] = 0
-    for labels in one:
-        labels[1:3] = 0
-    return Fixture(metric, "SciPy 1.17.1", [
-        case("image", drawn(metric, "image", (12, 17))),
-        case("volume", drawn(metric, "volume", (6, 7, 9))),
-        case("tolerance", drawn(metric, "tolerance", (14, 11)), tolerance=2),
-        case("tolerance_0", drawn(metric, "tolerance_0", (14, 11)),
-             tolerance=0),
-        case("spacing", drawn(metric, "spacing", (14, 11)), tolerance=0.3,
-             spacing=[0.1, 0.3]),
-        case("background", drawn(metric, "background", (12, 17)),
-             include_background=True, per_class=True),
-        case("empty", one, num_classes=3, per_class=True),
-        case("empty_pooled", one, num_classes=3),
-        case("absent_one", one, num_classes=3, absent="one"),
+    def image(label: str, **options) -> Case:
+        return case(label, "images", _images(), **options)
+
+    def empty(label: str, **options) -> Case:
+        return case(label, "empty", _empty(), num_classes=3, **options)
+
+    return Fixture("BoundaryF1", "SciPy 1.17.1", [
+        image("image"), case("volume", "volumes", _volumes()),
+        image("tolerance", tolerance=2), image("tolerance_0", tolerance=0),
+        image("spacing", tolerance=0.3, spacing=[0.1, 0.3]),
+        image("background", include_background=True, per_class=True),
+        empty("empty", per_class=True), empty("empty_pooled"),
+        empty("absent_one", absent="one"),
     ])

@@ -103,9 +103,10 @@ def normalized(preds, target, options) -> torch.Tensor:
 
 def generalized(preds, target, options) -> torch.Tensor:
     """compute_generalized_dice."""
+    weight = options.get("weight_type", "square")
     return compute_generalized_dice(
         preds, target, options.get("include_background", True),
-        weight_type=options.get("weight_type", "square"),
+        weight_type="uniform" if weight == "linear" else weight,
         sum_over_classes=True)
 
 
