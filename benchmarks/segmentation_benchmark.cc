@@ -9,6 +9,7 @@
 #include <tally/metrics/segmentation/segmentation.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -111,12 +112,12 @@ void add_transform(const Segmentations& inputs) {
   }
   const segmentation::BitGrid seeds =
       segmentation::surface_of(mask, segmentation::SurfaceKind::kVoxel, 3);
-  std::vector<float> out(static_cast<std::size_t>(target.numel()));
-  add("transform/128", [=]() mutable {
+  const auto out = std::make_shared<std::vector<float>>(target.numel());
+  add("transform/128", [=] {
     segmentation::distance_transform(seeds, {1, 1, 2},
                                      segmentation::GridDistance::kEuclidean,
-                                     nullptr, out.data());
-    benchmark::DoNotOptimize(out.data());
+                                     nullptr, out->data());
+    benchmark::DoNotOptimize(out->data());
   });
 }
 
