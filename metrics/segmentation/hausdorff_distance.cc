@@ -32,7 +32,10 @@ double percentile_of_points(std::initializer_list<const Points*> parts,
     }
     return segmentation::percentile(std::move(all), percent);
   }
+  std::size_t count = 0;
+  for (const Points* const points : parts) count += points->distances.size();
   std::vector<segmentation::Weighted> all;
+  all.reserve(count);
   for (const Points* const points : parts) {
     for (std::size_t i = 0; i < points->distances.size(); ++i) {
       all.push_back({points->distances[i], points->sizes[i]});

@@ -26,11 +26,9 @@ std::vector<double> sizes_of(const BitGrid& mask, const BitGrid& surface,
   const std::vector<double> by_code =
       element_sizes(geometry.spacing, geometry.dims);
   std::vector<double> sizes;
-  sizes.reserve(static_cast<std::size_t>(surface.count()));
-  for_each_place(surface, [&](std::int64_t plane, std::int64_t y,
-                              std::int64_t x) {
-    sizes.push_back(by_code[element_code(mask, geometry.dims, plane, y, x)]);
-  });
+  for (const std::uint8_t code : element_codes(mask, surface, geometry.dims)) {
+    sizes.push_back(by_code[code]);
+  }
   return sizes;
 }
 

@@ -81,18 +81,47 @@ std::vector<double> lengths(const GridSpacing& spacing) {
 
 }  // namespace
 
-unsigned element_code(const BitGrid& mask, int dims, std::int64_t plane,
-                      std::int64_t y, std::int64_t x) {
+std::vector<std::uint8_t> element_codes(const BitGrid& mask,
+                                        const BitGrid& surface, int dims) {
+  using Word = BitGrid::Word;
   const auto [planes, rows, places] = mask.extents();
-  unsigned code = 0;
-  for (std::int64_t z = dims == 3 ? plane - 1 : plane; z <= plane; ++z) {
-    for (std::int64_t row = y - 1; row <= y; ++row) {
-      const bool inside = z >= 0 && z < planes && row >= 0 && row < rows;
-      code = code << 1 | (inside && x > 0 && mask.test(z, row, x - 1));
-      code = code << 1 | (inside && x < places && mask.test(z, row, x));
+  const std::int64_t corner_rows = surface.extents()[1];
+  const std::int64_t words = mask.row_words();
+  std::vector<std::uint8_t> codes;
+  codes.reserve(static_cast<std::size_t>(surface.count()));
+  // Null: outside.
+  const auto row_of = [&, planes = planes, rows = rows](
+                          std::int64_t plane, std::int64_t y) -> const Word* {
+    const bool inside = plane >= 0 && plane < planes && y >= 0 && y < rows;
+    return inside ? mask.row(plane * rows + y) : nullptr;
+  };
+  for (std::int64_t r = 0; r < surface.rows(); ++r) {
+    const std::int64_t plane = r / corner_rows, y = r % corner_rows;
+    const Word* around[4] = {row_of(plane - 1, y - 1), row_of(plane - 1, y),
+                             row_of(plane, y - 1), row_of(plane, y)};
+    const int first = dims == 3 ? 0 : 2;
+    for (std::int64_t i = 0; i < surface.row_words(); ++i) {
+      Word left = surface.row(r)[i];
+      if (left == 0) continue;
+      // Of each row the places before the corners, and those behind.
+      Word before[4] = {}, behind[4] = {};
+      for (int k = first; k < 4; ++k) {
+        if (around[k] == nullptr) continue;
+        behind[k] = i < words ? around[k][i] : 0;
+        before[k] = behind[k] << 1 | (i > 0 ? around[k][i - 1] >> 63 : 0);
+      }
+      for (; left != 0; left &= left - 1) {
+        const int bit = __builtin_ctzll(left);
+        unsigned code = 0;
+        for (int k = first; k < 4; ++k) {
+          code =
+              code << 2 | (before[k] >> bit & 1) << 1 | (behind[k] >> bit & 1);
+        }
+        codes.push_back(static_cast<std::uint8_t>(code));
+      }
     }
   }
-  return code;
+  return codes;
 }
 
 std::vector<double> element_sizes(const GridSpacing& spacing, int dims) {

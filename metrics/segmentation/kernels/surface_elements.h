@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "tally/metrics/segmentation/kernels/bit_grid.h"
@@ -9,10 +10,11 @@
 /// between places (see SurfaceKind::kElement).
 namespace tally::internal::segmentation {
 
-/// Which of the 8 places around a corner, in an image 4, are in the mask: a bit
-/// for each, the first place (in the order of planes, rows and places) highest.
-unsigned element_code(const BitGrid& mask, int dims, std::int64_t plane,
-                      std::int64_t y, std::int64_t x);
+/// The codes of the elements of a mask's surface, in order: which of the 8
+/// places around a corner, in an image 4, are in the mask, a bit for each, the
+/// first place (in the order of planes, rows and places) highest.
+std::vector<std::uint8_t> element_codes(const BitGrid& mask,
+                                        const BitGrid& surface, int dims);
 
 /// The areas of elements by their codes, in an image lengths: of marching cubes
 /// (squares), which cut the lines between places in the middle.

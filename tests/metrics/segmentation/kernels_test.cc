@@ -245,13 +245,18 @@ TEST(SurfaceElementsTest, AreasAreThoseOfCells) {
 TEST(SurfaceElementsTest, CodesNameThePlacesAround) {
   BitGrid mask({2, 2, 2});
   set(mask, 0, 0, 0);
-  EXPECT_EQ(element_code(mask, 3, 1, 1, 1), 0b10000000u);
-  EXPECT_EQ(element_code(mask, 3, 0, 0, 0), 0b00000001u);
-  EXPECT_EQ(element_code(mask, 3, 0, 0, 1), 0b00000010u);
-  EXPECT_EQ(element_code(mask, 3, 0, 1, 0), 0b00000100u);
-  EXPECT_EQ(element_code(mask, 3, 1, 0, 0), 0b00010000u);
-  EXPECT_EQ(element_code(mask, 2, 0, 1, 1), 0b1000u);
-  EXPECT_EQ(element_code(mask, 2, 0, 2, 2), 0u);
+  const auto codes_of = [](const BitGrid& of, int dims) {
+    return element_codes(of, surface_of(of, SurfaceKind::kElement, dims), dims);
+  };
+  // From the corner before the place to the one behind it.
+  EXPECT_EQ(codes_of(mask, 3),
+            (std::vector<std::uint8_t>{1, 2, 4, 8, 16, 32, 64, 128}));
+  BitGrid image({1, 1, 130});
+  set(image, 0, 0, 63);
+  set(image, 0, 0, 64);
+  EXPECT_EQ(codes_of(image, 2),
+            (std::vector<std::uint8_t>{0b0001, 0b0011, 0b0010, 0b0100, 0b1100,
+                                       0b1000}));
 }
 
 TEST(PercentilesTest, AreLinearBetweenValues) {
