@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "tally/metrics/pairwise/euclidean.h"
+
 namespace tally::internal::pairwise {
 namespace {
 
@@ -28,16 +30,22 @@ struct Worth {
   double exponent;
 
   at::Tensor of(const at::Tensor& x, const at::Tensor& y) const {
-    // 2: by differences, never by products of matrices.
-    return exponent == 0 ? x.matmul(y.t())
-                         : at::_cdist_forward(x, y, exponent, /*mode=*/2);
+    if (exponent == 0) return x.matmul(y.t());
+    if (is_by_products(x)) return euclidean_by_products(x, y);
+    return at::_cdist_forward(x, y, exponent, /*compute_mode=*/2);
   }
   // What `gradient` of a tile is for x.
   at::Tensor backward(const at::Tensor& gradient, const at::Tensor& x,
                       const at::Tensor& y, const at::Tensor& tile) const {
-    return exponent == 0 ? gradient.matmul(y)
-                         : at::_cdist_backward(gradient.contiguous(), x, y,
-                                               exponent, tile.contiguous());
+    if (exponent == 0) return gradient.matmul(y);
+    if (is_by_products(x)) return euclidean_backward(gradient, x, y, tile);
+    return at::_cdist_backward(gradient.contiguous(), x, y, exponent,
+                               tile.contiguous());
+  }
+
+ private:
+  bool is_by_products(const at::Tensor& x) const {
+    return exponent == 2 && x.size(1) >= kManyColumns;
   }
 };
 

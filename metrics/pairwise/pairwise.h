@@ -62,9 +62,9 @@ at::Tensor pairwise_linear_similarity(const at::Tensor& x,
                                       const at::Tensor& y = {},
                                       const PairwiseOptions& options = {});
 
-/// The Euclidean distance between rows, from their differences in float64: also
-/// of points that are near each other and far from 0. The gradient at distance
-/// 0 is 0.
+/// The Euclidean distance between rows, in float64, and as exact as from their
+/// differences: also of points that are near each other and far from 0. The
+/// gradient at distance 0 is 0.
 ///
 ///     sqrt(sum_d (x_d - y_d)^2)
 ///

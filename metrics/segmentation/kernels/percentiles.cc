@@ -9,7 +9,10 @@ namespace {
 
 constexpr double kRounding = 1e-12;
 
-bool is_less(const Weighted& a, const Weighted& b) { return a.value < b.value; }
+// No function, so that it is inlined.
+constexpr auto kIsLess = [](const Weighted& a, const Weighted& b) {
+  return a.value < b.value;
+};
 
 }  // namespace
 
@@ -32,7 +35,7 @@ double weighted_percentile(std::vector<Weighted> values, double percent) {
   auto end = values.end();
   while (end - first > 1) {
     const auto middle = first + (end - first) / 2;
-    std::nth_element(first, middle, end, is_less);
+    std::nth_element(first, middle, end, kIsLess);
     double here = 0;
     for (auto v = first; v != middle; ++v) here += v->weight;
     if (below + here >= wanted) {

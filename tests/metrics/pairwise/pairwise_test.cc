@@ -2,8 +2,10 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/cdist.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -93,6 +95,49 @@ TEST(PairwiseTest, PointsMayBeFarFromZero) {
                               1e-6, 0))
         << name;
   }
+}
+
+// Points around some centres, some of them equal.
+at::Tensor wide_points(std::int64_t count, std::int64_t centres) {
+  at::Tensor points = at::randn({count, 100}, at::kDouble);
+  if (centres > 0) {
+    const at::Tensor of = at::randint(0, centres, {count});
+    points = at::randn({centres, 100}, at::kDouble)
+                 .index_select(0, of)
+                 .add_(points.mul_(1e-7));
+  }
+  points.narrow(0, 3, 2).copy_(points.narrow(0, 10, 2));
+  return points;
+}
+
+TEST(PairwiseTest, ManyColumnsAreAsExact) {
+  for (const std::int64_t centres : {0, 2, 40}) {
+    for (const double offset : {0.0, 1e8}) {
+      SCOPED_TRACE(centres);
+      const at::Tensor moved = wide_points(60, centres).add(offset);
+      const at::Tensor leaf = moved.clone().set_requires_grad(true);
+      const auto options = PairwiseOptions().zero_diagonal(false);
+      const at::Tensor value = pairwise_euclidean_distance(leaf, {}, options);
+      const at::Tensor same = moved.clone().set_requires_grad(true);
+      const at::Tensor expected =
+          at::cdist(same, same, 2, /*compute_mode=*/2);  // by differences
+      EXPECT_TRUE(value.allclose(expected, 1e-12, 0));
+      const at::Tensor weight = at::randn({60, 60}, at::kDouble);
+      value.mul(weight).sum().backward();
+      expected.mul(weight).sum().backward();
+      EXPECT_TRUE(leaf.grad().allclose(same.grad(), 1e-9, 1e-9));
+    }
+  }
+}
+
+TEST(PairwiseTest, ManyColumnsTakeInfinity) {
+  at::Tensor x = at::randn({30, 80}, at::kDouble);
+  x[4][7] = std::numeric_limits<double>::infinity();
+  x[9][1] = std::numeric_limits<double>::quiet_NaN();
+  const at::Tensor distances = pairwise_euclidean_distance(x);
+  EXPECT_TRUE(distances[4][3].isinf().item<bool>());
+  EXPECT_TRUE(distances[9][3].isnan().item<bool>());
+  EXPECT_TRUE(distances[2][3].isfinite().item<bool>());
 }
 
 TEST(PairwiseTest, GradientsAreThoseOfDifferences) {
