@@ -176,6 +176,20 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/roc.h
     metrics/classification/specificity.h
     metrics/classification/stat_scores.h
+    metrics/clustering/calinski_harabasz_score.h
+    metrics/clustering/cluster_accuracy.h
+    metrics/clustering/clustering.h
+    metrics/clustering/davies_bouldin_score.h
+    metrics/clustering/dunn_index.h
+    metrics/clustering/fowlkes_mallows_index.h
+    metrics/clustering/homogeneity_completeness_v_measure.h
+    metrics/clustering/inputs/declared_inputs.h
+    metrics/clustering/mutual_info_score.h
+    metrics/clustering/rand_score.h
+    metrics/clustering/silhouette_score.h
+    metrics/clustering/states/cluster_moments.h
+    metrics/clustering/states/cluster_samples.h
+    metrics/clustering/states/label_pairs.h
     metrics/collection.h
     metrics/compositional.h
     metrics/file.h
@@ -189,6 +203,16 @@ set(TALLY_METRICS_HEADERS
     metrics/metric_traits.h
     metrics/metrics.h
     metrics/nearest.h
+    metrics/nominal/cramers_v.h
+    metrics/nominal/fleiss_kappa.h
+    metrics/nominal/nominal.h
+    metrics/nominal/pearsons_contingency_coefficient.h
+    metrics/nominal/states/categories.h
+    metrics/nominal/states/category_options.h
+    metrics/nominal/states/category_pairs.h
+    metrics/nominal/states/column_pairs.h
+    metrics/nominal/theils_u.h
+    metrics/nominal/tschuprows_t.h
     metrics/observe_call.h
     metrics/option_text.h
     metrics/options.h
@@ -232,6 +256,9 @@ set(TALLY_METRICS_HEADERS
     metrics/results_table.h
     metrics/state_group.h
     metrics/sync_together.h
+    metrics/tables/contingency.h
+    metrics/tables/label_range.h
+    metrics/tables/pair_counts.h
     metrics/text_list.h
     metrics/wrappers/boot_strapper.h
     metrics/wrappers/classwise_wrapper.h
@@ -314,6 +341,26 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/roc.cc
     metrics/classification/specificity.cc
     metrics/classification/stat_scores.cc
+    metrics/clustering/calinski_harabasz_score.cc
+    metrics/clustering/cluster_accuracy.cc
+    metrics/clustering/davies_bouldin_score.cc
+    metrics/clustering/dunn_index.cc
+    metrics/clustering/fowlkes_mallows_index.cc
+    metrics/clustering/homogeneity_completeness_v_measure.cc
+    metrics/clustering/inputs/inputs.cc
+    metrics/clustering/kernels/assignment.cc
+    metrics/clustering/kernels/block_distances.cc
+    metrics/clustering/kernels/expected_information.cc
+    metrics/clustering/kernels/extreme_distances.cc
+    metrics/clustering/kernels/pairs_of_samples.cc
+    metrics/clustering/kernels/point_clusters.cc
+    metrics/clustering/kernels/silhouettes.cc
+    metrics/clustering/mutual_info_score.cc
+    metrics/clustering/rand_score.cc
+    metrics/clustering/silhouette_score.cc
+    metrics/clustering/states/cluster_moments.cc
+    metrics/clustering/states/cluster_samples.cc
+    metrics/clustering/states/label_pairs.cc
     metrics/collection.cc
     metrics/compositional.cc
     metrics/file.cc
@@ -322,13 +369,24 @@ set(TALLY_METRICS_SOURCES
     metrics/metric.cc
     metrics/metric_base.cc
     metrics/nearest.cc
+    metrics/nominal/cramers_v.cc
+    metrics/nominal/fleiss_kappa.cc
+    metrics/nominal/pearsons_contingency_coefficient.cc
+    metrics/nominal/states/association_values.cc
+    metrics/nominal/states/categories.cc
+    metrics/nominal/states/category_pairs.cc
+    metrics/nominal/states/column_pairs.cc
+    metrics/nominal/theils_u.cc
+    metrics/nominal/tschuprows_t.cc
     metrics/option_text.cc
     metrics/options.cc
     metrics/rank_checkpoint.cc
     metrics/registry/aggregation.cc
     metrics/registry/classification.cc
+    metrics/registry/clustering.cc
     metrics/registry/collection_config.cc
     metrics/registry/curves.cc
+    metrics/registry/nominal.cc
     metrics/registry/option_words.cc
     metrics/registry/registry.cc
     metrics/registry/regression.cc
@@ -370,6 +428,11 @@ set(TALLY_METRICS_SOURCES
     metrics/results_json.cc
     metrics/results_table.cc
     metrics/sync_together.cc
+    metrics/tables/contingency.cc
+    metrics/tables/information.cc
+    metrics/tables/label_places.cc
+    metrics/tables/label_range.cc
+    metrics/tables/pair_counts.cc
     metrics/wrappers/boot_strapper.cc
     metrics/wrappers/classwise_wrapper.cc
     metrics/wrappers/input_transformer.cc

@@ -3,10 +3,12 @@
 /// All metrics and collections.
 #include "tally/metrics/aggregation/aggregation.h"        // IWYU pragma: export
 #include "tally/metrics/classification/classification.h"  // IWYU pragma: export
+#include "tally/metrics/clustering/clustering.h"          // IWYU pragma: export
 #include "tally/metrics/collection.h"                     // IWYU pragma: export
 #include "tally/metrics/compositional.h"                  // IWYU pragma: export
 #include "tally/metrics/metric.h"                         // IWYU pragma: export
 #include "tally/metrics/pairwise/pairwise.h"              // IWYU pragma: export
+#include "tally/metrics/nominal/nominal.h"                // IWYU pragma: export
 #include "tally/metrics/registry/collection_config.h"     // IWYU pragma: export
 #include "tally/metrics/registry/registry.h"              // IWYU pragma: export
 #include "tally/metrics/regression/regression.h"          // IWYU pragma: export

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kLongestCompared = 64;
 constexpr std::size_t kShortestPart = 4;
-constexpr std::size_t kMostParts = 5;
+constexpr std::size_t kMostParts = 6;
 
 std::string lower(std::string text) {
   for (char& c : text) {

@@ -20,6 +20,7 @@ PROGRAMS = (
     "curve_benchmark",
     "regression_benchmark",
     "segmentation_benchmark",
+    "clustering_benchmark",
 )
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 

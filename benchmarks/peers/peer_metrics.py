@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import clustering_peers
 import numpy as np
 import regression_peers
 import segmentation_peers
@@ -302,6 +303,7 @@ def main() -> None:
         **curve_cases(),
         **regression_peers.cases(),
         **segmentation_peers.cases(),
+        **clustering_peers.cases(),
     }
     part, names = sys.argv[1], sys.argv[2:]
     if names == ["--list"]:

@@ -7,7 +7,9 @@ namespace tally::internal {
 // One function per domain, so that the linker drops no metric.
 void add_aggregation(Registry& r);
 void add_classification(Registry& r);
+void add_clustering(Registry& r);
 void add_curves(Registry& r);
+void add_nominal(Registry& r);
 void add_regression(Registry& r);
 void add_segmentation(Registry& r);
 void add_shape(Registry& r);

@@ -203,6 +203,8 @@ const Registry& builtin_registry() {
     add("aggregation", internal::add_aggregation);
     add("classification", internal::add_classification);
     add("classification", internal::add_curves);
+    add("clustering", internal::add_clustering);
+    add("nominal", internal::add_nominal);
     add("regression", internal::add_regression);
     add("segmentation", internal::add_segmentation);
     add("shape", internal::add_shape);

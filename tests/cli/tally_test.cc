@@ -172,6 +172,35 @@ TEST(TallyTest, ReadsLabelsAndLeavesRowsOut) {
             "tally: rows skipped because of an empty field: 1\n");
 }
 
+TEST(TallyTest, EvaluatesClustersAndCategories) {
+  const Folder folder;
+  const auto values = [&](const std::string& metrics, const std::string& text,
+                          const std::string& columns) {
+    const auto result = run_program(
+        evaluate({"-m", metrics, "--csv", folder.write("x.csv", text),
+                  "--columns", columns, "--ranks", "2", "--format", "json"}));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return Json::parse(result.output).at("metrics");
+  };
+  const Json labels =
+      values("RandScore; FowlkesMallowsIndex; TheilsU",
+             "preds,target\n0,-5\n0,-5\n1,70\n1,-5\n", "preds,target");
+  EXPECT_EQ(labels.at("RandScore"), 0.5);
+  EXPECT_NEAR(labels.at("FowlkesMallowsIndex"), std::sqrt(1 / 6.0), 1e-15);
+  const Json points = values(
+      "CalinskiHarabaszScore; DaviesBouldinScore(q=2); DunnIndex; "
+      "SilhouetteScore",
+      "x,y,own\n0,0,4\n0,2,4\n6,0,9\n6,2,9\n", "x:y,own");
+  EXPECT_NEAR(points.at("CalinskiHarabaszScore"), 18, 1e-12);
+  EXPECT_NEAR(points.at("DaviesBouldinScore"), 1 / 3.0, 1e-15);
+  EXPECT_NEAR(points.at("DunnIndex"), 6, 1e-12);
+  const double outside = 3 + std::sqrt(10);
+  EXPECT_NEAR(points.at("SilhouetteScore"), 1 - 2 / outside, 1e-12);
+  const Json ratings = values("FleissKappa", "a,b\n2,0\n1,2\n1,1\n", "a:b");
+  EXPECT_NEAR(ratings.at("FleissKappa"),
+              (4 / 9.0 - 25 / 49.0) / (1 - 25 / 49.0), 1e-12);
+}
+
 TEST(TallyTest, ReadsPipes) {
   const Folder folder;
   const std::string csv =
@@ -376,8 +405,8 @@ TEST(TallyTest, ListsAndDescribes) {
                  "unknown metric 'Accurracy'");
   expect_refusal(run_program({"cli/tally", "describe", "accuracy"}),
                  "did you mean 'BinaryAccuracy', 'BinaryBalancedAccuracy', "
-                 "'MulticlassAccuracy', 'MulticlassBalancedAccuracy' or "
-                 "'MultilabelAccuracy'?");
+                 "'ClusterAccuracy', 'MulticlassAccuracy', "
+                 "'MulticlassBalancedAccuracy' or 'MultilabelAccuracy'?");
   EXPECT_THAT(run_program({"cli/tally", "--help"}).output,
               EndsWith("is the standard input.\n"));
 }

@@ -19,7 +19,7 @@ import curve_readings
 import numpy as np
 import torch
 import torchmetrics
-from torchmetrics import classification, regression
+from torchmetrics import classification, clustering, nominal, regression
 
 DATA = Path(__file__).resolve().parent / "data"
 OWN_OPTIONS = ("input", "nan_strategy", "nan_value")
@@ -29,6 +29,9 @@ LACKING = {
     "MeanSquaredLogError": {"num_outputs", "squared"},
     "MeanAbsolutePercentageError": {"num_outputs", "epsilon"},
     "SymmetricMeanAbsolutePercentageError": {"num_outputs"},
+    "DaviesBouldinScore": {"q", "centroids"},
+    "CramersV": {"yates"},
+    "TschuprowsT": {"yates"},
 }
 # Metrics that take the number of outputs from their inputs.
 FINDS_OUTPUTS = ("R2Score", "ExplainedVariance")
@@ -130,6 +133,38 @@ REASONS = {
         "MultilabelRankingLoss/ignore_index"],
     "ties count for nothing": ["MultilabelRankingLoss/ties"],
     "cannot join batches of samples": ["Multilabel*/samplewise"],
+    "takes labels of one dimension": [
+        *(f"{metric}/multidim" for metric in (
+            "AdjustedMutualInfoScore", "AdjustedRandScore", "CompletenessScore",
+            "FowlkesMallowsIndex", "HomogeneityScore", "MutualInfoScore",
+            "NormalizedMutualInfoScore", "RandScore", "VMeasureScore"))],
+    "0 of one cluster in both": [
+        "AdjustedMutualInfoScore/one_in_both",
+        "NormalizedMutualInfoScore/one_in_both"],
+    "divides rounding errors": [
+        "AdjustedMutualInfoScore/lone_against_others*",
+        "VMeasureScore/independent", "VMeasureScore/four"],
+    "needs torch_linear_assignment": ["ClusterAccuracy/*"],
+    "refuses points of integers": [
+        "CalinskiHarabaszScore/int64", "DaviesBouldinScore/int64",
+        "DunnIndex/int64_*"],
+    "refuses one cluster, or one for each point": [
+        "CalinskiHarabaszScore/one_cluster", "CalinskiHarabaszScore/all_alone",
+        "DaviesBouldinScore/one_cluster", "DaviesBouldinScore/all_alone",
+        "DunnIndex/one_cluster"],
+    "distances by products of matrices": [
+        "DaviesBouldinScore/offset_1e6", "DaviesBouldinScore/many_clusters"],
+    "Yates's correction of 2 x 2 tables besides": [
+        "CramersV/two_by_two", "TschuprowsT/two_by_two"],
+    "takes categories from 0 to num_classes - 1": [
+        *(f"{metric}/{case}" for metric in (
+            "CramersV", "TschuprowsT", "PearsonsContingencyCoefficient",
+            "TheilsU") for case in ("any_numbers*", "nan_replace_7"))],
+    "adds 1e-5 to what divides": [
+        "FleissKappa/plain", "FleissKappa/int32", "FleissKappa/perfect"],
+    "the largest number of raters for all rows": ["FleissKappa/uneven"],
+    "0 of a single category": ["FleissKappa/one_category"],
+    "takes as many categories as raters": ["FleissKappa/probs"],
 }
 # Where a value without samples, NaN here, may be 0 or 1.
 WITHOUT_SAMPLES = {
@@ -193,6 +228,32 @@ class LackingError(Exception):
     """TorchMetrics does not have what a case is about."""
 
 
+def is_of_groups(name: str) -> bool:
+    """Whether the metric is one of clusters or of categories."""
+    return hasattr(clustering, name) or hasattr(nominal, name)
+
+
+def make_metric_of_groups(name: str, options: dict[str, Any],
+                          batches: list[list[torch.Tensor]]
+                          ) -> torchmetrics.Metric:
+    """The same of clusters or categories, of which it wants the number."""
+    kwargs = dict(options)
+    if options.get("method", "centroid") != "centroid" or \
+            options.get("nan_strategy") == "category":
+        raise LackingError
+    kwargs.pop("method", None)
+    if hasattr(clustering, name):
+        if name == "ClusterAccuracy":
+            kwargs["num_classes"] = 1 + max(
+                int(x.max()) for inputs in batches for x in inputs)
+        return getattr(clustering, name)(**kwargs)
+    if name != "FleissKappa":
+        kwargs["num_classes"] = 1 + max(
+            x.shape[1] - 1 if x.ndim == 2 else int(x.nan_to_num().max())
+            for inputs in batches for x in inputs)
+    return getattr(nominal, name)(**kwargs)
+
+
 def is_classification(name: str) -> bool:
     """Whether the metric is one of classes or labels."""
     return name.startswith(("Multiclass", "Binary", "Multilabel"))
@@ -232,7 +293,8 @@ def computed(name: str, case: dict[str, Any]) -> list[torch.Tensor]:
     batches = batches_of(name, case)
     if curve_readings.reading_of(name):
         return curve_readings.value(name, case["options"], batches)
-    metric = make_metric(name, case["options"])
+    metric = make_metric_of_groups(name, case["options"], batches) \
+        if is_of_groups(name) else make_metric(name, case["options"])
     for inputs in batches:
         metric.update(*inputs)
     value = metric.compute()
@@ -322,7 +384,8 @@ def main() -> int:
     for path in sorted(DATA.glob("*.json")):
         if path.stem in OTHER_RESULTS or not any(
                 hasattr(home, path.stem) for home in
-                (torchmetrics, classification, regression)):
+                (torchmetrics, classification, clustering, nominal,
+                 regression)):
             continue
         for case in cases_of(path):
             if is_lacking(path.stem, case):

@@ -13,16 +13,18 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from generators import (aggregation, auroc, confusion_matrix, contrastive,
-                        counts, curves, log_loss, matches, pairwise,
-                        probabilistic, ranking, regression, regression_errors,
+from generators import (aggregation, auroc, clustering_data, clustering_labels,
+                        confusion_matrix, contrastive, counts, curves,
+                        log_loss, matches, nominal, pairwise, probabilistic,
+                        ranking, regression, regression_errors,
                         regression_moments, regression_ranks, regression_rows,
                         segmentation, stat_scores, surfaces, weighted_curves)
 from generators.fixture import layout, shared_inputs, to_text
 
 DATA = Path(__file__).resolve().parent / "data"
-MODULES = (aggregation, auroc, confusion_matrix, contrastive, counts, curves,
-           log_loss, matches, pairwise, probabilistic, ranking, regression,
+MODULES = (aggregation, auroc, clustering_data, clustering_labels,
+           confusion_matrix, contrastive, counts, curves, log_loss, matches,
+           nominal, pairwise, probabilistic, ranking, regression,
            regression_errors, regression_moments, regression_ranks,
            regression_rows, segmentation, stat_scores, surfaces,
            weighted_curves)
