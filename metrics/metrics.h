@@ -7,13 +7,14 @@
 #include "tally/metrics/collection.h"                     // IWYU pragma: export
 #include "tally/metrics/compositional.h"                  // IWYU pragma: export
 #include "tally/metrics/metric.h"                         // IWYU pragma: export
-#include "tally/metrics/pairwise/pairwise.h"              // IWYU pragma: export
 #include "tally/metrics/nominal/nominal.h"                // IWYU pragma: export
+#include "tally/metrics/pairwise/pairwise.h"              // IWYU pragma: export
 #include "tally/metrics/registry/collection_config.h"     // IWYU pragma: export
 #include "tally/metrics/registry/registry.h"              // IWYU pragma: export
 #include "tally/metrics/regression/regression.h"          // IWYU pragma: export
 #include "tally/metrics/results_json.h"                   // IWYU pragma: export
 #include "tally/metrics/results_table.h"                  // IWYU pragma: export
+#include "tally/metrics/retrieval/retrieval.h"            // IWYU pragma: export
 #include "tally/metrics/segmentation/segmentation.h"      // IWYU pragma: export
 #include "tally/metrics/shape/shape.h"                    // IWYU pragma: export
 #include "tally/metrics/wrappers/wrappers.h"              // IWYU pragma: export

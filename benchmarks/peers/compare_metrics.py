@@ -21,6 +21,7 @@ PROGRAMS = (
     "regression_benchmark",
     "segmentation_benchmark",
     "clustering_benchmark",
+    "retrieval_benchmark",
 )
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 

@@ -22,6 +22,7 @@ import clustering_peers
 import numpy as np
 import regression_peers
 import segmentation_peers
+import retrieval_peers
 import torch
 import torcheval.metrics
 import torchmetrics
@@ -304,6 +305,7 @@ def main() -> None:
         **regression_peers.cases(),
         **segmentation_peers.cases(),
         **clustering_peers.cases(),
+        **retrieval_peers.cases(),
     }
     part, names = sys.argv[1], sys.argv[2:]
     if names == ["--list"]:

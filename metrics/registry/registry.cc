@@ -208,6 +208,7 @@ const Registry& builtin_registry() {
     add("regression", internal::add_regression);
     add("segmentation", internal::add_segmentation);
     add("shape", internal::add_shape);
+    add("retrieval", internal::add_retrieval);
     add("wrappers", internal::add_wrappers);
     internal::describe_options(r);
     return r;

@@ -280,6 +280,41 @@ TEST(TallyTest, TakesInputsByName) {
                  "no metric takes an input 'targets'; did you mean 'target'?");
 }
 
+template <class Number>
+std::string npy(const std::string& dtype, const std::vector<Number>& numbers) {
+  std::string header = "{'descr': '" + dtype +
+                       "', 'fortran_order': False, 'shape': (" +
+                       std::to_string(numbers.size()) + ",), }";
+  header.resize(117, ' ');
+  std::string file("\x93NUMPY\x01\x00\x76\x00", 10);
+  file += header + "\n";
+  return file.append(reinterpret_cast<const char*>(numbers.data()),
+                     numbers.size() * sizeof(Number));
+}
+
+TEST(TallyTest, RanksTheDocumentsOfQueries) {
+  const Folder folder;
+  const std::string preds = folder.write(
+      "preds.npy", npy<double>("<f8", {0.9, 0.1, 0.8, 0.2, 0.7, 0.7}));
+  const std::string target =
+      folder.write("target.npy", npy<std::int64_t>("<i8", {0, 0, 1, 2, 1, 0}));
+  const std::string indexes = folder.write(
+      "indexes.npy", npy<std::int64_t>("<i8", {7, -3, 7, -3, 5, 5}));
+  for (const char* ranks : {"1", "3"}) {
+    const auto result = run_program(evaluate(
+        {"--metrics", "RetrievalMAP; each=RetrievalMRR(aggregation=none)",
+         "--inputs", preds, target, indexes, "--ranks", ranks, "--format",
+         "json"}));
+    ASSERT_EQ(result.status, 0) << result.errors;
+    const Json metrics = Json::parse(result.output).at("metrics");
+    EXPECT_EQ(metrics.at("RetrievalMAP"), 0.75);
+    EXPECT_EQ(metrics.at("each"), Json({1, 0.75, 0.5}));
+  }
+  expect_refusal(run_program(evaluate({"--metrics", "RetrievalMAP", "--inputs",
+                                       preds, target, preds})),
+                 "expected indexes of an integer dtype");
+}
+
 TEST(TallyTest, ReadsAConfigAndWritesAFile) {
   const Folder folder;
   const std::string config = folder.write(

@@ -40,6 +40,7 @@ struct Optimizer {
 };
 struct Things {
   at::Tensor preds, target, weight, value, features, x, y, loss, losses, scores;
+  at::Tensor indexes;
   std::shared_ptr<Model> model = std::make_shared<Model>();
   std::vector<Batch> batches;
   std::vector<Batch>* loader = &batches;
@@ -55,6 +56,7 @@ struct Things {
   auto& preds = things.preds;         \
   auto& target = things.target;       \
   auto& weight = things.weight;       \
+  auto& indexes = things.indexes;     \
   auto& value = things.value;         \
   auto& features = things.features;   \
   auto& x = things.x;                 \

@@ -23,6 +23,8 @@ from torchmetrics import classification, clustering, nominal, regression
 
 DATA = Path(__file__).resolve().parent / "data"
 OWN_OPTIONS = ("input", "nan_strategy", "nan_value")
+OWN_RETRIEVAL_OPTIONS = {"ties", "unjudged", "condensed", "keep_top_k",
+                         "denominator", "gain"}
 # Options that TorchMetrics has no counterpart of, by metric. It has no weights
 # either, but in MeanMetric.
 LACKING = {
@@ -165,6 +167,15 @@ REASONS = {
     "the largest number of raters for all rows": ["FleissKappa/uneven"],
     "0 of a single category": ["FleissKappa/one_category"],
     "takes as many categories as raters": ["FleissKappa/probs"],
+    "documents of one score are in the order in which they came": [
+        *(f"Retrieval*/{case}" for case in (
+            "ties", "ties_signed_zeros", "ignore_grade", "empty_skip",
+            "median", "min", "max", "top_1", "top_3", "top_20", "max_k_3",
+            "max_k_20", "adaptive", "not_adaptive", "max_fpr", "precision_0",
+            "precision_1"))],
+    "scores are rounded to float32": ["Retrieval*/float64"],
+    "divides by the relevant documents within the best k": [
+        "RetrievalMAP/top_4_graded"],
 }
 # Where a value without samples, NaN here, may be 0 or 1.
 WITHOUT_SAMPLES = {
@@ -283,6 +294,9 @@ def batches_of(name: str, case: dict[str, Any]) -> list[list[torch.Tensor]]:
     if case["options"].get("input") == "logits":
         # A batch of logits in [0, 1] would be taken for probabilities.
         batches = [[torch.cat(column) for column in zip(*batches)]]
+    if is_retrieval(name):
+        return documents_of(name, [inputs for inputs in batches
+                                   if inputs[0].numel() > 0])
     return [[x.long() if x.dtype == torch.uint8 and
              is_classification(name) else x for x in inputs]
             for inputs in batches if inputs[0].numel() > 0]
@@ -311,10 +325,30 @@ def padded(part: Any) -> torch.Tensor:
         list(part), batch_first=True, padding_value=float("nan"))
 
 
+def is_retrieval(name: str) -> bool:
+    """Whether the metric is one of ranked documents."""
+    return name.startswith("Retrieval")
+
+
+def documents_of(name: str, batches: list[list[torch.Tensor]]) \
+        -> list[list[torch.Tensor]]:
+    """The same documents as TorchMetrics takes them: with positive scores and,
+    but for NDCG, relevant or not."""
+    least = min(inputs[0].min() for inputs in batches)
+    graded = name == "RetrievalNormalizedDCG"
+    return [[preds - least + 1, target if graded else target.clamp(max=1).ceil(
+             ).long(), indexes] for preds, target, indexes in batches]
+
+
 def is_lacking(name: str, case: dict[str, Any]) -> bool:
     """Whether TorchMetrics has no such thing."""
     options = case["options"]
     inputs = case["batches"][0]["inputs"]
+    if is_retrieval(name):
+        return len(inputs) > 3 or options.get("aggregation") == "none" or \
+            bool(OWN_RETRIEVAL_OPTIONS & set(options)) or any(
+                "-Infinity" in batch["inputs"][0]["data"]
+                for batch in case["batches"])
     if name != "MeanMetric" and len(inputs) > 2:
         return True
     return bool(LACKING.get(name, set()) & set(options))

@@ -18,7 +18,8 @@ from generators import (aggregation, auroc, clustering_data, clustering_labels,
                         log_loss, matches, nominal, pairwise, probabilistic,
                         ranking, regression, regression_errors,
                         regression_moments, regression_ranks, regression_rows,
-                        segmentation, stat_scores, surfaces, weighted_curves)
+                        retrieval, segmentation, stat_scores, surfaces,
+                        weighted_curves)
 from generators.fixture import layout, shared_inputs, to_text
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -26,7 +27,7 @@ MODULES = (aggregation, auroc, clustering_data, clustering_labels,
            confusion_matrix, contrastive, counts, curves, log_loss, matches,
            nominal, pairwise, probabilistic, ranking, regression,
            regression_errors, regression_moments, regression_ranks,
-           regression_rows, segmentation, stat_scores, surfaces,
+           regression_rows, retrieval, segmentation, stat_scores, surfaces,
            weighted_curves)
 # The last digits of exp and log differ between platforms.
 RELATIVE_TOLERANCE = 1e-12

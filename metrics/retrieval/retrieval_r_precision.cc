@@ -1,0 +1,23 @@
+#include "tally/metrics/retrieval/retrieval_r_precision.h"
+
+#include "tally/metrics/retrieval/kernels/query_values.h"
+#include "tally/metrics/retrieval/kernels/tie_groups.h"
+
+namespace tally {
+
+namespace retrieval = internal::retrieval;
+
+using retrieval::QueryValue;
+using retrieval::QueryView;
+
+at::Tensor RetrievalRPrecision::evaluate(const State& state) const {
+  return retrieval::evaluate_queries(
+      state.ranked().get(), options().rules(kName), retrieval::kRelevant,
+      [](const QueryView& query) {
+        if (query.relevant == 0) return QueryValue::none();
+        return QueryValue{retrieval::hits_within(query, query.relevant) /
+                          static_cast<double>(query.relevant)};
+      });
+}
+
+}  // namespace tally
