@@ -312,7 +312,7 @@ TEST(TallyTest, RanksTheDocumentsOfQueries) {
   }
   expect_refusal(run_program(evaluate({"--metrics", "RetrievalMAP", "--inputs",
                                        preds, target, preds})),
-                 "expected indexes of an integer dtype");
+                 "expected indexes to be int queries");
 }
 
 TEST(TallyTest, ReadsAConfigAndWritesAFile) {

@@ -383,7 +383,7 @@ def fixtures() -> list[Fixture]:
     partial = [("max_fpr", "ties", {"max_fpr": 0.3}),
                ("max_fpr_top_5", "unjudged_ties_not_retrieved",
                 {"max_fpr": 0.55, "top_k": 5, "unjudged": UNJUDGED}),
-               ("max_fpr_1", "graded", {"max_fpr": 1})]
+               ("max_fpr_1", "graded", {"max_fpr": 1.0})]
     return [
         _fixture("RetrievalMAP", _map, [*TOP_K, *attainable]),
         _fixture("RetrievalMRR", _fallible(_reciprocal_rank), TOP_K),
