@@ -17,6 +17,16 @@ using retrieval::TieGroup;
 // The precisions of the relevant documents within the best k.
 double precision_sum(const QueryView& query, std::int64_t k) {
   double sum = 0;
+  if (query.is_strict()) {
+    // A branch would be guessed wrong.
+    double found = 0;
+    for (std::int64_t i = 0; i < std::min(k, query.runs); ++i) {
+      const double is_relevant = query.grades[i] > 0;
+      found += is_relevant;
+      sum += is_relevant * (found / static_cast<double>(i + 1));
+    }
+    return sum;
+  }
   std::int64_t hits = 0;
   retrieval::for_each_group(query, k, [&](const TieGroup& group) {
     const std::int64_t relevant = group.relevant();

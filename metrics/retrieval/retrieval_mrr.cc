@@ -17,6 +17,12 @@ namespace {
 using retrieval::TieGroup;
 
 double reciprocal_rank(const QueryView& query, std::int64_t k) {
+  if (query.is_strict()) {
+    const std::int64_t last = std::min(k, query.runs);
+    std::int64_t i = 0;
+    while (i < last && query.grades[i] <= 0) ++i;
+    return i < last ? 1 / static_cast<double>(i + 1) : 0;
+  }
   double sum = 0;
   bool found = false;
   retrieval::for_each_group(query, k, [&](const TieGroup& group) {

@@ -37,6 +37,7 @@ class Discounts {
     }
   }
 
+  double operator[](std::int64_t i) const { return discounts_[i]; }
   // `gain` at each of `count` ranks.
   double sum(double gain, std::int64_t first, std::int64_t count) const {
     double total = 0;
@@ -53,6 +54,12 @@ class Discounts {
 double dcg(const QueryView& query, std::int64_t k, Gain gain,
            const Discounts& discounts) {
   double total = 0;
+  if (query.is_strict()) {
+    for (std::int64_t i = 0; i < std::min(k, query.runs); ++i) {
+      total += gain_of(query.grades[i], gain) * discounts[i];
+    }
+    return total;
+  }
   retrieval::for_each_group(query, k, [&](const TieGroup& group) {
     const double gains =
         group.sum([=](double grade) { return gain_of(grade, gain); });

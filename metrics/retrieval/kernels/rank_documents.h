@@ -87,9 +87,9 @@ std::int64_t count_higher(const Score* scores, std::int64_t count,
 }
 
 /// Sorts by score, the highest first, and equal ones by grade, the lowest
-/// first.
+/// first. Whether there may be equal ones.
 template <class Document>
-void rank_few(Document* documents, std::int64_t count) {
+bool rank_few(Document* documents, std::int64_t count) {
   using Score = decltype(documents->score);
   using Count = typename ScoreVector<Score>::Count;
   Document copies[kComparedDocuments];
@@ -102,7 +102,7 @@ void rank_few(Document* documents, std::int64_t count) {
   std::fill_n(scores + count, 16, Score{0});
   if (2 * count_higher(scores, count, higher) == count * (count - 1)) {
     for (std::int64_t i = 0; i < count; ++i) documents[higher[i]] = copies[i];
-    return;
+    return false;
   }
   std::uint8_t taken[kComparedDocuments] = {};
   for (std::int64_t i = 0; i < count; ++i) {
@@ -118,9 +118,10 @@ void rank_few(Document* documents, std::int64_t count) {
       std::swap(before, documents[k]);
     }
   }
+  return true;
 }
 
-/// The same for any number of them.
+// The same for any number of them.
 template <class Document>
 void rank_many(Document* documents, std::int64_t count) {
   using Score = decltype(documents->score);
@@ -145,13 +146,12 @@ void rank_many(Document* documents, std::int64_t count) {
   }
 }
 
+/// Sorts any number of them in the same way.
 template <class Document>
-void rank_documents(Document* documents, std::int64_t count) {
-  if (count <= kComparedDocuments) {
-    rank_few(documents, count);
-  } else {
-    rank_many(documents, count);
-  }
+bool rank_documents(Document* documents, std::int64_t count) {
+  if (count <= kComparedDocuments) return rank_few(documents, count);
+  rank_many(documents, count);
+  return true;
 }
 
 }  // namespace tally::internal::retrieval

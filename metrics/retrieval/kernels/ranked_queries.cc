@@ -160,7 +160,7 @@ void RankedQueries::rank_plain(const QueryIndex& index,
                      for (std::int64_t q = begin; q < end; ++q) {
                        Query& query = queries_[q];
                        Document<Score>* const own = documents + query.begin;
-                       rank_documents(own, query.all_runs);
+                       query.has_ties = rank_documents(own, query.all_runs);
                        sum_up(own, query);
                      }
                    });
@@ -200,6 +200,7 @@ void RankedQueries::rank_any(const QueryIndex& index, const DocumentRows& rows,
                          documents[i] = {scores[order[i]], grades[order[i]]};
                          if (counts != nullptr) counts_[i] = counts[order[i]];
                        }
+                       query.has_ties = true;
                        sum_up(documents + query.begin, query);
                      }
                    });
@@ -231,9 +232,12 @@ void RankedQueries::sum_up(const Document<Score>* documents,
   }
   query.listed = query.runs;
   query.relevant = query.nonrelevant = 0;
-  query.has_ties = false;
-  for (std::int64_t i = 1; i < query.runs; ++i) {
-    query.has_ties |= documents[i - 1].score == documents[i].score;
+  if (query.has_ties) {
+    // There are perhaps some.
+    query.has_ties = false;
+    for (std::int64_t i = 1; i < query.runs; ++i) {
+      query.has_ties |= documents[i - 1].score == documents[i].score;
+    }
   }
   if (counts == nullptr) {
     for (std::int64_t i = 0; i < query.all_runs; ++i) {

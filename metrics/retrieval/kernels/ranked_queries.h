@@ -43,6 +43,8 @@ struct QueryView {
   std::int64_t count(std::int64_t run) const {
     return counts == nullptr ? 1 : counts[run];
   }
+  /// Whether each run is one document with a rank of its own.
+  bool is_strict() const { return tied == nullptr && counts == nullptr; }
 };
 
 /// All queries with their documents in order: made once, and read by every

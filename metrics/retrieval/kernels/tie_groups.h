@@ -87,6 +87,13 @@ inline std::int64_t depth_of(const std::optional<std::int64_t>& top_k) {
 
 /// How many relevant documents are among the best k, in the mean over orders.
 inline double hits_within(const QueryView& query, std::int64_t k) {
+  if (query.is_strict()) {
+    std::int64_t found = 0;
+    for (std::int64_t i = 0; i < std::min(k, query.runs); ++i) {
+      found += query.grades[i] > 0;
+    }
+    return static_cast<double>(found);
+  }
   double hits = 0;
   for_each_group(query, k, [&](const TieGroup& group) {
     hits += group.mean_within(group.relevant(), k);
