@@ -158,6 +158,8 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/inputs/multilabel_inputs.h
     metrics/classification/jaccard_index.h
     metrics/classification/kernels/count_kernels.h
+    metrics/classification/kernels/key_sort.h
+    metrics/classification/kernels/scratch.h
     metrics/classification/log_auc.h
     metrics/classification/log_loss.h
     metrics/classification/matthews_corr_coef.h
@@ -254,6 +256,25 @@ set(TALLY_METRICS_HEADERS
     metrics/results.h
     metrics/results_json.h
     metrics/results_table.h
+    metrics/retrieval/kernels/query_index.h
+    metrics/retrieval/kernels/rank_documents.h
+    metrics/retrieval/kernels/ranked_queries.h
+    metrics/retrieval/options/retrieval_options.h
+    metrics/retrieval/retrieval.h
+    metrics/retrieval/retrieval_auroc.h
+    metrics/retrieval/retrieval_bpref.h
+    metrics/retrieval/retrieval_err.h
+    metrics/retrieval/retrieval_fall_out.h
+    metrics/retrieval/retrieval_hit_rate.h
+    metrics/retrieval/retrieval_map.h
+    metrics/retrieval/retrieval_mrr.h
+    metrics/retrieval/retrieval_normalized_dcg.h
+    metrics/retrieval/retrieval_precision.h
+    metrics/retrieval/retrieval_precision_recall_curve.h
+    metrics/retrieval/retrieval_r_precision.h
+    metrics/retrieval/retrieval_rbp.h
+    metrics/retrieval/retrieval_recall.h
+    metrics/retrieval/states/judged_documents.h
     metrics/state_group.h
     metrics/sync_together.h
     metrics/tables/contingency.h
@@ -390,6 +411,7 @@ set(TALLY_METRICS_SOURCES
     metrics/registry/option_words.cc
     metrics/registry/registry.cc
     metrics/registry/regression.cc
+    metrics/registry/retrieval.cc
     metrics/registry/spec.cc
     metrics/registry/wrappers.cc
     metrics/regression/continuous_ranked_probability_score.cc
@@ -427,6 +449,25 @@ set(TALLY_METRICS_SOURCES
     metrics/results.cc
     metrics/results_json.cc
     metrics/results_table.cc
+    metrics/retrieval/kernels/hit_curves.cc
+    metrics/retrieval/kernels/query_index.cc
+    metrics/retrieval/kernels/query_values.cc
+    metrics/retrieval/kernels/ranked_queries.cc
+    metrics/retrieval/options/retrieval_options.cc
+    metrics/retrieval/retrieval_auroc.cc
+    metrics/retrieval/retrieval_bpref.cc
+    metrics/retrieval/retrieval_err.cc
+    metrics/retrieval/retrieval_fall_out.cc
+    metrics/retrieval/retrieval_hit_rate.cc
+    metrics/retrieval/retrieval_map.cc
+    metrics/retrieval/retrieval_mrr.cc
+    metrics/retrieval/retrieval_normalized_dcg.cc
+    metrics/retrieval/retrieval_precision.cc
+    metrics/retrieval/retrieval_precision_recall_curve.cc
+    metrics/retrieval/retrieval_r_precision.cc
+    metrics/retrieval/retrieval_rbp.cc
+    metrics/retrieval/retrieval_recall.cc
+    metrics/retrieval/states/judged_documents.cc
     metrics/sync_together.cc
     metrics/tables/contingency.cc
     metrics/tables/information.cc
