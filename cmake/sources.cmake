@@ -218,6 +218,7 @@ set(TALLY_METRICS_HEADERS
     metrics/observe_call.h
     metrics/option_text.h
     metrics/options.h
+    metrics/pairwise/pairwise.h
     metrics/rank_checkpoint.h
     metrics/registry/collection_config.h
     metrics/registry/registry.h
@@ -275,6 +276,24 @@ set(TALLY_METRICS_HEADERS
     metrics/retrieval/retrieval_rbp.h
     metrics/retrieval/retrieval_recall.h
     metrics/retrieval/states/judged_documents.h
+    metrics/segmentation/average_symmetric_surface_distance.h
+    metrics/segmentation/boundary_f1.h
+    metrics/segmentation/dice_score.h
+    metrics/segmentation/generalized_dice_score.h
+    metrics/segmentation/hausdorff_distance.h
+    metrics/segmentation/inputs/class_masks.h
+    metrics/segmentation/kernels/bit_grid.h
+    metrics/segmentation/kernels/distance_transform.h
+    metrics/segmentation/kernels/surface_distances.h
+    metrics/segmentation/mean_iou.h
+    metrics/segmentation/normalized_surface_distance.h
+    metrics/segmentation/options/segmentation_options.h
+    metrics/segmentation/options/segmentation_score.h
+    metrics/segmentation/segmentation.h
+    metrics/segmentation/states/class_overlap.h
+    metrics/segmentation/states/surface_scores.h
+    metrics/shape/procrustes_disparity.h
+    metrics/shape/shape.h
     metrics/state_group.h
     metrics/sync_together.h
     metrics/tables/contingency.h
@@ -401,6 +420,9 @@ set(TALLY_METRICS_SOURCES
     metrics/nominal/tschuprows_t.cc
     metrics/option_text.cc
     metrics/options.cc
+    metrics/pairwise/euclidean.cc
+    metrics/pairwise/pair_tiles.cc
+    metrics/pairwise/pairwise.cc
     metrics/rank_checkpoint.cc
     metrics/registry/aggregation.cc
     metrics/registry/classification.cc
@@ -412,6 +434,8 @@ set(TALLY_METRICS_SOURCES
     metrics/registry/registry.cc
     metrics/registry/regression.cc
     metrics/registry/retrieval.cc
+    metrics/registry/segmentation.cc
+    metrics/registry/shape.cc
     metrics/registry/spec.cc
     metrics/registry/wrappers.cc
     metrics/regression/continuous_ranked_probability_score.cc
@@ -468,6 +492,26 @@ set(TALLY_METRICS_SOURCES
     metrics/retrieval/retrieval_rbp.cc
     metrics/retrieval/retrieval_recall.cc
     metrics/retrieval/states/judged_documents.cc
+    metrics/segmentation/average_symmetric_surface_distance.cc
+    metrics/segmentation/boundary_f1.cc
+    metrics/segmentation/dice_score.cc
+    metrics/segmentation/generalized_dice_score.cc
+    metrics/segmentation/hausdorff_distance.cc
+    metrics/segmentation/inputs/class_masks.cc
+    metrics/segmentation/inputs/mask_rows.cc
+    metrics/segmentation/kernels/bit_grid.cc
+    metrics/segmentation/kernels/distance_transform.cc
+    metrics/segmentation/kernels/percentiles.cc
+    metrics/segmentation/kernels/surface_distances.cc
+    metrics/segmentation/kernels/surface_elements.cc
+    metrics/segmentation/mean_iou.cc
+    metrics/segmentation/normalized_surface_distance.cc
+    metrics/segmentation/options/segmentation_options.cc
+    metrics/segmentation/states/class_overlap.cc
+    metrics/segmentation/states/surface_scores.cc
+    metrics/shape/kernels/singular_values.cc
+    metrics/shape/procrustes_disparity.cc
+    metrics/shared_work.cc
     metrics/sync_together.cc
     metrics/tables/contingency.cc
     metrics/tables/information.cc
