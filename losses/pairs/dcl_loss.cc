@@ -139,7 +139,9 @@ at::Tensor dcl_loss(const at::Tensor& a, const at::Tensor& b,
         const auto weights = [&](const at::Tensor& x, const at::Tensor& y) {
           return checked_weights("DCLLoss", options.weight_fn()(x, y), x);
         };
-        return std::pair(weights(pairs.a, pairs.b), weights(pairs.b, pairs.a));
+        // In this order, whatever the compiler: functions may have a state.
+        const at::Tensor of_a = weights(pairs.a, pairs.b);
+        return std::pair(of_a, weights(pairs.b, pairs.a));
       });
 }
 

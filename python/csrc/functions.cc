@@ -1,0 +1,74 @@
+#include <torch/library.h>
+
+#include <vector>
+
+#include "tally/losses/codebook/lfq.h"
+#include "tally/python/csrc/description.h"
+#include "tally/python/csrc/groups.h"
+#include "tally/python/csrc/sync_error.h"
+#include "tally/sync/average_gradients.h"
+#include "tally/sync/broadcast_parameters.h"
+#include "tally/sync/gather.h"
+
+namespace tally::python {
+namespace {
+
+using at::Tensor;
+using Seconds = std::optional<double>;
+
+/// `call()`, whose error take_sync_error() gives.
+template <class Call>
+auto noted(const Call& call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const sync::SyncError& error) {
+    note_sync_error(error);
+    throw;
+  }
+}
+
+std::vector<Tensor> gather_all_tensors(const Tensor& tensor,
+                                       std::string gradient_flow,
+                                       const Group& group,
+                                       const Seconds& timeout) {
+  return noted([&] {
+    return sync::gather_all_tensors(tensor, gradient_flow_of(gradient_flow),
+                                    communicator_of(group),
+                                    timeout_of(timeout));
+  });
+}
+
+// Static methods rather than operators of torch.ops: those would have to say
+// what they do to each dispatch key.
+struct Functions final : torch::CustomClassHolder {};
+
+TORCH_LIBRARY_FRAGMENT(tally, m) {
+  m.class_<Functions>("Functions")
+      .def_static("description", [] { return description(); })
+      .def_static("set_default_group",
+                  [](const Group& group) { set_default_group(group); })
+      .def_static("forget_groups", [] { forget_groups(); })
+      .def_static("take_sync_error", [] { return take_sync_error(); })
+      .def_static("gather_all_tensors", &gather_all_tensors)
+      .def_static("average_gradients",
+                  [](const std::vector<Tensor>& parameters, const Group& group,
+                     const Seconds& timeout) {
+                    noted([&] {
+                      sync::average_gradients(parameters,
+                                              communicator_of(group),
+                                              timeout_of(timeout));
+                    });
+                  })
+      .def_static("broadcast_parameters",
+                  [](const std::vector<Tensor>& tensors, std::int64_t root,
+                     const Group& group, const Seconds& timeout) {
+                    noted([&] {
+                      sync::broadcast_parameters(
+                          tensors, static_cast<int>(root),
+                          communicator_of(group), timeout_of(timeout));
+                    });
+                  });
+}
+
+}  // namespace
+}  // namespace tally::python

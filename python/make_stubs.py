@@ -1,0 +1,339 @@
+"""Type stubs of the package, from what its metrics and losses are."""
+
+import re
+
+_INPUT = "_Input"
+
+
+def option_type(option):
+    """The type of Python for an option's value."""
+    expected = option["expected"]
+    if option["is_metric"]:
+        return "Mapping[str, Metric]" if "{" in expected else "Metric"
+    optional = False
+    if expected.startswith("none or "):
+        optional, expected = True, expected[len("none or "):]
+    if expected == "none, an integer, or a list such as [0.1, 0.9]":
+        return "int | Sequence[float] | Tensor | None"
+    simple = {
+        "true or false": "bool",
+        "an integer": "int",
+        "a number": "float",
+        "text": "str",
+        "a list such as [0.1, 0.9]": "Sequence[float]",
+        "a list such as [1, 2]": "Sequence[int]",
+        "a list such as [one, two]": "Sequence[str]",
+    }
+    if expected in simple:
+        known = simple[expected]
+    else:
+        prefix = "a list, each "
+        is_list = expected.startswith(prefix)
+        choice = expected[len(prefix):] if is_list else expected
+        names = [name.strip() for name in choice.removeprefix("one of ").split(",")]
+        optional |= "none" in names
+        known = "Literal[" + ", ".join(f'"{name}"' for name in names) + "]"
+        if is_list:
+            known = f"Sequence[{known}]"
+    return known + (" | None" if optional else "")
+
+
+def literal(option):
+    """The default as it stands in a stub."""
+    text, expected = option["default"], option["expected"]
+    if text == "none":
+        return "None"
+    if "true or false" in expected:
+        return {"true": "True", "false": "False"}[text]
+    if re.fullmatch(r"-?[0-9.e-]+", text) and "one of" not in expected:
+        return text
+    if text.startswith("[") or text in ("nan", "inf", "-inf"):
+        return "..."
+    return '"' + text.strip('"') + '"'
+
+
+def parameters(options, extra):
+    """The signature of a constructor behind self."""
+    required = [f"{o['name']}: {option_type(o)}" for o in options if o["is_required"]]
+    rest = [
+        f"{o['name']}: {option_type(o)} = {literal(o)}"
+        for o in options
+        if not o["is_required"]
+    ]
+    return ", ".join(["self", *required, "*", *rest, *extra])
+
+
+METRIC_OPTIONS = [
+    "dist_sync_on_step: bool = False",
+    "sync_on_compute: bool = True",
+    "compute_with_cache: bool = True",
+    'gradient_flow: _GradientFlow = "local"',
+    "sync_timeout: float | None = None",
+    "validate_args: bool = True",
+    'nan_policy: Literal["propagate", "error", "ignore"] = "propagate"',
+    "compute_on_cpu: bool = False",
+    "process_group: ProcessGroup | None = None",
+]
+SYNC_OPTIONS = [o for o in METRIC_OPTIONS if not o.startswith(("validate", "nan_", "compute_on"))]
+LOSS_OPTIONS = [
+    "process_group: ProcessGroup | None = None",
+    "timeout: float | None = None",
+]
+
+_HEAD = """from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing_extensions import Self
+
+import enum
+import torch
+from torch import Tensor
+from torch.distributed import ProcessGroup
+
+"""
+
+_INIT = (
+    _HEAD
+    + '''from tally import functional as functional
+from tally import losses as losses
+
+__version__: str
+
+_Input: TypeAlias = Any
+_GradientFlow: TypeAlias = Literal["detached", "local", "replicated", "all_ranks"]
+_Results: TypeAlias = Tensor | dict[str, Tensor]
+
+class SyncErrorCode(enum.Enum):
+    MISMATCH = "kMismatch"
+    PEER_FAILED = "kPeerFailed"
+    PEER_LOST = "kPeerLost"
+    TIMEOUT = "kTimeout"
+    GROUP_BROKEN = "kGroupBroken"
+    TRANSPORT = "kTransport"
+    INVALID_USE = "kInvalidUse"
+
+class SyncError(RuntimeError):
+    code: SyncErrorCode
+    message: str
+    metric: str
+    state: str
+    rank: int
+    peers: tuple[int, ...]
+    sequence: int
+    phase: str
+
+class _SyncContext:
+    def __enter__(self) -> Any: ...
+    def __exit__(self, *error: object) -> None: ...
+
+class Accumulator(torch.nn.Module):
+    def update(self, *inputs: _Input, **named: _Input) -> None: ...
+    def reset(self) -> None: ...
+    def sync(self) -> None: ...
+    def unsync(self) -> None: ...
+    @property
+    def is_synced(self) -> bool: ...
+    def sync_context(self) -> _SyncContext: ...
+    def merge_state(self, other: Self | Sequence[Self]) -> None: ...
+    @property
+    def update_count(self) -> int: ...
+    @property
+    def metric_state(self) -> dict[str, Tensor]: ...
+    @property
+    def device(self) -> torch.device: ...
+    def set_dtype(self, dtype: torch.dtype) -> Self: ...
+    def save(
+        self, path: str | PathLike[str], ranks: Literal["own", "one_file", "file_per_rank"] = "own"
+    ) -> None: ...
+    def load(
+        self, path: str | PathLike[str], ranks: Literal["own", "one_file", "file_per_rank"] = "own"
+    ) -> None: ...
+    def serialize(self) -> bytes: ...
+    def deserialize(self, state: bytes) -> None: ...
+    def persistent(self, mode: bool = True) -> Self: ...
+
+class Metric(Accumulator):
+    def __init__(self, text: str, *, %(metric_options)s) -> None: ...
+    def forward(self, *inputs: _Input, **named: _Input) -> Any: ...
+    def __call__(self, *inputs: _Input, **named: _Input) -> Any: ...
+    def compute(self) -> Any: ...
+    def clone(self) -> Self: ...
+    def registry_text(self) -> str: ...
+    @property
+    def is_differentiable(self) -> bool: ...
+    @property
+    def higher_is_better(self) -> bool | None: ...
+    def __add__(self, other: Metric | float) -> CompositionalMetric: ...
+    def __radd__(self, other: Metric | float) -> CompositionalMetric: ...
+    def __sub__(self, other: Metric | float) -> CompositionalMetric: ...
+    def __rsub__(self, other: Metric | float) -> CompositionalMetric: ...
+    def __mul__(self, other: Metric | float) -> CompositionalMetric: ...
+    def __rmul__(self, other: Metric | float) -> CompositionalMetric: ...
+    def __truediv__(self, other: Metric | float) -> CompositionalMetric: ...
+    def __rtruediv__(self, other: Metric | float) -> CompositionalMetric: ...
+    def __pow__(self, other: Metric | float) -> CompositionalMetric: ...
+    def __rpow__(self, other: Metric | float) -> CompositionalMetric: ...
+    def __neg__(self) -> CompositionalMetric: ...
+    def __abs__(self) -> CompositionalMetric: ...
+
+class CompositionalMetric(Metric):
+    def forward(self, *inputs: _Input, **named: _Input) -> Tensor: ...
+    def __call__(self, *inputs: _Input, **named: _Input) -> Tensor: ...
+    def compute(self) -> Tensor: ...
+
+def minimum(a: Metric | float, b: Metric | float) -> CompositionalMetric: ...
+def maximum(a: Metric | float, b: Metric | float) -> CompositionalMetric: ...
+def sqrt(metric: Metric) -> CompositionalMetric: ...
+
+class MetricCollection(Accumulator):
+    def __init__(
+        self, metrics: Mapping[str, Metric | MetricCollection] | Sequence[Metric] | Metric | MetricCollection,
+        *, prefix: str = "", postfix: str = "", %(sync_options)s,
+    ) -> None: ...
+    def forward(self, *inputs: _Input, **named: _Input) -> dict[str, Tensor]: ...
+    def __call__(self, *inputs: _Input, **named: _Input) -> dict[str, Tensor]: ...
+    def compute(self) -> dict[str, Tensor]: ...
+    def clone(self, prefix: str | None = None, postfix: str | None = None) -> Self: ...
+    def __getitem__(self, name: str) -> Metric: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __contains__(self, name: object) -> bool: ...
+    def keys(self) -> list[str]: ...
+    def values(self) -> list[Metric]: ...
+    def items(self) -> list[tuple[str, Metric]]: ...
+    @property
+    def compute_groups(self) -> dict[int, list[str]]: ...
+
+def gather_all_tensors(
+    tensor: Tensor, gradient_flow: _GradientFlow = "local",
+    process_group: ProcessGroup | None = None, timeout: float | None = None,
+) -> list[Tensor]: ...
+def average_gradients(
+    parameters: Any, process_group: ProcessGroup | None = None, timeout: float | None = None
+) -> None: ...
+def broadcast_parameters(
+    tensors: Any, root: int = 0, process_group: ProcessGroup | None = None,
+    timeout: float | None = None,
+) -> None: ...
+'''
+)
+
+_LOSSES = (
+    _HEAD
+    + '''from collections.abc import Callable
+from tally import Metric
+
+class Loss(torch.nn.Module): ...
+
+class ClipLogits(NamedTuple):
+    per_image: Tensor
+    per_text: Tensor
+
+class MetricLoss(torch.nn.Module):
+    metric: Metric
+    def __init__(
+        self, metric: Metric, *,
+        gradient_flow: Literal["detached", "local", "replicated", "all_ranks"] = "replicated",
+        process_group: ProcessGroup | None = None, sync_timeout: float | None = None,
+        accumulate: bool = True,
+    ) -> None: ...
+    def forward(
+        self, preds: Tensor, target: Tensor | None = None, weight: Tensor | None = None
+    ) -> Tensor: ...
+    def __call__(
+        self, preds: Tensor, target: Tensor | None = None, weight: Tensor | None = None
+    ) -> Tensor: ...
+'''
+)
+
+
+def docstring(text):
+    return f'    """{text}"""\n'
+
+
+def metric_stub(entry):
+    inputs = ", ".join(
+        f"{i['name']}: {_INPUT}" + (" = ..." if i["is_optional"] else "")
+        for i in entry["inputs"]
+    )
+    names = [option["name"] for option in entry["options"]]
+    results = "_Results"
+    if entry["results"] == [""] and "t_test" not in names:
+        results = "Tensor"
+    elif entry["results"] and "" not in entry["results"]:
+        results = "dict[str, Tensor]"
+    takes = "self" + (f", {inputs}" if inputs else f", *inputs: {_INPUT}, **named: {_INPUT}")
+    return (
+        f"\nclass {entry['name']}(Metric):\n"
+        + docstring(entry["what"])
+        + f"    def __init__({parameters(entry['options'], METRIC_OPTIONS)}) -> None: ...\n"
+        + f"    def update({takes}) -> None: ...  # type: ignore[override]\n"
+        + f"    def forward({takes}) -> {results}: ...  # type: ignore[override]\n"
+        + f"    def __call__({takes}) -> {results}: ...  # type: ignore[override]\n"
+        + f"    def compute(self) -> {results}: ...\n"
+    )
+
+
+def loss_inputs(entry):
+    return ", ".join(
+        f"{name.rstrip('?')}: Tensor" + (" | None = None" if name.endswith("?") else "")
+        for name in entry["inputs"]
+    )
+
+
+def loss_stub(entry):
+    text, result = "", "Tensor"
+    if entry["results"]:
+        result = entry["name"] + "Output"
+        fields = "".join(f"    {name}: Tensor\n" for name in entry["results"])
+        text += f"\nclass {result}(NamedTuple):\n{fields}"
+    extra = list(LOSS_OPTIONS)
+    if entry["name"] == "DCLLoss":
+        extra.insert(0, "weight_fn: Callable[[Tensor, Tensor], Tensor] | None = None")
+    inputs = loss_inputs(entry)
+    text += (
+        f"\nclass {entry['name']}(Loss):\n"
+        + docstring(entry["what"])
+        + f"    def __init__({parameters(entry['options'], extra)}) -> None: ...\n"
+        + f"    def forward(self, {inputs}) -> {result}: ...\n"
+        + f"    def __call__(self, {inputs}) -> {result}: ...\n"
+    )
+    if entry["name"] == "ClipLoss":
+        text += f"    def logits(self, {inputs}) -> ClipLogits: ...\n"
+    if entry["name"] in ("LFQ", "VectorQuantize"):
+        text += (
+            "    def indices_to_codes("
+            "self, indices: Tensor, project_out: bool = True) -> Tensor: ...\n"
+        )
+    return text
+
+
+def functional_stub(facts):
+    # The names are those of functional.py, the inputs those of the modules.
+    functions = {
+        "barlow_twins_loss": "BarlowTwinsLoss", "clip_loss": "ClipLoss",
+        "coca_loss": "CoCaLoss", "dcl_loss": "DCLLoss", "dclw_loss": "DCLWLoss",
+        "distill_clip_loss": "DistillClipLoss", "nt_xent_loss": "NTXentLoss",
+        "sig_lip_loss": "SigLipLoss", "sup_con_loss": "SupConLoss",
+        "vicreg_loss": "VICRegLoss",
+    }
+    losses = {entry["name"]: entry for entry in facts["losses"]}
+    text = _HEAD + "from tally import losses\n\n"
+    for name, loss in functions.items():
+        entry = losses[loss]
+        result = f"losses.{loss}Output" if entry["results"] else "Tensor"
+        text += f"def {name}({loss_inputs(entry)}, **options: Any) -> {result}: ...\n"
+    return text
+
+
+def stubs(facts):
+    """The stub files by name."""
+    options = {
+        "metric_options": ", ".join(METRIC_OPTIONS),
+        "sync_options": ", ".join(SYNC_OPTIONS),
+    }
+    return {
+        "tally/__init__.pyi": _INIT % options + "".join(map(metric_stub, facts["metrics"])),
+        "tally/losses.pyi": _LOSSES + "".join(map(loss_stub, facts["losses"])),
+        "tally/functional.pyi": functional_stub(facts),
+    }

@@ -1,0 +1,44 @@
+"""Metrics whose sync between ranks knows autograd.
+
+    accuracy = tally.MulticlassAccuracy(num_classes=10)
+    for batch in loader:
+        accuracy.update(model(batch.x), batch.y)
+    print(accuracy.compute())      # over all ranks of torch.distributed
+
+``tally.losses`` has losses over the rows of all ranks, ``tally.compat.torchmetrics``
+what takes TorchMetrics' place.
+"""
+
+from tally._build import VERSION as __version__
+from tally._collection import MetricCollection
+from tally._errors import SyncError, SyncErrorCode
+from tally._library import METRICS as _METRICS
+from tally._metric import (
+    CLASSES as _CLASSES,
+    CompositionalMetric,
+    Metric,
+    maximum,
+    minimum,
+    sqrt,
+)
+from tally._ranks import average_gradients, broadcast_parameters, gather_all_tensors
+from tally import functional, losses
+
+globals().update(_CLASSES)
+
+__all__ = [
+    "CompositionalMetric",
+    "Metric",
+    "MetricCollection",
+    "SyncError",
+    "SyncErrorCode",
+    "average_gradients",
+    "broadcast_parameters",
+    "functional",
+    "gather_all_tensors",
+    "losses",
+    "maximum",
+    "minimum",
+    "sqrt",
+    *_METRICS,
+]

@@ -1,0 +1,134 @@
+"""Collections of metrics."""
+
+from collections.abc import Mapping
+
+from tally._library import classes
+from tally._metric import METRIC_OPTIONS, STATE_OPTIONS, Accumulator, Metric
+from tally._options import bind, signature_of
+
+_SIGNATURE = signature_of(
+    [{"name": "metrics", "is_required": True}],
+    {"prefix": "", "postfix": "", **{
+        name: default for name, default in METRIC_OPTIONS.items() if name not in STATE_OPTIONS
+    }},
+)
+
+
+def _members(metrics, before=""):
+    """Names and metrics, those of collections inside as "name.member"."""
+    if isinstance(metrics, Metric):
+        metrics = [metrics]
+    if isinstance(metrics, MetricCollection):
+        metrics = dict(metrics.items())
+    if not isinstance(metrics, Mapping):
+        metrics = list(metrics)
+        names = [type(metric).__name__ for metric in metrics]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(
+                    f"expected one metric of each class, got {name} twice: give names by a dict"
+                )
+        metrics = dict(zip(names, metrics))
+    for name, metric in metrics.items():
+        if isinstance(metric, Metric):
+            yield before + name, metric
+        elif isinstance(metric, (MetricCollection, Mapping)):
+            yield from _members(metric, f"{before}{name}.")
+        else:
+            raise TypeError(
+                f"'{name}': expected a tally.Metric, got a {type(metric).__name__}"
+            )
+
+
+class MetricCollection(Accumulator):
+    """Metrics over the same inputs, accumulated, synced and computed together.
+
+    Metrics that accumulate the same share one state, which is updated once, and all
+    states are synced at once. Results are a dict in the order of the metrics. Metrics
+    are copied: those given stay as they are. What is told about sync holds for the
+    collection as a whole, and is not told to its metrics.
+
+    Args:
+        metrics: A dict of names and metrics or collections, or a list of metrics, which
+            go by the names of their classes.
+        prefix, postfix: Put before and behind each name in results.
+    """
+
+    __signature__ = _SIGNATURE
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+        given = bind("MetricCollection", _SIGNATURE, args, kwargs)
+        options = {k: given.pop(k, default) for k, default in METRIC_OPTIONS.items()}
+        self._cook(
+            (list(_members(given["metrics"])), given.get("prefix") or "", given.get("postfix") or ""),
+            options,
+        )
+
+    def _recipe(self):
+        return self._metrics, self._prefix, self._postfix
+
+    def _cook(self, recipe, options):
+        metrics, prefix, postfix = recipe
+        held = classes.MetricCollection(prefix, postfix)
+        members = []
+        for name, metric in metrics:
+            held.add(name, metric._held)
+            members.append((name, metric.clone()))
+        fields = self.__dict__
+        fields["_metrics"] = members
+        fields["_prefix"], fields["_postfix"] = prefix, postfix
+        fields["_declared"] = {}
+        for _, metric in members:
+            for name, kind in metric._declared.items():
+                fields["_declared"].setdefault(name, kind)
+        self._hold(held, options)
+        if any(options[name] != METRIC_OPTIONS[name] for name in METRIC_OPTIONS):
+            self._set_options()
+
+    def __getitem__(self, name):
+        """A copy of a member that holds what it has accumulated."""
+        for known, metric in self._metrics:
+            if known == name:
+                copy = metric.clone()
+                copy._hold(self._held.extract(name), metric._options)
+                copy.__dict__["_device"] = self._device
+                return copy
+        raise KeyError(f"there is no metric '{name}'; there are: {', '.join(self)}")
+
+    def __len__(self):
+        return len(self._metrics)
+
+    def __iter__(self):
+        return iter(name for name, _ in self._metrics)
+
+    def __contains__(self, name):
+        return name in list(self)
+
+    def keys(self):
+        """The members' names, without prefix and postfix."""
+        return list(self)
+
+    def items(self):
+        """Names and copies of the members."""
+        return [(name, self[name]) for name in self]
+
+    def values(self):
+        """Copies of the members."""
+        return [self[name] for name in self]
+
+    @property
+    def compute_groups(self):
+        """The names of the members that share a state, group by group."""
+        return dict(enumerate(self._held.groups()))
+
+    def clone(self, prefix=None, postfix=None):
+        """One of its own with the same state, perhaps with other names in results."""
+        copy = super().clone()
+        fields = copy.__dict__
+        fields["_metrics"] = [(name, metric.clone()) for name, metric in self._metrics]
+        fields["_prefix"] = self._prefix if prefix is None else prefix
+        fields["_postfix"] = self._postfix if postfix is None else postfix
+        if (prefix, postfix) != (None, None):
+            copy._held.rename(copy._prefix, copy._postfix)
+        return copy

@@ -1,0 +1,115 @@
+"""What update() takes, as the library takes it."""
+
+import sys
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+_TENSOR, _NONE, _TEXTS, _TEXT_LISTS, _TASKS = range(5)
+
+
+def tensor_of(value):
+    """A tensor of a tensor, an array (NumPy, or what has DLPack), or numbers.
+
+    Numbers of Python become float64 and int64: they lose nothing.
+    """
+    if isinstance(value, Tensor):
+        return value
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
+        array = numpy.asarray(value)
+        if not array.flags.writeable or any(stride < 0 for stride in array.strides):
+            array = array.copy()
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        return torch.from_numpy(array)
+    if hasattr(value, "__dlpack__"):
+        return torch.from_dlpack(value)
+    if isinstance(value, (bool, int)):
+        return torch.tensor(value)
+    if isinstance(value, float):
+        return torch.tensor(value, dtype=torch.float64)
+    if isinstance(value, (list, tuple)):
+        if any(isinstance(item, Tensor) for item in value):
+            raise TypeError(
+                "expected a tensor, got a list of tensors: torch.stack or torch.cat it"
+            )
+        tensor = torch.tensor(value)
+        is_float = tensor.is_floating_point()
+        return torch.tensor(value, dtype=torch.float64) if is_float else tensor
+    raise TypeError(
+        "expected a tensor, an array, numbers or texts, got "
+        f"{type(value).__module__}.{type(value).__qualname__}"
+    )
+
+
+def _is_texts(value):
+    return isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
+
+
+class _Encoder:
+    def __init__(self):
+        self.kinds, self.tensors, self.texts = [], [], []
+
+    def _add_texts(self, texts):
+        self.kinds.append(len(texts))
+        self.texts.extend(texts)
+
+    def add(self, value, kind):
+        """One input; `kind` is what the metric declares, if it does."""
+        if value is None:
+            self.kinds.append(_NONE)
+        elif isinstance(value, str):
+            self.kinds.append(_TEXTS)
+            self._add_texts([value])
+        elif isinstance(value, Mapping):
+            self.kinds.append(_TASKS)
+            self._add_texts([str(name) for name in value])
+            self.tensors.extend(tensor_of(each) for each in value.values())
+        elif _is_texts(value) and (value or kind == "text"):
+            self.kinds.append(_TEXTS)
+            self._add_texts(value)
+        elif (
+            isinstance(value, (list, tuple))
+            and all(_is_texts(v) for v in value)
+            and (any(value) or kind == "text_lists")
+        ):
+            self.kinds += [_TEXT_LISTS, len(value)]
+            for texts in value:
+                self._add_texts(texts)
+        elif kind == "ragged":
+            raise TypeError("inputs of this metric cannot be given from Python")
+        else:
+            self.kinds.append(_TENSOR)
+            self.tensors.append(tensor_of(value))
+
+
+def encode(inputs, named, declared):
+    """Arguments of the library's update() and forward().
+
+    `declared` has the kind of each input by its name, in the metric's order.
+    """
+    encoder = _Encoder()
+    names = list(declared)
+    if inputs and named:
+        if len(inputs) > len(names):
+            raise TypeError(
+                f"expected inputs by name, or at most {len(names)} by position beside them, "
+                f"got {len(inputs)}"
+            )
+        for name, value in zip(names, inputs):
+            if name in named:
+                raise TypeError(f"input '{name}' is given twice")
+            named[name] = value
+        inputs = ()
+    if named:
+        for name, value in named.items():
+            encoder.add(value, declared.get(name))
+        return list(named), encoder.kinds, encoder.tensors, encoder.texts
+    inputs = list(inputs)
+    while inputs and inputs[-1] is None:
+        inputs.pop()
+    for i, value in enumerate(inputs):
+        encoder.add(value, declared[names[i]] if i < len(names) else None)
+    return [], encoder.kinds, encoder.tensors, encoder.texts

@@ -1,0 +1,352 @@
+"""Metrics of Tally in the clothes of TorchMetrics' classes."""
+
+import inspect
+
+import torch
+import torchmetrics
+from torch import Tensor
+from torchmetrics.utilities.exceptions import TorchMetricsUserError
+from torchmetrics.utilities.prints import rank_zero_warn
+
+import tally
+from tally._inputs import tensor_of
+from tally.compat.torchmetrics import _table
+
+_PLAIN = ("update", "compute", "_update_signature", "_update2", "_forward2")
+
+
+def _squeezed(value):
+    """As TorchMetrics has it: one element has no dimension."""
+    if isinstance(value, Tensor):
+        return value.squeeze() if value.ndim and value.numel() == 1 else value
+    if isinstance(value, dict):
+        return {name: _squeezed(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_squeezed, value))
+    return value
+
+
+class DropIn:
+    """In front of a class of TorchMetrics: its constructor, Tally's work."""
+
+    _real = None
+    _tally_class = None
+    _state_name = None
+    _prepare = None
+
+    def __init__(self, *args, **kwargs):
+        # TorchMetrics' own checks, in its words.
+        super().__init__(*args, **kwargs)
+        fields = self.__dict__
+        if self.dist_sync_fn is not None:
+            raise ValueError(
+                "dist_sync_fn: Tally syncs in one collective of its own; give process_group"
+            )
+        for name in self._defaults:
+            delattr(self, name)
+        bound = inspect.signature(self._real.__init__).bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        given = dict(bound.arguments)
+        given.pop("self", None)
+        for name in ("kwargs", "args"):
+            given.pop(name, None)
+        fields["_given"] = (args, kwargs)
+        fields["_tally_options"] = self._options_of(given)
+        fields["_persistent"] = {self._state_name: False}
+        fields["_reductions"] = {self._state_name: self._merged}
+        self._make()
+        fields["_defaults"] = {self._state_name: self._tally._held.serialize()}
+        fields["_update_signature"] = inspect.signature(self._real.update)
+
+    def _options_of(self, given):
+        """Of TorchMetrics' arguments, what Tally's class is told."""
+        name = self._real.__name__
+        given.pop("validate_args", None)
+        for option, classes in _table.NEEDLESS.items():
+            if name in classes:
+                given.pop(option, None)
+        given = {_table.RENAMED.get(k, k): v for k, v in given.items()}
+        return _table.OPTIONS.get(name, lambda options: options)(given)
+
+    def _make(self):
+        # Checking costs nothing here, and logits are found by it.
+        metric = self._tally_class(
+            **self._tally_options,
+            dist_sync_on_step=self.dist_sync_on_step,
+            sync_on_compute=self.sync_on_compute,
+            process_group=self.process_group,
+            compute_with_cache=False,
+        )
+        metric.set_dtype(self._dtype)
+        if self._device != metric.device:
+            metric.to(self._device)
+        self._hold(metric)
+
+    def _hold(self, metric):
+        fields = self.__dict__
+        fields["_tally"] = metric
+        fields["_update2"] = metric._update2
+        fields["_forward2"] = metric._forward2
+
+    # TorchMetrics wraps them with what Tally does itself.
+
+    def _wrap_update(self, update):
+        return update
+
+    def _wrap_compute(self, compute):
+        return compute
+
+    # ---- accumulating
+
+    def update(self, *args, **kwargs):
+        """As TorchMetrics' update()."""
+        fields = self.__dict__
+        fields["_computed"] = None
+        fields["_update_count"] += 1
+        if len(args) == 2 and not kwargs and self._prepare is None:
+            try:
+                return self._update2(*args)
+            except (ValueError, TypeError, IndexError, RuntimeError):
+                pass  # with more care, or with TorchMetrics' words
+        return self._carefully(self._tally.update, args, kwargs)
+
+    @torch.jit.unused
+    def forward(self, *args, **kwargs):
+        """As TorchMetrics' forward()."""
+        fields = self.__dict__
+        if fields["_is_synced"]:
+            raise TorchMetricsUserError(
+                "The Metric shouldn't be synced when performing ``forward``. "
+                "HINT: Did you forget to call ``unsync`` ?."
+            )
+        fields["_computed"] = None
+        value = None
+        if (
+            len(args) == 2
+            and not kwargs
+            and self._prepare is None
+            and not fields["dist_sync_on_step"]
+        ):
+            try:
+                value = self._forward2(*args)
+            except (ValueError, TypeError, IndexError, RuntimeError):
+                pass
+        if value is None:
+            value = self._carefully(self._tally.forward, args, kwargs)
+        fields["_update_count"] += 1
+        value = self._given_out(value)
+        fields["_forward_cache"] = value
+        return value
+
+    def __call__(self, *args, **kwargs):
+        """forward(), without hooks."""
+        return self.forward(*args, **kwargs)
+
+    def _carefully(self, call, args, kwargs):
+        inputs = self._in_order(args, kwargs)
+        if self._prepare is not None:
+            inputs = type(self)._prepare(self._real.__name__, inputs)
+        try:
+            return call(*inputs)
+        except (ValueError, TypeError, IndexError, RuntimeError) as error:
+            repaired = self._repaired(inputs)
+            if repaired is not None:
+                try:
+                    return getattr(self._tally, call.__name__)(*repaired)
+                except (ValueError, TypeError, IndexError, RuntimeError):
+                    pass
+            self._raise_as_torchmetrics(args, kwargs)
+            raise error from None
+
+    def _in_order(self, args, kwargs):
+        bound = inspect.signature(self._real.update).bind(self, *args, **kwargs)
+        inputs = list(bound.arguments.values())[1:]
+        return [None if each is None else tensor_of(each) for each in inputs]
+
+    def _repaired(self, inputs):
+        """Inputs in a form that Tally takes, if TorchMetrics does; else None."""
+        name = self._real.__name__
+        if name in _table.OUTPUTS_BY_SHAPE and inputs[0].ndim == 2 and not self._update_count > 1:
+            self._tally_options = {**self._tally_options, "num_outputs": inputs[0].shape[1]}
+            self._make()
+            return inputs
+        if ".classification" in self._real.__module__:
+            return _table.as_probabilities(name, inputs)
+        return None
+
+    def _raise_as_torchmetrics(self, args, kwargs):
+        """Raises what TorchMetrics would for these inputs, if anything."""
+        init_args, init_kwargs = self._given
+        scratch = self._real(*init_args, **init_kwargs)
+        scratch.update(*args, **kwargs)
+
+    def compute(self):
+        """As TorchMetrics' compute()."""
+        fields = self.__dict__
+        if not fields["_update_count"]:
+            rank_zero_warn(
+                f"The ``compute`` method of metric {self.__class__.__name__}"
+                " was called before the ``update`` method which may lead to errors,"
+                " as metric states have not yet been updated.",
+                UserWarning,
+            )
+        syncs = self._to_sync and not self._is_synced and self._is_distributed()
+        if fields["_computed"] is not None and not syncs:
+            return fields["_computed"]
+        if syncs != self._tally._options["sync_on_compute"]:
+            self._tally._options["sync_on_compute"] = syncs
+            if not self._is_synced:
+                self._tally._set_options()
+        value = self._given_out(self._tally.compute())
+        if self.compute_with_cache:
+            fields["_computed"] = value
+        return value
+
+    def _is_distributed(self):
+        available = self.distributed_available_fn
+        return bool(available()) if callable(available) else False
+
+    def _given_out(self, value):
+        return _squeezed(self._result(value))
+
+    def _result(self, value):
+        return _table.parts(self, value)
+
+    def reset(self):
+        """As TorchMetrics' reset()."""
+        fields = self.__dict__
+        fields["_update_count"] = 0
+        fields["_forward_cache"] = None
+        fields["_computed"] = None
+        fields["_cache"] = None
+        fields["_is_synced"] = False
+        if "_tally" in fields:
+            self._tally.reset()
+
+    # ---- ranks
+
+    def sync(
+        self, dist_sync_fn=None, process_group=None, should_sync=True, distributed_available=None
+    ):
+        """As TorchMetrics' sync()."""
+        if self._is_synced and should_sync:
+            raise TorchMetricsUserError("The Metric has already been synced.")
+        if distributed_available is None:
+            distributed_available = self.distributed_available_fn
+        is_distributed = distributed_available() if callable(distributed_available) else None
+        if not should_sync or not is_distributed:
+            return
+        if process_group is not None:
+            self._tally._options["process_group"] = process_group
+            self._tally._set_options()
+        self._tally.sync()
+        self.__dict__["_cache"] = {}
+        self.__dict__["_is_synced"] = True
+
+    def unsync(self, should_unsync=True):
+        """As TorchMetrics' unsync()."""
+        if not should_unsync:
+            return
+        if not self._is_synced:
+            raise TorchMetricsUserError("The Metric has already been un-synced.")
+        if self._cache is None:
+            raise TorchMetricsUserError(
+                "The internal cache should exist to unsync the Metric."
+            )
+        self._tally.unsync()
+        self.__dict__["_cache"] = None
+        self.__dict__["_is_synced"] = False
+
+    def merge_state(self, incoming_state):
+        """As TorchMetrics' merge_state(), of every metric."""
+        if isinstance(incoming_state, dict):
+            self._reduce_states(incoming_state)
+            return
+        if not isinstance(incoming_state, torchmetrics.Metric):
+            raise ValueError(
+                "Expected incoming state to be a dict or an instance of Metric but got "
+                f"{type(incoming_state)}"
+            )
+        if type(incoming_state) is not type(self):
+            raise ValueError(
+                f"Expected incoming state to be an instance of {self.__class__.__name__} but "
+                f"got {type(incoming_state)}"
+            )
+        self._tally.merge_state(incoming_state._tally)
+        self.__dict__["_computed"] = None
+        self.__dict__["_update_count"] += incoming_state._update_count
+
+    def _reduce_states(self, incoming_state):
+        own = self._tally.clone()
+        self._tally._set_state(incoming_state[self._state_name])
+        self._tally.merge_state(own)
+        self.__dict__["_computed"] = None
+
+    def _merged(self, states):
+        """How TorchMetrics reduces the states of ranks: as one of bytes."""
+        merged, *others = [self._tally.clone() for _ in range(len(states))]
+        for metric, state in zip([merged, *others], states):
+            metric._set_state(state)
+        merged.merge_state(others)
+        return merged._held.serialize()
+
+    # ---- states
+
+    def set_dtype(self, dst_type):
+        """As TorchMetrics' set_dtype(); states keep their precision."""
+        super().set_dtype(dst_type)
+        return self
+
+    def _apply(self, fn, exclude_state=""):
+        this = super()._apply(fn, exclude_state=[self._state_name])
+        if this._dtype.is_floating_point:
+            this._tally.set_dtype(this._dtype)
+        if this._device != this._tally.device:
+            this._tally.to(this._device)
+        return this
+
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k not in _PLAIN}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._hold(self._tally)
+        self.__dict__["update"] = self.update
+        self.__dict__["compute"] = self.compute
+        self.__dict__["_reductions"] = {self._state_name: self._merged}
+        self.__dict__["_update_signature"] = inspect.signature(self._real.update)
+
+    def __hash__(self):
+        return hash((self.__class__.__name__, id(self)))
+
+
+def _state_property(name):
+    def get(self):
+        return self._tally._held.serialize()
+
+    def put(self, state):
+        self._tally._set_state(state)
+        count = self._tally.update_count
+        self.__dict__["_update_count"] = count
+        self.__dict__["_computed"] = None
+
+    return property(get, put, doc="What is accumulated, as a tensor of bytes.")
+
+
+def drop_in(real):
+    """The class that takes the place of one of TorchMetrics'."""
+    name = real.__name__
+    state = "tally_" + name
+    fields = {
+        "__module__": real.__module__.replace("torchmetrics", "tally.compat.torchmetrics", 1),
+        "__doc__": real.__doc__,
+        "__jit_unused_properties__": [*real.__jit_unused_properties__, state],
+        "_real": real,
+        "_tally_class": getattr(tally, name),
+        "_state_name": state,
+        "_prepare": _table.PREPARED.get(name),
+        state: _state_property(state),
+    }
+    if name in _table.RESULTS:
+        fields["_result"] = _table.RESULTS[name]
+    return type(name, (DropIn, real), fields)

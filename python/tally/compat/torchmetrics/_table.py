@@ -1,0 +1,135 @@
+"""In what TorchMetrics' classes differ from Tally's of the same name.
+
+Classes that are in neither of these tables have the same options and results.
+"""
+
+import torch
+
+# Not in TorchMetrics' place: wrappers are left to it, around metrics of either kind.
+LEFT_OUT = {
+    "BootStrapper",
+    "ClasswiseWrapper",
+    "MinMaxMetric",
+    "MultioutputWrapper",
+    "MultitaskWrapper",
+    "Running",
+    "BinaryTargetTransformer",
+    "LambdaInputTransformer",
+}
+
+# Options of another name.
+RENAMED = {"multiclass_mode": "mode"}
+
+# Options that change nothing here.
+NEEDLESS = {"normalization": {"BinaryPrecisionRecallCurve", "BinaryROC", "BinaryEER"}}
+
+
+def nan_strategy(options):
+    """A number stands for itself in TorchMetrics."""
+    strategy = options.get("nan_strategy")
+    if isinstance(strategy, (int, float)):
+        return {**options, "nan_strategy": "replace", "nan_value": float(strategy)}
+    return options
+
+
+OPTIONS = {
+    name: nan_strategy
+    for name in (
+        "SumMetric", "MeanMetric", "MinMetric", "MaxMetric", "CatMetric", "RunningMean",
+        "RunningSum",
+    )
+}
+
+# Metrics that count outputs by the shape of the first batch.
+OUTPUTS_BY_SHAPE = {"R2Score", "ExplainedVariance"}
+
+
+def _normalized(scores, dim=None):
+    """Scores as TorchMetrics takes them: logits if one is no probability."""
+    if not scores.is_floating_point() or bool(((scores >= 0) & (scores <= 1)).all()):
+        return scores
+    return scores.sigmoid() if dim is None else scores.softmax(dim)
+
+
+def as_probabilities(name, inputs):
+    """Inputs of a batch that Tally has refused, with logits put into [0, 1]."""
+    scores, *others = inputs
+    if not isinstance(scores, torch.Tensor):
+        return inputs
+    dim = 1 if name.startswith("Multiclass") else None
+    if dim is not None and scores.ndim < 2:
+        return inputs
+    return [_normalized(scores, dim), *others]
+
+
+def hinge(name, inputs):
+    """TorchMetrics takes no decision values but probabilities."""
+    return as_probabilities(name, inputs)
+
+
+# Before each update; in the others' place only what is refused is looked at.
+PREPARED = {"BinaryHingeLoss": hinge, "MulticlassHingeLoss": hinge}
+
+
+# ---- results
+
+
+def _parts(value):
+    return tuple(value.values())
+
+
+def _rows(matrix, lengths):
+    return [row[:length] for row, length in zip(matrix, lengths)]
+
+
+def roc(metric, value):
+    """Without the point of an infinite threshold; lists by class where exact."""
+    fpr, tpr, thresholds = _parts(value)
+    if metric.thresholds is not None:
+        return fpr[..., 1:], tpr[..., 1:], thresholds[..., 1:]
+    thresholds = torch.where(thresholds == torch.inf, 1.0, thresholds)
+    if fpr.ndim == 1:
+        return fpr, tpr, thresholds
+    lengths = _lengths(thresholds)
+    return _rows(fpr, lengths), _rows(tpr, lengths), _rows(thresholds, lengths)
+
+
+def _lengths(thresholds):
+    """Behind the end of a row there is NaN."""
+    return (~thresholds.isnan()).sum(1).tolist()
+
+
+def precision_recall_curve(metric, value):
+    precision, recall, thresholds = _parts(value)
+    if metric.thresholds is not None or precision.ndim == 1:
+        return precision, recall, thresholds
+    lengths = _lengths(thresholds)
+    ends = [length + 1 for length in lengths]
+    return _rows(precision, ends), _rows(recall, ends), _rows(thresholds, lengths)
+
+
+def at_fixed(metric, value):
+    """Where no threshold will do, TorchMetrics says 10^6."""
+    best, threshold = _parts(value)
+    return best, torch.where(threshold == torch.inf, 1e6, threshold)
+
+
+def group_stat_rates(metric, value):
+    return {f"group_{i}": rates for i, rates in enumerate(value)}
+
+
+def parts(metric, value):
+    return _parts(value) if isinstance(value, dict) else value
+
+
+RESULTS = {
+    "BinaryGroupStatRates": group_stat_rates,
+}
+for _kind in ("Binary", "Multiclass", "Multilabel"):
+    RESULTS[_kind + "ROC"] = roc
+    RESULTS[_kind + "PrecisionRecallCurve"] = precision_recall_curve
+    for _name in (
+        "RecallAtFixedPrecision", "PrecisionAtFixedRecall", "SensitivityAtSpecificity",
+        "SpecificityAtSensitivity",
+    ):
+        RESULTS[_kind + _name] = at_fixed

@@ -1,0 +1,293 @@
+"""Losses over the rows of all ranks, as nn.Modules.
+
+Each gives the loss of the global batch on every rank. Average the parameters' gradients
+over the ranks, by ``tally.average_gradients`` or DistributedDataParallel: they are those
+of one process with all rows.
+"""
+
+import collections
+
+import torch
+from torch import Tensor
+
+from tally import _metric
+from tally._errors import DistError, sync_error
+from tally._library import LOSSES, classes
+from tally._options import bind, signature_of, text_of
+from tally._ranks import boxed, follow
+
+_EXTRA = {"process_group": None, "timeout": None}
+
+
+def _output_class(name, fields):
+    output = collections.namedtuple(name, fields, module=__name__)
+    globals()[name] = output
+    return output
+
+
+ClipLogits = _output_class("ClipLogits", ["per_image", "per_text"])
+
+
+def _bind_inputs(entry, inputs, named):
+    """Tensors in the order of the loss, None where left out."""
+    names = [name.rstrip("?") for name in entry["inputs"]]
+    if len(inputs) > len(names):
+        raise TypeError(
+            f"{entry['name']} expected at most {len(names)} inputs, got {len(inputs)}"
+        )
+    given = dict(zip(names, inputs))
+    for name, value in named.items():
+        if name not in names or name in given:
+            problem = "is given twice" if name in given else f"is none of {', '.join(names)}"
+            raise TypeError(f"{entry['name']}: input '{name}' {problem}")
+        given[name] = value
+    for name in entry["inputs"]:
+        if not name.endswith("?") and given.get(name) is None:
+            raise TypeError(f"{entry['name']}: input '{name}' is missing")
+    values = [given.get(name) for name in names]
+    for name, value in zip(names, values):
+        if isinstance(value, float):
+            given[name] = torch.tensor(value, dtype=torch.float64)
+        elif value is not None and not isinstance(value, Tensor):
+            raise TypeError(
+                f"{entry['name']}: expected {name} to be a tensor, "
+                f"got a {type(value).__name__}"
+            )
+    return [given.get(name) for name in names]
+
+
+def _named(entry, value):
+    return globals()[entry["name"] + "Output"](*value) if entry["results"] else value
+
+
+class Loss(torch.nn.Module):
+    """A loss of this library."""
+
+    _entry = None
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+        given = bind(type(self).__name__, self.__signature__, args, kwargs)
+        self._cook(given)
+
+    def _cook(self, given):
+        fields = self.__dict__
+        fields["_given"] = given
+        texts = {k: _text(v) for k, v in given.items() if k not in (*_EXTRA, "weight_fn")}
+        fields["_held"] = classes.Loss(
+            self._entry["name"], texts, boxed(given.get("process_group")), given.get("timeout")
+        )
+        for name, tensor in self._held.parameters().items():
+            tensor._is_param = True
+            owner, leaf = self._owner(name)
+            owner.register_parameter(leaf, tensor)
+        self._take_buffers()
+
+    def _owner(self, name):
+        *path, leaf = name.split(".")
+        owner = self
+        for part in path:
+            if not hasattr(owner, part):
+                owner.add_module(part, torch.nn.Module())
+            owner = getattr(owner, part)
+        return owner, leaf
+
+    def _take_buffers(self):
+        for name, tensor in self._held.buffers().items():
+            if name in self._buffers:
+                self._buffers[name] = tensor
+            else:
+                self.register_buffer(name, tensor)
+
+    def _call(self, call, inputs, named):
+        follow()
+        held = self._held
+        held.train(self.training)
+        if self._buffers:
+            held.set_buffers(dict(self._buffers))
+        try:
+            return call(_bind_inputs(self._entry, inputs, named))
+        except DistError as error:
+            raise sync_error(error) from None
+        finally:
+            self._take_buffers()
+
+    def forward(self, *inputs, **named):
+        """The loss of the global batch; a call of all ranks."""
+        return _named(self._entry, self._call(self._held.forward, inputs, named))
+
+    def _load_from_state_dict(self, state_dict, prefix, *args):
+        # A memory bank has its size from the first batch, or from a checkpoint.
+        for name in ("memory_bank", "memory_bank_next"):
+            if prefix + name in state_dict and type(self).__name__ == "NTXentLoss":
+                self._buffers[name] = state_dict[prefix + name].clone()
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+    def __deepcopy__(self, memo):
+        copy = _restore(type(self), self._given, self.state_dict(), self.training)
+        for parameter, own in zip(copy.parameters(), self.parameters()):
+            parameter.requires_grad_(own.requires_grad)
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce__(self):
+        if self._given.get("process_group") is not None:
+            raise TypeError(
+                f"cannot pickle a {type(self).__name__} with a process_group of its own"
+            )
+        return _restore, (type(self), dict(self._given), dict(self.state_dict()), self.training)
+
+    def extra_repr(self):
+        return ", ".join(f"{name}={value!r}" for name, value in self._given.items())
+
+
+def _restore(cls, given, state, training):
+    loss = cls(**given)
+    loss.load_state_dict(state)
+    return loss.train(training)
+
+
+def _text(value):
+    # Of losses, options come apart from each other: nothing needs quotes.
+    return value if isinstance(value, str) else text_of(value)
+
+
+class _Codebook(Loss):
+    def indices_to_codes(self, indices, project_out=True):
+        """The codes of these indices, as ``forward()`` would give them."""
+        if self._buffers:
+            self._held.set_buffers(dict(self._buffers))
+        return self._held.indices_to_codes(indices, project_out)
+
+
+class _WithLogits(Loss):
+    def logits(self, *inputs, **named):
+        """The logits, in float32 or wider; a call of all ranks."""
+        return ClipLogits(*self._call(self._held.logits, inputs, named))
+
+
+class _Weighted(Loss):
+    def forward(self, a, b):
+        """The loss of the global batch; a call of all ranks."""
+        weight_fn = self._given.get("weight_fn")
+        if weight_fn is None:
+            return super().forward(a, b)
+        unit_a, unit_b = _unit_rows(a), _unit_rows(b)
+        weights = weight_fn(unit_a, unit_b), weight_fn(unit_b, unit_a)
+        return super().forward(a, b, *weights)
+
+
+def _unit_rows(rows):
+    rows = rows if rows.dtype == torch.float64 else rows.float()
+    return rows / rows.norm(2, 1, keepdim=True).clamp_min(1e-12)
+
+
+_BASES = {
+    "DCLLoss": _Weighted,
+    "ClipLoss": _WithLogits,
+    "LFQ": _Codebook,
+    "VectorQuantize": _Codebook,
+}
+
+
+def _describe(entry):
+    lines = [entry["what"], "", "Inputs of ``forward()``: " + ", ".join(
+        name.replace("?", " (may be left out)") for name in entry["inputs"]) + "."]
+    if entry["results"]:
+        lines.append("Result: " + ", ".join(entry["results"]) + ", a named tuple.")
+    lines += ["", "Args:"]
+    for option in entry["options"]:
+        default = "required" if option["is_required"] else f"default {option['default']}"
+        lines.append(f"    {option['name']}: {option['expected'].capitalize()}; {default}.")
+    if entry["name"] == "DCLLoss":
+        lines.append("    weight_fn: Takes rows of both views, of length 1; gives their weights.")
+    lines.append("    process_group: A group of torch.distributed; None: the default one.")
+    lines.append("    timeout: Seconds that a step may wait for other ranks.")
+    return "\n".join(lines) + "\n"
+
+
+def _loss_class(entry):
+    if entry["results"]:
+        _output_class(entry["name"] + "Output", entry["results"])
+    return type(
+        entry["name"],
+        (_BASES.get(entry["name"], Loss),),
+        {
+            "__module__": __name__,
+            "__doc__": _describe(entry),
+            "__signature__": signature_of(
+                entry["options"],
+                {"weight_fn": None, **_EXTRA} if entry["name"] == "DCLLoss" else _EXTRA,
+            ),
+            "_entry": entry,
+        },
+    )
+
+
+class MetricLoss(torch.nn.Module):
+    """A differentiable metric as a loss: ``MetricLoss(tally.MeanSquaredError())``.
+
+    ``forward()`` gives the metric's value over the batches of all ranks together, with
+    its exact gradient when parameters' gradients are averaged over the ranks
+    (``gradient_flow="replicated"``; "local": when they are summed). ``metric`` holds
+    what the steps have accumulated, unless ``accumulate`` is off.
+    """
+
+    def __init__(
+        self, metric, *, gradient_flow="replicated", process_group=None, sync_timeout=None,
+        accumulate=True,
+    ):
+        super().__init__()
+        if not isinstance(metric, _metric.Metric):
+            raise TypeError(
+                f"MetricLoss expected a tally.Metric, got a {type(metric).__name__}"
+            )
+        self._keep(metric.clone(), (gradient_flow, process_group, sync_timeout, accumulate))
+
+    def _keep(self, metric, options):
+        fields = self.__dict__
+        fields["_given"] = options
+        gradient_flow, process_group, sync_timeout, accumulate = options
+        fields["_held"] = classes.MetricLoss(
+            metric._held, gradient_flow, boxed(process_group), sync_timeout, accumulate
+        )
+        metric._hold(self._held.metric(), dict(metric._options, dist_sync_on_step=True))
+        fields["metric"] = metric
+
+    def forward(self, preds, target=None, weight=None):
+        """The value over all ranks' batches; a call of all ranks."""
+        follow()
+        try:
+            return self._held.forward(preds, target, weight)
+        except DistError as error:
+            raise sync_error(error) from None
+
+    def __deepcopy__(self, memo):
+        return _restore_metric_loss(self.metric, self._given, self.training)
+
+    def __reduce__(self):
+        if self._given[1] is not None:
+            raise TypeError("cannot pickle a MetricLoss with a process_group of its own")
+        return _restore_metric_loss, (self.metric, self._given, self.training)
+
+    def extra_repr(self):
+        return repr(self.metric)
+
+
+def _restore_metric_loss(metric, options, training):
+    fresh = metric.clone()
+    fresh.reset()
+    loss = MetricLoss.__new__(MetricLoss)
+    torch.nn.Module.__init__(loss)
+    loss._keep(fresh, options)
+    loss.metric._set_state(metric._held.serialize())
+    return loss.train(training)
+
+
+for _entry in LOSSES.values():
+    globals()[_entry["name"]] = _loss_class(_entry)
+
+
+__all__ = ["ClipLogits", "Loss", "MetricLoss", *LOSSES] + [
+    name + "Output" for name, entry in LOSSES.items() if entry["results"]
+]

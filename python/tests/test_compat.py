@@ -1,0 +1,209 @@
+"""What stands in TorchMetrics' place."""
+
+import copy
+import pickle
+
+import pytest
+import ranks
+import tally
+import torch
+import torchmetrics as real
+
+import tally.compat.torchmetrics as torchmetrics
+
+torch.manual_seed(0)
+PREDS = torch.rand(64)
+TARGET = torch.randint(2, (64,))
+SCORES = torch.randn(64, 5)
+CLASSES = torch.randint(5, (64,))
+
+
+def same(a, b):
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        a, b = list(a.values()), list(b.values())
+    if isinstance(a, (list, tuple)):
+        assert len(a) == len(b)
+        for each in zip(a, b):
+            same(*each)
+    else:
+        assert a.shape == b.shape and a.dtype == b.dtype, (a, b)
+        torch.testing.assert_close(a, b, equal_nan=True, rtol=1e-4, atol=1e-5)
+
+
+CASES = [
+    ("classification.BinaryAccuracy", {}, (PREDS, TARGET)),
+    ("classification.BinaryAccuracy", {}, (PREDS * 8 - 4, TARGET)),
+    ("classification.BinaryROC", {}, (PREDS, TARGET)),
+    ("classification.BinaryROC", {"thresholds": 5}, (PREDS, TARGET)),
+    ("classification.BinaryPrecisionRecallCurve", {"thresholds": 5}, (PREDS, TARGET)),
+    ("classification.MulticlassROC", {"num_classes": 5}, (SCORES, CLASSES)),
+    ("classification.MulticlassPrecisionRecallCurve", {"num_classes": 5}, (SCORES, CLASSES)),
+    ("classification.MulticlassAUROC", {"num_classes": 5}, (SCORES, CLASSES)),
+    ("classification.MulticlassF1Score", {"num_classes": 5, "average": None}, (SCORES, CLASSES)),
+    ("classification.MulticlassConfusionMatrix", {"num_classes": 5}, (SCORES, CLASSES)),
+    ("classification.MulticlassHingeLoss", {"num_classes": 5}, (SCORES, CLASSES)),
+    ("classification.BinaryRecallAtFixedPrecision", {"min_precision": 0.5}, (PREDS, TARGET)),
+    ("classification.BinaryGroupStatRates", {"num_groups": 2}, (PREDS, TARGET, TARGET.flip(0))),
+    ("classification.BinaryFairness", {"num_groups": 2}, (PREDS, TARGET, TARGET.flip(0))),
+    ("regression.MeanSquaredError", {}, (PREDS, PREDS.flip(0))),
+    ("regression.R2Score", {"multioutput": "raw_values"}, (SCORES, SCORES.flip(0))),
+    ("regression.KendallRankCorrCoef", {"t_test": True}, (PREDS, PREDS.flip(0))),
+    ("aggregation.MeanMetric", {}, (PREDS,)),
+    ("aggregation.SumMetric", {"nan_strategy": 2.0}, (torch.tensor([1.0, torch.nan]),)),
+]
+
+
+@pytest.mark.parametrize(("path", "options", "inputs"), CASES)
+def test_as_torchmetrics(path, options, inputs):
+    module, name = path.split(".")
+    mine = getattr(getattr(torchmetrics, module), name)(**options)
+    theirs = getattr(getattr(real, module), name)(**options)
+    assert isinstance(mine, type(theirs)) and isinstance(mine, real.Metric)
+    same(mine(*inputs), theirs(*inputs))
+    mine.update(*inputs)
+    theirs.update(*inputs)
+    same(mine.compute(), theirs.compute())
+    same(pickle.loads(pickle.dumps(mine)).compute(), theirs.compute())
+    same(copy.deepcopy(mine).compute(), theirs.compute())
+    assert mine.update_count == 2
+
+
+def test_modules_and_dispatchers():
+    from tally.compat.torchmetrics.classification import BinaryAUROC
+    from tally.compat.torchmetrics.classification.auroc import BinaryAUROC as deeper
+
+    assert BinaryAUROC is deeper is torchmetrics.classification.BinaryAUROC
+    assert issubclass(BinaryAUROC, real.classification.BinaryAUROC)
+    accuracy = torchmetrics.Accuracy(task="multiclass", num_classes=5)
+    assert type(accuracy) is torchmetrics.classification.MulticlassAccuracy
+    assert torchmetrics.functional.accuracy is real.functional.accuracy
+    assert torchmetrics.MetricCollection is real.MetricCollection
+    assert torchmetrics.text.BLEUScore.__name__ == "BLEUScore"
+
+
+def test_every_metric_of_both_is_replaced():
+    from tally.compat.torchmetrics import _mirror, _table
+
+    names = {cls.__name__ for cls in _mirror.CLASSES}
+    for module in (real.classification, real.regression, real.aggregation):
+        for name in module.__all__ if hasattr(module, "__all__") else vars(module):
+            if name in tally._METRICS and name not in _table.LEFT_OUT:
+                assert name in names, name
+
+
+def test_errors_are_torchmetrics():
+    with pytest.raises(ValueError, match="Expected argument `average` to be one of"):
+        torchmetrics.classification.MulticlassAccuracy(5, average="mean")
+    metric = torchmetrics.classification.BinaryAccuracy()
+    with pytest.raises(RuntimeError, match="Detected the following values in `target`"):
+        metric.update(PREDS, TARGET + 5)
+    with pytest.raises(ValueError, match="Unexpected keyword arguments"):
+        torchmetrics.regression.MeanSquaredError(foo=1)
+    with pytest.raises(ValueError, match="dist_sync_fn"):
+        torchmetrics.regression.MeanSquaredError(dist_sync_fn=print)
+
+
+def test_wrappers_and_collections():
+    metrics = torchmetrics.MetricCollection(
+        {"a": torchmetrics.classification.BinaryAccuracy(),
+         "p": torchmetrics.classification.BinaryPrecision()}, prefix="val_"
+    )
+    metrics.update(PREDS, target=TARGET)
+    metrics.update(PREDS, TARGET)
+    theirs = real.MetricCollection(
+        {"a": real.classification.BinaryAccuracy(), "p": real.classification.BinaryPrecision()},
+        prefix="val_",
+    )
+    theirs.update(PREDS, TARGET)
+    same(metrics.compute(), theirs.compute())
+    running = torchmetrics.wrappers.Running(torchmetrics.SumMetric(), window=2)
+    for value in (1.0, 2.0, 4.0):
+        running.update(value)
+    assert running.compute() == 6
+    best = torchmetrics.wrappers.MinMaxMetric(torchmetrics.classification.BinaryAccuracy())
+    best.update(PREDS, TARGET)
+    assert set(best.compute()) == {"raw", "min", "max"}
+    tracker = torchmetrics.wrappers.MetricTracker(torchmetrics.classification.BinaryAccuracy())
+    for _ in range(2):
+        tracker.increment()
+        tracker.update(PREDS, TARGET)
+    assert tracker.compute_all().shape == (2,)
+    f = torchmetrics.SumMetric() + torchmetrics.SumMetric()
+    f.update(1.0)
+    assert f.compute() == 2
+
+
+def test_states_are_saved_when_persistent():
+    metric = torchmetrics.classification.BinaryAUROC()
+    metric.update(PREDS, TARGET)
+    assert metric.state_dict() == {}
+    metric.persistent(True)
+    other = torchmetrics.classification.BinaryAUROC()
+    other.persistent(True)
+    other.load_state_dict(metric.state_dict())
+    assert other.compute() == metric.compute()
+
+
+def on_ranks(rank, world):
+    metric = torchmetrics.classification.MulticlassAUROC(num_classes=5)
+    rows = slice(0, 20) if rank == 0 else slice(20, 64)
+    metric.update(SCORES[rows], CLASSES[rows])
+    metric.sync()
+    with pytest.raises(Exception, match="already been synced"):
+        metric.sync()
+    metric.unsync()
+    local = torchmetrics.MeanMetric(distributed_available_fn=lambda: False)
+    local.update(float(rank))
+    assert local.compute() == rank
+    step = torchmetrics.regression.MeanSquaredError(dist_sync_on_step=True)
+    return metric.compute(), step(SCORES[rows], SCORES.flip(0)[rows])
+
+
+def test_over_ranks():
+    expected = real.classification.MulticlassAUROC(num_classes=5)
+    expected.update(SCORES, CLASSES)
+    mse = real.regression.MeanSquaredError()(SCORES, SCORES.flip(0))
+    for auroc, error in ranks.run(2, on_ranks):
+        torch.testing.assert_close(auroc, expected.compute())
+        torch.testing.assert_close(error, mse)
+
+
+def test_lightning_logs_them(tmp_path):
+    lightning = pytest.importorskip("lightning")
+
+    class Model(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(5, 5)
+            self.accuracy = torchmetrics.classification.MulticlassAccuracy(num_classes=5)
+            self.metrics = torchmetrics.MetricCollection(
+                [torchmetrics.classification.MulticlassF1Score(num_classes=5)]
+            )
+
+        def training_step(self, batch):
+            x, y = batch
+            scores = self.layer(x)
+            self.accuracy(scores, y)
+            self.log("accuracy", self.accuracy, on_step=False, on_epoch=True)
+            self.metrics(scores, y)
+            self.log_dict(self.metrics, on_step=False, on_epoch=True)
+            return torch.nn.functional.cross_entropy(scores, y)
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.0)
+
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(SCORES, CLASSES), batch_size=16
+    )
+    model = Model()
+    trainer = lightning.Trainer(
+        max_epochs=2, logger=False, enable_checkpointing=False, enable_progress_bar=False,
+        enable_model_summary=False, accelerator="cpu", default_root_dir=tmp_path,
+    )
+    trainer.fit(model, loader)
+    scores = model.layer(SCORES)
+    expected = real.classification.MulticlassAccuracy(num_classes=5)(scores, CLASSES)
+    torch.testing.assert_close(trainer.callback_metrics["accuracy"], expected)
+    f1 = real.classification.MulticlassF1Score(num_classes=5)(scores, CLASSES)
+    torch.testing.assert_close(trainer.callback_metrics["MulticlassF1Score"], f1)

@@ -1,0 +1,83 @@
+"""Lets TorchMetrics' own tests meet Tally's classes, and counts which did.
+
+`pytest -p torchmetrics_plugin`: whatever module of TorchMetrics names a class that Tally
+has one for names that one from then on. With TALLY_RESULTS=FILE, a line of JSON for each
+case: whether it met such a class, and how it ended.
+"""
+
+import json
+import os
+import sys
+import warnings
+
+import pytest
+import tally.compat.torchmetrics
+from tally.compat.torchmetrics import _drop_in, _mirror
+
+_met = []
+
+
+def _substitute():
+    for module in list(sys.modules.values()):
+        if not getattr(module, "__name__", "").startswith("torchmetrics"):
+            continue
+        for name, value in list(vars(module).items()):
+            if isinstance(value, type) and value in _mirror.CLASSES:
+                setattr(module, name, _mirror.CLASSES[value])
+
+
+def _note_construction():
+    construct = _drop_in.DropIn.__init__
+
+    def noted(self, *args, **kwargs):
+        _met.append(type(self).__name__)
+        construct(self, *args, **kwargs)
+
+    _drop_in.DropIn.__init__ = noted
+
+
+_substitute()
+_note_construction()
+
+
+def pytest_collection_finish(session):
+    """Cases over ranks construct in other processes."""
+    from unittests._helpers.testers import MetricTester
+
+    mine = set(_mirror.CLASSES.values())
+    for name in ("run_class_metric_test",):
+        method = getattr(MetricTester, name)
+
+        def noted(self, *args, _method=method, **kwargs):
+            metric = kwargs.get("metric_class") or (args[3] if len(args) > 3 else None)
+            if getattr(metric, "func", metric) in mine:
+                _met.append(metric.__name__)
+            return _method(self, *args, **kwargs)
+
+        setattr(MetricTester, name, noted)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if call.when == "setup":
+        _met.clear()
+    if call.when != "call" and not (call.when == "setup" and report.outcome != "passed"):
+        return
+    if "TALLY_RESULTS" in os.environ:
+        error = ""
+        if report.failed:
+            error = call.excinfo.exconly()[-600:]
+        with open(os.environ["TALLY_RESULTS"], "a", encoding="utf-8") as file:
+            line = {
+                "file": item.location[0],
+                "case": item.nodeid.partition("::")[2],
+                "met": bool(_met),
+                "outcome": report.outcome,
+                "error": error,
+            }
+            file.write(json.dumps(line) + "\n")
+
+
+warnings.filterwarnings("ignore", category=UserWarning)
