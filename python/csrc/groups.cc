@@ -36,7 +36,7 @@ KnownGroups& groups() {
   return *all;
 }
 
-std::chrono::milliseconds timeout_of(c10d::ProcessGroup& group) {
+std::chrono::milliseconds own_timeout(c10d::ProcessGroup& group) {
   for (const c10::Device device : group.getDeviceTypes()) {
     try {
       return group.getBackend(device.type())->getBackendOptions()->timeout;
@@ -60,7 +60,7 @@ std::shared_ptr<sync::Communicator> communicator_of(const Group& group) {
   }
   auto communicator = given->getSize() == 1
                           ? sync::single_process_communicator()
-                          : sync::make_communicator(given, timeout_of(*given));
+                          : sync::make_communicator(given, own_timeout(*given));
   all.known.push_back(
       {c10::weak_intrusive_ptr<c10d::ProcessGroup>(given), communicator});
   return communicator;

@@ -98,10 +98,10 @@ c10::IValue call(losses::DCLLossImpl& impl, const Tensors& inputs,
                  std::index_sequence<0, 1, 2, 3>) {
   losses::DCLLossOptions options = impl.options();
   if (inputs[2].defined()) {
-    options.weight_fn([&, given = std::size_t{2}](
-                          const Tensor&, const Tensor&) mutable {
-      return inputs[given++];
-    });
+    options.weight_fn(
+        [&, given = std::size_t{2}](const Tensor&, const Tensor&) mutable {
+          return inputs[given++];
+        });
   }
   return losses::functional::dcl_loss(inputs[0], inputs[1], options);
 }
@@ -131,7 +131,8 @@ class LossOf final : public Loss {
     if constexpr (std::is_same_v<Impl, losses::ClipLossImpl>) {
       TORCH_CHECK_VALUE(inputs.size() == kInputs, "expected ", kInputs,
                         " inputs, got ", inputs.size());
-      return value_of(impl_->logits(inputs[0], inputs[1], inputs[2], inputs[3]));
+      return value_of(
+          impl_->logits(inputs[0], inputs[1], inputs[2], inputs[3]));
     } else {
       return Loss::logits(inputs);
     }
@@ -179,23 +180,22 @@ Tensor Loss::indices_to_codes(const Tensor&, bool) {
 const std::map<std::string, LossEntry>& losses_by_name() {
   using namespace losses;
   static const std::map<std::string, LossEntry> all = {
-      {"ClipLoss", entry<ClipLossImpl, ClipLossOptions, 4>(
-                       "The contrastive loss of CLIP over the pairs of all "
-                       "ranks.",
-                       {},
-                       {"image_features", "text_features", "logit_scale",
-                        "logit_bias?"})},
+      {"ClipLoss",
+       entry<ClipLossImpl, ClipLossOptions, 4>(
+           "The contrastive loss of CLIP over the pairs of all "
+           "ranks.",
+           {},
+           {"image_features", "text_features", "logit_scale", "logit_bias?"})},
       {"SigLipLoss",
        entry<SigLipLossImpl, SigLipLossOptions, 4>(
            "The sigmoid loss of SigLIP over the pairs of all ranks.", {},
            {"image_features", "text_features", "logit_scale", "logit_bias"})},
-      {"CoCaLoss",
-       entry<CoCaLossImpl, CoCaLossOptions, 5>(
-           "The losses of CoCa: contrastive, and of captions.",
-           {"caption_loss_weight", "clip_loss_weight"},
-           {"image_features", "text_features", "logits", "labels",
-            "logit_scale"},
-           {"contrastive", "caption"})},
+      {"CoCaLoss", entry<CoCaLossImpl, CoCaLossOptions, 5>(
+                       "The losses of CoCa: contrastive, and of captions.",
+                       {"caption_loss_weight", "clip_loss_weight"},
+                       {"image_features", "text_features", "logits", "labels",
+                        "logit_scale"},
+                       {"contrastive", "caption"})},
       {"DistillClipLoss",
        entry<DistillClipLossImpl, DistillClipLossOptions, 6>(
            "The loss of CLIP, and how far its logits are from a teacher's.", {},
@@ -203,10 +203,9 @@ const std::map<std::string, LossEntry>& losses_by_name() {
             "teacher_image_features", "teacher_text_features",
             "teacher_logit_scale"},
            {"contrastive", "distill"})},
-      {"NTXentLoss",
-       entry<NTXentLossImpl, NTXentLossOptions, 2>(
-           "The loss of SimCLR and, with a memory bank, of MoCo.", {},
-           {"out0", "out1"})},
+      {"NTXentLoss", entry<NTXentLossImpl, NTXentLossOptions, 2>(
+                         "The loss of SimCLR and, with a memory bank, of MoCo.",
+                         {}, {"out0", "out1"})},
       {"SupConLoss",
        entry<SupConLossImpl, SupConLossOptions, 2>(
            "The supervised contrastive loss over the rows of all ranks.", {},

@@ -24,19 +24,19 @@ std::vector<Tensor> given(const std::vector<Optional>& inputs) {
 void define_loss(torch::Library& m) {
   using Self = ObjectPtr<Loss>;
   auto c = m.class_<Object<Loss>>("Loss");
-  c.def(torch::init(
-      [](const std::string& name, const c10::Dict<std::string, std::string>& options,
-         const Group& group, const std::optional<double>& timeout) {
-        const auto& all = losses_by_name();
-        const auto found = all.find(name);
-        TORCH_CHECK_VALUE(found != all.end(), "there is no loss '", name, "'");
-        std::map<std::string, std::string> texts;
-        for (const auto& option : options) {
-          texts.emplace(option.key(), option.value());
-        }
-        return make_object<Loss>(
-            found->second.make(name, texts, group, timeout));
-      }));
+  c.def(torch::init([](const std::string& name,
+                       const c10::Dict<std::string, std::string>& options,
+                       const Group& group,
+                       const std::optional<double>& timeout) {
+    const auto& all = losses_by_name();
+    const auto found = all.find(name);
+    TORCH_CHECK_VALUE(found != all.end(), "there is no loss '", name, "'");
+    std::map<std::string, std::string> texts;
+    for (const auto& option : options) {
+      texts.emplace(option.key(), option.value());
+    }
+    return make_object<Loss>(found->second.make(name, texts, group, timeout));
+  }));
   c.def("forward", [](const Self& self, const std::vector<Optional>& inputs) {
     return self->use([&](Loss& loss) { return loss.forward(given(inputs)); });
   });

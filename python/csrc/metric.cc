@@ -68,8 +68,7 @@ void define_metric(torch::Library& m) {
         [](Metric& held) { return number_of(held.higher_is_better()); });
   });
   c.def("state_key", [](const Self& self) {
-    return self->use(
-        [](Metric& held) { return held.state_key().text(); });
+    return self->use([](Metric& held) { return held.state_key().text(); });
   });
   c.def("input_names", [](const Self& self) {
     return self->use([](Metric& held) {
@@ -80,20 +79,16 @@ void define_metric(torch::Library& m) {
       return names;
     });
   });
-  c.def_static("compose",
-               [](const std::string& symbol,
-                  const std::optional<ObjectPtr<Metric>>& left,
-                  double left_constant,
-                  const std::optional<ObjectPtr<Metric>>& right,
-                  double right_constant, bool is_unary) {
-                 const Operator& op = operator_of(symbol);
-                 return make_object<Metric>(
-                     std::make_shared<CompositionalMetric>(Expression(
-                         op.symbol, op.infix, op.operation,
-                         expression_of(left, left_constant),
-                         is_unary ? Expression()
-                                  : expression_of(right, right_constant))));
-               });
+  c.def_static("compose", [](const std::string& symbol,
+                             const std::optional<ObjectPtr<Metric>>& left,
+                             double left_constant,
+                             const std::optional<ObjectPtr<Metric>>& right,
+                             double right_constant, bool is_unary) {
+    const Operator& op = operator_of(symbol);
+    return make_object<Metric>(std::make_shared<CompositionalMetric>(Expression(
+        op.symbol, op.infix, op.operation, expression_of(left, left_constant),
+        is_unary ? Expression() : expression_of(right, right_constant))));
+  });
 }
 
 void define_collection(torch::Library& m) {
@@ -114,9 +109,8 @@ void define_collection(torch::Library& m) {
   });
   c.def("rename", [](const Self& self, const std::string& prefix,
                      const std::string& postfix) {
-    self->use([&](MetricCollection& held) {
-      held.prefix(prefix).postfix(postfix);
-    });
+    self->use(
+        [&](MetricCollection& held) { held.prefix(prefix).postfix(postfix); });
   });
   c.def("extract", [](const Self& self, const std::string& name) {
     return self->use([&](MetricCollection& held) {

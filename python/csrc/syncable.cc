@@ -56,8 +56,7 @@ std::string bytes_of(const at::Tensor& tensor) {
                    "expected a state as a 1-dim tensor of bytes, got ",
                    tensor.scalar_type(), " ", tensor.sizes());
   const at::Tensor bytes = tensor.cpu().contiguous();
-  return std::string(static_cast<const char*>(bytes.data_ptr()),
-                     bytes.numel());
+  return std::string(static_cast<const char*>(bytes.data_ptr()), bytes.numel());
 }
 
 }  // namespace tally::python

@@ -70,19 +70,19 @@ void define_common(torch::class_<Object<T>>& c) {
       return value_of(held.forward_inputs({InputRef::of(a), InputRef::of(b)}));
     });
   });
-  c.def("update", [](const Self& self, Strings names,
-                     std::vector<std::int64_t> kinds,
-                     std::vector<Tensor> tensors, Strings texts) {
-    const ReadInputs read({std::move(names), std::move(kinds),
-                           std::move(tensors), std::move(texts)});
-    self->use([&](T& held) {
-      if (read.by_name()) {
-        held.update_inputs(read.named());
-      } else {
-        held.update_inputs(read.inputs());
-      }
-    });
-  });
+  c.def("update",
+        [](const Self& self, Strings names, std::vector<std::int64_t> kinds,
+           std::vector<Tensor> tensors, Strings texts) {
+          const ReadInputs read({std::move(names), std::move(kinds),
+                                 std::move(tensors), std::move(texts)});
+          self->use([&](T& held) {
+            if (read.by_name()) {
+              held.update_inputs(read.named());
+            } else {
+              held.update_inputs(read.inputs());
+            }
+          });
+        });
   c.def("forward", [](const Self& self, Strings names,
                       std::vector<std::int64_t> kinds,
                       std::vector<Tensor> tensors, Strings texts) {
@@ -111,9 +111,8 @@ void define_common(torch::class_<Object<T>>& c) {
   c.def("merge_state", [](const Self& self, const Self& other) {
     TORCH_CHECK_VALUE(self != other,
                       "merge_state expected another one, got itself");
-    self->use([&](T& held) {
-      other->use([&](T& from) { held.merge_state(from); });
-    });
+    self->use(
+        [&](T& held) { other->use([&](T& from) { held.merge_state(from); }); });
   });
   c.def("state", [](const Self& self) {
     return self->use([](T& held) { return dict_of(held.state()); });
@@ -122,17 +121,15 @@ void define_common(torch::class_<Object<T>>& c) {
     self->use([&](T& held) { held.to(device); });
   });
   c.def("set_dtype", [](const Self& self, std::int64_t dtype) {
-    self->use([&](T& held) {
-      held.set_dtype(static_cast<at::ScalarType>(dtype));
-    });
+    self->use(
+        [&](T& held) { held.set_dtype(static_cast<at::ScalarType>(dtype)); });
   });
   c.def("serialize", [](const Self& self) {
     return self->use([](T& held) { return tensor_of(held.serialize()); });
   });
   c.def("deserialize", [](const Self& self, const Tensor& bytes) {
-    return self->use([&](T& held) {
-      return parts_of(held.deserialize(bytes_of(bytes)));
-    });
+    return self->use(
+        [&](T& held) { return parts_of(held.deserialize(bytes_of(bytes))); });
   });
   c.def("save", [](const Self& self, const std::string& path,
                    const std::string& ranks) {

@@ -74,7 +74,9 @@ InputRef ReadInputs::read() {
 
 TensorDict dict_of(const Results& results) {
   TensorDict dict;
-  for (const auto& [name, value] : results) dict.insert(name, value);
+  for (const auto& [name, value] : results) {
+    dict.insert(name.empty() ? "value" : name, value);
+  }
   return dict;
 }
 

@@ -60,7 +60,8 @@ class ReadInputs {
 };
 
 TensorDict dict_of(const Results& results);
-/// One tensor without a name as itself, others as a Dict.
+/// One tensor without a name as itself, others as a Dict, in which that is
+/// "value".
 c10::IValue value_of(const Results& results);
 
 }  // namespace tally::python

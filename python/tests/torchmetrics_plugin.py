@@ -5,6 +5,7 @@ has one for names that one from then on. With TALLY_RESULTS=FILE, a line of JSON
 case: whether it met such a class, and how it ended.
 """
 
+import inspect
 import json
 import os
 import sys
@@ -40,21 +41,37 @@ _substitute()
 _note_construction()
 
 
+def _write(line):
+    if "TALLY_RESULTS" in os.environ:
+        with open(os.environ["TALLY_RESULTS"], "a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Functional forms are TorchMetrics' own code: they are counted, and not run."""
+    functional = [item for item in items if "functional" in item.name.partition("[")[0]]
+    for item in functional:
+        _write({"file": item.location[0], "case": "", "met": False, "outcome": "functional"})
+    if functional:
+        config.hook.pytest_deselected(items=functional)
+        items[:] = [item for item in items if item not in set(functional)]
+
+
 def pytest_collection_finish(session):
     """Cases over ranks construct in other processes."""
     from unittests._helpers.testers import MetricTester
 
     mine = set(_mirror.CLASSES.values())
-    for name in ("run_class_metric_test",):
-        method = getattr(MetricTester, name)
+    method = MetricTester.run_class_metric_test
 
-        def noted(self, *args, _method=method, **kwargs):
-            metric = kwargs.get("metric_class") or (args[3] if len(args) > 3 else None)
-            if getattr(metric, "func", metric) in mine:
-                _met.append(metric.__name__)
-            return _method(self, *args, **kwargs)
+    def noted(self, *args, **kwargs):
+        metric = inspect.signature(method).bind(self, *args, **kwargs).arguments["metric_class"]
+        metric = getattr(metric, "func", metric)
+        if metric in mine:
+            _met.append(metric.__name__)
+        return method(self, *args, **kwargs)
 
-        setattr(MetricTester, name, noted)
+    MetricTester.run_class_metric_test = noted
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -65,19 +82,15 @@ def pytest_runtest_makereport(item, call):
         _met.clear()
     if call.when != "call" and not (call.when == "setup" and report.outcome != "passed"):
         return
-    if "TALLY_RESULTS" in os.environ:
-        error = ""
-        if report.failed:
-            error = call.excinfo.exconly()[-600:]
-        with open(os.environ["TALLY_RESULTS"], "a", encoding="utf-8") as file:
-            line = {
-                "file": item.location[0],
-                "case": item.nodeid.partition("::")[2],
-                "met": bool(_met),
-                "outcome": report.outcome,
-                "error": error,
-            }
-            file.write(json.dumps(line) + "\n")
+    _write(
+        {
+            "file": item.location[0],
+            "case": item.nodeid.partition("::")[2],
+            "met": bool(_met),
+            "outcome": report.outcome,
+            "error": call.excinfo.exconly()[-600:] if report.failed else "",
+        }
+    )
 
 
 warnings.filterwarnings("ignore", category=UserWarning)

@@ -12,7 +12,8 @@ import tally
 from tally._inputs import tensor_of
 from tally.compat.torchmetrics import _table
 
-_PLAIN = ("update", "compute", "_update_signature", "_update2", "_forward2")
+# What is made anew for a copy.
+_OWN = ("update", "compute", "_update_signature", "_reductions", "_update2", "_forward2")
 
 
 def _squeezed(value):
@@ -160,8 +161,7 @@ class DropIn:
 
     def _in_order(self, args, kwargs):
         bound = inspect.signature(self._real.update).bind(self, *args, **kwargs)
-        inputs = list(bound.arguments.values())[1:]
-        return [None if each is None else tensor_of(each) for each in inputs]
+        return [None if each is None else tensor_of(each) for each in bound.args[1:]]
 
     def _repaired(self, inputs):
         """Inputs in a form that Tally takes, if TorchMetrics does; else None."""
@@ -193,10 +193,10 @@ class DropIn:
         syncs = self._to_sync and not self._is_synced and self._is_distributed()
         if fields["_computed"] is not None and not syncs:
             return fields["_computed"]
-        if syncs != self._tally._options["sync_on_compute"]:
-            self._tally._options["sync_on_compute"] = syncs
-            if not self._is_synced:
-                self._tally._set_options()
+        options = self._tally._options
+        if not self._is_synced and syncs != options["sync_on_compute"]:
+            options["sync_on_compute"] = syncs
+            self._tally._set_options()
         value = self._given_out(self._tally.compute())
         if self.compute_with_cache:
             fields["_computed"] = value
@@ -306,7 +306,7 @@ class DropIn:
         return this
 
     def __getstate__(self):
-        return {k: v for k, v in self.__dict__.items() if k not in _PLAIN}
+        return {k: v for k, v in self.__dict__.items() if k not in _OWN}
 
     def __setstate__(self, state):
         self.__dict__.update(state)

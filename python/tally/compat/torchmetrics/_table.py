@@ -67,8 +67,18 @@ def hinge(name, inputs):
     return as_probabilities(name, inputs)
 
 
+def without_target(name, inputs):
+    """Demographic parity looks at no target."""
+    scores, target, groups = inputs
+    return [scores, torch.zeros_like(groups) if target is None else target, groups]
+
+
 # Before each update; in the others' place only what is refused is looked at.
-PREPARED = {"BinaryHingeLoss": hinge, "MulticlassHingeLoss": hinge}
+PREPARED = {
+    "BinaryHingeLoss": hinge,
+    "MulticlassHingeLoss": hinge,
+    "BinaryFairness": without_target,
+}
 
 
 # ---- results
@@ -118,11 +128,22 @@ def group_stat_rates(metric, value):
     return {f"group_{i}": rates for i, rates in enumerate(value)}
 
 
+def fairness(metric, value):
+    """Groups are part of TorchMetrics' names."""
+    named = {}
+    for short, name in (("DP", "demographic_parity"), ("EO", "equal_opportunity")):
+        if name in value:
+            low, high = value[name + "_groups"].tolist()
+            named[f"{short}_{low}_{high}"] = value[name]
+    return named
+
+
 def parts(metric, value):
     return _parts(value) if isinstance(value, dict) else value
 
 
 RESULTS = {
+    "BinaryFairness": fairness,
     "BinaryGroupStatRates": group_stat_rates,
 }
 for _kind in ("Binary", "Multiclass", "Multilabel"):
