@@ -326,6 +326,23 @@ def functional_stub(facts):
     return text
 
 
+# TorchMetrics' own types: the classes in their places are subclasses.
+_MIRRORED = [
+    "aggregation", "audio", "classification", "clustering", "detection", "functional",
+    "image", "metric", "multimodal", "nominal", "regression", "retrieval", "segmentation",
+    "shape", "text", "utilities", "video", "wrappers",
+]
+
+
+def mirrored():
+    yield "__init__", "".join(
+        ["from torchmetrics import *\n"]
+        + [f"from tally.compat.torchmetrics import {name} as {name}\n" for name in _MIRRORED]
+    )
+    for name in _MIRRORED:
+        yield name, f"from torchmetrics.{name} import *\n"
+
+
 def stubs(facts):
     """The stub files by name."""
     options = {
@@ -336,4 +353,5 @@ def stubs(facts):
         "tally/__init__.pyi": _INIT % options + "".join(map(metric_stub, facts["metrics"])),
         "tally/losses.pyi": _LOSSES + "".join(map(loss_stub, facts["losses"])),
         "tally/functional.pyi": functional_stub(facts),
+        **{f"tally/compat/torchmetrics/{name}.pyi": text for name, text in mirrored()},
     }

@@ -57,6 +57,8 @@ def _impl(ctx):
             "-Wl,-z,relro,-z,now",
             "-Wl,--strip-all",
             "-Wl,-soname," + ctx.outputs.out.basename,
+            # An old rpath, which serves what is copied beside it, too.
+            "-Wl,--disable-new-dtags",
             "-Wl,-rpath,$ORIGIN",
             "-Wl,--whole-archive",
         ] + [file.path for file in whole] + [

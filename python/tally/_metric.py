@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import torch
 from torch import Tensor
-from torch.compiler import is_compiling
+from torch.compiler import is_dynamo_compiling as is_compiling
 
 from tally._errors import DistError, check_status, sync_error
 from tally._inputs import encode
