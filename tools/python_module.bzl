@@ -9,9 +9,6 @@ load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 # another name in each of torch's builds.
 _OF_TORCH = ["libtorch_cpu.so", "libc10.so"]
 
-# Of the system, where it has them as archives.
-_STATIC = ("absl_", "xxhash")
-
 def _impl(ctx):
     toolchain = find_cpp_toolchain(ctx)
     features = cc_common.configure_features(
@@ -34,7 +31,6 @@ def _impl(ctx):
                     whole.append(archive)
                 else:
                     archives.append(archive)
-    static = [flag for flag in flags if flag[len("-l"):].startswith(_STATIC)]
     exports = ctx.actions.declare_file(ctx.attr.name + ".exports")
 
     # Nobody calls into it: loading it registers its classes.
@@ -57,23 +53,16 @@ def _impl(ctx):
             "-Wl,-z,relro,-z,now",
             "-Wl,--strip-all",
             "-Wl,-soname," + ctx.outputs.out.basename,
-            # An old rpath, which serves what is copied beside it, too.
+            # The old kind, by which libraries there find one another, too.
             "-Wl,--disable-new-dtags",
-            "-Wl,-rpath,$ORIGIN",
+            "-Wl,-rpath,$ORIGIN/libs",
             "-Wl,--whole-archive",
         ] + [file.path for file in whole] + [
             "-Wl,--no-whole-archive",
             "-Wl,--start-group",
         ] + [file.path for file in archives] + [
-            "-Wl,-Bstatic",
-        ] + static + [
-            "-Wl,-Bdynamic",
             "-Wl,--end-group",
-        ] + [file.path for file in shared] + ["-Wl,--as-needed"] + [
-            flag
-            for flag in flags
-            if flag not in static
-        ] + [
+        ] + [file.path for file in shared] + ["-Wl,--as-needed"] + flags + [
             "-lstdc++",
             "-lm",
         ],
@@ -87,7 +76,7 @@ def _impl(ctx):
     return [DefaultInfo(files = depset([ctx.outputs.out]))]
 
 python_module = rule(
-    doc = "Links static libraries, and torch's, to one that shows none of them.",
+    doc = "Links what is of this workspace, all of it hidden, with torch's libraries and the system's.",
     implementation = _impl,
     attrs = {
         "deps": attr.label_list(providers = [CcInfo], mandatory = True),

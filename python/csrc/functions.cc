@@ -5,6 +5,7 @@
 #include "tally/losses/codebook/lfq.h"
 #include "tally/python/csrc/description.h"
 #include "tally/python/csrc/groups.h"
+#include "tally/python/csrc/library.h"
 #include "tally/python/csrc/sync_error.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/broadcast_parameters.h"
@@ -42,7 +43,9 @@ std::vector<Tensor> gather_all_tensors(const Tensor& tensor,
 // what they do to each dispatch key.
 struct Functions final : torch::CustomClassHolder {};
 
-TORCH_LIBRARY_FRAGMENT(tally, m) {
+}  // namespace
+
+void define_functions(torch::Library& m) {
   m.class_<Functions>("Functions")
       .def_static("description", [] { return description(); })
       .def_static("set_default_group",
@@ -70,5 +73,4 @@ TORCH_LIBRARY_FRAGMENT(tally, m) {
                   });
 }
 
-}  // namespace
 }  // namespace tally::python

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tally/losses/metric_loss.h"
+#include "tally/python/csrc/library.h"
 #include "tally/python/csrc/loss.h"
 #include "tally/python/csrc/object.h"
 
@@ -108,10 +109,11 @@ void define_metric_loss(torch::Library& m) {
   });
 }
 
-TORCH_LIBRARY_FRAGMENT(tally, m) {
+}  // namespace
+
+void define_losses(torch::Library& m) {
   define_loss(m);
   define_metric_loss(m);
 }
 
-}  // namespace
 }  // namespace tally::python

@@ -4,6 +4,7 @@
 
 #include "tally/metrics/compositional.h"
 #include "tally/metrics/registry/registry.h"
+#include "tally/python/csrc/library.h"
 #include "tally/python/csrc/syncable.h"
 
 namespace tally::python {
@@ -122,10 +123,11 @@ void define_collection(torch::Library& m) {
   });
 }
 
-TORCH_LIBRARY_FRAGMENT(tally, m) {
+}  // namespace
+
+void define_metrics(torch::Library& m) {
   define_metric(m);
   define_collection(m);
 }
 
-}  // namespace
 }  // namespace tally::python
