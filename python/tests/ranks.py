@@ -1,5 +1,6 @@
 """Runs a function on several ranks, processes of this machine over Gloo."""
 
+import io
 import os
 import tempfile
 import traceback
@@ -18,7 +19,10 @@ def _main(rank, world, file, function, args, queue):
         result = function(rank, world, *args)
         dist.barrier()
         dist.destroy_process_group()
-        queue.put((rank, None, result))
+        # Tensors of their own: those of a queue end with the process that put them there.
+        file = io.BytesIO()
+        torch.save(result, file)
+        queue.put((rank, None, file.getvalue()))
     except BaseException:
         queue.put((rank, traceback.format_exc(), None))
 
@@ -40,4 +44,7 @@ def run(world, function, *args):
             process.join()
     for rank, error, _ in results:
         assert error is None, f"rank {rank}: {error}"
-    return [result for _, _, result in sorted(results, key=lambda each: each[0])]
+    return [
+        torch.load(io.BytesIO(result), weights_only=False)
+        for _, _, result in sorted(results, key=lambda each: each[0])
+    ]

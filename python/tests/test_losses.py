@@ -136,6 +136,7 @@ def test_metric_loss():
 
 
 def test_lfq_is_a_module_with_parameters():
+    torch.manual_seed(0)
     lfq = losses.LFQ(dim=6, codebook_size=16)
     names = {name for name, _ in lfq.named_parameters()}
     assert names == {

@@ -95,7 +95,7 @@ def test_numbers():
 @pytest.mark.parametrize(
     ("inputs", "error", "match"),
     [
-        ((PREDS, TARGET + 2), ValueError, "target"),
+        ((PREDS, TARGET + 2), IndexError, "target"),
         ((PREDS, TARGET[:3]), ValueError, "shape|rows|size"),
         ((PREDS,), ValueError, "input"),
         ((PREDS, object()), TypeError, "object"),
@@ -117,7 +117,7 @@ def test_options():
     metric = tally.MulticlassAccuracy(5, average="micro", top_k=2, nan_policy="error")
     assert repr(metric).startswith("MulticlassAccuracy(num_classes=5, top_k=2")
     assert "average=none" in repr(tally.MulticlassAccuracy(num_classes=3, average=None))
-    assert "[0.1, 0.5]" in repr(tally.BinaryROC(thresholds=torch.tensor([0.1, 0.5]).double()))
+    assert "[0.1, 0.5]" in repr(tally.BinaryROC(thresholds=torch.tensor([0.1, 0.5], dtype=torch.float64)))
     assert "labels=[\"a, b\", c]" in repr(
         tally.ClasswiseWrapper(tally.MulticlassAccuracy(2, average="none"), labels=["a, b", "c"])
     )
@@ -255,13 +255,14 @@ def test_gradients():
     assert metric.is_differentiable and metric.higher_is_better is False
 
 
-def test_modules():
-    class Model(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.linear = torch.nn.Linear(2, 2)
-            self.accuracy = accuracy()
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 2)
+        self.accuracy = accuracy()
 
+
+def test_modules():
     model = Model().to(torch.float64)
     assert isinstance(model.accuracy, torch.nn.Module)
     assert model.accuracy.device == torch.device("cpu")

@@ -63,9 +63,9 @@ class DropIn:
         """Of TorchMetrics' arguments, what Tally's class is told."""
         name = self._real.__name__
         given.pop("validate_args", None)
-        for option, classes in _table.NEEDLESS.items():
-            if name in classes:
-                given.pop(option, None)
+        known = {option["name"] for option in self._tally_class._entry["options"]}
+        for option in _table.NEEDLESS - known:
+            given.pop(option, None)
         given = {_table.RENAMED.get(k, k): v for k, v in given.items()}
         return _table.OPTIONS.get(name, lambda options: options)(given)
 
@@ -170,6 +170,8 @@ class DropIn:
             self._tally_options = {**self._tally_options, "num_outputs": inputs[0].shape[1]}
             self._make()
             return inputs
+        if name in _table.FLATTENING and self.num_outputs == 1:
+            return [each.flatten() for each in inputs]
         if ".classification" in self._real.__module__:
             return _table.as_probabilities(name, inputs)
         return None

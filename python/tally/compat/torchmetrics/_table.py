@@ -20,8 +20,9 @@ LEFT_OUT = {
 # Options of another name.
 RENAMED = {"multiclass_mode": "mode"}
 
-# Options that change nothing here.
-NEEDLESS = {"normalization": {"BinaryPrecisionRecallCurve", "BinaryROC", "BinaryEER"}}
+# Options that change nothing where Tally's class does not have them: how logits become
+# probabilities, and how far two classes are from each other.
+NEEDLESS = {"normalization", "weights"}
 
 
 def nan_strategy(options):
@@ -32,7 +33,12 @@ def nan_strategy(options):
     return options
 
 
-OPTIONS = {
+def alternative(options):
+    """Nothing is tested without one."""
+    return {k: v for k, v in options.items() if k != "alternative" or v is not None}
+
+
+OPTIONS = {"KendallRankCorrCoef": alternative} | {
     name: nan_strategy
     for name in (
         "SumMetric", "MeanMetric", "MinMetric", "MaxMetric", "CatMetric", "RunningMean",
@@ -42,6 +48,9 @@ OPTIONS = {
 
 # Metrics that count outputs by the shape of the first batch.
 OUTPUTS_BY_SHAPE = {"R2Score", "ExplainedVariance"}
+
+# Metrics that take every element as a sample where there is one output.
+FLATTENING = {"NormalizedRootMeanSquaredError"}
 
 
 def _normalized(scores, dim=None):
