@@ -74,6 +74,11 @@ def pytest_collection_finish(session):
     MetricTester.run_class_metric_test = noted
 
 
+def _error(text):
+    """Its beginning, and whether there is a NaN in the numbers behind it."""
+    return text[:600] + (" ... nan" if "nan" in text[600:] else "")
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield
@@ -88,7 +93,7 @@ def pytest_runtest_makereport(item, call):
             "case": item.nodeid.partition("::")[2],
             "met": bool(_met),
             "outcome": report.outcome,
-            "error": call.excinfo.exconly()[-600:] if report.failed else "",
+            "error": _error(call.excinfo.exconly()) if report.failed else "",
         }
     )
 
