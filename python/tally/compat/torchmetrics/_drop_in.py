@@ -13,7 +13,10 @@ from tally._inputs import tensor_of
 from tally.compat.torchmetrics import _table
 
 # What is made anew for a copy.
-_OWN = ("update", "compute", "_update_signature", "_reductions", "_update2", "_forward2")
+_OWN = (
+    "update", "compute", "_update_signature", "_reductions", "_update1", "_update2",
+    "_forward1", "_forward2",
+)
 
 
 def _squeezed(value):
@@ -33,6 +36,7 @@ class DropIn:
     _real = None
     _tally_class = None
     _state_name = None
+    _signature = None
     _prepare = None
 
     def __init__(self, *args, **kwargs):
@@ -57,7 +61,7 @@ class DropIn:
         fields["_reductions"] = {self._state_name: self._merged}
         self._make()
         fields["_defaults"] = {self._state_name: self._tally._held.serialize()}
-        fields["_update_signature"] = inspect.signature(self._real.update)
+        fields["_update_signature"] = self._signature
 
     def _options_of(self, given):
         """Of TorchMetrics' arguments, what Tally's class is told."""
@@ -86,8 +90,8 @@ class DropIn:
     def _hold(self, metric):
         fields = self.__dict__
         fields["_tally"] = metric
-        fields["_update2"] = metric._update2
-        fields["_forward2"] = metric._forward2
+        for name in ("_update1", "_update2", "_forward1", "_forward2"):
+            fields[name] = getattr(metric, name)
 
     # TorchMetrics wraps them with what Tally does itself.
 
@@ -104,9 +108,9 @@ class DropIn:
         fields = self.__dict__
         fields["_computed"] = None
         fields["_update_count"] += 1
-        if len(args) == 2 and not kwargs and self._prepare is None:
+        if not kwargs and self._prepare is None and len(args) in (1, 2):
             try:
-                return self._update2(*args)
+                return (self._update2 if len(args) == 2 else self._update1)(*args)
             except (ValueError, TypeError, IndexError, RuntimeError):
                 pass  # with more care, or with TorchMetrics' words
         return self._carefully(self._tally.update, args, kwargs)
@@ -123,13 +127,13 @@ class DropIn:
         fields["_computed"] = None
         value = None
         if (
-            len(args) == 2
-            and not kwargs
+            not kwargs
             and self._prepare is None
+            and len(args) in (1, 2)
             and not fields["dist_sync_on_step"]
         ):
             try:
-                value = self._forward2(*args)
+                value = (self._forward2 if len(args) == 2 else self._forward1)(*args)
             except (ValueError, TypeError, IndexError, RuntimeError):
                 pass
         if value is None:
@@ -160,8 +164,8 @@ class DropIn:
             raise error from None
 
     def _in_order(self, args, kwargs):
-        bound = inspect.signature(self._real.update).bind(self, *args, **kwargs)
-        return [None if each is None else tensor_of(each) for each in bound.args[1:]]
+        args = self._update_signature.bind(*args, **kwargs).args
+        return [None if each is None else tensor_of(each) for each in args]
 
     def _repaired(self, inputs):
         """Inputs in a form that Tally takes, if TorchMetrics does; else None."""
@@ -316,7 +320,7 @@ class DropIn:
         self.__dict__["update"] = self.update
         self.__dict__["compute"] = self.compute
         self.__dict__["_reductions"] = {self._state_name: self._merged}
-        self.__dict__["_update_signature"] = inspect.signature(self._real.update)
+        self.__dict__["_update_signature"] = self._signature
 
     def __hash__(self):
         return hash((self.__class__.__name__, id(self)))
@@ -335,6 +339,11 @@ def _state_property(name):
     return property(get, put, doc="What is accumulated, as a tensor of bytes.")
 
 
+def _without_self(method):
+    signature = inspect.signature(method)
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
 def drop_in(real):
     """The class that takes the place of one of TorchMetrics'."""
     name = real.__name__
@@ -346,6 +355,7 @@ def drop_in(real):
         "_real": real,
         "_tally_class": getattr(tally, name),
         "_state_name": state,
+        "_signature": _without_self(real.update),
         "_prepare": _table.PREPARED.get(name),
         state: _state_property(state),
     }
