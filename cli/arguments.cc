@@ -205,25 +205,39 @@ class EvaluateParser {
   };
 };
 
-/// list [WORD...] [--format FORMAT].
-Arguments parse_list(const std::vector<std::string>& words) {
+/// COMMAND [WORD...] [--format FORMAT].
+Arguments parse_listing(Command command,
+                        const std::vector<std::string>& words) {
   Arguments arguments;
-  arguments.command = Command::kList;
+  arguments.command = command;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string name = option_name(words[i]);
     if (name.empty()) {
       arguments.words.push_back(words[i]);
       continue;
     }
-    TORCH_CHECK_VALUE(name == "--format", "list: unknown option '", name, "'");
+    TORCH_CHECK_VALUE(name == "--format", words[0], ": unknown option '", name,
+                      "'");
     const std::size_t equals = words[i].find('=');
     TORCH_CHECK_VALUE(equals != std::string::npos || i + 1 < words.size(),
                       "--format: expected a value, got none");
     arguments.format = parse_format(
         equals != std::string::npos ? words[i].substr(equals + 1) : words[++i]);
-    TORCH_CHECK_VALUE(arguments.format != Format::kCsv,
-                      "list: expected the format table or json, got csv");
+    TORCH_CHECK_VALUE(arguments.format != Format::kCsv, words[0],
+                      ": expected the format table or json, got csv");
   }
+  return arguments;
+}
+
+/// Of one metric; as JSON without a name of all.
+Arguments parse_describe(const std::vector<std::string>& words) {
+  Arguments arguments = parse_listing(Command::kDescribe, words);
+  const std::size_t names = arguments.words.size();
+  TORCH_CHECK_VALUE(
+      names == 1 || (names == 0 && arguments.format == Format::kJson),
+      "describe: expected the name of one metric, got ", names);
+  if (names == 1) arguments.name = arguments.words[0];
+  arguments.words.clear();
   return arguments;
 }
 
@@ -234,7 +248,8 @@ const char* const kHelp =
 
   tally list [WORD ...]   all metrics, or those with these words in name,
                           domain or description; --format json
-  tally describe NAME     a metric's options, inputs and range
+  tally describe [NAME]   a metric's options, inputs and range, or, without
+                          NAME, those of all metrics; --format json
   tally evaluate ...      computes values; options:
     -m, --metrics "A(...); name=B(...)"
                                       metrics, named as in `list`, or
@@ -282,17 +297,15 @@ Arguments parse_arguments(int argc, char** argv) {
   if (command == "evaluate") {
     return EvaluateParser().parse({words.begin() + 1, words.end()});
   }
-  if (command == "list") return parse_list(words);
+  if (command == "list") return parse_listing(Command::kList, words);
+  if (command == "describe") return parse_describe(words);
   TORCH_CHECK_VALUE(
-      command == "describe" || command == "completion", "unknown command '",
-      command, "'",
+      command == "completion", "unknown command '", command, "'",
       internal::did_you_mean(command,
                              {"list", "describe", "evaluate", "completion"}));
-  const bool is_describe = command == "describe";
-  TORCH_CHECK_VALUE(words.size() == 2, command, ": expected ",
-                    is_describe ? "the name of one metric" : "bash or zsh",
-                    ", got ", words.size() - 1);
-  arguments.command = is_describe ? Command::kDescribe : Command::kCompletion;
+  TORCH_CHECK_VALUE(words.size() == 2, "completion: expected bash or zsh, got ",
+                    words.size() - 1);
+  arguments.command = Command::kCompletion;
   arguments.name = words[1];
   return arguments;
 }

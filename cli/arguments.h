@@ -21,7 +21,7 @@ enum class Format { kTable, kJson, kCsv };
 /// The parsed command line.
 struct Arguments {
   Command command = Command::kHelp;
-  std::string name;                // of the metric to describe, or of the shell
+  std::string name;  // of the metric to describe (empty: all), or of the shell
   std::vector<std::string> words;  // that listed metrics must match
 
   std::string metrics;

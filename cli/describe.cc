@@ -35,10 +35,14 @@ std::string aligned(const std::vector<Line>& lines, const std::string& indent) {
   return text;
 }
 
+/// The metric with its required options, as an example.
+std::string example_of(const MetricEntry& entry) {
+  return entry.name + "(" + entry.summary.required + ")";
+}
+
 /// Each option with its default and accepted values, and its meaning below.
 std::string options_of(const MetricEntry& entry) {
-  const MetricSpec required =
-      parse_metric_spec(entry.name + "(" + entry.summary.required + ")");
+  const MetricSpec required = parse_metric_spec(example_of(entry));
   std::vector<Line> lines;
   for (const OptionInfo& option : entry.options) {
     const auto example = required.options.find(option.name);
@@ -62,26 +66,44 @@ std::string options_of(const MetricEntry& entry) {
   return text;
 }
 
-std::string inputs_of(const Registry& registry, const MetricEntry& entry) {
-  const std::string example =
-      entry.name + "(" + std::string(entry.summary.required) + ")";
-  std::vector<Line> lines;
+/// The option that holds the wrapped metric; empty for other metrics.
+std::string inner_option(const MetricEntry& entry) {
   for (const OptionInfo& option : entry.options) {
-    if (!option.is_metric) continue;
-    // How it transforms inputs of unknown kind.
-    const char* const same = "";
-    std::vector<InputInfo> changed = {{"preds", InputKind::kAny, same},
-                                      {"target", InputKind::kAny, same}};
-    if (entry.change_inputs) entry.change_inputs(changed);
-    for (const InputInfo& input : changed) {
-      if (input.words != same) lines.push_back({input.name, input.words, ""});
+    if (option.is_metric) return option.name;
+  }
+  return "";
+}
+
+/// For a wrapper, the inputs that differ from those of the wrapped metric.
+std::vector<InputInfo> own_inputs(const Registry& registry,
+                                  const MetricEntry& entry) {
+  if (inner_option(entry).empty()) return registry.inputs(example_of(entry));
+  // How it transforms inputs of unknown kind.
+  const char* const same = "";
+  std::vector<InputInfo> inputs = {{"preds", InputKind::kAny, same},
+                                   {"target", InputKind::kAny, same}};
+  if (entry.change_inputs) entry.change_inputs(inputs);
+  inputs.erase(std::remove_if(
+                   inputs.begin(), inputs.end(),
+                   [&](const InputInfo& input) { return input.words == same; }),
+               inputs.end());
+  return inputs;
+}
+
+std::string inputs_of(const Registry& registry, const MetricEntry& entry) {
+  std::vector<Line> lines;
+  const std::vector<InputInfo> inputs = own_inputs(registry, entry);
+  const std::string inner = inner_option(entry);
+  if (!inner.empty()) {
+    for (const InputInfo& input : inputs) {
+      lines.push_back({input.name, input.words, ""});
     }
-    return "  those of '" + option.name + "'" +
+    return "  those of '" + inner + "'" +
            (lines.empty() ? "\n" : ", except\n" + aligned(lines, "  "));
   }
-  for (const InputInfo& input : registry.inputs(example)) {
-    lines.push_back(
-        {input.name, input.words, input.is_optional ? "(optional)" : ""});
+  for (const InputInfo& input : inputs) {
+    lines.push_back({input.name, input.words,
+                     input.is_optional ? "(optional)" : ""});
   }
   if (lines.empty()) return "  any, by position\n";
   return aligned(lines, "  ");
@@ -120,6 +142,46 @@ std::string joined(const std::vector<std::string>& words,
 nlohmann::ordered_json json_of(std::optional<bool> value) {
   if (!value) return nullptr;
   return *value;
+}
+
+nlohmann::ordered_json summary_json(const MetricEntry& entry) {
+  return {{"name", entry.name},
+          {"domain", entry.domain},
+          {"what", entry.summary.what},
+          {"range", entry.summary.range},
+          {"differentiable", json_of(entry.is_differentiable)},
+          {"higher_is_better", json_of(entry.higher_is_better)}};
+}
+
+nlohmann::ordered_json metric_json(const Registry& registry,
+                                   const MetricEntry& entry) {
+  auto json = summary_json(entry);
+  json["wrapper"] = entry.is_wrapper;
+  const MetricSpec required = parse_metric_spec(example_of(entry));
+  json["options"] = nlohmann::ordered_json::array();
+  for (const OptionInfo& option : entry.options) {
+    nlohmann::ordered_json described = {{"name", option.name}};
+    const auto example = required.options.find(option.name);
+    if (example == required.options.end()) {
+      described["default"] = option.text;
+    } else {
+      described["example"] = example->second;  // there is no default
+    }
+    described["expected"] = option.expected;
+    const auto words = entry.option_words.find(option.name);
+    described["what"] = words == entry.option_words.end() ? "" : words->second;
+    json["options"].push_back(std::move(described));
+  }
+  json["inputs"] = nlohmann::ordered_json::array();
+  for (const InputInfo& input : own_inputs(registry, entry)) {
+    json["inputs"].push_back({{"name", input.name},
+                              {"what", input.words},
+                              {"optional", input.is_optional}});
+  }
+  if (const std::string inner = inner_option(entry); !inner.empty()) {
+    json["other_inputs"] = inner;  // are those of this option's metric
+  }
+  return json;
 }
 
 constexpr const char* kOptions =
@@ -182,12 +244,7 @@ std::string list_metrics(const Registry& registry,
   for (const auto& [name, entry] : registry.entries()) {
     if (!has_words(entry, words)) continue;
     domains[entry.domain].push_back({name, entry.summary.what, ""});
-    json.push_back({{"name", name},
-                    {"domain", entry.domain},
-                    {"what", entry.summary.what},
-                    {"range", entry.summary.range},
-                    {"differentiable", json_of(entry.is_differentiable)},
-                    {"higher_is_better", json_of(entry.higher_is_better)}});
+    json.push_back(summary_json(entry));
   }
   TORCH_CHECK_VALUE(!json.empty(), "no metric has ", joined(words, " and "),
                     " in its name, domain or description");
@@ -199,8 +256,19 @@ std::string list_metrics(const Registry& registry,
   return text;
 }
 
-std::string describe_metric(const Registry& registry, const std::string& name) {
+std::string describe_metric(const Registry& registry, const std::string& name,
+                            Format format) {
+  if (name.empty()) {
+    auto all = nlohmann::ordered_json::array();
+    for (const auto& [each, entry] : registry.entries()) {
+      all.push_back(metric_json(registry, entry));
+    }
+    return all.dump(1) + "\n";
+  }
   const MetricEntry& entry = registry.at(name);
+  if (format == Format::kJson) {
+    return metric_json(registry, entry).dump(1) + "\n";
+  }
   std::string text = name + "\n  " + entry.summary.what + "\n";
   if (!entry.options.empty()) text += "\noptions\n" + options_of(entry);
   return text + "\ninputs\n" + inputs_of(registry, entry) + "\n" +

@@ -15,9 +15,11 @@ std::string list_metrics(const Registry& registry,
                          const std::vector<std::string>& words = {},
                          Format format = Format::kTable);
 
-/// A metric's options, inputs, range and properties. Throws c10::ValueError for
-/// an unknown name, with the closest known one.
-std::string describe_metric(const Registry& registry, const std::string& name);
+/// A metric's options, inputs, range and properties. With kJson, an object;
+/// without a name, a list of the objects of all metrics. Throws c10::ValueError
+/// for an unknown name, with the closest known one.
+std::string describe_metric(const Registry& registry, const std::string& name,
+                            Format format = Format::kTable);
 
 /// The completion script for a shell, "bash" or "zsh". Throws c10::ValueError
 /// for any other.

@@ -106,7 +106,7 @@ int run(int argc, char** argv) {
     case Command::kDescribe:
       tally::cli::write_output(
           "", tally::cli::describe_metric(tally::builtin_registry(),
-                                          arguments.name));
+                                          arguments.name, arguments.format));
       return 0;
     case Command::kHelp:
       break;

@@ -84,6 +84,8 @@ TEST(ArgumentsTest, AreRead) {
   EXPECT_EQ(list.format, Format::kJson);
   EXPECT_EQ(parsed({"describe", "A"}).command, Command::kDescribe);
   EXPECT_EQ(parsed({"describe", "A"}).name, "A");
+  EXPECT_EQ(parsed({"describe", "A", "--format=json"}).format, Format::kJson);
+  EXPECT_EQ(parsed({"describe", "--format", "json"}).name, "");
   for (const char* word : {"--help", "-h", "help"}) {
     EXPECT_EQ(parsed({word}).command, Command::kHelp);
     EXPECT_EQ(parsed({"evaluate", word}).command, Command::kHelp);
@@ -112,6 +114,12 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
             "completion: expected bash or zsh, got 0");
   EXPECT_EQ(arguments_error({"describe"}),
             "describe: expected the name of one metric, got 0");
+  EXPECT_EQ(arguments_error({"describe", "A", "B", "--format=json"}),
+            "describe: expected the name of one metric, got 2");
+  EXPECT_EQ(arguments_error({"describe", "--all"}),
+            "describe: there is no option '--all'");
+  EXPECT_EQ(arguments_error({"describe", "A", "--format=csv"}),
+            "describe: expected the format table or json, got csv");
   EXPECT_EQ(evaluate_error({"x"}), "expected an option, got 'x'; see --help");
   EXPECT_EQ(evaluate_error({"--batchsize", "5"}),
             "unknown option '--batchsize'; did you mean '--batch-size'?");
@@ -408,6 +416,48 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
   EXPECT_EQ(
       refusal_of([] { describe_metric(builtin_registry(), "MaxMetrik"); }),
       "unknown metric 'MaxMetrik'; did you mean 'MaxMetric'?");
+}
+
+TEST(DescribeTest, SaysItAsJson) {
+  Registry registry;
+  registry.add({"Loss",
+                {"What it is.", "[0, inf)", "classes=5"},
+                {{"classes", "0", "an integer"},
+                 {"average", "macro", "one of macro, micro"}},
+                true,
+                std::nullopt,
+                false,
+                {},
+                {{"preds", InputKind::kFloat, "float [N]"},
+                 {"weight", InputKind::kReal, "real [N]", true}}});
+  registry.describe_option("Loss", "average", "How it is averaged.");
+  const std::string text = describe_metric(registry, "Loss", Format::kJson);
+  const auto loss = nlohmann::json::parse(R"({
+      "name": "Loss", "domain": "custom", "what": "What it is.",
+      "range": "[0, inf)", "differentiable": true, "higher_is_better": null,
+      "wrapper": false,
+      "options": [
+        {"name": "classes", "example": "5", "expected": "an integer",
+         "what": ""},
+        {"name": "average", "default": "macro",
+         "expected": "one of macro, micro", "what": "How it is averaged."}],
+      "inputs": [
+        {"name": "preds", "what": "float [N]", "optional": false},
+        {"name": "weight", "what": "real [N]", "optional": true}]
+})");
+  EXPECT_EQ(nlohmann::json::parse(text), loss);
+EXPECT_EQ(nlohmann::json::parse(describe_metric(registry, "", Format::kJson)),
+          nlohmann::json::array({loss}));
+
+const auto all = nlohmann::json::parse(
+    describe_metric(builtin_registry(), "", Format::kJson));
+EXPECT_EQ(all.size(), builtin_registry().entries().size());
+for (const auto& metric : all) {
+  if (metric["name"] != "BinaryTargetTransformer") continue;
+  EXPECT_EQ(metric["other_inputs"], "metric");
+  EXPECT_EQ(metric["inputs"].size(), 1U);
+  EXPECT_EQ(metric["inputs"][0]["name"], "target");
+}
 }
 
 TEST(ProgressTest, IsShownToThoseWhoWait) {
