@@ -51,11 +51,14 @@ TEST(ExamplesTest, CustomLossPrintsWhatItSays) {
 }
 
 TEST(ExamplesTest, CustomMetricPrintsWhatItSays) {
-  const std::string promised = promised_by("examples/custom_metric.cc");
-  ASSERT_NE(promised, "");
-  const auto result = run_program({"examples/custom_metric"});
-  EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_EQ(result.output, promised);
+  for (const char* name : {"custom_metric", "custom_rows_metric"}) {
+    const std::string program = std::string("examples/") + name;
+    const std::string promised = promised_by(program + ".cc");
+    ASSERT_NE(promised, "");
+    const auto result = run_program({program});
+    EXPECT_EQ(result.status, 0) << result.errors;
+    EXPECT_EQ(result.output, promised);
+  }
 }
 
 }  // namespace
