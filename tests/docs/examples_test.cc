@@ -5,13 +5,7 @@
 #include <iostream>
 
 #include "tally/tests/docs/things.h"
-
-// Here, as torch::data costs each source that includes it.
-struct TrainSet : torch::data::datasets::Dataset<TrainSet> {
-  torch::data::Example<> get(std::size_t) override { return {}; }
-  std::optional<std::size_t> size() const override { return 0; }
-};
-TrainSet train_set;
+#include "tally/tests/docs/train_set.h"
 
 // Behind the others.
 #include "tests/docs/other.inc"

@@ -1,12 +1,13 @@
 """Writes a C++ file that holds the examples of the documentation.
 
 Each block that follows "/// Example:" in a header, and each ```cpp block of a
-Markdown file, becomes the body of a function, in the order of the arguments.
-Lines that include headers are dropped: the file includes what it needs. With
---tests it writes the blocks that define tests instead, as they are. With
---program N it writes only the N-th block that has a main(), includes and all;
-with --output N what that program prints according to the ```text block that
-follows.
+Markdown file, becomes the body of a function, in the order of the arguments. The
+blocks of a Markdown file have a namespace, for those that define classes or
+main(), which stand there as they are. Lines that include headers are dropped: the
+file includes what it needs. With --tests it writes the blocks that define tests
+instead, as they are. With --program N it writes only the N-th block that has a
+main(), includes and all; with --output N what that program prints according to
+the ```text block that follows.
 
 Usage: extract_examples.py [--only FOLDER]... [--without FOLDER]... [--tests]
                            [--program N] [--output N] FILE...
@@ -67,6 +68,30 @@ def defines_tests(example: str) -> bool:
     return re.search(r"^\w*TEST\w*\(", example, flags=re.MULTILINE) is not None
 
 
+def is_declaration(example: str) -> bool:
+    """Whether it cannot stand in a function."""
+    pattern = r"^(struct|class|enum|template|namespace) "
+    return re.search(pattern, example, flags=re.MULTILINE) is not None
+
+
+def write_page(name: str, examples: list[tuple[int, str]]) -> None:
+    """Those of a Markdown file. A block may return what it has computed."""
+    print(f"inline namespace of_{name} {{")
+    for number, body in examples:
+        print(f'#line 1 "{name} example {number}"')
+        if is_program(body):
+            print(f"namespace program_{number} {{\n{body}\n}}")
+            continue
+        if is_declaration(body):
+            print(body)
+            continue
+        print(f"void example_{name}_{number}(Things& things) {{")
+        print("  EXAMPLE_THINGS(things)")
+        print(f"  [&] {{\n{body}\n  }}();")
+        print("}\n")
+    print(f"}}  // namespace of_{name}\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", action="append", default=[])
@@ -95,15 +120,17 @@ def main() -> None:
             print(programs(text)[arguments.output - 1][1], end="")
             continue
         find = markdown_examples if path.endswith(".md") else header_examples
+        name = re.sub(r"\W", "_", header)
+        examples = []
         for number, example in enumerate(find(text), start=1):
-            if is_program(example) or defines_tests(example) != arguments.tests:
-                continue
-            name = re.sub(r"\W", "_", header)
-            body = "\n".join(
-                line
-                for line in example.splitlines()
-                if not line.lstrip().startswith("#include")
-            )
+            if defines_tests(example) == arguments.tests:
+                lines = example.splitlines()
+                kept = [line for line in lines if not line.lstrip().startswith("#include")]
+                examples.append((number, "\n".join(kept)))
+        if path.endswith(".md") and not arguments.tests:
+            write_page(name, examples)
+            continue
+        for number, body in examples:
             print(f'#line 1 "{name} example {number}"')
             if arguments.tests:
                 print(body + "\n")

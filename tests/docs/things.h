@@ -2,11 +2,13 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
+#include <torch/ordered_dict.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tally/metrics/collection.h"
@@ -31,6 +33,11 @@ struct Model {
   }
   std::vector<at::Tensor> parameters() {
     return {linear->weight, linear->bias};
+  }
+  torch::OrderedDict<std::string, at::Tensor> named_parameters() {
+    torch::OrderedDict<std::string, at::Tensor> named;
+    named.insert("weight", linear->weight);
+    return named;
   }
   std::shared_ptr<Linear> linear = std::make_shared<Linear>();
 };

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <torch/data/datasets/base.h>
+#include <torch/data/example.h>
+
+#include <cstddef>
+#include <optional>
+
+// What the examples of the documentation call train_set.
+struct TrainSet : torch::data::datasets::Dataset<TrainSet> {
+  torch::data::Example<> get(std::size_t) override { return {}; }
+  std::optional<std::size_t> size() const override { return 0; }
+};
+inline TrainSet train_set;

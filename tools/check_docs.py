@@ -1,0 +1,170 @@
+"""Checks what the documentation refers to.
+
+Usage: check_docs.py
+
+Of every tracked Markdown page: relative links lead to files and headings that are
+there; commands name targets, programs, configurations and options that exist. Of
+docs/names.md: so do the classes. Prints what is wrong and exits with 1.
+"""
+
+import functools
+import pathlib
+import posixpath
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+INLINE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+LINK = re.compile(r"!?\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\]\(([^()\s]+)\)")
+HTML_LINK = re.compile(r"<[^>]*\b(?:href|src|srcset)=\"([^\"\s]+)\"")
+
+# Labels of a reader's own workspace.
+NOT_OURS = re.compile(r"//my[:/]")
+COMMANDS = {"list", "describe", "evaluate", "completion"}
+
+
+@functools.cache
+def text_of(page):
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def blanked(pattern, text):
+    """Without what matches, every line in its place."""
+    return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
+
+
+@functools.cache
+def headings(page):
+    """The anchors of a page, as GitHub makes them."""
+    found = {}
+    anchors = set()
+    for title in re.findall(r"^#{1,6}\s+(.*?)\s*#*$", blanked(FENCE, text_of(page)), re.M):
+        title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title)
+        slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        number = found.get(slug, 0)
+        found[slug] = number + 1
+        anchors.add(f"{slug}-{number}" if number else slug)
+    return anchors
+
+
+def at(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def check_links(page):
+    text = blanked(INLINE, blanked(FENCE, text_of(page)))
+    # Brackets with code in them are links, too: only the target is looked at.
+    links = [*LINK.finditer(text), *HTML_LINK.finditer(text)]
+    for match in links:
+        target = match.group(1)
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        full = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
+        where = f"{page}:{at(text, match.start())}"
+        if not (ROOT / full).exists():
+            yield f"{where}: there is no {full}"
+        elif anchor and (not full.endswith(".md") or anchor not in headings(full)):
+            yield f"{where}: {full} has no heading #{anchor}"
+
+
+@functools.cache
+def names_in(package):
+    build = ROOT / package / "BUILD"
+    if not build.is_file():
+        return None
+    return set(re.findall(r"\bname = \"([^\"]+)\"", build.read_text(encoding="utf-8")))
+
+
+def label_error(label):
+    package, _, target = label[2:].partition(":")
+    if package.endswith("..."):
+        folder = package[:-3].rstrip("/")
+        return None if (ROOT / folder).is_dir() else f"there is no folder {folder}"
+    names = names_in(package)
+    if names is None:
+        return f"there is no package //{package}"
+    target = target or package.rpartition("/")[2]
+    if target in ("all", "*") or target in names or (ROOT / package / target).is_file():
+        return None
+    return f"there is no target {label}"
+
+
+def check_commands(page):
+    text = text_of(page)
+    configurations = set(re.findall(r"^\w+:(\w+)", text_of(".bazelrc"), re.M))
+    cmake = text_of("CMakeLists.txt") + "".join(
+        text_of(path.relative_to(ROOT)) for path in (ROOT / "cmake").glob("*")
+    )
+    found = []
+    for match in re.finditer(r"(?<![\w@/:])//(?!/)[\w/.]*(?::[\w.*-]+)?(?![\w/<])", text):
+        label = match.group(0)
+        if not label.endswith("..."):
+            label = label.rstrip(".")
+        if len(label) > 2 and not NOT_OURS.match(label) and not is_comment(text, match):
+            found.append((match, label_error(label)))
+    for match in re.finditer(r"(?<![\w/.])(?:\./)?((?:tools|benchmarks)/[\w./]+|\.ci/run)", text):
+        path = match.group(1).rstrip("./")
+        if not (ROOT / path).exists() and text[match.end() : match.end() + 1] != "<":
+            found.append((match, f"there is no {path}"))
+    for match in re.finditer(r"bazel-bin/([\w/]+)/(\w+)", text):
+        found.append((match, label_error(f"//{match.group(1)}:{match.group(2)}")))
+    for match in re.finditer(r"--config=(\w+)", text):
+        if match.group(1) not in configurations:
+            found.append((match, f".bazelrc has no configuration {match.group(1)}"))
+    for match in re.finditer(r"-D(TALLY_\w+)", text):
+        if match.group(1) not in cmake:
+            found.append((match, f"CMake knows no {match.group(1)}"))
+    for block in FENCE.finditer(text):
+        if block.group(1) != "sh":
+            continue
+        for match in re.finditer(r"^\s*tally (\w+)", block.group(2), re.M):
+            if match.group(1) not in COMMANDS:
+                found.append((block, f"there is no command tally {match.group(1)}"))
+    for match, error in found:
+        if error:
+            yield f"{page}:{at(text, match.start())}: {error}"
+
+
+def is_comment(text, match):
+    """Whether the slashes begin a comment of C++."""
+    return match.group(0)[2:3] in ("", " ") or any(
+        block.start() < match.start() < block.end() and block.group(1) == "cpp"
+        for block in FENCE.finditer(text)
+    )
+
+
+def check_names(page):
+    """Classes in backticks are declared in a header."""
+    headers = "".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("metrics", "losses", "sync", "training")
+        for path in (ROOT / folder).rglob("*.h")
+    )
+    declared = set(re.findall(r"\b(?:class|struct|using|TORCH_MODULE\()\s*(\w+)", headers))
+    text = blanked(FENCE, text_of(page))
+    for code in INLINE.finditer(text):
+        for name in re.findall(r"(?<!\w)[A-Z][a-z]\w+", code.group(2)):
+            kinds = [prefix + name for prefix in ("", "Binary", "Multiclass", "Multilabel")]
+            if not declared.intersection(kinds):
+                yield f"{page}:{at(text, code.start())}: there is no class {name}"
+
+
+def main():
+    pages = subprocess.run(
+        ["git", "ls-files", "--", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split()
+    found = [*check_names("docs/names.md")]
+    for page in pages:
+        if (ROOT / page).exists():
+            found += [*check_links(page), *check_commands(page)]
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
