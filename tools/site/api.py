@@ -63,7 +63,7 @@ def _text(element) -> str:
     """The comment, as it was embedded."""
     verbatim = element.find("detaileddescription//verbatim")
     lines = words(verbatim).splitlines()[1:]
-    return "\n".join(re.sub(r"^\s*\* ?", "", line) for line in lines).strip()
+    return "\n".join(re.sub(r"^\s*/// ?", "", line) for line in lines).strip()
 
 
 def read(xml: pathlib.Path) -> list[Declared]:

@@ -233,7 +233,9 @@ def for_doxygen(text: str, writer: Writer) -> str:
     def finish():
         if block:
             embedded = writer.comment(block)
-            out.append(f"{indent}/// \\verbatim embed:rst:leading-asterisk")
+            while embedded and not embedded[-1]:
+                embedded.pop()
+            out.append(f"{indent}/// \\verbatim embed:rst:leading-slashes")
             out.extend(f"{indent}/// {line}".rstrip() for line in embedded)
             out.append(f"{indent}/// \\endverbatim")
             block.clear()
@@ -252,11 +254,13 @@ def for_doxygen(text: str, writer: Writer) -> str:
         holder = re.match(r"TORCH_MODULE\((\w+)\);", line)
         if holder:
             name = holder.group(1)
-            line = (
-                f"/// The module that holds a {name}Impl, which has its documentation:\n"
-                f"/// ``{name} loss(options);``, then ``loss->forward(...)``.\n"
-                f"class {name} : public torch::nn::ModuleHolder<{name}Impl> {{}};"
+            block.append(
+                f"The module that holds a `{name}Impl`, which has its documentation: "
+                f"`{name} loss(options);`, then `loss->forward(...)`."
             )
+            indent = ""
+            finish()
+            line = f"class {name} : public torch::nn::ModuleHolder<{name}Impl> {{}};"
         out.append(line)
     finish()
     return "\n".join(out) + "\n"
