@@ -3,8 +3,9 @@
 Usage: check_docs.py
 
 Of every tracked Markdown page: relative links lead to files and headings that are
-there; commands name targets, programs, configurations and options that exist. Of
-docs/names.md: so do the classes. Prints what is wrong and exits with 1.
+there; commands name targets, programs, configurations and options that exist;
+what examples are said to print is what they say themselves. Of docs/names.md: the
+classes exist. Prints what is wrong and exits with 1.
 """
 
 import functools
@@ -21,6 +22,8 @@ INLINE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"!?\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\]\(([^()\s]+)\)")
 HTML_LINK = re.compile(r"<[^>]*\b(?:href|src|srcset)=\"([^\"\s]+)\"")
 
+# "[examples/NAME.cc](...) prints", and what.
+PRINTS = re.compile(r"\[(examples/[\w/]+\.cc)\]\([^)]*\) prints\s+```\w*\n(.*?)```", re.DOTALL)
 # Labels of a reader's own workspace.
 NOT_OURS = re.compile(r"//my[:/]")
 COMMANDS = {"list", "describe", "evaluate", "completion"}
@@ -137,6 +140,16 @@ def is_comment(text, match):
     )
 
 
+def check_outputs(page):
+    """What a page says that an example prints is what its first comment says, to
+    which a test holds it."""
+    text = text_of(page)
+    for match in PRINTS.finditer(text):
+        promised = re.sub(r"^//(   )?", "", text_of(match.group(1)), flags=re.M)
+        if match.group(2) not in promised:
+            yield f"{page}:{at(text, match.start())}: {match.group(1)} prints something else"
+
+
 def check_names(page):
     """Classes in backticks are declared in a header."""
     headers = "".join(
@@ -160,7 +173,7 @@ def main():
     found = [*check_names("docs/names.md")]
     for page in pages:
         if (ROOT / page).exists():
-            found += [*check_links(page), *check_commands(page)]
+            found += [*check_links(page), *check_commands(page), *check_outputs(page)]
     for line in found:
         print(line)
     return 1 if found else 0
