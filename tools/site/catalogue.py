@@ -69,10 +69,20 @@ def definitions(metrics: list[dict], entities: dict[str, Entity]) -> list[Entity
     return [found[name] for name in sorted(found)]
 
 
+def opening(lines: list[str]) -> tuple[list[str], list[str]]:
+    """A comment's first paragraph with the formula that follows; and the rest."""
+    end = lines.index("") + 1
+    if end < len(lines) and lines[end].startswith(".. code-block"):
+        end += 1
+        while end < len(lines) and (not lines[end] or lines[end].startswith(" ")):
+            end += 1
+    return lines[:end], lines[end:]
+
+
 def metric_section(metric: dict, entity: Entity, writer: Writer) -> list[str]:
     name = metric["name"]
-    out = [f".. _{label(name)}:", ""] + heading(name, "-")
-    out += [writer.text(metric["what"]), ""]
+    first, rest = opening(writer.comment(entity.comment))
+    out = [f".. _{label(name)}:", ""] + heading(name, "-") + first
     out += [f"``#include <tally/{entity.header}>``", ""]
     differentiable, higher = yes_or_no(metric)
     out += [
@@ -102,7 +112,7 @@ def metric_section(metric: dict, entity: Entity, writer: Writer) -> list[str]:
     ]
     if rows:
         out += list_table(["Option", "Default", "Values", "Meaning"], rows, [18, 14, 28, 40])
-    return out + writer.comment(entity.comment)
+    return out + rest
 
 
 def write(
