@@ -432,7 +432,7 @@ TEST(DescribeTest, SaysItAsJson) {
                  {"weight", InputKind::kReal, "real [N]", true}}});
   registry.describe_option("Loss", "average", "How it is averaged.");
   const std::string text = describe_metric(registry, "Loss", Format::kJson);
-  const auto loss = nlohmann::json::parse(R"({
+  const auto loss = nlohmann::json::parse(R"json({
       "name": "Loss", "domain": "custom", "what": "What it is.",
       "range": "[0, inf)", "differentiable": true, "higher_is_better": null,
       "wrapper": false,
