@@ -444,20 +444,20 @@ TEST(DescribeTest, SaysItAsJson) {
       "inputs": [
         {"name": "preds", "what": "float [N]", "optional": false},
         {"name": "weight", "what": "real [N]", "optional": true}]
-})");
+})json");
   EXPECT_EQ(nlohmann::json::parse(text), loss);
-EXPECT_EQ(nlohmann::json::parse(describe_metric(registry, "", Format::kJson)),
-          nlohmann::json::array({loss}));
+  EXPECT_EQ(nlohmann::json::parse(describe_metric(registry, "", Format::kJson)),
+            nlohmann::json::array({loss}));
 
-const auto all = nlohmann::json::parse(
-    describe_metric(builtin_registry(), "", Format::kJson));
-EXPECT_EQ(all.size(), builtin_registry().entries().size());
-for (const auto& metric : all) {
-  if (metric["name"] != "BinaryTargetTransformer") continue;
-  EXPECT_EQ(metric["other_inputs"], "metric");
-  EXPECT_EQ(metric["inputs"].size(), 1U);
-  EXPECT_EQ(metric["inputs"][0]["name"], "target");
-}
+  const auto all = nlohmann::json::parse(
+      describe_metric(builtin_registry(), "", Format::kJson));
+  EXPECT_EQ(all.size(), builtin_registry().entries().size());
+  for (const auto& metric : all) {
+    if (metric["name"] != "BinaryTargetTransformer") continue;
+    EXPECT_EQ(metric["other_inputs"], "metric");
+    EXPECT_EQ(metric["inputs"].size(), 1U);
+    EXPECT_EQ(metric["inputs"][0]["name"], "target");
+  }
 }
 
 TEST(ProgressTest, IsShownToThoseWhoWait) {

@@ -75,8 +75,8 @@ class Guides:
             self._queue.append(path)
 
     def _target(self, page: str, link: str) -> str | None:
-        """The page that a relative link leads to."""
-        if not link or re.match(r"[a-z]+:", link):
+        """The page that a relative link leads to, unless it was generated."""
+        if not link or link.endswith(".rst") or re.match(r"[a-z]+:", link):
             return None
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
         self._add(path)

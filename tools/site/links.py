@@ -12,7 +12,7 @@ class LinkNames(SphinxTransform):
     default_priority = 500
 
     def apply(self, **kwargs):
-        if not self.env.doc2path(self.env.docname).endswith(".md"):
+        if self.env.doc2path(self.env.docname).suffix != ".md":
             return
         names = self.config.tally_names
         for literal in list(self.document.findall(nodes.literal)):
