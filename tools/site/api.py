@@ -131,6 +131,22 @@ def _summary(declared: Declared) -> str:
     return first_sentence(paragraph) if not paragraph.startswith("..") else ""
 
 
+def _rows(contents: list[Declared]) -> list[list[str]]:
+    """Of a page's table: each name once, no options, and of a module and its
+    implementation the module."""
+    summaries = {}
+    for one in contents:
+        summaries.setdefault(one.name, _summary(one))
+    rows = []
+    for name, summary in summaries.items():
+        if f"{name}Impl" in summaries:
+            summary = summaries[f"{name}Impl"]
+        elif name.endswith("Options") or name.removesuffix("Impl") in summaries.keys() - {name}:
+            continue
+        rows.append([f":cpp:any:`~{name}`", summary])
+    return rows
+
+
 def write(
     folder: pathlib.Path,
     declared: list[Declared],
@@ -147,17 +163,14 @@ def write(
         out = heading(title_of(page), "=")
         rows = []
         body = []
-        for header, contents in pages[page].items():
+        for header, contents in sorted(pages[page].items(), key=lambda h: (h[0].count("/"), h)):
             contents.sort(key=lambda one: one.line)
             body += heading(f"tally/{header}", "-")
             if header in introductions:
                 body += writer.comment(introductions[header].comment)
-            listed = set()
             for one in contents:
                 body += _directive(one)
-                if one.name not in listed:
-                    rows.append([f":cpp:any:`{one.name}`", _summary(one)])
-                listed.add(one.name)
-        out += list_table(["", ""], rows, widths=[40, 60], header=False) + body
+            rows += _rows(contents)
+        out += list_table(["", ""], rows, widths=[35, 65], header=False) + body
         (folder / f"{page}.rst").write_text("\n".join(out), encoding="utf-8")
     return names

@@ -147,6 +147,12 @@ def main():
     run_doxygen(work, writer)
     for name in explained:
         names[name] = ("std", "ref", catalogue.label(name))
+    # "F1Score" stands for all of its kind.
+    for kind in ("Multiclass", "Binary", "Multilabel"):
+        for metric in metrics:
+            if metric["name"].startswith(kind):
+                target = ("std", "ref", catalogue.label(metric["name"]))
+                names.setdefault(metric["name"].removeprefix(kind), target)
     (work / "names.json").write_text(json.dumps(names), encoding="utf-8")
 
     domains = catalogue.write(pages / "metrics", metrics, entities, writer)
