@@ -134,6 +134,28 @@ def test_wrappers_and_collections():
     assert f.compute() == 2
 
 
+class Doubled(torchmetrics.SumMetric):
+    """A class of one's own on top of a drop-in."""
+
+    def update(self, value, factor):
+        super().update(value * factor)
+
+    def compute(self):
+        return {"doubled": super().compute()}
+
+
+def test_subclasses():
+    metric = Doubled()
+    assert metric(torch.tensor(3.0), 2) == {"doubled": 6}
+    metric.update(value=torch.tensor(1.0), factor=2)
+    assert metric.compute() == {"doubled": 8}
+    assert metric.update_count == 2
+    assert pickle.loads(pickle.dumps(metric)).compute() == {"doubled": 8}
+    metrics = torchmetrics.MetricCollection([Doubled()])
+    metrics.update(value=torch.tensor(1.0), factor=2, other=1)
+    assert metrics.compute() == {"doubled": 2}
+
+
 def test_states_are_saved_when_persistent():
     metric = torchmetrics.classification.BinaryAUROC()
     metric.update(PREDS, TARGET)

@@ -13,6 +13,7 @@ import warnings
 
 import pytest
 import tally.compat.torchmetrics
+import torch
 from tally.compat.torchmetrics import _drop_in, _mirror
 
 _met = []
@@ -96,6 +97,11 @@ def pytest_runtest_makereport(item, call):
             "error": _error(call.excinfo.exconly()) if report.failed else "",
         }
     )
+
+
+def pytest_runtest_teardown():
+    """What a test that fails leaves behind must not fail others."""
+    torch.set_default_dtype(torch.float32)
 
 
 warnings.filterwarnings("ignore", category=UserWarning)

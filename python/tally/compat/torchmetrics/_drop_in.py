@@ -39,6 +39,13 @@ class DropIn:
     _signature = None
     _prepare = None
 
+    # Whether update() and compute() are Tally's, and no subclass has its own.
+    _is_whole = True
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._is_whole = cls.update is DropIn.update and cls.compute is DropIn.compute
+
     def __init__(self, *args, **kwargs):
         # TorchMetrics' own checks, in its words.
         super().__init__(*args, **kwargs)
@@ -60,8 +67,14 @@ class DropIn:
         fields["_persistent"] = {self._state_name: False}
         fields["_reductions"] = {self._state_name: self._merged}
         self._make()
+        self._sign()
         fields["_defaults"] = {self._state_name: self._tally._held.serialize()}
-        fields["_update_signature"] = self._signature
+
+    def _sign(self):
+        """What collections take keywords by."""
+        update = type(self).update
+        signature = self._signature if update is DropIn.update else _without_self(update)
+        self.__dict__["_update_signature"] = signature
 
     def _options_of(self, given):
         """Of TorchMetrics' arguments, what Tally's class is told."""
@@ -118,6 +131,8 @@ class DropIn:
     @torch.jit.unused
     def forward(self, *args, **kwargs):
         """As TorchMetrics' forward()."""
+        if not self._is_whole:
+            return super().forward(*args, **kwargs)
         fields = self.__dict__
         if fields["_is_synced"]:
             raise TorchMetricsUserError(
@@ -164,7 +179,7 @@ class DropIn:
             raise error from None
 
     def _in_order(self, args, kwargs):
-        args = self._update_signature.bind(*args, **kwargs).args
+        args = self._signature.bind(*args, **kwargs).args
         return [None if each is None else tensor_of(each) for each in args]
 
     def _repaired(self, inputs):
@@ -320,7 +335,7 @@ class DropIn:
         self.__dict__["update"] = self.update
         self.__dict__["compute"] = self.compute
         self.__dict__["_reductions"] = {self._state_name: self._merged}
-        self.__dict__["_update_signature"] = self._signature
+        self._sign()
 
     def __hash__(self):
         return hash((self.__class__.__name__, id(self)))
