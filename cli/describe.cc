@@ -102,8 +102,8 @@ std::string inputs_of(const Registry& registry, const MetricEntry& entry) {
            (lines.empty() ? "\n" : ", except\n" + aligned(lines, "  "));
   }
   for (const InputInfo& input : inputs) {
-    lines.push_back({input.name, input.words,
-                     input.is_optional ? "(optional)" : ""});
+    lines.push_back(
+        {input.name, input.words, input.is_optional ? "(optional)" : ""});
   }
   if (lines.empty()) return "  any, by position\n";
   return aligned(lines, "  ");
