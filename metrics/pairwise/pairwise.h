@@ -6,13 +6,13 @@
 #include <optional>
 
 /// Similarities and distances between all rows of two matrices: differentiable
-/// functions, no metrics.
+/// functions, not metrics.
 ///
-/// Of each, x is [N, D] and y is [M, D], of real dtypes and on one device; y
-/// may be left out (undefined), and is x then.
-/// Result: [N, M], or with a reduction [N]; of the dtype that both promote to,
-/// float64 for integers. What takes memory is the result, and tiles of fixed
-/// size: with a reduction there are never N x M numbers.
+/// x is [N, D] and y is [M, D], of real dtypes and on the same device; if y is
+/// omitted (undefined), it is x.
+/// Result: [N, M], or [N] with a reduction; of the dtype to which both promote,
+/// float64 for integers. Memory is that of the result and of tiles of fixed
+/// size: with a reduction, N x M numbers are never held at once.
 /// Empty: without rows in y, a mean is NaN and a sum 0. NaN and infinity
 /// propagate.
 /// Errors: c10::ValueError for other shapes or devices; c10::TypeError for

@@ -94,7 +94,7 @@ class MetricCollection(Accumulator):
                 copy._hold(self._held.extract(name), metric._options)
                 copy.__dict__["_device"] = self._device
                 return copy
-        raise KeyError(f"there is no metric '{name}'; there are: {', '.join(self)}")
+        raise KeyError(f"unknown metric '{name}'; expected one of {', '.join(self)}")
 
     def __len__(self):
         return len(self._metrics)

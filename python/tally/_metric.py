@@ -543,7 +543,7 @@ def describe(entry):
     if entry["inputs"]:
         lines.append("Inputs of ``update()``:")
         for each in entry["inputs"]:
-            optional = " (may be left out)" if each["is_optional"] else ""
+            optional = " (optional)" if each["is_optional"] else ""
             lines.append(f"    {each['name']}: {each['words']}{optional}")
     else:
         lines.append("Inputs of ``update()``: those of the metric inside.")

@@ -192,7 +192,7 @@ _BASES = {
 
 def _describe(entry):
     lines = [entry["what"], "", "Inputs of ``forward()``: " + ", ".join(
-        name.replace("?", " (may be left out)") for name in entry["inputs"]) + "."]
+        name.replace("?", " (optional)") for name in entry["inputs"]) + "."]
     if entry["results"]:
         lines.append("Result: " + ", ".join(entry["results"]) + ", a named tuple.")
     lines += ["", "Args:"]

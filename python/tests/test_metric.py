@@ -136,7 +136,7 @@ def test_options():
         (lambda: tally.BinaryAccuracy(sync_timeout=-1), ValueError, "timeout"),
         (lambda: tally.BinaryAccuracy(process_group=-100), ValueError, "member"),
         (lambda: tally.BinaryAccuracy(gradient_flow="up"), ValueError, "gradient_flow"),
-        (lambda: tally.Metric("Accuracy()"), ValueError, "did you mean|there is no metric"),
+        (lambda: tally.Metric("Accuracy()"), ValueError, "did you mean|unknown metric"),
     ],
 )
 def test_bad_options(make, error, match):

@@ -117,7 +117,7 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
   EXPECT_EQ(arguments_error({"describe", "A", "B", "--format=json"}),
             "describe: expected the name of one metric, got 2");
   EXPECT_EQ(arguments_error({"describe", "--all"}),
-            "describe: there is no option '--all'");
+            "describe: unknown option '--all'");
   EXPECT_EQ(arguments_error({"describe", "A", "--format=csv"}),
             "describe: expected the format table or json, got csv");
   EXPECT_EQ(evaluate_error({"x"}), "expected an option, got 'x'; see --help");

@@ -33,7 +33,7 @@ def answer(value: bool | None, neither: str) -> str:
 
 def yes_or_no(metric: dict) -> tuple[str, str]:
     """Whether it is differentiable, and whether higher is better."""
-    inner = "as what it wraps" if metric["wrapper"] else None
+    inner = "same as the wrapped metric" if metric["wrapper"] else None
     return (
         answer(metric["differentiable"], inner or "no"),
         answer(metric["higher_is_better"], inner or "neither"),
@@ -93,7 +93,7 @@ def metric_section(metric: dict, entity: Entity, writer: Writer) -> list[str]:
     ]
 
     rows = [
-        [code(one["name"]), code(one["what"]), "may be left out" if one["optional"] else ""]
+        [code(one["name"]), code(one["what"]), "optional" if one["optional"] else ""]
         for one in metric["inputs"]
     ]
     other = metric.get("other_inputs")
