@@ -78,13 +78,9 @@ class DropIn:
 
     def _options_of(self, given):
         """Of TorchMetrics' arguments, what Tally's class is told."""
-        name = self._real.__name__
-        given.pop("validate_args", None)
-        known = {option["name"] for option in self._tally_class._entry["options"]}
-        for option in _table.NEEDLESS - known:
-            given.pop(option, None)
-        given = {_table.RENAMED.get(k, k): v for k, v in given.items()}
-        return _table.OPTIONS.get(name, lambda options: options)(given)
+        names = told_options(self._real)
+        given = {names[name]: value for name, value in given.items() if name in names}
+        return _table.OPTIONS.get(self._real.__name__, lambda options: options)(given)
 
     def _make(self):
         # Checking costs nothing here, and logits are found by it.
@@ -357,6 +353,30 @@ def _state_property(name):
 def _without_self(method):
     signature = inspect.signature(method)
     return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+def told_options(real):
+    """Tally's names of the options of TorchMetrics' constructor that it is told."""
+    known = {option["name"] for option in tally._METRICS[real.__name__]["options"]}
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {
+        name: _table.RENAMED.get(name, name)
+        for name, parameter in _without_self(real.__init__).parameters.items()
+        if parameter.kind not in kinds
+        and name != "validate_args"
+        and not (name in _table.NEEDLESS and name not in known)
+    }
+
+
+def fits(real):
+    """Whether Tally's class of that name takes the same options and inputs."""
+    entry = tally._METRICS[real.__name__]
+    known = {option["name"] for option in entry["options"]}
+    inputs = [each["name"] for each in entry["inputs"]]
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = _without_self(real.update).parameters.items()
+    taken = [_table.INPUTS.get(name, name) for name, p in parameters if p.kind not in kinds]
+    return set(told_options(real).values()) <= known and taken == inputs[: len(taken)]
 
 
 def drop_in(real):

@@ -13,7 +13,7 @@ from torchmetrics.classification.base import _ClassificationTaskWrapper
 
 import tally
 from tally.compat.torchmetrics import _table
-from tally.compat.torchmetrics._drop_in import drop_in
+from tally.compat.torchmetrics._drop_in import drop_in, fits
 
 _HERE = "tally.compat.torchmetrics"
 
@@ -32,6 +32,7 @@ def _classes():
                 and value.__name__ == name
                 and name in tally._METRICS
                 and name not in _table.LEFT_OUT
+                and fits(value)
             ):
                 found[value] = None
     return {real: drop_in(real) for real in found}

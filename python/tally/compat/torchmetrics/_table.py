@@ -17,8 +17,10 @@ LEFT_OUT = {
     "LambdaInputTransformer",
 }
 
-# Options of another name.
+# Options and inputs of another name. A class of which TorchMetrics has options or inputs
+# that are not Tally's is left to TorchMetrics.
 RENAMED = {"multiclass_mode": "mode"}
+INPUTS = {"targets": "target"}
 
 # Options that change nothing where Tally's class does not have them: how logits become
 # probabilities, and how far two classes are from each other.
