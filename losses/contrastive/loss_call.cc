@@ -115,7 +115,7 @@ at::Tensor differentiable_once(const Call& call, const at::Tensor& tensor,
   return sync::attach(tensor, tensor,
                       [name = call.name, reason](const at::Tensor& gradient) {
                         TORCH_CHECK(!at::GradMode::is_enabled(), name,
-                                    ": gradients of gradients ", reason);
+                                    ": second-order gradients ", reason);
                         return gradient;
                       });
 }
