@@ -10,7 +10,7 @@ namespace tally {
 
 namespace internal {
 /// 0-dim CPU tensors of kDouble and kLong. at::scalar_tensor, which goes
-/// through the dispatcher, takes 1.5 times as long.
+/// through the dispatcher, takes longer.
 at::Tensor scalar_tensor(double value);
 at::Tensor scalar_tensor(std::int64_t value);
 }  // namespace internal

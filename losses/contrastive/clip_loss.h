@@ -25,9 +25,9 @@ struct ClipLossOptions {
   TORCH_ARG(bool, gather_with_grad) = true;
   /// Default: kTiled.
   TORCH_ARG(PairwiseLogits, pairwise_logits) = PairwiseLogits::kTiled;
-  /// kTiled keeps this rank's logits for the backward pass, which is then a
-  /// third faster, if they take at most this many bytes: rows of this rank
-  /// times rows of all ranks, float32 or float64. Default: 0.
+  /// kTiled keeps this rank's logits for the backward pass, which is then
+  /// faster, if they take at most this many bytes: rows of this rank times rows
+  /// of all ranks, float32 or float64. Default: 0.
   TORCH_ARG(std::int64_t, logits_budget_bytes) = 0;
   /// The ranks. Default: sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
