@@ -77,9 +77,9 @@ MetricLossImpl::MetricLossImpl(std::unique_ptr<Metric> metric,
   metric_ = std::move(metric);
 }
 
+template <class AnyInputs>
 at::Tensor MetricLossImpl::forward_inputs(
-    std::initializer_list<InputRef> inputs,
-    const std::vector<at::Tensor>& tensors) {
+    AnyInputs inputs, const std::vector<at::Tensor>& tensors) {
   const internal::AutocastOff as_written;
   std::vector<at::Tensor> learned;
   for (const at::Tensor& tensor : tensors) {
@@ -95,6 +95,18 @@ at::Tensor MetricLossImpl::forward_inputs(
     loss = sync::tie(loss, tensor);
   }
   return loss;
+}
+
+template at::Tensor MetricLossImpl::forward_inputs(
+    Inputs inputs, const std::vector<at::Tensor>& tensors);
+
+at::Tensor MetricLossImpl::forward(std::initializer_list<NamedInput> inputs) {
+  std::vector<at::Tensor> tensors;
+  for (const NamedInput& input : inputs) {
+    const InputRef value = input.value();
+    if (const auto* tensor = value.as<at::Tensor>()) tensors.push_back(*tensor);
+  }
+  return forward_inputs(NamedInputs(inputs), tensors);
 }
 
 void MetricLossImpl::reset() { metric_ = metric_->clone(); }

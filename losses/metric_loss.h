@@ -40,11 +40,11 @@ struct MetricLossOptions {
 /// one exchange). Second-order gradients are exact with kAllRanks; otherwise,
 /// on several ranks, their backward pass throws c10::Error.
 ///
-/// forward() is collective and takes the inputs of the metric's update(); it
-/// returns the metric's result, which must be a single tensor, computed with
-/// autocast disabled. A rank without data passes an empty batch through its
-/// model, so that its backward() also runs; if all ranks do, the value is that
-/// of the metric without data.
+/// forward() is collective and takes the inputs of the metric's update(), by
+/// position or by name; it returns the metric's result, which must be a single
+/// tensor, computed with autocast disabled. A rank without data passes an empty
+/// batch through its model, so that its backward() also runs; if all ranks do,
+/// the value is that of the metric without data.
 ///
 /// The accumulated state is not a parameter or buffer: torch::save of a module
 /// that contains the loss omits it. Use metric().save(path, ranks).
@@ -79,9 +79,11 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
   at::Tensor forward(const Args&... args) {
     std::vector<at::Tensor> tensors;
     (keep_tensor(args, tensors), ...);
-    return forward_inputs({InputRef::of(tally::internal::as_input(args))...},
-                          tensors);
+    return forward_inputs(
+        Inputs({InputRef::of(tally::internal::as_input(args))...}), tensors);
   }
+  /// The same with inputs by name, in any order.
+  at::Tensor forward(std::initializer_list<NamedInput> inputs);
 
   /// The metric with the accumulated state, to compute, reset or save.
   Metric& metric() { return *metric_; }
@@ -118,7 +120,9 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
       if (input) tensors.push_back(*input);
     }
   }
-  at::Tensor forward_inputs(std::initializer_list<InputRef> inputs,
+  /// `AnyInputs` is Inputs or NamedInputs.
+  template <class AnyInputs>
+  at::Tensor forward_inputs(AnyInputs inputs,
                             const std::vector<at::Tensor>& tensors);
 
   std::shared_ptr<Metric> metric_;

@@ -224,6 +224,24 @@ TEST(MetricLossTest, TakesWhatUpdateTakes) {
   EXPECT_EQ(loss->forward(value, std::nullopt).item<double>(), 2.5);
 }
 
+TEST(MetricLossTest, TakesInputsByName) {
+  MetricLoss loss{MeanMetric()};
+  const at::Tensor value = at::tensor({1.0, 4.0}).requires_grad_();
+  const at::Tensor weight = at::tensor({3.0, 1.0}).requires_grad_();
+  loss->forward({{"weight", weight}, {"value", value}}).backward();
+  EXPECT_TRUE(value.grad().equal(at::tensor({0.75, 0.25})));
+  EXPECT_TRUE(weight.grad().defined());
+  EXPECT_EQ(loss->forward({{"value", 0.25}}).item<double>(), 0.25);
+  EXPECT_THAT(refusal_of([&] {
+                loss->forward({{"values", value}});
+              }),
+              HasSubstr("got 'values', which is none of them"));
+  // A batch without rows, on one rank, still leads to its inputs.
+  const at::Tensor empty = at::zeros({0}).requires_grad_();
+  loss->forward({{"value", empty}}).backward();
+  EXPECT_TRUE(empty.grad().defined());
+}
+
 TEST(MetricLossTest, AccumulatesWhatItSees) {
   const at::Tensor target = at::tensor({0.0, 0.0}, at::kDouble);
   run_thread_ranks(2, [&](const auto& communicator) {
