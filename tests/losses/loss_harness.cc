@@ -335,6 +335,23 @@ SecondDerivatives second_derivatives(
               x)};
 }
 
+LossSubject two_views_through_a_layer(
+    const std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>& loss,
+    std::int64_t rows, std::int64_t features) {
+  LossSubject subject;
+  subject.make = [loss, features] {
+    const at::Tensor weight = normal_rows({features, 4}, 3).requires_grad_();
+    return LossInstance{[loss, weight](const Tensors& batch) {
+                          return loss(batch[0].matmul(weight),
+                                      batch[1].matmul(weight));
+                        },
+                        {{"weight", weight}}};
+  };
+  subject.batch = {normal_rows({rows, features}, 1),
+                   normal_rows({rows, features}, 2)};
+  return subject;
+}
+
 at::Tensor normal_rows(at::IntArrayRef sizes, std::uint64_t seed) {
   return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble);
 }

@@ -81,6 +81,12 @@ SecondDerivatives second_derivatives(
     const std::function<at::Tensor(const at::Tensor& x)>& loss,
     const at::Tensor& x, const at::Tensor& direction);
 
+/// A loss of two views, [rows, features] each, that go through one linear
+/// layer.
+LossSubject two_views_through_a_layer(
+    const std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>& loss,
+    std::int64_t rows, std::int64_t features);
+
 /// Of `sizes`, drawn from a normal distribution, float64.
 at::Tensor normal_rows(at::IntArrayRef sizes, std::uint64_t seed);
 /// The same, with rows of length 1.

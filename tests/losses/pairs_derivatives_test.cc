@@ -26,7 +26,6 @@ namespace {
 using testkit::Autocast;
 using testkit::check_second_derivatives;
 using testkit::learned;
-using testkit::LossInstance;
 using testkit::LossSubject;
 using testkit::near;
 using testkit::normal_rows;
@@ -101,19 +100,8 @@ const Loss& loss_named(const std::vector<Named>& all, const std::string& name) {
   TORCH_CHECK(false, name);
 }
 
-/// Both views through one linear layer.
 LossSubject subject_of(const Loss& loss) {
-  LossSubject subject;
-  subject.make = [loss] {
-    const at::Tensor weight = normal_rows({3, 4}, 3).requires_grad_();
-    return LossInstance{[loss, weight](const Tensors& batch) {
-                          return loss(batch[0].matmul(weight),
-                                      batch[1].matmul(weight));
-                        },
-                        {{"weight", weight}}};
-  };
-  subject.batch = {normal_rows({6, 3}, 1), normal_rows({6, 3}, 2)};
-  return subject;
+  return testkit::two_views_through_a_layer(loss, 6, 3);
 }
 
 using Reference =

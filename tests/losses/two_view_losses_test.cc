@@ -106,19 +106,8 @@ TEST(TwoViewLossesTest, GiveWhatLightlyDoes) {
   }
 }
 
-/// Both views through one linear layer.
 LossSubject subject_of(const Loss& loss) {
-  LossSubject subject;
-  subject.make = [loss] {
-    const at::Tensor weight = normal_rows({5, 4}, 3).requires_grad_();
-    return LossInstance{[loss, weight](const Tensors& batch) {
-                          return loss(batch[0].matmul(weight),
-                                      batch[1].matmul(weight));
-                        },
-                        {{"weight", weight}}};
-  };
-  subject.batch = {normal_rows({11, 5}, 1), normal_rows({11, 5}, 2)};
-  return subject;
+  return testkit::two_views_through_a_layer(loss, 11, 5);
 }
 
 TEST(TwoViewLossesTest, AreThoseOfTheGlobalBatch) {
