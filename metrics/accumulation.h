@@ -47,8 +47,6 @@ class Accumulation {
 
   explicit Accumulation(MetricOptions options) : options_(std::move(options)) {}
   Accumulation(Accumulation&& other) noexcept;
-  Accumulation(const Accumulation&) = delete;
-  Accumulation& operator=(const Accumulation&) = delete;
   Accumulation& operator=(Accumulation&& other) noexcept;
 
   /// `on_cpu`: keep the state on the CPU, wherever inputs are.
@@ -269,8 +267,7 @@ class Accumulation {
 
   void absorb_states(c10::ArrayRef<void*> batches);
 
-  // Whether the last computed value is still valid for the state and these
-  // ranks.
+  // Whether the last computed value is valid for the state and these ranks.
   bool value_is_current(
       const std::shared_ptr<sync::Communicator>& communicator) const;
   void set_value_current(

@@ -44,8 +44,7 @@ namespace tally {
 ///       at::Tensor evaluate(const State& s) const { return s.sum / s.total; }
 ///     };
 /// The two constants may be omitted (false; neither). All data is in options
-/// and state: Derived has no members. See examples/custom_metric for a complete
-/// metric.
+/// and state: Derived has no members (see examples/custom_metric).
 ///
 /// compute() before the first update, or if no rank has data, evaluates the
 /// empty state: counts and Numbers are 0, tensors undefined, Rows empty (or as
@@ -141,7 +140,7 @@ class MetricOf : public Metric {
           return derived().evaluate(
               std::as_const(state_of(0)).template get<State>());
         },
-        [&](Result& value) { finish_result(value); });
+        [&](Result& value) { value = finished(std::move(value)); });
   }
 
   /// Starts a sync of the current state and returns immediately: states are
@@ -182,7 +181,7 @@ class MetricOf : public Metric {
 
   Results compute_results() override {
     Results results;
-    add_result(compute(), "", results);
+    internal::add_result(compute(), "", results);
     return results;
   }
   std::unique_ptr<Metric> clone() const override {
@@ -252,7 +251,8 @@ class MetricOf : public Metric {
   }
   void evaluate_into(const AnyState& state, const std::string& name,
                      Results& results) const override {
-    add_result(finished(derived().evaluate(state.get<State>())), name, results);
+    internal::add_result(finished(derived().evaluate(state.get<State>())), name,
+                         results);
   }
 
  protected:
@@ -286,22 +286,10 @@ class MetricOf : public Metric {
                             });
   }
 
-  void finish_result(Result& result) const {
+  Result finished(Result result) const {
     internal::for_each_part(
         result, [&](const std::string&, at::Tensor& part) { finish(part); });
-  }
-  Result finished(Result result) const {
-    finish_result(result);
     return result;
-  }
-
-  static void add_result(Result result, const std::string& name,
-                         Results& results) {
-    internal::for_each_part(
-        result, [&](const std::string& part, const at::Tensor& value) {
-          const char* dot = name.empty() || part.empty() ? "" : ".";
-          results.add(name + dot + part, value);
-        });
   }
 
   Options options_;

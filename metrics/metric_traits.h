@@ -222,6 +222,15 @@ void for_each_part(Result& result, const Function& function) {
   }
 }
 
+/// Adds the parts of a result as `name`, or `name.part`.
+template <class Result>
+void add_result(Result result, const std::string& name, Results& results) {
+  for_each_part(result, [&](const std::string& part, const at::Tensor& value) {
+    const char* dot = name.empty() || part.empty() ? "" : ".";
+    results.add(name + dot + part, value);
+  });
+}
+
 /// The inputs in kInputs; empty if there is none.
 template <class Accumulator>
 c10::ArrayRef<InputInfo> declared_inputs() {
