@@ -216,9 +216,11 @@ void Child::kill() {
 void Child::end_late() {
   if (ended()) return;
   late_ = true;
-  late_text_ =
-      done_ ? "has finished its test, but its process is still running"
-            : "did not end in time and " + CallStatus::read(path("status."));
+  const std::string call = CallStatus::read(path("status."));
+  late_text_ = done_ ? "has finished its test, but its process is still running"
+               : call.empty()
+                   ? "did not end in time: its process is still starting"
+                   : "did not end in time and " + call;
   ::kill(pid_, stack_signal());
   std::vector<Message> said;
   pollfd event{socket_, POLLIN, 0};

@@ -146,7 +146,9 @@ TEST_P(FailuresTest, TestsWithinTestsAreRefused) {
 }
 
 TEST_P(FailuresTest, TheDeadlineSaysWhereRanksAre) {
-  const auto result = run("hangs", {"--tally_deadline=1"});
+  // Processes must have come to their test by then, on a busy machine as well.
+  const auto result = run(
+      "hangs", {on_threads() ? "--tally_deadline=1" : "--tally_deadline=8"});
   if (on_threads()) {
     EXPECT_EQ(result.status, 128 + SIGABRT);
     EXPECT_THAT(result.errors,
@@ -206,6 +208,15 @@ TEST(ProcessFailuresTest, ARankThatStandsStillIsEndedAtTheDeadline) {
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output,
               HasSubstr("it did not answer a request for its stack"));
+}
+
+TEST(ProcessFailuresTest, RanksThatAreStillStartingAtTheDeadlineAreTold) {
+  const auto result = run_by_name("Passing.is_fine/ranks2",
+                                  {"--tally_deadline=1"}, {"NEVER_START=1"});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output,
+              HasSubstr("ranks 0 and 1 of 2: did not end in time: its process "
+                        "is still starting"));
 }
 
 TEST(ProcessFailuresTest, ASignalThatEndsNothingIsRefused) {
