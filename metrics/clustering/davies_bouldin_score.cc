@@ -197,7 +197,7 @@ at::Tensor mean_likeness(const Clusters& clusters) {
 
 }  // namespace
 
-DaviesBouldinScoreOptions& DaviesBouldinScoreOptions::centroids(
+DaviesBouldinScoreOptions& DaviesBouldinScoreOptions::centroids_from(
     const at::Tensor& centroids) {
   internal::check_real("centroids", centroids);
   TORCH_CHECK_VALUE(centroids.dim() == 2,

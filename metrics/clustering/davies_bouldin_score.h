@@ -26,8 +26,8 @@ struct DaviesBouldinScoreOptions {
   TORCH_ARG(std::vector<double>, centroids) = {};
 
  public:
-  /// The same of a tensor [K, D].
-  DaviesBouldinScoreOptions& centroids(const at::Tensor& centroids);
+  /// Sets `centroids` to those of a tensor [K, D].
+  DaviesBouldinScoreOptions& centroids_from(const at::Tensor& centroids);
 
   void visit(OptionVisitor& v) {
     v("q", q_);

@@ -91,7 +91,7 @@ TEST(DaviesBouldinScoreTest, TakesKnownCentroids) {
   const at::Tensor own = labels({0, 0, 1, 1});
   // Mean distances 2 and 3, no point of the third.
   auto options = DaviesBouldinScoreOptions();
-  options.centroids(centroids);
+  options.centroids_from(centroids);
   EXPECT_DOUBLE_EQ(score(data, own, options), 0.5);
   options.q(2);
   EXPECT_DOUBLE_EQ(score(data, own, options),
@@ -105,7 +105,7 @@ TEST(DaviesBouldinScoreTest, TakesKnownCentroids) {
 
 TEST(DaviesBouldinScoreTest, KnownCentroidsHaveGradientsToo) {
   auto options = DaviesBouldinScoreOptions();
-  options.centroids(std::vector<double>{0, 10});
+  options.centroids({0, 10});
   const at::Tensor data = column({1, 3, 9, 12}).requires_grad_();
   DaviesBouldinScore metric(options);
   const at::Tensor value = metric.forward(data, labels({0, 0, 1, 1}));
@@ -117,7 +117,7 @@ TEST(DaviesBouldinScoreTest, KnownCentroidsHaveGradientsToo) {
 
 TEST(DaviesBouldinScoreTest, RefusesWhatDoesNotFitKnownCentroids) {
   auto options = DaviesBouldinScoreOptions();
-  options.centroids(std::vector<double>{0, 1, 2, 3, 4, 5});
+  options.centroids({0, 1, 2, 3, 4, 5});
   DaviesBouldinScore metric(options);
   EXPECT_EQ(refusal_of([&] {
               metric.update(at::ones({2, 4}), labels({0, 0}));
@@ -141,13 +141,14 @@ TEST(DaviesBouldinScoreTest, RefusesOptions) {
             }),
             "DaviesBouldinScore: expected q of 1 or 2, got 3");
   EXPECT_EQ(refusal_of([] {
-              DaviesBouldinScore metric(DaviesBouldinScoreOptions().centroids(
-                  std::vector<double>{1, kInfinity}));
+              DaviesBouldinScore metric(
+                  DaviesBouldinScoreOptions().centroids({1, kInfinity}));
             }),
             "DaviesBouldinScore: expected finite centroids, got inf");
-  EXPECT_THAT(
-      refusal_of([] { DaviesBouldinScoreOptions().centroids(at::ones({3})); }),
-      HasSubstr("expected centroids of shape [K, D], got [3]"));
+  EXPECT_THAT(refusal_of([] {
+                DaviesBouldinScoreOptions().centroids_from(at::ones({3}));
+              }),
+              HasSubstr("expected centroids of shape [K, D], got [3]"));
 }
 
 }  // namespace
