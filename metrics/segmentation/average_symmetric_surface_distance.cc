@@ -1,8 +1,5 @@
 #include "tally/metrics/segmentation/average_symmetric_surface_distance.h"
 
-#include <c10/util/Exception.h>
-
-#include <cmath>
 #include <cstddef>
 #include <limits>
 
@@ -15,8 +12,7 @@ namespace segmentation = internal::segmentation;
 void AverageSymmetricSurfaceDistanceOptions::validate(
     const char* metric) const {
   SurfaceKindOptions::validate(metric);
-  TORCH_CHECK_VALUE(!empty_penalty_ || !std::isnan(*empty_penalty_), metric,
-                    ": expected an empty_penalty, got NaN");
+  segmentation::check_empty_penalty(metric, empty_penalty_);
 }
 
 double AverageDistance::operator()(const segmentation::SurfacePair& pair,
@@ -35,16 +31,9 @@ template class SurfaceScores<AverageDistance>;
 
 SegmentationScore AverageSymmetricSurfaceDistance::evaluate(
     const State& state) const {
-  const AverageSymmetricSurfaceDistanceOptions& o = options();
-  return segmentation::with_cases(
-      segmentation::mean_of_cases(
-          state,
-          {o.empty_penalty().value_or(std::numeric_limits<double>::infinity()),
-           o.absent()},
-          o.per_class(),
-          segmentation::counted_classes(o.num_classes(),
-                                        o.include_background())),
-      o.count_cases());
+  return segmentation::score_of(state, options(),
+                                options().empty_penalty().value_or(
+                                    std::numeric_limits<double>::infinity()));
 }
 
 }  // namespace tally

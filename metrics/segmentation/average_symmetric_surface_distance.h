@@ -32,17 +32,11 @@ struct AverageSymmetricSurfaceDistanceOptions
 };
 
 /// What AverageSymmetricSurfaceDistance is of a case.
-struct AverageDistance {
+struct AverageDistance : internal::segmentation::SurfaceMeasure<
+                             AverageSymmetricSurfaceDistanceOptions> {
   static constexpr const char* kName = "AverageDistance";
-  using Options = AverageSymmetricSurfaceDistanceOptions;
 
   explicit AverageDistance(const Options&) {}
-  static internal::segmentation::SurfaceKind kind(const Options& options) {
-    return internal::segmentation::kind_of(options.surface());
-  }
-  static internal::segmentation::GridDistance distance(const Options& options) {
-    return internal::segmentation::distance_of(options.distance_metric());
-  }
   double operator()(const internal::segmentation::SurfacePair& pair,
                     at::IntArrayRef sizes) const;
 };

@@ -53,13 +53,7 @@ double BoundaryMatch::operator()(const segmentation::SurfacePair& pair,
 template class SurfaceScores<BoundaryMatch>;
 
 SegmentationScore BoundaryF1::evaluate(const State& state) const {
-  const BoundaryF1Options& o = options();
-  return segmentation::with_cases(
-      segmentation::mean_of_cases(state, {/*one_sided=*/0, o.absent()},
-                                  o.per_class(),
-                                  segmentation::counted_classes(
-                                      o.num_classes(), o.include_background())),
-      o.count_cases());
+  return segmentation::score_of(state, options(), /*one_sided=*/0);
 }
 
 }  // namespace tally

@@ -3,7 +3,6 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <initializer_list>
 #include <limits>
@@ -51,8 +50,7 @@ void HausdorffDistanceOptions::validate(const char* metric) const {
   TORCH_CHECK_VALUE(!percentile_ || (*percentile_ >= 0 && *percentile_ <= 100),
                     metric, ": expected percentile from 0 to 100, got ",
                     *percentile_);
-  TORCH_CHECK_VALUE(!empty_penalty_ || !std::isnan(*empty_penalty_), metric,
-                    ": expected an empty_penalty, got NaN");
+  segmentation::check_empty_penalty(metric, empty_penalty_);
 }
 
 double LargestDistance::operator()(const segmentation::SurfacePair& pair,
@@ -72,16 +70,9 @@ double LargestDistance::operator()(const segmentation::SurfacePair& pair,
 template class SurfaceScores<LargestDistance>;
 
 SegmentationScore HausdorffDistance::evaluate(const State& state) const {
-  const HausdorffDistanceOptions& o = options();
-  return segmentation::with_cases(
-      segmentation::mean_of_cases(
-          state,
-          {o.empty_penalty().value_or(std::numeric_limits<double>::infinity()),
-           o.absent()},
-          o.per_class(),
-          segmentation::counted_classes(o.num_classes(),
-                                        o.include_background())),
-      o.count_cases());
+  return segmentation::score_of(state, options(),
+                                options().empty_penalty().value_or(
+                                    std::numeric_limits<double>::infinity()));
 }
 
 }  // namespace tally

@@ -52,21 +52,15 @@ struct HausdorffDistanceOptions : SurfaceKindOptions<HausdorffDistanceOptions> {
 };
 
 /// What HausdorffDistance is of a case.
-class LargestDistance {
+class LargestDistance
+    : public internal::segmentation::SurfaceMeasure<HausdorffDistanceOptions> {
  public:
   static constexpr const char* kName = "LargestDistance";
-  using Options = HausdorffDistanceOptions;
 
   explicit LargestDistance(const Options& options)
       : directed_(options.directed()),
         percentile_(options.percentile()),
         percentile_of_(options.percentile_of()) {}
-  static internal::segmentation::SurfaceKind kind(const Options& options) {
-    return internal::segmentation::kind_of(options.surface());
-  }
-  static internal::segmentation::GridDistance distance(const Options& options) {
-    return internal::segmentation::distance_of(options.distance_metric());
-  }
   double operator()(const internal::segmentation::SurfacePair& pair,
                     at::IntArrayRef sizes) const;
 

@@ -36,13 +36,7 @@ template class SurfaceScores<NearFraction>;
 
 SegmentationScore NormalizedSurfaceDistance::evaluate(
     const State& state) const {
-  const NormalizedSurfaceDistanceOptions& o = options();
-  return segmentation::with_cases(
-      segmentation::mean_of_cases(state, {/*one_sided=*/0, o.absent()},
-                                  o.per_class(),
-                                  segmentation::counted_classes(
-                                      o.num_classes(), o.include_background())),
-      o.count_cases());
+  return segmentation::score_of(state, options(), /*one_sided=*/0);
 }
 
 }  // namespace tally

@@ -36,19 +36,13 @@ struct NormalizedSurfaceDistanceOptions
 };
 
 /// What NormalizedSurfaceDistance is of a case.
-class NearFraction {
+class NearFraction : public internal::segmentation::SurfaceMeasure<
+                         NormalizedSurfaceDistanceOptions> {
  public:
   static constexpr const char* kName = "NearFraction";
-  using Options = NormalizedSurfaceDistanceOptions;
 
   explicit NearFraction(const Options& options)
       : tolerance_(options.tolerance()) {}
-  static internal::segmentation::SurfaceKind kind(const Options& options) {
-    return internal::segmentation::kind_of(options.surface());
-  }
-  static internal::segmentation::GridDistance distance(const Options& options) {
-    return internal::segmentation::distance_of(options.distance_metric());
-  }
   double operator()(const internal::segmentation::SurfacePair& pair,
                     at::IntArrayRef sizes) const;
 

@@ -26,6 +26,12 @@ void check_spacing(const char* metric,
                     c10::ArrayRef<double>(*spacing));
 }
 
+void check_empty_penalty(const char* metric,
+                         const std::optional<double>& empty_penalty) {
+  TORCH_CHECK_VALUE(!empty_penalty || !std::isnan(*empty_penalty), metric,
+                    ": expected an empty_penalty, got NaN");
+}
+
 double value_of(AbsentClass absent) {
   if (absent == AbsentClass::kNan) {
     return std::numeric_limits<double>::quiet_NaN();

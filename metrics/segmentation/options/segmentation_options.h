@@ -67,6 +67,10 @@ void check_num_classes(const char* metric, std::int64_t num_classes);
 void check_spacing(const char* metric,
                    const std::optional<std::vector<double>>& spacing);
 
+/// c10::ValueError for NaN.
+void check_empty_penalty(const char* metric,
+                         const std::optional<double>& empty_penalty);
+
 /// How many classes count.
 inline std::int64_t counted_classes(std::int64_t num_classes,
                                     bool include_background) {

@@ -155,14 +155,32 @@ SegmentationScore mean_of_cases(const SurfaceScoresState& state,
                                 const CaseValues& values, bool per_class,
                                 std::int64_t classes);
 
-inline SurfaceKind kind_of(Surface surface) {
-  return surface == Surface::kVoxel ? SurfaceKind::kVoxel
-                                    : SurfaceKind::kElement;
+/// The value of a metric, of which a case with one surface is worth
+/// `one_sided`.
+template <class Options>
+SegmentationScore score_of(const SurfaceScoresState& state,
+                           const Options& options, double one_sided) {
+  return with_cases(
+      mean_of_cases(
+          state, {one_sided, options.absent()}, options.per_class(),
+          counted_classes(options.num_classes(), options.include_background())),
+      options.count_cases());
 }
-// Both count the same from 0.
-inline GridDistance distance_of(DistanceMetric metric) {
-  return static_cast<GridDistance>(metric);
-}
+
+/// A measure whose options are SurfaceKindOptions.
+template <class OptionsOfMeasure>
+struct SurfaceMeasure {
+  using Options = OptionsOfMeasure;
+
+  static SurfaceKind kind(const Options& options) {
+    return options.surface() == Surface::kVoxel ? SurfaceKind::kVoxel
+                                                : SurfaceKind::kElement;
+  }
+  static GridDistance distance(const Options& options) {
+    // Both count the same from 0.
+    return static_cast<GridDistance>(options.distance_metric());
+  }
+};
 
 }  // namespace internal::segmentation
 
