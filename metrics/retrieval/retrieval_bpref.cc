@@ -44,12 +44,9 @@ double preference(const QueryView& query) {
 }  // namespace
 
 at::Tensor RetrievalBpref::evaluate(const State& state) const {
-  return retrieval::evaluate_queries(
-      state.ranked().get(), options().rules(kName), retrieval::kRelevant,
-      [](const QueryView& query) {
-        return query.relevant == 0 ? QueryValue::none()
-                                   : QueryValue{preference(query)};
-      });
+  return retrieval::evaluate_relevant(
+      state.ranked().get(), options().rules(kName),
+      [](const QueryView& query) { return preference(query); });
 }
 
 }  // namespace tally

@@ -102,13 +102,9 @@ at::Tensor RetrievalERR::evaluate(const State& state) const {
   }
   const StoppingRank value(retrieval::depth_of(options().top_k()),
                            options().g_max());
-  return retrieval::evaluate_queries(
-      ranked.get(), options().rules(kName), retrieval::kRelevant,
-      [&](const QueryView& query) {
-        return query.relevant == 0
-                   ? retrieval::QueryValue::none()
-                   : retrieval::QueryValue{std::min(1.0, value(query))};
-      });
+  return retrieval::evaluate_relevant(
+      ranked.get(), options().rules(kName),
+      [&](const QueryView& query) { return std::min(1.0, value(query)); });
 }
 
 }  // namespace tally

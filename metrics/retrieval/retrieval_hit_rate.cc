@@ -7,7 +7,6 @@ namespace tally {
 
 namespace retrieval = internal::retrieval;
 
-using retrieval::QueryValue;
 using retrieval::QueryView;
 
 namespace {
@@ -37,12 +36,9 @@ double hit_chance(const QueryView& query, std::int64_t k) {
 
 at::Tensor RetrievalHitRate::evaluate(const State& state) const {
   const std::int64_t k = retrieval::depth_of(options().top_k());
-  return retrieval::evaluate_queries(
-      state.ranked().get(), options().rules(kName), retrieval::kRelevant,
-      [=](const QueryView& query) {
-        return query.relevant == 0 ? QueryValue::none()
-                                   : QueryValue{hit_chance(query, k)};
-      });
+  return retrieval::evaluate_relevant(
+      state.ranked().get(), options().rules(kName),
+      [=](const QueryView& query) { return hit_chance(query, k); });
 }
 
 }  // namespace tally

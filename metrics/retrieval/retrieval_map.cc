@@ -57,14 +57,13 @@ double precision_sum(const QueryView& query, std::int64_t k) {
 at::Tensor RetrievalMAP::evaluate(const State& state) const {
   const std::int64_t k = retrieval::depth_of(options().top_k());
   const bool attainable = options().denominator() == APDenominator::kAttainable;
-  return retrieval::evaluate_queries(
-      state.ranked().get(), options().rules(kName), retrieval::kRelevant,
+  return retrieval::evaluate_relevant(
+      state.ranked().get(), options().rules(kName),
       [=](const QueryView& query) {
-        if (query.relevant == 0) return retrieval::QueryValue::none();
         const std::int64_t most =
             attainable ? std::min(k, query.relevant) : query.relevant;
-        return retrieval::QueryValue{
-            std::min(1.0, precision_sum(query, k) / static_cast<double>(most))};
+        return std::min(1.0,
+                        precision_sum(query, k) / static_cast<double>(most));
       });
 }
 

@@ -9,7 +9,6 @@ namespace tally {
 
 namespace retrieval = internal::retrieval;
 
-using retrieval::QueryValue;
 using retrieval::QueryView;
 
 namespace {
@@ -48,12 +47,9 @@ double reciprocal_rank(const QueryView& query, std::int64_t k) {
 
 at::Tensor RetrievalMRR::evaluate(const State& state) const {
   const std::int64_t k = retrieval::depth_of(options().top_k());
-  return retrieval::evaluate_queries(
-      state.ranked().get(), options().rules(kName), retrieval::kRelevant,
-      [=](const QueryView& query) {
-        return query.relevant == 0 ? QueryValue::none()
-                                   : QueryValue{reciprocal_rank(query, k)};
-      });
+  return retrieval::evaluate_relevant(
+      state.ranked().get(), options().rules(kName),
+      [=](const QueryView& query) { return reciprocal_rank(query, k); });
 }
 
 }  // namespace tally

@@ -107,14 +107,11 @@ at::Tensor RetrievalNormalizedDCG::evaluate(const State& state) const {
   }
   const std::int64_t k = retrieval::depth_of(options().top_k());
   const Discounts discounts(std::min(k, deepest));
-  return retrieval::evaluate_queries(
-      ranked.get(), options().rules(kName), retrieval::kRelevant,
-      [&](const QueryView& query) {
-        if (query.relevant == 0) return retrieval::QueryValue::none();
+  return retrieval::evaluate_relevant(
+      ranked.get(), options().rules(kName), [&](const QueryView& query) {
         // Rounding must not take it beyond 1.
-        return retrieval::QueryValue{
-            std::min(1.0, dcg(query, k, gain, discounts) /
-                              ideal_dcg(query, k, gain, discounts))};
+        return std::min(1.0, dcg(query, k, gain, discounts) /
+                                 ideal_dcg(query, k, gain, discounts));
       });
 }
 

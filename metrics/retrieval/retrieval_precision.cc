@@ -9,20 +9,18 @@ namespace tally {
 
 namespace retrieval = internal::retrieval;
 
-using retrieval::QueryValue;
 using retrieval::QueryView;
 
 at::Tensor RetrievalPrecision::evaluate(const State& state) const {
   const std::int64_t k = retrieval::depth_of(options().top_k());
   const bool adaptive = options().adaptive_k() || !options().top_k();
-  return retrieval::evaluate_queries(
-      state.ranked().get(), options().rules(kName), retrieval::kRelevant,
+  return retrieval::evaluate_relevant(
+      state.ranked().get(), options().rules(kName),
       [=](const QueryView& query) {
-        if (query.relevant == 0) return QueryValue::none();
         const std::int64_t documents = adaptive ? std::min(k, query.listed) : k;
-        if (documents == 0) return QueryValue{0};
-        return QueryValue{retrieval::hits_within(query, k) /
-                          static_cast<double>(documents)};
+        if (documents == 0) return 0.0;
+        return retrieval::hits_within(query, k) /
+               static_cast<double>(documents);
       });
 }
 

@@ -7,16 +7,13 @@ namespace tally {
 
 namespace retrieval = internal::retrieval;
 
-using retrieval::QueryValue;
 using retrieval::QueryView;
 
 at::Tensor RetrievalRPrecision::evaluate(const State& state) const {
-  return retrieval::evaluate_queries(
-      state.ranked().get(), options().rules(kName), retrieval::kRelevant,
-      [](const QueryView& query) {
-        if (query.relevant == 0) return QueryValue::none();
-        return QueryValue{retrieval::hits_within(query, query.relevant) /
-                          static_cast<double>(query.relevant)};
+  return retrieval::evaluate_relevant(
+      state.ranked().get(), options().rules(kName), [](const QueryView& query) {
+        return retrieval::hits_within(query, query.relevant) /
+               static_cast<double>(query.relevant);
       });
 }
 

@@ -63,10 +63,9 @@ RankBiasedPrecision RetrievalRBP::evaluate(const State& state) const {
   const retrieval::ValueRules rules = options().rules(kName);
   const bool skips = rules.action == EmptyTargetAction::kSkip;
   RankBiasedPrecision result;
-  result.value = retrieval::evaluate_queries(
-      ranked.get(), rules, retrieval::kRelevant, [&](const QueryView& query) {
-        if (query.relevant == 0) return QueryValue::none();
-        return QueryValue{parts_of(query, k, persistence, g_max).value};
+  result.value = retrieval::evaluate_relevant(
+      ranked.get(), rules, [&](const QueryView& query) {
+        return parts_of(query, k, persistence, g_max).value;
       });
   result.residual = retrieval::evaluate_queries(
       ranked.get(), rules, retrieval::kRelevant, [&](const QueryView& query) {

@@ -7,17 +7,15 @@ namespace tally {
 
 namespace retrieval = internal::retrieval;
 
-using retrieval::QueryValue;
 using retrieval::QueryView;
 
 at::Tensor RetrievalRecall::evaluate(const State& state) const {
   const std::int64_t k = retrieval::depth_of(options().top_k());
-  return retrieval::evaluate_queries(
-      state.ranked().get(), options().rules(kName), retrieval::kRelevant,
+  return retrieval::evaluate_relevant(
+      state.ranked().get(), options().rules(kName),
       [=](const QueryView& query) {
-        if (query.relevant == 0) return QueryValue::none();
-        return QueryValue{retrieval::hits_within(query, k) /
-                          static_cast<double>(query.relevant)};
+        return retrieval::hits_within(query, k) /
+               static_cast<double>(query.relevant);
       });
 }
 

@@ -41,11 +41,23 @@ inline at::Tensor evaluate_queries(
                    rules.aggregation);
 }
 
+inline constexpr const char* kRelevant = "a relevant document";
+
+/// The same of a measure that every query with a relevant document has:
+/// `double measure(const QueryView& query)`.
+template <class Measure>
+at::Tensor evaluate_relevant(const RankedQueries* ranked,
+                             const ValueRules& rules, const Measure& measure) {
+  return evaluate_queries(
+      ranked, rules, kRelevant, [&measure](const QueryView& query) {
+        return query.relevant == 0 ? QueryValue::none()
+                                   : QueryValue{measure(query)};
+      });
+}
+
 /// c10::ValueError for a grade above g_max.
 void check_grades(const RankedQueries& ranked, const char* metric,
                   double g_max);
-
-inline constexpr const char* kRelevant = "a relevant document";
 
 /// How many of `drawn` documents are marked, of `all` of which some are: the
 /// probabilities of least_marked() and more.
