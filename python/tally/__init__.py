@@ -10,11 +10,11 @@ what takes TorchMetrics' place.
 """
 
 from tally._build import VERSION as __version__
+from tally._classes import CLASSES as _CLASSES
 from tally._collection import MetricCollection
 from tally._errors import SyncError, SyncErrorCode
 from tally._library import METRICS as _METRICS
 from tally._metric import (
-    CLASSES as _CLASSES,
     CompositionalMetric,
     Metric,
     maximum,

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from tally._accumulator import METRIC_OPTIONS, STATE_OPTIONS, Accumulator
 from tally._library import classes
-from tally._metric import METRIC_OPTIONS, STATE_OPTIONS, Accumulator, Metric
+from tally._metric import Metric
 from tally._options import bind, signature_of
 
 _SIGNATURE = signature_of(

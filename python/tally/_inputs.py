@@ -10,7 +10,7 @@ _TENSOR, _NONE, _TEXTS, _TEXT_LISTS, _TASKS = range(5)
 
 
 def tensor_of(value):
-    """A tensor of a tensor, an array (NumPy, or what has DLPack), or numbers.
+    """A tensor of a tensor, an array (of NumPy, or any with DLPack), or numbers.
 
     Numbers of Python become float64 and int64: they lose nothing.
     """

@@ -1,0 +1,330 @@
+"""What metrics and collections have in common: accumulating, ranks, states, copies."""
+
+import torch
+from torch import Tensor
+from torch.compiler import is_dynamo_compiling as is_compiling
+
+from tally._errors import DistError, check_status, sync_error
+from tally._inputs import encode
+from tally._ranks import boxed, follow
+
+#: What every metric and collection can be told besides its own options.
+SYNC_OPTIONS = {
+    "dist_sync_on_step": False,
+    "sync_on_compute": True,
+    "compute_with_cache": True,
+    "gradient_flow": "local",
+    "sync_timeout": None,
+}
+STATE_OPTIONS = {
+    "validate_args": True,
+    "nan_policy": "propagate",
+    "compute_on_cpu": False,
+}
+METRIC_OPTIONS = {**SYNC_OPTIONS, **STATE_OPTIONS, "process_group": None}
+
+# torch.compile leaves these alone: what they call is no code of Python.
+_without_compiler = torch._disable_dynamo
+
+
+class Accumulator(torch.nn.Module):
+    """What metrics and collections have in common."""
+
+    def _hold(self, held, options):
+        """Takes over an object of the library."""
+        fields = self.__dict__
+        fields["_held"] = held
+        fields["_options"] = options
+        fields["_meets"] = options["dist_sync_on_step"]
+        # Kept, as looking them up costs more than calling them.
+        for name in ("update1", "update2", "update3", "forward1", "forward2"):
+            fields["_" + name] = getattr(held, name)
+        fields["_compute"] = held.compute
+        fields.setdefault("_persistent", False)
+        fields.setdefault("_device", torch.device("cpu"))
+        fields.setdefault("_dtype", None)
+        fields.setdefault("_declared", {})
+
+    def _set_options(self):
+        held, options = self._held, self._options
+        held.set_options(
+            *(options[name] for name in (*SYNC_OPTIONS, *STATE_OPTIONS)),
+            boxed(options["process_group"]),
+        )
+
+    # ---- accumulating
+
+    def update(self, *inputs, **named):
+        """Accumulates one batch; if it raises, nothing has changed."""
+        if is_compiling():
+            return _compiled_update(self, inputs, named)
+        if not named:
+            count = len(inputs)
+            if count == 2:
+                a, b = inputs
+                if isinstance(a, Tensor) and isinstance(b, Tensor):
+                    return self._update2(a, b)
+            elif count == 1:
+                if isinstance(inputs[0], Tensor):
+                    return self._update1(inputs[0])
+            elif count == 3:
+                a, b, c = inputs
+                if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(c, Tensor):
+                    return self._update3(a, b, c)
+        return self._held.update(*encode(inputs, named, self._declared))
+
+    def forward(self, *inputs, **named):
+        """Accumulates one batch and returns its value.
+
+        That of this rank's batch, or with ``dist_sync_on_step`` of all ranks' batches
+        together; with a graph where the metric is differentiable.
+        """
+        if is_compiling():
+            return _compiled_forward(self, inputs, named)
+        if self._meets:
+            follow()
+        try:
+            if not named:
+                if len(inputs) == 2:
+                    a, b = inputs
+                    if isinstance(a, Tensor) and isinstance(b, Tensor):
+                        return self._forward2(a, b)
+                elif len(inputs) == 1 and isinstance(inputs[0], Tensor):
+                    return self._forward1(inputs[0])
+            return self._held.forward(*encode(inputs, named, self._declared))
+        except DistError as error:
+            raise sync_error(error) from None
+
+    def __call__(self, *inputs, **named):
+        """forward(), without hooks."""
+        return self.forward(*inputs, **named)
+
+    def compute(self):
+        """The value of everything accumulated, over all ranks."""
+        if is_compiling():
+            return _compiled_compute(self)
+        follow()
+        try:
+            return self._compute()
+        except DistError as error:
+            raise sync_error(error) from None
+
+    def reset(self):
+        """Back to before the first update."""
+        self._held.reset()
+
+    # ---- ranks
+
+    def sync(self):
+        """Replaces the local state by that of all ranks, until ``unsync()``."""
+        follow()
+        try:
+            self._held.sync()
+        except DistError as error:
+            raise sync_error(error) from None
+
+    def unsync(self):
+        """Back to the local state."""
+        self._held.unsync()
+
+    @property
+    def is_synced(self):
+        """Whether ``sync()`` was called, and ``unsync()`` not."""
+        return self._held.is_synced()
+
+    def sync_context(self):
+        """``with metric.sync_context():`` syncs for as long as the block runs."""
+        return _SyncContext(self)
+
+    def merge_state(self, other):
+        """Adds what `other`, the same with the same options, accumulated."""
+        for each in other if isinstance(other, (list, tuple)) else [other]:
+            if type(each) is not type(self):
+                raise TypeError(
+                    f"merge_state expected a {type(self).__name__}, "
+                    f"got a {type(each).__name__}"
+                )
+            self._held.merge_state(each._held)
+
+    # ---- states
+
+    @property
+    def update_count(self):
+        """Batches accumulated; while synced, by all ranks."""
+        return self._held.update_count()
+
+    @property
+    def metric_state(self):
+        """A copy of the state: a dict of tensors."""
+        return self._held.state()
+
+    @property
+    def device(self):
+        """Where the state is."""
+        return self._device
+
+    def set_dtype(self, dtype):
+        """The dtype of floating-point results; states keep their precision."""
+        index = _SCALAR_TYPES.get(dtype)
+        if index is None:
+            raise ValueError(f"set_dtype expected a floating-point dtype, got {dtype}")
+        self._held.set_dtype(index)
+        self.__dict__["_dtype"] = dtype
+        return self
+
+    def save(self, path, ranks="own"):
+        """Writes the state to a file.
+
+        ``ranks``: "own", this rank's; "one_file" or "file_per_rank", those of all
+        ranks, which all call it (docs/checkpoints.md).
+        """
+        self._transfer(self._held.save, path, ranks)
+
+    def load(self, path, ranks="own"):
+        """Reads it back; if it raises, nothing has changed."""
+        self._transfer(self._held.load, path, ranks)
+
+    def _transfer(self, call, path, ranks):
+        follow()
+        try:
+            status = call(str(path), ranks)
+        except DistError as error:
+            raise sync_error(error) from None
+        check_status(status)
+
+    def serialize(self):
+        """The state with version and checksum, as bytes."""
+        return bytes(self._held.serialize().numpy())
+
+    def deserialize(self, state):
+        """Reads it back; if it raises, nothing has changed."""
+        self._set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+
+    def _set_state(self, tensor):
+        check_status(self._held.deserialize(tensor))
+
+    def persistent(self, mode=True):
+        """Whether the state is in ``state_dict()``, as a tensor of bytes.
+
+        Off at first: a checkpoint that one rank writes and all of them load would
+        count what it holds once for each.
+        """
+        self.__dict__["_persistent"] = mode
+        return self
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        if self._persistent:
+            destination[prefix + "state"] = self._held.serialize()
+
+    def _load_from_state_dict(
+        self, state_dict, prefix, metadata, strict, missing, unexpected, errors
+    ):
+        key = prefix + "state"
+        if key in state_dict:
+            try:
+                self._set_state(state_dict[key])
+            except (ValueError, TypeError) as error:
+                errors.append(f"{key}: {error}")
+        elif self._persistent and strict:
+            missing.append(key)
+
+    def _apply(self, fn, recurse=True):
+        device = fn(torch.empty(0, device=self._device)).device
+        if device != self._device:
+            self._held.to(device)
+            self.__dict__["_device"] = device
+        return self
+
+    # ---- copies
+
+    def clone(self):
+        """One of its own with the same options and state."""
+        copy = type(self).__new__(type(self))
+        torch.nn.Module.__init__(copy)
+        for name, value in self.__dict__.items():
+            if name not in copy.__dict__ and name != "_held":
+                copy.__dict__[name] = value
+        copy.training = self.training
+        copy._hold(self._held.clone(), dict(self._options))
+        return copy
+
+    def __deepcopy__(self, memo):
+        copy = self.clone()
+        memo[id(self)] = copy
+        return copy
+
+    def __copy__(self):
+        return self.clone()
+
+    def __reduce__(self):
+        if self._options["process_group"] is not None:
+            raise TypeError(
+                f"cannot pickle a {type(self).__name__} with a process_group of its own"
+            )
+        saved = {
+            "options": self._options,
+            "state": self._held.serialize(),
+            "device": self._device,
+            "dtype": self._dtype,
+            "persistent": self._persistent,
+            "training": self.training,
+        }
+        return _restore, (type(self), self._recipe(), saved)
+
+    def _recipe(self):
+        """What makes one without options of sync and without state."""
+        raise NotImplementedError
+
+    def _cook(self, recipe, options):
+        raise NotImplementedError
+
+    def __repr__(self):
+        return self._held.repr()
+
+
+_SCALAR_TYPES = {
+    torch.float16: 5,
+    torch.float32: 6,
+    torch.float64: 7,
+    torch.bfloat16: 15,
+}
+
+
+@_without_compiler
+def _compiled_update(metric, inputs, named):
+    return metric.update(*inputs, **named)
+
+
+@_without_compiler
+def _compiled_forward(metric, inputs, named):
+    return metric.forward(*inputs, **named)
+
+
+@_without_compiler
+def _compiled_compute(metric):
+    return metric.compute()
+
+
+def _restore(cls, recipe, saved):
+    metric = cls.__new__(cls)
+    torch.nn.Module.__init__(metric)
+    metric._cook(recipe, saved["options"])
+    metric._set_state(saved["state"])
+    if saved["dtype"] is not None:
+        metric.set_dtype(saved["dtype"])
+    metric.training = saved["training"]
+    metric.persistent(saved["persistent"])
+    return metric.to(saved["device"])
+
+
+class _SyncContext:
+    def __init__(self, metric):
+        self._metric = metric
+
+    def __enter__(self):
+        self._metric.sync()
+        return self._metric
+
+    def __exit__(self, *error):
+        if self._metric.is_synced:
+            self._metric.unsync()
