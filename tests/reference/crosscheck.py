@@ -335,8 +335,8 @@ def is_retrieval(name: str) -> bool:
 
 def documents_of(name: str, batches: list[list[torch.Tensor]]) \
         -> list[list[torch.Tensor]]:
-    """The same documents as TorchMetrics takes them: with positive scores and,
-    but for NDCG, relevant or not."""
+    """The same documents as TorchMetrics takes them: with positive scores and
+    grades of 0 and 1, except for NDCG."""
     least = min(inputs[0].min() for inputs in batches)
     graded = name == "RetrievalNormalizedDCG"
     return [[preds - least + 1, target if graded else target.clamp(max=1).ceil(
@@ -359,9 +359,9 @@ def is_lacking(name: str, case: dict[str, Any]) -> bool:
 
 def difference(name: str, case: dict[str, Any], undefined: bool = False,
                threshold: bool = False) -> str:
-    """An empty text, or how TorchMetrics' outcome differs; but for values that
-    are undefined here, and with the best thresholds of TorchMetrics' curves, if
-    that is said."""
+    """How TorchMetrics' outcome differs, or an empty text. With `undefined`,
+    values that are undefined here do not count; with `threshold`, the best
+    thresholds of TorchMetrics' curves are taken."""
     try:
         values = computed(name, case)
     except LackingError:
