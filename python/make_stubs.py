@@ -319,6 +319,14 @@ def functional_stub(facts):
     }
     losses = {entry["name"]: entry for entry in facts["losses"]}
     text = _HEAD + "from tally import losses\n\n"
+    for name in ("cosine_similarity", "euclidean_distance", "linear_similarity",
+                 "manhattan_distance", "minkowski_distance"):
+        exponent = "exponent: float = 2, " if name == "minkowski_distance" else ""
+        text += (
+            f"def pairwise_{name}(x: Any, y: Any = None, {exponent}reduction: "
+            'Literal["mean", "sum", "none"] | None = None, '
+            "zero_diagonal: bool | None = None) -> Tensor: ...\n"
+        )
     for name, loss in functions.items():
         entry = losses[loss]
         result = f"losses.{loss}Output" if entry["results"] else "Tensor"

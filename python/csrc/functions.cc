@@ -1,11 +1,15 @@
 #include <torch/library.h>
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "tally/losses/codebook/lfq.h"
+#include "tally/metrics/pairwise/pairwise.h"
 #include "tally/python/csrc/description.h"
 #include "tally/python/csrc/groups.h"
 #include "tally/python/csrc/library.h"
+#include "tally/python/csrc/option_names.h"
 #include "tally/python/csrc/sync_error.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/broadcast_parameters.h"
@@ -39,6 +43,29 @@ std::vector<Tensor> gather_all_tensors(const Tensor& tensor,
   });
 }
 
+PairwiseOptions pairwise_options(const std::string& reduction,
+                                 std::optional<bool> zero_diagonal) {
+  return PairwiseOptions()
+      .reduction(choice_of<PairReduction>("reduction", reduction))
+      .zero_diagonal(zero_diagonal);
+}
+
+template <Tensor (*function)(const Tensor&, const Tensor&,
+                             const PairwiseOptions&)>
+Tensor pairwise(const Tensor& x, const std::optional<Tensor>& y,
+                std::string reduction, std::optional<bool> zero_diagonal) {
+  return function(x, y.value_or(Tensor()),
+                  pairwise_options(reduction, zero_diagonal));
+}
+
+Tensor minkowski_distance(const Tensor& x, const std::optional<Tensor>& y,
+                          double exponent, std::string reduction,
+                          std::optional<bool> zero_diagonal) {
+  return pairwise_minkowski_distance(
+      x, y.value_or(Tensor()), exponent,
+      pairwise_options(reduction, zero_diagonal));
+}
+
 // Static methods rather than operators of torch.ops: those would have to say
 // what they do to each dispatch key.
 struct Functions final : torch::CustomClassHolder {};
@@ -53,6 +80,15 @@ void define_functions(torch::Library& m) {
       .def_static("forget_groups", [] { forget_groups(); })
       .def_static("take_sync_error", [] { return take_sync_error(); })
       .def_static("gather_all_tensors", &gather_all_tensors)
+      .def_static("pairwise_cosine_similarity",
+                  &pairwise<pairwise_cosine_similarity>)
+      .def_static("pairwise_euclidean_distance",
+                  &pairwise<pairwise_euclidean_distance>)
+      .def_static("pairwise_linear_similarity",
+                  &pairwise<pairwise_linear_similarity>)
+      .def_static("pairwise_manhattan_distance",
+                  &pairwise<pairwise_manhattan_distance>)
+      .def_static("pairwise_minkowski_distance", &minkowski_distance)
       .def_static("average_gradients",
                   [](const std::vector<Tensor>& parameters, const Group& group,
                      const Seconds& timeout) {

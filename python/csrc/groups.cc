@@ -81,11 +81,7 @@ void forget_groups() {
 }
 
 sync::GradientFlow gradient_flow_of(const std::string& text) {
-  sync::GradientFlow flow{};
-  const auto refusal = OptionRef(flow).set(text);
-  TORCH_CHECK_VALUE(!refusal, "gradient_flow: expected ", refusal->expected,
-                    ", got '", refusal->got, "'");
-  return flow;
+  return choice_of<sync::GradientFlow>("gradient_flow", text);
 }
 
 sync::Timeout timeout_of(const std::optional<double>& seconds) {

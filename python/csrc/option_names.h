@@ -1,9 +1,14 @@
 #pragma once
 
+#include <c10/util/Exception.h>
+
+#include <string>
+
 #include "tally/losses/codebook/code_gradient.h"
 #include "tally/losses/contrastive/pairwise_logits.h"
 #include "tally/losses/contrastive/sig_lip_loss.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/pairwise/pairwise.h"
 #include "tally/sync/gradient_flow.h"
 
 // The names in Python of what options choose between.
@@ -27,5 +32,22 @@ template <>
 struct EnumNames<losses::CodeGradient> {
   static constexpr const char* kNames[] = {"straight_through", "rotation"};
 };
+template <>
+struct EnumNames<PairReduction> {
+  static constexpr const char* kNames[] = {"none", "mean", "sum"};
+};
 
+namespace python {
+
+/// What the option `name` is with these words; c10::ValueError for others.
+template <class Enum>
+Enum choice_of(const char* name, const std::string& words) {
+  Enum value{};
+  const auto refusal = OptionRef(value).set(words);
+  TORCH_CHECK_VALUE(!refusal, name, ": expected ", refusal->expected, ", got '",
+                    refusal->got, "'");
+  return value;
+}
+
+}  // namespace python
 }  // namespace tally

@@ -1,10 +1,19 @@
-"""The losses of ``tally.losses`` as functions, for a step without a module.
+"""Losses as functions, and similarities and distances between rows.
 
-``clip_loss(image_features, text_features, logit_scale, local_loss=True)``: inputs by
-position or name, options by name.
+``clip_loss(image_features, text_features, logit_scale, local_loss=True)`` and its
+neighbours are the modules of ``tally.losses``: inputs by position or name, options by
+name.
+
+``pairwise_euclidean_distance(x, y)`` and its neighbours give [N, M] for all rows of
+x [N, D] and of y [M, D], or without y for those of x. ``reduction="mean"`` or "sum"
+over the rows of y gives [N]; ``zero_diagonal``: the value of x[i] and y[i] is 0, by
+default without y. They are differentiable.
 """
 
 from tally import losses
+from tally._inputs import tensor_of
+from tally._library import functions
+
 
 def _function(name, loss):
     options = set(getattr(losses, loss).__signature__.parameters)
@@ -34,4 +43,54 @@ _NAMES = {
 for _name, _loss in _NAMES.items():
     globals()[_name] = _function(_name, _loss)
 
-__all__ = sorted(_NAMES)
+
+
+def _pairwise(function, x, y, *options, reduction, zero_diagonal):
+    y = None if y is None else tensor_of(y)
+    reduction = "none" if reduction is None else str(reduction)
+    return function(tensor_of(x), y, *options, reduction, zero_diagonal)
+
+
+def pairwise_cosine_similarity(x, y=None, reduction=None, zero_diagonal=None):
+    """The cosine of the angle between rows; 0 for a row of zeros."""
+    return _pairwise(
+        functions.pairwise_cosine_similarity, x, y,
+        reduction=reduction, zero_diagonal=zero_diagonal,
+    )
+
+
+def pairwise_euclidean_distance(x, y=None, reduction=None, zero_diagonal=None):
+    """The Euclidean distance between rows, with a gradient of 0 at distance 0."""
+    return _pairwise(
+        functions.pairwise_euclidean_distance, x, y,
+        reduction=reduction, zero_diagonal=zero_diagonal,
+    )
+
+
+def pairwise_linear_similarity(x, y=None, reduction=None, zero_diagonal=None):
+    """The product of rows."""
+    return _pairwise(
+        functions.pairwise_linear_similarity, x, y,
+        reduction=reduction, zero_diagonal=zero_diagonal,
+    )
+
+
+def pairwise_manhattan_distance(x, y=None, reduction=None, zero_diagonal=None):
+    """The Manhattan distance between rows."""
+    return _pairwise(
+        functions.pairwise_manhattan_distance, x, y,
+        reduction=reduction, zero_diagonal=zero_diagonal,
+    )
+
+
+def pairwise_minkowski_distance(x, y=None, exponent=2, reduction=None, zero_diagonal=None):
+    """The Minkowski distance between rows, of an exponent of 1 or more."""
+    return _pairwise(
+        functions.pairwise_minkowski_distance, x, y, float(exponent),
+        reduction=reduction, zero_diagonal=zero_diagonal,
+    )
+
+
+_PAIRWISE = [name for name in globals() if name.startswith("pairwise_")]
+
+__all__ = sorted([*_NAMES, *_PAIRWISE])
