@@ -16,6 +16,17 @@ PREDS = torch.rand(64)
 TARGET = torch.randint(2, (64,))
 SCORES = torch.randn(64, 5)
 CLASSES = torch.randint(5, (64,))
+QUERIES = (PREDS, TARGET, torch.arange(64) // 8)
+COUNTS = torch.distributions.Multinomial(6, torch.ones(4)).sample((20,)).long()
+MASKS = tuple(
+    torch.nn.functional.one_hot(torch.randint(3, (2, 12, 12)), 3).movedim(-1, 1)
+    for _ in range(2)
+)
+POINTS = torch.rand(4, 10, 3)
+
+
+def largest(values, dim):
+    return values.amax(dim)
 
 
 def same(a, b):
@@ -49,6 +60,36 @@ CASES = [
     ("regression.MeanSquaredError", {}, (PREDS, PREDS.flip(0))),
     ("regression.R2Score", {"multioutput": "raw_values"}, (SCORES, SCORES.flip(0))),
     ("regression.KendallRankCorrCoef", {"t_test": True}, (PREDS, PREDS.flip(0))),
+    ("retrieval.RetrievalMAP", {}, QUERIES),
+    ("retrieval.RetrievalMAP", {"aggregation": "median"}, QUERIES),
+    ("retrieval.RetrievalMRR", {"aggregation": largest, "top_k": 3}, QUERIES),
+    ("retrieval.RetrievalNormalizedDCG", {"empty_target_action": "pos"}, QUERIES),
+    ("retrieval.RetrievalFallOut", {"ignore_index": -1}, QUERIES),
+    ("retrieval.RetrievalPrecisionRecallCurve", {}, QUERIES),
+    ("retrieval.RetrievalPrecisionRecallCurve", {"aggregation": largest, "max_k": 4}, QUERIES),
+    ("retrieval.RetrievalRecallAtFixedPrecision", {"min_precision": 0.5}, QUERIES),
+    (
+        "retrieval.RetrievalRecallAtFixedPrecision",
+        {"min_precision": 0.5, "aggregation": "max"}, QUERIES,
+    ),
+    ("clustering.AdjustedMutualInfoScore", {"average_method": "max"}, (CLASSES, TARGET)),
+    ("clustering.NormalizedMutualInfoScore", {}, (CLASSES, TARGET)),
+    ("clustering.FowlkesMallowsIndex", {}, (CLASSES, TARGET)),
+    ("clustering.VMeasureScore", {"beta": 2.0}, (CLASSES, TARGET)),
+    ("clustering.DaviesBouldinScore", {}, (SCORES, CLASSES)),
+    ("clustering.CalinskiHarabaszScore", {}, (SCORES, CLASSES)),
+    ("clustering.DunnIndex", {"p": 1}, (SCORES, CLASSES)),
+    ("nominal.CramersV", {"num_classes": 5}, (CLASSES, CLASSES.flip(0))),
+    ("nominal.TheilsU", {"num_classes": 5, "nan_strategy": "drop"}, (SCORES, CLASSES)),
+    ("nominal.FleissKappa", {}, (COUNTS,)),
+    ("segmentation.DiceScore", {"num_classes": 3, "average": None}, MASKS),
+    ("segmentation.GeneralizedDiceScore", {"num_classes": 3, "per_class": True}, MASKS),
+    ("segmentation.MeanIoU", {"num_classes": 3, "include_background": False}, MASKS),
+    (
+        "segmentation.HausdorffDistance",
+        {"num_classes": 3, "directed": True, "spacing": [1.5, 2.0]}, MASKS,
+    ),
+    ("shape.ProcrustesDisparity", {"reduction": "sum"}, (POINTS, POINTS.flip(0))),
     ("aggregation.MeanMetric", {}, (PREDS,)),
     ("aggregation.SumMetric", {"nan_strategy": 2.0}, (torch.tensor([1.0, torch.nan]),)),
 ]
@@ -86,7 +127,10 @@ def test_every_metric_of_both_is_replaced():
     from tally.compat.torchmetrics import _mirror, _table
 
     names = {cls.__name__ for cls in _mirror.CLASSES}
-    for module in (real.classification, real.regression, real.aggregation):
+    for module in (
+        real.aggregation, real.classification, real.clustering, real.nominal, real.regression,
+        real.retrieval, real.segmentation, real.shape,
+    ):
         for name in vars(module):
             if name in tally._METRICS and name not in _table.LEFT_OUT:
                 assert name in names, name
@@ -102,6 +146,63 @@ def test_errors_are_torchmetrics():
         torchmetrics.regression.MeanSquaredError(foo=1)
     with pytest.raises(ValueError, match="dist_sync_fn"):
         torchmetrics.regression.MeanSquaredError(dist_sync_fn=print)
+
+
+def test_queries_without_relevant_documents():
+    wanted = torchmetrics.retrieval.RetrievalMAP(empty_target_action="error")
+    inputs = PREDS[:4], torch.zeros(4, dtype=torch.long), torch.tensor([0, 0, 1, 1])
+    for call in (wanted, lambda *inputs: (wanted.update(*inputs), wanted.compute())):
+        with pytest.raises(ValueError, match="a query with no positive target. .*query 0"):
+            call(*inputs)
+    others = torchmetrics.retrieval.RetrievalFallOut(empty_target_action="error")
+    others.update(inputs[0], inputs[1] + 1, inputs[2])
+    with pytest.raises(ValueError, match="a query with no negative target."):
+        others.compute()
+    skipped = torchmetrics.retrieval.RetrievalMAP(
+        empty_target_action="skip", aggregation=largest
+    )
+    assert skipped(*inputs).isnan()
+
+
+def test_functions_of_curves_are_refused():
+    with pytest.raises(ValueError, match="takes mean, median, min or max"):
+        torchmetrics.retrieval.RetrievalRecallAtFixedPrecision(aggregation=largest)
+
+
+def test_cluster_accuracy_needs_no_other_package():
+    metric = torchmetrics.clustering.ClusterAccuracy(num_classes=3)
+    assert metric(torch.tensor([1, 1, 2, 0]), torch.tensor([0, 0, 1, 1])) == 0.75
+    with pytest.raises(ValueError, match="positive integer"):
+        torchmetrics.clustering.ClusterAccuracy(num_classes=0)
+    with pytest.raises(ValueError, match="expected labels from 0 to 2"):
+        metric.update(torch.tensor([3]), torch.tensor([0]))
+
+
+PAIRWISE = ["cosine_similarity", "euclidean_distance", "linear_similarity", "manhattan_distance",
+            "minkowski_distance"]
+
+
+@pytest.mark.parametrize("name", ["pairwise_" + name for name in PAIRWISE])
+def test_pairwise_functions(name):
+    mine = getattr(torchmetrics.functional, name)
+    theirs = getattr(real.functional, name)
+    assert getattr(torchmetrics.functional.pairwise, name) is mine is not theirs
+    x, y = SCORES, SCORES[:7].flip(1)
+    extra = {"exponent": 3} if "minkowski" in name else {}
+    for options in ({}, {"reduction": "mean"}, {"zero_diagonal": True, "reduction": "sum"}):
+        same(mine(x, y, **options, **extra), theirs(x, y, **options, **extra))
+        same(mine(x, **options, **extra), theirs(x, **options, **extra))
+    same(mine(x.double().numpy(), y.double().numpy(), **extra), theirs(
+        x.double(), y.double(), **extra))
+    with pytest.raises(ValueError, match="Expected argument `x` to be a 2D tensor"):
+        mine(x[0])
+    with pytest.raises(ValueError, match="Expected reduction to be one of"):
+        mine(x, reduction=1)
+    with pytest.raises(ValueError, match="reduction: expected"):
+        getattr(tally.functional, name)(x, reduction=1)
+    points = x.double().requires_grad_()
+    getattr(tally.functional, name)(points, y.double()).sum().backward()
+    assert points.grad.isfinite().all()
 
 
 def test_wrappers_and_collections():

@@ -11,6 +11,7 @@ from torchmetrics.utilities.prints import rank_zero_warn
 import tally
 from tally._inputs import tensor_of
 from tally.compat.torchmetrics import _table
+from tally.compat.torchmetrics._fitting import known_options, told_options, without_self
 
 # What is made anew for a copy.
 _OWN = (
@@ -38,6 +39,7 @@ class DropIn:
     _state_name = None
     _signature = None
     _prepare = None
+    _construct = None
 
     # Whether update() and compute() are Tally's, and no subclass has its own.
     _is_whole = True
@@ -48,7 +50,10 @@ class DropIn:
 
     def __init__(self, *args, **kwargs):
         # TorchMetrics' own checks, in its words.
-        super().__init__(*args, **kwargs)
+        if self._construct is None:
+            super().__init__(*args, **kwargs)
+        else:
+            self._construct(*args, **kwargs)
         fields = self.__dict__
         if self.dist_sync_fn is not None:
             raise ValueError(
@@ -59,9 +64,9 @@ class DropIn:
         bound = inspect.signature(self._real.__init__).bind(self, *args, **kwargs)
         bound.apply_defaults()
         given = dict(bound.arguments)
-        given.pop("self", None)
-        for name in ("kwargs", "args"):
+        for name in ("self", "args"):
             given.pop(name, None)
+        given |= given.pop("kwargs", {})  # some are for the constructor of a base
         fields["_given"] = (args, kwargs)
         fields["_tally_options"] = self._options_of(given)
         fields["_persistent"] = {self._state_name: False}
@@ -73,12 +78,12 @@ class DropIn:
     def _sign(self):
         """What collections take keywords by."""
         update = type(self).update
-        signature = self._signature if update is DropIn.update else _without_self(update)
+        signature = self._signature if update is DropIn.update else without_self(update)
         self.__dict__["_update_signature"] = signature
 
     def _options_of(self, given):
         """Of TorchMetrics' arguments, what Tally's class is told."""
-        names = told_options(self._real)
+        names = {name: name for name in known_options(self._real)} | told_options(self._real)
         given = {names[name]: value for name, value in given.items() if name in names}
         return _table.OPTIONS.get(self._real.__name__, lambda options: options)(given)
 
@@ -172,7 +177,7 @@ class DropIn:
                 except (ValueError, TypeError, IndexError, RuntimeError):
                     pass
             self._raise_as_torchmetrics(args, kwargs)
-            raise error from None
+            raise _table.as_torchmetrics(self._real.__name__, error) from None
 
     def _in_order(self, args, kwargs):
         args = self._signature.bind(*args, **kwargs).args
@@ -193,6 +198,8 @@ class DropIn:
 
     def _raise_as_torchmetrics(self, args, kwargs):
         """Raises what TorchMetrics would for these inputs, if anything."""
+        if self._construct is not None:
+            return
         init_args, init_kwargs = self._given
         scratch = self._real(*init_args, **init_kwargs)
         scratch.update(*args, **kwargs)
@@ -214,7 +221,10 @@ class DropIn:
         if not self._is_synced and syncs != options["sync_on_compute"]:
             options["sync_on_compute"] = syncs
             self._tally._set_options()
-        value = self._given_out(self._tally.compute())
+        try:
+            value = self._given_out(self._tally.compute())
+        except ValueError as error:
+            raise _table.as_torchmetrics(self._real.__name__, error) from None
         if self.compute_with_cache:
             fields["_computed"] = value
         return value
@@ -350,35 +360,6 @@ def _state_property(name):
     return property(get, put, doc="What is accumulated, as a tensor of bytes.")
 
 
-def _without_self(method):
-    signature = inspect.signature(method)
-    return signature.replace(parameters=list(signature.parameters.values())[1:])
-
-
-def told_options(real):
-    """Tally's names of the options of TorchMetrics' constructor that it is told."""
-    known = {option["name"] for option in tally._METRICS[real.__name__]["options"]}
-    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return {
-        name: _table.RENAMED.get(name, name)
-        for name, parameter in _without_self(real.__init__).parameters.items()
-        if parameter.kind not in kinds
-        and name != "validate_args"
-        and not (name in _table.NEEDLESS and name not in known)
-    }
-
-
-def fits(real):
-    """Whether Tally's class of that name takes the same options and inputs."""
-    entry = tally._METRICS[real.__name__]
-    known = {option["name"] for option in entry["options"]}
-    inputs = [each["name"] for each in entry["inputs"]]
-    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    parameters = _without_self(real.update).parameters.items()
-    taken = [_table.INPUTS.get(name, name) for name, p in parameters if p.kind not in kinds]
-    return set(told_options(real).values()) <= known and taken == inputs[: len(taken)]
-
-
 def drop_in(real):
     """The class that takes the place of one of TorchMetrics'."""
     name = real.__name__
@@ -390,8 +371,9 @@ def drop_in(real):
         "_real": real,
         "_tally_class": getattr(tally, name),
         "_state_name": state,
-        "_signature": _without_self(real.update),
+        "_signature": without_self(real.update),
         "_prepare": _table.PREPARED.get(name),
+        "_construct": _table.CONSTRUCTED.get(name),
         state: _state_property(state),
     }
     if name in _table.RESULTS:

@@ -13,13 +13,23 @@ from torchmetrics.classification.base import _ClassificationTaskWrapper
 
 import tally
 from tally.compat.torchmetrics import _table
-from tally.compat.torchmetrics._drop_in import drop_in, fits
+from tally.compat.torchmetrics._drop_in import drop_in
+from tally.compat.torchmetrics._fitting import fits
+from tally.compat.torchmetrics._functions import FUNCTIONS
 
 _HERE = "tally.compat.torchmetrics"
 
 
+def _import_domains():
+    """TorchMetrics leaves some of its modules to be imported by name."""
+    for domain in {entry["domain"] for entry in tally._METRICS.values()}:
+        if importlib.util.find_spec("torchmetrics." + domain) is not None:
+            importlib.import_module("torchmetrics." + domain)
+
+
 def _classes():
     """Drop-in classes by TorchMetrics' own."""
+    _import_domains()
     found = {}
     for module in list(sys.modules.values()):
         parts = getattr(module, "__name__", "").split(".")
@@ -65,6 +75,8 @@ _dispatchers = {}
 
 def replaced(value):
     """What stands in the place of something of TorchMetrics'."""
+    if inspect.isfunction(value):
+        return FUNCTIONS.get(value, value)
     if not inspect.isclass(value):
         return value
     if value in CLASSES:

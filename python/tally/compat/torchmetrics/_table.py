@@ -4,6 +4,7 @@ Classes that are in neither of these tables have the same options and results.
 """
 
 import torch
+import torchmetrics
 
 # Not in TorchMetrics' place: wrappers are left to it, around metrics of either kind.
 LEFT_OUT = {
@@ -40,13 +41,57 @@ def alternative(options):
     return {k: v for k, v in options.items() if k != "alternative" or v is not None}
 
 
-OPTIONS = {"KendallRankCorrCoef": alternative} | {
+def without_cases(options):
+    """The value alone."""
+    return {**options, "count_cases": False}
+
+
+def values_of_queries(options):
+    """A function of the user's aggregates them here."""
+    return {**options, "aggregation": "none"} if callable(options["aggregation"]) else options
+
+
+def no_function(options):
+    """What a function makes of curves is no matter of single queries."""
+    if callable(options.get("aggregation")):
+        raise ValueError(
+            "aggregation: RetrievalRecallAtFixedPrecision takes mean, median, min or max "
+            "here, and no function"
+        )
+    return options
+
+
+_RETRIEVAL = (
+    "RetrievalAUROC", "RetrievalFallOut", "RetrievalHitRate", "RetrievalMAP", "RetrievalMRR",
+    "RetrievalNormalizedDCG", "RetrievalPrecision", "RetrievalPrecisionRecallCurve",
+    "RetrievalRPrecision", "RetrievalRecall",
+)
+
+OPTIONS = {
+    "KendallRankCorrCoef": alternative,
+    "RetrievalRecallAtFixedPrecision": no_function,
+    **dict.fromkeys(
+        ("DiceScore", "GeneralizedDiceScore", "HausdorffDistance", "MeanIoU"), without_cases
+    ),
+    **dict.fromkeys(_RETRIEVAL, values_of_queries),
+} | {
     name: nan_strategy
     for name in (
         "SumMetric", "MeanMetric", "MinMetric", "MaxMetric", "CatMetric", "RunningMean",
         "RunningSum",
     )
 }
+
+def cluster_accuracy(metric, num_classes, **kwargs):
+    """Tally needs no torch_linear_assignment."""
+    torchmetrics.Metric.__init__(metric, **kwargs)
+    if not isinstance(num_classes, int) or num_classes <= 0:
+        raise ValueError("Argument `num_classes` should be a positive integer")
+    metric.num_classes = num_classes
+
+
+# In the place of TorchMetrics' constructors.
+CONSTRUCTED = {"ClusterAccuracy": cluster_accuracy}
 
 # Metrics that count outputs by the shape of the first batch.
 OUTPUTS_BY_SHAPE = {"R2Score", "ExplainedVariance"}
@@ -149,6 +194,34 @@ def fairness(metric, value):
     return named
 
 
+def aggregated(metric, value):
+    """By a function of the user's, over the queries that count."""
+    value = parts(metric, value)
+    if not callable(metric.aggregation):
+        return value
+    if isinstance(value, tuple):
+        *curves, depths = value
+        return *(_over_queries(metric, curve) for curve in curves), depths
+    return _over_queries(metric, value)
+
+
+def _over_queries(metric, values):
+    values = values[~values.isnan().reshape(len(values), -1).any(1)]
+    if not len(values):
+        return values.new_full(values.shape[1:], torch.nan)
+    return metric.aggregation(values, dim=0)
+
+
+def as_torchmetrics(name, error):
+    """The same error with TorchMetrics' words in front, where it has some."""
+    if "(empty_target_action=error)" not in str(error):
+        return error
+    lacking = "negative" if name == "RetrievalFallOut" else "positive"
+    return ValueError(
+        f"`compute` method was provided with a query with no {lacking} target. {error}"
+    )
+
+
 def parts(metric, value):
     return _parts(value) if isinstance(value, dict) else value
 
@@ -156,6 +229,7 @@ def parts(metric, value):
 RESULTS = {
     "BinaryFairness": fairness,
     "BinaryGroupStatRates": group_stat_rates,
+    **dict.fromkeys(_RETRIEVAL, aggregated),
 }
 for _kind in ("Binary", "Multiclass", "Multilabel"):
     RESULTS[_kind + "ROC"] = roc
