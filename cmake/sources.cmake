@@ -299,6 +299,7 @@ set(TALLY_METRICS_HEADERS
     metrics/tables/contingency.h
     metrics/tables/label_range.h
     metrics/tables/pair_counts.h
+    metrics/text/text.h
     metrics/text_list.h
     metrics/wrappers/boot_strapper.h
     metrics/wrappers/classwise_wrapper.h
@@ -403,6 +404,7 @@ set(TALLY_METRICS_SOURCES
     metrics/clustering/states/label_pairs.cc
     metrics/collection.cc
     metrics/compositional.cc
+    metrics/exact_sums.cc
     metrics/file.cc
     metrics/input_order.cc
     metrics/inputs.cc
@@ -437,6 +439,7 @@ set(TALLY_METRICS_SOURCES
     metrics/registry/segmentation.cc
     metrics/registry/shape.cc
     metrics/registry/spec.cc
+    metrics/registry/text.cc
     metrics/registry/wrappers.cc
     metrics/regression/continuous_ranked_probability_score.cc
     metrics/regression/cosine_similarity.cc
@@ -518,6 +521,9 @@ set(TALLY_METRICS_SOURCES
     metrics/tables/label_places.cc
     metrics/tables/label_range.cc
     metrics/tables/pair_counts.cc
+    metrics/text/kernels/token_ids.cc
+    metrics/text/kernels/unicode.cc
+    metrics/text/kernels/unicode_tables.cc
     metrics/wrappers/boot_strapper.cc
     metrics/wrappers/classwise_wrapper.cc
     metrics/wrappers/input_transformer.cc

@@ -13,6 +13,7 @@ void add_nominal(Registry& r);
 void add_regression(Registry& r);
 void add_segmentation(Registry& r);
 void add_shape(Registry& r);
+void add_text(Registry& r);
 void add_retrieval(Registry& r);
 void add_wrappers(Registry& r);
 

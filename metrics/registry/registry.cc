@@ -209,6 +209,7 @@ const Registry& builtin_registry() {
     add("segmentation", internal::add_segmentation);
     add("shape", internal::add_shape);
     add("retrieval", internal::add_retrieval);
+    add("text", internal::add_text);
     add("wrappers", internal::add_wrappers);
     internal::describe_options(r);
     return r;
