@@ -299,6 +299,16 @@ set(TALLY_METRICS_HEADERS
     metrics/tables/contingency.h
     metrics/tables/label_range.h
     metrics/tables/pair_counts.h
+    metrics/text/bleu_score.h
+    metrics/text/chrf_score.h
+    metrics/text/entity_scores.h
+    metrics/text/options/bleu_tokenizer.h
+    metrics/text/options/tag_rules.h
+    metrics/text/rouge_score.h
+    metrics/text/sacre_bleu_score.h
+    metrics/text/states/bleu_counts.h
+    metrics/text/states/entity_counts.h
+    metrics/text/states/reference_counts.h
     metrics/text/text.h
     metrics/text_list.h
     metrics/wrappers/boot_strapper.h
@@ -521,9 +531,24 @@ set(TALLY_METRICS_SOURCES
     metrics/tables/label_places.cc
     metrics/tables/label_range.cc
     metrics/tables/pair_counts.cc
+    metrics/text/bleu_score.cc
+    metrics/text/chrf_score.cc
+    metrics/text/entity_scores.cc
+    metrics/text/kernels/common_subsequence.cc
+    metrics/text/kernels/ngram_counts.cc
+    metrics/text/kernels/porter_stemmer.cc
+    metrics/text/kernels/rouge_scorer.cc
+    metrics/text/kernels/sentence_tokenizer.cc
+    metrics/text/kernels/tag_entities.cc
     metrics/text/kernels/token_ids.cc
     metrics/text/kernels/unicode.cc
     metrics/text/kernels/unicode_tables.cc
+    metrics/text/rouge_score.cc
+    metrics/text/sacre_bleu_score.cc
+    metrics/text/states/bleu_counts.cc
+    metrics/text/states/count_tensors.cc
+    metrics/text/states/entity_counts.cc
+    metrics/text/states/reference_counts.cc
     metrics/wrappers/boot_strapper.cc
     metrics/wrappers/classwise_wrapper.cc
     metrics/wrappers/input_transformer.cc

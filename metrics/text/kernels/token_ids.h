@@ -18,6 +18,8 @@ class TokenIds {
     return id(std::string_view(reinterpret_cast<const char*>(token.data()),
                                token.size() * sizeof(char32_t)));
   }
+  /// The token with this number.
+  std::string_view token(std::uint32_t id) const { return tokens_[id]; }
   /// The number of different tokens.
   std::size_t size() const { return tokens_.size(); }
   void clear();

@@ -75,6 +75,12 @@ OPTIONS = {
     ),
     **dict.fromkeys(_RETRIEVAL, values_of_queries),
 } | {
+def order_weights(options):
+    """Without any, orders weigh the same."""
+    return {k: v for k, v in options.items() if k != "weights" or v is not None}
+
+
+OPTIONS = {"KendallRankCorrCoef": alternative, "BLEUScore": order_weights} | {
     name: nan_strategy
     for name in (
         "SumMetric", "MeanMetric", "MinMetric", "MaxMetric", "CatMetric", "RunningMean",

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <string>
+
+#include "tally/metrics/metric_of.h"
+#include "tally/metrics/text/states/bleu_counts.h"
+
+namespace tally {
+
+/// Options of SacreBLEUScore.
+///
+/// Example:
+///     SacreBLEUScore bleu(
+///         SacreBLEUScoreOptions().tokenize(BleuTokenizer::kZh));
+struct SacreBLEUScoreOptions {
+  /// The highest order of n-grams. Default: 4.
+  TORCH_ARG(std::int64_t, n_gram) = 4;
+  /// How sentences are split into tokens. Default: k13a.
+  TORCH_ARG(BleuTokenizer, tokenize) = BleuTokenizer::k13a;
+  /// Whether to ignore case: sentences are put into lower case before they are
+  /// tokenized. Default: false.
+  TORCH_ARG(bool, lowercase) = false;
+  /// The precision of orders without a match. Default: kExp.
+  TORCH_ARG(BleuSmoothing, smooth_method) = BleuSmoothing::kExp;
+  /// Of kFloor and kAddK, above 0. Default: 0.1 for kFloor, 1 for kAddK.
+  TORCH_ARG(std::optional<double>, smooth_value) = std::nullopt;
+  /// Leave out orders of which hypotheses are too short to have any n-gram, as
+  /// single sentences may be. Default: false.
+  TORCH_ARG(bool, effective_order) = false;
+  /// Weights of the orders, at least 0. Default: empty, which means 1 / n_gram
+  /// for each. Those of the orders left out go to the others in proportion.
+  TORCH_ARG(std::vector<double>, weights) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("n_gram", n_gram_, OptionRole::kSize);
+    v("tokenize", tokenize_);
+    v("lowercase", lowercase_);
+    v("smooth_method", smooth_method_, OptionRole::kValue);
+    v("smooth_value", smooth_value_, OptionRole::kValue);
+    v("effective_order", effective_order_, OptionRole::kValue);
+    v("weights", weights_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const;
+};
+
+/// BLEU of a corpus that is not tokenized, as sacrebleu 2.6.0 computes it, so
+/// that values of different authors can be compared. See BLEUScore for formula,
+/// matches and lengths; sacrebleu's score is 100 times the value here.
+///
+/// update(preds, target): texts in UTF-8, N hypotheses and one or more
+/// references for each, not necessarily as many.
+/// Result: 0-dim float64 in [0, 1]; 0 without any match, whatever the
+/// smoothing, and before any update.
+/// signature() describes how the value was computed, for citing it.
+/// State: BleuCounts, integers; the same for any split.
+/// Tokenizers: kIntl looks characters up in Unicode 15.0 (sacrebleu in that of
+/// the installed `regex`). kZh has sacrebleu's ranges as they run: characters
+/// beyond FFFF are no tokens of their own.
+/// Empty texts have no n-grams.
+/// Errors: c10::ValueError for inputs of different sizes, for a hypothesis
+/// without references, and for text that is not UTF-8, naming sample and byte.
+/// Not differentiable.
+/// Source: Post 2018; sacrebleu 2.6.0.
+///
+/// Example:
+///     SacreBLEUScore bleu;
+///     bleu.update(std::vector<std::string>{"The cat is on the mat."},
+///                 std::vector<std::string>{"There is a cat on the mat."});
+///     std::string cited = bleu.signature();  // nrefs:1|case:mixed|...
+class SacreBLEUScore final
+    : public MetricOf<SacreBLEUScore, BleuCounts, at::Tensor,
+                      SacreBLEUScoreOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "SacreBLEUScore";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  at::Tensor evaluate(const State& state) const;
+
+  /// sacrebleu's signature with the version whose values these are, followed by
+  /// n_gram and weights if they are not sacrebleu's, and Tally's version:
+  ///     nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0|tally:0.1.0
+  /// nrefs is the number of references of each row accumulated, over all ranks
+  /// while synced, and "var" if it differs or nothing was accumulated.
+  std::string signature() const;
+};
+
+}  // namespace tally
