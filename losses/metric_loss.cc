@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <unordered_set>
 
@@ -13,6 +14,17 @@
 
 namespace tally::losses {
 namespace {
+
+/// Whether all parts but the value itself are counts, which have no gradient.
+bool is_value_with_counts(const Results& results) {
+  if (results.size() == 1) return true;
+  return results.contains("") &&
+         std::all_of(results.begin(), results.end(), [](const auto& part) {
+           return part.first.empty() ||
+                  at::isIntegralType(part.second.scalar_type(),
+                                     /*includeBool=*/true);
+         });
+}
 
 const Metric& checked(const std::unique_ptr<Metric>& metric) {
   TORCH_CHECK_VALUE(metric, "MetricLoss expected a metric, got null");
@@ -26,8 +38,9 @@ const Metric& checked(const std::unique_ptr<Metric>& metric) {
                     " updates");
   Results results;
   metric->evaluate_into(metric->make_state(), "", results);
-  TORCH_CHECK_VALUE(results.size() == 1, "MetricLoss expected ", metric->repr(),
-                    " to give one tensor, got ", results.size());
+  TORCH_CHECK_VALUE(is_value_with_counts(results), "MetricLoss expected ",
+                    metric->repr(), " to give one tensor, got ",
+                    results.size());
   return *metric;
 }
 
@@ -88,7 +101,8 @@ at::Tensor MetricLossImpl::forward_inputs(
   // A batch without rows leaves no trace in the loss.
   const sync::LeadTo lead_to(learned);
   const sync::internal::AsMetricLoss as_loss;
-  at::Tensor loss = metric_->forward_inputs(inputs).value();
+  const Results results = metric_->forward_inputs(inputs);
+  at::Tensor loss = results.contains("") ? results[""] : results.value();
   if (!options_.accumulate()) metric_->reset();
   // To tie the others would cost a sum of their size each.
   for (const at::Tensor& tensor : not_reached(loss, learned)) {
