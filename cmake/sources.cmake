@@ -121,6 +121,25 @@ set(TALLY_METRICS_HEADERS
     metrics/aggregation/min_max_metric.h
     metrics/aggregation/running_metrics.h
     metrics/aggregation/sum_metric.h
+    metrics/audio/audio.h
+    metrics/audio/complex_scale_invariant_signal_noise_ratio.h
+    metrics/audio/inputs/signals.h
+    metrics/audio/kernels/coherence.h
+    metrics/audio/kernels/correlations.h
+    metrics/audio/kernels/energy_ratio.h
+    metrics/audio/kernels/fourier_transform.h
+    metrics/audio/permutation_invariant_training.h
+    metrics/audio/scale_invariant_signal_distortion_ratio.h
+    metrics/audio/scale_invariant_signal_noise_ratio.h
+    metrics/audio/short_time_objective_intelligibility.h
+    metrics/audio/signal_distortion_ratio.h
+    metrics/audio/signal_noise_ratio.h
+    metrics/audio/source_aggregated_signal_distortion_ratio.h
+    metrics/audio/states/distortion.h
+    metrics/audio/states/intelligibility.h
+    metrics/audio/states/permuted.h
+    metrics/audio/states/signal_measure.h
+    metrics/audio/states/signal_scores.h
     metrics/checkpoint.h
     metrics/checks.h
     metrics/classification/accuracy.h
@@ -331,6 +350,29 @@ set(TALLY_METRICS_SOURCES
     metrics/aggregation/min_max_metric.cc
     metrics/aggregation/sum_metric.cc
     metrics/archive.cc
+    metrics/audio/complex_scale_invariant_signal_noise_ratio.cc
+    metrics/audio/inputs/signals.cc
+    metrics/audio/kernels/active_frames.cc
+    metrics/audio/kernels/coherence.cc
+    metrics/audio/kernels/correlations.cc
+    metrics/audio/kernels/energy_ratio.cc
+    metrics/audio/kernels/fourier_transform.cc
+    metrics/audio/kernels/resampler.cc
+    metrics/audio/kernels/speaker_assignment.cc
+    metrics/audio/kernels/toeplitz.cc
+    metrics/audio/named_measures.cc
+    metrics/audio/permutation_invariant_training.cc
+    metrics/audio/scale_invariant_signal_distortion_ratio.cc
+    metrics/audio/scale_invariant_signal_noise_ratio.cc
+    metrics/audio/short_time_objective_intelligibility.cc
+    metrics/audio/signal_distortion_ratio.cc
+    metrics/audio/signal_noise_ratio.cc
+    metrics/audio/source_aggregated_signal_distortion_ratio.cc
+    metrics/audio/states/distortion.cc
+    metrics/audio/states/intelligibility.cc
+    metrics/audio/states/permuted.cc
+    metrics/audio/states/signal_measure.cc
+    metrics/audio/states/signal_scores.cc
     metrics/checkpoint.cc
     metrics/checks.cc
     metrics/classification/accuracy.cc
@@ -437,6 +479,7 @@ set(TALLY_METRICS_SOURCES
     metrics/pairwise/pairwise.cc
     metrics/rank_checkpoint.cc
     metrics/registry/aggregation.cc
+    metrics/registry/audio.cc
     metrics/registry/classification.cc
     metrics/registry/clustering.cc
     metrics/registry/collection_config.cc

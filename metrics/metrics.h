@@ -2,6 +2,7 @@
 
 /// All metrics and collections.
 #include "tally/metrics/aggregation/aggregation.h"        // IWYU pragma: export
+#include "tally/metrics/audio/audio.h"                    // IWYU pragma: export
 #include "tally/metrics/classification/classification.h"  // IWYU pragma: export
 #include "tally/metrics/clustering/clustering.h"          // IWYU pragma: export
 #include "tally/metrics/collection.h"                     // IWYU pragma: export

@@ -6,6 +6,7 @@ namespace tally::internal {
 
 // One function per domain, so that the linker drops no metric.
 void add_aggregation(Registry& r);
+void add_audio(Registry& r);
 void add_classification(Registry& r);
 void add_clustering(Registry& r);
 void add_curves(Registry& r);

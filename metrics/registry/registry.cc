@@ -201,6 +201,7 @@ const Registry& builtin_registry() {
       }
     };
     add("aggregation", internal::add_aggregation);
+    add("audio", internal::add_audio);
     add("classification", internal::add_classification);
     add("classification", internal::add_curves);
     add("clustering", internal::add_clustering);

@@ -378,4 +378,18 @@ def drop_in(real):
     }
     if name in _table.RESULTS:
         fields["_result"] = _table.RESULTS[name]
+    if name in _table.ONLY_WITH:
+        fields["__new__"] = _new_of(real)
     return type(name, (DropIn, real), fields)
+
+
+def _new_of(real):
+    """Makes TorchMetrics' own object where Tally's class does not take the arguments."""
+
+    def __new__(cls, *args, **kwargs):
+        is_ours = cls.__bases__ != (DropIn, real) or _table.ONLY_WITH[real.__name__](
+            *args, **kwargs
+        )
+        return super(DropIn, cls).__new__(cls) if is_ours else real(*args, **kwargs)
+
+    return __new__

@@ -20,12 +20,13 @@ LEFT_OUT = {
 
 # Options and inputs of another name. A class of which TorchMetrics has options or inputs
 # that are not Tally's is left to TorchMetrics.
-RENAMED = {"multiclass_mode": "mode"}
+RENAMED = {"multiclass_mode": "mode", "metric_func": "metric"}
 INPUTS = {"targets": "target"}
 
 # Options that change nothing where Tally's class does not have them: how logits become
-# probabilities, and how far two classes are from each other.
-NEEDLESS = {"normalization", "weights"}
+# probabilities, how far two classes are from each other, after how many steps equations
+# that Tally solves count as solved, and where a CPU's work ends up.
+NEEDLESS = {"normalization", "weights", "use_cg_iter", "keep_same_device"}
 
 
 def nan_strategy(options):
@@ -61,6 +62,42 @@ def no_function(options):
     return options
 
 
+def without_count(options):
+    """Results are values alone."""
+    return {**options, "count_silent": False}
+
+
+# Functions that score a pair of signals, by name.
+SCORES = {
+    "signal_noise_ratio": "SignalNoiseRatio",
+    "signal_distortion_ratio": "SignalDistortionRatio",
+    "scale_invariant_signal_noise_ratio": "ScaleInvariantSignalNoiseRatio",
+    "scale_invariant_signal_distortion_ratio": "ScaleInvariantSignalDistortionRatio",
+    "complex_scale_invariant_signal_noise_ratio": "ComplexScaleInvariantSignalNoiseRatio",
+    "source_aggregated_signal_distortion_ratio": "SourceAggregatedSignalDistortionRatio",
+}
+
+
+def scored(options):
+    """TorchMetrics' functions as Tally's metrics."""
+    return without_count({**options, "metric": SCORES[options["metric"].__name__]})
+
+
+def scores_by_name(metric_func, mode="speaker-wise", eval_func="max", **kwargs):
+    """Whether Tally has that function, with its defaults."""
+    module = getattr(metric_func, "__module__", None) or ""
+    name = SCORES.get(getattr(metric_func, "__name__", None))
+    return (
+        module.startswith("torchmetrics.functional.audio")
+        and name is not None
+        and (mode == "permutation-wise" or not name.startswith("SourceAggregated"))
+        and not set(kwargs) - {"dist_sync_on_step", "process_group", "dist_sync_fn"}
+    )
+
+
+# Classes that are Tally's for some arguments only; for others they are TorchMetrics'.
+ONLY_WITH = {"PermutationInvariantTraining": scores_by_name}
+
 _RETRIEVAL = (
     "RetrievalAUROC", "RetrievalFallOut", "RetrievalHitRate", "RetrievalMAP", "RetrievalMRR",
     "RetrievalNormalizedDCG", "RetrievalPrecision", "RetrievalPrecisionRecallCurve",
@@ -74,6 +111,9 @@ OPTIONS = {
         ("DiceScore", "GeneralizedDiceScore", "HausdorffDistance", "MeanIoU"), without_cases
     ),
     **dict.fromkeys(_RETRIEVAL, values_of_queries),
+    **dict.fromkeys(SCORES.values(), without_count),
+    "PermutationInvariantTraining": scored,
+    "ShortTimeObjectiveIntelligibility": without_count,
 } | {
 def order_weights(options):
     """Without any, orders weigh the same."""
