@@ -45,10 +45,19 @@ std::vector<std::vector<at::Tensor>> batches() {
   const at::Tensor binary = at::arange(12, at::kLong).remainder(2);
   const at::Tensor shares = table.div(table.sum(1, /*keepdim=*/true));
   const at::Tensor classes = at::arange(4, at::kLong).remainder(3);
+  const at::Tensor counts = binary.reshape({4, 3}).add(1);
+  const at::Tensor masks = at::arange(2 * 5 * 4 * 3, at::kLong)
+                               .remainder(7)
+                               .lt(3)
+                               .reshape({2, 5, 4, 3});
+  const at::Tensor points =
+      at::arange(24, at::kDouble).square().reshape({2, 6, 2});
   return {{scores, binary},         {shares, classes},
           {scores, scores.add(1)},  {table, binary.reshape({4, 3})},
           {table, table.add(1)},    {scores},
-          {scores, binary, binary}, {scores.narrow(0, 0, 4), table, classes}};
+          {scores, binary, binary}, {scores.narrow(0, 0, 4), table, classes},
+          {binary, binary.flip(0)}, {counts},
+          {masks, masks.flip(0)},   {points, points.flip(1)}};
 }
 
 void update_somehow(Metric& metric) {
