@@ -280,8 +280,8 @@ TEST(RatioLossTest, ArithmeticAndCounts) {
   value.backward();
   EXPECT_GT(p.grad().abs().sum().item<double>(), 0);
   losses::MetricLoss negative{
-      -1 * SiSdr(ScaleInvariantSignalDistortionRatioOptions().count_silent(
-               false))};
+      -1 *
+      SiSdr(ScaleInvariantSignalDistortionRatioOptions().count_silent(false))};
   EXPECT_EQ(negative->forward(p, target).item<double>(), -expected);
 }
 
