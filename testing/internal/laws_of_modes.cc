@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <variant>
 
 #include "tally/testing/internal/law_check.h"
 
@@ -27,11 +29,22 @@ Batch inference_copy(const Batch& batch) {
 // In float64, as graphs are, so that the ranks' states fit together.
 Batch wide_copy(const Batch& batch) { return with_graph(batch, {}); }
 
+// The elements of a tensor, the rows of others; of texts the characters, and
+// for each some more.
+std::int64_t elements_of(const BatchInput& input) {
+  if (input.is_tensor()) return input.tensor().numel();
+  std::size_t count = static_cast<std::size_t>(input.rows());
+  if (const auto* texts = std::get_if<BatchInput::Texts>(&input.content())) {
+    constexpr std::size_t kEach = 63;
+    for (const std::string& text : *texts) count += kEach + text.size();
+  }
+  return static_cast<std::int64_t>(count);
+}
+
 Batch tiled(const Batch& rows) {
   std::int64_t longest = 1;
   for (const BatchInput& input : rows) {
-    longest = std::max(
-        longest, input.is_tensor() ? input.tensor().numel() : input.rows());
+    longest = std::max(longest, elements_of(input));
   }
   const std::int64_t times = (kElements + longest - 1) / longest;
   Batch result;
