@@ -42,9 +42,10 @@ struct MetricLossOptions {
 ///
 /// forward() is collective and takes the inputs of the metric's update(), by
 /// position or by name; it returns the metric's result, which must be a single
-/// tensor, computed with autocast disabled. A rank without data passes an empty
-/// batch through its model, so that its backward() also runs; if all ranks do,
-/// the value is that of the metric without data.
+/// tensor, possibly with counts beside it, computed with autocast disabled. A
+/// rank without data passes an empty batch through its model, so that its
+/// backward() also runs; if all ranks do, the value is that of the metric
+/// without data.
 ///
 /// The accumulated state is not a parameter or buffer: torch::save of a module
 /// that contains the loss omits it. Use metric().save(path, ranks).
@@ -57,7 +58,8 @@ struct MetricLossOptions {
 class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
  public:
   /// Takes ownership of the metric. Throws c10::ValueError, naming it, if it is
-  /// not differentiable, has several results, or has accumulated data.
+  /// not differentiable, has several results that are not counts, or has
+  /// accumulated data.
   template <class M, std::enable_if_t<
                          std::is_base_of_v<Metric, std::decay_t<M>>, int> = 0>
   explicit MetricLossImpl(M&& metric,

@@ -14,7 +14,7 @@ namespace tally::internal {
 /// 2^-96; 2^30 of them fit. NaN and infinities have the effect that they have
 /// in floating point. As a field of a state, the tensor merges by addition.
 ///
-/// Example:
+/// Used as:
 ///     ExactSums sums(1);
 ///     for (const double score : scores) sums.add(0, score);
 ///     state.sum = sums.tensor();
