@@ -611,6 +611,7 @@ set(TALLY_LOSSES_COMPONENTS
     metrics)
 
 set(TALLY_LOSSES_HEADERS
+    losses/calibration/cross_entropy_loss.h
     losses/check_distributed_gradients.h
     losses/codebook/code_gradient.h
     losses/codebook/lfq.h
@@ -621,15 +622,37 @@ set(TALLY_LOSSES_HEADERS
     losses/contrastive/sig_lip_loss.h
     losses/contrastive/sup_con_loss.h
     losses/grad_cache.h
+    losses/label_inputs.h
+    losses/loss_module.h
     losses/losses.h
+    losses/lovasz/lovasz_hinge_loss.h
+    losses/lovasz/lovasz_softmax_loss.h
     losses/metric_loss.h
     losses/pairs/barlow_twins_loss.h
     losses/pairs/coca_loss.h
     losses/pairs/dcl_loss.h
     losses/pairs/distill_clip_loss.h
-    losses/pairs/vicreg_loss.h)
+    losses/pairs/vicreg_loss.h
+    losses/ranking/aucm_loss.h
+    losses/ranking/fast_ap_loss.h
+    losses/ranking/pairwise_auc_loss.h
+    losses/ranking/partial_auc_loss.h
+    losses/ranking/smooth_ap_loss.h
+    losses/slates/approx_ndcg_loss.h
+    losses/slates/lambda_loss.h
+    losses/slates/list_net_loss.h
+    losses/slates/slate_options.h
+    losses/soft_counts/balanced_accuracy_loss.h
+    losses/soft_counts/dice_loss.h
+    losses/soft_counts/f_beta_loss.h
+    losses/soft_counts/jaccard_loss.h
+    losses/soft_counts/matthews_loss.h
+    losses/soft_counts/soft_counts_options.h
+    losses/soft_counts/tversky_loss.h)
 
 set(TALLY_LOSSES_SOURCES
+    losses/all_rows.cc
+    losses/calibration/cross_entropy_loss.cc
     losses/check_distributed_gradients.cc
     losses/codebook/code_gradient.cc
     losses/codebook/code_probability.cc
@@ -661,6 +684,9 @@ set(TALLY_LOSSES_SOURCES
     losses/grad_cache.cc
     losses/gradient_comparison.cc
     losses/gradient_reference.cc
+    losses/label_inputs.cc
+    losses/lovasz/lovasz_losses.cc
+    losses/lovasz/lovasz_order.cc
     losses/metric_loss.cc
     losses/pairs/barlow_twins_loss.cc
     losses/pairs/coca_loss.cc
@@ -668,7 +694,17 @@ set(TALLY_LOSSES_SOURCES
     losses/pairs/distill_clip_loss.cc
     losses/pairs/row_pieces.cc
     losses/pairs/two_views.cc
-    losses/pairs/vicreg_loss.cc)
+    losses/pairs/vicreg_loss.cc
+    losses/ranking/ap_losses.cc
+    losses/ranking/auc_losses.cc
+    losses/ranking/pair_sums.cc
+    losses/ranking/partial_auc_loss.cc
+    losses/ranking/scored_labels.cc
+    losses/slates/slate_losses.cc
+    losses/soft_counts/soft_counts.cc
+    losses/soft_counts/soft_counts_kernels.cc
+    losses/soft_counts/soft_counts_loss.cc
+    losses/soft_counts/soft_counts_losses.cc)
 
 set(TALLY_LOSSES_UNFUSED_SOURCES
     losses/codebook/nearest.cc

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tally/losses/label_inputs.h"
+#include "tally/losses/loss_module.h"
+#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/options.h"
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// Options of CrossEntropyLoss and FocalLoss.
+template <class Self>
+struct CrossEntropyOptions {
+  /// Default: kMulticlass.
+  TALLY_INHERITED_ARG(Self, LabelMode, mode) = LabelMode::kMulticlass;
+  /// A weight for each class or label, at least 0. Default: none, which means
+  /// 1.
+  TALLY_INHERITED_ARG(Self, std::vector<double>, class_weights) = {};
+  /// The fraction of a target that is spread over all classes, or over 0 and 1.
+  /// Default: 0.
+  TALLY_INHERITED_ARG(Self, double, label_smoothing) = 0;
+  /// Positions with this integer target do not count. Default: none.
+  TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
+                      ignore_index) = std::nullopt;
+  /// The ranks. Default: sync::default_communicator().
+  TALLY_INHERITED_ARG(Self, std::shared_ptr<sync::Communicator>,
+                      communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TALLY_INHERITED_ARG(Self, sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("mode", mode_);
+    v("class_weights", class_weights_);
+    v("label_smoothing", label_smoothing_);
+    v("ignore_index", ignore_index_);
+  }
+};
+
+/// Options for CrossEntropyLoss.
+struct CrossEntropyLossOptions : CrossEntropyOptions<CrossEntropyLossOptions> {
+};
+
+/// The cross-entropy of labels and logits, as the ratio of two sums over the
+/// positions of all ranks.
+///
+///   sum over positions and classes c of w_c q_c (-log p_c)
+///     / sum over positions and classes of w_c y_c
+/// where p is the softmax of logits, y the target (1 for its class), q = (1 -
+/// label_smoothing) y + label_smoothing / C, and w class_weights. With kBinary
+/// and kMultilabel, p is a sigmoid, each label has the two classes 0 and 1 with
+/// the same weight, and the divisor is the sum of weights.
+///
+/// forward(preds, target) takes this rank's logits, of any floating dtype,
+/// computed in float32 or wider regardless of autocast, and labels: integers,
+/// bool, or numbers in [0, 1], which require no gradient. LabelMode has the
+/// shapes. The number of samples may differ between ranks and be 0.
+///
+/// The divisor is that of all ranks: with class weights, ignored positions or
+/// uneven batches, a mean of the ranks' ratios is another loss. Two numbers are
+/// sent, none in backward.
+///
+/// The result is one number, the same on every rank; 0, with zero gradients,
+/// without any position that counts. Gradients: averaged over the ranks, those
+/// of parameters equal those of one process with all samples, including
+/// second-order gradients.
+///
+/// Throws c10::ValueError for invalid arguments, while the other ranks throw
+/// SyncError kPeerFailed. torch::nn::CrossEntropyLoss, whose divisor for labels
+/// between 0 and 1 is the number of positions.
+///
+/// Example:
+///     losses::CrossEntropyLoss cross_entropy(
+///         losses::CrossEntropyLossOptions().label_smoothing(0.1));
+///     cross_entropy->forward(model->forward(x), target).backward();
+///     sync::average_gradients(model->parameters());
+class CrossEntropyLossImpl
+    : public internal::LossModule<CrossEntropyLossImpl,
+                                  CrossEntropyLossOptions> {
+ public:
+  static constexpr const char* kName = "CrossEntropyLoss";
+
+  explicit CrossEntropyLossImpl(
+      CrossEntropyLossOptions options = CrossEntropyLossOptions());
+
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+};
+
+TORCH_MODULE(CrossEntropyLoss);
+
+/// Options for FocalLoss.
+struct FocalLossOptions : CrossEntropyOptions<FocalLossOptions> {
+  /// The larger, the less positions that are predicted well count. Default: 2.
+  TALLY_INHERITED_ARG(FocalLossOptions, double, gamma) = 2;
+  /// Of kBinary and kMultilabel: the weight of label 1, and 1 - alpha that of
+  /// label 0. Not in the divisor. Default: none, which means 1 for both.
+  TALLY_INHERITED_ARG(FocalLossOptions, std::optional<double>,
+                      alpha) = std::nullopt;
+
+ public:
+  void visit(OptionVisitor& v) {
+    CrossEntropyOptions::visit(v);
+    v("gamma", gamma_);
+    v("alpha", alpha_);
+  }
+};
+
+/// CrossEntropyLoss with (1 - p_c)^gamma times each term: well-calibrated
+/// probabilities, and rare classes among many easy positions.
+///
+/// forward(preds, target): as CrossEntropyLoss's, also what is sent.
+///
+/// Lin et al., arXiv 1708.02002; Mukhoti et al., arXiv 2002.09437; MONAI's
+/// FocalLoss, and torchvision's sigmoid_focal_loss with reduction "mean".
+///
+/// Example:
+///     losses::FocalLoss focal(losses::FocalLossOptions().gamma(3));
+///     focal->forward(model->forward(x), target).backward();
+class FocalLossImpl
+    : public internal::LossModule<FocalLossImpl, FocalLossOptions> {
+ public:
+  static constexpr const char* kName = "FocalLoss";
+
+  explicit FocalLossImpl(FocalLossOptions options = FocalLossOptions());
+
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+};
+
+TORCH_MODULE(FocalLoss);
+
+namespace functional {
+
+/// See CrossEntropyLoss.
+at::Tensor cross_entropy_loss(const at::Tensor& preds, const at::Tensor& target,
+                              const CrossEntropyLossOptions& options = {});
+
+/// See FocalLoss.
+at::Tensor focal_loss(const at::Tensor& preds, const at::Tensor& target,
+                      const FocalLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tally/losses/loss_module.h"
+#include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/options.h"
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// The classes that LovaszSoftmaxLoss is the mean over.
+enum class LovaszClasses {
+  kPresent,  ///< those that occur in target
+  kAll,
+};
+
+/// Options for LovaszSoftmaxLoss.
+struct LovaszSoftmaxLossOptions {
+  /// kLogits (softmax is applied) or kProbabilities, which are used as they
+  /// are. Default: kLogits.
+  TORCH_ARG(ScoreKind, input) = ScoreKind::kLogits;
+  /// Default: kPresent.
+  TORCH_ARG(LovaszClasses, classes) = LovaszClasses::kPresent;
+  /// The classes to choose from. Default: empty, which means all.
+  TORCH_ARG(std::vector<std::int64_t>, only_classes) = {};
+  /// Whether each image, an element of dimension 0, has a loss of its own; the
+  /// result is the mean over the images of all ranks with a class to count.
+  /// Otherwise all positions of all ranks are one image. Default: false.
+  TORCH_ARG(bool, per_image) = false;
+  /// Positions with this target do not count. Default: none.
+  TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("input", input_);
+    v("classes", classes_);
+    v("only_classes", only_classes_);
+    v("per_image", per_image_);
+    v("ignore_index", ignore_index_);
+  }
+};
+
+/// The mean over classes of the Lovasz extension of their Jaccard loss (1 -
+/// IoU), with the errors |y - p| of their probabilities: as LovaszHingeLoss,
+/// whose header has the formula, and what is said there of ties and gradients.
+///
+/// forward(preds, target) takes this rank's scores [N, C, ...], of any floating
+/// dtype, computed in float32 or wider regardless of autocast, and integer
+/// classes [N, ...]. N may differ between ranks and be 0.
+///
+/// The order of each class is that of the positions of all ranks, which are
+/// gathered: 4 bytes for each position and class (8 for float64). Whether a
+/// class is present is also said of all ranks. With per_image, images lie whole
+/// on a rank, and two numbers are sent.
+///
+/// The result is one number, the same on every rank; 0, with zero gradients,
+/// without any position that counts. Second-order gradients are exact for
+/// probabilities on any number of ranks, and through the softmax of logits.
+///
+/// Throws c10::ValueError for invalid arguments, and for 2^31 positions or more
+/// over all ranks, while the other ranks throw SyncError kPeerFailed. Berman et
+/// al., arXiv 1705.08790; their lovasz_softmax, which takes probabilities.
+/// kornia's of versions before 0.9 compares with the wrong class.
+///
+/// Example:
+///     losses::LovaszSoftmaxLoss lovasz;
+///     lovasz->forward(model->forward(x), target).backward();
+///     sync::average_gradients(model->parameters());
+class LovaszSoftmaxLossImpl
+    : public internal::LossModule<LovaszSoftmaxLossImpl,
+                                  LovaszSoftmaxLossOptions> {
+ public:
+  static constexpr const char* kName = "LovaszSoftmaxLoss";
+
+  explicit LovaszSoftmaxLossImpl(
+      LovaszSoftmaxLossOptions options = LovaszSoftmaxLossOptions());
+
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+};
+
+TORCH_MODULE(LovaszSoftmaxLoss);
+
+namespace functional {
+
+/// See LovaszSoftmaxLoss.
+at::Tensor lovasz_softmax_loss(const at::Tensor& preds,
+                               const at::Tensor& target,
+                               const LovaszSoftmaxLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses
+
+namespace tally {
+template <>
+struct EnumNames<losses::LovaszClasses> {
+  static constexpr const char* kNames[] = {"present", "all"};
+};
+}  // namespace tally

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "tally/losses/loss_module.h"
+#include "tally/metrics/options.h"
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// Options for FastAPLoss.
+struct FastAPLossOptions {
+  /// Number of intervals of the histogram. Default: 10.
+  TORCH_ARG(std::int64_t, num_bins) = 10;
+  /// The scores of the first and the last bin; scores outside count as these,
+  /// with zero gradients. Default: 0 and 1.
+  TORCH_ARG(double, lowest) = 0;
+  TORCH_ARG(double, highest) = 1;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("num_bins", num_bins_);
+    v("lowest", lowest_);
+    v("highest", highest_);
+  }
+};
+
+/// 1 - average precision from a soft histogram of scores.
+///
+///   h_j = sum over samples of max(0, 1 - |s - c_j| / width),
+///   loss = 1 - 1 / N+ * sum_j h+_j H+_j / H_j
+/// with num_bins + 1 centers c_j from highest to lowest, one width apart, h+
+/// the histogram of positives, and H, H+ the sums of bins up to j.
+///
+/// forward(preds, target) takes this rank's scores, of any size and floating
+/// dtype, often probabilities or cosines, and as many labels 0 and 1, of
+/// integers or bool; it computes in float64. The numbers of samples may differ
+/// between ranks and be 0. Histograms are sums over the samples of all ranks:
+/// 2 (num_bins + 1) numbers are sent, whatever the number of samples; none in
+/// backward.
+///
+/// The result is one number, the same on every rank; 0, with zero gradients, if
+/// no rank has positives. Gradients: averaged over the ranks, those of
+/// parameters equal those of one process with all samples, including
+/// second-order gradients. NaN scores give NaN.
+///
+/// Throws c10::ValueError for invalid arguments, while the other ranks throw
+/// SyncError kPeerFailed. Cakir et al., CVPR 2019, for one query, with scores
+/// in place of distances.
+///
+/// Example:
+///     losses::FastAPLoss ap;
+///     const at::Tensor output = model->forward(x).select(1, 0).sigmoid();
+///     ap->forward(output, target.eq(1)).backward();
+///     sync::average_gradients(model->parameters());
+class FastAPLossImpl
+    : public internal::LossModule<FastAPLossImpl, FastAPLossOptions> {
+ public:
+  static constexpr const char* kName = "FastAPLoss";
+
+  explicit FastAPLossImpl(FastAPLossOptions options = FastAPLossOptions());
+
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+};
+
+TORCH_MODULE(FastAPLoss);
+
+namespace functional {
+
+/// See FastAPLoss.
+at::Tensor fast_ap_loss(const at::Tensor& preds, const at::Tensor& target,
+                        const FastAPLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "tally/losses/loss_module.h"
+#include "tally/metrics/options.h"
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// What a pair of a positive and a negative costs, by the difference d of their
+/// scores.
+enum class AUCSurrogate {
+  kSquared,       ///< (margin - d)^2, also above the margin
+  kSquaredHinge,  ///< max(0, margin - d)^2
+  kLogistic,      ///< log(1 + exp(-scale d))
+};
+
+/// Options for PairwiseAUCLoss.
+struct PairwiseAUCLossOptions {
+  /// Default: kSquaredHinge.
+  TORCH_ARG(AUCSurrogate, surrogate) = AUCSurrogate::kSquaredHinge;
+  /// Of kSquared and kSquaredHinge. Default: 1.
+  TORCH_ARG(double, margin) = 1;
+  /// Of kLogistic. Default: 1.
+  TORCH_ARG(double, scale) = 1;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("surrogate", surrogate_);
+    v("margin", margin_);
+    v("scale", scale_);
+  }
+};
+
+/// A loss for the area under the ROC curve (AUROC), which is the fraction of
+/// pairs of a positive and a negative in the correct order: the mean of the
+/// surrogate over all such pairs of all ranks.
+///
+/// forward(preds, target) takes this rank's scores, of any size and floating
+/// dtype, and as many labels 0 and 1, of integers or bool; it computes in
+/// float64. The numbers of samples may differ between ranks and be 0.
+///
+/// Costs and traffic, for N+ positives and N- negatives of all ranks:
+/// * kSquared: the pairs' mean follows from counts, means and variances of both
+///   classes. O(N), six numbers are sent.
+/// * kSquaredHinge: O(N log min(N+, N-)). The class with fewer samples is
+///   gathered (8 bytes each), and as many numbers are summed over the ranks.
+/// * kLogistic: the same traffic; O(N+ N-), in tiles.
+///
+/// The result is one number, the same on every rank; 0, with zero gradients, if
+/// there is no pair on any ranks. Gradients: averaged over the ranks, those of
+/// parameters equal those of one process with all samples, also on a rank that
+/// has one of the classes only; no communication in backward. Second-order
+/// gradients are exact for kSquared, a c10::Error otherwise. NaN scores give
+/// NaN.
+///
+/// A mean of the ranks' losses has the right direction on average, but knows
+/// no pairs between ranks, and is too small where ranks lack a class.
+///
+/// Throws c10::ValueError for invalid arguments, while the other ranks throw
+/// SyncError kPeerFailed. Rust and Hocking, arXiv 2302.11062; LibAUC's
+/// PairwiseAUCLoss.
+///
+/// Example:
+///     losses::PairwiseAUCLoss auc;
+///     const at::Tensor output = model->forward(x).select(1, 0);
+///     auc->forward(output, target.eq(1)).backward();
+///     sync::average_gradients(model->parameters());
+class PairwiseAUCLossImpl
+    : public internal::LossModule<PairwiseAUCLossImpl, PairwiseAUCLossOptions> {
+ public:
+  static constexpr const char* kName = "PairwiseAUCLoss";
+
+  explicit PairwiseAUCLossImpl(
+      PairwiseAUCLossOptions options = PairwiseAUCLossOptions());
+
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+};
+
+TORCH_MODULE(PairwiseAUCLoss);
+
+namespace functional {
+
+/// See PairwiseAUCLoss.
+at::Tensor pairwise_auc_loss(const at::Tensor& preds, const at::Tensor& target,
+                             const PairwiseAUCLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses
+
+namespace tally {
+template <>
+struct EnumNames<losses::AUCSurrogate> {
+  static constexpr const char* kNames[] = {"squared", "squared_hinge",
+                                           "logistic"};
+};
+}  // namespace tally

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/pimpl.h>
+
+#include <memory>
+
+#include "tally/losses/loss_module.h"
+#include "tally/losses/ranking/pairwise_auc_loss.h"
+#include "tally/metrics/options.h"
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// How PartialAUCLoss finds the negatives that count.
+enum class PartialAUCForm {
+  kTop,        ///< those with the highest scores
+  kLogSumExp,  ///< all, the more the more they cost
+};
+
+/// Options for PartialAUCLoss.
+struct PartialAUCLossOptions {
+  /// Default: kTop.
+  TORCH_ARG(PartialAUCForm, form) = PartialAUCForm::kTop;
+  /// Of kTop: the largest false positive rate. Default: 0.1.
+  TORCH_ARG(double, max_fpr) = 0.1;
+  /// Of kLogSumExp: the smaller, the more the costliest negatives count.
+  /// Default: 1.
+  TORCH_ARG(double, lambda) = 1;
+  /// kSquaredHinge or kLogistic. Default: kSquaredHinge.
+  TORCH_ARG(AUCSurrogate, surrogate) = AUCSurrogate::kSquaredHinge;
+  /// Of kSquaredHinge. Default: 1.
+  TORCH_ARG(double, margin) = 1;
+  /// Of kLogistic. Default: 1.
+  TORCH_ARG(double, scale) = 1;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("form", form_);
+    v("max_fpr", max_fpr_);
+    v("lambda_", lambda_);
+    v("surrogate", surrogate_);
+    v("margin", margin_);
+    v("scale", scale_);
+  }
+};
+
+/// A loss for the partial area under the ROC curve, up to a false positive
+/// rate.
+///
+/// kTop: the mean of PairwiseAUCLoss's surrogate over the pairs of positives
+/// and the k = ceil(max_fpr N-) negatives with the highest scores, which are
+/// the costliest ones for every positive. If there are equal scores at the end,
+/// those negatives share what is left of k, so that the loss does not depend on
+/// the order of samples.
+///
+/// kLogSumExp, for the surrogate l(p, n) of a positive and a negative:
+///
+///   lambda / N+ sum over p of log( 1 / N- sum over n of exp(l(p, n) / lambda)
+///   )
+///
+/// forward(preds, target), result, gradients and errors: as PairwiseAUCLoss,
+/// with the samples of all ranks. kTop gathers k negatives at most from each
+/// rank (8 bytes each), and sums as many numbers over the ranks. kLogSumExp
+/// gathers positives and sums three numbers for each, in O(N+ n) for n samples
+/// of this rank, in tiles. Second-order gradients are a c10::Error.
+///
+/// Zhu et al., arXiv 2203.00176; LibAUC's pAUC_CVaR_Loss and pAUC_DRO_Loss,
+/// which estimate both from previous batches.
+///
+/// Example:
+///     losses::PartialAUCLoss
+///     auc(losses::PartialAUCLossOptions().max_fpr(0.3)); const at::Tensor
+///     output = model->forward(x).select(1, 0); auc->forward(output,
+///     target.eq(1)).backward(); sync::average_gradients(model->parameters());
+class PartialAUCLossImpl
+    : public internal::LossModule<PartialAUCLossImpl, PartialAUCLossOptions> {
+ public:
+  static constexpr const char* kName = "PartialAUCLoss";
+
+  explicit PartialAUCLossImpl(
+      PartialAUCLossOptions options = PartialAUCLossOptions());
+
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+};
+
+TORCH_MODULE(PartialAUCLoss);
+
+namespace functional {
+
+/// See PartialAUCLoss.
+at::Tensor partial_auc_loss(const at::Tensor& preds, const at::Tensor& target,
+                            const PartialAUCLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses
+
+namespace tally {
+template <>
+struct EnumNames<losses::PartialAUCForm> {
+  static constexpr const char* kNames[] = {"top", "log_sum_exp"};
+};
+}  // namespace tally

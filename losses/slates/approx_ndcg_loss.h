@@ -1,0 +1,74 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/nn/pimpl.h>
+
+#include "tally/losses/loss_module.h"
+#include "tally/losses/slates/slate_options.h"
+
+namespace tally::losses {
+
+/// Options for ApproxNDCGLoss.
+struct ApproxNDCGLossOptions : SlateOptions<ApproxNDCGLossOptions> {
+  /// Factor of the differences of scores. Default: 1.
+  TALLY_INHERITED_ARG(ApproxNDCGLossOptions, double, alpha) = 1;
+  /// Whether slates without a relevant item count, with the loss 1. Default:
+  /// false.
+  TALLY_INHERITED_ARG(ApproxNDCGLossOptions, bool, count_irrelevant) = false;
+
+ public:
+  void visit(OptionVisitor& v) {
+    SlateOptions::visit(v);
+    v("alpha", alpha_);
+    v("count_irrelevant", count_irrelevant_);
+  }
+};
+
+/// 1 - NDCG, with positions made smooth by a sigmoid.
+///
+///   pos_i = 1 + sum_{j != i} sigmoid(alpha (s_j - s_i)),
+///   loss = 1 - sum_i (2^y_i - 1) / log2(1 + pos_i) / IDCG,
+/// the mean over slates.
+///
+/// forward(preds, target) takes this rank's slates: scores [B, L] of any
+/// floating dtype, computed in float32 or wider regardless of autocast, and as
+/// many relevance grades of any dtype, at least 0 (or `padding`), which require
+/// no gradient. The number of slates B may differ between ranks and be 0; a
+/// slate lies whole on a rank. Two numbers are sent, the sum of losses and the
+/// number of slates; none in backward.
+///
+/// The result is one number, the same on every rank: the mean over the slates
+/// of all ranks with a relevant item; 0, with zero gradients, without any.
+/// Gradients: averaged over the ranks, those of parameters equal those of one
+/// process with all slates, including second-order gradients. Pairs of items
+/// are kept for a few slates at a time, and recomputed in backward.
+///
+/// Throws c10::ValueError for invalid arguments, while the other ranks throw
+/// SyncError kPeerFailed. Qin et al., 2010; allRank's approxNDCGLoss, which
+/// returns minus the NDCG and counts slates without relevant items as 0.
+///
+/// Example:
+///     losses::ApproxNDCGLoss ndcg;
+///     ndcg->forward(model->forward(x), target).backward();
+///     sync::average_gradients(model->parameters());
+class ApproxNDCGLossImpl
+    : public internal::LossModule<ApproxNDCGLossImpl, ApproxNDCGLossOptions> {
+ public:
+  static constexpr const char* kName = "ApproxNDCGLoss";
+
+  explicit ApproxNDCGLossImpl(
+      ApproxNDCGLossOptions options = ApproxNDCGLossOptions());
+
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+};
+
+TORCH_MODULE(ApproxNDCGLoss);
+
+namespace functional {
+
+/// See ApproxNDCGLoss.
+at::Tensor approx_ndcg_loss(const at::Tensor& preds, const at::Tensor& target,
+                            const ApproxNDCGLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses

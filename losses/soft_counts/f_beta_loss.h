@@ -1,0 +1,53 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/nn/pimpl.h>
+
+#include "tally/losses/loss_module.h"
+#include "tally/losses/soft_counts/soft_counts_options.h"
+
+namespace tally::losses {
+
+/// Options for FBetaLoss.
+struct FBetaLossOptions : ClassCountsOptions<FBetaLossOptions> {
+  /// Weight of recall against precision. Default: 1.
+  TALLY_INHERITED_ARG(FBetaLossOptions, double, beta) = 1;
+
+ public:
+  void visit(OptionVisitor& v) {
+    ClassCountsOptions::visit(v);
+    v("beta", beta_);
+  }
+};
+
+/// 1 - F-beta score of soft counts.
+///
+///   1 - ((1 + beta^2) sum(p y) + smooth_nr)
+///       / (sum(p) + beta^2 sum(y) + smooth_dr)
+/// for each class; DiceLoss for beta = 1.
+///
+/// forward(preds, target): as DiceLoss's, also what ranks send.
+///
+/// Example:
+///     losses::FBetaLoss f2(losses::FBetaLossOptions().beta(2));
+///     f2->forward(model->forward(x), target).backward();
+class FBetaLossImpl
+    : public internal::LossModule<FBetaLossImpl, FBetaLossOptions> {
+ public:
+  static constexpr const char* kName = "FBetaLoss";
+
+  explicit FBetaLossImpl(FBetaLossOptions options = FBetaLossOptions());
+
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+};
+
+TORCH_MODULE(FBetaLoss);
+
+namespace functional {
+
+/// See FBetaLoss.
+at::Tensor f_beta_loss(const at::Tensor& preds, const at::Tensor& target,
+                       const FBetaLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "tally/losses/label_inputs.h"
+#include "tally/metrics/classification/options/average.h"
+#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/options.h"
+#include "tally/sync/communicator.h"
+
+namespace tally {
+namespace losses {
+
+/// What a class costs that does not occur in target.
+enum class AbsentClassLoss {
+  kSmooth,  ///< what the formula gives, with smooth_nr and smooth_dr
+  kZero,    ///< 0; it counts in the mean over classes
+  kSkip,    ///< nothing; it does not count in the mean
+};
+
+/// Options of all losses from soft counts.
+template <class Self>
+struct SoftCountsOptions {
+  /// Default: kMulticlass.
+  TALLY_INHERITED_ARG(Self, LabelMode, mode) = LabelMode::kMulticlass;
+  /// kLogits (sigmoid or softmax are applied) or kProbabilities, which are used
+  /// as they are. Default: kLogits.
+  TALLY_INHERITED_ARG(Self, ScoreKind, input) = ScoreKind::kLogits;
+  /// Whether counts are those of the global batch. Otherwise each sample has
+  /// its own, and the result is the mean over the samples of all ranks.
+  /// Default: true.
+  TALLY_INHERITED_ARG(Self, bool, batch) = true;
+  /// For labels between 0 and 1: whether a position has min(p, y) in common,
+  /// which makes p = y the best prediction, instead of p * y. Default: false.
+  TALLY_INHERITED_ARG(Self, bool, soft_labels) = false;
+  /// Default: kSmooth.
+  TALLY_INHERITED_ARG(Self, AbsentClassLoss, absent) = AbsentClassLoss::kSmooth;
+  /// Whether class 0 counts as well. A class that is alone always counts.
+  /// Default: true.
+  TALLY_INHERITED_ARG(Self, bool, include_background) = true;
+  /// Positions with this integer target do not count. Default: none.
+  TALLY_INHERITED_ARG(Self, std::optional<std::int64_t>,
+                      ignore_index) = std::nullopt;
+  /// Added to numerators. Default: 1e-5.
+  TALLY_INHERITED_ARG(Self, double, smooth_nr) = 1e-5;
+  /// Added to denominators. Default: 1e-5.
+  TALLY_INHERITED_ARG(Self, double, smooth_dr) = 1e-5;
+  /// The ranks. Default: sync::default_communicator().
+  TALLY_INHERITED_ARG(Self, std::shared_ptr<sync::Communicator>,
+                      communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TALLY_INHERITED_ARG(Self, sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("mode", mode_);
+    v("input", input_);
+    v("batch", batch_);
+    v("soft_labels", soft_labels_);
+    v("absent", absent_);
+    v("include_background", include_background_);
+    v("ignore_index", ignore_index_);
+    v("smooth_nr", smooth_nr_);
+    v("smooth_dr", smooth_dr_);
+  }
+};
+
+/// The same of losses with a value for each class.
+template <class Self>
+struct ClassCountsOptions : SoftCountsOptions<Self> {
+  /// kMacro, the mean over classes; kWeighted, by how often they are the
+  /// target; kMicro, the loss of the counts of all classes together; kNone, one
+  /// loss for each class. Default: kMacro.
+  TALLY_INHERITED_ARG(Self, Average, average) = Average::kMacro;
+
+ public:
+  void visit(OptionVisitor& v) {
+    SoftCountsOptions<Self>::visit(v);
+    v("average", average_);
+  }
+};
+
+}  // namespace losses
+
+template <>
+struct EnumNames<losses::AbsentClassLoss> {
+  static constexpr const char* kNames[] = {"smooth", "zero", "skip"};
+};
+
+}  // namespace tally

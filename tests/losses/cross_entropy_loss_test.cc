@@ -1,0 +1,183 @@
+#include "tally/losses/calibration/cross_entropy_loss.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tally/testing/compare.h"
+#include "tally/testing/ranks_test.h"
+#include "tally/tests/losses/labelled_losses.h"
+#include "tally/tests/losses/loss_harness.h"
+#include "tally/tests/testing/refusal.h"
+
+namespace tally::losses {
+namespace {
+
+using testkit::bytes_sent;
+using testkit::check_peers;
+using testkit::expect_refused_on_all_ranks;
+using testkit::labels_of;
+using testkit::LossInstance;
+using testkit::LossSubject;
+using testkit::made;
+using testkit::near;
+using testkit::normal_rows;
+using testkit::OptionTexts;
+using testkit::refusal_of;
+using Tensors = std::vector<at::Tensor>;
+using Loss = testkit::LabelledLoss;
+
+const auto cross_entropy = made<CrossEntropyLoss, CrossEntropyLossOptions>;
+const auto focal = made<FocalLoss, FocalLossOptions>;
+
+TEST(CrossEntropyLossTest, GiveWhatPeersDo) {
+  check_peers("CrossEntropyLoss", cross_entropy);
+  check_peers("FocalLoss", focal);
+}
+
+LossSubject subject_of(const Loss& loss, const at::Tensor& labels) {
+  LossSubject subject;
+  subject.make = [loss] {
+    const at::Tensor weight = normal_rows({4, 3}, 3).requires_grad_();
+    return LossInstance{[loss, weight](const Tensors& batch) {
+                          return loss(batch[0].matmul(weight).transpose(1, 2),
+                                      batch[1]);
+                        },
+                        {{"weight", weight}}};
+  };
+  subject.batch = {normal_rows({9, 2, 4}, 1), labels};
+  return subject;
+}
+
+TEST(CrossEntropyLossTest, AreThoseOfTheGlobalBatch) {
+  const at::Tensor classes = labels_of({9, 2}, 3);
+  const at::Tensor labels = labels_of({9, 3, 2}, 2);
+  const std::string weights = "[0.2, 3, 1]";
+  check_loss(subject_of(cross_entropy({{"class_weights", weights},
+                                       {"label_smoothing", "0.1"},
+                                       {"ignore_index", "2"}}),
+                        classes));
+  LossSubject subject = subject_of(
+      focal({{"class_weights", weights}, {"gamma", "1.5"}}), classes);
+  check_loss(subject);
+  subject.ranks = {3};
+  check_second_derivatives(subject);
+  subject = subject_of(focal({{"class_weights", weights},
+                              {"mode", "multilabel"},
+                              {"alpha", "0.25"},
+                              {"label_smoothing", "0.1"}}),
+                       labels);
+  subject.ranks = {1, 3};
+  check_loss(subject);
+  subject.make =
+      subject_of(
+          [](const at::Tensor& x, const at::Tensor& y) {
+            return functional::cross_entropy_loss(x, y.to(at::kDouble).div(4));
+          },
+          labels)
+          .make;
+  check_loss(subject);
+}
+
+TEST(CrossEntropyLossTest, ExtremeLogitsHaveFiniteGradients) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double gamma : {0.0, 0.5, 2.0}) {
+    // Certain of the right class, of the wrong one, and a class ruled out.
+    at::Tensor x =
+        at::tensor({200.0, 0.0, 0.0, 0.0, 200.0, 0.0, 1.0, 2.0, -infinity},
+                   at::kDouble)
+            .view({3, 3});
+    x.requires_grad_();
+    const at::Tensor loss = functional::focal_loss(
+        x, at::tensor({0, 0, 1}), FocalLossOptions().gamma(gamma));
+    const double last = std::log1p(std::exp(-1.0));
+    EXPECT_NEAR(loss.item<double>(),
+                (200 + last * std::pow(-std::expm1(-last), gamma)) / 3, 1e-9);
+    loss.backward();
+    EXPECT_TRUE(x.grad().isfinite().all().item<bool>()) << gamma;
+  }
+}
+
+TEST(CrossEntropyLossTest, AreZeroWhereNothingCounts) {
+  for (const std::int64_t rows : {0, 2}) {
+    at::Tensor x = at::full({rows, 3, 2}, std::nan(""), at::kDouble);
+    x.requires_grad_();
+    const at::Tensor loss =
+        focal({{"ignore_index", "-1"}})(x, at::full({rows, 2}, -1, at::kLong));
+    EXPECT_EQ(loss.item<double>(), 0);
+    loss.backward();
+    EXPECT_EQ(x.grad().abs().sum().item<double>(), 0);
+  }
+}
+
+TEST(CrossEntropyLossTest, TakeEveryFloatingDtype) {
+  const at::Tensor x = normal_rows({9, 3}, 1).mul(16).round().div(16);
+  const at::Tensor y = labels_of({9}, 3);
+  const double expected = focal({})(x, y).item<double>();
+  for (const at::ScalarType dtype : {at::kFloat, at::kHalf, at::kBFloat16}) {
+    const at::Tensor narrow = x.to(dtype).requires_grad_();
+    const at::Tensor loss = focal({})(narrow, y.to(at::kInt));
+    EXPECT_EQ(loss.scalar_type(), at::kFloat);
+    EXPECT_NEAR(loss.item<double>(), expected, 1e-6);
+    loss.backward();
+    EXPECT_EQ(narrow.grad().scalar_type(), dtype);
+  }
+}
+
+THREAD_RANKS_TEST(CrossEntropyLossTest, SendTwoNumbers, 2) {
+  const auto sent = [&](std::int64_t rows) {
+    return bytes_sent(self, focal({}), normal_rows({rows, 3}, 1),
+                      labels_of({rows}, 3));
+  };
+  EXPECT_EQ(sent(1000 * self.rank()), sent(2));
+}
+
+THREAD_RANKS_TEST(CrossEntropyLossTest, TellOtherRanksOfBadInput, 2) {
+  const at::Tensor x = normal_rows({4, 3}, 1), y = labels_of({4}, 3);
+  const auto refused = [&](const at::Tensor& preds, const at::Tensor& target,
+                           const std::string& message) {
+    expect_refused_on_all_ranks(self, focal({}), x, y, preds, target, message);
+  };
+  refused(x, y.add(2),
+          "FocalLoss: expected target to be a class below 3, got 3");
+  refused(x, x.abs().add(2).floor(),
+          "FocalLoss: expected target in [0, 1], got 2");
+  refused(x, y.narrow(0, 0, 3),
+          "FocalLoss: expected target of size [4] or [4, 3], got [3]");
+}
+
+TEST(CrossEntropyLossTest, RefuseOptionsThatDoNotFit) {
+  const auto refusal = [](const OptionTexts& texts) {
+    return refusal_of([&] { focal(texts); });
+  };
+  EXPECT_EQ(refusal({{"gamma", "-1"}}),
+            "FocalLoss: expected gamma of at least 0, got -1");
+  EXPECT_EQ(refusal({{"alpha", "2"}, {"mode", "binary"}}),
+            "FocalLoss: expected alpha in [0, 1], got 2");
+  EXPECT_EQ(refusal({{"alpha", "0.5"}}),
+            "FocalLoss: expected class_weights instead of alpha with "
+            "LabelMode::kMulticlass");
+  EXPECT_EQ(refusal({{"label_smoothing", "1.5"}}),
+            "FocalLoss: expected label_smoothing in [0, 1], got 1.5");
+  EXPECT_EQ(refusal({{"class_weights", "[1, -2]"}}),
+            "FocalLoss: expected class_weights of at least 0, got -2");
+  EXPECT_EQ(refusal_of([] {
+              focal({{"class_weights", "[1, 2]"}})(normal_rows({2, 3}, 1),
+                                                   at::tensor({0, 1}));
+            }),
+            "FocalLoss: expected 3 class_weights, got 2");
+  EXPECT_EQ(c10::str(CrossEntropyLoss()),
+            "tally::losses::CrossEntropyLoss(mode=multiclass, "
+            "class_weights=[], label_smoothing=0, ignore_index=none)");
+}
+
+}  // namespace
+}  // namespace tally::losses
