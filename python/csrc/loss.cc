@@ -225,6 +225,81 @@ const std::map<std::string, LossEntry>& losses_by_name() {
        entry<VICRegLossImpl, VICRegLossOptions, 2>(
            "Variance, invariance and covariance of two views, of all ranks.",
            {}, {"a", "b"})},
+      {"DiceLoss", entry<DiceLossImpl, DiceLossOptions, 2>(
+                       "1 - Dice of the soft counts of all ranks.", {},
+                       {"preds", "target"})},
+      {"GeneralizedDiceLoss",
+       entry<GeneralizedDiceLossImpl, GeneralizedDiceLossOptions, 2>(
+           "1 - Dice of all classes, weighted by how rare they are.", {},
+           {"preds", "target"})},
+      {"JaccardLoss", entry<JaccardLossImpl, JaccardLossOptions, 2>(
+                          "1 - Jaccard index of the soft counts of all ranks.",
+                          {}, {"preds", "target"})},
+      {"TverskyLoss", entry<TverskyLossImpl, TverskyLossOptions, 2>(
+                          "1 - Tversky index of the soft counts of all ranks.",
+                          {}, {"preds", "target"})},
+      {"FocalTverskyLoss",
+       entry<FocalTverskyLossImpl, FocalTverskyLossOptions, 2>(
+           "The power of 1 - Tversky index of each class.", {},
+           {"preds", "target"})},
+      {"FBetaLoss", entry<FBetaLossImpl, FBetaLossOptions, 2>(
+                        "1 - F-beta score of the soft counts of all ranks.", {},
+                        {"preds", "target"})},
+      {"MatthewsLoss",
+       entry<MatthewsLossImpl, MatthewsLossOptions, 2>(
+           "1 - Matthews correlation of the soft counts of all ranks.", {},
+           {"preds", "target"})},
+      {"BalancedAccuracyLoss",
+       entry<BalancedAccuracyLossImpl, BalancedAccuracyLossOptions, 2>(
+           "1 - balanced accuracy of the soft counts of all ranks.", {},
+           {"preds", "target"})},
+      {"LovaszHingeLoss", entry<LovaszHingeLossImpl, LovaszHingeLossOptions, 2>(
+                              "The Lovasz extension of the binary Jaccard "
+                              "loss, with hinge errors.",
+                              {}, {"preds", "target"})},
+      {"LovaszSoftmaxLoss",
+       entry<LovaszSoftmaxLossImpl, LovaszSoftmaxLossOptions, 2>(
+           "The Lovasz extension of the Jaccard loss of each class.", {},
+           {"preds", "target"})},
+      {"PairwiseAUCLoss",
+       entry<PairwiseAUCLossImpl, PairwiseAUCLossOptions, 2>(
+           "A surrogate of AUROC over the pairs of all ranks.", {},
+           {"preds", "target"})},
+      {"AUCMLoss", entry<AUCMLossImpl, AUCMLossOptions, 2>(
+                       "The AUC margin loss over the samples of all ranks.", {},
+                       {"preds", "target"})},
+      {"SmoothAPLoss",
+       entry<SmoothAPLossImpl, SmoothAPLossOptions, 2>(
+           "1 - average precision with sigmoids for ranks, of all ranks.", {},
+           {"preds", "target"})},
+      {"FastAPLoss",
+       entry<FastAPLossImpl, FastAPLossOptions, 2>(
+           "1 - average precision from a soft histogram of all ranks.", {},
+           {"preds", "target"})},
+      {"ApproxNDCGLoss", entry<ApproxNDCGLossImpl, ApproxNDCGLossOptions, 2>(
+                             "1 - NDCG with sigmoids for positions, over the "
+                             "slates of all ranks.",
+                             {}, {"preds", "target"})},
+      {"LambdaLoss",
+       entry<LambdaLossImpl, LambdaLossOptions, 2>(
+           "Weighted logistic losses of pairs in the slates of all ranks.", {},
+           {"preds", "target"})},
+      {"ListNetLoss",
+       entry<ListNetLossImpl, ListNetLossOptions, 2>(
+           "Cross-entropy of grades and scores over the slates of all ranks.",
+           {}, {"preds", "target"})},
+      {"PartialAUCLoss",
+       entry<PartialAUCLossImpl, PartialAUCLossOptions, 2>(
+           "A surrogate of the partial AUROC over the samples of all ranks.",
+           {}, {"preds", "target"})},
+      {"CrossEntropyLoss",
+       entry<CrossEntropyLossImpl, CrossEntropyLossOptions, 2>(
+           "Cross-entropy as a ratio of sums over all ranks.", {},
+           {"preds", "target"})},
+      {"FocalLoss",
+       entry<FocalLossImpl, FocalLossOptions, 2>(
+           "Cross-entropy with less weight on what is predicted well.", {},
+           {"preds", "target"})},
       {"LFQ", entry<LFQImpl, LFQOptions, 3>(
                   "Lookup-free quantization with its entropy loss.", {},
                   {"x", "mask?", "inverse_temperature?"},

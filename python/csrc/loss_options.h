@@ -8,7 +8,9 @@
 namespace tally::python {
 
 template <class Options>
-struct VisitLoss;
+struct VisitLoss {
+  static void visit(Options& o, OptionVisitor& v) { o.visit(v); }
+};
 
 template <class Options>
 struct NamedOptions {

@@ -42,6 +42,12 @@ CASES = {
         a, b, (a[:, None] @ WEIGHT.T), LABELS[rows][:, None] + 1, torch.tensor(10.0).double())),
     "distill": lambda a, b, rows: sum(losses.DistillClipLoss()(
         a, b, torch.tensor(10.0).double(), A[rows], B[rows], torch.tensor(5.0).double())),
+    "dice": lambda a, b, rows: losses.DiceLoss(average="weighted")(a[:, :3], LABELS[rows]),
+    "lovasz": lambda a, b, rows: losses.LovaszSoftmaxLoss()(a[:, :3], LABELS[rows]),
+    "auc": lambda a, b, rows: losses.PairwiseAUCLoss()(a[:, 0], LABELS[rows].eq(1)),
+    "aucm": lambda a, b, rows: losses.AUCMLoss(learned=True)(a[:, 0], LABELS[rows].eq(1)),
+    "smooth_ap": lambda a, b, rows: losses.SmoothAPLoss(0.1)(a[:, 0], LABELS[rows].eq(1)),
+    "lambda": lambda a, b, rows: losses.LambdaLoss(weight="ndcg2")(a, b.mul(3).round().abs()),
     "metric": lambda a, b, rows: losses.MetricLoss(tally.MeanSquaredError())(a, b),
     "functional": lambda a, b, rows: functional.nt_xent_loss(a, b, temperature=0.2),
 }
