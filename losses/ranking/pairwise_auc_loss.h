@@ -52,7 +52,7 @@ struct PairwiseAUCLossOptions {
 ///
 /// Costs and traffic, for N+ positives and N- negatives of all ranks:
 /// * kSquared: the pairs' mean follows from counts, means and variances of both
-///   classes. O(N), six numbers are sent.
+///   classes. O(N); seven numbers are sent.
 /// * kSquaredHinge: O(N log min(N+, N-)). The class with fewer samples is
 ///   gathered (8 bytes each), and as many numbers are summed over the ranks.
 /// * kLogistic: the same traffic; O(N+ N-), in tiles.
