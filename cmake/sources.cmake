@@ -319,16 +319,33 @@ set(TALLY_METRICS_HEADERS
     metrics/tables/label_range.h
     metrics/tables/pair_counts.h
     metrics/text/bleu_score.h
+    metrics/text/char_error_rate.h
     metrics/text/chrf_score.h
+    metrics/text/edit_distance.h
     metrics/text/entity_scores.h
+    metrics/text/extended_edit_distance.h
+    metrics/text/kernels/unicode.h
+    metrics/text/kernels/words.h
+    metrics/text/match_error_rate.h
     metrics/text/options/bleu_tokenizer.h
+    metrics/text/options/sentence_reduction.h
     metrics/text/options/tag_rules.h
+    metrics/text/perplexity.h
     metrics/text/rouge_score.h
     metrics/text/sacre_bleu_score.h
+    metrics/text/squad.h
     metrics/text/states/bleu_counts.h
+    metrics/text/states/edit_distances.h
+    metrics/text/states/edit_errors.h
     metrics/text/states/entity_counts.h
     metrics/text/states/reference_counts.h
     metrics/text/text.h
+    metrics/text/token_edit_distance.h
+    metrics/text/token_error_rate.h
+    metrics/text/translation_edit_rate.h
+    metrics/text/word_error_rate.h
+    metrics/text/word_info_lost.h
+    metrics/text/word_info_preserved.h
     metrics/text_list.h
     metrics/wrappers/boot_strapper.h
     metrics/wrappers/classwise_wrapper.h
@@ -575,23 +592,43 @@ set(TALLY_METRICS_SOURCES
     metrics/tables/label_range.cc
     metrics/tables/pair_counts.cc
     metrics/text/bleu_score.cc
+    metrics/text/char_error_rate.cc
     metrics/text/chrf_score.cc
+    metrics/text/edit_distance.cc
     metrics/text/entity_scores.cc
+    metrics/text/extended_edit_distance.cc
     metrics/text/kernels/common_subsequence.cc
+    metrics/text/kernels/edit_alignment.cc
+    metrics/text/kernels/extended_edits.cc
     metrics/text/kernels/ngram_counts.cc
     metrics/text/kernels/porter_stemmer.cc
     metrics/text/kernels/rouge_scorer.cc
     metrics/text/kernels/sentence_tokenizer.cc
     metrics/text/kernels/tag_entities.cc
+    metrics/text/kernels/tercom_tokenizer.cc
     metrics/text/kernels/token_ids.cc
+    metrics/text/kernels/token_pairs.cc
+    metrics/text/kernels/translation_edits.cc
     metrics/text/kernels/unicode.cc
     metrics/text/kernels/unicode_tables.cc
+    metrics/text/kernels/words.cc
+    metrics/text/match_error_rate.cc
+    metrics/text/perplexity.cc
     metrics/text/rouge_score.cc
     metrics/text/sacre_bleu_score.cc
+    metrics/text/squad.cc
     metrics/text/states/bleu_counts.cc
     metrics/text/states/count_tensors.cc
+    metrics/text/states/edit_distances.cc
+    metrics/text/states/edit_errors.cc
     metrics/text/states/entity_counts.cc
     metrics/text/states/reference_counts.cc
+    metrics/text/token_edit_distance.cc
+    metrics/text/token_error_rate.cc
+    metrics/text/translation_edit_rate.cc
+    metrics/text/word_error_rate.cc
+    metrics/text/word_info_lost.cc
+    metrics/text/word_info_preserved.cc
     metrics/wrappers/boot_strapper.cc
     metrics/wrappers/classwise_wrapper.cc
     metrics/wrappers/input_transformer.cc

@@ -29,6 +29,9 @@ CLASSES = [(), range(1, 6), range(9, 12), (*range(19, 24), 28, 29),
            range(24, 28)]
 # UProperty.
 CASED, CASE_IGNORABLE = 49, 50
+COMBINING_CLASS, NFKC_QUICK_CHECK = 0x1002, 0x100F
+# UCharCategory of decimal digits, whose code points stand in tens.
+DECIMAL_DIGIT = 9
 
 
 def char_class(point):
@@ -43,6 +46,17 @@ def is_space(point):
 
 def has(point, prop):
     return int(ICU.u_hasBinaryProperty_72(point, prop) != 0)
+
+
+def is_decimal_digit(point):
+    return int(ICU.u_charType_72(point) == DECIMAL_DIGIT)
+
+
+def normal_form(point):
+    """Twice the canonical combining class, + 1 if NFKC may not have it."""
+    stays = ICU.u_getIntPropertyValue_72(point, NFKC_QUICK_CHECK) == 1
+    return 2 * ICU.u_getIntPropertyValue_72(point, COMBINING_CLASS) + \
+        (0 if stays else 1)
 
 
 def lower(text):
@@ -92,6 +106,13 @@ def lower_ranges():
             for first, last, step, distance in found]
 
 
+def decimal_digits():
+    points = [point for point in CODE_POINTS if is_decimal_digit(point)]
+    starts = points[::10]
+    assert points == [start + i for start in starts for i in range(10)]
+    return starts
+
+
 def wrapped(items):
     lines, line = [], "   "
     for item in items:
@@ -121,6 +142,12 @@ def tables():
         array("// 4 * length + 1 if cased + 2 if ignored by casing.",
               "std::uint32_t", "kCaseRuns",
               [str(4 * length + value) for length, value in flags]),
+        array("// 512 * length + 2 * combining class + 1 if NFKC may change it.",
+              "std::uint32_t", "kNormalRuns",
+              [str(512 * length + value) for length, value in
+               runs(map(normal_form, CODE_POINTS))]),
+        array("// Where ten decimal digits start.", "std::uint32_t",
+              "kDecimalDigits", map(str, decimal_digits())),
         array("// First, last, step, distance to the lower case.",
               "LowerRange", "kLowerRanges",
               ["{" + ", ".join(map(str, row)) + "}" for row in lower_ranges()]),
@@ -147,6 +174,8 @@ def digests():
         "source": "ICU 72",
         "char_class": digest(map(char_class, CODE_POINTS)),
         "is_space": digest(map(is_space, CODE_POINTS)),
+        "is_decimal_digit": digest(map(is_decimal_digit, CODE_POINTS)),
+        "normal_form": digest(map(normal_form, CODE_POINTS)),
         "lower": digest(lowered),
         "final_sigmas": digest(final_sigmas),
     }, indent=1) + "\n"

@@ -18,11 +18,11 @@ namespace tally {
 /// O is inside of one. The type is what stands behind the first "-", and "_"
 /// without any. With TagMode::kStrict only what the scheme allows is an entity,
 /// and the type is what is left without "-" at both ends.
-/// Result: "" or, with Average::kNone, one part for each type that occurs, in
-/// the order of their names; 0-dim float64 in [0, 1]. zero_division of a type
-/// that is not predicted, and of micro and weighted averages without any
-/// entity; the mean over no types (kMacro) is NaN. A weighted average without
-/// any entity in target, but in preds, is 0.
+/// Result: 0-dim float64 in [0, 1]; with Average::kNone one for each type that
+/// occurs, by its name and in the order of names. It is zero_division for a
+/// type that is not predicted, and for micro and weighted averages without any
+/// entity; the mean over no types (kMacro) is NaN. A weighted average is 0 if
+/// only preds have entities.
 /// State: EntityCounts, integers by the names of types, which ranks need not
 /// have seen all; the same for any split.
 /// Errors: c10::ValueError for inputs of different sizes, naming the sample,

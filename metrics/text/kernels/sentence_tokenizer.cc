@@ -119,6 +119,12 @@ void SentenceTokenizer::unescape() {
   replace_all(U"&gt;", U">");
 }
 
+void SentenceTokenizer::space_chinese() {
+  pass([](std::u32string_view text, char32_t* out) {
+    return space_all(strip(text), out, is_chinese);
+  });
+}
+
 void SentenceTokenizer::split_western() {
   pass([](std::u32string_view text, char32_t* out) {
     return space_all(text, out, is_spaced);
@@ -176,9 +182,7 @@ void SentenceTokenizer::tokenize(std::u32string_view sentence,
   } else if (kind_ == BleuTokenizer::kIntl) {
     split_international();
   } else if (kind_ == BleuTokenizer::kZh) {
-    pass([](std::u32string_view text, char32_t* out) {
-      return space_all(strip(text), out, is_chinese);
-    });
+    space_chinese();
     split_western();
   }
   out.text.swap(text_);

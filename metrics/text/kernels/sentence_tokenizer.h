@@ -27,6 +27,7 @@ class SentenceTokenizer {
 
  private:
   void unescape();
+  void space_chinese();
   void split_western();
   void split_international();
   void replace_all(std::u32string_view what, std::u32string_view by);

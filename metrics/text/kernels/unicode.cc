@@ -48,6 +48,18 @@ Properties make_properties() {
   return table;
 }
 
+// A number for each code point, of runs of length * scale + number.
+std::vector<std::uint16_t> unpacked(const std::uint32_t* runs,
+                                    std::size_t count, std::uint32_t scale) {
+  std::vector<std::uint16_t> table;
+  table.reserve(kCodePoints);
+  for (std::size_t i = 0; i < count; ++i) {
+    table.insert(table.end(), runs[i] / scale,
+                 static_cast<std::uint16_t>(runs[i] % scale));
+  }
+  return table;
+}
+
 const std::uint8_t* properties() {
   static const Properties table = make_properties();
   return table.data();
@@ -86,11 +98,9 @@ bool is_final(std::u32string_view text, std::size_t sigma) {
 
 [[noreturn]] void refuse(std::string_view text, std::size_t at,
                          const TextPlace& place) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  const auto byte = static_cast<std::uint8_t>(text[at]);
-  TORCH_CHECK_VALUE(false, "expected ", place.input, " in UTF-8, got byte 0x",
-                    kDigits[byte / 16], kDigits[byte % 16], " at byte ", at,
-                    " of sample ", place.sample);
+  TORCH_CHECK_VALUE(false, "expected ", place.input, " in UTF-8, got ",
+                    byte_words(text[at]), " at byte ", at, " of sample ",
+                    place.sample);
 }
 
 // How many bytes the code point takes that starts at `at`, and which it is; 0
@@ -169,13 +179,25 @@ std::u32string decode_utf8(std::string_view text, const TextPlace& place) {
 }
 
 void check_utf8(std::string_view text, const TextPlace& place) {
+  const std::size_t at = find_invalid_utf8(text);
+  if (at < text.size()) refuse(text, at, place);
+}
+
+std::size_t find_invalid_utf8(std::string_view text) {
   std::size_t at = 0;
   while ((at += ascii_prefix(text.substr(at))) < text.size()) {
     char32_t c;
     const std::size_t bytes = code_point_at(text, at, c);
-    if (bytes == 0) refuse(text, at, place);
+    if (bytes == 0) return at;
     at += bytes;
   }
+  return text.size();
+}
+
+std::string byte_words(char byte) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  const auto number = static_cast<std::uint8_t>(byte);
+  return std::string("byte 0x") + kDigits[number / 16] + kDigits[number % 16];
 }
 
 std::string encode_utf8(std::u32string_view text) {
@@ -217,6 +239,32 @@ CharClass char_class(char32_t c) {
 bool is_word_char(char32_t c) {
   const CharClass found = char_class(c);
   return found == CharClass::kLetter || found == CharClass::kNumber || c == '_';
+}
+
+bool is_decimal_digit(char32_t c) {
+  if (c < 0x80) return c >= '0' && c <= '9';
+  const auto* const end = kDecimalDigits + kDecimalDigitsSize;
+  const auto* const next = std::upper_bound(kDecimalDigits, end, c);
+  return c < next[-1] + 10;
+}
+
+NormalForm normal_form(char32_t c) {
+  static const std::vector<std::uint16_t> table =
+      unpacked(kNormalRuns, kNormalRunsSize, 512);
+  return {static_cast<std::uint8_t>(table[c] / 2), table[c] % 2 != 0};
+}
+
+std::size_t find_unnormalized(std::u32string_view text) {
+  std::uint8_t before = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const NormalForm form = normal_form(text[i]);
+    // Marks stand in the order of their classes.
+    const bool is_late =
+        form.combining_class != 0 && form.combining_class < before;
+    if (form.may_change || is_late) return i;
+    before = form.combining_class;
+  }
+  return text.size();
 }
 
 std::u32string lower(std::u32string_view text) {

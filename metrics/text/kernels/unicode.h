@@ -26,6 +26,10 @@ void decode_utf8(std::string_view text, const TextPlace& place,
 std::u32string decode_utf8(std::string_view text, const TextPlace& place);
 /// Throws as decode_utf8 does.
 void check_utf8(std::string_view text, const TextPlace& place);
+/// The first byte that is not UTF-8; the size of the text if all is.
+std::size_t find_invalid_utf8(std::string_view text);
+/// "byte 0xFF".
+std::string byte_words(char byte);
 /// REQUIRES: none of them is a surrogate or above 10FFFF.
 std::string encode_utf8(std::u32string_view text);
 
@@ -54,6 +58,21 @@ inline bool is_space(char32_t c) {
 /// Whether `\w` of Python's regular expressions matches: letters, numbers and
 /// '_', but no marks.
 bool is_word_char(char32_t c);
+
+/// Whether `\d` matches: decimal digits of all scripts.
+bool is_decimal_digit(char32_t c);
+
+/// How a code point behaves in Unicode's normalization form NFKC.
+struct NormalForm {
+  std::uint8_t combining_class;
+  /// Whether NFKC may replace it, or join it with one before.
+  bool may_change;
+};
+NormalForm normal_form(char32_t c);
+/// The first place at which a text may not be in the form NFKC; its size if it
+/// is. A mark that may be joined with the character before is such a place,
+/// whatever that is.
+std::size_t find_unnormalized(std::u32string_view text);
 
 /// In lower case, of no language: U+0130 becomes two code points, and a sigma
 /// at the end of a word the final one.

@@ -15,6 +15,10 @@ extern const std::uint32_t kClassRuns[];
 extern const std::size_t kClassRunsSize;
 extern const std::uint32_t kCaseRuns[];
 extern const std::size_t kCaseRunsSize;
+extern const std::uint32_t kNormalRuns[];
+extern const std::size_t kNormalRunsSize;
+extern const std::uint32_t kDecimalDigits[];
+extern const std::size_t kDecimalDigitsSize;
 extern const LowerRange kLowerRanges[];
 extern const std::size_t kLowerRangesSize;
 

@@ -37,12 +37,15 @@ bool is_surrogate(char32_t c) { return c >= 0xD800 && c < 0xE000; }
 TEST(UnicodeTest, EveryCodePointIsAsInICU) {
   std::ifstream file("tests/reference/data/text/unicode.json");
   const auto expected = nlohmann::json::parse(file);
-  Digest classes, spaces, lowered, sigmas;
+  Digest classes, spaces, digits, forms, lowered, sigmas;
   std::u32string context = U"?\u03A3 a\u03A3? a\u03A3?b a?\u03A3";
   int space_count = 0, word_count = 0;
   for (char32_t c = 0; c < 0x110000; ++c) {
     classes.add(static_cast<std::uint32_t>(char_class(c)));
     spaces.add(is_space(c) ? 1 : 0);
+    digits.add(is_decimal_digit(c) ? 1 : 0);
+    const NormalForm form = normal_form(c);
+    forms.add(2 * form.combining_class + (form.may_change ? 1 : 0));
     space_count += is_space(c);
     word_count += is_word_char(c);
     if (is_surrogate(c)) continue;
@@ -56,6 +59,8 @@ TEST(UnicodeTest, EveryCodePointIsAsInICU) {
   }
   EXPECT_EQ(classes.text(), expected.at("char_class"));
   EXPECT_EQ(spaces.text(), expected.at("is_space"));
+  EXPECT_EQ(digits.text(), expected.at("is_decimal_digit"));
+  EXPECT_EQ(forms.text(), expected.at("normal_form"));
   EXPECT_EQ(lowered.text(), expected.at("lower"));
   EXPECT_EQ(sigmas.text(), expected.at("final_sigmas"));
   EXPECT_EQ(space_count, 29);
@@ -71,6 +76,15 @@ TEST(UnicodeTest, LowerHasFullMappings) {
   EXPECT_EQ(lower(U"a\u0301\u03A3\u0301"), U"a\u0301\u03C2\u0301");
   EXPECT_EQ(lower(U"AbC\u00C9\U00010400"), U"abc\u00E9\U00010428");
   EXPECT_EQ(lower(U""), U"");
+}
+
+TEST(UnicodeTest, FindsWhatNfkcMayChange) {
+  EXPECT_EQ(find_unnormalized(U"\u30C6\u30B9\u30C8 caf\u00E9."), 9u);
+  EXPECT_EQ(find_unnormalized(U"a\u0301"), 1u);
+  EXPECT_EQ(find_unnormalized(U"x\uFF21"), 1u);
+  EXPECT_EQ(find_unnormalized(U"ab\uFF76\uFF9E"), 2u);
+  EXPECT_EQ(find_unnormalized(U"x\u0349\u0348\u0315\u0349"), 4u);
+  EXPECT_EQ(find_unnormalized(U""), 0u);
 }
 
 TEST(UnicodeTest, WordCharactersAreThoseOfPython) {

@@ -6,7 +6,8 @@ Classes that are in neither of these tables have the same options and results.
 import torch
 import torchmetrics
 
-# Not in TorchMetrics' place: wrappers are left to it, around metrics of either kind.
+# Not in TorchMetrics' place: wrappers are left to it, around metrics of either kind, and
+# what takes dictionaries of answers.
 LEFT_OUT = {
     "BootStrapper",
     "ClasswiseWrapper",
@@ -14,6 +15,7 @@ LEFT_OUT = {
     "MultioutputWrapper",
     "MultitaskWrapper",
     "Running",
+    "SQuAD",
     "BinaryTargetTransformer",
     "LambdaInputTransformer",
 }

@@ -1,0 +1,124 @@
+#include "tally/metrics/text/translation_edit_rate.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "tally/metrics/exact_sums.h"
+#include "tally/metrics/text/kernels/for_each_sentence.h"
+#include "tally/metrics/text/kernels/references.h"
+#include "tally/metrics/text/kernels/tercom_tokenizer.h"
+#include "tally/metrics/text/kernels/token_ids.h"
+#include "tally/metrics/text/kernels/translation_edits.h"
+#include "tally/metrics/text/kernels/unicode.h"
+
+namespace tally {
+namespace {
+
+namespace text = internal::text;
+
+struct Sentence {
+  std::int64_t edits = 0;
+  double length = 0;  // the mean of its references
+
+  double rate() const { return rate_of(static_cast<double>(edits), length); }
+  static double rate_of(double edits, double length) {
+    return length > 0 ? edits / length : edits > 0 ? 1 : 0;
+  }
+};
+
+// Texts as numbers of words; keeps memory between texts.
+class TercomWords {
+ public:
+  explicit TercomWords(const text::TercomRules& rules) : rules_(rules) {}
+
+  std::vector<std::uint32_t> read(std::string_view from,
+                                  const text::TextPlace& place) {
+    texts_.push_back(
+        text::tercom_normalized(text::decode_utf8(from, place), rules_));
+    std::vector<std::uint32_t> words;
+    for (const std::u32string_view word : text::split(texts_.back())) {
+      words.push_back(ids_.id(word));
+    }
+    return words;
+  }
+  std::size_t distinct() const { return ids_.size(); }
+  void clear() {
+    ids_.clear();
+    texts_.clear();
+  }
+
+ private:
+  text::TercomRules rules_;
+  std::deque<std::u32string> texts_;  // which ids_ refers to
+  text::TokenIds ids_;
+};
+
+Sentence sentence_of(std::size_t sample, const TextList& preds,
+                     const TextLists& target, TercomWords& words,
+                     text::TranslationEdits& edits_of) {
+  words.clear();
+  const auto hypothesis = words.read(preds[sample], {"preds", sample});
+  Sentence sentence;
+  std::size_t length = 0;
+  bool is_first = true;
+  const TextList references = target[sample];
+  for (const std::string_view reference : references) {
+    const auto own = words.read(reference, {"target", sample});
+    const std::int64_t edits = edits_of(hypothesis, own, words.distinct());
+    sentence.edits = is_first ? edits : std::min(edits, sentence.edits);
+    is_first = false;
+    length += own.size();
+  }
+  sentence.length =
+      static_cast<double>(length) / static_cast<double>(references.size());
+  return sentence;
+}
+
+}  // namespace
+
+TranslationEditSums::State TranslationEditSums::observe(
+    const TextList& preds, const TextLists& target) const {
+  text::check_references(preds, target);
+  std::vector<Sentence> sentences(preds.size());
+  text::for_each_sentence(
+      preds.size(), [&](std::size_t begin, std::size_t end) {
+        TercomWords words({options_.normalize(), options_.no_punctuation(),
+                           options_.lowercase(), options_.asian_support()});
+        text::TranslationEdits edits;
+        for (std::size_t i = begin; i < end; ++i) {
+          sentences[i] = sentence_of(i, preds, target, words, edits);
+        }
+      });
+  State state;
+  if (options_.sentence_level()) {
+    const at::Tensor rates =
+        at::empty({static_cast<std::int64_t>(sentences.size())}, at::kDouble);
+    std::transform(sentences.begin(), sentences.end(), rates.data_ptr<double>(),
+                   [](const Sentence& s) { return s.rate(); });
+    state.rates = Rows(rates);
+    return state;
+  }
+  internal::ExactSums lengths(1);
+  for (const Sentence& sentence : sentences) {
+    state.edits += sentence.edits;
+    lengths.add(0, sentence.length);
+  }
+  state.lengths = lengths.tensor();
+  return state;
+}
+
+at::Tensor TranslationEditRate::evaluate(const State& state) const {
+  if (options().sentence_level()) {
+    return state.rates.defined() ? state.rates.tensor()
+                                 : at::empty({0}, at::kDouble);
+  }
+  return internal::scalar_tensor(
+      Sentence::rate_of(static_cast<double>(state.edits),
+                        internal::ExactSums::value(state.lengths)));
+}
+
+}  // namespace tally

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "tally/metrics/metric_of.h"
+#include "tally/state/fields.h"
+
+namespace tally {
+
+/// Options of TranslationEditRate: those of tercom.
+///
+/// Example:
+///     TranslationEditRate rate(
+///         TranslationEditRateOptions().normalize(true));
+struct TranslationEditRateOptions {
+  /// Whether punctuation becomes words of its own, and XML's escapes what they
+  /// stand for. Default: false.
+  TORCH_ARG(bool, normalize) = false;
+  /// Whether `. , ? : ; ! " ( )` are removed. Default: false.
+  TORCH_ARG(bool, no_punctuation) = false;
+  /// Whether to ignore case. Default: true.
+  TORCH_ARG(bool, lowercase) = true;
+  /// Whether, with `normalize`, ideographs and punctuation of East Asia become
+  /// words of their own, and, with `no_punctuation`, such punctuation is
+  /// removed. Default: false.
+  TORCH_ARG(bool, asian_support) = false;
+  /// Whether the result is the rate of each sample instead of that of the
+  /// corpus. Default: false.
+  TORCH_ARG(bool, sentence_level) = false;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("normalize", normalize_);
+    v("no_punctuation", no_punctuation_);
+    v("lowercase", lowercase_);
+    v("asian_support", asian_support_);
+    v("sentence_level", sentence_level_);
+  }
+};
+
+/// The accumulator of TranslationEditRate.
+class TranslationEditSums {
+ public:
+  static constexpr const char* kName = "TranslationEditSums";
+  static constexpr InputInfo kInputs[] = {
+      {"preds", InputKind::kText, "texts [N]"},
+      {"target", InputKind::kTextLists, "references for each of N texts"}};
+  using Options = TranslationEditRateOptions;
+  struct State {
+    std::int64_t edits = 0;
+    at::Tensor lengths;  // an exact sum: means over references are fractions
+    Rows rates;          // sentence_level: instead of the sums
+
+    void fields(Fields& f) {
+      f("edits", edits)("lengths", lengths)("rates", rates);
+    }
+  };
+
+  explicit TranslationEditSums(const Options& options) : options_(options) {}
+  State observe(const TextList& preds, const TextLists& target) const;
+
+ private:
+  Options options_;
+};
+
+/// Translation edit rate (TER): insertions, deletions, substitutions and shifts
+/// of words that turn a translation into a reference, per word of the
+/// references.
+///
+///     sum of the edits / sum of the mean lengths of each text's references
+///
+/// Of several references, that with the fewest edits counts.
+/// update(preds, target): texts [N] and a list of references for each, UTF-8;
+/// texts [N] in target are one reference each.
+/// Result: 0-dim float64, at least 0, with sentence_level [N]; without words in
+/// the references 1 if there are edits, else 0, as before any update. sacrebleu
+/// gives percentages: 100 times as much.
+/// State: the number of edits and the exact sum of the lengths, so that the
+/// value is the same for any split; with sentence_level the rates.
+/// Empty texts have no words.
+/// Errors: c10::ValueError for another number of preds than of target, for a
+/// text without references, and for what is not UTF-8, naming the sample and
+/// the byte.
+/// Not differentiable.
+/// Source: Snover et al. 2006; sacrebleu 2.6.0, whose values it equals.
+///
+/// Example:
+///     TranslationEditRate rate;
+///     rate.update(std::vector<std::string>{"on the mat the cat sat"},
+///                 std::vector<std::string>{"the cat sat on the mat"});
+///     double value = rate.compute().item<double>();  // 1 / 6: one shift
+class TranslationEditRate final
+    : public MetricOf<TranslationEditRate, TranslationEditSums, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "TranslationEditRate";
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

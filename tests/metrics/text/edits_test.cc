@@ -1,0 +1,215 @@
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tally/metrics/collection.h"
+#include "tally/metrics/text/char_error_rate.h"
+#include "tally/metrics/text/edit_distance.h"
+#include "tally/metrics/text/match_error_rate.h"
+#include "tally/metrics/text/token_edit_distance.h"
+#include "tally/metrics/text/token_error_rate.h"
+#include "tally/metrics/text/word_error_rate.h"
+#include "tally/metrics/text/word_info_lost.h"
+#include "tally/metrics/text/word_info_preserved.h"
+#include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
+
+namespace tally {
+namespace {
+
+using ::tally::testkit::refusal_of;
+using ::testing::HasSubstr;
+using Texts = std::vector<std::string>;
+
+template <class M>
+double value_of(const Texts& preds, const Texts& target,
+                typename M::Options options = {}) {
+  M metric(options);
+  metric.update(preds, target);
+  return metric.compute().template item<double>();
+}
+
+TEST(EditsTest, WordErrorRatePassesTheHarness) {
+  testkit::check_metric<WordErrorRate>("text/WordErrorRate");
+}
+TEST(EditsTest, MatchErrorRatePassesTheHarness) {
+  testkit::check_metric<MatchErrorRate>("text/MatchErrorRate");
+}
+TEST(EditsTest, WordInfoLostPassesTheHarness) {
+  testkit::check_metric<WordInfoLost>("text/WordInfoLost");
+}
+TEST(EditsTest, WordInfoPreservedPassesTheHarness) {
+  testkit::check_metric<WordInfoPreserved>("text/WordInfoPreserved");
+}
+TEST(EditsTest, CharErrorRatePassesTheHarness) {
+  testkit::check_metric<CharErrorRate>("text/CharErrorRate");
+}
+TEST(EditsTest, TokenErrorRatePassesTheHarness) {
+  testkit::check_metric<TokenErrorRate>("text/TokenErrorRate");
+}
+
+testkit::HarnessOptions in_order() {
+  testkit::HarnessOptions options;
+  options.order_matters = true;  // with reduction none
+  return options;
+}
+TEST(EditsTest, EditDistancePassesTheHarness) {
+  testkit::check_metric<EditDistance>("text/EditDistance", in_order());
+}
+TEST(EditsTest, TokenEditDistancePassesTheHarness) {
+  testkit::check_metric<TokenEditDistance>("text/TokenEditDistance",
+                                           in_order());
+}
+
+TEST(WordErrorRateTest, OneTabDoesNotSeparateWordsTwoDo) {
+  EXPECT_EQ(value_of<WordErrorRate>({"a b"}, {"a\tb"}), 2);
+  EXPECT_EQ(value_of<WordErrorRate>({"a b"}, {"a\t\tb"}), 0);
+  EXPECT_EQ(value_of<WordErrorRate>({"a b"}, {"a\nb"}), 2);
+  EXPECT_EQ(value_of<WordErrorRate>({"a b"}, {"a\r\nb"}), 0);
+  EXPECT_EQ(value_of<WordErrorRate>({"a b"}, {"a\u00A0b"}), 2);
+  EXPECT_EQ(value_of<WordErrorRate>({"a b"}, {"\u3000a b"}), 0);
+  EXPECT_EQ(value_of<WordErrorRate>({"a b"}, {"\ta b\n"}), 0);
+  const auto split = WordErrorOptions().split(WordSplit::kWhitespace);
+  for (const char* const other : {"a\tb", "a\nb", "a\u00A0b", "a\u2028b"}) {
+    EXPECT_EQ(value_of<WordErrorRate>({"a b"}, {other}, split), 0) << other;
+  }
+  EXPECT_EQ(value_of<WordErrorRate>({"a b"}, {"a\u200Bb"}, split), 2);
+}
+
+TEST(WordErrorRateTest, WordsMayEndInAnyCharacter) {
+  EXPECT_EQ(value_of<WordErrorRate>({"the caf\u00E9"}, {"the cafe"}), 0.5);
+  EXPECT_EQ(value_of<WordErrorRate>({"\u4E16"}, {"\u4E16 \u754C"}), 0.5);
+}
+
+TEST(WordErrorRateTest, WithoutReferencesItCountsInsertions) {
+  EXPECT_EQ(value_of<WordErrorRate>({"a b", "c"}, {"", " "}), 3);
+  EXPECT_EQ(value_of<MatchErrorRate>({"a b"}, {""}), 1);
+  EXPECT_EQ(value_of<WordInfoLost>({"a b"}, {""}), 1);
+  EXPECT_EQ(value_of<WordInfoPreserved>({""}, {"a b"}), 0);
+  EXPECT_EQ(value_of<MatchErrorRate>({""}, {""}), 0);
+  EXPECT_EQ(value_of<WordInfoLost>({""}, {""}), 0);
+}
+
+TEST(WordErrorRateTest, WithoutUpdates) {
+  EXPECT_EQ(WordErrorRate().compute().item<double>(), 0);
+  EXPECT_EQ(CharErrorRate().compute().item<double>(), 0);
+  EXPECT_EQ(MatchErrorRate().compute().item<double>(), 0);
+  EXPECT_EQ(WordInfoLost().compute().item<double>(), 0);
+  EXPECT_EQ(WordInfoPreserved().compute().item<double>(), 1);
+}
+
+// Of alignments with as few edits, rapidfuzz's: TorchMetrics takes as many hits
+// as the lengths and the distance allow.
+TEST(MatchErrorRateTest, TheAlignmentIsThatOfRapidfuzz) {
+  EXPECT_EQ(value_of<MatchErrorRate>({"b c"}, {"a b"}), 1);
+  EXPECT_NEAR(value_of<MatchErrorRate>({"a b"}, {"b c"}), 2 / 3.0, 1e-15);
+  EXPECT_EQ(value_of<WordInfoPreserved>({"x a b c"}, {"a b c d"}), 0.5625);
+}
+
+TEST(CharErrorRateTest, SpacesInsideCountAndThoseAtTheEndsDoNot) {
+  EXPECT_NEAR(value_of<CharErrorRate>({"a  b"}, {"a b"}), 1 / 3.0, 1e-15);
+  EXPECT_EQ(value_of<CharErrorRate>({"a b\r\n"}, {"a b"}), 0);
+  EXPECT_EQ(value_of<CharErrorRate>({"cafe\u0301"}, {"caf\u00E9"}), 0.5);
+  EXPECT_EQ(value_of<CharErrorRate>({"a b"}, {""}), 3);
+  EXPECT_EQ(value_of<CharErrorRate>({"a"}, {"\uFEFF"
+                                            "a"}),
+            0.5);
+}
+
+TEST(EditDistanceTest, IsExactFarFromTheDiagonal) {
+  std::string preds, target;
+  for (char32_t c = 0; c < 100; ++c) {
+    target += {'\xE4', static_cast<char>('\xB8' + c / 64),
+               static_cast<char>('\x80' + c % 64)};
+  }
+  preds = std::string(40, 'x') + target;
+  target += std::string(40, 'y');
+  EXPECT_EQ(value_of<EditDistance>({preds}, {target}), 80);
+}
+
+TEST(EditDistanceTest, WhiteSpaceAtTheEndsCounts) {
+  EXPECT_EQ(value_of<EditDistance>({" a\n"}, {"a"}), 2);
+}
+
+TEST(EditDistanceTest, WithoutUpdates) {
+  EXPECT_TRUE(EditDistance().compute().isnan().item<bool>());
+  const auto none = EditDistanceOptions().reduction(SentenceReduction::kNone);
+  EXPECT_EQ(EditDistance(none).compute().sizes(), at::IntArrayRef({0}));
+  const auto sum = EditDistanceOptions().reduction(SentenceReduction::kSum);
+  EXPECT_EQ(EditDistance(sum).compute().scalar_type(), at::kLong);
+  EXPECT_THAT(refusal_of([] {
+                EditDistance(EditDistanceOptions().substitution_cost(-1));
+              }),
+              HasSubstr("EditDistance: expected substitution_cost to be at "
+                        "least 0, got -1"));
+}
+
+TEST(EditsTest, WhatIsNotUtf8NamesTheFirstSample) {
+  Texts preds(300, "a b"), target(300, "a b");
+  preds[299] = "\xFF";
+  target[130] = "caf\xE9";
+  CharErrorRate chars;
+  WordErrorRate words;
+  EditDistance distance;
+  for (Metric* metric :
+       std::initializer_list<Metric*>{&chars, &words, &distance}) {
+    EXPECT_THAT(refusal_of([&] { metric->update(preds, target); }),
+                HasSubstr("expected target in UTF-8, got byte 0xE9 at byte 3 "
+                          "of sample 130"));
+    EXPECT_EQ(metric->update_count(), 0);
+  }
+}
+
+TEST(EditsTest, OtherCountsAreRefused) {
+  WordErrorRate words;
+  EXPECT_THAT(refusal_of([&] {
+                words.update(Texts{"a"}, Texts{"a", "b"});
+              }),
+              HasSubstr("expected as many preds as target, got 1 and 2 "
+                        "(WordErrorRate)"));
+  EXPECT_EQ(words.update_count(), 0);
+}
+
+TEST(EditsTest, ACollectionEvaluatesWordsOnce) {
+  MetricCollection metrics;
+  metrics.add("wer", WordErrorRate());
+  metrics.add("mer", MatchErrorRate());
+  metrics.add("wil", WordInfoLost());
+  metrics.add("wip", WordInfoPreserved());
+  metrics.add("cer", CharErrorRate());
+  metrics.update(Texts{"the cat sat"}, Texts{"the cat sat down"});
+  EXPECT_EQ(metrics.groups().size(), 2u);
+  const Results results = metrics.compute();
+  EXPECT_EQ(results["wer"].item<double>(), 0.25);
+  EXPECT_EQ(results["wip"].item<double>(), 0.75);
+}
+
+TEST(TokenErrorRateTest, EqualsWordsWithoutPadding) {
+  const at::Tensor preds = at::tensor({5, 6, 7, 0, 1, 0}).reshape({2, 3});
+  const at::Tensor target =
+      at::tensor({5, 0, 0, 1, 9, 8, 0, 1}).reshape({2, 4});
+  TokenErrorRate rate(TokenErrorRateOptions().ignore_index(0));
+  EXPECT_EQ(rate.forward(preds, target).item<double>(),
+            value_of<WordErrorRate>({"5 6 7", "1"}, {"5 1", "9 8 1"}));
+  EXPECT_FALSE(rate.higher_is_better().value());
+  EXPECT_THAT(
+      refusal_of([&] { rate.update(preds[0], target); }),
+      HasSubstr("expected preds of shape [N, L], got [3] (TokenErrorRate)"));
+  EXPECT_THAT(
+      refusal_of([&] { rate.update(preds, target.narrow(0, 0, 1)); }),
+      HasSubstr("expected preds [N, L] and target [N, M], got [2, 3] and [1, "
+                "4]"));
+  EXPECT_THAT(refusal_of<c10::TypeError>(
+                  [&] { rate.update(preds.to(at::kFloat), target); }),
+              HasSubstr("preds"));
+  rate.update(at::empty({0, 3}, at::kLong), at::empty({0, 0}, at::kInt));
+  EXPECT_EQ(rate.update_count(), 2);
+}
+
+}  // namespace
+}  // namespace tally
