@@ -85,6 +85,12 @@ std::vector<std::string> parse_labels(const std::string& text) {
   return labels;
 }
 
+bool has_json_lines_name(const std::string& path) {
+  constexpr std::string_view kEnd = ".jsonl";
+  return path.size() >= kEnd.size() &&
+         path.compare(path.size() - kEnd.size(), kEnd.size(), kEnd) == 0;
+}
+
 /// The long name of the option if the word is one, else empty.
 std::string option_name(const std::string& word) {
   if (word == "-m") return "--metrics";
@@ -146,8 +152,20 @@ class EvaluateParser {
         a.input_names.size(), " names for ", a.inputs.size(),
         " files (write ./NAME=FILE for a file with that name)");
     for (const char* option : {"--columns", "--delimiter", "--missing"}) {
-      TORCH_CHECK_VALUE(given_.count(option) == 0 || !a.csv.empty(), option,
-                        ": requires --csv");
+      const bool fits =
+          !a.csv.empty() ||
+          (option == std::string_view("--columns") && is_json_lines(a));
+      TORCH_CHECK_VALUE(given_.count(option) == 0 || fits, option,
+                        ": requires --csv",
+                        option == std::string_view("--columns")
+                            ? " or one .jsonl file as --inputs"
+                            : "");
+    }
+    for (const std::string& path : a.inputs) {
+      TORCH_CHECK_VALUE(!has_json_lines_name(path) || is_json_lines(a),
+                        "--inputs: expected ", path,
+                        " alone and without a name, as it holds all inputs; "
+                        "use --columns to choose them");
     }
     const auto inputs =
         std::count(a.inputs.begin(), a.inputs.end(), kStandardInput);
@@ -243,6 +261,11 @@ Arguments parse_describe(const std::vector<std::string>& words) {
 
 }  // namespace
 
+bool is_json_lines(const Arguments& arguments) {
+  return arguments.inputs.size() == 1 && arguments.input_names.empty() &&
+         has_json_lines_name(arguments.inputs.front());
+}
+
 const char* const kHelp =
     R"help(Computes metrics from predictions in files, on one process or many.
 
@@ -254,13 +277,16 @@ const char* const kHelp =
     -m, --metrics "A(...); name=B(...)"
                                       metrics, named as in `list`, or
     --config FILE                     the same as JSON
-    -i, --inputs FILE FILE ...        .npy files, in the order of the metrics'
+    -i, --inputs FILE FILE ...        .npy files, or .txt files with a text in
+                                      each line, in the order of the metrics'
                                       inputs, or named: preds=FILE
-                                      target=FILE; or
+                                      target=FILE; several for more references;
+                                      or one .jsonl file with all inputs; or
     --csv FILE --columns a,b          columns: a name, first:last for several,
                                       or @1 if the first line has no names;
                                       optionally named: preds=a,target=b
-                                      (default: matched by name)
+                                      (default: matched by name); of .jsonl
+                                      files keys
     --delimiter C                     field delimiter of --csv: a character or
                                       tab (default: comma)
     --missing error|skip|nan          empty fields of --csv (default: error)

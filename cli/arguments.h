@@ -38,6 +38,9 @@ struct Arguments {
   std::string output;
 };
 
+/// Whether the inputs are those of one file of JSON lines, .jsonl.
+bool is_json_lines(const Arguments& arguments);
+
 extern const char* const kHelp;
 
 /// Parses "--name value" and "--name=value"; --inputs takes all values up to

@@ -255,6 +255,14 @@ NpyHeader parse_npy_header(std::string_view text) {
   return HeaderParser(text).parse();
 }
 
+bool is_npy(const std::string& path) {
+  const InputFile file(path);
+  if (file.size() < static_cast<std::int64_t>(kMagic.size())) return false;
+  std::string start(kMagic.size(), '\0');
+  file.read(0, start.data(), static_cast<std::int64_t>(start.size()));
+  return start == kMagic;
+}
+
 NpyFile::NpyFile(std::string path) : file_(std::move(path)) {
   try {
     const auto [text, begin] = read_header(file_);

@@ -26,6 +26,9 @@ struct NpyHeader {
 /// c10::ValueError if it is malformed.
 NpyHeader parse_npy_header(std::string_view text);
 
+/// Whether a file begins as .npy files do.
+bool is_npy(const std::string& path);
+
 /// An array in a .npy file (format 1.0, 2.0 or 3.0), of any of NumPy's numeric
 /// dtypes, in either byte order and in C or Fortran order. It is read row by
 /// row: only the rows asked for are in memory.

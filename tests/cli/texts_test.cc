@@ -169,7 +169,10 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
             "expected either --inputs or --csv, got both");
   EXPECT_EQ(
       evaluate_error({"--metrics", "A", "--inputs", "x", "--columns", "y"}),
-      "--columns: requires --csv");
+      "--columns: requires --csv or one .jsonl file as --inputs");
+  EXPECT_EQ(evaluate_error({"-m", "A", "-i", "x.jsonl", "y.txt"}),
+            "--inputs: expected x.jsonl alone and without a name, as it holds "
+            "all inputs; use --columns to choose them");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "x", "--missing", "skip"}),
             "--missing: requires --csv");
   EXPECT_EQ(evaluate_error({"-m", "A", "-i", "-", "-"}),

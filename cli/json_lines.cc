@@ -1,0 +1,194 @@
+#include "tally/cli/json_lines.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tally/cli/input_file.h"
+#include "tally/metrics/nearest.h"
+
+namespace tally::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+// Lines per read.
+constexpr std::int64_t kRows = 4096;
+
+bool is_texts(const Json& value) {
+  return value.is_array() &&
+         std::all_of(value.begin(), value.end(),
+                     [](const Json& item) { return item.is_string(); });
+}
+
+// Those above 2^63 are numbers only.
+bool is_integer(const Json& value) {
+  const bool fits =
+      !value.is_number_unsigned() ||
+      value.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
+  return value.is_boolean() || (value.is_number_integer() && fits);
+}
+
+const char* expected_of(CsvKind kind) {
+  switch (kind) {
+    case CsvKind::kIntegers:
+      return "an integer";
+    case CsvKind::kTexts:
+      return "a text or a list of texts";
+    case CsvKind::kFloats:
+    case CsvKind::kEither:
+      break;
+  }
+  return "a number";
+}
+
+bool is_of(CsvKind kind, const Json& value) {
+  switch (kind) {
+    case CsvKind::kIntegers:
+      return is_integer(value);
+    case CsvKind::kTexts:
+      return value.is_string() || is_texts(value);
+    case CsvKind::kFloats:
+    case CsvKind::kEither:
+      break;
+  }
+  return is_integer(value) || value.is_number();
+}
+
+// The start of a value, in one line.
+std::string shown(const Json& value) {
+  constexpr std::size_t kMost = 40;
+  const std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true,
+                                      Json::error_handler_t::replace);
+  return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+}
+
+std::vector<std::string> texts_of(const Json& value) {
+  if (value.is_string()) return {value.get<std::string>()};
+  return value.get<std::vector<std::string>>();
+}
+
+template <class T>
+at::Tensor numbers_of(const std::vector<Json>& rows, const std::string& key,
+                      at::ScalarType dtype) {
+  const at::Tensor numbers =
+      at::empty({static_cast<std::int64_t>(rows.size())}, dtype);
+  std::transform(rows.begin(), rows.end(), numbers.data_ptr<T>(),
+                 [&](const Json& row) {
+                   const Json& value = row.at(key);
+                   return value.is_boolean() ? static_cast<T>(value.get<bool>())
+                                             : value.get<T>();
+                 });
+  return numbers;
+}
+
+}  // namespace
+
+JsonLines::JsonLines(std::string path, const std::string& columns)
+    : file_(std::move(path)) {
+  TORCH_CHECK_VALUE(file_.rows() > 0, file_.path(),
+                    ": expected lines, got an empty file");
+  try {
+    const auto first = nlohmann::ordered_json::parse(file_.read(0, 1).front());
+    for (const auto& [key, value] : first.items()) keys_.push_back(key);
+    if (!first.is_object()) keys_.clear();
+  } catch (const nlohmann::ordered_json::exception&) {
+    // scan() tells what is wrong.
+  }
+  std::istringstream items(columns);
+  for (std::string item; std::getline(items, item, ',');) {
+    const bool is_key =
+        std::find(keys_.begin(), keys_.end(), item) != keys_.end();
+    const std::string name = is_key ? "" : take_input_name(item);
+    if (!name.empty()) names_.push_back(name);
+    TORCH_CHECK_VALUE(keys_.empty() || std::find(keys_.begin(), keys_.end(),
+                                                 item) != keys_.end(),
+                      file_.path(), ": no key '", item, "' in line 1",
+                      internal::did_you_mean(item, keys_));
+    inputs_.push_back(item);
+  }
+  TORCH_CHECK_VALUE(names_.empty() || names_.size() == inputs_.size(),
+                    "--columns: expected names for all inputs or for none, "
+                    "got '",
+                    columns, "'");
+  if (columns.empty()) inputs_ = keys_;
+}
+
+void JsonLines::choose(
+    const std::vector<std::pair<std::string, std::size_t>>& columns) {
+  inputs_.clear();
+  names_.clear();
+  for (const auto& [input, key] : columns) {
+    names_.push_back(input);
+    inputs_.push_back(keys_.at(key));
+  }
+}
+
+void JsonLines::fail(std::int64_t row, const std::string& what) const {
+  TORCH_CHECK_VALUE(false, file_.path(), ": line ", row + 1, ": ", what);
+}
+
+void JsonLines::scan(const std::vector<CsvKind>& kinds) {
+  kinds_ = kinds;
+  has_lists_.assign(inputs_.size(), false);
+  std::vector<bool> all_integers(inputs_.size(), true);
+  std::vector<std::string> lines;
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    if (row % kRows == 0) {
+      lines = file_.read(row, std::min(row + kRows, rows()));
+    }
+    const Json object = Json::parse(lines[row % kRows], nullptr,
+                                    /*allow_exceptions=*/false);
+    if (!object.is_object()) fail(row, "expected a JSON object");
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const auto found = object.find(inputs_[i]);
+      if (found == object.end()) fail(row, "no key '" + inputs_[i] + "'");
+      if (!is_of(kinds_[i], *found)) {
+        fail(row, "key '" + inputs_[i] + "': expected " +
+                      expected_of(kinds_[i]) + ", got " + shown(*found));
+      }
+      all_integers[i] = all_integers[i] && is_integer(*found);
+      has_lists_[i] = has_lists_[i] || found->is_array();
+    }
+  }
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (kinds_[i] != CsvKind::kEither) continue;
+    kinds_[i] = all_integers[i] ? CsvKind::kIntegers : CsvKind::kFloats;
+  }
+}
+
+std::vector<InputValue> JsonLines::read(std::int64_t begin,
+                                        std::int64_t end) const {
+  std::vector<Json> rows;
+  for (const std::string& line : file_.read(begin, end)) {
+    rows.push_back(Json::parse(line));
+  }
+  std::vector<InputValue> inputs;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const std::string& key = inputs_[i];
+    if (kinds_[i] == CsvKind::kIntegers) {
+      inputs.push_back(
+          InputValue::of(numbers_of<std::int64_t>(rows, key, at::kLong)));
+    } else if (kinds_[i] != CsvKind::kTexts) {
+      inputs.push_back(
+          InputValue::of(numbers_of<double>(rows, key, at::kDouble)));
+    } else if (has_lists_[i]) {
+      std::vector<std::vector<std::string>> lists;
+      for (const Json& row : rows) lists.push_back(texts_of(row.at(key)));
+      inputs.push_back(InputValue::of(std::move(lists)));
+    } else {
+      std::vector<std::string> texts;
+      for (const Json& row : rows) {
+        texts.push_back(row.at(key).get<std::string>());
+      }
+      inputs.push_back(InputValue::of(std::move(texts)));
+    }
+  }
+  return inputs;
+}
+
+}  // namespace tally::cli

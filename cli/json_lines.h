@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tally/cli/csv.h"
+#include "tally/cli/text_file.h"
+#include "tally/metrics/inputs.h"
+
+namespace tally::cli {
+
+/// Inputs in a file of JSON lines: an object in each line, whose values are
+/// texts, lists of texts, numbers, or true and false. The whole file is read
+/// and validated once; after that, only the requested rows are in memory.
+class JsonLines {
+ public:
+  /// `columns` is a list "a,b" with the key of each input; either all or none
+  /// have the input's name in front, "preds=a,target=b". If empty, every key of
+  /// the first line is an input. Throws c10::ValueError.
+  JsonLines(std::string path, const std::string& columns);
+
+  /// The keys of the first line, in its order.
+  const std::vector<std::string>& header() const { return keys_; }
+  /// Replaces the inputs of the constructor by named ones, by indices in
+  /// header().
+  void choose(const std::vector<std::pair<std::string, std::size_t>>& columns);
+  /// The keys of the inputs.
+  const std::vector<std::string>& inputs() const { return inputs_; }
+  /// Their names, or empty.
+  const std::vector<std::string>& names() const { return names_; }
+  /// Reads the file for the first time. Throws c10::ValueError that names the
+  /// line and the key of an invalid value.
+  void scan(const std::vector<CsvKind>& kinds);
+  /// Whether an input of texts has lists of them.
+  bool has_lists(std::size_t input) const { return has_lists_[input]; }
+  std::int64_t rows() const { return file_.rows(); }
+  std::int64_t bytes_per_row() const { return file_.bytes_per_row(); }
+  const TextFile& file() const { return file_; }
+  /// Rows [begin, end) of each input. REQUIRES: scan().
+  std::vector<InputValue> read(std::int64_t begin, std::int64_t end) const;
+
+ private:
+  [[noreturn]] void fail(std::int64_t row, const std::string& what) const;
+
+  TextFile file_;
+  std::vector<std::string> keys_;
+  std::vector<std::string> inputs_;
+  std::vector<std::string> names_;
+  std::vector<CsvKind> kinds_;
+  std::vector<bool> has_lists_;
+};
+
+}  // namespace tally::cli

@@ -1,0 +1,95 @@
+#include "tally/cli/text_file.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "tally/metrics/text/kernels/unicode.h"
+
+namespace tally::cli {
+namespace {
+
+constexpr std::string_view kMark = "\xEF\xBB\xBF";
+constexpr std::int64_t kBlock = 1 << 20;
+
+// Without its end.
+std::string_view content(std::string_view line) {
+  if (!line.empty() && line.back() == '\n') {
+    line.remove_suffix(1);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  }
+  return line;
+}
+
+}  // namespace
+
+TextFile::TextFile(std::string path) : file_(std::move(path)) { scan(); }
+
+void TextFile::scan() {
+  std::string left;  // of a line that goes on in the next block
+  std::int64_t offset = 0;
+  starts_.push_back(0);
+  while (offset < file_.size()) {
+    const std::int64_t count = std::min(kBlock, file_.size() - offset);
+    std::size_t begin = 0;
+    std::string block(static_cast<std::size_t>(count), '\0');
+    file_.read(offset, block.data(), count);
+    block.insert(0, left);
+    if (offset == 0 && block.compare(0, kMark.size(), kMark) == 0) {
+      has_mark_ = true;
+      begin = kMark.size();
+      starts_[0] = static_cast<std::int64_t>(begin);
+    }
+    const std::int64_t first = offset - static_cast<std::int64_t>(left.size());
+    offset += count;
+    for (std::size_t end = block.find('\n', begin); end != block.npos;
+         end = block.find('\n', begin)) {
+      check(std::string_view(block).substr(begin, end - begin));
+      begin = end + 1;
+      starts_.push_back(first + static_cast<std::int64_t>(begin));
+    }
+    left = block.substr(begin);
+  }
+  if (!left.empty()) {
+    check(left);
+    starts_.push_back(file_.size());
+  }
+}
+
+void TextFile::check(std::string_view line) const {
+  const std::size_t at = internal::text::find_invalid_utf8(line);
+  TORCH_CHECK_VALUE(at == line.size(), path(), ": line ", starts_.size(),
+                    ": expected UTF-8, got ",
+                    internal::text::byte_words(line[at]), " at byte ", at);
+}
+
+std::int64_t TextFile::bytes_per_row() const {
+  return static_cast<std::int64_t>(sizeof(std::string)) +
+         file_.size() / std::max<std::int64_t>(1, rows());
+}
+
+std::vector<std::string> TextFile::read(std::int64_t begin,
+                                        std::int64_t end) const {
+  std::string bytes(static_cast<std::size_t>(starts_[end] - starts_[begin]),
+                    '\0');
+  file_.read(starts_[begin], bytes.data(), starts_[end] - starts_[begin]);
+  std::vector<std::string> lines;
+  lines.reserve(static_cast<std::size_t>(end - begin));
+  for (std::int64_t row = begin; row < end; ++row) {
+    const std::string_view line = std::string_view(bytes).substr(
+        static_cast<std::size_t>(starts_[row] - starts_[begin]),
+        static_cast<std::size_t>(starts_[row + 1] - starts_[row]));
+    lines.emplace_back(content(line));
+  }
+  return lines;
+}
+
+std::string mark_remark(const TextFile& file) {
+  return file.has_mark()
+             ? file.path() + ": left out the byte order mark at the start\n"
+             : "";
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,173 @@
+#include "tally/cli/wanted.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tally/metrics/input_order.h"
+#include "tally/metrics/nearest.h"
+
+namespace tally::cli {
+namespace {
+
+std::string words_of(const InputInfo& input) {
+  const std::string words = input.words;
+  return input.kind == InputKind::kTasks ? "a map of names to " + words : words;
+}
+
+void narrow(Wanted& wanted, const std::string& metric, const InputInfo& input) {
+  const std::string refusal =
+      metric + ": expected " + input.name + " to be " + words_of(input);
+  const InputKind kind = input.kind;
+  const bool is_any = kind == InputKind::kAny;
+  const bool is_real = kind == InputKind::kReal || is_any;
+  if (!is_real && kind != InputKind::kInteger) {
+    wanted.takes_int = false;
+    wanted.refused_int = refusal;
+  }
+  if (!is_real && kind != InputKind::kFloat) {
+    wanted.takes_float = false;
+    wanted.refused_float = refusal;
+  }
+  if (kind != InputKind::kTextLists) {
+    wanted.takes_several = false;
+    wanted.refused_several = refusal;
+  }
+  if (kind != InputKind::kTextLists && kind != InputKind::kText) {
+    wanted.takes_texts = false;
+    wanted.refused_texts = refusal;
+  }
+}
+
+std::vector<std::string> all_names(const std::vector<MetricInputs>& metrics) {
+  std::vector<std::string> names;
+  for (const MetricInputs& metric : metrics) {
+    for (const InputInfo& input : metric.inputs) {
+      if (std::find(names.begin(), names.end(), input.name) == names.end()) {
+        names.push_back(input.name);
+      }
+    }
+  }
+  return names;
+}
+
+/// Throws if metrics read position i as different inputs.
+void check_agreement(std::size_t i, const std::vector<MetricInputs>& metrics,
+                     Example example) {
+  std::string meanings;
+  std::set<std::string> names;
+  for (const MetricInputs& metric : metrics) {
+    if (i >= metric.inputs.size()) continue;
+    names.insert(metric.inputs[i].name);
+    meanings += (meanings.empty() ? "" : ", ") + metric.name + " as '" +
+                metric.inputs[i].name + "'";
+  }
+  TORCH_CHECK_VALUE(names.size() < 2, "input ", i,
+                    " has several meanings: ", meanings,
+                    "; pass inputs by name: ", example(all_names(metrics)));
+}
+
+/// Throws unless every metric takes this number of inputs by position.
+std::vector<Wanted> wanted_by_position(std::size_t count,
+                                       const std::vector<MetricInputs>& metrics,
+                                       Example example) {
+  std::vector<Wanted> wanted(count);
+  for (std::size_t i = 0; i < count; ++i) check_agreement(i, metrics, example);
+  for (const MetricInputs& metric : metrics) {
+    std::size_t least = 0;
+    for (const InputInfo& input : metric.inputs) least += !input.is_optional;
+    TORCH_CHECK_VALUE(count >= least && count <= metric.inputs.size(),
+                      metric.name, ": expected the inputs ",
+                      internal::listed(metric.inputs), ", got ", count);
+    for (std::size_t i = 0; i < count; ++i) {
+      narrow(wanted[i], metric.name, metric.inputs[i]);
+    }
+  }
+  return wanted;
+}
+
+/// Throws unless metrics take these inputs, and no required input is missing.
+std::vector<Wanted> wanted_by_name(const std::vector<std::string>& names,
+                                   const std::vector<MetricInputs>& metrics) {
+  const std::vector<std::string> known = all_names(metrics);
+  for (const std::string& name : names) {
+    TORCH_CHECK_VALUE(
+        std::find(known.begin(), known.end(), name) != known.end(),
+        "no metric takes an input '", name, "'",
+        internal::did_you_mean(name, known));
+    TORCH_CHECK_VALUE(std::count(names.begin(), names.end(), name) == 1,
+                      "expected each input once, got '", name, "' twice");
+  }
+  std::vector<Wanted> wanted(names.size());
+  for (const MetricInputs& metric : metrics) {
+    for (const InputInfo& input : metric.inputs) {
+      const auto found = std::find(names.begin(), names.end(), input.name);
+      TORCH_CHECK_VALUE(found != names.end() || input.is_optional, metric.name,
+                        ": expected the inputs ",
+                        internal::listed(metric.inputs), ", got no ",
+                        input.name);
+      if (found == names.end()) continue;
+      narrow(wanted[static_cast<std::size_t>(found - names.begin())],
+             metric.name, input);
+    }
+  }
+  return wanted;
+}
+
+}  // namespace
+
+std::vector<Wanted> wanted_inputs(std::size_t count,
+                                  const std::vector<std::string>& names,
+                                  const std::vector<MetricInputs>& metrics,
+                                  Example example) {
+  return names.empty() ? wanted_by_position(count, metrics, example)
+                       : wanted_by_name(names, metrics);
+}
+
+std::string files_by_name(const std::vector<std::string>& names) {
+  std::string text = "--inputs";
+  for (const std::string& name : names) text += " " + name + "=FILE";
+  return text;
+}
+
+std::string columns_by_name(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "--columns " : ",") + name + "=COLUMN";
+  }
+  return text;
+}
+
+CsvKind kind_of(const Wanted& wanted) {
+  if (wanted.takes_texts) return CsvKind::kTexts;
+  TORCH_CHECK_VALUE(
+      wanted.takes_int || wanted.takes_float,
+      "no column satisfies all metrics: ", wanted.refused_int, "; ",
+      wanted.refused_int == wanted.refused_float ? wanted.refused_texts
+                                                 : wanted.refused_float);
+  return !wanted.takes_float ? CsvKind::kIntegers
+         : wanted.takes_int  ? CsvKind::kEither
+                             : CsvKind::kFloats;
+}
+
+std::string column_remark(const Arguments& arguments,
+                          const std::vector<MetricInputs>& metrics,
+                          const std::vector<std::string>& columns,
+                          const std::vector<std::string>& names) {
+  if (!arguments.columns.empty() && !names.empty()) return "";
+  std::string text;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    std::string input = names.empty() ? "" : names[i];
+    for (const MetricInputs& metric : metrics) {
+      if (input.empty() && i < metric.inputs.size()) {
+        input = metric.inputs[i].name;
+      }
+    }
+    text += text.empty() ? "" : ", ";
+    text += input + " is column '" + columns[i] + "'";
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tally/cli/csv.h"
+#include "tally/cli/source.h"
+
+namespace tally::cli {
+
+/// What all metrics together accept as an input.
+struct Wanted {
+  bool takes_int = true;
+  bool takes_float = true;
+  bool takes_texts = true;
+  bool takes_several = true;  // texts of a row
+  std::string refused_int;    // the error of a metric that takes no integers
+  std::string refused_float;  // the same for floating point
+  std::string refused_texts;
+  std::string refused_several;
+};
+
+/// How to pass inputs, for error messages: "preds=FILE target=FILE".
+using Example = std::string (*)(const std::vector<std::string>& names);
+std::string files_by_name(const std::vector<std::string>& names);
+std::string columns_by_name(const std::vector<std::string>& names);
+
+/// What metrics want of each input. `names`: of the inputs, or empty. Throws
+/// c10::ValueError unless every metric takes these inputs, and none is missing.
+std::vector<Wanted> wanted_inputs(std::size_t count,
+                                  const std::vector<std::string>& names,
+                                  const std::vector<MetricInputs>& metrics,
+                                  Example example);
+
+/// How numbers and texts that can be either are to be read. Throws
+/// c10::ValueError if nothing satisfies all metrics.
+CsvKind kind_of(const Wanted& wanted);
+
+/// "preds is column 'a', target is column 'b'", where that was not said.
+std::string column_remark(const Arguments& arguments,
+                          const std::vector<MetricInputs>& metrics,
+                          const std::vector<std::string>& columns,
+                          const std::vector<std::string>& names);
+
+}  // namespace tally::cli
