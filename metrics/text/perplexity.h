@@ -75,7 +75,7 @@ class TokenLikelihood {
 ///
 /// Example:
 ///     Perplexity perplexity;
-///     perplexity.update(at::randn({2, 8, 50}), at::ones({2, 8}, at::kLong));
+///     perplexity.update(at::randn({2, 8, 50}), at::zeros({2, 8}, at::kLong));
 ///     double value = perplexity.compute().item<double>();
 class Perplexity final
     : public MetricOf<Perplexity, TokenLikelihood, at::Tensor> {
