@@ -852,13 +852,17 @@ set(TALLY_CLI_SOURCES
     cli/csv_records.cc
     cli/describe.cc
     cli/evaluate.cc
+    cli/files_source.cc
     cli/input_file.cc
+    cli/json_lines.cc
     cli/limits.cc
     cli/npy.cc
     cli/output.cc
     cli/progress.cc
     cli/source.cc
     cli/spool.cc
-    cli/tally.cc)
+    cli/tally.cc
+    cli/text_file.cc
+    cli/wanted.cc)
 
 set(TALLY_CLI_UNFUSED_SOURCES)
