@@ -81,6 +81,11 @@ CASES = [
     ("clustering.DunnIndex", {"p": 1}, (SCORES, CLASSES)),
     ("nominal.CramersV", {"num_classes": 5}, (CLASSES, CLASSES.flip(0))),
     ("nominal.TheilsU", {"num_classes": 5, "nan_strategy": "drop"}, (SCORES, CLASSES)),
+    (
+        "nominal.TschuprowsT",
+        {"num_classes": 5, "nan_strategy": "drop", "nan_replace_value": None},
+        (CLASSES, CLASSES.flip(0)),
+    ),
     ("nominal.FleissKappa", {}, (COUNTS,)),
     ("segmentation.DiceScore", {"num_classes": 3, "average": None}, MASKS),
     ("segmentation.GeneralizedDiceScore", {"num_classes": 3, "per_class": True}, MASKS),
@@ -158,10 +163,13 @@ def test_queries_without_relevant_documents():
     others.update(inputs[0], inputs[1] + 1, inputs[2])
     with pytest.raises(ValueError, match="a query with no negative target."):
         others.compute()
-    skipped = torchmetrics.retrieval.RetrievalMAP(
-        empty_target_action="skip", aggregation=largest
-    )
-    assert skipped(*inputs).isnan()
+    for options in ({}, {"aggregation": largest}):
+        for name in ("RetrievalMAP", "RetrievalPrecisionRecallCurve"):
+            skipped = getattr(torchmetrics.retrieval, name)(
+                empty_target_action="skip", **options
+            )
+            theirs = getattr(real.retrieval, name)(empty_target_action="skip", **options)
+            same(skipped(*inputs), theirs(*inputs))
 
 
 def test_functions_of_curves_are_refused():

@@ -44,6 +44,11 @@ def alternative(options):
     return {k: v for k, v in options.items() if k != "alternative" or v is not None}
 
 
+def missing_values(options):
+    """With nan_strategy="drop" nothing replaces them."""
+    return {k: v for k, v in options.items() if k != "nan_replace_value" or v is not None}
+
+
 def without_cases(options):
     """The value alone."""
     return {**options, "count_cases": False}
@@ -111,6 +116,9 @@ OPTIONS = {
     "RetrievalRecallAtFixedPrecision": no_function,
     **dict.fromkeys(
         ("DiceScore", "GeneralizedDiceScore", "HausdorffDistance", "MeanIoU"), without_cases
+    ),
+    **dict.fromkeys(
+        ("CramersV", "PearsonsContingencyCoefficient", "TheilsU", "TschuprowsT"), missing_values
     ),
     **dict.fromkeys(_RETRIEVAL, values_of_queries),
     **dict.fromkeys(SCORES.values(), without_count),
@@ -242,22 +250,26 @@ def fairness(metric, value):
     return named
 
 
-def aggregated(metric, value):
-    """By a function of the user's, over the queries that count."""
+def of_queries(metric, value):
+    """Aggregated, and 0 if all queries were skipped, as TorchMetrics documents it."""
     value = parts(metric, value)
-    if not callable(metric.aggregation):
-        return value
     if isinstance(value, tuple):
         *curves, depths = value
-        return *(_over_queries(metric, curve) for curve in curves), depths
-    return _over_queries(metric, value)
+        return *(_aggregated(metric, curve) for curve in curves), depths
+    return _aggregated(metric, value)
 
 
-def _over_queries(metric, values):
-    values = values[~values.isnan().reshape(len(values), -1).any(1)]
-    if not len(values):
-        return values.new_full(values.shape[1:], torch.nan)
-    return metric.aggregation(values, dim=0)
+def _aggregated(metric, values):
+    if callable(metric.aggregation):
+        counting = values[~values.isnan().reshape(len(values), -1).any(1)]
+        values = (
+            metric.aggregation(counting, dim=0)
+            if len(counting)
+            else values.new_full(values.shape[1:], torch.nan)
+        )
+    if metric.empty_target_action == "skip" and metric._update_count:
+        values = values.masked_fill(values.isnan(), 0.0)
+    return values
 
 
 def as_torchmetrics(name, error):
@@ -277,7 +289,7 @@ def parts(metric, value):
 RESULTS = {
     "BinaryFairness": fairness,
     "BinaryGroupStatRates": group_stat_rates,
-    **dict.fromkeys(_RETRIEVAL, aggregated),
+    **dict.fromkeys(_RETRIEVAL, of_queries),
 }
 for _kind in ("Binary", "Multiclass", "Multilabel"):
     RESULTS[_kind + "ROC"] = roc
