@@ -46,9 +46,13 @@ ActiveFrames active_frames(const double* signal, std::int64_t count) {
   }
   active.count = static_cast<std::int64_t>(levels.size());
   double loudest = 0;
-  for (const double level : levels) loudest = std::max(loudest, level);
+  bool is_finite = true;
+  for (const double level : levels) {
+    loudest = std::max(loudest, level);
+    is_finite &= std::isfinite(level);
+  }
   for (std::size_t i = 0; i < levels.size(); ++i) {
-    if (kRange * levels[i] > kSlack * loudest || !std::isfinite(loudest)) {
+    if (kRange * levels[i] > kSlack * loudest || !is_finite) {
       active.kept.push_back(static_cast<std::int64_t>(i));
     }
   }

@@ -112,6 +112,14 @@ TYPED_TEST(RatiosTest, NaNFollowsThePolicy) {
   }
 }
 
+TYPED_TEST(RatiosTest, InfiniteSignalsAreNaN) {
+  const at::Tensor signal = at::randn({1, 3, 4, 2});
+  at::Tensor infinite = signal.clone();
+  infinite[0][1][2][0] = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(std::isnan(value_of<TypeParam>(signal, infinite)));
+  EXPECT_TRUE(std::isnan(value_of<TypeParam>(infinite, infinite)));
+}
+
 TYPED_TEST(RatiosTest, AnyDtypesAndLayoutsOfFloats) {
   const at::Tensor preds = at::randn({2, 3, 4, 2});
   const at::Tensor target = at::randn({2, 3, 4, 2});

@@ -108,6 +108,16 @@ TEST(SignalDistortionRatioTest, ReferencesOfFewFrequenciesAreDefined) {
   EXPECT_GT(value_of<Sdr>(at::ones({1}), at::ones({1})), 140);
 }
 
+TEST(SignalDistortionRatioTest, InfiniteSignalsAreNaN) {
+  const at::Tensor signal = made(600).target;
+  at::Tensor infinite = signal.clone();
+  infinite[300] = kInfinity;
+  for (const auto& options : {Options(), Options().clamp_db(30.0)}) {
+    EXPECT_TRUE(std::isnan(value_of<Sdr>(signal, infinite, options)));
+    EXPECT_TRUE(std::isnan(value_of<Sdr>(infinite, signal, options)));
+  }
+}
+
 TEST(SignalDistortionRatioTest, MatchesTheDefinition) {
   const at::Tensor preds = at::randn({3, 100}, at::kDouble);
   const at::Tensor target = at::randn({3, 100}, at::kDouble);
