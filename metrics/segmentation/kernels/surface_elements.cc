@@ -70,7 +70,7 @@ std::vector<double> areas(const GridSpacing& spacing) {
 // First row, then second: 0b1100 is a row inside above one outside.
 std::vector<double> lengths(const GridSpacing& spacing) {
   const double down = spacing[1], along = spacing[2];
-  const double across = std::hypot(down, along) / 2;
+  const double across = std::sqrt(down * down + along * along) / 2;
   std::vector<double> sizes(16, across);
   sizes[0b0000] = sizes[0b1111] = 0;
   sizes[0b0011] = sizes[0b1100] = along;

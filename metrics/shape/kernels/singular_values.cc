@@ -33,8 +33,8 @@ bool rotate(std::vector<double>& matrix, std::int64_t size, std::int64_t a,
   }
   const double tau = (p.bb - p.aa) / (2 * p.ab);
   const double tangent =
-      std::copysign(1 / (std::abs(tau) + std::hypot(1, tau)), tau);
-  const double cosine = 1 / std::hypot(1, tangent);
+      std::copysign(1 / (std::abs(tau) + std::sqrt(1 + tau * tau)), tau);
+  const double cosine = 1 / std::sqrt(1 + tangent * tangent);
   const double sine = cosine * tangent;
   for (std::int64_t r = 0; r < size; ++r) {
     const double x = matrix[r * size + a], y = matrix[r * size + b];
