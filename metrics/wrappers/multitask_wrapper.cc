@@ -1,11 +1,30 @@
 #include "tally/metrics/wrappers/multitask_wrapper.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "tally/metrics/metric_traits.h"
 #include "tally/state/state_parts.h"
 
 namespace tally {
+namespace {
+
+std::optional<std::map<std::string, InputRef>> refs_of(const InputRef& input) {
+  std::map<std::string, InputRef> refs;
+  if (const auto* tensors = input.as<TaskInputs>()) {
+    for (const auto& [task, tensor] : *tensors) {
+      refs.emplace(task, InputRef::of(tensor));
+    }
+    return refs;
+  }
+  if (const auto* values = input.as<TaskValues>()) {
+    for (const auto& [task, value] : *values) refs.emplace(task, value.ref());
+    return refs;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 MultitaskWrapper::MultitaskWrapper(Options options,
                                    MetricOptions metric_options)
@@ -149,7 +168,7 @@ bool MultitaskWrapper::takes(std::size_t task, std::size_t index) const {
   return std::find(places.begin(), places.end(), index) != places.end();
 }
 
-void MultitaskWrapper::check_tasks(const TaskInputs& input,
+void MultitaskWrapper::check_tasks(const TaskRefs& input,
                                    std::size_t index) const {
   std::string known, got;
   std::size_t expected = 0;
@@ -161,7 +180,7 @@ void MultitaskWrapper::check_tasks(const TaskInputs& input,
     same = same && input.count(tasks_[t].name) != 0;
   }
   if (same && input.size() == expected) return;
-  for (const auto& [name, tensor] : input) {
+  for (const auto& [name, value] : input) {
     got += (got.empty() ? "" : ", ") + name;
   }
   TORCH_CHECK_VALUE(false, kName, ": expected ",
@@ -175,9 +194,9 @@ void MultitaskWrapper::observe_into(AnyState& fresh, Inputs inputs,
                                     const BatchOrigin& origin) const {
   TORCH_CHECK_VALUE(!tasks_.empty(), kName,
                     ": expected a task before the first update");
-  std::vector<const TaskInputs*> maps;
+  std::vector<std::optional<TaskRefs>> maps;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    maps.push_back(inputs[i].as<TaskInputs>());
+    maps.push_back(refs_of(inputs[i]));
     const bool left_out =
         inputs[i].is_none() && i < inputs_.size() && inputs_[i].is_optional;
     if (left_out) continue;
@@ -193,9 +212,8 @@ void MultitaskWrapper::observe_into(AnyState& fresh, Inputs inputs,
     const Task& task = tasks_[t];
     internal::OrderedInputs all, own;
     for (std::size_t i = 0; i < maps.size(); ++i) {
-      all.push_back(maps[i] && takes(t, i)
-                        ? InputRef::of(maps[i]->at(task.name))
-                        : InputRef::none());
+      all.push_back(maps[i] && takes(t, i) ? maps[i]->at(task.name)
+                                           : InputRef::none());
     }
     union_.arrange(t, all, own);
     try {

@@ -13,6 +13,8 @@ namespace tally {
 
 /// One input for each task.
 using TaskInputs = std::map<std::string, at::Tensor>;
+/// The same with inputs of any type, such as texts.
+using TaskValues = std::map<std::string, InputValue>;
 
 /// Options of MultitaskWrapper.
 struct MultitaskWrapperOptions {
@@ -34,6 +36,9 @@ struct MultitaskWrapperOptions {
 /// task; a third map for an additional input (weights). With named inputs, each
 /// map contains the tasks that take it; they need not have a target:
 ///     tasks.update({{"preds", preds}, {"target", target}, {"value", losses}});
+/// For texts and other inputs that are no tensors, the maps are TaskValues:
+///     const TaskValues preds = {{"age", InputValue::of(x)},
+///                               {"speech", InputValue::of(texts)}};
 /// Result: the tasks' results as "task", "task.part", "task.member".
 /// State: the combined states of the tasks; within a task, metrics with the
 /// same state share it. They sync together. NaN and empty inputs are handled by
@@ -99,7 +104,8 @@ class MultitaskWrapper final : public WrapperMetric {
   std::string new_name(const std::string& task) const;
   void remake_state();
   bool keeps_on_cpu() const;
-  void check_tasks(const TaskInputs& input, std::size_t index) const;
+  using TaskRefs = std::map<std::string, InputRef>;
+  void check_tasks(const TaskRefs& input, std::size_t index) const;
   // Whether the task takes that input.
   bool takes(std::size_t task, std::size_t index) const;
 

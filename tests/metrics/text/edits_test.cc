@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tally/metrics/collection.h"
+#include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/text/char_error_rate.h"
 #include "tally/metrics/text/edit_distance.h"
 #include "tally/metrics/text/match_error_rate.h"
@@ -16,6 +17,9 @@
 #include "tally/metrics/text/word_error_rate.h"
 #include "tally/metrics/text/word_info_lost.h"
 #include "tally/metrics/text/word_info_preserved.h"
+#include "tally/metrics/wrappers/boot_strapper.h"
+#include "tally/metrics/wrappers/min_max_wrapper.h"
+#include "tally/metrics/wrappers/multitask_wrapper.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -187,6 +191,31 @@ TEST(EditsTest, ACollectionEvaluatesWordsOnce) {
   const Results results = metrics.compute();
   EXPECT_EQ(results["wer"].item<double>(), 0.25);
   EXPECT_EQ(results["wip"].item<double>(), 0.75);
+}
+
+TEST(EditsTest, WrappersTakeTexts) {
+  const Texts preds = {"a b c", "d", "e f"}, target = {"a b", "d", "e g"};
+  BootStrapper copies(WordErrorRate(), BootStrapperOptions(20).raw(true));
+  copies.update(preds, target);
+  const at::Tensor raw = copies.compute()["raw"];
+  EXPECT_EQ(raw.numel(), 20);
+  EXPECT_TRUE(raw.ge(0).logical_and(raw.le(0.5)).all().item<bool>());
+  EXPECT_GT(copies.compute()["std"].item<double>(), 0);
+  MultitaskWrapper tasks;
+  tasks.add("speech", WordErrorRate());
+  tasks.add("age", MeanSquaredError());
+  const TaskValues ours = {
+      {"speech", InputValue::of(preds)},
+      {"age", InputValue::of(at::tensor({1.0, 2.0}, at::kDouble))}};
+  const TaskValues theirs = {
+      {"speech", InputValue::of(target)},
+      {"age", InputValue::of(at::tensor({1.0, 4.0}, at::kDouble))}};
+  tasks.update(ours, theirs);
+  EXPECT_EQ(tasks.compute()["speech"].item<double>(), 0.4);
+  EXPECT_EQ(tasks.compute()["age"].item<double>(), 2);
+  MinMaxMetric best((WordErrorRate()));
+  best.update(preds, target);
+  EXPECT_EQ(best.compute()["raw"].item<double>(), 0.4);
 }
 
 TEST(TokenErrorRateTest, EqualsWordsWithoutPadding) {
