@@ -35,6 +35,11 @@ void split_words(std::string_view text, WordSplit split, const TextPlace& place,
   while (begin < text.size()) {
     at = skip_graphic(text, at);
     const std::size_t end = at;
+    if (end + 1 < text.size() && text[end] == ' ' && text[end + 1] > ' ') {
+      words.push_back(text.substr(begin, end - begin));
+      begin = at = end + 1;
+      continue;
+    }
     at = skip_spaces(text, at, spaces);
     if (spaces == 0 && at < text.size()) {
       next_code_point(text, at);
