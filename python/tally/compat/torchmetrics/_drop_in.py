@@ -387,9 +387,10 @@ def _new_of(real):
     """Makes TorchMetrics' own object where Tally's class does not take the arguments."""
 
     def __new__(cls, *args, **kwargs):
-        is_ours = cls.__bases__ != (DropIn, real) or _table.ONLY_WITH[real.__name__](
-            *args, **kwargs
-        )
-        return super(DropIn, cls).__new__(cls) if is_ours else real(*args, **kwargs)
+        # A copy is made without arguments.
+        is_plain = cls.__bases__ == (DropIn, real) and (args or kwargs)
+        if is_plain and not _table.ONLY_WITH[real.__name__](*args, **kwargs):
+            return real(*args, **kwargs)
+        return super(DropIn, cls).__new__(cls)
 
     return __new__
