@@ -649,6 +649,7 @@ set(TALLY_LOSSES_COMPONENTS
 
 set(TALLY_LOSSES_HEADERS
     losses/calibration/cross_entropy_loss.h
+    losses/calibration/soft_calibration_loss.h
     losses/check_distributed_gradients.h
     losses/codebook/code_gradient.h
     losses/codebook/lfq.h
@@ -690,6 +691,7 @@ set(TALLY_LOSSES_HEADERS
 set(TALLY_LOSSES_SOURCES
     losses/all_rows.cc
     losses/calibration/cross_entropy_loss.cc
+    losses/calibration/soft_calibration_loss.cc
     losses/check_distributed_gradients.cc
     losses/codebook/code_gradient.cc
     losses/codebook/code_probability.cc

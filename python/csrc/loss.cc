@@ -300,6 +300,10 @@ const std::map<std::string, LossEntry>& losses_by_name() {
        entry<FocalLossImpl, FocalLossOptions, 2>(
            "Cross-entropy with less weight on what is predicted well.", {},
            {"preds", "target"})},
+      {"SoftCalibrationLoss",
+       entry<SoftCalibrationLossImpl, SoftCalibrationLossOptions, 2>(
+           "The expected calibration error with soft bins, of all ranks.", {},
+           {"preds", "target"})},
       {"LFQ", entry<LFQImpl, LFQOptions, 3>(
                   "Lookup-free quantization with its entropy loss.", {},
                   {"x", "mask?", "inverse_temperature?"},

@@ -55,6 +55,7 @@ _NAMES = {
     "partial_auc_loss": "PartialAUCLoss",
     "sig_lip_loss": "SigLipLoss",
     "smooth_ap_loss": "SmoothAPLoss",
+    "soft_calibration_loss": "SoftCalibrationLoss",
     "sup_con_loss": "SupConLoss",
     "tversky_loss": "TverskyLoss",
     "vicreg_loss": "VICRegLoss",

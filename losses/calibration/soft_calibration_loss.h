@@ -1,0 +1,95 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "tally/losses/label_inputs.h"
+#include "tally/losses/loss_module.h"
+#include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/options.h"
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// Options for SoftCalibrationLoss.
+struct SoftCalibrationLossOptions {
+  /// kBinary or kMulticlass. Default: kMulticlass.
+  TORCH_ARG(LabelMode, mode) = LabelMode::kMulticlass;
+  /// kLogits (sigmoid or softmax are applied) or kProbabilities. Default:
+  /// kLogits.
+  TORCH_ARG(ScoreKind, input) = ScoreKind::kLogits;
+  /// Default: 15.
+  TORCH_ARG(std::int64_t, num_bins) = 15;
+  /// The softer bins are, the larger. Default: 0.01.
+  TORCH_ARG(double, temperature) = 0.01;
+  /// The power of differences, 1 or 2. Default: 2.
+  TORCH_ARG(std::int64_t, norm) = 2;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("mode", mode_);
+    v("input", input_);
+    v("num_bins", num_bins_);
+    v("temperature", temperature_);
+    v("norm", norm_);
+  }
+};
+
+/// The expected calibration error with soft bins, added to another loss.
+///
+///   u_j = softmax over bins of -(c - center_j)^2 / temperature,
+///   loss = (sum_j S_j / M * |A_j - C_j|^norm)^(1 / norm)
+/// for M samples with a confidence c, where S_j is the sum of u_j, and A_j and
+/// C_j are the accuracy and the mean confidence, weighted by u_j. Confidence
+/// and accuracy are the largest probability and whether its class is the
+/// target; with kBinary, the probability and the label.
+///
+/// forward(preds, target) takes this rank's scores, [N, C, ...] or [N, ...], of
+/// any floating dtype, computed in float32 or wider regardless of autocast, and
+/// integer or bool labels [N, ...]. N may differ between ranks and be 0. Bins
+/// are those of the samples of all ranks: three numbers for each are sent, none
+/// in backward. Memory: num_bins numbers for each sample.
+///
+/// The result is one number, the same on every rank; 0, with zero gradients, if
+/// no rank has samples. Gradients: averaged over the ranks, those of parameters
+/// equal those of one process with all samples, including second-order
+/// gradients; 0 where the loss is 0. NaN scores give NaN.
+///
+/// Throws c10::ValueError for invalid arguments, while the other ranks throw
+/// SyncError kPeerFailed. Karandikar et al., arXiv 2108.00106.
+///
+/// Example:
+///     losses::SoftCalibrationLoss calibration;
+///     calibration->forward(model->forward(x), target).backward();
+///     sync::average_gradients(model->parameters());
+class SoftCalibrationLossImpl
+    : public internal::LossModule<SoftCalibrationLossImpl,
+                                  SoftCalibrationLossOptions> {
+ public:
+  static constexpr const char* kName = "SoftCalibrationLoss";
+
+  explicit SoftCalibrationLossImpl(
+      SoftCalibrationLossOptions options = SoftCalibrationLossOptions());
+
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+};
+
+TORCH_MODULE(SoftCalibrationLoss);
+
+namespace functional {
+
+/// See SoftCalibrationLoss.
+at::Tensor soft_calibration_loss(
+    const at::Tensor& preds, const at::Tensor& target,
+    const SoftCalibrationLossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses
