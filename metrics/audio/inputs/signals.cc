@@ -128,7 +128,8 @@ Signals arrange(const at::Tensor& preds, const at::Tensor& target,
   check_same_shape("preds", p, "target", t);
   const Folds folds = folds_of(layout, p);
   const std::int64_t least = folds.inner + (folds.has_channels ? 1 : 0);
-  bool has_values = p.dim() >= least;
+  // Of two dimensions the first may be samples or speakers.
+  bool has_values = p.dim() >= (layout == Layout::kSpeakers ? 3 : least);
   for (std::int64_t i = 1; has_values && i <= least; ++i) {
     has_values = p.size(-i) > 0;
   }

@@ -258,6 +258,9 @@ TEST(PermutationInvariantTrainingTest, BadInputsAreRefused) {
   const at::Tensor signals = at::randn({2, 2, 20});
   EXPECT_THAT(refusal_of([&] { pit.update(signals, signals.narrow(1, 0, 1)); }),
               HasSubstr("of the same shape, got [2, 2, 20] and [2, 1, 20]"));
+  EXPECT_THAT(refusal_of([&] { pit.update(signals[0], signals[0]); }),
+              HasSubstr("of shape [N, C, ...], all but N at least 1, got [2, "
+                        "20]"));
   EXPECT_THAT(refusal_of([&] { pit.update(signals[0][0], signals[0][0]); }),
               HasSubstr("expected preds and target of shape [N, C, ...]"));
   EXPECT_THAT(refusal_of([&] {
