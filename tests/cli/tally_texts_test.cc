@@ -20,6 +20,7 @@ using Words = std::vector<std::string>;
 // By jiwer 4.0.0 and sacrebleu 2.6.0.
 constexpr double kWordErrorRate = 4 / 9.0;
 constexpr double kTranslationEditRate = 2 / 9.0;
+constexpr double kBleu = 0.6133486109795172;
 
 class TallyTextsTest : public ::testing::Test {
  protected:
@@ -37,7 +38,9 @@ class TallyTextsTest : public ::testing::Test {
 };
 
 TEST_F(TallyTextsTest, RanksGiveTheValuesOfOneProcess) {
-  const Words words = {"--metrics", "WordErrorRate; TranslationEditRate",
+  const Words words = {"--metrics",
+                       "WordErrorRate; SacreBLEUScore(tokenize=13a); "
+                       "TranslationEditRate",
                        "--inputs", hyp_, ref_};
   const Program::Result alone = evaluate(words);
   ASSERT_EQ(alone.status, 0) << alone.errors;
@@ -47,6 +50,7 @@ TEST_F(TallyTextsTest, RanksGiveTheValuesOfOneProcess) {
   EXPECT_DOUBLE_EQ(one.at("metrics").at("WordErrorRate"), kWordErrorRate);
   EXPECT_DOUBLE_EQ(one.at("metrics").at("TranslationEditRate"),
                    kTranslationEditRate);
+  EXPECT_NEAR(one.at("metrics").at("SacreBLEUScore"), kBleu, 1e-12);
   Words split = words;
   split.insert(split.end(), {"--ranks", "3", "--batch-size", "1"});
   const Program::Result ranks = evaluate(split);
