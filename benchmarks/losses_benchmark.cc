@@ -6,7 +6,6 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros_like.h>
-#include <malloc.h>
 #include <tally/losses/contrastive/clip_loss.h>
 #include <tally/losses/contrastive/nt_xent_loss.h>
 #include <tally/losses/contrastive/sig_lip_loss.h>
@@ -20,49 +19,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "benchmarks/measure.h"
+#include "benchmarks/process.h"
 #include "benchmarks/target.h"
 
 namespace {
 
+using tally::benchmarks::cpu_ms;
 using tally::benchmarks::microseconds;
+using tally::benchmarks::peak_mb;
 using tally::benchmarks::quantile;
-
-/// A line of /proc/self/status, in MB.
-double status_mb(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  while (status >> word) {
-    if (word != name + ":") continue;
-    double kilobytes = 0;
-    status >> kilobytes;
-    return kilobytes / 1000;
-  }
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
-/// What this process has used of the cores.
-double cpu_ms() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return double(time.tv_sec) * 1e3 + double(time.tv_nsec) / 1e6;
-}
-
-/// The peak of resident memory during a call, above what was there before.
-double peak_mb(const std::function<void()>& call) {
-  malloc_trim(0);
-  std::ofstream("/proc/self/clear_refs") << '5';
-  const double before = status_mb("VmRSS");
-  call();
-  return status_mb("VmHWM") - before;
-}
 
 at::Tensor features(std::int64_t rows, std::int64_t size) {
   const at::Tensor values = at::randn({rows, size});
