@@ -1,6 +1,7 @@
 #include "tally/metrics/exact_sums.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <cmath>
@@ -75,6 +76,13 @@ at::Tensor ExactSums::tensor() const {
 
 double ExactSums::value(const at::Tensor& sums, std::size_t sum) {
   if (!sums.defined()) return 0;
+  // What was loaded may be anything.
+  TORCH_CHECK_VALUE(sums.scalar_type() == at::kLong && sums.dim() == 2 &&
+                        sums.size(0) > static_cast<std::int64_t>(sum) &&
+                        sums.size(1) == std::int64_t{kParts},
+                    "expected exact sums, int64 [", sum + 1, " or more, ",
+                    std::int64_t{kParts}, "], got ", sums.scalar_type(), " ",
+                    sums.sizes());
   const at::Tensor plain = sums.cpu().contiguous();
   const std::int64_t* const parts =
       plain.const_data_ptr<std::int64_t>() + kParts * sum;

@@ -28,7 +28,8 @@ class ExactSums {
   /// int64 [count, 7].
   at::Tensor tensor() const;
 
-  /// A sum of such a tensor, rounded once; 0 if it is undefined.
+  /// A sum of such a tensor, rounded once; 0 if it is undefined. Throws
+  /// c10::ValueError for any other tensor.
   static double value(const at::Tensor& sums, std::size_t sum = 0);
 
  private:

@@ -1,5 +1,6 @@
 #include "tally/metrics/exact_sums.h"
 
+#include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,6 +76,13 @@ TEST(ExactSumsTest, SumsAreSeparate) {
   EXPECT_EQ(ExactSums::value(sums.tensor(), 1), 0);
   EXPECT_EQ(ExactSums::value(sums.tensor(), 2), kInfinity);
   EXPECT_EQ(ExactSums::value(at::Tensor()), 0);
+}
+
+TEST(ExactSumsTest, TensorsOfOtherShapesAreRefused) {
+  EXPECT_THROW(ExactSums::value(ExactSums(2).tensor(), 2), c10::ValueError);
+  EXPECT_THROW(ExactSums::value(at::empty({7}, at::kLong)), c10::ValueError);
+  EXPECT_THROW(ExactSums::value(at::empty({1, 6}, at::kLong)), c10::ValueError);
+  EXPECT_THROW(ExactSums::value(at::empty({1, 7})), c10::ValueError);
 }
 
 }  // namespace

@@ -74,11 +74,6 @@ SignalScoresState observe_signals(const SignalMeasure& measure,
 }
 
 SignalScore mean_score(const SignalScoresState& state, bool count_silent) {
-  TORCH_CHECK_VALUE(!state.scores.defined() ||
-                        (state.scores.scalar_type() == at::kLong &&
-                         state.scores.sizes() == ExactSums(1).tensor().sizes()),
-                    "expected the parts of one sum, got ",
-                    state.scores.scalar_type(), " ", state.scores.sizes());
   const Number sum = Number(ExactSums::value(state.scores)) + state.gradient;
   SignalScore score;
   score.value = sum / Number(state.total);
