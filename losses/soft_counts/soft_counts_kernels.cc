@@ -16,6 +16,13 @@ std::int64_t lanes() {
   return static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
 }
 
+// exp(x) for x up to 0, and NaN for NaN, which some processors' minimum and
+// maximum drop.
+template <class T>
+HWY_INLINE Vector<T> exp_or_nan(Vector<T> x) {
+  return hn::IfThenElse(hn::IsNaN(x), x, exp_up_to_one<T>(x));
+}
+
 // The probabilities of `lanes` positions from i on.
 template <class T>
 HWY_INLINE void softmax(const ScoreBlock<T>& b, std::int64_t i) {
@@ -28,8 +35,8 @@ HWY_INLINE void softmax(const ScoreBlock<T>& b, std::int64_t i) {
   }
   Vector<T> total = hn::Zero(d);
   for (std::int64_t c = 0; c < b.classes; ++c) {
-    const Vector<T> e = exp_up_to_one<T>(
-        hn::Sub(hn::LoadU(d, x + c * b.score_stride), largest));
+    const Vector<T> e =
+        exp_or_nan<T>(hn::Sub(hn::LoadU(d, x + c * b.score_stride), largest));
     total = hn::Add(total, e);
     hn::StoreU(e, d, p + c * b.size);
   }
@@ -46,7 +53,7 @@ HWY_INLINE void sigmoid(const ScoreBlock<T>& b, std::int64_t i) {
   const Vector<T> one = hn::Set(d, T(1));
   for (std::int64_t c = 0; c < b.classes; ++c) {
     const Vector<T> x = hn::LoadU(d, b.scores + c * b.score_stride + i);
-    const Vector<T> e = exp_up_to_one<T>(hn::Neg(hn::Abs(x)));
+    const Vector<T> e = exp_or_nan<T>(hn::Neg(hn::Abs(x)));
     const Vector<T> above = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one);
     hn::StoreU(hn::Div(above, hn::Add(one, e)), d,
                b.probabilities + c * b.size + i);

@@ -288,6 +288,18 @@ TEST(SoftCountsTest, PositionsThatDoNotCountMayHoldAnything) {
   // Where they count, they show.
   EXPECT_TRUE(std::isnan(
       functional::dice_loss(x.detach(), y.clamp_max(2)).item<double>()));
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    for (const std::int64_t place : {0, 1, 2}) {
+      at::Tensor scores = at::zeros({1, 3, 4}, dtype);
+      scores.select(1, place).fill_(std::nan(""));
+      EXPECT_TRUE(std::isnan(
+          functional::dice_loss(scores, y[0].unsqueeze(0)).item<double>()));
+      const auto labels = DiceLossOptions().mode(LabelMode::kMultilabel);
+      EXPECT_TRUE(
+          std::isnan(functional::dice_loss(scores, at::ones({1, 3, 4}), labels)
+                         .item<double>()));
+    }
+  }
 }
 
 TEST(SoftCountsTest, AreZeroWhereNothingCounts) {
