@@ -46,6 +46,7 @@ set(TALLY_SYNC_HEADERS
     sync/statistics.h
     sync/sync.h
     sync/timeout.h
+    sync/transport/condition.h
     sync/transport/duplicable.h
     sync/transport/turn.h
     version.h)

@@ -21,6 +21,7 @@
 #include "tally/sync/duplicate.h"
 #include "tally/sync/exchange/gradient_layout.h"
 #include "tally/sync/exchange/parameter_list.h"
+#include "tally/sync/transport/condition.h"
 #include "tally/training/scale_gradients.h"
 
 namespace tally::training {
@@ -116,7 +117,8 @@ class Summing {
   /// Returns when all of them are summed, or throws why they will not be.
   void finish() {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return error_ || summed_ == buckets_.size(); });
+    sync::internal::wait_until_done(
+        changed_, lock, [&] { return error_ || summed_ == buckets_.size(); });
     filled_ = summed_ = 0;
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
@@ -126,8 +128,9 @@ class Summing {
     const sync::AskedBy asked(kName);
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
-      changed_.wait(lock,
-                    [&] { return ended_ || (!error_ && summed_ < filled_); });
+      sync::internal::wait_until_done(changed_, lock, [&] {
+        return ended_ || (!error_ && summed_ < filled_);
+      });
       if (ended_) return;
       Bucket& bucket = buckets_[summed_];
       lock.unlock();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tally/sync/launch/rendezvous.h"
+#include "tally/sync/transport/condition.h"
 
 namespace tally::sync::internal {
 namespace {
@@ -64,7 +65,8 @@ class Roster::Clerk {
     void work() {
       std::unique_lock<std::mutex> lock(mutex);
       for (;;) {
-        changed.wait(lock, [&] { return closed || !tasks.empty(); });
+        wait_until_done(changed, lock,
+                        [&] { return closed || !tasks.empty(); });
         if (closed) return;
         const auto task = std::move(tasks.front());
         tasks.pop();

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <thread>
 
+#include "tally/sync/transport/condition.h"
+
 namespace tally::sync::internal {
 
 /// A non-recursive lock: other threads may give up or wait.
@@ -20,7 +22,7 @@ class Turn {
   bool enter() {
     std::unique_lock<std::mutex> lock(mutex_);
     if (holder_ == std::this_thread::get_id()) return false;
-    left_.wait(lock, [&] { return holder_ == std::thread::id(); });
+    wait_until_done(left_, lock, [&] { return holder_ == std::thread::id(); });
     holder_ = std::this_thread::get_id();
     return true;
   }
