@@ -1,5 +1,7 @@
 """What `import tally` does."""
 
+import importlib.metadata
+import re
 import subprocess
 import sys
 import textwrap
@@ -55,6 +57,12 @@ def test_torchmetrics_is_not_needed():
     """
     result = python(code)
     assert "tally-metrics[torchmetrics]" in result.stdout, result.stderr
+
+
+def test_the_wheel_fits_systems_with_glibc_2_34():
+    wheel = importlib.metadata.distribution("tally-metrics").read_text("WHEEL")
+    glibc = int(re.search(r"^Tag: py3-none-manylinux_2_(\d+)_x86_64$", wheel, re.M)[1])
+    assert glibc <= 34
 
 
 def test_import_does_not_bring_the_compiler():
