@@ -2,9 +2,10 @@
 
 Usage: check_builds.py
 
-The lists of the CMake build have to be those of Bazel (cmake_sources.py). Bazel 9 has no C++ rules of its own, nor CcInfo and cc_common: each file has to
-load those that it uses. version.h, MODULE.bazel and CHANGELOG.md have to agree
-on the version. Prints what is wrong and exits with 1.
+The lists of the CMake build have to be those of Bazel (cmake_sources.py). Bazel 9
+has no C++ rules of its own, nor CcInfo and cc_common: each file has to load those
+that it uses. Python files have to parse. version.h, MODULE.bazel and CHANGELOG.md
+have to agree on the version. Prints what is wrong and exits with 1.
 """
 
 import ast
@@ -45,14 +46,25 @@ def missing_loads(text):
                 yield node.lineno, "native." + node.attr
 
 
-def check_loads():
-    patterns = ["*BUILD", "*.BUILD", "*.BUILD.tpl", "*.bzl"]
+def listed(*patterns):
     files = subprocess.run(
         ["git", "ls-files", "--", *patterns],
         cwd=ROOT, check=True, capture_output=True, text=True,
     ).stdout.split()
-    for file in files:
-        if file.startswith(EXEMPT) or not (ROOT / file).exists():
+    return [file for file in files if (ROOT / file).exists()]
+
+
+def check_python():
+    for file in [*listed("*.py"), "tools/wheel"]:
+        try:
+            ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        except SyntaxError as error:
+            yield f"{file}:{error.lineno}: {error.msg}"
+
+
+def check_loads():
+    for file in listed("*BUILD", "*.BUILD", "*.BUILD.tpl", "*.bzl"):
+        if file.startswith(EXEMPT):
             continue
         # Where a template has lines, nothing is loaded.
         text = re.sub(r"%\{\w+\}", "", (ROOT / file).read_text(encoding="utf-8"))
@@ -81,7 +93,7 @@ def check_versions():
 
 
 def main():
-    found = [*check_loads(), *check_versions()]
+    found = [*check_loads(), *check_python(), *check_versions()]
     for line in found:
         print(line)
     return 1 if found or cmake_sources.main(["--check"]) else 0

@@ -74,6 +74,11 @@ def without_count(options):
     return {**options, "count_silent": False}
 
 
+def order_weights(options):
+    """Without any, orders weigh the same."""
+    return {k: v for k, v in options.items() if k != "weights" or v is not None}
+
+
 # Functions that score a pair of signals, by name.
 SCORES = {
     "signal_noise_ratio": "SignalNoiseRatio",
@@ -124,13 +129,8 @@ OPTIONS = {
     **dict.fromkeys(SCORES.values(), without_count),
     "PermutationInvariantTraining": scored,
     "ShortTimeObjectiveIntelligibility": without_count,
+    "BLEUScore": order_weights,
 } | {
-def order_weights(options):
-    """Without any, orders weigh the same."""
-    return {k: v for k, v in options.items() if k != "weights" or v is not None}
-
-
-OPTIONS = {"KendallRankCorrCoef": alternative, "BLEUScore": order_weights} | {
     name: nan_strategy
     for name in (
         "SumMetric", "MeanMetric", "MinMetric", "MaxMetric", "CatMetric", "RunningMean",
