@@ -1,11 +1,31 @@
 #include "tally/losses/codebook/fixed_order.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
+
+#include <cmath>
 
 #include "tally/sync/autograd.h"
 
 namespace tally::losses::internal {
+namespace {
+
+at::Tensor fixed_sqrt(const at::Tensor& values) {
+  // On a CPU ATen leaves it to MKL, which does not round it the same way
+  // everywhere.
+  if (!values.is_cpu()) return values.detach().sqrt();
+  at::Tensor roots = values.detach().clone(at::MemoryFormat::Contiguous);
+  AT_DISPATCH_FLOATING_TYPES(roots.scalar_type(), "fixed_sqrt", [&] {
+    auto* root = roots.mutable_data_ptr<scalar_t>();
+    for (auto* const end = root + roots.numel(); root != end; ++root) {
+      *root = std::sqrt(*root);
+    }
+  });
+  return roots;
+}
+
+}  // namespace
 
 at::Tensor fixed_sum(const at::Tensor& terms) {
   const at::NoGradGuard no_grad;
@@ -37,7 +57,7 @@ at::Tensor fixed_product(const at::Tensor& vectors, const at::Tensor& matrix) {
 
 at::Tensor unit_vectors(const at::Tensor& vectors) {
   at::Tensor lengths =
-      fixed_sum(vectors.detach().square()).sqrt().unsqueeze(-1);
+      fixed_sqrt(fixed_sum(vectors.detach().square())).unsqueeze(-1);
   if (vectors.requires_grad()) {
     lengths =
         sync::replace_values(vectors.norm(2, {-1}, /*keepdim=*/true), lengths);

@@ -31,6 +31,16 @@ def _squeezed(value):
     return value
 
 
+def _arguments(real, args, kwargs):
+    """What the constructor is given and what it takes in their places, by name."""
+    bound = inspect.signature(real.__init__).bind(None, *args, **kwargs)
+    bound.apply_defaults()
+    given = dict(bound.arguments)
+    for name in ("self", "args"):
+        given.pop(name, None)
+    return given | given.pop("kwargs", {})  # some are for the constructor of a base
+
+
 class DropIn:
     """In front of a class of TorchMetrics: its constructor, Tally's work."""
 
@@ -61,12 +71,7 @@ class DropIn:
             )
         for name in self._defaults:
             delattr(self, name)
-        bound = inspect.signature(self._real.__init__).bind(self, *args, **kwargs)
-        bound.apply_defaults()
-        given = dict(bound.arguments)
-        for name in ("self", "args"):
-            given.pop(name, None)
-        given |= given.pop("kwargs", {})  # some are for the constructor of a base
+        given = _arguments(self._real, args, kwargs)
         fields["_given"] = (args, kwargs)
         fields["_tally_options"] = self._options_of(given)
         fields["_persistent"] = {self._state_name: False}
@@ -85,7 +90,10 @@ class DropIn:
         """Of TorchMetrics' arguments, what Tally's class is told."""
         names = {name: name for name in known_options(self._real)} | told_options(self._real)
         given = {names[name]: value for name, value in given.items() if name in names}
-        return _table.OPTIONS.get(self._real.__name__, lambda options: options)(given)
+        name = self._real.__name__
+        options = _table.OPTIONS.get(name, lambda options: options)(given)
+        looked_after = _table.LOOKED_AFTER.get(name, ())
+        return {k: v for k, v in options.items() if k not in looked_after}
 
     def _make(self):
         # Checking costs nothing here, and logits are found by it.
@@ -181,7 +189,11 @@ class DropIn:
 
     def _in_order(self, args, kwargs):
         args = self._signature.bind(*args, **kwargs).args
-        return [None if each is None else tensor_of(each) for each in args]
+        kinds = [each["kind"] for each in tally._METRICS[self._real.__name__]["inputs"]]
+        return [
+            each if each is None or kind.startswith("text") else tensor_of(each)
+            for each, kind in zip(args, kinds)
+        ]
 
     def _repaired(self, inputs):
         """Inputs in a form that Tally takes, if TorchMetrics does; else None."""
@@ -389,7 +401,8 @@ def _new_of(real):
     def __new__(cls, *args, **kwargs):
         # A copy is made without arguments.
         is_plain = cls.__bases__ == (DropIn, real) and (args or kwargs)
-        if is_plain and not _table.ONLY_WITH[real.__name__](*args, **kwargs):
+        takes = _table.ONLY_WITH[real.__name__]
+        if is_plain and not takes(**_arguments(real, args, kwargs)):
             return real(*args, **kwargs)
         return super(DropIn, cls).__new__(cls)
 

@@ -35,4 +35,5 @@ def fits(real):
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = without_self(real.update).parameters.items()
     taken = [_table.INPUTS.get(name, name) for name, p in parameters if p.kind not in kinds]
-    return set(told_options(real).values()) <= known_options(real) and taken == inputs[: len(taken)]
+    known = known_options(real) | _table.LOOKED_AFTER.get(real.__name__, set())
+    return set(told_options(real).values()) <= known and taken == inputs[: len(taken)]

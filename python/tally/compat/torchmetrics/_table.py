@@ -31,6 +31,16 @@ INPUTS = {"targets": "target"}
 NEEDLESS = {"normalization", "weights", "use_cg_iter", "keep_same_device"}
 
 
+# Options that Tally's class does not have, and OPTIONS or ONLY_WITH looks after.
+LOOKED_AFTER = {
+    "CHRFScore": {"return_sentence_level_score"},
+    "ExtendedEditDistance": {"return_sentence_level_score"},
+    "ROUGEScore": {"normalizer", "tokenizer"},
+    "SacreBLEUScore": {"smooth"},
+    "TranslationEditRate": {"return_sentence_level_score"},
+}
+
+
 def nan_strategy(options):
     """A number stands for itself in TorchMetrics."""
     strategy = options.get("nan_strategy")
@@ -79,6 +89,17 @@ def order_weights(options):
     return {k: v for k, v in options.items() if k != "weights" or v is not None}
 
 
+def add_one(options):
+    """TorchMetrics smooths by one or not at all."""
+    method = "add-k" if options["smooth"] else "none"
+    return order_weights({**options, "smooth_method": method})
+
+
+def mean_over_orders(options):
+    """As the original program."""
+    return {**options, "eps_smoothing": True}
+
+
 # Functions that score a pair of signals, by name.
 SCORES = {
     "signal_noise_ratio": "SignalNoiseRatio",
@@ -95,7 +116,7 @@ def scored(options):
     return without_count({**options, "metric": SCORES[options["metric"].__name__]})
 
 
-def scores_by_name(metric_func, mode="speaker-wise", eval_func="max", **kwargs):
+def scores_by_name(metric_func, mode, eval_func, **kwargs):
     """Whether Tally has that function, with its defaults."""
     module = getattr(metric_func, "__module__", None) or ""
     name = SCORES.get(getattr(metric_func, "__name__", None))
@@ -107,8 +128,31 @@ def scores_by_name(metric_func, mode="speaker-wise", eval_func="max", **kwargs):
     )
 
 
-# Classes that are Tally's for some arguments only; for others they are TorchMetrics'.
-ONLY_WITH = {"PermutationInvariantTraining": scores_by_name}
+def one_score(return_sentence_level_score, **others):
+    """Whether results are the value of the corpus alone."""
+    return not return_sentence_level_score
+
+
+def known_tokens(tokenize, **others):
+    """Whether Tally has that tokenizer."""
+    return tokenize in ("13a", "intl", "zh", "char", "none")
+
+
+def own_tokens(normalizer, tokenizer, **others):
+    """Whether tokens are rouge-score's."""
+    return normalizer is None and tokenizer is None
+
+
+# Classes that are Tally's for some arguments only, by the arguments' names; for others
+# they are TorchMetrics'.
+ONLY_WITH = {
+    "CHRFScore": one_score,
+    "ExtendedEditDistance": one_score,
+    "PermutationInvariantTraining": scores_by_name,
+    "ROUGEScore": own_tokens,
+    "SacreBLEUScore": known_tokens,
+    "TranslationEditRate": one_score,
+}
 
 _RETRIEVAL = (
     "RetrievalAUROC", "RetrievalFallOut", "RetrievalHitRate", "RetrievalMAP", "RetrievalMRR",
@@ -130,6 +174,8 @@ OPTIONS = {
     "PermutationInvariantTraining": scored,
     "ShortTimeObjectiveIntelligibility": without_count,
     "BLEUScore": order_weights,
+    "CHRFScore": mean_over_orders,
+    "SacreBLEUScore": add_one,
 } | {
     name: nan_strategy
     for name in (
