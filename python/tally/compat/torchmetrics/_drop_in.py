@@ -174,7 +174,7 @@ class DropIn:
     def _carefully(self, call, args, kwargs):
         inputs = self._in_order(args, kwargs)
         if self._prepare is not None:
-            inputs = type(self)._prepare(self._real.__name__, inputs)
+            inputs = type(self)._prepare(self, inputs)
         try:
             return call(*inputs)
         except (ValueError, TypeError, IndexError, RuntimeError) as error:
@@ -202,6 +202,8 @@ class DropIn:
             self._tally_options = {**self._tally_options, "num_outputs": inputs[0].shape[1]}
             self._make()
             return inputs
+        if name in _table.LISTS_OF_ONE and isinstance(inputs[0], str):
+            return [inputs[0], [inputs[1]]]
         if name in _table.FLATTENING and self.num_outputs == 1:
             return [each.flatten() for each in inputs]
         if ".classification" in self._real.__module__:

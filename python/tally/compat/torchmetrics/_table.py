@@ -95,6 +95,12 @@ def add_one(options):
     return order_weights({**options, "smooth_method": method})
 
 
+def listed_keys(options):
+    """One key may stand alone."""
+    keys = options["rouge_keys"]
+    return {**options, "rouge_keys": [keys] if isinstance(keys, str) else list(keys)}
+
+
 def mean_over_orders(options):
     """As the original program."""
     return {**options, "eps_smoothing": True}
@@ -175,6 +181,7 @@ OPTIONS = {
     "ShortTimeObjectiveIntelligibility": without_count,
     "BLEUScore": order_weights,
     "CHRFScore": mean_over_orders,
+    "ROUGEScore": listed_keys,
     "SacreBLEUScore": add_one,
 } | {
     name: nan_strategy
@@ -198,6 +205,9 @@ CONSTRUCTED = {"ClusterAccuracy": cluster_accuracy}
 # Metrics that count outputs by the shape of the first batch.
 OUTPUTS_BY_SHAPE = {"R2Score", "ExplainedVariance"}
 
+# Metrics of which one text has a list of references.
+LISTS_OF_ONE = {"CHRFScore", "ExtendedEditDistance", "ROUGEScore", "TranslationEditRate"}
+
 # Metrics that take every element as a sample where there is one output.
 FLATTENING = {"NormalizedRootMeanSquaredError"}
 
@@ -220,12 +230,22 @@ def as_probabilities(name, inputs):
     return [_normalized(scores, dim), *others]
 
 
-def hinge(name, inputs):
+def hinge(metric, inputs):
     """TorchMetrics takes no decision values but probabilities."""
-    return as_probabilities(name, inputs)
+    return as_probabilities(metric._real.__name__, inputs)
 
 
-def without_target(name, inputs):
+def sentences_apart(metric, inputs):
+    """As TorchMetrics splits texts for ROUGE-Lsum, with one sentence a line."""
+    from torchmetrics.functional.text.rouge import _split_sentence
+
+    def apart(texts):
+        return "\n".join(_split_sentence(texts)) if isinstance(texts, str) else [*map(apart, texts)]
+
+    return [*map(apart, inputs)] if "rougeLsum" in metric.rouge_keys else inputs
+
+
+def without_target(metric, inputs):
     """Demographic parity looks at no target."""
     scores, target, groups = inputs
     return [scores, torch.zeros_like(groups) if target is None else target, groups]
@@ -236,6 +256,7 @@ PREPARED = {
     "BinaryHingeLoss": hinge,
     "MulticlassHingeLoss": hinge,
     "BinaryFairness": without_target,
+    "ROUGEScore": sentences_apart,
 }
 
 
@@ -332,9 +353,14 @@ def parts(metric, value):
     return _parts(value) if isinstance(value, dict) else value
 
 
+def named(metric, value):
+    return dict(value)
+
+
 RESULTS = {
     "BinaryFairness": fairness,
     "BinaryGroupStatRates": group_stat_rates,
+    "ROUGEScore": named,
     **dict.fromkeys(_RETRIEVAL, of_queries),
 }
 for _kind in ("Binary", "Multiclass", "Multilabel"):
