@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tally/metrics/retrieval/kernels/query_values.h"
@@ -20,6 +21,9 @@ using retrieval::TieGroup;
 
 // 2^g is infinite from there on.
 constexpr double kMostExponent = 1023;
+
+// A chance beside which ranks that are still to come change no value.
+constexpr double kNegligible = 0x1p-64;
 
 class StoppingRank {
  public:
@@ -56,30 +60,74 @@ class StoppingRank {
   }
 
   // going_on after the first i documents of the group, in the mean over its
-  // orders, is that before it times the mean of the products of i of their
-  // chances of going on: an elementary symmetric polynomial of them.
+  // orders: the sum over r of the chance that r of them may stop (the others'
+  // chance is 0), times the mean of the products of r chances of going on, an
+  // elementary symmetric polynomial of them.
   void add_mixed(const TieGroup& group, double& sum, double& going_on) const {
-    const std::int64_t slots = group.slots(k_);
-    std::vector<double> means(slots + 1);
-    means[0] = 1;
-    double added = 0;
+    std::int64_t stopping = 0;
+    double longest = 0;  // the largest chance of going on
     for (std::int64_t run = group.begin; run < group.end; ++run) {
-      const double stays = 1 - chance(group.grade(run));
+      const double stops = chance(group.grade(run));
+      if (stops == 0) continue;
+      stopping += group.query.count(run);
+      longest = std::max(longest, 1 - stops);
+    }
+    if (stopping == 0) return;
+    const std::int64_t slots = group.slots(k_);
+    const std::int64_t most =
+        std::min({stopping, slots, negligible_after(longest)});
+    const std::vector<double> means = products(group, most);
+    std::vector<double> chances(most + 1);  // of r in the first i
+    chances[0] = 1;
+    double before = 1;
+    for (std::int64_t i = 0; i < slots && before > kNegligible; ++i) {
+      const auto left = static_cast<double>(group.size - i);
+      double after = 0;
+      for (std::int64_t r = std::min(i + 1, most); r >= 0; --r) {
+        const std::int64_t others = group.size - stopping - (i - r);
+        chances[r] *=
+            static_cast<double>(std::max<std::int64_t>(others, 0)) / left;
+        if (r > 0) {
+          chances[r] +=
+              chances[r - 1] * static_cast<double>(stopping - (r - 1)) / left;
+        }
+        after += chances[r] * means[r];
+      }
+      sum += going_on * (before - after) /
+             static_cast<double>(group.above + i + 1);
+      before = after;
+    }
+    going_on *= before;
+  }
+
+  // How often one may go on until that is negligible.
+  static std::int64_t negligible_after(double longest) {
+    if (longest == 0) return 1;
+    if (longest == 1) return std::numeric_limits<std::int64_t>::max();
+    const double times = std::log(kNegligible) / std::log(longest);
+    return times < 0x1p62 ? static_cast<std::int64_t>(times) + 1
+                          : std::numeric_limits<std::int64_t>::max();
+  }
+
+  // The means of the products of up to `most` chances of going on.
+  std::vector<double> products(const TieGroup& group, std::int64_t most) const {
+    std::vector<double> means(most + 1);
+    means[0] = 1;
+    std::int64_t added = 0;
+    for (std::int64_t run = group.begin; run < group.end; ++run) {
+      const double stops = chance(group.grade(run));
+      if (stops == 0) continue;
       for (std::int64_t n = 0; n < group.query.count(run); ++n) {
-        added += 1;
-        const auto last = std::min(slots, static_cast<std::int64_t>(added));
-        for (std::int64_t i = last; i > 0; --i) {
-          const auto size = static_cast<double>(i);
-          means[i] =
-              ((added - size) * means[i] + size * stays * means[i - 1]) / added;
+        const auto all = static_cast<double>(++added);
+        for (std::int64_t r = std::min(most, added); r > 0; --r) {
+          const auto size = static_cast<double>(r);
+          means[r] =
+              ((all - size) * means[r] + size * (1 - stops) * means[r - 1]) /
+              all;
         }
       }
     }
-    for (std::int64_t i = 1; i <= slots; ++i) {
-      sum += going_on * (means[i - 1] - means[i]) /
-             static_cast<double>(group.above + i);
-    }
-    going_on *= means[slots];
+    return means;
   }
 
   std::int64_t k_;

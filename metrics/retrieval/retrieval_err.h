@@ -39,7 +39,8 @@ struct RetrievalERROptions : TopKOptions<RetrievalERROptions> {
 /// [0, 1], NaN without queries.
 /// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP. Grades
 /// above g_max are an error of compute(). With TieOrder::kExpected n tied
-/// documents of several grades cost n * min(n, k).
+/// documents of several grades, m of them relevant, cost min(n, k) * min(m, r):
+/// after r relevant documents hardly anyone (2^-64) reads on.
 /// Not differentiable. Source: Chapelle et al. 2009.
 ///
 /// Example:
