@@ -7,6 +7,7 @@
 #include "tally/metrics/clustering/clustering.h"          // IWYU pragma: export
 #include "tally/metrics/collection.h"                     // IWYU pragma: export
 #include "tally/metrics/compositional.h"                  // IWYU pragma: export
+#include "tally/metrics/detection/detection.h"            // IWYU pragma: export
 #include "tally/metrics/metric.h"                         // IWYU pragma: export
 #include "tally/metrics/nominal/nominal.h"                // IWYU pragma: export
 #include "tally/metrics/pairwise/pairwise.h"              // IWYU pragma: export

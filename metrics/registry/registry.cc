@@ -205,6 +205,7 @@ const Registry& builtin_registry() {
     add("classification", internal::add_classification);
     add("classification", internal::add_curves);
     add("clustering", internal::add_clustering);
+    add("detection", internal::add_detection);
     add("nominal", internal::add_nominal);
     add("regression", internal::add_regression);
     add("segmentation", internal::add_segmentation);

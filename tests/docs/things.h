@@ -47,7 +47,7 @@ struct Optimizer {
 };
 struct Things {
   at::Tensor preds, target, weight, value, features, x, y, loss, losses, scores;
-  at::Tensor indexes;
+  at::Tensor indexes, boxes, labels;
   std::shared_ptr<Model> model = std::make_shared<Model>();
   std::vector<Batch> batches;
   std::vector<Batch>* loader = &batches;
@@ -64,6 +64,8 @@ struct Things {
   auto& target = things.target;       \
   auto& weight = things.weight;       \
   auto& indexes = things.indexes;     \
+  auto& boxes = things.boxes;         \
+  auto& labels = things.labels;       \
   auto& value = things.value;         \
   auto& features = things.features;   \
   auto& x = things.x;                 \

@@ -9,7 +9,7 @@
 
 #include "tally/metrics/collection.h"
 #include "tally/metrics/text/kernels/tag_entities.h"
-#include "tally/tests/metrics/text/check_values.h"
+#include "tally/tests/testing/check_values.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tally/metrics/text/rouge_score.h"
-#include "tally/tests/metrics/text/check_values.h"
+#include "tally/tests/testing/check_values.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
 

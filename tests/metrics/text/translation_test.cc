@@ -11,7 +11,7 @@
 #include "tally/metrics/text/bleu_score.h"
 #include "tally/metrics/text/chrf_score.h"
 #include "tally/metrics/text/sacre_bleu_score.h"
-#include "tally/tests/metrics/text/check_values.h"
+#include "tally/tests/testing/check_values.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
 

@@ -11,16 +11,20 @@
 namespace tally::testkit {
 
 /// Checks the value over all batches of every case of a fixture, and no law:
-/// for more cases than check_metric() has time for.
+/// for more cases than check_metric() has time for. `ragged` makes what the
+/// metric takes of ragged inputs.
 template <class M>
-void check_values(const std::string& fixture) {
+void check_values(const std::string& fixture, const RaggedInput& ragged = {}) {
   for (const FixtureCase& one : read_fixture(fixture)) {
     auto options = tally::internal::unset_options<typename M::Options>();
     parse_options(options, M::kName, one.options);
     M metric(options);
-    for (const Batch& batch : one.batches) {
+    for (Batch batch : one.batches) {
       std::vector<InputValue> values;
-      for (const BatchInput& input : batch) values.push_back(input.value());
+      for (BatchInput& input : batch) {
+        input.set_ragged(ragged);
+        values.push_back(input.value());
+      }
       std::vector<InputRef> refs;
       for (const InputValue& value : values) refs.push_back(value.ref());
       metric.update_inputs(Inputs(refs));

@@ -1,0 +1,5 @@
+#pragma once
+
+/// Metrics of object detection.
+#include "tally/metrics/detection/inputs/image_objects.h"  // IWYU pragma: export
+#include "tally/metrics/detection/mean_average_precision.h"  // IWYU pragma: export

@@ -1,0 +1,125 @@
+#include "tally/metrics/detection/mean_average_precision.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "tally/metrics/detection/curves/curve_means.h"
+#include "tally/metrics/detection/curves/distinct_rows.h"
+#include "tally/metrics/detection/curves/precision_curves.h"
+#include "tally/state/number.h"
+
+namespace tally {
+namespace {
+
+namespace detection = internal::detection;
+using detection::CurveSelection;
+using detection::mean_of;
+using detection::PrecisionCurves;
+
+constexpr const char* kSizes[] = {"small", "medium", "large"};
+
+// Means of one set of curves, by TorchMetrics' names.
+class Summary {
+ public:
+  Summary(const MeanAveragePrecisionOptions& options, Results& results)
+      : options_(options),
+        thresholds_(options.overlaps()),
+        last_(options.max_detection_thresholds().size() - 1),
+        results_(results) {}
+
+  void add_means(const PrecisionCurves& curves) {
+    add("map", mean_of(curves.precision, {{}, {}, 0, last_}));
+    add("map_50", mean_at(curves, 0.5));
+    add("map_75", mean_at(curves, 0.75));
+    for (std::size_t i = 0; i < std::size(kSizes); ++i) {
+      add(std::string("map_") + kSizes[i],
+          mean_of(curves.precision, {{}, {}, i + 1, last_}));
+    }
+    for (std::size_t m = 0; m <= last_; ++m) {
+      add(recall_name(m), mean_of(curves.recall, {{}, {}, 0, m}));
+    }
+    for (std::size_t i = 0; i < std::size(kSizes); ++i) {
+      add(std::string("mar_") + kSizes[i],
+          mean_of(curves.recall, {{}, {}, i + 1, last_}));
+    }
+  }
+
+  void add_classes(const PrecisionCurves& curves) {
+    const std::int64_t count = curves.recall.size(1);
+    at::Tensor precisions = at::empty({count}, at::kDouble);
+    at::Tensor recalls = at::empty({count}, at::kDouble);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const CurveSelection one{{}, static_cast<std::size_t>(k), 0, last_};
+      precisions.mutable_data_ptr<double>()[k] = mean_of(curves.precision, one);
+      recalls.mutable_data_ptr<double>()[k] = mean_of(curves.recall, one);
+    }
+    results_.add("map_per_class", std::move(precisions));
+    results_.add(recall_name(last_) + "_per_class", std::move(recalls));
+  }
+
+ private:
+  void add(std::string name, double value) {
+    results_.add(std::move(name), internal::scalar_tensor(value));
+  }
+  double mean_at(const PrecisionCurves& curves, double threshold) const {
+    const auto found =
+        std::find(thresholds_.begin(), thresholds_.end(), threshold);
+    if (found == thresholds_.end()) return -1;
+    const auto t = static_cast<std::size_t>(found - thresholds_.begin());
+    return mean_of(curves.precision, {t, {}, 0, last_});
+  }
+  std::string recall_name(std::size_t m) const {
+    return "mar_" + std::to_string(options_.max_detection_thresholds()[m]);
+  }
+
+  const MeanAveragePrecisionOptions& options_;
+  std::vector<double> thresholds_;
+  std::size_t last_;  // of max_detection_thresholds
+  Results& results_;
+};
+
+at::Tensor labels_of(const std::vector<detection::ClassRows>& classes) {
+  at::Tensor labels =
+      at::empty({static_cast<std::int64_t>(classes.size())}, at::kLong);
+  for (std::size_t k = 0; k < classes.size(); ++k) {
+    labels.mutable_data_ptr<std::int64_t>()[k] = classes[k].label;
+  }
+  return labels;
+}
+
+}  // namespace
+
+Results MeanAveragePrecision::evaluate(const State& state) const {
+  const detection::MatchRules matches = options().rules();
+  detection::DistinctRows rows = detection::distinct_rows(
+      state, matches.areas.size(), matches.thresholds.size());
+  const detection::CurveRules rules{options().recalls(),
+                                    options().max_detection_thresholds(),
+                                    options().extended_summary()};
+  Results results;
+  Summary summary(options(), results);
+  const bool is_pooled = options().average() == DetectionAverage::kMicro;
+  std::vector<detection::ClassRows> pool;
+  if (is_pooled && !rows.classes.empty()) pool.push_back(rows.pooled());
+  const PrecisionCurves curves =
+      detection::precision_curves(rows, is_pooled ? pool : rows.classes, rules);
+  summary.add_means(curves);
+  if (options().class_metrics()) {
+    summary.add_classes(
+        is_pooled ? detection::precision_curves(rows, rows.classes, rules)
+                  : curves);
+    results.add("classes", labels_of(rows.classes));
+  }
+  if (options().extended_summary()) {
+    results.add("precision", curves.precision);
+    results.add("recall", curves.recall);
+    results.add("scores", curves.scores);
+  }
+  return results;
+}
+
+}  // namespace tally

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <torch/arg.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "tally/metrics/detection/kernels/match_rules.h"
+#include "tally/metrics/detection/options/box_format.h"
+#include "tally/metrics/options.h"
+
+namespace tally {
+
+/// How the precisions of the classes become one.
+enum class DetectionAverage {
+  kMacro,  ///< a curve for each class, and the mean over classes
+  kMicro,  ///< one curve of the detections of all classes
+};
+template <>
+struct EnumNames<DetectionAverage> {
+  static constexpr const char* kNames[] = {"macro", "micro"};
+};
+
+/// Options of MeanAveragePrecision and MeanAverageRecall. Which of them are
+/// shared decides whether metrics share a state.
+///
+/// Example:
+///     MeanAveragePrecision map(
+///         MeanAveragePrecisionOptions().box_format(BoxFormat::kXYWH));
+struct MeanAveragePrecisionOptions {
+  /// What the numbers of boxes are. Default: kXYXY.
+  TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
+  /// Overlaps from which a detection hits an object. Default: empty, which
+  /// means COCO's 0.5, 0.55, ... 0.95, as the doubles that NumPy makes.
+  TORCH_ARG(std::vector<double>, iou_thresholds) = {};
+  /// Recalls at which precision is read. Default: empty, which means COCO's 0,
+  /// 0.01, ... 1, as the doubles that NumPy makes.
+  TORCH_ARG(std::vector<double>, rec_thresholds) = {};
+  /// How many detections of an image and class count, the best ones, in
+  /// ascending order. Default: 1, 10, 100.
+  TORCH_ARG(std::vector<int64_t>, max_detection_thresholds) = {1, 10, 100};
+  /// The areas between small and medium, and between medium and large objects.
+  /// Default: 1024, 9216.
+  TORCH_ARG(std::vector<double>, area_bounds) = {1024, 9216};
+  /// Match without regard to classes, as for proposals:
+  /// max_detection_thresholds are then per image. Default: false.
+  TORCH_ARG(bool, class_agnostic) = false;
+  /// Default: kMacro.
+  TORCH_ARG(DetectionAverage, average) = DetectionAverage::kMacro;
+  /// Whether to return the values of each class as well. Default: false.
+  TORCH_ARG(bool, class_metrics) = false;
+  /// Whether to return the arrays of precision, recall and scores as well.
+  /// Default: false.
+  TORCH_ARG(bool, extended_summary) = false;
+
+ public:
+  void visit(OptionVisitor& v);
+  void validate(const char* metric) const;
+
+  /// iou_thresholds, or COCO's.
+  std::vector<double> overlaps() const;
+  /// rec_thresholds, or COCO's.
+  std::vector<double> recalls() const;
+  internal::detection::MatchRules rules() const;
+};
+
+}  // namespace tally
