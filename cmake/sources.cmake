@@ -214,6 +214,13 @@ set(TALLY_METRICS_HEADERS
     metrics/clustering/states/label_pairs.h
     metrics/collection.h
     metrics/compositional.h
+    metrics/detection/detection.h
+    metrics/detection/inputs/image_objects.h
+    metrics/detection/kernels/match_rules.h
+    metrics/detection/mean_average_precision.h
+    metrics/detection/options/box_format.h
+    metrics/detection/options/detection_options.h
+    metrics/detection/states/matched_detections.h
     metrics/file.h
     metrics/input_conversion.h
     metrics/input_order.h
@@ -474,6 +481,16 @@ set(TALLY_METRICS_SOURCES
     metrics/clustering/states/label_pairs.cc
     metrics/collection.cc
     metrics/compositional.cc
+    metrics/detection/curves/curve_means.cc
+    metrics/detection/curves/distinct_rows.cc
+    metrics/detection/curves/precision_curves.cc
+    metrics/detection/inputs/image_objects.cc
+    metrics/detection/inputs/object_columns.cc
+    metrics/detection/kernels/greedy_matches.cc
+    metrics/detection/kernels/image_matcher.cc
+    metrics/detection/mean_average_precision.cc
+    metrics/detection/options/detection_options.cc
+    metrics/detection/states/matched_detections.cc
     metrics/exact_sums.cc
     metrics/file.cc
     metrics/input_order.cc
@@ -502,6 +519,7 @@ set(TALLY_METRICS_SOURCES
     metrics/registry/clustering.cc
     metrics/registry/collection_config.cc
     metrics/registry/curves.cc
+    metrics/registry/detection.cc
     metrics/registry/nominal.cc
     metrics/registry/option_words.cc
     metrics/registry/registry.cc
@@ -642,7 +660,10 @@ set(TALLY_METRICS_SOURCES
     metrics/wrappers/wrapper_metric.cc)
 
 set(TALLY_METRICS_UNFUSED_SOURCES
-    metrics/classification/kernels/logit_kernels.cc)
+    metrics/classification/kernels/logit_kernels.cc
+    metrics/detection/inputs/object_columns.cc
+    metrics/detection/kernels/image_matcher.cc
+    metrics/detection/options/detection_options.cc)
 
 set(TALLY_LOSSES_COMPONENTS
     sync
