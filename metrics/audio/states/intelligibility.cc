@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "tally/metrics/audio/kernels/active_frames.h"
-#include "tally/metrics/audio/kernels/one_thread_each.h"
 #include "tally/metrics/audio/kernels/resampler.h"
+#include "tally/metrics/one_thread_each.h"
 
 namespace tally::internal::audio {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace tally::internal::audio {
+namespace tally::internal {
 
 /// Calls run(begin, end) for parts of 0 to count - 1 on several threads, so
 /// that LibTorch uses a single one within each, for one part, too: results of
@@ -18,4 +18,4 @@ void one_thread_each(std::int64_t count, const Run& run) {
                    });
 }
 
-}  // namespace tally::internal::audio
+}  // namespace tally::internal

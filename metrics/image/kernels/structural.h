@@ -1,0 +1,30 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "tally/metrics/image/kernels/windows.h"
+
+namespace tally::internal::image {
+
+/// Constants of structural similarity.
+struct SsimConstants {
+  double c1, c2;
+};
+
+/// The mean structural similarity of planes [P, H, W], or [P, D, H, W], and the
+/// mean of its factor of contrast: float64 [P, 2]. Of planes on the CPU it
+/// keeps only those for the gradient, which is computed anew from them and has
+/// no gradient of its own. Results do not depend on the number of threads.
+at::Tensor structural_similarity(const at::Tensor& preds,
+                                 const at::Tensor& target, const Taps& taps,
+                                 const SsimConstants& constants);
+
+/// Variances and covariance in each window, of x + y and x - y: [N, ...]
+/// each. The last two dimensions, or three, slide.
+struct JointVariances {
+  at::Tensor plus, minus;
+};
+JointVariances joint_variances(const at::Tensor& x, const at::Tensor& y,
+                               const Taps& taps, std::int64_t dims = 2);
+
+}  // namespace tally::internal::image

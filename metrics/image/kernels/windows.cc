@@ -1,0 +1,159 @@
+#include "tally/metrics/image/kernels/windows.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/max_pool2d.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/accumulate.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <cmath>
+
+#include "tally/metrics/image/kernels/window_kernels.h"
+
+namespace tally::internal::image {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+// So many products are worth another thread.
+constexpr std::int64_t kGrain = 1 << 16;
+
+// Along dimension `dim`; with `backward` the adjoint.
+at::Tensor correlate(const at::Tensor& values, const Taps& taps,
+                     std::int64_t dim, bool backward) {
+  const at::Tensor plain = values.contiguous();
+  const auto size = static_cast<std::int64_t>(taps.size());
+  std::vector<std::int64_t> sizes = plain.sizes().vec();
+  const std::int64_t length = sizes[dim];
+  const std::int64_t other = backward ? length + size - 1 : length - size + 1;
+  sizes[dim] = other;
+  const at::Tensor result = backward ? at::zeros(sizes, plain.options())
+                                     : at::empty(sizes, plain.options());
+  const std::int64_t outer =
+      c10::multiply_integers(plain.sizes().slice(0, dim));
+  const std::int64_t step =
+      c10::multiply_integers(plain.sizes().slice(dim + 1));
+  const double* const from = plain.const_data_ptr<double>();
+  double* const to = result.mutable_data_ptr<double>();
+  const std::int64_t count = (backward ? length : other) * step;
+  at::parallel_for(0, outer, 1 + kGrain / (count * size + 1),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       (backward ? spread_taps : add_taps)(
+                           from + i * length * step, taps.data(), size, step,
+                           count, to + i * other * step);
+                     }
+                   });
+  return result;
+}
+
+struct Correlated : Function<Correlated> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& values,
+                            const Taps& taps, std::int64_t dim, bool backward) {
+    context->saved_data["taps"] = taps;
+    context->saved_data["dim"] = dim;
+    context->saved_data["backward"] = backward;
+    return correlate(values.detach(), taps, dim, backward);
+  }
+  static variable_list backward(AutogradContext* context,
+                                variable_list gradients) {
+    return {apply(gradients[0], context->saved_data["taps"].toDoubleVector(),
+                  context->saved_data["dim"].toInt(),
+                  !context->saved_data["backward"].toBool()),
+            at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+at::Tensor along(const at::Tensor& values, const Taps& taps, std::int64_t dim) {
+  if (values.is_cpu()) {
+    return values.requires_grad() && at::GradMode::is_enabled()
+               ? Correlated::apply(values, taps, dim, false)
+               : correlate(values, taps, dim, false);
+  }
+  const auto size = static_cast<std::int64_t>(taps.size());
+  const std::int64_t length = values.size(dim) - size + 1;
+  at::Tensor sum = values.narrow(dim, 0, length).mul(taps[0]);
+  for (std::int64_t k = 1; k < size; ++k) {
+    sum = sum.add(values.narrow(dim, k, length), taps[k]);
+  }
+  return sum;
+}
+
+// Places -before to length + after - 1, each within.
+at::Tensor places(const at::Tensor& values, std::int64_t dim,
+                  std::int64_t before, std::int64_t after, bool repeats_edge) {
+  const std::int64_t length = values.size(dim);
+  const at::Tensor all = at::arange(-before, length + after, at::kLong);
+  // Down from the first, and from the last.
+  const at::Tensor low = repeats_edge ? all.neg().sub(1) : all.neg();
+  const at::Tensor high = all.neg().add(2 * length - (repeats_edge ? 1 : 2));
+  return all.where(all.ge(0), low)
+      .where(all.lt(length), high)
+      .to(values.device());
+}
+
+}  // namespace
+
+Taps uniform_taps(std::int64_t size) {
+  return Taps(static_cast<std::size_t>(size), 1.0 / static_cast<double>(size));
+}
+
+Taps gaussian_taps(std::int64_t size, double sigma) {
+  Taps taps(static_cast<std::size_t>(size));
+  double sum = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const double distance =
+        (static_cast<double>(i) - static_cast<double>(size - 1) / 2) / sigma;
+    sum += taps[i] = std::exp(-distance * distance / 2);
+  }
+  for (double& tap : taps) tap /= sum;
+  return taps;
+}
+
+at::Tensor windowed(const at::Tensor& values, const Taps& taps,
+                    std::int64_t dims) {
+  at::Tensor result = values;
+  for (std::int64_t i = 1; i <= dims; ++i) {
+    result = along(result, taps, values.dim() - i);
+  }
+  return result;
+}
+
+at::Tensor mirrored(const at::Tensor& values, std::int64_t before,
+                    std::int64_t after) {
+  at::Tensor result = values;
+  for (const std::int64_t dim : {values.dim() - 2, values.dim() - 1}) {
+    result = result.index_select(dim, places(values, dim, before, after, true));
+  }
+  return result;
+}
+
+at::Tensor reflected(const at::Tensor& values, std::int64_t size,
+                     std::int64_t dims) {
+  at::Tensor result = values;
+  for (std::int64_t dim = values.dim() - dims; dim < values.dim(); ++dim) {
+    result = result.index_select(dim, places(values, dim, size, size, false));
+  }
+  return result;
+}
+
+at::Tensor is_flat(const at::Tensor& values, std::int64_t size) {
+  const at::Tensor plain = values.detach();
+  const auto most = [&](const at::Tensor& of) {
+    return at::max_pool2d(of, {size, size}, {1, 1});
+  };
+  return most(plain).eq(most(plain.neg()).neg());
+}
+
+at::Tensor root(const at::Tensor& values) {
+  const at::Tensor zero = values.detach().eq(0);
+  return values.masked_fill(zero, 1).sqrt().masked_fill(zero, 0);
+}
+
+}  // namespace tally::internal::image

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+/// Sliding windows over float64 tensors, with gradients of any order.
+namespace tally::internal::image {
+
+/// The weights of a window along a dimension, which add up to 1.
+using Taps = std::vector<double>;
+Taps uniform_taps(std::int64_t size);
+Taps gaussian_taps(std::int64_t size, double sigma);
+
+/// The weighted mean in each window of the last `dims` dimensions that lies
+/// within the tensor.
+at::Tensor windowed(const at::Tensor& values, const Taps& taps,
+                    std::int64_t dims = 2);
+
+/// Continued by its mirror image beyond both ends of each of the last two
+/// dimensions, the outermost values included: b a | a b c | c b.
+at::Tensor mirrored(const at::Tensor& values, std::int64_t before,
+                    std::int64_t after);
+
+/// The same without them, in the last `dims` dimensions: c b | a b c | b a.
+at::Tensor reflected(const at::Tensor& values, std::int64_t size,
+                     std::int64_t dims);
+
+/// Whether all values of a window are equal, in each window of `size` in the
+/// last two dimensions.
+at::Tensor is_flat(const at::Tensor& values, std::int64_t size);
+
+/// The square root; where it is 0, its gradient is 0, too.
+at::Tensor root(const at::Tensor& values);
+
+}  // namespace tally::internal::image

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "tally/metrics/image/states/image_scores.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Options of RootMeanSquaredErrorUsingSlidingWindow.
+///
+/// Example:
+///     RootMeanSquaredErrorUsingSlidingWindow rmse(
+///         RootMeanSquaredErrorUsingSlidingWindowOptions().window_size(5));
+struct RootMeanSquaredErrorUsingSlidingWindowOptions
+    : ImageOptions<RootMeanSquaredErrorUsingSlidingWindowOptions> {
+  /// The size of windows in pixels. Default: 8.
+  TORCH_ARG(std::int64_t, window_size) = 8;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("window_size", window_size_);
+    ImageOptions::visit(v);
+  }
+  void validate(const char* metric) const;
+};
+
+/// The score of RootMeanSquaredErrorUsingSlidingWindow.
+class SlidingError : public internal::image::ImageMeasure {
+ public:
+  static constexpr const char* kName = "SlidingError";
+  static constexpr const auto& kInputs = internal::image::kPairInputs;
+  using Options = RootMeanSquaredErrorUsingSlidingWindowOptions;
+  explicit SlidingError(const Options& options)
+      : window_size_(options.window_size()) {}
+
+  void check(internal::image::Tensors images) const override;
+  at::Tensor scores(internal::image::Tensors images) const override;
+
+ private:
+  std::int64_t window_size_;
+};
+
+/// The root mean squared error in windows around pixels, averaged.
+///
+///     mean over pixels and channels of sqrt(mean over the window of (p - t)^2)
+///
+/// of each image, averaged over images. Images are continued by their mirror
+/// images; pixels nearer to the border than window_size / 2, rounded to even,
+/// are left out, as in sewar and TorchMetrics.
+/// update(preds, target): [N, C, H, W] of the same shape, any real dtypes.
+/// Result: 0-dim float64, 0 or more; NaN without images.
+/// State: the sum in float64 and the number of images, merged by addition.
+/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// Errors: c10::ValueError for other or different shapes, for images
+/// smaller than the windows, and for
+/// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
+/// Differentiable in preds and target; an error of 0 has a gradient of 0.
+///
+/// Example:
+///     RootMeanSquaredErrorUsingSlidingWindow rmse;
+///     rmse.update(at::rand({4, 3, 32, 32}), at::rand({4, 3, 32, 32}));
+///     double value = rmse.compute().item<double>();
+class RootMeanSquaredErrorUsingSlidingWindow final
+    : public MetricOf<RootMeanSquaredErrorUsingSlidingWindow,
+                      ImageScores<SlidingError>, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "RootMeanSquaredErrorUsingSlidingWindow";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

@@ -1,0 +1,147 @@
+#include "tally/metrics/image/states/image_scores.h"
+
+#include <ATen/core/grad_mode.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "tally/metrics/checks.h"
+#include "tally/metrics/one_thread_each.h"
+
+namespace tally::internal::image {
+namespace {
+
+// Which images hold NaN, bool [N].
+at::Tensor images_with_nan(Tensors images) {
+  at::Tensor found;
+  for (const at::Tensor& tensor : images) {
+    const at::Tensor here = tensor.detach().isnan().flatten(1).any(1);
+    found = found.defined() ? found.logical_or(here) : here;
+  }
+  return found;
+}
+
+bool records(Tensors images) {
+  if (!at::GradMode::is_enabled()) return false;
+  for (const at::Tensor& tensor : images) {
+    if (tensor.requires_grad()) return true;
+  }
+  return false;
+}
+
+std::vector<at::Tensor> widened(Tensors images) {
+  std::vector<at::Tensor> wide;
+  for (const at::Tensor& tensor : images)
+    wide.push_back(tensor.to(at::kDouble));
+  return wide;
+}
+
+// Sums of LibTorch depend on the number of threads, unless there is one.
+double plain_sum(const ImageMeasure& measure, Tensors images) {
+  std::vector<double> scores(static_cast<std::size_t>(images[0].size(0)));
+  const auto count = static_cast<std::int64_t>(scores.size());
+  const auto keep = [&](std::int64_t first, const at::Tensor& some) {
+    const at::Tensor plain = some.contiguous();
+    std::copy_n(plain.const_data_ptr<double>(), plain.numel(),
+                scores.begin() + first);
+  };
+  if (measure.takes_any_dtype()) {
+    keep(0, measure.scores(images));
+  } else {
+    const auto score = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t n = begin; n < end; ++n) {
+        std::vector<at::Tensor> one;
+        for (const at::Tensor& tensor : images) {
+          one.push_back(tensor.narrow(0, n, 1));
+        }
+        keep(n, measure.scores(widened(one)));
+      }
+    };
+    std::int64_t most = 0;
+    for (const at::Tensor& tensor : images) {
+      most = std::max(most, tensor.numel());
+    }
+    if (most < kSmallImages) {
+      score(0, count);
+    } else {
+      one_thread_each(count, score);
+    }
+  }
+  double sum = 0;
+  for (const double score : scores) sum += score;
+  return sum;
+}
+
+Number sum_of(const ImageMeasure& measure, Tensors images) {
+  if (images[0].size(0) == 0) return 0;
+  if (!records(images) && images[0].is_cpu()) {
+    std::vector<at::Tensor> plain;
+    for (const at::Tensor& tensor : images) plain.push_back(tensor.detach());
+    return plain_sum(measure, plain);
+  }
+  return Number(
+      measure.scores(measure.takes_any_dtype() ? images.vec() : widened(images))
+          .sum());
+}
+
+}  // namespace
+
+void check_images(const char* input, const at::Tensor& images) {
+  check_real(input, images);
+  TORCH_CHECK_VALUE(images.dim() == 4 && images.size(1) > 0 &&
+                        images.size(2) > 0 && images.size(3) > 0,
+                    "expected ", input,
+                    " of shape [N, C, H, W], all but N at least 1, got ",
+                    images.sizes());
+}
+
+void check_pairs(Tensors images) {
+  check_images("preds", images[0]);
+  check_images("target", images[1]);
+  check_same_shape("preds", images[0], "target", images[1]);
+}
+
+void check_window(std::int64_t size, const at::Tensor& images) {
+  TORCH_CHECK_VALUE(images.size(-2) >= size && images.size(-1) >= size,
+                    "expected images of at least ", size, " x ", size,
+                    " pixels, as large as a window, got ", images.size(-2),
+                    " x ", images.size(-1));
+}
+
+void check_window_option(const char* metric, const char* option,
+                         std::int64_t size) {
+  TORCH_CHECK_VALUE(size >= 1, metric, ": expected ", option,
+                    " of at least 1, got ", size);
+}
+
+void check_positive(const char* metric, const char* option, double value) {
+  TORCH_CHECK_VALUE(std::isfinite(value) && value > 0, metric, ": expected ",
+                    option, " above 0 and finite, got ", value);
+}
+
+ImageScoresState observe_images(const ImageMeasure& measure, Tensors images,
+                                NanPolicy policy) {
+  measure.check(images);
+  std::vector<at::Tensor> used = images.vec();
+  if (policy != NanPolicy::kPropagate && images[0].size(0) > 0) {
+    const at::Tensor found = images_with_nan(images);
+    if (found.any().item<bool>()) {
+      TORCH_CHECK_VALUE(policy != NanPolicy::kError,
+                        "expected images without NaN, got some in image ",
+                        found.nonzero()[0].item<std::int64_t>());
+      const at::Tensor kept = found.logical_not().nonzero().squeeze(1);
+      for (at::Tensor& tensor : used) tensor = tensor.index_select(0, kept);
+    }
+  }
+  return {sum_of(measure, used), used[0].size(0)};
+}
+
+at::Tensor reduced(const ImageScoresState& state, ImageReduction reduction) {
+  return reduction == ImageReduction::kSum ? state.sum
+                                           : state.sum / Number(state.total);
+}
+
+}  // namespace tally::internal::image

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/inputs.h"
+#include "tally/metrics/metric_options.h"
+#include "tally/metrics/options.h"
+#include "tally/state/fields.h"
+
+namespace tally {
+
+/// How the scores of images become one.
+enum class ImageReduction {
+  kMean,  ///< their mean; NaN before any update
+  kSum,   ///< their sum; 0 before any update
+};
+
+template <>
+struct EnumNames<ImageReduction> {
+  static constexpr const char* kNames[] = {"mean", "sum"};
+};
+
+/// The option that all metrics of images have.
+template <class Self>
+struct ImageOptions {
+  /// How the scores of images become one. Default: kMean.
+  TALLY_INHERITED_ARG(Self, ImageReduction, reduction) = ImageReduction::kMean;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("reduction", reduction_, OptionRole::kValue);
+  }
+};
+
+/// The state of metrics that score each image by itself, merged by addition.
+struct ImageScoresState {
+  Number sum;              // of the scores
+  std::int64_t total = 0;  // images
+
+  void fields(Fields& f) { f("sum", sum)("total", total); }
+};
+
+namespace internal::image {
+
+using Tensors = c10::ArrayRef<at::Tensor>;
+
+/// LibTorch uses one thread for tensors of 32768 values; what is made of images
+/// may be a few times as large as they are.
+inline constexpr std::int64_t kSmallImages = 8192;
+
+inline constexpr InputInfo kPairInputs[] = {
+    {"preds", InputKind::kReal, "real images [N, C, H, W]"},
+    {"target", InputKind::kReal, "real images [N, C, H, W]"}};
+
+/// Scores images, each by itself.
+class ImageMeasure {
+ public:
+  virtual ~ImageMeasure() = default;
+
+  /// Throws c10::ValueError or TypeError for images that have no score. The
+  /// first dimension of all of them is that of the images.
+  virtual void check(Tensors images) const = 0;
+  /// float64 [N], with a graph, of float64 images, or of any dtype if
+  /// takes_any_dtype().
+  virtual at::Tensor scores(Tensors images) const = 0;
+  /// Whether scores() takes images as they are, and its result depends neither
+  /// on the number of threads nor on the images beside.
+  virtual bool takes_any_dtype() const { return false; }
+};
+
+/// c10::TypeError unless the input is dense and real; c10::ValueError unless it
+/// is [N, C, H, W] with at least one value in each image.
+void check_images(const char* input, const at::Tensor& images);
+/// The same for both, and that they have the same shape.
+void check_pairs(Tensors images);
+/// That a window fits into the images.
+void check_window(std::int64_t size, const at::Tensor& images);
+/// c10::ValueError unless `size` is at least 1.
+void check_window_option(const char* metric, const char* option,
+                         std::int64_t size);
+/// c10::ValueError unless the number is finite and above 0.
+void check_positive(const char* metric, const char* option, double value);
+
+/// The scores of a batch. NaN in an image: its score is NaN;
+/// NanPolicy::kIgnore leaves the image out, kError throws c10::ValueError.
+ImageScoresState observe_images(const ImageMeasure& measure, Tensors images,
+                                NanPolicy policy);
+
+at::Tensor reduced(const ImageScoresState& state, ImageReduction reduction);
+
+}  // namespace internal::image
+
+/// Scores images by `Measure`, an ImageMeasure with kName, Options and a
+/// constructor from them.
+template <class Measure>
+class ImageScores {
+ public:
+  static constexpr const char* kName = Measure::kName;
+  static constexpr const auto& kInputs = Measure::kInputs;
+  using Options = typename Measure::Options;
+  using State = ImageScoresState;
+
+  ImageScores(const Options& options, const MetricOptions& metric_options)
+      : measure_(options), nan_policy_(metric_options.nan_policy()) {}
+
+  State observe(const at::Tensor& preds, const at::Tensor& target) const {
+    return internal::image::observe_images(measure_, {preds, target},
+                                           nan_policy_);
+  }
+
+ private:
+  Measure measure_;
+  NanPolicy nan_policy_;
+};
+
+}  // namespace tally

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "tally/metrics/image/states/image_scores.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Options of TotalVariation.
+///
+/// Example:
+///     TotalVariation variation(
+///         TotalVariationOptions().reduction(ImageReduction::kMean));
+struct TotalVariationOptions {
+  /// Default: kSum.
+  TORCH_ARG(ImageReduction, reduction) = ImageReduction::kSum;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("reduction", reduction_, OptionRole::kValue);
+  }
+};
+
+/// The accumulator of TotalVariation.
+class Variations {
+ public:
+  static constexpr const char* kName = "Variations";
+  static constexpr InputInfo kInputs[] = {
+      {"img", InputKind::kReal, "real images [N, C, H, W]"}};
+  using Options = TotalVariationOptions;
+  using State = ImageScoresState;
+
+  Variations(const Options&, const MetricOptions& metric_options)
+      : nan_policy_(metric_options.nan_policy()) {}
+
+  State observe(const at::Tensor& img) const;
+
+ private:
+  NanPolicy nan_policy_;
+};
+
+/// The total variation of images, anisotropic: the sum of the absolute
+/// differences of neighboring pixels.
+///
+///     sum |x[i + 1, j] - x[i, j]| + sum |x[i, j + 1] - x[i, j]|
+///
+/// over pixels and channels of an image; over images the sum, or the mean.
+/// update(img): [N, C, H, W] of any real dtype.
+/// Result: 0-dim float64, 0 or more. Without updates a sum is 0 and a mean NaN.
+/// State: the sum in float64 and the number of images, merged by addition.
+/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// Errors: c10::ValueError for other shapes, and for NaN with
+/// NanPolicy::kError; c10::TypeError for complex or sparse inputs.
+/// Differentiable in img; equal neighbors have a gradient of 0.
+/// Source: Rudin, Osher and Fatemi 1992, with absolute values, as in
+/// TorchMetrics.
+///
+/// Example:
+///     TotalVariation variation;
+///     variation.update(at::rand({4, 3, 32, 32}));
+///     double value = variation.compute().item<double>();
+class TotalVariation final
+    : public MetricOf<TotalVariation, Variations, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "TotalVariation";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally
