@@ -222,6 +222,29 @@ set(TALLY_METRICS_HEADERS
     metrics/detection/options/detection_options.h
     metrics/detection/states/matched_detections.h
     metrics/file.h
+    metrics/image/error_relative_global_dimensionless_synthesis.h
+    metrics/image/image.h
+    metrics/image/image_gradients.h
+    metrics/image/kernels/structural.h
+    metrics/image/kernels/windows.h
+    metrics/image/multi_scale_structural_similarity_index_measure.h
+    metrics/image/peak_signal_noise_ratio.h
+    metrics/image/peak_signal_noise_ratio_with_blocked_effect.h
+    metrics/image/quality_with_no_reference.h
+    metrics/image/relative_average_spectral_error.h
+    metrics/image/root_mean_squared_error_using_sliding_window.h
+    metrics/image/spatial_correlation_coefficient.h
+    metrics/image/spatial_distortion_index.h
+    metrics/image/spectral_angle_mapper.h
+    metrics/image/spectral_distortion_index.h
+    metrics/image/states/frame_scores.h
+    metrics/image/states/image_scores.h
+    metrics/image/structural_similarity_index_measure.h
+    metrics/image/total_variation.h
+    metrics/image/universal_image_quality_index.h
+    metrics/image/video_peak_signal_noise_ratio.h
+    metrics/image/video_structural_similarity_index_measure.h
+    metrics/image/visual_information_fidelity.h
     metrics/input_conversion.h
     metrics/input_order.h
     metrics/inputs.h
@@ -319,6 +342,7 @@ set(TALLY_METRICS_HEADERS
     metrics/segmentation/segmentation.h
     metrics/segmentation/states/class_overlap.h
     metrics/segmentation/states/surface_scores.h
+    metrics/shape/lip_vertex_error.h
     metrics/shape/procrustes_disparity.h
     metrics/shape/shape.h
     metrics/state_group.h
@@ -493,6 +517,32 @@ set(TALLY_METRICS_SOURCES
     metrics/detection/states/matched_detections.cc
     metrics/exact_sums.cc
     metrics/file.cc
+    metrics/image/error_relative_global_dimensionless_synthesis.cc
+    metrics/image/image_gradients.cc
+    metrics/image/kernels/pixel_windows.cc
+    metrics/image/kernels/ssim_kernels.cc
+    metrics/image/kernels/structural.cc
+    metrics/image/kernels/universal_index.cc
+    metrics/image/kernels/window_kernels.cc
+    metrics/image/kernels/windows.cc
+    metrics/image/multi_scale_structural_similarity_index_measure.cc
+    metrics/image/peak_signal_noise_ratio.cc
+    metrics/image/peak_signal_noise_ratio_with_blocked_effect.cc
+    metrics/image/quality_with_no_reference.cc
+    metrics/image/relative_average_spectral_error.cc
+    metrics/image/root_mean_squared_error_using_sliding_window.cc
+    metrics/image/spatial_correlation_coefficient.cc
+    metrics/image/spatial_distortion_index.cc
+    metrics/image/spectral_angle_mapper.cc
+    metrics/image/spectral_distortion_index.cc
+    metrics/image/states/frame_scores.cc
+    metrics/image/states/image_scores.cc
+    metrics/image/structural_similarity_index_measure.cc
+    metrics/image/total_variation.cc
+    metrics/image/universal_image_quality_index.cc
+    metrics/image/video_peak_signal_noise_ratio.cc
+    metrics/image/video_structural_similarity_index_measure.cc
+    metrics/image/visual_information_fidelity.cc
     metrics/input_order.cc
     metrics/inputs.cc
     metrics/metric.cc
@@ -520,6 +570,7 @@ set(TALLY_METRICS_SOURCES
     metrics/registry/collection_config.cc
     metrics/registry/curves.cc
     metrics/registry/detection.cc
+    metrics/registry/image.cc
     metrics/registry/nominal.cc
     metrics/registry/option_words.cc
     metrics/registry/registry.cc
@@ -602,6 +653,7 @@ set(TALLY_METRICS_SOURCES
     metrics/segmentation/states/class_overlap.cc
     metrics/segmentation/states/surface_scores.cc
     metrics/shape/kernels/singular_values.cc
+    metrics/shape/lip_vertex_error.cc
     metrics/shape/procrustes_disparity.cc
     metrics/shared_work.cc
     metrics/sync_together.cc

@@ -6,6 +6,8 @@ Classes that are in neither of these tables have the same options and results.
 import torch
 import torchmetrics
 
+from tally.compat.torchmetrics import _images
+
 # Not in TorchMetrics' place: wrappers are left to it, around metrics of either kind, and
 # what takes dictionaries of answers.
 LEFT_OUT = {
@@ -38,6 +40,7 @@ LOOKED_AFTER = {
     "ROUGEScore": {"normalizer", "tokenizer"},
     "SacreBLEUScore": {"smooth"},
     "TranslationEditRate": {"return_sentence_level_score"},
+    **_images.LOOKED_AFTER,
 }
 
 
@@ -158,6 +161,7 @@ ONLY_WITH = {
     "ROUGEScore": own_tokens,
     "SacreBLEUScore": known_tokens,
     "TranslationEditRate": one_score,
+    **_images.ONLY_WITH,
 }
 
 _RETRIEVAL = (
@@ -183,6 +187,7 @@ OPTIONS = {
     "CHRFScore": mean_over_orders,
     "ROUGEScore": listed_keys,
     "SacreBLEUScore": add_one,
+    **_images.OPTIONS,
 } | {
     name: nan_strategy
     for name in (
