@@ -23,6 +23,12 @@ MASKS = tuple(
     for _ in range(2)
 )
 POINTS = torch.rand(4, 10, 3)
+HYPOTHESES = ["the cat is on the mat", "There is a big tree. It is near the park!"]
+REFERENCES = [
+    ["there is a cat on the mat", "a cat is on the mat"],
+    ["A big tree is growing near the park.", "There is one tree."],
+]
+TEXTS = (HYPOTHESES, REFERENCES)
 
 
 def largest(values, dim):
@@ -95,6 +101,28 @@ CASES = [
         {"num_classes": 3, "directed": True, "spacing": [1.5, 2.0]}, MASKS,
     ),
     ("shape.ProcrustesDisparity", {"reduction": "sum"}, (POINTS, POINTS.flip(0))),
+    ("text.BLEUScore", {"n_gram": 2}, TEXTS),
+    ("text.SacreBLEUScore", {}, TEXTS),
+    ("text.SacreBLEUScore", {"smooth": True, "tokenize": "char", "lowercase": True}, TEXTS),
+    ("text.CHRFScore", {}, TEXTS),
+    ("text.CHRFScore", {"n_word_order": 0, "whitespace": True}, TEXTS),
+    ("text.CHRFScore", {"return_sentence_level_score": True}, TEXTS),
+    ("text.TranslationEditRate", {}, TEXTS),
+    ("text.TranslationEditRate", {"normalize": True}, (HYPOTHESES[0], REFERENCES[0])),
+    ("text.ExtendedEditDistance", {}, TEXTS),
+    ("text.ExtendedEditDistance", {"alpha": 1.0}, (HYPOTHESES[0], REFERENCES[0])),
+    ("text.EditDistance", {"reduction": "sum"}, (HYPOTHESES, REFERENCES[0])),
+    ("text.WordErrorRate", {}, (HYPOTHESES, REFERENCES[0])),
+    ("text.CharErrorRate", {}, (HYPOTHESES[0], REFERENCES[0][0])),
+    ("text.ROUGEScore", {"rouge_keys": "rouge2"}, TEXTS),
+    ("text.ROUGEScore", {"rouge_keys": ("rouge1", "rougeL"), "accumulate": "avg"}, TEXTS),
+    ("text.ROUGEScore", {"rouge_keys": "rougeL", "tokenizer": str.split}, TEXTS),
+    ("text.Perplexity", {"ignore_index": 0}, (SCORES.softmax(1)[None], CLASSES[None])),
+    ("audio.SignalNoiseRatio", {"zero_mean": True}, (PREDS, PREDS.flip(0))),
+    (
+        "audio.SourceAggregatedSignalDistortionRatio", {},
+        (SCORES.T[None], SCORES.T.flip(1)[None]),
+    ),
     ("aggregation.MeanMetric", {}, (PREDS,)),
     ("aggregation.SumMetric", {"nan_strategy": 2.0}, (torch.tensor([1.0, torch.nan]),)),
 ]
@@ -134,7 +162,7 @@ def test_every_metric_of_both_is_replaced():
     names = {cls.__name__ for cls in _mirror.CLASSES}
     for module in (
         real.aggregation, real.classification, real.clustering, real.nominal, real.regression,
-        real.retrieval, real.segmentation, real.shape,
+        real.audio, real.retrieval, real.segmentation, real.shape, real.text,
     ):
         for name in vars(module):
             if name in tally._METRICS and name not in _table.LEFT_OUT:

@@ -46,8 +46,9 @@ CASES = {
     "lovasz": lambda a, b, rows: losses.LovaszSoftmaxLoss()(a[:, :3], LABELS[rows]),
     "auc": lambda a, b, rows: losses.PairwiseAUCLoss()(a[:, 0], LABELS[rows].eq(1)),
     "aucm": lambda a, b, rows: losses.AUCMLoss(learned=True)(a[:, 0], LABELS[rows].eq(1)),
-    "smooth_ap": lambda a, b, rows: losses.SmoothAPLoss(0.1)(a[:, 0], LABELS[rows].eq(1)),
-    "lambda": lambda a, b, rows: losses.LambdaLoss(weight="ndcg2")(a, b.mul(3).round().abs()),
+    "smooth_ap": lambda a, b, rows: losses.SmoothAPLoss(temperature=0.1)(a[:, 0], LABELS[rows].eq(1)),
+    "lambda": lambda a, b, rows: losses.LambdaLoss(weight="ndcg2")(
+        a, b.detach().mul(3).round().abs()),
     "metric": lambda a, b, rows: losses.MetricLoss(tally.MeanSquaredError())(a, b),
     "functional": lambda a, b, rows: functional.nt_xent_loss(a, b, temperature=0.2),
 }

@@ -346,6 +346,10 @@ class DropIn:
             this._tally.to(this._device)
         return this
 
+    def __getnewargs__(self):
+        """A copy is made without arguments."""
+        return ()
+
     def __getstate__(self):
         return {k: v for k, v in self.__dict__.items() if k not in _OWN}
 
@@ -401,7 +405,7 @@ def _new_of(real):
     """Makes TorchMetrics' own object where Tally's class does not take the arguments."""
 
     def __new__(cls, *args, **kwargs):
-        # A copy is made without arguments.
+        # A copy has none.
         is_plain = cls.__bases__ == (DropIn, real) and (args or kwargs)
         takes = _table.ONLY_WITH[real.__name__]
         if is_plain and not takes(**_arguments(real, args, kwargs)):
