@@ -9,6 +9,7 @@
 #include <tally/losses/ranking/pairwise_auc_loss.h>
 #include <tally/losses/soft_counts/dice_loss.h>
 #include <tally/losses/soft_counts/tversky_loss.h>
+#include <tally/losses/soft_order/soft_order.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -63,6 +64,12 @@ std::vector<Case> cases() {
           {"lovasz_softmax", scores, classes,
            [](const at::Tensor& x, const at::Tensor& y) {
              return functional::lovasz_softmax_loss(x, y);
+           }},
+          {"soft_rank_1e5", at::randn({1, 100000}), at::randn({1, 100000}),
+           [](const at::Tensor& x, const at::Tensor& weights) {
+             return functional::soft_rank(x, SoftRankOptions().strength(0.1))
+                 .mul(weights)
+                 .sum();
            }},
           auc("auc_1e5", 100000),
           auc("auc_1e6", 1000000)};

@@ -722,7 +722,9 @@ set(TALLY_LOSSES_COMPONENTS
     metrics)
 
 set(TALLY_LOSSES_HEADERS
+    losses/boxes/box_overlap_loss.h
     losses/calibration/cross_entropy_loss.h
+    losses/calibration/mmce_loss.h
     losses/calibration/soft_calibration_loss.h
     losses/check_distributed_gradients.h
     losses/codebook/code_gradient.h
@@ -760,11 +762,16 @@ set(TALLY_LOSSES_HEADERS
     losses/soft_counts/jaccard_loss.h
     losses/soft_counts/matthews_loss.h
     losses/soft_counts/soft_counts_options.h
-    losses/soft_counts/tversky_loss.h)
+    losses/soft_counts/tversky_loss.h
+    losses/soft_order/soft_order.h
+    losses/soft_order/soft_spearman_loss.h)
 
 set(TALLY_LOSSES_SOURCES
     losses/all_rows.cc
+    losses/boxes/box_overlap_loss.cc
+    losses/calibration/confidences.cc
     losses/calibration/cross_entropy_loss.cc
+    losses/calibration/mmce_loss.cc
     losses/calibration/soft_calibration_loss.cc
     losses/check_distributed_gradients.cc
     losses/codebook/code_gradient.cc
@@ -798,6 +805,7 @@ set(TALLY_LOSSES_SOURCES
     losses/gradient_comparison.cc
     losses/gradient_reference.cc
     losses/label_inputs.cc
+    losses/loss_of_rows.cc
     losses/lovasz/lovasz_losses.cc
     losses/lovasz/lovasz_order.cc
     losses/metric_loss.cc
@@ -812,12 +820,16 @@ set(TALLY_LOSSES_SOURCES
     losses/ranking/auc_losses.cc
     losses/ranking/pair_sums.cc
     losses/ranking/partial_auc_loss.cc
+    losses/ranking/query_lists.cc
     losses/ranking/scored_labels.cc
     losses/slates/slate_losses.cc
     losses/soft_counts/soft_counts.cc
     losses/soft_counts/soft_counts_kernels.cc
     losses/soft_counts/soft_counts_loss.cc
-    losses/soft_counts/soft_counts_losses.cc)
+    losses/soft_counts/soft_counts_losses.cc
+    losses/soft_order/isotonic.cc
+    losses/soft_order/soft_order.cc
+    losses/soft_order/soft_spearman_loss.cc)
 
 set(TALLY_LOSSES_UNFUSED_SOURCES
     losses/codebook/nearest.cc

@@ -1,7 +1,9 @@
 #pragma once
 
 /// Everything in tally::losses.
+#include "tally/losses/boxes/box_overlap_loss.h"          // IWYU pragma: export
 #include "tally/losses/calibration/cross_entropy_loss.h"  // IWYU pragma: export
+#include "tally/losses/calibration/mmce_loss.h"           // IWYU pragma: export
 #include "tally/losses/calibration/soft_calibration_loss.h"  // IWYU pragma: export
 #include "tally/losses/check_distributed_gradients.h"  // IWYU pragma: export
 #include "tally/losses/codebook/lfq.h"                 // IWYU pragma: export
@@ -28,8 +30,10 @@
 #include "tally/losses/slates/lambda_loss.h"           // IWYU pragma: export
 #include "tally/losses/slates/list_net_loss.h"         // IWYU pragma: export
 #include "tally/losses/soft_counts/balanced_accuracy_loss.h"  // IWYU pragma: export
-#include "tally/losses/soft_counts/dice_loss.h"      // IWYU pragma: export
-#include "tally/losses/soft_counts/f_beta_loss.h"    // IWYU pragma: export
-#include "tally/losses/soft_counts/jaccard_loss.h"   // IWYU pragma: export
-#include "tally/losses/soft_counts/matthews_loss.h"  // IWYU pragma: export
-#include "tally/losses/soft_counts/tversky_loss.h"   // IWYU pragma: export
+#include "tally/losses/soft_counts/dice_loss.h"          // IWYU pragma: export
+#include "tally/losses/soft_counts/f_beta_loss.h"        // IWYU pragma: export
+#include "tally/losses/soft_counts/jaccard_loss.h"       // IWYU pragma: export
+#include "tally/losses/soft_counts/matthews_loss.h"      // IWYU pragma: export
+#include "tally/losses/soft_counts/tversky_loss.h"       // IWYU pragma: export
+#include "tally/losses/soft_order/soft_order.h"          // IWYU pragma: export
+#include "tally/losses/soft_order/soft_spearman_loss.h"  // IWYU pragma: export

@@ -8,7 +8,8 @@ import argparse
 import environment
 from compare_losses import Best, measure
 
-CASES = ("dice", "generalized_dice", "tversky", "lovasz_softmax")
+CASES = ("dice", "generalized_dice", "tversky", "lovasz_softmax",
+         "soft_rank_1e5")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Times losses of MONAI, segmentation-models-pytorch and LibAUC.
+"""Times losses of MONAI, segmentation-models-pytorch, LibAUC and torchsort.
 
     python metric_losses_peers.py ROUNDS [CASE...]
 
@@ -54,6 +54,12 @@ def pairwise_auc(scores: Tensor, target: Tensor) -> Tensor:
     return (torch.max(margin, torch.zeros_like(margin)) ** 2).mean()
 
 
+def soft_rank(values: Tensor, weights: Tensor) -> Tensor:
+    import torchsort
+    ranks = torchsort.soft_rank(values, regularization_strength=0.1)
+    return (ranks * weights).sum()
+
+
 def monai(loss: torch.nn.Module) -> Loss:
     return lambda scores, target: loss(scores, target[:, None])
 
@@ -64,6 +70,7 @@ LOSSES: dict[str, Loss] = {
     "generalized_dice": monai(GeneralizedDiceLoss(**COMMON)),
     "tversky": monai(TverskyLoss(**COMMON)),
     "lovasz_softmax": lovasz_softmax,
+    "soft_rank_1e5": soft_rank,
     "auc_1e5": pairwise_auc,
 }
 
@@ -71,6 +78,8 @@ LOSSES: dict[str, Loss] = {
 def inputs(case: str) -> tuple[Tensor, Tensor]:
     if case == "auc_1e5":
         return torch.randn(100_000), (torch.arange(100_000) % 100 == 0).long()
+    if case == "soft_rank_1e5":
+        return torch.randn(1, 100_000), torch.randn(1, 100_000)
     return torch.randn(8, 4, 256, 256), torch.randint(4, (8, 256, 256))
 
 

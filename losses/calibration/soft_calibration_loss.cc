@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tally/losses/autocast.h"
+#include "tally/losses/calibration/confidences.h"
 #include "tally/sync/reduce.h"
 #include "tally/sync/reduction.h"
 
@@ -18,12 +19,7 @@ namespace {
 
 void check(const SoftCalibrationLossOptions& options) {
   const char* const name = SoftCalibrationLossImpl::kName;
-  TORCH_CHECK_VALUE(options.mode() != LabelMode::kMultilabel, name,
-                    ": expected mode to be binary or multiclass, got "
-                    "multilabel");
-  TORCH_CHECK_VALUE(options.input() != ScoreKind::kScores, name,
-                    ": expected input to be probabilities or logits, got "
-                    "scores");
+  internal::check_confidence_options(name, options.mode(), options.input());
   TORCH_CHECK_VALUE(options.num_bins() >= 1, name,
                     ": expected num_bins of at least 1, got ",
                     options.num_bins());
@@ -37,33 +33,9 @@ void check(const SoftCalibrationLossOptions& options) {
 /// Of each bin the sums of accuracies, confidences and ones: [3, num_bins].
 at::Tensor bins_of(const SoftCalibrationLossOptions& options,
                    const at::Tensor& preds, const at::Tensor& target) {
-  const char* const name = SoftCalibrationLossImpl::kName;
-  internal::check_labels(name, options.mode(), {}, preds, target);
-  const bool binary = options.mode() == LabelMode::kBinary;
-  TORCH_CHECK_VALUE(!target.is_floating_point() &&
-                        (binary || target.dim() + 1 == preds.dim()),
-                    name, ": expected target of integers, a class for each ",
-                    "sample, got ", target.toString(), ' ', target.sizes());
-  const std::int64_t classes = binary ? 2 : preds.size(1);
-  const at::Tensor labels = target.flatten();
-  const at::Tensor wrong =
-      labels.masked_select(labels.lt(0).logical_or(labels.ge(classes)));
-  TORCH_CHECK_VALUE(wrong.numel() == 0, name,
-                    ": expected target to be a class below ", classes, ", got ",
-                    wrong[0].item<std::int64_t>());
-
-  const bool logits = options.input() == ScoreKind::kLogits;
-  at::Tensor p = preds.to(sync::accumulate_dtype(preds.scalar_type()));
-  at::Tensor accuracy;
-  if (binary) {
-    p = (logits ? p.sigmoid() : p).flatten();
-    accuracy = labels.to(p.scalar_type());
-  } else {
-    p = (logits ? p.softmax(1) : p).movedim(1, -1).reshape({-1, classes});
-    const at::Tensor best = p.detach().argmax(1, /*keepdim=*/true);
-    accuracy = best.squeeze(1).eq(labels).to(p.scalar_type());
-    p = p.gather(1, best).squeeze(1);
-  }
+  const auto [p, accuracy] =
+      internal::confidences_of(SoftCalibrationLossImpl::kName, options.mode(),
+                               options.input(), preds, target);
   const at::Tensor centers = at::arange(options.num_bins(), p.options())
                                  .add(0.5)
                                  .div(options.num_bins());
@@ -72,7 +44,7 @@ at::Tensor bins_of(const SoftCalibrationLossOptions& options,
                                 .square()
                                 .div(-options.temperature())
                                 .softmax(1);
-  const auto sum = [&](const at::Tensor& weight) {
+  const auto sum = [&in_bin](const at::Tensor& weight) {
     return in_bin.mul(weight.unsqueeze(1)).sum(0).to(at::kDouble);
   };
   return at::stack({sum(accuracy), sum(p), sum(at::ones_like(accuracy))});

@@ -1,4 +1,3 @@
-#include <ATen/ops/arange.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
@@ -28,19 +27,20 @@ namespace {
 using sync::Call;
 using Counts = std::vector<std::int64_t>;
 
-/// The errors of positions that count, [n, C], and where they are positive.
+/// The errors of positions that count, [C, n].
 struct Errors {
-  at::Tensor errors;    ///< with the graph of preds
-  at::Tensor positive;  ///< bool
-  Counts positives;     ///< of each class, whether or not among the errors
-  bool counts;          ///< whether any position counts
-};
+  at::Tensor input;   ///< with the graph of preds: errors or probabilities
+  bool probability;   ///< whether those
+  at::Tensor marked;  ///< see lovasz_terms()
+  Counts positives;   ///< of each class, whether or not among the errors
+  bool counts;        ///< whether any position counts
 
-Counts counts_of(const at::Tensor& positive) {
-  const at::Tensor sums = positive.sum({0}, false, at::kLong).cpu();
-  return Counts(sums.data_ptr<std::int64_t>(),
-                sums.data_ptr<std::int64_t>() + sums.numel());
-}
+  internal::LovaszTerms terms(const at::Tensor& all, const Counts& of_all,
+                              std::int64_t first) const {
+    return internal::lovasz_terms(all, of_all, first, input.size(1),
+                                  probability);
+  }
+};
 
 /// The weights of classes in their mean: [C], 0 in all if none counts.
 std::vector<double> weights_of(const Counts& positives, bool present) {
@@ -72,10 +72,10 @@ at::Tensor loss_of_all(const Call& call, bool present,
   const sync::Agreement agreement = sync::agree(call, [&] {
     own = prepare();
     sync::Offer offer;
-    offer.schema = c10::str(own.errors.scalar_type(), " errors of ",
-                            own.errors.size(1), " classes");
+    offer.schema = c10::str(own.input.scalar_type(), " errors of ",
+                            own.input.size(0), " classes");
     Encoder encoder(offer.payload);
-    encoder.integer(own.errors.size(0));
+    encoder.integer(own.input.size(1));
     for (const std::int64_t count : own.positives) encoder.integer(count);
     return offer;
   });
@@ -88,16 +88,18 @@ at::Tensor loss_of_all(const Call& call, bool present,
   const internal::RankRows all(std::move(rows));
   check_rows(call, all.total());
   return sync::or_give_up(*call.communicator, [&] {
-    const internal::LovaszTerms terms = internal::lovasz_terms(
-        internal::all_rows(call, all,
-                           internal::marked(own.errors.detach(), own.positive)),
-        positives, all.before(call.rank()), own.errors.size(0));
+    const internal::LovaszTerms terms = own.terms(
+        call.size() == 1
+            ? own.marked
+            : internal::all_rows(call, all, own.marked.t()).t().contiguous(),
+        positives, all.before(call.rank()));
     const at::Tensor weights =
         at::tensor(weights_of(positives, present), terms.values.options());
     return internal::replicated_value(
-        call, terms.values.mul(weights).sum().to(own.errors.scalar_type()),
-        {own.errors},
-        {terms.slopes.mul(weights.to(terms.slopes.scalar_type()))});
+        call, terms.values.mul(weights).sum().to(own.input.scalar_type()),
+        {own.input},
+        {terms.slopes.mul_(
+            weights.to(terms.slopes.scalar_type()).unsqueeze(1))});
   });
 }
 
@@ -113,18 +115,20 @@ at::Tensor loss_of_images(const Call& call, bool present,
     for (std::int64_t i = 0; i < preds.size(0); ++i) {
       const Errors image =
           errors_of(preds.narrow(0, i, 1), target.narrow(0, i, 1));
-      check_rows(call, image.errors.size(0));
+      check_rows(call, image.input.size(1));
       const std::vector<double> weights = weights_of(image.positives, present);
       if (!image.counts ||
           std::accumulate(weights.begin(), weights.end(), 0.0) == 0) {
         continue;
       }
-      const internal::LovaszTerms terms = internal::lovasz_terms(
-          internal::marked(image.errors.detach(), image.positive),
-          image.positives, 0, image.errors.size(0));
-      const at::Tensor slopes =
-          terms.slopes.mul(at::tensor(weights, terms.slopes.options()));
-      sum = sum.add(image.errors.mul(slopes).sum(at::kDouble));
+      const internal::LovaszTerms terms =
+          image.terms(image.marked, image.positives, 0);
+      const at::Tensor of_classes = at::tensor(weights, terms.values.options());
+      const at::Tensor slopes = terms.slopes.mul(
+          of_classes.to(terms.slopes.scalar_type()).unsqueeze(1));
+      sum =
+          sum.add(sync::replace_values(image.input.mul(slopes).sum(at::kDouble),
+                                       terms.values.mul(of_classes).sum()));
       ++images;
     }
     own = at::stack({sum, at::full_like(sum.detach(), images)});
@@ -188,12 +192,14 @@ Errors hinge_errors(const LovaszHingeLossOptions& options,
   Errors result;
   result.counts = y.numel() > 0;
   const at::Tensor positive = y.to(at::kBool);
-  result.positives = counts_of(positive.unsqueeze(1));
+  result.positives = {positive.sum().item<std::int64_t>()};
   const at::Tensor errors = at::where(positive, x.neg(), x).add(1);
   // NaN stays.
   const at::Tensor above = errors.detach().le(0).logical_not();
-  result.errors = errors.masked_select(above).unsqueeze(1);
-  result.positive = positive.masked_select(above).unsqueeze(1);
+  result.input = errors.masked_select(above).unsqueeze(0);
+  result.probability = false;
+  result.marked = internal::marked(result.input.detach(),
+                                   positive.masked_select(above).unsqueeze(0));
   return result;
 }
 
@@ -204,29 +210,27 @@ Errors softmax_errors(const LovaszSoftmaxLossOptions& options,
   const std::int64_t classes = preds.size(1);
   at::Tensor p = preds.to(sync::accumulate_dtype(preds.scalar_type()));
   if (options.input() == ScoreKind::kLogits) p = p.softmax(1);
-  p = p.movedim(1, -1).reshape({-1, classes});
+  p = p.transpose(0, 1).reshape({classes, -1});
   at::Tensor y = target.flatten();
   if (options.ignore_index()) {
     const at::Tensor rows = y.ne(*options.ignore_index()).nonzero().squeeze(1);
-    p = p.index_select(0, rows);
+    p = p.index_select(1, rows);
     y = y.index_select(0, rows);
   }
   check_classes(name, y, classes);
-  at::Tensor candidates = at::arange(classes, y.options().dtype(at::kLong));
+  Counts candidates(classes);
+  std::iota(candidates.begin(), candidates.end(), 0);
   if (!options.only_classes().empty()) {
-    for (const std::int64_t c : options.only_classes()) {
+    candidates = options.only_classes();
+    for (const std::int64_t c : candidates) {
       TORCH_CHECK_VALUE(c < classes, name, ": expected only_classes below ",
                         classes, ", got ", c);
     }
-    candidates = at::tensor(options.only_classes(), candidates.options());
-    p = p.index_select(1, candidates);
+    p = p.index_select(0, at::tensor(candidates, y.options().dtype(at::kLong)));
   }
-  Errors result;
-  result.counts = y.numel() > 0;
-  result.positive = y.unsqueeze(1).eq(candidates);
-  result.positives = counts_of(result.positive);
-  result.errors = at::where(result.positive, p.neg().add(1), p);
-  return result;
+  internal::ClassErrors errors = internal::class_errors(p, y, candidates);
+  return {p, /*probability=*/true, std::move(errors.errors),
+          std::move(errors.positives), /*counts=*/y.numel() > 0};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/where.h>
 
 #include <algorithm>
@@ -13,94 +14,119 @@
 namespace tally::losses::internal {
 namespace {
 
-/// A row's error and whether it is positive, to be sorted by descending error.
-struct Item {
-  std::uint64_t key;
-  std::uint32_t row;
-  bool positive;
+template <class T>
+struct BitsOf;
+template <>
+struct BitsOf<float> {
+  using Type = std::uint32_t;
+};
+template <>
+struct BitsOf<double> {
+  using Type = std::uint64_t;
 };
 
 // Of errors at least 0; the largest comes first, NaN before all.
-std::uint32_t descending(float error) {
-  std::uint32_t bits;
+template <class T, class Bits = typename BitsOf<T>::Type>
+Bits descending(T error) {
+  Bits bits;
   std::memcpy(&bits, &error, sizeof(bits));
-  return ~(bits & 0x7fffffffu);
+  return ~(bits & (~Bits{0} >> 1));
 }
-std::uint64_t descending(double error) {
+template <class T, class Bits = typename BitsOf<T>::Type>
+T error_of(Bits key) {
+  key = ~key;
+  T error;
+  std::memcpy(&error, &key, sizeof(error));
+  return error;
+}
+
+/// A row's error and label, to be sorted by descending error.
+template <class T>
+struct Item;
+
+// Rows are numbered in 31 bits, which leaves one for the label.
+template <>
+struct Item<float> {
+  Item(float error, std::int64_t row)
+      : bits(std::uint64_t{descending(error)} << 32 |
+             static_cast<std::uint64_t>(row) << 1 |
+             (std::signbit(error) ? 1 : 0)) {}
+
+  std::uint32_t key() const { return static_cast<std::uint32_t>(bits >> 32); }
+  std::int64_t row() const { return static_cast<std::uint32_t>(bits) >> 1; }
+  bool positive() const { return (bits & 1) != 0; }
+
   std::uint64_t bits;
-  std::memcpy(&bits, &error, sizeof(bits));
-  return ~(bits & 0x7fffffffffffffffu);
-}
-
-/// The rows of a class in descending order of errors. Rows are numbered in 31
-/// bits, which leaves one for the label.
-class Order {
- public:
-  Order(const float* errors, std::int64_t stride, std::int64_t count)
-      : keys_(static_cast<std::size_t>(count)) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float error = errors[i * stride];
-      keys_[i] = std::uint64_t{descending(error)} << 32 |
-                 static_cast<std::uint64_t>(i) << 1 |
-                 (std::signbit(error) ? 1 : 0);
-    }
-    tally::internal::classification::sort_keys(keys_.data(), count);
-  }
-  Order(const double* errors, std::int64_t stride, std::int64_t count)
-      : items_(static_cast<std::size_t>(count)) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double error = errors[i * stride];
-      items_[i] = {descending(error), static_cast<std::uint32_t>(i),
-                   std::signbit(error)};
-    }
-    std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
-      return a.key != b.key ? a.key < b.key : a.row < b.row;
-    });
-  }
-
-  Item operator[](std::int64_t i) const {
-    if (!items_.empty()) return items_[i];
-    const std::uint64_t key = keys_[i];
-    return {key >> 32, static_cast<std::uint32_t>(key) >> 1, (key & 1) != 0};
-  }
-
- private:
-  std::vector<std::uint64_t> keys_;
-  std::vector<Item> items_;
 };
 
+template <>
+struct Item<double> {
+  Item(double error, std::int64_t row)
+      : of_error(descending(error)),
+        of_row(static_cast<std::uint64_t>(row) << 1 |
+               (std::signbit(error) ? 1 : 0)) {}
+
+  std::uint64_t key() const { return of_error; }
+  std::int64_t row() const { return static_cast<std::int64_t>(of_row >> 1); }
+  bool positive() const { return (of_row & 1) != 0; }
+
+  std::uint64_t of_error, of_row;
+};
+
+void sort_items(std::vector<Item<float>>& items) {
+  static_assert(sizeof(Item<float>) == sizeof(std::uint64_t));
+  tally::internal::classification::sort_keys(
+      &items.data()->bits, static_cast<std::int64_t>(items.size()));
+}
+void sort_items(std::vector<Item<double>>& items) {
+  std::sort(items.begin(), items.end(),
+            [](const Item<double>& a, const Item<double>& b) {
+              return a.of_error != b.of_error ? a.of_error < b.of_error
+                                              : a.of_row < b.of_row;
+            });
+}
+
 template <class T>
-double one_class(const T* errors, std::int64_t stride, std::int64_t count,
-                 std::int64_t positives, std::int64_t first, std::int64_t rows,
+double one_class(const T* errors, std::int64_t count, std::int64_t positives,
+                 std::int64_t first, std::int64_t rows, bool by_probability,
                  T* slopes) {
-  const Order order(errors, stride, count);
-  const auto all = static_cast<double>(positives);
+  if (count == 0) return 0;
+  std::vector<Item<T>> items;
+  items.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) items.emplace_back(errors[i], i);
+  sort_items(items);
+
+  const double sign = by_probability ? -1 : 1;
   double value = 0;
-  std::int64_t before = 0, negatives_before = 0;
+  std::int64_t positives_left = positives;
+  auto outside = static_cast<double>(positives);
+  // Without any positive, all of the loss is in the first error.
+  double of_positive = positives == 0 ? 0 : 1 / outside;
   for (std::int64_t begin = 0; begin < count;) {
-    const std::uint64_t key = order[begin].key;
+    const auto key = items[begin].key();
     std::int64_t end = begin, found = 0;
-    for (; end < count && order[end].key == key; ++end) {
-      found += order[end].positive ? 1 : 0;
+    for (; end < count && items[end].key() == key; ++end) {
+      found += items[end].positive() ? 1 : 0;
     }
-    const std::int64_t others = end - begin - found;
-    const double outside = all + static_cast<double>(negatives_before);
-    const double of_positive = 1 / outside;
-    before += found;
-    negatives_before += others;
-    // Without any positive, all of the loss is in the first error.
-    const double of_negative =
-        positives == 0
-            ? (begin == 0 ? 1 / static_cast<double>(others) : 0)
-            : static_cast<double>(positives - before) /
-                  (outside * (outside + static_cast<double>(others)));
+    const auto others = static_cast<double>(end - begin - found);
+    positives_left -= found;
+    double of_negative = 0, next = of_positive;
+    if (positives == 0) {
+      of_negative = begin == 0 ? 1 / others : 0;
+    } else if (others > 0) {
+      outside += others;
+      next = 1 / outside;
+      of_negative = static_cast<double>(positives_left) * of_positive * next;
+    }
+    value += (static_cast<double>(found) * of_positive + others * of_negative) *
+             static_cast<double>(error_of<T>(key));
     for (std::int64_t i = begin; i < end; ++i) {
-      const Item item = order[i];
-      const double slope = item.positive ? of_positive : of_negative;
-      value += slope * std::abs(static_cast<double>(errors[item.row * stride]));
-      const std::int64_t row = static_cast<std::int64_t>(item.row) - first;
-      if (row >= 0 && row < rows) slopes[row * stride] = static_cast<T>(slope);
+      const std::int64_t row = items[i].row() - first;
+      if (row < 0 || row >= rows) continue;
+      slopes[row] = static_cast<T>(items[i].positive() ? sign * of_positive
+                                                       : of_negative);
     }
+    of_positive = next;
     begin = end;
   }
   return value;
@@ -109,21 +135,46 @@ double one_class(const T* errors, std::int64_t stride, std::int64_t count,
 template <class T>
 LovaszTerms terms(const at::Tensor& errors,
                   const std::vector<std::int64_t>& positives,
-                  std::int64_t first, std::int64_t rows) {
-  const std::int64_t count = errors.size(0), classes = errors.size(1);
+                  std::int64_t first, std::int64_t rows, bool by_probability) {
+  const std::int64_t classes = errors.size(0), count = errors.size(1);
   LovaszTerms result{
       at::empty({classes}, at::TensorOptions().dtype(at::kDouble)),
-      at::empty({rows, classes}, errors.options())};
-  const T* const from = errors.data_ptr<T>();
-  T* const slopes = result.slopes.data_ptr<T>();
-  double* const values = result.values.data_ptr<double>();
+      at::empty({classes, rows}, errors.options())};
+  const T* const from = errors.const_data_ptr<T>();
+  T* const slopes = result.slopes.mutable_data_ptr<T>();
+  auto* const values = result.values.mutable_data_ptr<double>();
   at::parallel_for(0, classes, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c) {
-      values[c] = one_class(from + c, classes, count, positives[c], first, rows,
-                            slopes + c);
+      values[c] = one_class(from + c * count, count, positives[c], first, rows,
+                            by_probability, slopes + c * rows);
     }
   });
   return result;
+}
+
+template <class T>
+void mark_classes(const at::Tensor& p, const at::Tensor& target,
+                  const std::vector<std::int64_t>& classes,
+                  ClassErrors& result) {
+  const std::int64_t count = p.size(1);
+  const T* const from = p.const_data_ptr<T>();
+  const auto* const y = target.const_data_ptr<std::int64_t>();
+  T* const to = result.errors.mutable_data_ptr<T>();
+  const auto number = static_cast<std::int64_t>(classes.size());
+  at::parallel_for(0, number, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c) {
+      const T* const of_class = from + c * count;
+      T* const errors = to + c * count;
+      std::int64_t found = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const bool positive = y[i] == classes[c];
+        const T error = std::abs(positive ? T{1} - of_class[i] : of_class[i]);
+        errors[i] = positive ? -error : error;
+        found += positive ? 1 : 0;
+      }
+      result.positives[c] = found;
+    }
+  });
 }
 
 }  // namespace
@@ -132,13 +183,30 @@ at::Tensor marked(const at::Tensor& errors, const at::Tensor& positive) {
   return at::where(positive, errors.abs().neg(), errors.abs());
 }
 
+ClassErrors class_errors(const at::Tensor& p, const at::Tensor& target,
+                         const std::vector<std::int64_t>& classes) {
+  const at::Tensor plain = p.detach().cpu().contiguous();
+  const at::Tensor labels = target.to(at::kLong).cpu().contiguous();
+  ClassErrors result{at::empty_like(plain),
+                     std::vector<std::int64_t>(classes.size())};
+  if (plain.scalar_type() == at::kFloat) {
+    mark_classes<float>(plain, labels, classes, result);
+  } else {
+    mark_classes<double>(plain, labels, classes, result);
+  }
+  result.errors = result.errors.to(p.device());
+  return result;
+}
+
 LovaszTerms lovasz_terms(const at::Tensor& errors,
                          const std::vector<std::int64_t>& positives,
-                         std::int64_t first, std::int64_t rows) {
+                         std::int64_t first, std::int64_t rows,
+                         bool by_probability) {
   const at::Tensor plain = errors.cpu().contiguous();
-  LovaszTerms result = plain.scalar_type() == at::kFloat
-                           ? terms<float>(plain, positives, first, rows)
-                           : terms<double>(plain, positives, first, rows);
+  LovaszTerms result =
+      plain.scalar_type() == at::kFloat
+          ? terms<float>(plain, positives, first, rows, by_probability)
+          : terms<double>(plain, positives, first, rows, by_probability);
   result.values = result.values.to(errors.device());
   result.slopes = result.slopes.to(errors.device());
   return result;

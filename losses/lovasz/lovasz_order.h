@@ -12,7 +12,7 @@ inline constexpr std::int64_t kMostErrors = (std::int64_t{1} << 31) - 1;
 
 /// The Lovasz extension of the Jaccard loss for one class after the other.
 ///
-/// `errors` [M, C] are those of all ranks' rows, at least 0, with the sign bit
+/// `errors` [C, M] are those of all ranks' rows, at least 0, with the sign bit
 /// set for positives (-0 for a positive without error), float32 or float64;
 /// `positives` [C] says how many there are, also beyond these rows. With the
 /// errors of a class in descending order, of which the first k have c_k
@@ -27,14 +27,26 @@ inline constexpr std::int64_t kMostErrors = (std::int64_t{1} << 31) - 1;
 /// depend on the order of rows.
 struct LovaszTerms {
   at::Tensor values;  ///< [C], float64
-  /// [rows, C]: the derivatives by the errors of rows from `first` on.
+  /// [C, rows]: the derivatives by the errors of rows from `first` on.
   at::Tensor slopes;
 };
+/// With `by_probability`, slopes are the derivatives by p of errors p, and of
+/// 1 - p for positives.
 LovaszTerms lovasz_terms(const at::Tensor& errors,
                          const std::vector<std::int64_t>& positives,
-                         std::int64_t first, std::int64_t rows);
+                         std::int64_t first, std::int64_t rows,
+                         bool by_probability);
 
 /// `errors` with the sign bit set where `positive`.
 at::Tensor marked(const at::Tensor& errors, const at::Tensor& positive);
+
+/// The marked errors |y - p| of probabilities p [C, n] of these classes, and
+/// how many rows have each as their target, [n].
+struct ClassErrors {
+  at::Tensor errors;  ///< [C, n]
+  std::vector<std::int64_t> positives;
+};
+ClassErrors class_errors(const at::Tensor& p, const at::Tensor& target,
+                         const std::vector<std::int64_t>& classes);
 
 }  // namespace tally::losses::internal

@@ -1,6 +1,8 @@
+#include <ATen/ops/_unique2.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
@@ -8,13 +10,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "tally/losses/all_rows.h"
 #include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/contrastive/tiles.h"
+#include "tally/losses/pairs/two_views.h"
 #include "tally/losses/ranking/fast_ap_loss.h"
+#include "tally/losses/ranking/query_lists.h"
 #include "tally/losses/ranking/scored_labels.h"
 #include "tally/losses/ranking/smooth_ap_loss.h"
 #include "tally/sync/reduce.h"
@@ -44,11 +50,40 @@ void check(const FastAPLossOptions& options) {
 }
 
 /// Positives of all ranks, and this rank's samples, of which those with the
-/// indices `is` are the positives from `before` on.
+/// indices `is` are the positives from `before` on: of one query.
 struct Ranking {
   at::Tensor positives, scores, is;
   std::int64_t before;
 };
+
+/// The same of all queries, and where in the whole they are.
+struct Rankings {
+  internal::QueryLists lists;
+  std::vector<Ranking> of_query;
+  std::vector<at::Tensor> labels;  ///< [own, 2]: positives, negatives
+};
+
+Rankings rankings_of(const Call& call, const internal::RankRows& rows,
+                     const ScoredLabels& own) {
+  const at::Tensor scores = own.scores.detach();
+  const at::Tensor gathered =
+      internal::all_rows(call, rows, scores.index_select(0, own.is));
+  Rankings result;
+  result.lists = internal::query_lists(call, rows, own);
+  const at::Tensor positives = gathered.index_select(0, result.lists.order);
+  for (const internal::QueryList& query : result.lists.queries) {
+    const at::Tensor samples =
+        result.lists.own_order.narrow(0, query.own_first, query.own);
+    const at::Tensor positive = own.positive.index_select(0, samples);
+    result.of_query.push_back(
+        {positives.narrow(0, query.first, query.positives),
+         scores.index_select(0, samples), positive.nonzero().squeeze(1),
+         query.before});
+    result.labels.push_back(
+        at::stack({positive, positive.logical_not()}, 1).to(at::kDouble));
+  }
+  return result;
+}
 
 /// sigmoid((s_j - s_i) / temperature) of positives i and this rank's samples j,
 /// and its derivative by s_j times the temperature, some rows at a time. Both 0
@@ -81,66 +116,81 @@ void for_each_tile(const Ranking& of, double temperature, const Body& body) {
 }
 
 at::Tensor smooth_ap(const Call& call, double temperature,
-                     const internal::LabelAgreement& ranks,
-                     const ScoredLabels& own) {
-  const at::Tensor scores = own.scores.detach();
-  const internal::RankRows& rows = ranks.positives;
-  const Ranking ranking{
-      internal::all_rows(call, rows, scores.index_select(0, own.is)), scores,
-      own.is, rows.before(call.rank())};
-  // Columns: positives, negatives.
-  const at::Tensor labels =
-      at::stack({own.positive, own.positive.logical_not()}, 1).to(at::kDouble);
+                     const internal::RankRows& rows, const ScoredLabels& own) {
+  const Rankings rankings = rankings_of(call, rows, own);
+  const std::vector<internal::QueryList>& queries = rankings.lists.queries;
+  const auto options = own.scores.detach().options();
 
   // For each positive, over samples of either label: the sum of sigmoids, and
-  // of their derivatives.
-  at::Tensor sums = at::empty({rows.total(), 4}, scores.options());
-  for_each_tile(
-      ranking, temperature,
-      [&](std::int64_t first, std::int64_t size, const at::Tensor& above,
-          const at::Tensor& slopes) {
-        sums.narrow(0, first, size)
-            .copy_(at::cat({above.matmul(labels), slopes.matmul(labels)}, 1));
-      });
+  // of their derivatives. And how much it counts in the mean over queries.
+  at::Tensor sums = at::empty({rows.total(), 4}, options);
+  at::Tensor weight = at::empty({rows.total()}, options);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    weight.narrow(0, queries[q].first, queries[q].positives)
+        .fill_(1 / (static_cast<double>(queries[q].positives) *
+                    static_cast<double>(queries.size())));
+    for_each_tile(rankings.of_query[q], temperature,
+                  [&](std::int64_t first, std::int64_t size,
+                      const at::Tensor& above, const at::Tensor& slopes) {
+                    sums.narrow(0, queries[q].first + first, size)
+                        .copy_(at::cat({above.matmul(rankings.labels[q]),
+                                        slopes.matmul(rankings.labels[q])},
+                                       1));
+                  });
+  }
   if (call.size() > 1) {
     sums = sums.to(call.communicator->device());
     call.communicator->all_reduce(sums, sync::ReduceOp::kSum, call.timeout);
-    sums = sums.to(scores.device());
+    sums = sums.to(weight.device());
   }
 
   const at::Tensor among_positives = sums.select(1, 0).add(1);
   const at::Tensor among_negatives = sums.select(1, 1);
   const at::Tensor rank = among_positives.add(among_negatives);
-  const auto count = static_cast<double>(rows.total());
-  const at::Tensor value = among_positives.div(rank).sum().div(-count).add(1);
-  const at::Tensor factor = rank.square().mul(count * temperature).reciprocal();
+  const at::Tensor value =
+      among_positives.div(rank).mul(weight).sum().neg().add(1);
+  const at::Tensor factor = weight.div(rank.square().mul(temperature));
   const at::Tensor by_positives = among_negatives.mul(factor).neg();
   const at::Tensor by_negatives = among_positives.mul(factor);
+  const at::Tensor by_itself = by_positives.mul(sums.select(1, 2))
+                                   .add(by_negatives.mul(sums.select(1, 3)));
 
   // As samples that stand above positives, and as positives.
   const at::Tensor by_label = at::stack({by_positives, by_negatives}, 1);
-  at::Tensor gradients = at::zeros({scores.numel(), 2}, scores.options());
-  for_each_tile(ranking, temperature,
-                [&](std::int64_t first, std::int64_t size, const at::Tensor&,
-                    const at::Tensor& slopes) {
-                  gradients.addmm_(slopes.t(), by_label.narrow(0, first, size));
-                });
-  at::Tensor gradient = gradients.mul(labels).sum(1);
-  const at::Tensor as_positive =
-      by_positives.mul(sums.select(1, 2))
-          .add(by_negatives.mul(sums.select(1, 3)))
-          .narrow(0, rows.before(call.rank()), rows.of(call.rank()));
-  gradient.index_add_(0, own.is, as_positive.neg());
+  at::Tensor gradient = at::zeros({own.scores.numel()}, options);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    const internal::QueryList& query = queries[q];
+    const Ranking& ranking = rankings.of_query[q];
+    if (query.own == 0) continue;
+    at::Tensor of_samples = at::zeros({query.own, 2}, options);
+    for_each_tile(ranking, temperature,
+                  [&](std::int64_t first, std::int64_t size, const at::Tensor&,
+                      const at::Tensor& slopes) {
+                    of_samples.addmm_(
+                        slopes.t(),
+                        by_label.narrow(0, query.first + first, size));
+                  });
+    at::Tensor of_query = of_samples.mul(rankings.labels[q]).sum(1);
+    of_query.index_add_(
+        0, ranking.is,
+        by_itself.narrow(0, query.first + query.before, ranking.is.numel())
+            .neg());
+    gradient.index_copy_(
+        0, rankings.lists.own_order.narrow(0, query.own_first, query.own),
+        of_query);
+  }
   return internal::replicated_value(
       call, value.to(own.result_dtype),
       {internal::differentiable_once(call, own.scores, "are not supported")},
       {gradient});
 }
 
-/// The soft histograms of positives and of all samples, [2, num_bins + 1], from
-/// the highest score to the lowest.
+/// The soft histograms of positives and of all samples, [2, queries, num_bins +
+/// 1], from the highest score to the lowest. `of_query` [n] numbers queries,
+/// and is `queries` for samples that do not count.
 at::Tensor histograms_of(const FastAPLossOptions& options,
-                         const ScoredLabels& samples) {
+                         const ScoredLabels& samples,
+                         const at::Tensor& of_query, std::int64_t queries) {
   const auto bins = static_cast<double>(options.num_bins());
   const double width = (options.highest() - options.lowest()) / bins;
   const at::Tensor position =
@@ -150,14 +200,60 @@ at::Tensor histograms_of(const FastAPLossOptions& options,
       position.detach().nan_to_num(0).floor().clamp_max(bins - 1).to(at::kLong);
   const at::Tensor upper_part = position.sub(lower);
   const at::Tensor lower_part = upper_part.neg().add(1);
+  const std::int64_t length = options.num_bins() + 1;
+  const at::Tensor bin =
+      of_query.defined() ? lower.add(of_query, length) : lower;
   const at::Tensor none =
-      at::zeros({options.num_bins() + 1}, samples.scores.options());
+      at::zeros({(queries + 1) * length}, samples.scores.options());
   const auto histogram = [&](const at::Tensor& weight) {
-    return none.index_add(0, lower, lower_part.mul(weight))
-        .index_add(0, lower.add(1), upper_part.mul(weight));
+    return none.index_add(0, bin, lower_part.mul(weight))
+        .index_add(0, bin.add(1), upper_part.mul(weight))
+        .view({queries + 1, length})
+        .narrow(0, 0, queries);
   };
   return at::stack({histogram(samples.positive.to(at::kDouble)),
                     histogram(at::ones_like(samples.scores.detach()))});
+}
+
+/// The mean over queries, all of which have positives.
+at::Tensor loss_of_histograms(const at::Tensor& sums) {
+  const at::Tensor above = sums.cumsum(2);
+  // Without samples so far, there are no positives in the bin either.
+  const at::Tensor samples = above[1].detach();
+  const at::Tensor ranked =
+      at::where(samples.eq(0), at::ones_like(samples), above[1]);
+  const at::Tensor count = sums[0].detach().sum(1);
+  return sums[0].mul(above[0]).div(ranked).sum(1).div(count).mean().neg().add(
+      1);
+}
+
+/// With the queries of each rank's samples.
+at::Tensor fast_ap_of_queries(const Call& call,
+                              const FastAPLossOptions& options,
+                              c10::function_ref<ScoredLabels()> prepare) {
+  ScoredLabels samples;
+  at::Tensor own;
+  const internal::RankRows rows =
+      internal::agree_on_rows(call, [&] {
+        samples = prepare();
+        own = std::get<0>(
+            at::_unique2(samples.query.index_select(0, samples.is)));
+        return internal::RowOffer{own.size(0),
+                                  c10::str(samples.result_dtype, " by query"),
+                                  /*has_graph=*/false};
+      }).rows;
+  if (rows.total() == 0) return internal::loss_without_pairs(call, samples);
+  return sync::or_give_up(*call.communicator, [&] {
+    const at::Tensor ids =
+        std::get<0>(at::_unique2(internal::all_rows(call, rows, own)));
+    const at::Tensor place =
+        at::searchsorted(ids, samples.query).clamp_max(ids.size(0) - 1);
+    const at::Tensor of_query = at::where(
+        ids.index_select(0, place).eq(samples.query), place, ids.size(0));
+    const at::Tensor sums = internal::replicated_sum(
+        call, histograms_of(options, samples, of_query, ids.size(0)));
+    return loss_of_histograms(sums).to(samples.result_dtype);
+  });
 }
 
 }  // namespace
@@ -165,7 +261,8 @@ at::Tensor histograms_of(const FastAPLossOptions& options,
 namespace functional {
 
 at::Tensor smooth_ap_loss(const at::Tensor& preds, const at::Tensor& target,
-                          const SmoothAPLossOptions& options) {
+                          const SmoothAPLossOptions& options,
+                          const at::Tensor& query) {
   const internal::AutocastOff as_written;
   const char* const name = SmoothAPLossImpl::kName;
   const Call call = internal::call_of(name, options);
@@ -174,41 +271,42 @@ at::Tensor smooth_ap_loss(const at::Tensor& preds, const at::Tensor& target,
       call,
       [&] {
         check(options);
-        return internal::scored_labels(name, preds, target);
+        return internal::scored_labels(name, preds, target, query);
       },
       own);
   if (ranks.positives.total() == 0) {
     return internal::loss_without_pairs(call, own);
   }
   return sync::or_give_up(*call.communicator, [&] {
-    return smooth_ap(call, options.temperature(), ranks, own);
+    return smooth_ap(call, options.temperature(), ranks.positives, own);
   });
 }
 
 at::Tensor fast_ap_loss(const at::Tensor& preds, const at::Tensor& target,
-                        const FastAPLossOptions& options) {
+                        const FastAPLossOptions& options,
+                        const at::Tensor& query) {
   const internal::AutocastOff as_written;
   const char* const name = FastAPLossImpl::kName;
   const Call call = internal::call_of(name, options);
+  if (query.defined()) {
+    return fast_ap_of_queries(call, options, [&] {
+      check(options);
+      return internal::scored_labels(name, preds, target, query);
+    });
+  }
   ScoredLabels samples;
   at::Tensor own;
   const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
     check(options);
     samples = internal::scored_labels(name, preds, target);
-    own = histograms_of(options, samples);
+    own = histograms_of(options, samples, {}, 1);
     return own.detach();
   });
-  const at::Tensor count = all[0].sum();
-  if (count.item<double>() == 0) {
+  if (all[0].sum().item<double>() == 0) {
     return internal::loss_without_pairs(call, samples);
   }
-  const at::Tensor sums = sync::replicated(call, own, all, call.size());
-  const at::Tensor above = sums.cumsum(1);
-  // Without samples so far, there are no positives in the bin either.
-  const at::Tensor ranked =
-      at::where(above[1].eq(0), at::ones_like(all[1]), above[1]);
-  return sums[0].mul(above[0]).div(ranked).sum().div(count).neg().add(1).to(
-      samples.result_dtype);
+  return loss_of_histograms(sync::replicated(call, own, all, call.size()))
+      .to(samples.result_dtype);
 }
 
 }  // namespace functional
@@ -219,8 +317,9 @@ SmoothAPLossImpl::SmoothAPLossImpl(SmoothAPLossOptions options)
 }
 
 at::Tensor SmoothAPLossImpl::forward(const at::Tensor& preds,
-                                     const at::Tensor& target) {
-  return functional::smooth_ap_loss(preds, target, options());
+                                     const at::Tensor& target,
+                                     const at::Tensor& query) {
+  return functional::smooth_ap_loss(preds, target, options(), query);
 }
 
 FastAPLossImpl::FastAPLossImpl(FastAPLossOptions options)
@@ -229,8 +328,9 @@ FastAPLossImpl::FastAPLossImpl(FastAPLossOptions options)
 }
 
 at::Tensor FastAPLossImpl::forward(const at::Tensor& preds,
-                                   const at::Tensor& target) {
-  return functional::fast_ap_loss(preds, target, options());
+                                   const at::Tensor& target,
+                                   const at::Tensor& query) {
+  return functional::fast_ap_loss(preds, target, options(), query);
 }
 
 }  // namespace tally::losses

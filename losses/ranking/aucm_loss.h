@@ -43,7 +43,7 @@ struct AUCMLossOptions {
 /// scores, often of a sigmoid.
 ///
 /// With learned(true), the first line for the module's parameters a, b and
-/// alpha, which start at 0: a and b are minimized, alpha is to be maximized
+/// alpha, which start at 0: a and b are minimized, alpha is maximized
 /// (its gradient negated) and kept at least 0. In closed form (the default) the
 /// loss has their best values in each step, and needs no special optimizer.
 ///

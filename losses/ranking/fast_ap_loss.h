@@ -48,14 +48,19 @@ struct FastAPLossOptions {
 /// 2 (num_bins + 1) numbers are sent, whatever the number of samples; none in
 /// backward.
 ///
+/// forward(preds, target, query) also takes the number of each sample's query,
+/// integers of the size of preds, and gives the mean over queries with
+/// positives on any rank; samples are ranked among those of their query, on all
+/// ranks. There is a histogram for each query, and their numbers are gathered.
+///
 /// The result is one number, the same on every rank; 0, with zero gradients, if
 /// no rank has positives. Gradients: averaged over the ranks, those of
 /// parameters equal those of one process with all samples, including
 /// second-order gradients. NaN scores give NaN.
 ///
 /// Throws c10::ValueError for invalid arguments, while the other ranks throw
-/// SyncError kPeerFailed. Cakir et al., CVPR 2019, for one query, with scores
-/// in place of distances.
+/// SyncError kPeerFailed. Cakir et al., CVPR 2019, with scores in place of
+/// distances.
 ///
 /// Example:
 ///     losses::FastAPLoss ap;
@@ -69,7 +74,8 @@ class FastAPLossImpl
 
   explicit FastAPLossImpl(FastAPLossOptions options = FastAPLossOptions());
 
-  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target,
+                     const at::Tensor& query = {});
 };
 
 TORCH_MODULE(FastAPLoss);
@@ -78,7 +84,8 @@ namespace functional {
 
 /// See FastAPLoss.
 at::Tensor fast_ap_loss(const at::Tensor& preds, const at::Tensor& target,
-                        const FastAPLossOptions& options = {});
+                        const FastAPLossOptions& options = {},
+                        const at::Tensor& query = {});
 
 }  // namespace functional
 }  // namespace tally::losses

@@ -12,8 +12,20 @@
 
 namespace tally::losses::internal {
 
+at::Tensor checked_query(const std::string& loss, const at::Tensor& preds,
+                         const at::Tensor& query) {
+  if (!query.defined()) return query;
+  TORCH_CHECK_VALUE(
+      query.layout() == at::kStrided && query.sizes() == preds.sizes() &&
+          query.device() == preds.device() &&
+          at::isIntegralType(query.scalar_type(), /*includeBool=*/false),
+      loss, ": expected query of integers of size ", preds.sizes(), " on ",
+      preds.device(), ", got ", query.toString(), ' ', query.sizes());
+  return query.flatten().to(at::kLong);
+}
+
 ScoredLabels scored_labels(const std::string& loss, const at::Tensor& preds,
-                           const at::Tensor& target) {
+                           const at::Tensor& target, const at::Tensor& query) {
   check_labels(loss, LabelMode::kBinary, {}, preds, target);
   TORCH_CHECK_VALUE(!target.is_floating_point(), loss,
                     ": expected target of integers or bool, got ",
@@ -25,6 +37,7 @@ ScoredLabels scored_labels(const std::string& loss, const at::Tensor& preds,
   TORCH_CHECK_VALUE(wrong.numel() == 0, loss,
                     ": expected target of 0 and 1, got ",
                     wrong[0].item<std::int64_t>());
+  result.query = checked_query(loss, preds, query);
   result.scores = preds.flatten().to(at::kDouble);
   result.is = result.positive.nonzero().squeeze(1);
   result.isnt = result.positive.logical_not().nonzero().squeeze(1);
@@ -38,7 +51,8 @@ LabelAgreement agree_on_labels(const sync::Call& call,
   const sync::Agreement agreement = sync::agree(call, [&] {
     own = prepare();
     sync::Offer offer;
-    offer.schema = c10::str(own.result_dtype);
+    offer.schema =
+        c10::str(own.result_dtype, own.query.defined() ? " by query" : "");
     Encoder encoder(offer.payload);
     encoder.integer(own.is.size(0));
     encoder.integer(own.isnt.size(0));

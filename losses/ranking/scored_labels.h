@@ -16,6 +16,7 @@ struct ScoredLabels {
   at::Tensor scores;    ///< [n], float64, with the graph of preds
   at::Tensor positive;  ///< [n], bool
   at::Tensor is, isnt;  ///< the samples of either label: indices
+  at::Tensor query;     ///< [n], int64; undefined for one query
   at::ScalarType result_dtype;
 
   at::Tensor positives() const { return scores.index_select(0, is); }
@@ -23,9 +24,14 @@ struct ScoredLabels {
 };
 
 /// Throws c10::ValueError unless preds are floating-point scores, and target 0
-/// or 1 for each, in integers or bool.
+/// or 1 for each, in integers or bool; query, if defined, an integer for each.
 ScoredLabels scored_labels(const std::string& loss, const at::Tensor& preds,
-                           const at::Tensor& target);
+                           const at::Tensor& target,
+                           const at::Tensor& query = {});
+
+/// The same, as int64 and flat. Undefined if undefined.
+at::Tensor checked_query(const std::string& loss, const at::Tensor& preds,
+                         const at::Tensor& query);
 
 /// How many samples of either label the ranks have.
 struct LabelAgreement {

@@ -38,8 +38,13 @@ struct SmoothAPLossOptions {
 /// float32. The numbers of samples may differ between ranks and be 0.
 ///
 /// The ranking is that of the samples of all ranks: positives are gathered (8
-/// bytes each), and two numbers for each are summed over the ranks. O(N+ n) for
-/// n samples of this rank, in tiles.
+/// bytes each), and four numbers for each are summed over the ranks. O(N+ n)
+/// for n samples of this rank, in tiles.
+///
+/// forward(preds, target, query) also takes the number of each sample's query,
+/// integers of the size of preds, and gives the mean over queries with
+/// positives on any rank; samples are ranked among those of their query, on all
+/// ranks. The queries of positives are gathered, too (8 bytes each).
 ///
 /// The result is one number, the same on every rank; 0, with zero gradients, if
 /// no rank has positives. Gradients: averaged over the ranks, those of
@@ -47,7 +52,7 @@ struct SmoothAPLossOptions {
 /// backward. Second-order gradients are a c10::Error. NaN scores give NaN.
 ///
 /// Throws c10::ValueError for invalid arguments, while the other ranks throw
-/// SyncError kPeerFailed. Brown et al., arXiv 2007.12163, for one query.
+/// SyncError kPeerFailed. Brown et al., arXiv 2007.12163.
 ///
 /// Example:
 ///     losses::SmoothAPLoss ap(losses::SmoothAPLossOptions().temperature(0.1));
@@ -62,7 +67,8 @@ class SmoothAPLossImpl
   explicit SmoothAPLossImpl(
       SmoothAPLossOptions options = SmoothAPLossOptions());
 
-  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target,
+                     const at::Tensor& query = {});
 };
 
 TORCH_MODULE(SmoothAPLoss);
@@ -71,7 +77,8 @@ namespace functional {
 
 /// See SmoothAPLoss.
 at::Tensor smooth_ap_loss(const at::Tensor& preds, const at::Tensor& target,
-                          const SmoothAPLossOptions& options = {});
+                          const SmoothAPLossOptions& options = {},
+                          const at::Tensor& query = {});
 
 }  // namespace functional
 }  // namespace tally::losses

@@ -37,6 +37,11 @@ struct ApproxNDCGLossOptions : SlateOptions<ApproxNDCGLossOptions> {
 /// slate lies whole on a rank. Two numbers are sent, the sum of losses and the
 /// number of slates; none in backward.
 ///
+/// forward(preds, target, query) takes items [n] instead, with the number of
+/// the query of each, integers: those of a query are a slate, wherever they
+/// lie. All items are then sent, and every rank computes the loss of all;
+/// second-order gradients are a c10::Error.
+///
 /// The result is one number, the same on every rank: the mean over the slates
 /// of all ranks with a relevant item; 0, with zero gradients, without any.
 /// Gradients: averaged over the ranks, those of parameters equal those of one
@@ -59,7 +64,8 @@ class ApproxNDCGLossImpl
   explicit ApproxNDCGLossImpl(
       ApproxNDCGLossOptions options = ApproxNDCGLossOptions());
 
-  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target,
+                     const at::Tensor& query = {});
 };
 
 TORCH_MODULE(ApproxNDCGLoss);
@@ -68,7 +74,8 @@ namespace functional {
 
 /// See ApproxNDCGLoss.
 at::Tensor approx_ndcg_loss(const at::Tensor& preds, const at::Tensor& target,
-                            const ApproxNDCGLossOptions& options = {});
+                            const ApproxNDCGLossOptions& options = {},
+                            const at::Tensor& query = {});
 
 }  // namespace functional
 }  // namespace tally::losses

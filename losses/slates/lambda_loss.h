@@ -85,7 +85,8 @@ class LambdaLossImpl
 
   explicit LambdaLossImpl(LambdaLossOptions options = LambdaLossOptions());
 
-  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target,
+                     const at::Tensor& query = {});
 };
 
 TORCH_MODULE(LambdaLoss);
@@ -94,7 +95,8 @@ namespace functional {
 
 /// See LambdaLoss.
 at::Tensor lambda_loss(const at::Tensor& preds, const at::Tensor& target,
-                       const LambdaLossOptions& options = {});
+                       const LambdaLossOptions& options = {},
+                       const at::Tensor& query = {});
 
 }  // namespace functional
 }  // namespace tally::losses

@@ -35,7 +35,8 @@ class ListNetLossImpl
 
   explicit ListNetLossImpl(ListNetLossOptions options = ListNetLossOptions());
 
-  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target,
+                     const at::Tensor& query = {});
 };
 
 TORCH_MODULE(ListNetLoss);
@@ -44,7 +45,8 @@ namespace functional {
 
 /// See ListNetLoss.
 at::Tensor list_net_loss(const at::Tensor& preds, const at::Tensor& target,
-                         const ListNetLossOptions& options = {});
+                         const ListNetLossOptions& options = {},
+                         const at::Tensor& query = {});
 
 }  // namespace functional
 }  // namespace tally::losses

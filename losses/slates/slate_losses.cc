@@ -1,6 +1,8 @@
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_unique2.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/eye.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/log_sigmoid.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/pow.h>
@@ -15,8 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "tally/losses/all_rows.h"
 #include "tally/losses/autocast.h"
+#include "tally/losses/contrastive/loss_call.h"
+#include "tally/losses/loss_of_rows.h"
 #include "tally/losses/pairs/row_pieces.h"
+#include "tally/losses/ranking/scored_labels.h"
 #include "tally/losses/slates/approx_ndcg_loss.h"
 #include "tally/losses/slates/lambda_loss.h"
 #include "tally/losses/slates/list_net_loss.h"
@@ -73,27 +79,92 @@ Slates checked(const char* loss, const at::Tensor& preds,
   return slates;
 }
 
-/// A sum over this rank's slates, and how many it is to be divided by.
+/// A sum over this rank's slates, and what it is divided by.
 struct Part {
   at::Tensor sum;    ///< with a graph
   at::Tensor count;  ///< without
 };
 
+using PartOf =
+    c10::function_ref<Part(const at::Tensor& preds, const at::Tensor& target)>;
+
+at::Tensor mean_of(const Part& part) {
+  return part.sum.to(at::kDouble)
+      .div(part.count.detach().to(at::kDouble).clamp_min(1));
+}
+
+/// The loss of lists whose items lie on any ranks, of which all gather all.
+at::Tensor loss_of_lists(const Call& call, double padding,
+                         const at::Tensor& preds, const at::Tensor& target,
+                         const at::Tensor& query, PartOf part_of) {
+  const at::ScalarType dtype = sync::accumulate_dtype(
+      preds.defined() ? preds.scalar_type() : at::kFloat);
+  at::Tensor ids;
+  const internal::RankRows rows =
+      internal::agree_on_rows(call, [&] {
+        const char* const loss = call.asker.c_str();
+        TORCH_CHECK_VALUE(
+            preds.defined() && preds.is_floating_point() && preds.dim() == 1,
+            loss,
+            ": expected preds of size [items] and a floating "
+            "dtype with query, got ",
+            shape_of(preds));
+        ids = internal::checked_query(loss, preds, query);
+        TORCH_CHECK_VALUE(target.defined(), loss,
+                          ": expected target, got an undefined tensor");
+        // Items as lists of their own, for the checks.
+        part_of(preds.detach().unsqueeze(1), target.unsqueeze(1));
+        return internal::RowOffer{preds.size(0), c10::str(dtype, " by query"),
+                                  /*has_graph=*/false};
+      }).rows;
+  return sync::or_give_up(*call.communicator, [&] {
+    const at::Tensor queries = internal::all_rows(call, rows, ids);
+    const at::Tensor grades =
+        internal::all_rows(call, rows, target.to(at::kDouble));
+    const auto [sorted, order] =
+        at::sort(queries, /*stable=*/true, 0, /*descending=*/false);
+    const auto [distinct, of_item, counts] =
+        at::_unique2(sorted, /*sorted=*/true, /*return_inverse=*/true,
+                     /*return_counts=*/true);
+    const at::Tensor begins = counts.cumsum(0).sub(counts);
+    const at::Tensor place = at::arange(order.size(0), order.options())
+                                 .sub(begins.index_select(0, of_item));
+    const std::int64_t length =
+        rows.total() == 0 ? 0 : counts.max().item<std::int64_t>();
+    const at::Tensor slots = of_item.mul(length).add(place);
+    const auto padded = [&](const at::Tensor& items, double otherwise) {
+      return at::full({distinct.size(0) * length}, otherwise,
+                      items.options().requires_grad(false))
+          .index_copy(0, slots, items.index_select(0, order))
+          .view({distinct.size(0), length});
+    };
+    return internal::loss_of_rows(
+        call, rows, preds.to(dtype), [&](const at::Tensor& all) {
+          return mean_of(part_of(padded(all, 0), padded(grades, padding)))
+              .to(dtype);
+        });
+  });
+}
+
 /// The sum over the slates of all ranks, divided by their count.
 template <class Options>
-at::Tensor mean_of(const char* name, const Options& options,
-                   const at::Tensor& preds, c10::function_ref<Part()> prepare) {
+at::Tensor loss_of(const char* name, const Options& options,
+                   const at::Tensor& preds, const at::Tensor& target,
+                   const at::Tensor& query, PartOf part_of) {
   const internal::AutocastOff as_written;
   const Call call = internal::call_of(name, options);
+  if (query.defined()) {
+    return loss_of_lists(call, options.padding(), preds, target, query,
+                         part_of);
+  }
   at::Tensor own;
   const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
-    const Part part = prepare();
+    const Part part = part_of(preds, target);
     own = at::stack(
         {part.sum.to(at::kDouble), part.count.detach().to(at::kDouble)});
     return own.detach();
   });
-  return sync::replicated(call, own, all, call.size())[0]
-      .div(all[1].clamp_min(1))
+  return mean_of({sync::replicated(call, own, all, call.size())[0], all[1]})
       .to(sync::accumulate_dtype(preds.scalar_type()));
 }
 
@@ -262,54 +333,66 @@ Part lambda_part(const LambdaLossOptions& options, const Slates& slates) {
 namespace functional {
 
 at::Tensor approx_ndcg_loss(const at::Tensor& preds, const at::Tensor& target,
-                            const ApproxNDCGLossOptions& options) {
+                            const ApproxNDCGLossOptions& options,
+                            const at::Tensor& query) {
   const char* const name = ApproxNDCGLossImpl::kName;
-  return mean_of(name, options, preds, [&] {
-    check(options);
-    const Slates slates =
-        checked(name, preds, target, options.padding(), /*any_grade=*/false);
-    const std::int64_t length = preds.size(1);
-    const at::Tensor ideal = ideal_dcg(slates.grades, length);
-    const at::Tensor counted = options.count_irrelevant()
-                                   ? at::ones_like(ideal)
-                                   : ideal.gt(0).to(ideal.scalar_type());
-    const at::Tensor sum = internal::sum_over_pieces(
-        {slates.scores, gains_of(slates.grades).div(or_one(ideal).unsqueeze(1)),
-         slates.items},
-        {}, internal::rows_at_once(length * length, slates.scores),
-        [alpha = options.alpha()](const Tensors& of, const Tensors&) {
-          return approx_ndcg(of[0], of[1], of[2], alpha);
-        });
-    return Part{counted.sum().sub(sum), counted.sum()};
-  });
+  return loss_of(
+      name, options, preds, target, query,
+      [&](const at::Tensor& x, const at::Tensor& y) {
+        check(options);
+        const Slates slates =
+            checked(name, x, y, options.padding(), /*any_grade=*/false);
+        const std::int64_t length = x.size(1);
+        const at::Tensor ideal = ideal_dcg(slates.grades, length);
+        const at::Tensor counted = options.count_irrelevant()
+                                       ? at::ones_like(ideal)
+                                       : ideal.gt(0).to(ideal.scalar_type());
+        const at::Tensor sum = internal::sum_over_pieces(
+            {slates.scores,
+             gains_of(slates.grades).div(or_one(ideal).unsqueeze(1)),
+             slates.items},
+            {}, internal::rows_at_once(length * length, slates.scores),
+            [alpha = options.alpha()](const Tensors& of, const Tensors&) {
+              return approx_ndcg(of[0], of[1], of[2], alpha);
+            });
+        return Part{counted.sum().sub(sum), counted.sum()};
+      });
 }
 
 at::Tensor lambda_loss(const at::Tensor& preds, const at::Tensor& target,
-                       const LambdaLossOptions& options) {
+                       const LambdaLossOptions& options,
+                       const at::Tensor& query) {
   const char* const name = LambdaLossImpl::kName;
-  return mean_of(name, options, preds, [&] {
-    check(options);
-    return lambda_part(options, checked(name, preds, target, options.padding(),
-                                        /*any_grade=*/false));
-  });
+  return loss_of(name, options, preds, target, query,
+                 [&](const at::Tensor& x, const at::Tensor& y) {
+                   check(options);
+                   return lambda_part(options,
+                                      checked(name, x, y, options.padding(),
+                                              /*any_grade=*/false));
+                 });
 }
 
 at::Tensor list_net_loss(const at::Tensor& preds, const at::Tensor& target,
-                         const ListNetLossOptions& options) {
+                         const ListNetLossOptions& options,
+                         const at::Tensor& query) {
   const char* const name = ListNetLossImpl::kName;
-  return mean_of(name, options, preds, [&] {
-    const Slates slates =
-        checked(name, preds, target, options.padding(), /*any_grade=*/true);
-    const at::Tensor padding = slates.items.logical_not();
-    // Low enough to have no probability, and no NaN where all is padding.
-    const double low = -1e30;
-    const at::Tensor given = slates.grades.masked_fill(padding, low).softmax(1);
-    const at::Tensor log_p = slates.scores.masked_fill(padding, low)
-                                 .log_softmax(1)
-                                 .masked_fill(padding, 0);
-    return Part{given.mul(log_p).sum().neg(),
-                slates.items.any(1).sum().to(at::kDouble)};
-  });
+  return loss_of(name, options, preds, target, query,
+                 [&](const at::Tensor& x, const at::Tensor& y) {
+                   const Slates slates = checked(name, x, y, options.padding(),
+                                                 /*any_grade=*/true);
+                   const at::Tensor padding = slates.items.logical_not();
+                   // Low enough to have no probability, and no NaN where all is
+                   // padding.
+                   const double low = -1e30;
+                   const at::Tensor given =
+                       slates.grades.masked_fill(padding, low).softmax(1);
+                   const at::Tensor log_p =
+                       slates.scores.masked_fill(padding, low)
+                           .log_softmax(1)
+                           .masked_fill(padding, 0);
+                   return Part{given.mul(log_p).sum().neg(),
+                               slates.items.any(1).sum().to(at::kDouble)};
+                 });
 }
 
 }  // namespace functional
@@ -320,8 +403,9 @@ ApproxNDCGLossImpl::ApproxNDCGLossImpl(ApproxNDCGLossOptions options)
 }
 
 at::Tensor ApproxNDCGLossImpl::forward(const at::Tensor& preds,
-                                       const at::Tensor& target) {
-  return functional::approx_ndcg_loss(preds, target, options());
+                                       const at::Tensor& target,
+                                       const at::Tensor& query) {
+  return functional::approx_ndcg_loss(preds, target, options(), query);
 }
 
 LambdaLossImpl::LambdaLossImpl(LambdaLossOptions options)
@@ -330,16 +414,18 @@ LambdaLossImpl::LambdaLossImpl(LambdaLossOptions options)
 }
 
 at::Tensor LambdaLossImpl::forward(const at::Tensor& preds,
-                                   const at::Tensor& target) {
-  return functional::lambda_loss(preds, target, options());
+                                   const at::Tensor& target,
+                                   const at::Tensor& query) {
+  return functional::lambda_loss(preds, target, options(), query);
 }
 
 ListNetLossImpl::ListNetLossImpl(ListNetLossOptions options)
     : LossModule(std::move(options)) {}
 
 at::Tensor ListNetLossImpl::forward(const at::Tensor& preds,
-                                    const at::Tensor& target) {
-  return functional::list_net_loss(preds, target, options());
+                                    const at::Tensor& target,
+                                    const at::Tensor& query) {
+  return functional::list_net_loss(preds, target, options(), query);
 }
 
 }  // namespace tally::losses

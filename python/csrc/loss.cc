@@ -38,10 +38,19 @@ struct HasTimeout<Options,
                   std::void_t<decltype(std::declval<Options&>().timeout())>>
     : std::true_type {};
 
+template <class Options, class = void>
+struct HasCommunicator : std::false_type {};
+template <class Options>
+struct HasCommunicator<
+    Options, std::void_t<decltype(std::declval<Options&>().communicator())>>
+    : std::true_type {};
+
 template <class Options>
 void set_ranks(Options& options, const Group& group,
                const std::optional<double>& timeout) {
-  options.communicator(communicator_of(group));
+  if constexpr (HasCommunicator<Options>::value) {
+    options.communicator(communicator_of(group));
+  }
   if constexpr (HasTimeout<Options>::value) {
     options.timeout(timeout_of(timeout));
   } else {
@@ -269,25 +278,25 @@ const std::map<std::string, LossEntry>& losses_by_name() {
                        "The AUC margin loss over the samples of all ranks.", {},
                        {"preds", "target"})},
       {"SmoothAPLoss",
-       entry<SmoothAPLossImpl, SmoothAPLossOptions, 2>(
+       entry<SmoothAPLossImpl, SmoothAPLossOptions, 3>(
            "1 - average precision with sigmoids for ranks, of all ranks.", {},
-           {"preds", "target"})},
+           {"preds", "target", "query?"})},
       {"FastAPLoss",
-       entry<FastAPLossImpl, FastAPLossOptions, 2>(
+       entry<FastAPLossImpl, FastAPLossOptions, 3>(
            "1 - average precision from a soft histogram of all ranks.", {},
-           {"preds", "target"})},
-      {"ApproxNDCGLoss", entry<ApproxNDCGLossImpl, ApproxNDCGLossOptions, 2>(
+           {"preds", "target", "query?"})},
+      {"ApproxNDCGLoss", entry<ApproxNDCGLossImpl, ApproxNDCGLossOptions, 3>(
                              "1 - NDCG with sigmoids for positions, over the "
                              "slates of all ranks.",
-                             {}, {"preds", "target"})},
+                             {}, {"preds", "target", "query?"})},
       {"LambdaLoss",
-       entry<LambdaLossImpl, LambdaLossOptions, 2>(
+       entry<LambdaLossImpl, LambdaLossOptions, 3>(
            "Weighted logistic losses of pairs in the slates of all ranks.", {},
-           {"preds", "target"})},
+           {"preds", "target", "query?"})},
       {"ListNetLoss",
-       entry<ListNetLossImpl, ListNetLossOptions, 2>(
+       entry<ListNetLossImpl, ListNetLossOptions, 3>(
            "Cross-entropy of grades and scores over the slates of all ranks.",
-           {}, {"preds", "target"})},
+           {}, {"preds", "target", "query?"})},
       {"PartialAUCLoss",
        entry<PartialAUCLossImpl, PartialAUCLossOptions, 2>(
            "A surrogate of the partial AUROC over the samples of all ranks.",
@@ -299,6 +308,23 @@ const std::map<std::string, LossEntry>& losses_by_name() {
       {"FocalLoss",
        entry<FocalLossImpl, FocalLossOptions, 2>(
            "Cross-entropy with less weight on what is predicted well.", {},
+           {"preds", "target"})},
+      {"BoxOverlapLoss",
+       entry<BoxOverlapLossImpl, BoxOverlapLossOptions, 2>(
+           "1 - IoU, GIoU, DIoU or CIoU of pairs of boxes, of all ranks.", {},
+           {"preds", "target"})},
+      {"MMCELoss", entry<MMCELossImpl, MMCELossOptions, 2>(
+                       "The maximum mean calibration error, of all ranks.", {},
+                       {"preds", "target"})},
+      {"SoftRank",
+       entry<SoftRankImpl, SoftRankOptions, 1>(
+           "Ranks with derivatives, of the last dimension.", {}, {"values"})},
+      {"SoftSort", entry<SoftSortImpl, SoftSortOptions, 1>(
+                       "Sorted values with derivatives, of the last dimension.",
+                       {}, {"values"})},
+      {"SoftSpearmanLoss",
+       entry<SoftSpearmanLossImpl, SoftSpearmanLossOptions, 2>(
+           "1 - rank correlation with soft ranks, of all ranks.", {},
            {"preds", "target"})},
       {"SoftCalibrationLoss",
        entry<SoftCalibrationLossImpl, SoftCalibrationLossOptions, 2>(

@@ -49,6 +49,15 @@ CASES = {
     "smooth_ap": lambda a, b, rows: losses.SmoothAPLoss(temperature=0.1)(a[:, 0], LABELS[rows].eq(1)),
     "lambda": lambda a, b, rows: losses.LambdaLoss(weight="ndcg2")(
         a, b.detach().mul(3).round().abs()),
+    "ap_by_query": lambda a, b, rows: losses.FastAPLoss()(
+        a[:, 0], LABELS[rows].eq(1), LABELS[rows].eq(0).long()),
+    "spearman": lambda a, b, rows: losses.SoftSpearmanLoss()(a[:, 0], b[:, 0].detach()),
+    "mmce": lambda a, b, rows: losses.MMCELoss(squared=True)(a[:, :3], LABELS[rows]),
+    "soft_rank": lambda a, b, rows: losses.MetricLoss(tally.MeanSquaredError())(
+        functional.soft_rank(a, strength=0.1), b),
+    "boxes": lambda a, b, rows: losses.BoxOverlapLoss(overlap="ciou")(
+        torch.cat([a[:, :2], a[:, :2] + a[:, 2:4].exp()], 1),
+        torch.cat([b[:, :2], b[:, :2] + b[:, 2:4].exp()], 1).detach()),
     "metric": lambda a, b, rows: losses.MetricLoss(tally.MeanSquaredError())(a, b),
     "functional": lambda a, b, rows: functional.nt_xent_loss(a, b, temperature=0.2),
 }

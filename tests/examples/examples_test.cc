@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <string>
 
 #include "tally/tests/examples/program.h"
 
@@ -58,6 +59,24 @@ TEST(ExamplesTest, CustomMetricPrintsWhatItSays) {
     const auto result = run_program({program});
     EXPECT_EQ(result.status, 0) << result.errors;
     EXPECT_EQ(result.output, promised);
+  }
+}
+
+TEST(ExamplesTest, RareClassesComparesBothLosses) {
+  const auto result =
+      run_program({"examples/rare_classes/rare_classes", "1", "5"});
+  EXPECT_EQ(result.status, 0) << result.errors;
+  int seed = 0;
+  double together = -1, each = -1;
+  const std::string& output = result.output;
+  ASSERT_EQ(std::sscanf(output.c_str() + output.find('\n'), "%d %lf %lf", &seed,
+                        &together, &each),
+            3)
+      << output;
+  EXPECT_EQ(seed, 1);
+  for (const double f1 : {together, each}) {
+    EXPECT_GT(f1, 0);
+    EXPECT_LT(f1, 1);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "tally/testing/compare.h"
 #include "tally/testing/rank.h"
 #include "tally/tests/losses/fixture_options.h"
+#include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/fixtures.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -40,6 +41,26 @@ inline at::Tensor labels_of(at::IntArrayRef sizes, std::int64_t below) {
       .remainder(11)
       .remainder(below)
       .view(sizes);
+}
+
+/// The loss of scores that a linear layer gives for rows: [N] for one output,
+/// otherwise [N, outputs].
+inline LossSubject subject_of_scores(const LabelledLoss& loss,
+                                     const at::Tensor& rows,
+                                     const at::Tensor& target,
+                                     std::int64_t outputs) {
+  LossSubject subject;
+  std::vector<std::int64_t> sizes = {rows.size(-1)};
+  if (outputs > 1) sizes.push_back(outputs);
+  subject.make = [loss, sizes] {
+    const at::Tensor weight = normal_rows(sizes, 3).requires_grad_();
+    return LossInstance{[loss, weight](const std::vector<at::Tensor>& batch) {
+                          return loss(batch[0].matmul(weight), batch[1]);
+                        },
+                        {{"weight", weight}}};
+  };
+  subject.batch = {rows, target};
+  return subject;
 }
 
 /// Compares value and gradient with those of data/peers/<name>.json.

@@ -189,6 +189,77 @@ TEST(RankingLossesTest, AreTheirDefinitions) {
   check(losses()[7], log_sum_exp_auc_by_definition);
 }
 
+/// Of 17 samples of queries -5, 2 and 9; that of the last has no positive.
+const at::Tensor kQuery = at::tensor(
+    {2, -5, 2, -5, 2, 2, -5, 9, 2, -5, 9, 2, -5, 2, 2, -5, 2}, at::kLong);
+const at::Tensor kRelevant =
+    at::tensor({0, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0}, at::kLong);
+
+/// SmoothAPLoss or FastAPLoss, of a batch of rows, labels and queries.
+template <class Module, class Options>
+LossSubject subject_with_queries(const OptionTexts& texts) {
+  Options options;
+  parse_options(options, "options", texts);
+  LossSubject subject;
+  subject.make = [module = Module(options)] {
+    const at::Tensor weight = normal_rows({4}, 3).requires_grad_();
+    return LossInstance{[loss = module, weight](const Tensors& batch) mutable {
+                          return loss->forward(batch[0].matmul(weight),
+                                               batch[1], batch[2]);
+                        },
+                        {{"weight", weight}}};
+  };
+  subject.batch = {normal_rows({17, 4}, 1), kRelevant, kQuery};
+  return subject;
+}
+
+template <class Definition>
+auto mean_over_queries(const Definition& definition) {
+  return [definition](const Tensors& batch, const Tensors& parameters) {
+    const at::Tensor scores = batch[0].matmul(parameters[0]);
+    at::Tensor sum;
+    for (const std::int64_t id : {-5, 2}) {
+      const at::Tensor of_query = batch[2].eq(id);
+      const at::Tensor loss = definition(scores.masked_select(of_query),
+                                         batch[1].masked_select(of_query));
+      sum = sum.defined() ? sum + loss : loss;
+    }
+    return sum / 2;
+  };
+}
+
+TEST(RankingLossesTest, QueriesMayBeSplitOverRanks) {
+  LossSubject subject = subject_with_queries<SmoothAPLoss, SmoothAPLossOptions>(
+      losses()[4].options);
+  subject.reference = mean_over_queries(smooth_ap_by_definition);
+  check_loss(subject);
+  subject =
+      subject_with_queries<FastAPLoss, FastAPLossOptions>(losses()[5].options);
+  subject.reference = mean_over_queries(fast_ap_by_definition);
+  check_loss(subject);
+  subject.reference = {};
+  subject.ranks = {3};
+  check_second_derivatives(subject);
+}
+
+TEST(RankingLossesTest, AreZeroWithoutQueriesThatHavePositives) {
+  const at::Tensor x = normal_rows({3}, 1).requires_grad_();
+  const at::Tensor none = at::zeros({3}, at::kLong);
+  for (const bool smooth : {false, true}) {
+    const at::Tensor loss = smooth
+                                ? functional::smooth_ap_loss(x, none, {}, none)
+                                : functional::fast_ap_loss(x, none, {}, none);
+    EXPECT_EQ(loss.item<double>(), 0);
+    loss.backward();
+    EXPECT_EQ(x.grad().abs().sum().item<double>(), 0);
+  }
+  EXPECT_EQ(refusal_of([&] {
+              functional::smooth_ap_loss(x, none, {}, none.narrow(0, 0, 2));
+            }),
+            "SmoothAPLoss: expected query of integers of size [3] on cpu, got "
+            "CPULongType [2]");
+}
+
 TEST(RankingLossesTest, TiedScoresCostTheSameInAnyOrder) {
   const at::Tensor y = few(true);
   const at::Tensor x = y.mul(0).to(at::kDouble).add(0.25);

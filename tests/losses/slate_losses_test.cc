@@ -97,6 +97,43 @@ TEST(SlateLossesTest, AreThoseOfTheGlobalBatch) {
   check_loss(subject);
 }
 
+/// The items of slates one after the other, with their queries, in no order.
+template <class Module>
+LossSubject subject_of_items(const LossSubject& of_slates) {
+  const at::Tensor grades = of_slates.batch[1];
+  const at::Tensor items = grades.ge(0).flatten().nonzero().squeeze(1);
+  const at::Tensor mixed =
+      items.index_select(0, labels_of({items.size(0)}, 11).argsort());
+  LossSubject subject;
+  subject.make = [] {
+    const at::Tensor weight = normal_rows({3}, 3).requires_grad_();
+    return LossInstance{
+        [loss = Module(), weight](const Tensors& batch) mutable {
+          return loss->forward(batch[0].matmul(weight), batch[1], batch[2]);
+        },
+        {{"weight", weight}}};
+  };
+  subject.batch = {of_slates.batch[0].flatten(0, 1).index_select(0, mixed),
+                   grades.flatten().index_select(0, mixed),
+                   mixed.floor_divide(grades.size(1)).mul(3).sub(5)};
+  return subject;
+}
+
+template <class Module>
+void check_items(const Loss& of_slates) {
+  const LossSubject slates = subject_of(of_slates);
+  LossSubject subject = subject_of_items<Module>(slates);
+  EXPECT_NEAR(subject.make().loss(subject.batch).template item<double>(),
+              slates.make().loss(slates.batch).template item<double>(), 1e-12);
+  check_loss(subject);
+}
+
+TEST(SlateLossesTest, ListsMayBeSplitOverRanks) {
+  check_items<ApproxNDCGLoss>(losses()[0].loss());
+  check_items<LambdaLoss>(losses()[1].loss());
+  check_items<ListNetLoss>(losses()[2].loss());
+}
+
 TEST(SlateLossesTest, PaddingIsAsIfCut) {
   const at::Tensor x = normal_rows({2, 4}, 1);
   const at::Tensor y = at::tensor({3, 0, 1, 2, 2, 1, 0, 3}).view({2, 4});

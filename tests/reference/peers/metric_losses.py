@@ -329,7 +329,88 @@ def slates() -> None:
                       lambda s, t: allrank.listNet(s, t, eps=1e-300))])
 
 
+def soft_orders() -> None:
+    """Soft ranks and sorted values, as a loss: their products with numbers."""
+    import scipy.stats
+    import torchsort
+
+    x = normal("soft order", sizes=(2, 9))
+    weight = normal("soft order", "weight", sizes=(2, 9))
+
+    def projected(operation: Any, regularization: str, strength: float) -> Loss:
+        return lambda values, w: (w * operation(
+            values, regularization=regularization,
+            regularization_strength=strength)).sum()
+
+    names = {"l2": "quadratic", "kl": "entropic"}
+    for loss, operation in (("SoftRank", torchsort.soft_rank),
+                            ("SoftSort", torchsort.soft_sort)):
+        write(loss, "torchsort", [
+            gradient_case(f"{names[kind]} {strength}",
+                          {"penalty": names[kind], "strength": strength},
+                          x, weight, projected(operation, kind, strength),
+                          1e-9)
+            for kind in ("l2", "kl") for strength in (0.1, 0.5, 3.0)])
+
+    y = classes("soft order", "targets", sizes=(12,), below=7)
+    scores = normal("soft order", "scores", sizes=(12,))
+
+    def spearman(s: Tensor, t: Tensor) -> Tensor:
+        ranks = torchsort.soft_rank(s[None], regularization_strength=0.3)[0]
+        other = torch.from_numpy(scipy.stats.rankdata(t.numpy()))
+        return 1 - torch.corrcoef(torch.stack([ranks, other]))[0, 1]
+
+    write("SoftSpearmanLoss", "torchsort", [
+        gradient_case("ties", {"strength": 0.3, "relative": "false"}, scores,
+                      y, spearman)])
+
+
+def mmce(scores: Tensor, labels: Tensor) -> Tensor:
+    """As calibration_unbiased_loss in 20ng_mmce.py of aviralkumar2907/MMCE
+    (1987871), which is written in TensorFlow 1."""
+    probabilities, predicted = scores.softmax(1).max(1)
+    difference = (predicted == labels).double() - probabilities
+    kernel = torch.exp(
+        -(probabilities[:, None] - probabilities).abs() / (2 * 0.2))
+    return (difference[:, None] * difference * kernel).sum() / len(labels) ** 2
+
+
+def boxes() -> None:
+    """Overlaps of boxes, without what is added to divisors."""
+    from torchvision import ops
+
+    def drawn(*name: str) -> Tensor:
+        first, sides = normal(*name, sizes=(2, 7, 2))
+        return torch.cat([first, first + sides.exp()], 1)
+
+    x, y = drawn("boxes", "preds"), drawn("boxes", "target")
+    # The last adds 1e-7 to the divisors of its distances all the same.
+    losses = {"giou": ops.generalized_box_iou_loss,
+              "diou": ops.distance_box_iou_loss,
+              "ciou": ops.complete_box_iou_loss}
+    write("BoxOverlapLoss", "torchvision", [
+        gradient_case("iou", {"overlap": "iou"}, x, y,
+                      lambda a, b: 1 - ops.box_iou(a, b).diagonal().mean()),
+        *(gradient_case(name, {"overlap": name}, x, y,
+                        lambda a, b, loss=loss: loss(a, b, "mean", 0.0),
+                        1e-10 if name != "ciou" else 1e-6)
+          for name, loss in losses.items())])
+
+
+def calibration() -> None:
+    """Calibration errors in the form of kernels."""
+    x = normal("mmce", sizes=(14, 3))
+    y = classes("mmce", "labels", sizes=(14,), below=3)
+    write("MMCELoss", "torch", [
+        gradient_case("squared", {"squared": "true"}, x, y, mmce),
+        gradient_case("root", {}, x, y, lambda s, t: mmce(s, t).sqrt()),
+    ])
+
+
 def main() -> None:
+    soft_orders()
+    calibration()
+    boxes()
     soft_counts()
     lovasz()
     areas()

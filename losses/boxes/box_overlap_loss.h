@@ -1,0 +1,103 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/pimpl.h>
+
+#include <memory>
+
+#include "tally/losses/loss_module.h"
+#include "tally/metrics/options.h"
+#include "tally/sync/communicator.h"
+
+namespace tally {
+namespace losses {
+
+/// How much two boxes overlap, at most 1.
+enum class BoxOverlap {
+  kIoU,   ///< intersection over union, at least 0
+  kGIoU,  ///< less the part of the smallest box around both that neither covers
+  kDIoU,  ///< IoU less the squared distance of the centers, relative to the
+          ///< diagonal of the smallest box around both
+  kCIoU,  ///< DIoU less a term for the difference of the aspect ratios
+};
+
+}  // namespace losses
+
+template <>
+struct EnumNames<losses::BoxOverlap> {
+  static constexpr const char* kNames[] = {"iou", "giou", "diou", "ciou"};
+};
+
+namespace losses {
+
+/// Options for BoxOverlapLoss.
+struct BoxOverlapLossOptions {
+  BoxOverlapLossOptions(BoxOverlap overlap = BoxOverlap::kGIoU)
+      : overlap_(overlap) {}
+  /// Default: kGIoU.
+  TORCH_ARG(BoxOverlap, overlap);
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) { v("overlap", overlap_); }
+};
+
+/// 1 - the overlap of predicted boxes and their targets, the mean over the pairs
+/// of all ranks.
+///
+/// forward(preds, target) takes this rank's boxes, [N, 4] of any floating dtype:
+/// left, top, right and bottom, and as many targets; it computes in float32 or
+/// wider regardless of autocast. N may differ between ranks and be 0. Two
+/// numbers are sent, none in backward: a mean of the ranks' means is another
+/// loss as soon as they have different numbers of boxes.
+///
+/// The result is one number, the same on every rank; 0, with zero gradients, if
+/// no rank has boxes. A quotient whose divisor is 0, as the IoU of boxes without
+/// areas, is 0, with zero gradients. Gradients: averaged over the ranks, those
+/// of parameters equal those of one process with all boxes, including
+/// second-order gradients. The weight of kCIoU's aspect ratios counts as a
+/// constant, as in the paper.
+///
+/// Throws c10::ValueError for boxes of negative width or height, naming the box,
+/// and other invalid arguments, while the other ranks throw SyncError
+/// kPeerFailed. Rezatofighi et al., CVPR 2019; Zheng et al., AAAI 2020;
+/// torchvision's generalized_box_iou_loss and its like, which add 1e-7 to
+/// divisors.
+///
+/// Example:
+///     losses::BoxOverlapLoss giou(losses::BoxOverlap::kGIoU);
+///     giou->forward(model->forward(x), boxes).backward();
+///     sync::average_gradients(model->parameters());
+class BoxOverlapLossImpl
+    : public internal::LossModule<BoxOverlapLossImpl, BoxOverlapLossOptions> {
+ public:
+  static constexpr const char* kName = "BoxOverlapLoss";
+
+  explicit BoxOverlapLossImpl(
+      BoxOverlapLossOptions options = BoxOverlapLossOptions());
+
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+};
+
+TORCH_MODULE(BoxOverlapLoss);
+
+namespace functional {
+
+/// See BoxOverlapLoss.
+at::Tensor box_overlap_loss(const at::Tensor& preds, const at::Tensor& target,
+                            const BoxOverlapLossOptions& options = {});
+
+/// The overlap of boxes [..., 4] with others of a size that broadcasts, as of
+/// BoxOverlapLoss; in float32 or wider. Of all pairs, [N, M]:
+///     box_overlaps(a.unsqueeze(1), b, BoxOverlap::kIoU)
+/// Differentiable.
+at::Tensor box_overlaps(const at::Tensor& boxes, const at::Tensor& others,
+                        BoxOverlap overlap);
+
+}  // namespace functional
+}  // namespace losses
+}  // namespace tally

@@ -1,0 +1,171 @@
+#include "tally/losses/calibration/mmce_loss.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/sort.h>
+#include <ATen/ops/stack.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tally/losses/all_rows.h"
+#include "tally/losses/autocast.h"
+#include "tally/losses/calibration/confidences.h"
+#include "tally/losses/contrastive/loss_call.h"
+
+namespace tally::losses {
+namespace {
+
+using internal::Confidences;
+using sync::Call;
+
+void check(const MMCELossOptions& options) {
+  const char* const name = MMCELossImpl::kName;
+  internal::check_confidence_options(name, options.mode(), options.input());
+  TORCH_CHECK_VALUE(
+      std::isfinite(options.bandwidth()) && options.bandwidth() > 0, name,
+      ": expected bandwidth above 0, got ", options.bandwidth());
+}
+
+/// The sum over pairs of errors, weighted by the kernel, and its derivatives by
+/// confidences.
+struct PairSum {
+  double value;
+  std::vector<double> slopes;
+};
+
+/// Samples in ascending order of confidences; `error` is accuracy less
+/// confidence. Equal confidences have a kernel of 1, and of slope 0.
+PairSum pair_sum(const std::vector<double>& confidence,
+                 const std::vector<double>& error, double bandwidth) {
+  const std::size_t count = confidence.size();
+  PairSum result{0, std::vector<double>(count)};
+  // Of each sample: errors times the kernel of those below, of its equals, and
+  // of those above.
+  std::vector<double> below(count), equal(count);
+  std::size_t begin = 0;
+  double before = 0, of_group = 0;
+  const auto kernel = [&](std::size_t low, std::size_t high) {
+    return std::exp((confidence[low] - confidence[high]) / bandwidth);
+  };
+  for (std::size_t end = 0; begin < count; begin = end) {
+    if (begin > 0) before = (before + of_group) * kernel(begin - 1, begin);
+    of_group = 0;
+    for (end = begin; end < count && confidence[end] == confidence[begin];
+         ++end) {
+      of_group += error[end];
+    }
+    std::fill(below.begin() + begin, below.begin() + end, before);
+    std::fill(equal.begin() + begin, equal.begin() + end, of_group);
+  }
+  double above = 0;
+  for (std::size_t i = count; i > 0; --i) {
+    const std::size_t k = i - 1;
+    if (i < count && confidence[k] != confidence[i]) {
+      above = (above + equal[i]) * kernel(k, i);
+    }
+    const double all = below[k] + equal[k] + above;
+    result.value += error[k] * all;
+    result.slopes[k] = 2 * (error[k] * (above - below[k]) / bandwidth - all);
+  }
+  return result;
+}
+
+/// The squared loss of all samples, and its derivatives: [M], float64.
+struct SquaredLoss {
+  double value;
+  at::Tensor gradient;
+};
+
+SquaredLoss squared_loss(const at::Tensor& all, double bandwidth) {
+  const at::Tensor confidence = all.select(1, 0).to(at::kDouble).cpu();
+  const at::Tensor accuracy = all.select(1, 1).to(at::kDouble).cpu();
+  if (confidence.isnan().any().item<bool>()) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    return {nan, at::full_like(confidence, nan)};
+  }
+  const auto [sorted, order] = 
+      at::sort(confidence, /*stable=*/true, 0, /*descending=*/false);
+  const at::Tensor errors =
+      accuracy.index_select(0, order).sub(sorted).contiguous();
+  const auto vector_of = [](const at::Tensor& numbers) {
+    const auto* const data = numbers.const_data_ptr<double>();
+    return std::vector<double>(data, data + numbers.numel());
+  };
+  const PairSum sum =
+      pair_sum(vector_of(sorted.contiguous()), vector_of(errors), bandwidth);
+  const double scale = 1 / static_cast<double>(all.size(0)) /
+                       static_cast<double>(all.size(0));
+  at::Tensor gradient = at::empty(confidence.sizes(), confidence.options());
+  auto* const to = gradient.mutable_data_ptr<double>();
+  const auto* const place = order.const_data_ptr<std::int64_t>();
+  for (std::size_t i = 0; i < sum.slopes.size(); ++i) {
+    to[place[i]] = sum.slopes[i] * scale;
+  }
+  // It is positive definite, rounding is not.
+  return {std::max(0.0, sum.value * scale), gradient};
+}
+
+}  // namespace
+
+namespace functional {
+
+at::Tensor mmce_loss(const at::Tensor& preds, const at::Tensor& target,
+                     const MMCELossOptions& options) {
+  const internal::AutocastOff as_written;
+  const char* const name = MMCELossImpl::kName;
+  const Call call = internal::call_of(name, options);
+  Confidences own;
+  const internal::RankRows rows =
+      internal::agree_on_rows(call, [&] {
+        check(options);
+        own = internal::confidences_of(name, options.mode(), options.input(),
+                                       preds, target);
+        return internal::RowOffer{own.confidence.size(0),
+                                  c10::str(own.confidence.scalar_type()),
+                                  /*has_graph=*/false};
+      }).rows;
+  return sync::or_give_up(*call.communicator, [&] {
+    const at::Tensor all = internal::all_rows(
+        call, rows, at::stack({own.confidence.detach(), own.accuracy}, 1));
+    SquaredLoss loss{0, at::full_like(all.select(1, 0), 0.0)};
+    if (rows.total() > 0) loss = squared_loss(all, options.bandwidth());
+    double slope = 1;
+    if (!options.squared()) {
+      loss.value = std::sqrt(loss.value);
+      // The root has an infinite slope at 0.
+      slope = loss.value == 0 ? 0 : 0.5 / loss.value;
+    }
+    const at::Tensor gradient =
+        loss.gradient
+            .narrow(0, rows.before(call.rank()), rows.of(call.rank()))
+            .mul(slope)
+            .to(own.confidence.options());
+    return internal::replicated_value(
+        call,
+        at::scalar_tensor(loss.value, own.confidence.options().requires_grad(
+                                          false)),
+        {internal::differentiable_once(call, own.confidence,
+                                       "are not supported")},
+        {gradient});
+  });
+}
+
+}  // namespace functional
+
+MMCELossImpl::MMCELossImpl(MMCELossOptions options)
+    : LossModule(std::move(options)) {
+  check(this->options());
+}
+
+at::Tensor MMCELossImpl::forward(const at::Tensor& preds,
+                                 const at::Tensor& target) {
+  return functional::mmce_loss(preds, target, options());
+}
+
+}  // namespace tally::losses

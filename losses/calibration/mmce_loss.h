@@ -1,0 +1,87 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/arg.h>
+#include <torch/nn/pimpl.h>
+
+#include <memory>
+
+#include "tally/losses/label_inputs.h"
+#include "tally/losses/loss_module.h"
+#include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/options.h"
+#include "tally/sync/communicator.h"
+
+namespace tally::losses {
+
+/// Options for MMCELoss.
+struct MMCELossOptions {
+  /// kBinary or kMulticlass. Default: kMulticlass.
+  TORCH_ARG(LabelMode, mode) = LabelMode::kMulticlass;
+  /// kLogits (sigmoid or softmax are applied) or kProbabilities. Default:
+  /// kLogits.
+  TORCH_ARG(ScoreKind, input) = ScoreKind::kLogits;
+  /// The difference of confidences at which the kernel is 1 / e. Default: 0.4.
+  TORCH_ARG(double, bandwidth) = 0.4;
+  /// Without the root. Default: false.
+  TORCH_ARG(bool, squared) = false;
+  /// The ranks. Default: sync::default_communicator().
+  TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+  /// How long a step may wait for other ranks. Default: the communicator's.
+  TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("mode", mode_);
+    v("input", input_);
+    v("bandwidth", bandwidth_);
+    v("squared", squared_);
+  }
+};
+
+/// The maximum mean calibration error, added to another loss.
+///
+///   loss^2 = 1 / M^2 sum over samples i, j of
+///            (a_i - c_i) (a_j - c_j) exp(-|c_i - c_j| / bandwidth)
+/// for M samples with a confidence c and an accuracy a: the largest probability
+/// and whether its class is the target; with kBinary, the probability and the
+/// label.
+///
+/// forward(preds, target): as SoftCalibrationLoss's. Pairs are those of the
+/// samples of all ranks: confidence and accuracy of each sample are sent,
+/// nothing in backward. The sum over pairs is taken in O(M log M), by a scan of
+/// sorted confidences, in float64.
+///
+/// The result is one number, the same on every rank; 0, with zero gradients, if
+/// no rank has samples, or without any error. Gradients: averaged over the
+/// ranks, those of parameters equal those of one process with all samples;
+/// accuracies count as constants. Second-order gradients are a c10::Error. NaN
+/// scores give NaN.
+///
+/// Throws c10::ValueError for invalid arguments, while the other ranks throw
+/// SyncError kPeerFailed. Kumar et al., ICML 2018; its equation of MMCE_m.
+///
+/// Example:
+///     losses::MMCELoss mmce;
+///     mmce->forward(model->forward(x), target).backward();
+///     sync::average_gradients(model->parameters());
+class MMCELossImpl
+    : public internal::LossModule<MMCELossImpl, MMCELossOptions> {
+ public:
+  static constexpr const char* kName = "MMCELoss";
+
+  explicit MMCELossImpl(MMCELossOptions options = MMCELossOptions());
+
+  at::Tensor forward(const at::Tensor& preds, const at::Tensor& target);
+};
+
+TORCH_MODULE(MMCELoss);
+
+namespace functional {
+
+/// See MMCELoss.
+at::Tensor mmce_loss(const at::Tensor& preds, const at::Tensor& target,
+                     const MMCELossOptions& options = {});
+
+}  // namespace functional
+}  // namespace tally::losses
