@@ -20,17 +20,45 @@ bool has_nan(const at::Tensor& numbers) {
   return numbers.isnan().any().item<bool>();
 }
 
-/// How many numbers are below x, of a sorted array. Without branches.
-std::int64_t below(const std::vector<double>& sorted, double x) {
-  const double* first = sorted.data();
-  auto size = static_cast<std::int64_t>(sorted.size());
-  while (size > 1) {
-    const std::int64_t half = size / 2;
-    first = first[half - 1] < x ? first + half : first;
-    size -= half;
+/// How many numbers are below x, of a sorted array that is not empty. Intervals
+/// of equal width say where to look.
+class CountBelow {
+ public:
+  explicit CountBelow(const std::vector<double>& sorted)
+      : sorted_(sorted),
+        least_(sorted.front()),
+        intervals_(static_cast<double>(2 * sorted.size())),
+        scale_(std::min(intervals_ / (sorted.back() - sorted.front()),
+                        std::numeric_limits<double>::max())),
+        begins_(2 * sorted.size() + 2) {
+    for (const double number : sorted) ++begins_[interval(number) + 1];
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
   }
-  return first - sorted.data() + (size == 1 && *first < x ? 1 : 0);
-}
+
+  std::int64_t operator()(double x) const {
+    if (!(x > least_)) return 0;
+    const std::size_t at = interval(x);
+    const double* first = sorted_.data() + begins_[at];
+    std::int64_t size = begins_[at + 1] - begins_[at];
+    while (size > 1) {
+      const std::int64_t half = size / 2;
+      first = first[half - 1] < x ? first + half : first;
+      size -= half;
+    }
+    return first - sorted_.data() + (size == 1 && *first < x ? 1 : 0);
+  }
+
+ private:
+  // Not smaller for a larger number.
+  std::size_t interval(double x) const {
+    return static_cast<std::size_t>(
+        std::min(std::max(0.0, (x - least_) * scale_), intervals_));
+  }
+
+  const std::vector<double>& sorted_;
+  double least_, intervals_, scale_;
+  std::vector<std::int64_t> begins_;
+};
 
 }  // namespace
 
@@ -64,13 +92,14 @@ PairSums squared_hinge_pairs(const at::Tensor& a, const at::Tensor& b,
     squares[k + 1] = squares[k] + weight * sorted[k] * sorted[k];
   }
 
+  const CountBelow below(sorted);
   // Of the b with k lower a: their number and sum.
   std::vector<double> numbers(count + 1), totals(count + 1);
   const double* const larger = given_b.data_ptr<double>();
   double* const by_b = result.by_b.data_ptr<double>();
   for (std::int64_t i = 0; i < b.numel(); ++i) {
     const double x = larger[i];
-    const std::int64_t k = below(sorted, x);
+    const std::int64_t k = below(x);
     result.value += ones[k] * x * x - 2 * x * sums[k] + squares[k];
     by_b[i] = 2 * (ones[k] * x - sums[k]);
     numbers[k] += 1;
