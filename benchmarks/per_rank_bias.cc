@@ -39,8 +39,8 @@ struct Step {
 
 Step step_of(const Case& one, const at::Tensor& x, const at::Tensor& rows) {
   at::Tensor leaf = x.detach().clone().requires_grad_();
-  const at::Tensor loss = one.loss(leaf.index_select(0, rows),
-                                   one.target.index_select(0, rows));
+  const at::Tensor loss =
+      one.loss(leaf.index_select(0, rows), one.target.index_select(0, rows));
   loss.backward();
   return {loss.item<double>(), leaf.grad()};
 }
@@ -120,8 +120,8 @@ int main(int argc, char** argv) {
       }
       // What no other learning rate would give, either.
       const at::Tensor& exact = whole.gradient;
-      const double scale = mean.dot(exact).item<double>() /
-                           exact.dot(exact).item<double>();
+      const double scale =
+          mean.dot(exact).item<double>() / exact.dot(exact).item<double>();
       std::printf(" %.3f, %.1f %% |", value,
                   100 * norm_of(mean.sub(exact, scale)) / norm_of(mean));
       std::fflush(stdout);

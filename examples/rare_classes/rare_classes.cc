@@ -60,9 +60,9 @@ double train(const digits::Split& data, std::int64_t seed, std::int64_t steps,
 
   at::Generator order = at::detail::createCPUGenerator(seed);
   for (std::int64_t step = 0; step < steps; ++step) {
-    const digits::Digits batch = data.train.rows(
-        at::randperm(data.train.size(), order)
-            .narrow(0, ranks->rank() * kRows, kRows));
+    const digits::Digits batch =
+        data.train.rows(at::randperm(data.train.size(), order)
+                            .narrow(0, ranks->rank() * kRows, kRows));
     optimizer.zero_grad();
     loss->forward(model->forward(batch.images), batch.labels).backward();
     tally::sync::average_gradients(model->parameters());
@@ -86,7 +86,8 @@ int main(int argc, char** argv) {
   const auto ranks = tally::sync::init_from_env();
   const std::int64_t seeds = argc > 1 ? std::atoi(argv[1]) : 5;
   const std::int64_t steps = argc > 2 ? std::atoi(argv[2]) : 300;
-  digits::Split data = digits::split(digits::read_digits(digits::find_digits()));
+  digits::Split data =
+      digits::split(digits::read_digits(digits::find_digits()));
   data.train = with_rare_ones(data.train);
   const bool speaks = ranks->rank() == 0;
 

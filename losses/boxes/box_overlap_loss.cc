@@ -38,11 +38,8 @@ void check_boxes(const char* name, const at::Tensor& boxes) {
                     "got ",
                     shape_of(boxes));
   const at::Tensor flat = boxes.detach().reshape({-1, 4});
-  const at::Tensor wrong = flat.narrow(1, 2, 2)
-                               .lt(flat.narrow(1, 0, 2))
-                               .any(1)
-                               .nonzero()
-                               .squeeze(1);
+  const at::Tensor wrong =
+      flat.narrow(1, 2, 2).lt(flat.narrow(1, 0, 2)).any(1).nonzero().squeeze(1);
   TORCH_CHECK_VALUE(
       wrong.numel() == 0, name,
       ": expected boxes [left, top, right, bottom] of width and height at "
@@ -86,10 +83,9 @@ at::Tensor overlaps(const at::Tensor& a, const at::Tensor& b,
   const Sides first_a = first_corner(a), last_a = last_corner(a);
   const Sides first_b = first_corner(b), last_b = last_corner(b);
   const Sides of_a = lengths(first_a, last_a), of_b = lengths(first_b, last_b);
-  const Sides common =
-      lengths({at::maximum(first_a.x, first_b.x),
-               at::maximum(first_a.y, first_b.y)},
-              {at::minimum(last_a.x, last_b.x), at::minimum(last_a.y, last_b.y)});
+  const Sides common = lengths(
+      {at::maximum(first_a.x, first_b.x), at::maximum(first_a.y, first_b.y)},
+      {at::minimum(last_a.x, last_b.x), at::minimum(last_a.y, last_b.y)});
   const at::Tensor intersection =
       common.x.clamp_min(0).mul(common.y.clamp_min(0));
   const at::Tensor all =
@@ -97,10 +93,9 @@ at::Tensor overlaps(const at::Tensor& a, const at::Tensor& b,
   const at::Tensor iou = ratio(intersection, all);
   if (overlap == BoxOverlap::kIoU) return iou;
 
-  const Sides around =
-      lengths({at::minimum(first_a.x, first_b.x),
-               at::minimum(first_a.y, first_b.y)},
-              {at::maximum(last_a.x, last_b.x), at::maximum(last_a.y, last_b.y)});
+  const Sides around = lengths(
+      {at::minimum(first_a.x, first_b.x), at::minimum(first_a.y, first_b.y)},
+      {at::maximum(last_a.x, last_b.x), at::maximum(last_a.y, last_b.y)});
   if (overlap == BoxOverlap::kGIoU) {
     const at::Tensor area = around.x.mul(around.y);
     return iou.sub(ratio(area.sub(all), area));
@@ -115,8 +110,8 @@ at::Tensor overlaps(const at::Tensor& a, const at::Tensor& b,
           .square()
           .add(twice_apart(first_a.y, last_a.y, first_b.y, last_b.y).square())
           .div(4);
-  const at::Tensor diou = iou.sub(
-      ratio(distance, around.x.square().add(around.y.square())));
+  const at::Tensor diou =
+      iou.sub(ratio(distance, around.x.square().add(around.y.square())));
   if (overlap == BoxOverlap::kDIoU) return diou;
 
   const at::Tensor difference =
@@ -161,8 +156,8 @@ at::Tensor box_overlap_loss(const at::Tensor& preds, const at::Tensor& target,
             .add(1)
             .sum()
             .to(at::kDouble);
-    own = at::stack({sum, at::full_like(sum.detach(),
-                                        static_cast<double>(preds.size(0)))});
+    own = at::stack(
+        {sum, at::full_like(sum.detach(), static_cast<double>(preds.size(0)))});
     return own.detach();
   });
   const at::Tensor sums = sync::replicated(call, own, all, call.size());

@@ -46,24 +46,24 @@ struct BoxOverlapLossOptions {
   void visit(OptionVisitor& v) { v("overlap", overlap_); }
 };
 
-/// 1 - the overlap of predicted boxes and their targets, the mean over the pairs
-/// of all ranks.
+/// 1 - the overlap of predicted boxes and their targets, the mean over the
+/// pairs of all ranks.
 ///
-/// forward(preds, target) takes this rank's boxes, [N, 4] of any floating dtype:
-/// left, top, right and bottom, and as many targets; it computes in float32 or
-/// wider regardless of autocast. N may differ between ranks and be 0. Two
-/// numbers are sent, none in backward: a mean of the ranks' means is another
-/// loss as soon as they have different numbers of boxes.
+/// forward(preds, target) takes this rank's boxes, [N, 4] of any floating
+/// dtype: left, top, right and bottom, and as many targets; it computes in
+/// float32 or wider regardless of autocast. N may differ between ranks and be
+/// 0. Two numbers are sent, none in backward: a mean of the ranks' means is
+/// another loss as soon as they have different numbers of boxes.
 ///
 /// The result is one number, the same on every rank; 0, with zero gradients, if
-/// no rank has boxes. A quotient whose divisor is 0, as the IoU of boxes without
-/// areas, is 0, with zero gradients. Gradients: averaged over the ranks, those
-/// of parameters equal those of one process with all boxes, including
-/// second-order gradients. The weight of kCIoU's aspect ratios counts as a
-/// constant, as in the paper.
+/// no rank has boxes. A quotient whose divisor is 0, as the IoU of boxes
+/// without areas, is 0, with zero gradients. Gradients: averaged over the
+/// ranks, those of parameters equal those of one process with all boxes,
+/// including second-order gradients. The weight of kCIoU's aspect ratios counts
+/// as a constant, as in the paper.
 ///
-/// Throws c10::ValueError for boxes of negative width or height, naming the box,
-/// and other invalid arguments, while the other ranks throw SyncError
+/// Throws c10::ValueError for boxes of negative width or height, naming the
+/// box, and other invalid arguments, while the other ranks throw SyncError
 /// kPeerFailed. Rezatofighi et al., CVPR 2019; Zheng et al., AAAI 2020;
 /// torchvision's generalized_box_iou_loss and its like, which add 1e-7 to
 /// divisors.

@@ -89,7 +89,7 @@ SquaredLoss squared_loss(const at::Tensor& all, double bandwidth) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     return {nan, at::full_like(confidence, nan)};
   }
-  const auto [sorted, order] = 
+  const auto [sorted, order] =
       at::sort(confidence, /*stable=*/true, 0, /*descending=*/false);
   const at::Tensor errors =
       accuracy.index_select(0, order).sub(sorted).contiguous();
@@ -99,8 +99,8 @@ SquaredLoss squared_loss(const at::Tensor& all, double bandwidth) {
   };
   const PairSum sum =
       pair_sum(vector_of(sorted.contiguous()), vector_of(errors), bandwidth);
-  const double scale = 1 / static_cast<double>(all.size(0)) /
-                       static_cast<double>(all.size(0));
+  const double scale =
+      1 / static_cast<double>(all.size(0)) / static_cast<double>(all.size(0));
   at::Tensor gradient = at::empty(confidence.sizes(), confidence.options());
   auto* const to = gradient.mutable_data_ptr<double>();
   const auto* const place = order.const_data_ptr<std::int64_t>();
@@ -142,14 +142,13 @@ at::Tensor mmce_loss(const at::Tensor& preds, const at::Tensor& target,
       slope = loss.value == 0 ? 0 : 0.5 / loss.value;
     }
     const at::Tensor gradient =
-        loss.gradient
-            .narrow(0, rows.before(call.rank()), rows.of(call.rank()))
+        loss.gradient.narrow(0, rows.before(call.rank()), rows.of(call.rank()))
             .mul(slope)
             .to(own.confidence.options());
     return internal::replicated_value(
         call,
-        at::scalar_tensor(loss.value, own.confidence.options().requires_grad(
-                                          false)),
+        at::scalar_tensor(loss.value,
+                          own.confidence.options().requires_grad(false)),
         {internal::differentiable_once(call, own.confidence,
                                        "are not supported")},
         {gradient});

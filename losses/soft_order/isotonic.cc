@@ -131,7 +131,8 @@ at::Tensor descending_order(const at::Tensor& values) {
         at::sort(plain, /*stable=*/true, 1, /*descending=*/true));
   }
   const at::Tensor from = plain.contiguous();
-  at::Tensor order = at::empty({rows, length}, plain.options().dtype(at::kLong));
+  at::Tensor order =
+      at::empty({rows, length}, plain.options().dtype(at::kLong));
   std::vector<std::uint64_t> room(static_cast<std::size_t>(length));
   for (std::int64_t row = 0; row < rows; ++row) {
     order_of(from.const_data_ptr<float>() + row * length, length, room,

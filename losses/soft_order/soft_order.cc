@@ -59,8 +59,8 @@ Rows rows_of(const char* name, const at::Tensor& values, const Options& options,
     const at::Tensor centered = rows.values.sub(rows.center);
     const at::Tensor variance = centered.square().mean(1, /*keepdim=*/true);
     // The root has an infinite slope at 0.
-    rows.scale = at::where(variance.eq(0), at::ones_like(variance), variance)
-                     .sqrt();
+    rows.scale =
+        at::where(variance.eq(0), at::ones_like(variance), variance).sqrt();
     rows.values = centered.div(rows.scale);
   }
   return rows;
@@ -145,8 +145,9 @@ at::Tensor soft_rank(const at::Tensor& values, const SoftRankOptions& options) {
     const at::Tensor parts = s.sub(firsts(s, blocks)).exp();
     ranks = parts.div(sums(parts, blocks)).mul(sums(w, blocks));
   }
-  return result_of(values, rows.finite,
-                   at::zeros_like(ranks.detach()).scatter(1, rows.order, ranks));
+  return result_of(
+      values, rows.finite,
+      at::zeros_like(ranks.detach()).scatter(1, rows.order, ranks));
 }
 
 at::Tensor soft_sort(const at::Tensor& values, const SoftSortOptions& options) {

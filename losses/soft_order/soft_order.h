@@ -61,14 +61,14 @@ struct SoftSortOptions : SoftOrderOptions<SoftSortOptions> {};
 ///   s = values / strength in descending order, w = (n, ..., 1)
 ///   v = argmin over v_1 >= ... >= v_n of |v - (s - w)|^2
 ///   ranks = s - v, in the order of values
-/// With kEntropic, exp(s - v), where v has the least sum of exp(s_i - v_i) + w_i
-/// v_i.
+/// With kEntropic, exp(s - v), where v has the least sum of exp(s_i - v_i) +
+/// w_i v_i.
 ///
 /// forward(values) takes any floating dtype, [..., n], and ranks the last
 /// dimension; it computes in float64 and returns the ranks in float32 or wider.
 /// Equal values get the same rank, the mean of theirs. Ranks are hard where
-/// neighbors differ by more than `strength`, with derivatives 0; above about the
-/// range of values divided by n, all are affine functions of values.
+/// neighbors differ by more than `strength`, with derivatives 0; above about
+/// the range of values divided by n, all are affine functions of values.
 ///
 /// O(n log n), without matrices; on the CPU. Differentiable, including
 /// second-order gradients. A row with a NaN or an infinity is NaN. Each rank
@@ -92,8 +92,8 @@ class SoftRankImpl
 
 TORCH_MODULE(SoftRank);
 
-/// Sorted values with derivatives: the projection of (1, ..., n) / strength onto
-/// the convex hull of the permutations of values.
+/// Sorted values with derivatives: the projection of (1, ..., n) / strength
+/// onto the convex hull of the permutations of values.
 ///
 /// forward(values): as SoftRank's, also what it costs. Near the strength 0,
 /// values are sorted; with larger ones, neighbors are drawn together until all

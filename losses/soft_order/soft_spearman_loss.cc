@@ -38,13 +38,12 @@ void check_inputs(const at::Tensor& preds, const at::Tensor& target) {
                         preds.is_floating_point(),
                     name, ": expected preds of a floating dtype, got ",
                     shape_of(preds));
-  TORCH_CHECK_VALUE(target.defined() && target.layout() == at::kStrided &&
-                        !target.is_complex() &&
-                        target.sizes() == preds.sizes() &&
-                        target.device() == preds.device(),
-                    name, ": expected target of real numbers of size ",
-                    preds.sizes(), " on ", preds.device(), ", got ",
-                    shape_of(target));
+  TORCH_CHECK_VALUE(
+      target.defined() && target.layout() == at::kStrided &&
+          !target.is_complex() && target.sizes() == preds.sizes() &&
+          target.device() == preds.device(),
+      name, ": expected target of real numbers of size ", preds.sizes(), " on ",
+      preds.device(), ", got ", shape_of(target));
   TORCH_CHECK_VALUE(!target.requires_grad(), name,
                     ": expected target that requires no gradient; detach() it");
 }
@@ -66,11 +65,11 @@ at::Tensor loss_of(const SoftSpearmanLossOptions& options,
                    const at::Tensor& preds, const at::Tensor& target) {
   const at::Tensor nan = target.isnan().any();
   const at::Tensor y = centered_ranks(target.nan_to_num(0));
-  const at::Tensor ranks =
-      functional::soft_rank(preds.to(at::kDouble), SoftRankOptions()
-                                                       .penalty(options.penalty())
-                                                       .strength(options.strength())
-                                                       .relative(options.relative()));
+  const at::Tensor ranks = functional::soft_rank(
+      preds.to(at::kDouble), SoftRankOptions()
+                                 .penalty(options.penalty())
+                                 .strength(options.strength())
+                                 .relative(options.relative()));
   const at::Tensor x = ranks.sub((static_cast<double>(preds.numel()) + 1) / 2);
   const at::Tensor squares = x.square().sum().mul(y.square().sum());
   const at::Tensor constant = squares.detach().eq(0);
@@ -106,13 +105,12 @@ at::Tensor soft_spearman_loss(const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor own = preds.to(dtype).flatten();
     const at::Tensor targets =
         internal::all_rows(call, rows, target.flatten().to(at::kDouble));
-    return internal::loss_of_rows(
-        call, rows, own, [&](const at::Tensor& all) {
-          if (all.numel() == 0) {
-            return at::zeros({}, all.options().requires_grad(false));
-          }
-          return loss_of(options, all, targets).to(dtype);
-        });
+    return internal::loss_of_rows(call, rows, own, [&](const at::Tensor& all) {
+      if (all.numel() == 0) {
+        return at::zeros({}, all.options().requires_grad(false));
+      }
+      return loss_of(options, all, targets).to(dtype);
+    });
   });
 }
 

@@ -37,7 +37,8 @@ struct SoftSpearmanLossOptions {
 
 /// 1 - Spearman's rank correlation, with soft ranks of predictions.
 ///
-///   loss = 1 - Pearson's correlation of SoftRank(preds) and the ranks of target
+///   loss = 1 - Pearson's correlation of SoftRank(preds) and the ranks of
+///   target
 /// where equal targets have the mean of their ranks.
 ///
 /// forward(preds, target) takes this rank's predictions, of any size and
@@ -46,9 +47,9 @@ struct SoftSpearmanLossOptions {
 /// float64 and returns float32 or wider.
 ///
 /// Samples are ranked among those of all ranks: all rows are sent, a prediction
-/// and a target each, nothing in backward. A small strength makes ranks hard and
-/// most gradients 0; above the standard deviation of preds the loss is close to
-/// 1 - Pearson's correlation with the ranks of target.
+/// and a target each, nothing in backward. A small strength makes ranks hard
+/// and most gradients 0; above the standard deviation of preds the loss is
+/// close to 1 - Pearson's correlation with the ranks of target.
 ///
 /// The result is one number, the same on every rank; 0, with zero gradients, if
 /// all targets are equal or no rank has samples, and 1, with zero gradients, if

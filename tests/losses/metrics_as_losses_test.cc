@@ -53,24 +53,23 @@ LossSubject subject_of(const Make& make, std::int64_t outputs,
 }
 
 TEST(MetricsAsLossesTest, PearsonCorrCoef) {
-  check_loss(subject_of(
-      [] { return PearsonCorrCoef(); }, 1,
-      [](const at::Tensor& x, const at::Tensor& y) {
-        const at::Tensor p = x - x.mean(), t = y - y.mean();
-        return (p * t).sum() / (p.square().sum() * t.square().sum()).sqrt();
-      }));
+  check_loss(subject_of([] { return PearsonCorrCoef(); }, 1,
+                        [](const at::Tensor& x, const at::Tensor& y) {
+                          const at::Tensor p = x - x.mean(), t = y - y.mean();
+                          return (p * t).sum() /
+                                 (p.square().sum() * t.square().sum()).sqrt();
+                        }));
 }
 
 TEST(MetricsAsLossesTest, ConcordanceCorrCoef) {
-  check_loss(subject_of(
-      [] { return ConcordanceCorrCoef(); }, 1,
-      [](const at::Tensor& x, const at::Tensor& y) {
-        const at::Tensor p = x - x.mean(), t = y - y.mean();
-        // Variances are unbiased.
-        return 2 * (p * t).sum() /
-               (p.square().sum() + t.square().sum() +
-                10 * (x.mean() - y.mean()).square());
-      }));
+  check_loss(subject_of([] { return ConcordanceCorrCoef(); }, 1,
+                        [](const at::Tensor& x, const at::Tensor& y) {
+                          const at::Tensor p = x - x.mean(), t = y - y.mean();
+                          // Variances are unbiased.
+                          return 2 * (p * t).sum() /
+                                 (p.square().sum() + t.square().sum() +
+                                  10 * (x.mean() - y.mean()).square());
+                        }));
 }
 
 TEST(MetricsAsLossesTest, R2Score) {
@@ -82,19 +81,21 @@ TEST(MetricsAsLossesTest, R2Score) {
 }
 
 TEST(MetricsAsLossesTest, ExplainedVariance) {
-  check_loss(subject_of(
-      [] { return ExplainedVariance(); }, 1,
-      [](const at::Tensor& x, const at::Tensor& y) {
-        const at::Tensor rest = y - x;
-        return 1 - (rest - rest.mean()).square().mean() /
-                       (y - y.mean()).square().mean();
-      }));
+  check_loss(subject_of([] { return ExplainedVariance(); }, 1,
+                        [](const at::Tensor& x, const at::Tensor& y) {
+                          const at::Tensor rest = y - x;
+                          return 1 - (rest - rest.mean()).square().mean() /
+                                         (y - y.mean()).square().mean();
+                        }));
 }
 
 TEST(MetricsAsLossesTest, CosineSimilarity) {
   check_loss(subject_of(
-      [] { return CosineSimilarity(CosineSimilarityOptions(RowReduction::kMean)); },
-      3, [](const at::Tensor& x, const at::Tensor& y) {
+      [] {
+        return CosineSimilarity(CosineSimilarityOptions(RowReduction::kMean));
+      },
+      3,
+      [](const at::Tensor& x, const at::Tensor& y) {
         return ((x * y).sum(1) / (x.square().sum(1) * y.square().sum(1)).sqrt())
             .mean();
       }));
@@ -104,10 +105,10 @@ TEST(MetricsAsLossesTest, ScaleInvariantSignalDistortionRatio) {
   check_loss(subject_of(
       [] { return ScaleInvariantSignalDistortionRatio(); }, 9,
       [](const at::Tensor& x, const at::Tensor& y) {
-        const at::Tensor scaled = (x * y).sum(1, true) /
-                                  y.square().sum(1, true) * y;
-        return (10 * (scaled.square().sum(1) / (scaled - x).square().sum(1))
-                         .log10())
+        const at::Tensor scaled =
+            (x * y).sum(1, true) / y.square().sum(1, true) * y;
+        return (10 *
+                (scaled.square().sum(1) / (scaled - x).square().sum(1)).log10())
             .mean();
       }));
 }

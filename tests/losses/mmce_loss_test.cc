@@ -30,15 +30,17 @@ at::Tensor by_definition(const at::Tensor& confidence,
   return (error.unsqueeze(1) * error * kernel).mean();
 }
 
-TEST(MMCELossTest, GivesWhatThePapersCodeDoes) { check_peers("MMCELoss", mmce); }
+TEST(MMCELossTest, GivesWhatThePapersCodeDoes) {
+  check_peers("MMCELoss", mmce);
+}
 
 TEST(MMCELossTest, IsThatOfTheGlobalBatch) {
   for (const bool binary : {false, true}) {
     const LabelledLoss loss =
         binary ? mmce({{"mode", "binary"}, {"bandwidth", "0.3"}}) : mmce({});
-    LossSubject subject = subject_of_scores(
-        loss, normal_rows({17, 4}, 1), labels_of({17}, binary ? 2 : 3),
-        binary ? 1 : 3);
+    LossSubject subject =
+        subject_of_scores(loss, normal_rows({17, 4}, 1),
+                          labels_of({17}, binary ? 2 : 3), binary ? 1 : 3);
     subject.reference = [binary](const Tensors& batch,
                                  const Tensors& parameters) {
       const at::Tensor scores = batch[0].matmul(parameters[0]);
@@ -60,8 +62,8 @@ TEST(MMCELossTest, IsThatOfTheGlobalBatch) {
 
 TEST(MMCELossTest, EqualConfidencesAreNotTakenApart) {
   const auto gradient = [](const std::vector<std::int64_t>& labels) {
-    at::Tensor p = at::tensor({0.25, 0.75, 0.25, 0.75}, at::kDouble)
-                       .requires_grad_();
+    at::Tensor p =
+        at::tensor({0.25, 0.75, 0.25, 0.75}, at::kDouble).requires_grad_();
     mmce({{"mode", "binary"}, {"input", "probabilities"}})(p,
                                                            at::tensor(labels))
         .backward();
@@ -108,9 +110,13 @@ THREAD_RANKS_TEST(MMCELossTest, TellsOtherRanksOfBadInput, 2) {
 }
 
 TEST(MMCELossTest, RefusesOptionsThatDoNotFit) {
-  EXPECT_EQ(refusal_of([&] { mmce({{"bandwidth", "0"}}); }),
+  EXPECT_EQ(refusal_of([&] {
+              mmce({{"bandwidth", "0"}});
+            }),
             "MMCELoss: expected bandwidth above 0, got 0");
-  EXPECT_EQ(refusal_of([&] { mmce({{"mode", "multilabel"}}); }),
+  EXPECT_EQ(refusal_of([&] {
+              mmce({{"mode", "multilabel"}});
+            }),
             "MMCELoss: expected mode to be binary or multiclass, got "
             "multilabel");
   EXPECT_EQ(c10::str(MMCELoss()),

@@ -80,10 +80,9 @@ TEST(SoftOrderTest, SmallStrengthsAreHard) {
       EXPECT_TRUE(near(functional::soft_rank(x, rank),
                        at::tensor({3.0, 1.0, 4.0, 2.0}, at::kDouble),
                        {1e-12, 1e-12}));
-      EXPECT_TRUE(near(functional::soft_rank(
-                           x, SoftRankOptions(rank).descending(true)),
-                       at::tensor({2.0, 4.0, 1.0, 3.0}, at::kDouble),
-                       {1e-12, 1e-12}));
+      EXPECT_TRUE(
+          near(functional::soft_rank(x, SoftRankOptions(rank).descending(true)),
+               at::tensor({2.0, 4.0, 1.0, 3.0}, at::kDouble), {1e-12, 1e-12}));
       if (strength < 1e-9) continue;
       EXPECT_TRUE(near(functional::soft_sort(x, sort),
                        at::tensor({-1.0, 0.25, 0.5, 2.0}, at::kDouble),
@@ -126,9 +125,13 @@ TEST(SoftOrderTest, RowsWithNanAreNanAlone) {
 }
 
 TEST(SoftOrderTest, RefusesWhatDoesNotFit) {
-  EXPECT_EQ(refusal_of([&] { soft_rank({{"strength", "0"}}); }),
+  EXPECT_EQ(refusal_of([&] {
+              soft_rank({{"strength", "0"}});
+            }),
             "SoftRank: expected strength above 0, got 0");
-  EXPECT_EQ(refusal_of([&] { soft_sort({{"strength", "inf"}}); }),
+  EXPECT_EQ(refusal_of([&] {
+              soft_sort({{"strength", "inf"}});
+            }),
             "SoftSort: expected strength above 0, got inf");
   EXPECT_EQ(refusal_of([&] { functional::soft_rank(at::arange(3)); }),
             "SoftRank: expected values of size [..., n] and a floating dtype, "
@@ -178,8 +181,7 @@ TEST(SoftSpearmanLossTest, NanShows) {
 
 THREAD_RANKS_TEST(SoftSpearmanLossTest, SendsRows, 2) {
   const auto sent = [&](std::int64_t rows) {
-    return bytes_sent(self, spearman({}),
-                      normal_rows({rows}, 1).to(at::kFloat),
+    return bytes_sent(self, spearman({}), normal_rows({rows}, 1).to(at::kFloat),
                       labels_of({rows}, 9));
   };
   EXPECT_EQ(sent(1000) - sent(10), 990 * (4 + 8));

@@ -22,7 +22,7 @@ struct Signals {
   std::int64_t samples() const { return preds.size(0); }
   std::int64_t channels() const { return preds.size(1); }
   std::int64_t time() const { return preds.size(2); }
-  /// Whether either carries a graph that is to be recorded.
+  /// Whether either carries a graph, and graphs are recorded.
   bool requires_grad() const;
   /// Without a graph, contiguous and on the CPU, float or double.
   Signals plain() const;

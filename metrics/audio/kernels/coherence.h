@@ -19,7 +19,7 @@ struct CoherenceRule {
 constexpr double kLeastNorm = 1e-6;
 
 /// The energy fraction of an estimate that is its reference, filtered by the
-/// best filter: from 0 to 1, but for rounding; 0 if
+/// best filter: from 0 to 1, up to rounding; 0 if
 /// either is silent. Both are first divided by their norms; the `filter` is
 /// that between these.
 template <class T>
