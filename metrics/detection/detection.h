@@ -2,4 +2,8 @@
 
 /// Metrics of object detection.
 #include "tally/metrics/detection/inputs/image_objects.h"  // IWYU pragma: export
+#include "tally/metrics/detection/inputs/run_length_mask.h"  // IWYU pragma: export
+#include "tally/metrics/detection/lvis_average_precision.h"  // IWYU pragma: export
 #include "tally/metrics/detection/mean_average_precision.h"  // IWYU pragma: export
+#include "tally/metrics/detection/mean_average_recall.h"  // IWYU pragma: export
+#include "tally/metrics/detection/pascal_voc_average_precision.h"  // IWYU pragma: export

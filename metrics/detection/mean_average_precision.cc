@@ -3,7 +3,6 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -20,31 +19,33 @@ using detection::CurveSelection;
 using detection::mean_of;
 using detection::PrecisionCurves;
 
-constexpr const char* kSizes[] = {"small", "medium", "large"};
-
 // Means of one set of curves, by TorchMetrics' names.
 class Summary {
  public:
   Summary(const MeanAveragePrecisionOptions& options, Results& results)
       : options_(options),
         thresholds_(options.overlaps()),
-        last_(options.max_detection_thresholds().size() - 1),
+        depths_(options.depths()),
+        last_(depths_.size() - 1),
         results_(results) {}
 
   void add_means(const PrecisionCurves& curves) {
     add("map", mean_of(curves.precision, {{}, {}, 0, last_}));
-    add("map_50", mean_at(curves, 0.5));
-    add("map_75", mean_at(curves, 0.75));
-    for (std::size_t i = 0; i < std::size(kSizes); ++i) {
-      add(std::string("map_") + kSizes[i],
-          mean_of(curves.precision, {{}, {}, i + 1, last_}));
+    add("map_50", mean_at(curves.precision, 0.5));
+    add("map_75", mean_at(curves.precision, 0.75));
+    const std::vector<std::string> sizes = size_names();
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      add("map_" + sizes[i], mean_of(curves.precision, {{}, {}, i + 1, last_}));
     }
     for (std::size_t m = 0; m <= last_; ++m) {
       add(recall_name(m), mean_of(curves.recall, {{}, {}, 0, m}));
     }
-    for (std::size_t i = 0; i < std::size(kSizes); ++i) {
-      add(std::string("mar_") + kSizes[i],
-          mean_of(curves.recall, {{}, {}, i + 1, last_}));
+    if (has_keypoints()) {
+      add("mar_at_50", mean_at(curves.recall, 0.5));
+      add("mar_at_75", mean_at(curves.recall, 0.75));
+    }
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      add("mar_" + sizes[i], mean_of(curves.recall, {{}, {}, i + 1, last_}));
     }
   }
 
@@ -53,7 +54,8 @@ class Summary {
     at::Tensor precisions = at::empty({count}, at::kDouble);
     at::Tensor recalls = at::empty({count}, at::kDouble);
     for (std::int64_t k = 0; k < count; ++k) {
-      const CurveSelection one{{}, static_cast<std::size_t>(k), 0, last_};
+      const CurveSelection one{
+          {}, std::vector<std::size_t>{static_cast<std::size_t>(k)}, 0, last_};
       precisions.mutable_data_ptr<double>()[k] = mean_of(curves.precision, one);
       recalls.mutable_data_ptr<double>()[k] = mean_of(curves.recall, one);
     }
@@ -65,31 +67,31 @@ class Summary {
   void add(std::string name, double value) {
     results_.add(std::move(name), internal::scalar_tensor(value));
   }
-  double mean_at(const PrecisionCurves& curves, double threshold) const {
+  bool has_keypoints() const {
+    return options_.iou_type() == ObjectShape::kKeypoints;
+  }
+  // Those behind all.
+  std::vector<std::string> size_names() const {
+    if (has_keypoints()) return {"medium", "large"};
+    return {"small", "medium", "large"};
+  }
+  double mean_at(const at::Tensor& array, double threshold) const {
     const auto found =
         std::find(thresholds_.begin(), thresholds_.end(), threshold);
     if (found == thresholds_.end()) return -1;
     const auto t = static_cast<std::size_t>(found - thresholds_.begin());
-    return mean_of(curves.precision, {t, {}, 0, last_});
+    return mean_of(array, {t, {}, 0, last_});
   }
   std::string recall_name(std::size_t m) const {
-    return "mar_" + std::to_string(options_.max_detection_thresholds()[m]);
+    return "mar_" + std::to_string(depths_[m]);
   }
 
   const MeanAveragePrecisionOptions& options_;
   std::vector<double> thresholds_;
-  std::size_t last_;  // of max_detection_thresholds
+  std::vector<std::int64_t> depths_;
+  std::size_t last_;  // of depths_
   Results& results_;
 };
-
-at::Tensor labels_of(const std::vector<detection::ClassRows>& classes) {
-  at::Tensor labels =
-      at::empty({static_cast<std::int64_t>(classes.size())}, at::kLong);
-  for (std::size_t k = 0; k < classes.size(); ++k) {
-    labels.mutable_data_ptr<std::int64_t>()[k] = classes[k].label;
-  }
-  return labels;
-}
 
 }  // namespace
 
@@ -97,8 +99,7 @@ Results MeanAveragePrecision::evaluate(const State& state) const {
   const detection::MatchRules matches = options().rules();
   detection::DistinctRows rows = detection::distinct_rows(
       state, matches.areas.size(), matches.thresholds.size());
-  const detection::CurveRules rules{options().recalls(),
-                                    options().max_detection_thresholds(),
+  const detection::CurveRules rules{options().recalls(), options().depths(),
                                     options().extended_summary()};
   Results results;
   Summary summary(options(), results);
@@ -112,7 +113,7 @@ Results MeanAveragePrecision::evaluate(const State& state) const {
     summary.add_classes(
         is_pooled ? detection::precision_curves(rows, rows.classes, rules)
                   : curves);
-    results.add("classes", labels_of(rows.classes));
+    results.add("classes", rows.labels());
   }
   if (options().extended_summary()) {
     results.add("precision", curves.precision);

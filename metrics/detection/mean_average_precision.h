@@ -10,9 +10,10 @@ namespace tally {
 /// evaluation defines them.
 ///
 /// In each image and class, detections in the order of their scores each take
-/// the object that they overlap most, if the overlap (intersection over union)
-/// reaches a threshold and no detection before has taken it. With tp and fp the
-/// detections with and without an object down to a score,
+/// the object that they overlap most, if the overlap reaches a threshold and no
+/// detection before has taken it. The overlap is the intersection over union of
+/// boxes or masks, or the similarity of keypoints (OKS; iou_type). With tp and
+/// fp the detections with and without an object down to a score,
 ///
 ///     precision = tp / (tp + fp)    recall = tp / objects
 ///     average precision = mean over 101 recalls of the best precision at
@@ -25,13 +26,17 @@ namespace tally {
 ///
 /// update(preds, target, image_ids = {}):
 /// the detections and the annotations of N images, each a list of ImageObjects
-/// or FlatImageObjects: boxes with scores and labels, and boxes with labels,
-/// iscrowd and area; and int ids of the images.
-/// Result: 0-dim float64, each in [0, 1], or -1 without objects to find:
+/// or FlatImageObjects: boxes (masks, keypoints) with scores and labels, and
+/// those with labels, iscrowd and area; and int ids of the images. The area of
+/// a detection is that of its box or mask; an annotation's is given, or the
+/// same. An annotation without visible keypoints is ignored like a crowd, but
+/// takes one detection. Result: 0-dim float64, each in [0, 1], or -1 without
+/// objects to find:
 ///     map, map_50, map_75         means over thresholds, at 0.5, at 0.75
 ///     map_small, _medium, _large  of objects by area (area_bounds)
 ///     mar_1, mar_10, mar_100      mean recall of the best so many of an image
 ///     mar_small, _medium, _large  of objects by area
+/// of keypoints mar_20, mar_at_50 and mar_at_75, and none of small objects;
 /// with class_metrics also map_per_class and mar_100_per_class, float64 [K],
 /// and classes, int64 [K]: those that occur, ascending; with extended_summary
 /// precision [T, R, K, A, M], recall [T, K, A, M] and scores [T, R, K, A, M] by
@@ -51,9 +56,10 @@ namespace tally {
 /// Boxes may be of any real dtype; they are converted to double first.
 /// Errors: c10::ValueError for preds and target of different numbers of images
 /// and, naming the image and the box, for boxes that are not finite or of
-/// negative width or height, NaN among scores or areas, labels below 0, and
-/// sizes that do not fit; c10::TypeError for what is missing.
-/// Not differentiable. Source: Lin et al. 2014; pycocotools 2.0.11.
+/// negative width or height, NaN among scores or areas, labels below 0, masks
+/// of different sizes in an image, and sizes that do not fit; c10::TypeError
+/// for what is missing. Not differentiable. Source: Lin et al. 2014;
+/// pycocotools 2.0.11.
 ///
 /// Example:
 ///     ImageObjects found, annotated;

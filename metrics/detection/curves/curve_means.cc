@@ -1,7 +1,7 @@
 #include "tally/metrics/detection/curves/curve_means.h"
 
 #include <cstdint>
-#include <utility>
+#include <numeric>
 
 namespace tally::internal::detection {
 
@@ -14,21 +14,21 @@ double mean_of(const at::Tensor& array, const CurveSelection& selection) {
   if (array.numel() == 0) return -1;
   const std::int64_t lines =
       array.numel() / (thresholds * classes * areas * depths);
-  const auto range = [](const std::optional<std::size_t>& one,
-                        std::int64_t all) {
-    const auto begin = one ? static_cast<std::int64_t>(*one) : 0;
-    return std::pair(begin, one ? begin + 1 : all);
-  };
-  const auto [first, last] = range(selection.threshold, thresholds);
-  const auto [first_label, last_label] = range(selection.label, classes);
+  const std::int64_t first =
+      static_cast<std::int64_t>(selection.threshold.value_or(0));
+  const std::int64_t last = selection.threshold ? first + 1 : thresholds;
+  std::vector<std::size_t> all(static_cast<std::size_t>(classes));
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<std::size_t>& chosen =
+      selection.classes ? *selection.classes : all;
   const auto area = static_cast<std::int64_t>(selection.area);
   const auto depth = static_cast<std::int64_t>(selection.depth);
   double sum = 0;
   std::int64_t count = 0;
   for (std::int64_t line = first * lines; line < last * lines; ++line) {
-    for (std::int64_t label = first_label; label < last_label; ++label) {
-      const double value =
-          values[((line * classes + label) * areas + area) * depths + depth];
+    for (const std::size_t k : chosen) {
+      const std::int64_t place = line * classes + static_cast<std::int64_t>(k);
+      const double value = values[(place * areas + area) * depths + depth];
       if (value <= -1) continue;
       sum += value;
       ++count;

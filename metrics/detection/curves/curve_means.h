@@ -4,13 +4,14 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 namespace tally::internal::detection {
 
 /// Which entries of COCO's arrays a mean is over; empty: all.
 struct CurveSelection {
   std::optional<std::size_t> threshold = {};
-  std::optional<std::size_t> label = {};
+  std::optional<std::vector<std::size_t>> classes = {};
   std::size_t area = 0;
   std::size_t depth = 0;  ///< place among max_detections
 };

@@ -1,5 +1,6 @@
 #include "tally/metrics/detection/curves/distinct_rows.h"
 
+#include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -80,6 +81,15 @@ struct Ordered {
 };
 
 }  // namespace
+
+at::Tensor DistinctRows::labels() const {
+  at::Tensor labels =
+      at::empty({static_cast<std::int64_t>(classes.size())}, at::kLong);
+  for (std::size_t k = 0; k < classes.size(); ++k) {
+    labels.mutable_data_ptr<std::int64_t>()[k] = classes[k].label;
+  }
+  return labels;
+}
 
 ClassRows DistinctRows::pooled() const {
   ClassRows all;

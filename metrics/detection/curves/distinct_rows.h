@@ -24,6 +24,8 @@ struct DistinctRows {
   bool has_ids = false;
   at::Tensor owner;  ///< of the detections
 
+  /// int64 [classes].
+  at::Tensor labels() const;
   /// All classes as one.
   ClassRows pooled() const;
   /// Puts detections in COCO's order: by descending score, then by image and

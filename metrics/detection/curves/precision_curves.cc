@@ -7,106 +7,10 @@
 #include <cmath>
 #include <limits>
 
-#include "tally/metrics/detection/kernels/match_rules.h"
-#include "tally/metrics/detection/kernels/score_order.h"
+#include "tally/metrics/detection/curves/hit_lists.h"
 
 namespace tally::internal::detection {
 namespace {
-
-// A true positive: the precision with it, and its score.
-struct Hit {
-  double precision;
-  double score;
-};
-
-// Calls `visit` with each bit that is set, the first of which is `offset`.
-template <class Visit>
-void for_each_bit(std::uint64_t word, std::size_t offset, const Visit& visit) {
-  for (; word != 0; word &= word - 1) {
-    visit(offset + static_cast<std::size_t>(__builtin_ctzll(word)));
-  }
-}
-
-// The hits of a class at each area and threshold, among the best detections of
-// each image.
-class HitLists {
- public:
-  explicit HitLists(const DistinctRows& rows)
-      : words_(rows.words),
-        thresholds_(rows.thresholds),
-        hits_(rows.areas * rows.thresholds),
-        ignored_(rows.areas * rows.thresholds),
-        ignored_areas_(rows.areas),
-        masks_(rows.areas * rows.words) {
-    for (std::size_t bit = 0; bit < hits_.size(); ++bit) {
-      masks_[bit / thresholds_ * words_ + bit / 64] |= std::uint64_t{1}
-                                                       << bit % 64;
-    }
-  }
-
-  void read(const ClassRows& rows, std::int64_t max_detections) {
-    for (auto& hits : hits_) hits.clear();
-    std::fill(ignored_.begin(), ignored_.end(), 0);
-    std::fill(ignored_areas_.begin(), ignored_areas_.end(), 0);
-    count_ = 0;
-    for (const std::int64_t* row : rows.detections) {
-      if (MatchRow::rank(row) >= max_detections) continue;
-      const double score = score_of(row[MatchRow::kScore]);
-      if (count_ == 0) first_score_ = score;
-      ++count_;
-      add_ignored(row + MatchRow::kBits + words_);
-      for (std::size_t word = 0; word < words_; ++word) {
-        for_each_bit(static_cast<std::uint64_t>(row[MatchRow::kBits + word]),
-                     64 * word, [&](std::size_t bit) {
-                       if (bit < hits_.size()) add_hit(bit, score);
-                     });
-      }
-    }
-  }
-
-  std::int64_t count() const { return count_; }
-  double first_score() const { return first_score_; }
-  const std::vector<Hit>& hits(std::size_t bit) const { return hits_[bit]; }
-
- private:
-  // Mostly, what is ignored is so at all thresholds.
-  void add_ignored(const std::int64_t* bits) {
-    for (std::size_t area = 0; area < ignored_areas_.size(); ++area) {
-      const std::uint64_t* mask = &masks_[area * words_];
-      bool all = true;
-      for (std::size_t word = 0; word < words_; ++word) {
-        all &=
-            (static_cast<std::uint64_t>(bits[word]) & mask[word]) == mask[word];
-      }
-      if (all) {
-        ++ignored_areas_[area];
-        continue;
-      }
-      for (std::size_t word = 0; word < words_; ++word) {
-        for_each_bit(static_cast<std::uint64_t>(bits[word]) & mask[word],
-                     64 * word, [this](std::size_t bit) { ++ignored_[bit]; });
-      }
-    }
-  }
-
-  void add_hit(std::size_t bit, double score) {
-    std::vector<Hit>& hits = hits_[bit];
-    const auto hit = static_cast<double>(hits.size() + 1);
-    const auto counted = static_cast<double>(count_ - ignored_[bit] -
-                                             ignored_areas_[bit / thresholds_]);
-    constexpr double kSpacing = std::numeric_limits<double>::epsilon();
-    hits.push_back({hit / (counted + kSpacing), score});
-  }
-
-  std::size_t words_;
-  std::size_t thresholds_;
-  std::vector<std::vector<Hit>> hits_;
-  std::vector<std::int64_t> ignored_;
-  std::vector<std::int64_t> ignored_areas_;
-  std::vector<std::uint64_t> masks_;  // [areas, words]
-  std::int64_t count_ = 0;
-  double first_score_ = 0;
-};
 
 // How many hits reach each recall.
 std::vector<std::size_t> needed_hits(const std::vector<double>& recalls,
@@ -119,6 +23,12 @@ std::vector<std::size_t> needed_hits(const std::vector<double>& recalls,
     needed.push_back(static_cast<std::size_t>(hits));
   }
   return needed;
+}
+
+// COCO's, which never divides by 0.
+double precision_of(const std::vector<Hit>& hits, std::size_t i) {
+  constexpr double kSpacing = std::numeric_limits<double>::epsilon();
+  return static_cast<double>(i + 1) / (hits[i].counted + kSpacing);
 }
 
 // Where an entry of the arrays is.
@@ -175,7 +85,7 @@ PrecisionCurves precision_curves(const DistinctRows& rows,
   const auto read_curve = [&](const HitLists& lists, std::size_t t,
                               std::size_t k, std::size_t a, std::size_t m,
                               const std::vector<std::size_t>& needed) {
-    const std::vector<Hit>& hits = lists.hits(a * rows.thresholds + t);
+    const std::vector<Hit>& hits = lists.hits(a, t);
     arrays.recall[places.recall(t, k, a, m)] =
         static_cast<double>(hits.size()) /
         static_cast<double>(classes[k].objects[a]);
@@ -188,7 +98,10 @@ PrecisionCurves precision_curves(const DistinctRows& rows,
       double score = 0;
       if (needed[r] <= hits.size() && lists.count() > 0) {
         const std::size_t first = needed[r] == 0 ? 0 : needed[r] - 1;
-        while (next > first) best = std::max(best, hits[--next].precision);
+        while (next > first) {
+          --next;
+          best = std::max(best, precision_of(hits, next));
+        }
         precision = best;
         score = needed[r] == 0 ? lists.first_score() : hits[first].score;
       }

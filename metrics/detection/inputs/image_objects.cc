@@ -9,8 +9,12 @@ namespace tally {
 ImageObjects ImageObjects::slice(std::int64_t begin, std::int64_t end) const {
   ImageObjects part = *this;
   for (at::Tensor* each :
-       {&part.boxes, &part.scores, &part.labels, &part.iscrowd, &part.area}) {
+       {&part.boxes, &part.scores, &part.labels, &part.iscrowd, &part.area,
+        &part.ignore, &part.masks, &part.keypoints}) {
     if (each->defined()) *each = each->slice(0, begin, end);
+  }
+  if (!runs.empty()) {
+    part.runs.assign(runs.begin() + begin, runs.begin() + end);
   }
   return part;
 }

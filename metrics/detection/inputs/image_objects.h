@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "tally/metrics/detection/inputs/run_length_mask.h"
 #include "tally/metrics/detection/options/box_format.h"
 #include "tally/metrics/input_conversion.h"
 #include "tally/metrics/inputs.h"
@@ -21,13 +22,27 @@ namespace tally {
 ///     found.scores = scores;  // [n]
 ///     found.labels = labels;  // [n]
 struct ImageObjects {
-  at::Tensor boxes;   ///< real [n, 4]
-  at::Tensor scores;  ///< real [n]; of detections
-  at::Tensor labels;  ///< int [n], from 0 to 2^31 - 1
+  at::Tensor boxes = {};   ///< real [n, 4]
+  at::Tensor scores = {};  ///< real [n]; of detections
+  at::Tensor labels = {};  ///< int [n], from 0 to 2^31 - 1
   /// int or bool [n]; of annotations. Undefined: no object is a crowd.
-  at::Tensor iscrowd;
+  at::Tensor iscrowd = {};
   /// real [n]; of annotations. Undefined: the areas of the boxes.
-  at::Tensor area;
+  at::Tensor area = {};
+  /// int or bool [n]; of annotations that are no error to hit or to miss:
+  /// "difficult" in PASCAL VOC, "ignore" in LVIS. COCO's rules have none.
+  at::Tensor ignore = {};
+  /// bool or int [n, height, width]
+  at::Tensor masks = {};
+  /// n masks, instead of the former
+  std::vector<RunLengthMask> runs = {};
+  /// real [n, K, 3], or [n, K, 2] of detections: x, y and, of annotations,
+  /// visibility, above 0 for keypoints that count
+  at::Tensor keypoints = {};
+  /// int [*]; of annotations by LVIS: the classes of which the image is known
+  /// to have no objects, and those of which not all are annotated. Of images in
+  /// a list only.
+  at::Tensor negative_labels = {}, inexhaustive_labels = {};
   /// Of the boxes. Default: the metric's option.
   std::optional<BoxFormat> box_format = std::nullopt;
 

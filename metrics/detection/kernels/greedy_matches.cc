@@ -20,6 +20,10 @@ double least_overlap(double threshold) {
 
 void GreedyMatcher::match(const MatchProblem& problem, std::int64_t* bits,
                           std::size_t stride) {
+  if (rules_.kind == MatchRules::Kind::kVoc) {
+    match_voc(problem, bits, stride);
+    return;
+  }
   candidates_.clear();
   if (problem.objects > 0) {
     const double least = least_overlap(
@@ -38,6 +42,27 @@ void GreedyMatcher::match(const MatchProblem& problem, std::int64_t* bits,
   }
 }
 
+void GreedyMatcher::match_voc(const MatchProblem& problem, std::int64_t* bits,
+                              std::size_t stride) {
+  if (problem.objects == 0) return;
+  for (std::size_t t = 0; t < rules_.thresholds.size(); ++t) {
+    is_taken_.assign(problem.objects, 0);
+    for (std::size_t d = 0; d < problem.detections; ++d) {
+      const double* overlaps = problem.overlaps + d * problem.objects;
+      const auto g = static_cast<std::size_t>(
+          std::max_element(overlaps, overlaps + problem.objects) - overlaps);
+      if (!(overlaps[g] > rules_.thresholds[t])) continue;
+      std::int64_t* row = bits + d * stride;
+      if (problem.ignored[g]) {
+        set_bit(row + rules_.words(), t);
+      } else if (!is_taken_[g]) {
+        set_bit(row, t);
+        is_taken_[g] = 1;
+      }
+    }
+  }
+}
+
 void GreedyMatcher::match_area(const MatchProblem& problem, std::size_t area,
                                std::int64_t* bits, std::size_t stride) {
   const AreaRange& range = rules_.areas[area];
@@ -46,11 +71,15 @@ void GreedyMatcher::match_area(const MatchProblem& problem, std::size_t area,
   const auto ignore = [&](std::size_t d, std::size_t threshold) {
     set_bit(bits + d * stride + words, area * thresholds + threshold);
   };
+  const auto ignores_miss = [&](std::size_t d) {
+    return problem.ignores_misses ||
+           !range.contains(problem.detection_areas[d]);
+  };
   std::size_t next = 0;
   for (std::size_t d = 0; d < problem.detections; ++d) {
     if (next < candidates_.size() && candidates_[next] == d) {
       ++next;
-    } else if (!range.contains(problem.detection_areas[d])) {
+    } else if (ignores_miss(d)) {
       for (std::size_t t = 0; t < thresholds; ++t) ignore(d, t);
     }
   }
@@ -60,9 +89,8 @@ void GreedyMatcher::match_area(const MatchProblem& problem, std::size_t area,
   order_.clear();
   for (const bool ignored : {false, true}) {
     for (std::size_t g = 0; g < problem.objects; ++g) {
-      const bool is_ignored = problem.crowds[g] != 0 ||
-                              (problem.ignored && problem.ignored[g] != 0) ||
-                              !range.contains(problem.object_areas[g]);
+      const bool is_ignored =
+          problem.ignored[g] != 0 || !range.contains(problem.object_areas[g]);
       is_ignored_[g] = is_ignored;
       if (is_ignored == ignored) order_.push_back(g);
     }
@@ -71,9 +99,7 @@ void GreedyMatcher::match_area(const MatchProblem& problem, std::size_t area,
     match_threshold(problem, area, t, bits, stride);
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const std::size_t d = candidates_[i];
-      if (!is_matched_[i] && !range.contains(problem.detection_areas[d])) {
-        ignore(d, t);
-      }
+      if (!is_matched_[i] && ignores_miss(d)) ignore(d, t);
     }
   }
 }

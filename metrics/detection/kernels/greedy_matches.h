@@ -15,12 +15,14 @@ struct MatchProblem {
   const double* overlaps = nullptr;  ///< [detections, objects]
   const double* detection_areas = nullptr;
   const double* object_areas = nullptr;
-  const std::uint8_t* crowds = nullptr;   ///< of the objects
+  const std::uint8_t* crowds = nullptr;   ///< objects that take any number
   const std::uint8_t* ignored = nullptr;  ///< objects that never count
+  /// Whether detections that hit nothing are ignored.
+  bool ignores_misses = false;
 };
 
 /// COCO's greedy matching: at each threshold, detections in order take the
-/// object that they overlap most.
+/// object that they overlap most; or PASCAL VOC's.
 class GreedyMatcher {
  public:
   explicit GreedyMatcher(const MatchRules& rules) : rules_(rules) {}
@@ -31,6 +33,8 @@ class GreedyMatcher {
              std::size_t stride);
 
  private:
+  void match_voc(const MatchProblem& problem, std::int64_t* bits,
+                 std::size_t stride);
   void match_area(const MatchProblem& problem, std::size_t area,
                   std::int64_t* bits, std::size_t stride);
   void match_threshold(const MatchProblem& problem, std::size_t area,

@@ -4,10 +4,8 @@
 #include <numeric>
 #include <tuple>
 
-#include "tally/metrics/detection/kernels/box_overlaps.h"
 #include "tally/metrics/detection/kernels/score_order.h"
 
-// Overlaps are compiled without contraction to fused multiply-adds (BUILD).
 namespace tally::internal::detection {
 namespace {
 
@@ -28,6 +26,7 @@ std::int64_t ImageMatcher::group_of(std::int64_t label) const {
 void ImageMatcher::sort_image(std::size_t image) {
   list_objects(preds_, image, detections_);
   list_objects(target_, image, objects_);
+  if (rules_.kind == MatchRules::Kind::kLvis) keep_judged(image);
   // Without classes those of a lower class still go first, as in pycocotools.
   std::sort(detections_.begin(), detections_.end(),
             [this](std::size_t a, std::size_t b) {
@@ -43,6 +42,39 @@ void ImageMatcher::sort_image(std::size_t image) {
               return std::make_pair(target_.labels[a], a) <
                      std::make_pair(target_.labels[b], b);
             });
+}
+
+// The best detections of the image, and of these the ones of classes that it is
+// known to have or not to have. lvis reads nothing without area.
+void ImageMatcher::keep_judged(std::size_t image) {
+  const auto most = static_cast<std::size_t>(rules_.max_per_image);
+  if (detections_.size() > most) {
+    std::sort(detections_.begin(), detections_.end(),
+              [this](std::size_t a, std::size_t b) {
+                return std::make_pair(descending(preds_.scores[a]), a) <
+                       std::make_pair(descending(preds_.scores[b]), b);
+              });
+    detections_.resize(most);
+  }
+  const auto drop_flat = [](const ObjectColumns& columns,
+                            std::vector<std::size_t>& list) {
+    list.erase(
+        std::remove_if(list.begin(), list.end(),
+                       [&](std::size_t i) { return !(columns.areas[i] > 0); }),
+        list.end());
+  };
+  drop_flat(preds_, detections_);
+  drop_flat(target_, objects_);
+  std::vector<std::int64_t> judged = target_.negatives[image];
+  for (const std::size_t g : objects_) judged.push_back(target_.labels[g]);
+  std::sort(judged.begin(), judged.end());
+  detections_.erase(std::remove_if(detections_.begin(), detections_.end(),
+                                   [&](std::size_t d) {
+                                     return !std::binary_search(
+                                         judged.begin(), judged.end(),
+                                         preds_.labels[d]);
+                                   }),
+                    detections_.end());
 }
 
 ImageMatcher::Written ImageMatcher::match(std::size_t image,
@@ -73,6 +105,11 @@ ImageMatcher::Written ImageMatcher::match(std::size_t image,
          ++g) {
       ++group.num_objects;
     }
+    if (rules_.kind == MatchRules::Kind::kLvis) {
+      const std::vector<std::int64_t>& labels = target_.inexhaustives[image];
+      group.ignores_misses =
+          std::binary_search(labels.begin(), labels.end(), group.label);
+    }
     written.detections +=
         match_group(group, id, detections + written.detections * width);
     if (group.num_objects == 0) continue;
@@ -101,18 +138,14 @@ std::size_t ImageMatcher::match_group(const Group& group, std::int64_t id,
   }
   object_areas_.resize(group.num_objects);
   crowds_.resize(group.num_objects);
+  ignored_.resize(group.num_objects);
   for (std::size_t j = 0; j < group.num_objects; ++j) {
     object_areas_[j] = target_.areas[group.objects[j]];
     crowds_[j] = target_.crowds[group.objects[j]];
+    ignored_[j] = target_.is_ignored(group.objects[j]);
   }
-  overlaps_.resize(count * group.num_objects);
-  for (std::size_t i = 0; i < count; ++i) {
-    const double* box = &preds_.boxes[4 * group.detections[i]];
-    for (std::size_t j = 0; j < group.num_objects; ++j) {
-      overlaps_[i * group.num_objects + j] = box_overlap(
-          box, &target_.boxes[4 * group.objects[j]], crowds_[j] != 0);
-    }
-  }
+  overlap_.read(group.detections, count, group.objects, group.num_objects,
+                overlaps_);
   MatchProblem problem;
   problem.detections = count;
   problem.objects = group.num_objects;
@@ -120,6 +153,8 @@ std::size_t ImageMatcher::match_group(const Group& group, std::int64_t id,
   problem.detection_areas = detection_areas_.data();
   problem.object_areas = object_areas_.data();
   problem.crowds = crowds_.data();
+  problem.ignored = ignored_.data();
+  problem.ignores_misses = group.ignores_misses;
   matcher_.match(problem, rows + MatchRow::kBits, width);
   return count;
 }
@@ -130,7 +165,7 @@ void ImageMatcher::count_group(const Group& group, std::int64_t id,
   row[CountRow::kLabel] = group.label;
   for (std::size_t j = 0; j < group.num_objects; ++j) {
     const std::size_t g = group.objects[j];
-    if (target_.crowds[g]) continue;
+    if (target_.is_ignored(g)) continue;
     for (std::size_t area = 0; area < rules_.areas.size(); ++area) {
       row[CountRow::kCounts + area] +=
           rules_.areas[area].contains(target_.areas[g]) ? 1 : 0;

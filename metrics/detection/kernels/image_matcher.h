@@ -7,6 +7,7 @@
 #include "tally/metrics/detection/inputs/object_columns.h"
 #include "tally/metrics/detection/kernels/greedy_matches.h"
 #include "tally/metrics/detection/kernels/match_rules.h"
+#include "tally/metrics/detection/kernels/overlaps.h"
 
 namespace tally::internal::detection {
 
@@ -21,6 +22,7 @@ class ImageMatcher {
         preds_(preds),
         target_(target),
         ids_(ids),
+        overlap_(preds, target),
         matcher_(rules) {}
 
   /// How many rows an image has.
@@ -39,9 +41,11 @@ class ImageMatcher {
     std::size_t num_detections;
     const std::size_t* objects;
     std::size_t num_objects;
+    bool ignores_misses;
   };
 
   void sort_image(std::size_t image);
+  void keep_judged(std::size_t image);
   std::int64_t group_of(std::int64_t label) const;
   std::size_t match_group(const Group& group, std::int64_t id,
                           std::int64_t* rows);
@@ -52,13 +56,14 @@ class ImageMatcher {
   const ObjectColumns& preds_;
   const ObjectColumns& target_;
   const std::int64_t* ids_;
+  const Overlaps overlap_;
   GreedyMatcher matcher_;
   std::vector<std::size_t> detections_;
   std::vector<std::size_t> objects_;
   std::vector<double> overlaps_;
   std::vector<double> detection_areas_;
   std::vector<double> object_areas_;
-  std::vector<std::uint8_t> crowds_;
+  std::vector<std::uint8_t> crowds_, ignored_;
 };
 
 }  // namespace tally::internal::detection

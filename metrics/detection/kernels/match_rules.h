@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace tally::internal::detection {
@@ -16,10 +17,20 @@ struct AreaRange {
 
 /// What detections are matched by.
 struct MatchRules {
+  enum class Kind {
+    kCoco,
+    kLvis,  ///< no crowds; images name the classes that they are judged by
+    kVoc,   ///< each detection is held against the object it overlaps most
+  };
+
   std::vector<double> thresholds;  ///< of the overlap
   std::vector<AreaRange> areas;
   std::int64_t max_detections = 100;  ///< of an image and class
   bool class_agnostic = false;
+  Kind kind = Kind::kCoco;
+  /// Of an image, before those of other classes than it is judged by are left
+  /// out.
+  std::int64_t max_per_image = std::numeric_limits<std::int64_t>::max();
 
   std::size_t bits() const { return areas.size() * thresholds.size(); }
   /// Words of 64 bits for one bit per area and threshold.

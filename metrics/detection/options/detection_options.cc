@@ -3,48 +3,21 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
+#include "tally/metrics/detection/options/option_checks.h"
+
 namespace tally {
-namespace {
-
-// COCO's largest area, of an image of 100 000 x 100 000.
-constexpr double kMostArea = 1e10;
-
-// numpy.linspace(first, last, steps + 1).
-std::vector<double> linspace(double first, double last, int steps) {
-  const double step = (last - first) / steps;
-  std::vector<double> values;
-  for (int i = 0; i < steps; ++i) values.push_back(i * step + first);
-  values.push_back(last);
-  return values;
-}
-
-template <class T>
-bool ascends(const std::vector<T>& values) {
-  return std::adjacent_find(values.begin(), values.end(),
-                            std::greater_equal<T>()) == values.end();
-}
-
-void check_fractions(const char* metric, const char* option,
-                     const std::vector<double>& values) {
-  const bool are_fractions =
-      std::all_of(values.begin(), values.end(),
-                  [](double value) { return value >= 0 && value <= 1; });
-  TORCH_CHECK_VALUE(are_fractions && ascends(values), metric, ": option '",
-                    option, "': expected ascending numbers from 0 to 1, got ",
-                    c10::ArrayRef<double>(values));
-}
-
-}  // namespace
+namespace detection = internal::detection;
 
 void MeanAveragePrecisionOptions::visit(OptionVisitor& v) {
   v("box_format", box_format_);
+  v("iou_type", iou_type_);
   v("iou_thresholds", iou_thresholds_);
   v("rec_thresholds", rec_thresholds_, OptionRole::kValue);
   v("max_detection_thresholds", max_detection_thresholds_);
   v("area_bounds", area_bounds_);
+  v("oks_sigmas", oks_sigmas_);
   v("class_agnostic", class_agnostic_);
   v("average", average_, OptionRole::kValue);
   v("class_metrics", class_metrics_, OptionRole::kValue);
@@ -52,38 +25,59 @@ void MeanAveragePrecisionOptions::visit(OptionVisitor& v) {
 }
 
 void MeanAveragePrecisionOptions::validate(const char* metric) const {
-  check_fractions(metric, "iou_thresholds", iou_thresholds_);
-  check_fractions(metric, "rec_thresholds", rec_thresholds_);
-  const std::vector<std::int64_t>& most = max_detection_thresholds_;
+  detection::check_fractions(metric, "iou_thresholds", iou_thresholds_);
+  detection::check_fractions(metric, "rec_thresholds", rec_thresholds_);
+  const std::vector<std::int64_t> most = depths();
   TORCH_CHECK_VALUE(
-      !most.empty() && most.front() >= 1 &&
-          most.back() < internal::detection::MatchRow::kRanks && ascends(most),
+      most.front() >= 1 &&
+          most.back() < internal::detection::MatchRow::kRanks &&
+          std::adjacent_find(most.begin(), most.end(),
+                             std::greater_equal<std::int64_t>()) == most.end(),
       metric,
       ": option 'max_detection_thresholds': expected ascending numbers ",
       "of 1 or more, got ", c10::ArrayRef<std::int64_t>(most));
-  TORCH_CHECK_VALUE(area_bounds_.size() == 2 && area_bounds_.front() >= 0 &&
-                        area_bounds_.back() <= kMostArea &&
-                        ascends(area_bounds_),
-                    metric, ": option 'area_bounds': expected two ascending ",
-                    "areas, got ", c10::ArrayRef<double>(area_bounds_));
+  detection::check_areas(metric, "area_bounds", area_bounds_);
+  const bool are_positive = std::all_of(oks_sigmas_.begin(), oks_sigmas_.end(),
+                                        [](double sigma) { return sigma > 0; });
+  TORCH_CHECK_VALUE(are_positive, metric, ": option 'oks_sigmas': expected ",
+                    "numbers above 0, got ",
+                    c10::ArrayRef<double>(oks_sigmas_));
 }
 
 std::vector<double> MeanAveragePrecisionOptions::overlaps() const {
-  return iou_thresholds_.empty() ? linspace(0.5, 0.95, 9) : iou_thresholds_;
+  return detection::overlaps_or_coco(iou_thresholds_);
 }
 
 std::vector<double> MeanAveragePrecisionOptions::recalls() const {
-  return rec_thresholds_.empty() ? linspace(0, 1, 100) : rec_thresholds_;
+  return detection::recalls_or_coco(rec_thresholds_);
+}
+
+std::vector<std::int64_t> MeanAveragePrecisionOptions::depths() const {
+  if (!max_detection_thresholds_.empty()) return max_detection_thresholds_;
+  if (iou_type_ == ObjectShape::kKeypoints) return {20};
+  return {1, 10, 100};
+}
+
+std::vector<double> MeanAveragePrecisionOptions::sigmas() const {
+  if (iou_type_ != ObjectShape::kKeypoints) return {};
+  if (!oks_sigmas_.empty()) return oks_sigmas_;
+  std::vector<double> sigmas = {.26, .25, .25,  .35,  .35, .79, .79, .72, .72,
+                                .62, .62, 1.07, 1.07, .87, .87, .89, .89};
+  for (double& sigma : sigmas) sigma /= 10.0;
+  return sigmas;
 }
 
 internal::detection::MatchRules MeanAveragePrecisionOptions::rules() const {
   internal::detection::MatchRules rules;
   rules.thresholds = overlaps();
-  rules.areas = {{0, kMostArea},
-                 {0, area_bounds_[0]},
-                 {area_bounds_[0], area_bounds_[1]},
-                 {area_bounds_[1], kMostArea}};
-  rules.max_detections = max_detection_thresholds_.back();
+  rules.areas = {{0, detection::kMostArea}};
+  // There are no keypoints of small objects.
+  if (iou_type_ != ObjectShape::kKeypoints) {
+    rules.areas.push_back({0, area_bounds_[0]});
+  }
+  rules.areas.push_back({area_bounds_[0], area_bounds_[1]});
+  rules.areas.push_back({area_bounds_[1], detection::kMostArea});
+  rules.max_detections = depths().back();
   rules.class_agnostic = class_agnostic_;
   return rules;
 }

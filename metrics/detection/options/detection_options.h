@@ -7,6 +7,7 @@
 
 #include "tally/metrics/detection/kernels/match_rules.h"
 #include "tally/metrics/detection/options/box_format.h"
+#include "tally/metrics/detection/options/object_shape.h"
 #include "tally/metrics/options.h"
 
 namespace tally {
@@ -30,6 +31,9 @@ struct EnumNames<DetectionAverage> {
 struct MeanAveragePrecisionOptions {
   /// What the numbers of boxes are. Default: kXYXY.
   TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
+  /// What of objects is compared: boxes, masks (masks or runs of ImageObjects)
+  /// or keypoints. Default: kBbox.
+  TORCH_ARG(ObjectShape, iou_type) = ObjectShape::kBbox;
   /// Overlaps from which a detection hits an object. Default: empty, which
   /// means COCO's 0.5, 0.55, ... 0.95, as the doubles that NumPy makes.
   TORCH_ARG(std::vector<double>, iou_thresholds) = {};
@@ -37,11 +41,14 @@ struct MeanAveragePrecisionOptions {
   /// 0.01, ... 1, as the doubles that NumPy makes.
   TORCH_ARG(std::vector<double>, rec_thresholds) = {};
   /// How many detections of an image and class count, the best ones, in
-  /// ascending order. Default: 1, 10, 100.
-  TORCH_ARG(std::vector<int64_t>, max_detection_thresholds) = {1, 10, 100};
+  /// ascending order. Default: empty, which means 1, 10, 100; of keypoints 20.
+  TORCH_ARG(std::vector<int64_t>, max_detection_thresholds) = {};
   /// The areas between small and medium, and between medium and large objects.
   /// Default: 1024, 9216.
   TORCH_ARG(std::vector<double>, area_bounds) = {1024, 9216};
+  /// How much each keypoint varies, relative to the square root of the area.
+  /// Default: empty, which means COCO's 17 keypoints of a person.
+  TORCH_ARG(std::vector<double>, oks_sigmas) = {};
   /// Match without regard to classes, as for proposals:
   /// max_detection_thresholds are then per image. Default: false.
   TORCH_ARG(bool, class_agnostic) = false;
@@ -61,6 +68,10 @@ struct MeanAveragePrecisionOptions {
   std::vector<double> overlaps() const;
   /// rec_thresholds, or COCO's.
   std::vector<double> recalls() const;
+  /// max_detection_thresholds, or COCO's.
+  std::vector<std::int64_t> depths() const;
+  /// oks_sigmas, or COCO's, of keypoints; empty otherwise.
+  std::vector<double> sigmas() const;
   internal::detection::MatchRules rules() const;
 };
 

@@ -107,10 +107,20 @@ MatchedDetections::State MatchedDetections::observe(
   const at::Tensor ids = read_ids(image_ids, preds.size());
   const std::int64_t* id =
       ids.defined() ? ids.const_data_ptr<std::int64_t>() : nullptr;
-  const detection::ObjectColumns found = detection::read_objects(
-      preds, {"preds", /*is_detected=*/true, format_, validate_, id});
-  const detection::ObjectColumns objects = detection::read_objects(
-      target, {"target", /*is_detected=*/false, format_, validate_, id});
+  const detection::ReadRules found_rules{
+      "preds", /*is_detected=*/true, format_, validate_, id, shape_,
+      sigmas_, rules_.kind};
+  const detection::ReadRules object_rules{"target", /*is_detected=*/false,
+                                          format_,  validate_,
+                                          id,       shape_,
+                                          sigmas_,  rules_.kind};
+  const detection::ObjectColumns found =
+      detection::read_objects(preds, found_rules);
+  const detection::ObjectColumns objects =
+      detection::read_objects(target, object_rules);
+  if (shape_ == ObjectShape::kSegm) {
+    detection::check_mask_sizes(found, found_rules, objects, object_rules);
+  }
   const std::size_t images = preds.size();
   const std::size_t width = detection::MatchRow::width(rules_.words());
   const std::size_t counts_width =

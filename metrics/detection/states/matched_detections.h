@@ -3,10 +3,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "tally/metrics/detection/inputs/image_objects.h"
 #include "tally/metrics/detection/kernels/match_rules.h"
 #include "tally/metrics/detection/options/box_format.h"
+#include "tally/metrics/detection/options/object_shape.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/state/fields.h"
@@ -43,6 +45,8 @@ class MatchedDetections {
   MatchedDetections(const Options& options, const MetricOptions& metric_options)
       : rules_(options.rules()),
         format_(options.box_format()),
+        shape_(options.iou_type()),
+        sigmas_(options.sigmas()),
         validate_(metric_options.validate_args()) {}
 
   State observe(const ImageObjectsList& preds, const ImageObjectsList& target,
@@ -51,6 +55,8 @@ class MatchedDetections {
  private:
   internal::detection::MatchRules rules_;
   BoxFormat format_;
+  ObjectShape shape_;
+  std::vector<double> sigmas_;
   bool validate_;
 };
 

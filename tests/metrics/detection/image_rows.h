@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,14 +14,18 @@ inline InputValue image_objects(const std::vector<RaggedRow>& rows) {
   std::vector<ImageObjects> images;
   for (const RaggedRow& row : rows) {
     ImageObjects& image = images.emplace_back();
-    for (const auto& [name, tensor] : row) {
-      at::Tensor* const part = name == "boxes"     ? &image.boxes
-                               : name == "scores"  ? &image.scores
-                               : name == "labels"  ? &image.labels
-                               : name == "iscrowd" ? &image.iscrowd
-                                                   : &image.area;
-      *part = tensor;
-    }
+    const std::map<std::string, at::Tensor*> parts = {
+        {"boxes", &image.boxes},
+        {"scores", &image.scores},
+        {"labels", &image.labels},
+        {"iscrowd", &image.iscrowd},
+        {"area", &image.area},
+        {"ignore", &image.ignore},
+        {"masks", &image.masks},
+        {"keypoints", &image.keypoints},
+        {"negative_labels", &image.negative_labels},
+        {"inexhaustive_labels", &image.inexhaustive_labels}};
+    for (const auto& [name, tensor] : row) *parts.at(name) = tensor;
   }
   return InputValue::of(std::move(images));
 }

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from fixture import result, tensor, write
-from scenes import Scene, evaluate, occurring, scene, summary
+from scenes import (Scene, add_keypoints, add_masks, evaluate, occurring, scene,
+                    summary)
 
 
 def in_format(box: list[float], box_format: str) -> list[float]:
@@ -19,10 +20,17 @@ def in_format(box: list[float], box_format: str) -> list[float]:
 def rows(one: Scene, box_format: str, image: int, kind: str,
          with_area: bool) -> dict[str, Any]:
     own = [each for each in one[kind] if each["image_id"] == image]
-    row = {"boxes": tensor([in_format(each["bbox"], box_format)
-                            for each in own], "float64", [len(own), 4]),
-           "labels": tensor([each["category_id"] for each in own], "int64",
+    row = {"labels": tensor([each["category_id"] for each in own], "int64",
                             [len(own)])}
+    if all("bbox" in each for each in own):
+        row["boxes"] = tensor([in_format(each["bbox"], box_format)
+                               for each in own], "float64", [len(own), 4])
+    if own and "pixels" in own[0]:
+        row["masks"] = tensor([each["pixels"].astype(int) for each in own],
+                              "uint8")
+    if own and "keypoints" in own[0]:
+        row["keypoints"] = tensor([np.reshape(each["keypoints"], (-1, 3))
+                                   for each in own], "float64")
     if kind == "results":
         row["scores"] = tensor([each["score"] for each in own], "float64",
                                [len(own)])
@@ -117,6 +125,15 @@ def values() -> list[dict[str, Any]]:
         case("no_objects", without, {"box_format": "xywh"}),
         case("class_agnostic", scene(8),
              {"box_format": "xywh", "class_agnostic": True}, useCats=0),
+        case("masks", add_masks(scene(11, images=4, classes=2)),
+             {"iou_type": "segm", "area_bounds": [40.0, 120.0]},
+             iou_type="segm",
+             areaRng=[[0, 1e10], [0, 40], [40, 120], [120, 1e10]]),
+        case("keypoints", add_keypoints(scene(12)),
+             {"iou_type": "keypoints", "box_format": "xywh",
+              "oks_sigmas": [0.03, 0.1, 0.05]},
+             iou_type="keypoints",
+             kpt_oks_sigmas=np.array([0.03, 0.1, 0.05])),
         case("area_bounds", scene(9),
              {"box_format": "xywh", "area_bounds": [512.0, 4560.0]},
              areaRng=[[0, 1e10], [0, 512], [512, 4560], [4560, 1e10]]),

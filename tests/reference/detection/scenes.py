@@ -9,6 +9,7 @@ import io
 from typing import Any
 
 import numpy as np
+from pycocotools import mask
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
@@ -69,15 +70,71 @@ def scene(seed: int, images: int = 12, classes: int = 3, exact: bool = False,
     return {"ids": ids, "annotations": annotations, "results": results}
 
 
+def add_masks(one: Scene, size: int = 24) -> Scene:
+    """Masks of size x size pixels, and their areas, instead of boxes."""
+    draw = np.random.default_rng([77, len(one["results"])])
+    shapes: dict[int, list[np.ndarray]] = {i: [] for i in one["ids"]}
+    rows, columns = np.mgrid[:size, :size]
+    for kind in ("annotations", "results"):
+        for each in one[kind]:
+            known = shapes[each["image_id"]]
+            if known and draw.random() < (0.7 if kind == "results" else 0.1):
+                pixels = np.roll(known[draw.integers(len(known))],
+                                 draw.integers(-2, 3, 2), (0, 1))
+            else:
+                center = draw.uniform(0, size, 2)
+                radius = draw.uniform(0, size / 2, 2) + 0.1
+                pixels = (((rows - center[0]) / radius[0]) ** 2 +
+                          ((columns - center[1]) / radius[1]) ** 2) < 1
+            if kind == "annotations":
+                known.append(pixels)
+            runs = mask.encode(np.asfortranarray(pixels, dtype=np.uint8))
+            each["pixels"] = pixels
+            each["segmentation"] = {"size": [size, size],
+                                    "counts": runs["counts"].decode()}
+            del each["bbox"]
+            if kind == "annotations":
+                each["area"] = float(pixels.sum())
+    return one
+
+
+def add_keypoints(one: Scene, count: int = 3) -> Scene:
+    """Keypoints in the boxes; those of detections near annotated ones."""
+    draw = np.random.default_rng([78, len(one["results"])])
+    known: dict[int, list[np.ndarray]] = {i: [] for i in one["ids"]}
+    for each in one["annotations"]:
+        corner, size = np.array(each["bbox"]).reshape(2, 2)
+        points = np.round(corner + draw.random((count, 2)) * size, 2)
+        seen = draw.integers(0, 3, (count, 1)) * (draw.random() < 0.9)
+        each["keypoints"] = np.hstack([points, seen]).reshape(-1).tolist()
+        each["num_keypoints"] = int((seen > 0).sum())
+        known[each["image_id"]].append(points)
+    for each in one["results"]:
+        own = known[each["image_id"]]
+        near = own[draw.integers(len(own))] if own \
+            else draw.uniform(0, 300, (count, 2))
+        points = np.round(near + draw.normal(size=(count, 2)) *
+                          draw.choice([0.0, 1.0, 5.0]), 2)
+        each["keypoints"] = np.hstack([points, np.ones((count, 1))]
+                                      ).reshape(-1).tolist()
+        del each["bbox"]
+    return one
+
+
 def occurring(one: Scene) -> list[int]:
     return sorted({each["category_id"]
                    for each in one["annotations"] + one["results"]})
 
 
+def without_pixels(each: Scene) -> Scene:
+    return {key: value for key, value in each.items() if key != "pixels"}
+
+
 def annotations_file(one: Scene) -> dict[str, Any]:
     return {"images": [{"id": i, "width": 640, "height": 480}
                        for i in one["ids"]],
-            "annotations": [dict(each) for each in one["annotations"]],
+            "annotations": [without_pixels(each)
+                            for each in one["annotations"]],
             "categories": [{"id": k, "name": str(k)} for k in occurring(one)]}
 
 
@@ -87,7 +144,8 @@ def evaluate(one: Scene, iou_type: str = "bbox", **params: Any) -> COCOeval:
         truth = COCO()
         truth.dataset = annotations_file(one)
         truth.createIndex()
-        found = truth.loadRes([dict(each) for each in one["results"]]) \
+        found = truth.loadRes([without_pixels(each)
+                               for each in one["results"]]) \
             if one["results"] else COCO()
         evaluation = COCOeval(truth, found, iou_type)
         for name, value in params.items():
@@ -116,6 +174,10 @@ def summary(evaluation: COCOeval) -> dict[str, float]:
             result["map_" + label] = mean(precision[:, :, :, area, -1])
     for depth, most in enumerate(params.maxDets):
         result[f"mar_{most}"] = mean(recall[:, :, 0, depth])
+    if params.iouType == "keypoints":
+        for percent in (50, 75):
+            at = np.where(percent / 100 == params.iouThrs)[0]
+            result[f"mar_at_{percent}"] = mean(recall[at][:, :, 0, -1])
     for area, label in enumerate(params.areaRngLbl):
         if area:
             result["mar_" + label] = mean(recall[:, :, area, -1])

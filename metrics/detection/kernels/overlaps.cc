@@ -1,0 +1,117 @@
+#include "tally/metrics/detection/kernels/overlaps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tally/metrics/detection/kernels/box_overlaps.h"
+
+namespace tally::internal::detection {
+namespace {
+
+// In NumPy's order: eight sums side by side, and then the rest.
+double numpy_sum(const std::vector<double>& values) {
+  constexpr std::size_t kLanes = 8;
+  std::size_t i = 0;
+  double sum = 0;
+  if (values.size() >= kLanes) {
+    double lanes[kLanes];
+    std::copy(values.begin(), values.begin() + kLanes, lanes);
+    for (i = kLanes; i + kLanes <= values.size(); i += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        lanes[lane] += values[i + lane];
+      }
+    }
+    sum = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+          ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  }
+  for (; i < values.size(); ++i) sum += values[i];
+  return sum;
+}
+
+double outside(double at, double least, double most) {
+  return std::max(0.0, least - at) + std::max(0.0, at - most);
+}
+
+}  // namespace
+
+Overlaps::Overlaps(const ObjectColumns& preds, const ObjectColumns& target)
+    : preds_(preds), target_(target) {
+  for (const double sigma : target.sigmas) {
+    variances_.push_back((sigma * 2) * (sigma * 2));
+  }
+}
+
+void Overlaps::read(const std::size_t* detections, std::size_t num_detections,
+                    const std::size_t* objects, std::size_t num_objects,
+                    std::vector<double>& overlaps) const {
+  overlaps.resize(num_detections * num_objects);
+  double* overlap = overlaps.data();
+  for (std::size_t i = 0; i < num_detections; ++i) {
+    const std::size_t d = detections[i];
+    for (std::size_t j = 0; j < num_objects; ++j) {
+      const std::size_t g = objects[j];
+      switch (preds_.shape) {
+        case ObjectShape::kBbox:
+          *overlap++ = of_boxes(d, g);
+          break;
+        case ObjectShape::kSegm:
+          *overlap++ = of_masks(d, g);
+          break;
+        case ObjectShape::kKeypoints:
+          *overlap++ = of_keypoints(d, g);
+          break;
+      }
+    }
+  }
+}
+
+double Overlaps::of_boxes(std::size_t detection, std::size_t object) const {
+  const double* a = &preds_.boxes[4 * detection];
+  const double* b = &target_.boxes[4 * object];
+  return preds_.has_corners ? pixel_box_overlap(a, b)
+                            : box_overlap(a, b, target_.crowds[object] != 0);
+}
+
+double Overlaps::of_masks(std::size_t detection, std::size_t object) const {
+  const RunLengthMask& a = *preds_.masks[detection];
+  const RunLengthMask& b = *target_.masks[object];
+  const std::int64_t both = a.intersection(b);
+  if (both == 0) return 0;
+  const std::int64_t all =
+      target_.crowds[object] != 0 ? a.area() : a.area() + b.area() - both;
+  return static_cast<double>(both) / static_cast<double>(all);
+}
+
+double Overlaps::of_keypoints(std::size_t detection, std::size_t object) const {
+  const std::size_t count = variances_.size();
+  const double* annotated = &target_.keypoints[3 * count * object];
+  const bool has_visible = target_.visible[object] > 0;
+  std::vector<double> similarities;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (has_visible && !(annotated[3 * k + 2] > 0)) continue;
+    similarities.push_back(
+        std::exp(-distance(detection, object, has_visible, k)));
+  }
+  return numpy_sum(similarities) / static_cast<double>(similarities.size());
+}
+
+double Overlaps::distance(std::size_t detection, std::size_t object,
+                          bool is_visible, std::size_t keypoint) const {
+  const std::size_t count = variances_.size();
+  const double* found = &preds_.keypoints[3 * (count * detection + keypoint)];
+  const double* annotated = &target_.keypoints[3 * (count * object + keypoint)];
+  double dx = found[0] - annotated[0];
+  double dy = found[1] - annotated[1];
+  if (!is_visible) {
+    // To the box, doubled around its center.
+    const double* box = &target_.boxes[4 * object];
+    dx = outside(found[0], box[0] - box[2], box[0] + box[2] * 2);
+    dy = outside(found[1], box[1] - box[3], box[1] + box[3] * 2);
+  }
+  constexpr double kSpacing = std::numeric_limits<double>::epsilon();
+  return (dx * dx + dy * dy) / variances_[keypoint] /
+         (target_.areas[object] + kSpacing) / 2;
+}
+
+}  // namespace tally::internal::detection

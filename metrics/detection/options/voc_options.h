@@ -1,0 +1,55 @@
+#pragma once
+
+#include <torch/arg.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "tally/metrics/detection/kernels/match_rules.h"
+#include "tally/metrics/detection/options/box_format.h"
+#include "tally/metrics/detection/options/object_shape.h"
+#include "tally/metrics/options.h"
+
+namespace tally {
+
+/// How PASCAL VOC's average precision is read from a curve.
+enum class VOCInterpolation {
+  kAllPoints,     ///< the area under the envelope, since 2010
+  kElevenPoints,  ///< the mean at the recalls 0, 0.1, ... 1, in 2007
+};
+template <>
+struct EnumNames<VOCInterpolation> {
+  static constexpr const char* kNames[] = {"all_points", "eleven_points"};
+};
+
+/// Options of PascalVOCAveragePrecision.
+///
+/// Example:
+///     PascalVOCAveragePrecision voc(
+///         PascalVOCOptions().interpolation(VOCInterpolation::kElevenPoints));
+struct PascalVOCOptions {
+  /// What the numbers of boxes are. The right and bottom edges of kXYXY are
+  /// pixels of the object, as in VOC's files. Default: kXYXY.
+  TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
+  /// Overlaps that a hit exceeds, ascending. Default: 0.5.
+  TORCH_ARG(std::vector<double>, iou_thresholds) = {0.5};
+  /// Default: kAllPoints.
+  TORCH_ARG(VOCInterpolation, interpolation) = VOCInterpolation::kAllPoints;
+  /// Whether to return the values of each class as well. Default: false.
+  TORCH_ARG(bool, class_metrics) = false;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("box_format", box_format_);
+    v("iou_thresholds", iou_thresholds_);
+    v("interpolation", interpolation_, OptionRole::kValue);
+    v("class_metrics", class_metrics_, OptionRole::kValue);
+  }
+  void validate(const char* metric) const;
+
+  internal::detection::MatchRules rules() const;
+  ObjectShape iou_type() const { return ObjectShape::kBbox; }
+  std::vector<double> sigmas() const { return {}; }
+};
+
+}  // namespace tally
