@@ -111,7 +111,8 @@ class EvaluateParser {
       const std::size_t equals = word.find('=');
       std::vector<std::string> values;
       if (equals != word.npos) values.push_back(word.substr(equals + 1));
-      const bool takes_more = name == "--inputs";
+      const bool takes_more =
+          name == "--inputs" || (name == "--coco" && values.size() < 2);
       while (i < words.size() && (takes_more || values.empty()) &&
              option_name(words[i]).empty()) {
         values.push_back(words[i++]);
@@ -138,14 +139,23 @@ class EvaluateParser {
                       internal::did_you_mean(name, names));
   }
 
-  void check_together() const {
-    const Arguments& a = arguments_;
+  void check_together() {
+    Arguments& a = arguments_;
+    if (!a.coco.empty() && a.metrics.empty() && a.config.empty()) {
+      a.metrics = "MeanAveragePrecision";
+    }
     TORCH_CHECK_VALUE(a.metrics.empty() != a.config.empty(),
                       "expected either --metrics or --config, got ",
                       a.metrics.empty() ? "neither" : "both");
-    TORCH_CHECK_VALUE(a.inputs.empty() != a.csv.empty(),
-                      "expected either --inputs or --csv, got ",
-                      a.inputs.empty() ? "neither" : "both");
+    const int sources = (a.inputs.empty() ? 0 : 1) + (a.csv.empty() ? 0 : 1) +
+                        (a.coco.empty() ? 0 : 1);
+    TORCH_CHECK_VALUE(sources == 1,
+                      "expected one of --inputs, --csv and --coco, got ",
+                      sources == 0 ? "none" : "several");
+    TORCH_CHECK_VALUE(a.coco.empty() || a.coco.size() == 2,
+                      "--coco: expected two files, annotations and results, "
+                      "got ",
+                      a.coco.size());
     TORCH_CHECK_VALUE(
         a.input_names.empty() || a.input_names.size() == a.inputs.size(),
         "--inputs: expected names for all files or for none, got ",
@@ -189,6 +199,12 @@ class EvaluateParser {
            const std::string name = take_input_name(path);
            if (!name.empty()) arguments_.input_names.push_back(name);
            arguments_.inputs.push_back(user_path(path));
+         }
+       }},
+      {"--coco",
+       [this](const Values& v) {
+         for (const std::string& path : v) {
+           arguments_.coco.push_back(user_path(path));
          }
        }},
       {"--csv", [this](const Values& v) { arguments_.csv = user_path(v[0]); }},
@@ -287,6 +303,9 @@ const char* const kHelp =
                                       optionally named: preds=a,target=b
                                       (default: matched by name); of .jsonl
                                       files keys
+    --coco FILE FILE                  annotations and results of object
+                                      detection, as COCO's .json files (default
+                                      metric: MeanAveragePrecision)
     --delimiter C                     field delimiter of --csv: a character or
                                       tab (default: comma)
     --missing error|skip|nan          empty fields of --csv (default: error)

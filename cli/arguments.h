@@ -28,6 +28,7 @@ struct Arguments {
   std::string config;
   std::vector<std::string> inputs;
   std::vector<std::string> input_names;  // of all inputs, or none
+  std::vector<std::string> coco;         // annotations and results
   std::string csv;
   std::string columns;
   CsvOptions csv_options;       // tables use its labels, too

@@ -185,7 +185,7 @@ nlohmann::ordered_json metric_json(const Registry& registry,
 }
 
 constexpr const char* kOptions =
-    "--metrics --config --inputs --csv --columns --delimiter --missing "
+    "--metrics --config --inputs --coco --csv --columns --delimiter --missing "
     "--labels --batch-size --ranks --split --format --output";
 
 // %M: the names of all metrics; %O: the options of evaluate.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "tally/cli/coco_source.h"
 #include "tally/cli/input_file.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/gather.h"
@@ -42,7 +43,8 @@ CollectionConfig read_config(const Arguments& arguments) {
 std::vector<MetricInputs> inputs_of(const CollectionConfig& config) {
   std::vector<MetricInputs> inputs;
   for (const CollectionConfig::Member& member : config.members) {
-    inputs.push_back({member.name, builtin_registry().inputs(member.text)});
+    inputs.push_back(
+        {member.name, builtin_registry().inputs(member.text), member.text});
   }
   return inputs;
 }
@@ -138,8 +140,10 @@ Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
   TORCH_CHECK_VALUE(arguments.ranks == 0 || arguments.ranks == ranks,
                     "--ranks: expected the ", ranks, " of the launcher, got ",
                     arguments.ranks);
-  const CollectionConfig config = read_config(arguments);
   Job job;
+  job.config = read_config(arguments);
+  if (!arguments.coco.empty()) add_class_metrics(job.config);
+  const CollectionConfig& config = job.config;
   job.source = open_source(arguments, inputs_of(config));
   const std::int64_t rows = job.source->rows();
   for (const CollectionConfig::Member& member : config.members) {
@@ -164,8 +168,14 @@ Report evaluate(const Arguments& arguments,
       failure_of([&] { job = prepare(arguments, ranks->size(), spare_bytes); }),
       ranks);
   agree(failure_of([&] { update(*job, ranks->rank(), progress); }), ranks);
-  return {ranks->size(), job->source->rows(), job->metrics.compute(),
-          job->source->remarks()};
+  Report report{ranks->size(), job->source->rows(), job->metrics.compute(),
+                job->source->remarks(), /*table=*/""};
+  if (!arguments.coco.empty()) {
+    report.results = short_names(job->config, report.results);
+    report.table =
+        coco_summary(job->config, report.results, job->source->categories());
+  }
+  return report;
 }
 
 }  // namespace tally::cli

@@ -18,6 +18,7 @@ struct Job {
   std::unique_ptr<TensorLimit> memory;
   std::vector<std::int64_t> split;  ///< rows of each rank
   std::int64_t batch_size = 0;
+  CollectionConfig config;
   std::unique_ptr<Source> source;
   MetricCollection metrics;
 };
@@ -37,6 +38,7 @@ struct Report {
   std::int64_t rows = 0;
   Results results;
   std::string remarks;  ///< of the source
+  std::string table;    ///< instead of the usual one, unless empty
 };
 
 /// Updates the metrics with this rank's rows and computes them over all ranks.

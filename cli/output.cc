@@ -128,7 +128,7 @@ std::string render(const Report& report, Format format,
     case Format::kTable:
       break;
   }
-  return to_table(report.results, labels);
+  return report.table.empty() ? to_table(report.results, labels) : report.table;
 }
 
 void check_output(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "tally/cli/coco_source.h"
 #include "tally/cli/columns.h"
 #include "tally/cli/csv.h"
 #include "tally/cli/files_source.h"
@@ -117,6 +118,7 @@ class JsonSource final : public Source {
 
 std::unique_ptr<Source> open_source(const Arguments& arguments,
                                     const std::vector<MetricInputs>& metrics) {
+  if (!arguments.coco.empty()) return open_coco(arguments, metrics);
   if (!arguments.csv.empty()) {
     return std::make_unique<CsvSource>(arguments, metrics);
   }

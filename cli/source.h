@@ -3,12 +3,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tally/cli/arguments.h"
 #include "tally/metrics/registry/registry.h"
 
 namespace tally::cli {
+
+/// Ids and names of categories, by ascending id.
+using Categories = std::vector<std::pair<std::int64_t, std::string>>;
 
 /// The inputs of metrics in files, all with the same number of rows.
 class Source {
@@ -21,6 +25,11 @@ class Source {
   /// Remarks for the user on how the files were read, one per line; empty if
   /// the arguments determine everything.
   virtual std::string remarks() const { return ""; }
+  /// Of detected objects, where the files name them.
+  virtual const Categories& categories() const {
+    static const Categories kNone;
+    return kNone;
+  }
   /// Rows [begin, end) of each input.
   virtual std::vector<InputValue> read(std::int64_t begin,
                                        std::int64_t end) = 0;
@@ -30,6 +39,7 @@ class Source {
 struct MetricInputs {
   std::string name;
   std::vector<InputInfo> inputs;
+  std::string text = {};  ///< of the metric, for Registry::make
 };
 
 /// Opens the files that the arguments name. Throws c10::ValueError if they are

@@ -164,9 +164,9 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
   EXPECT_EQ(evaluate_error({"--metrics", "A", "--config", "c"}),
             "expected either --metrics or --config, got both");
   EXPECT_EQ(evaluate_error({"--metrics", "A"}),
-            "expected either --inputs or --csv, got neither");
+            "expected one of --inputs, --csv and --coco, got none");
   EXPECT_EQ(evaluate_error({"--metrics", "A", "--inputs", "x", "--csv", "y"}),
-            "expected either --inputs or --csv, got both");
+            "expected one of --inputs, --csv and --coco, got several");
   EXPECT_EQ(
       evaluate_error({"--metrics", "A", "--inputs", "x", "--columns", "y"}),
       "--columns: requires --csv or one .jsonl file as --inputs");

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tally/cli/source.h"
+#include "tally/metrics/detection/inputs/image_objects.h"
+#include "tally/metrics/detection/options/object_shape.h"
+
+namespace tally::cli {
+
+/// The annotations and results of object detection, as COCO's files have them:
+/// an object with "images", "categories" and "annotations", and a list of
+/// results. Both are read as a whole.
+class CocoFiles {
+ public:
+  /// Throws c10::ValueError that names the file and the annotation or result.
+  /// Reads boxes, masks and keypoints if `shapes` contain them.
+  CocoFiles(const std::string& annotations, const std::string& results,
+            const std::set<ObjectShape>& shapes);
+
+  /// The ids of the images, ascending.
+  const at::Tensor& image_ids() const { return image_ids_; }
+  /// Ids and names, by ascending id.
+  const Categories& categories() const { return categories_; }
+  /// Of both files.
+  std::int64_t objects() const {
+    return preds_offsets_.back() + target_offsets_.back();
+  }
+  /// In the order of image_ids(), with boxes in COCO's format.
+  FlatImageObjects preds(std::int64_t begin, std::int64_t end) const {
+    return slice(preds_, preds_offsets_, begin, end);
+  }
+  FlatImageObjects target(std::int64_t begin, std::int64_t end) const {
+    return slice(target_, target_offsets_, begin, end);
+  }
+  /// What was left out, for the user; may be empty.
+  const std::string& remarks() const { return remarks_; }
+
+ private:
+  static FlatImageObjects slice(const FlatImageObjects& all,
+                                const std::vector<std::int64_t>& offsets,
+                                std::int64_t begin, std::int64_t end);
+
+  at::Tensor image_ids_;
+  Categories categories_;
+  FlatImageObjects preds_, target_;
+  std::vector<std::int64_t> preds_offsets_, target_offsets_;
+  std::string remarks_;
+};
+
+}  // namespace tally::cli

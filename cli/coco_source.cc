@@ -1,0 +1,196 @@
+#include "tally/cli/coco_source.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "tally/cli/coco_files.h"
+#include "tally/metrics/detection/options/detection_options.h"
+
+namespace tally::cli {
+namespace {
+
+constexpr const char* kMeanAveragePrecision = "MeanAveragePrecision";
+
+class CocoSource final : public Source {
+ public:
+  CocoSource(const Arguments& arguments, const std::set<ObjectShape>& shapes)
+      : files_(arguments.coco[0], arguments.coco[1], shapes) {}
+
+  std::int64_t rows() const override { return files_.image_ids().numel(); }
+  std::int64_t bytes_per_row() const override {
+    constexpr std::int64_t kBytes = 64;
+    return kBytes * (1 + files_.objects() / std::max<std::int64_t>(1, rows()));
+  }
+  const std::vector<std::string>& names() const override { return names_; }
+  std::string remarks() const override { return files_.remarks(); }
+  const Categories& categories() const override { return files_.categories(); }
+  std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
+    return {InputValue::of(files_.preds(begin, end)),
+            InputValue::of(files_.target(begin, end)),
+            InputValue::of(files_.image_ids().slice(0, begin, end))};
+  }
+
+ private:
+  CocoFiles files_;
+  std::vector<std::string> names_ = {"preds", "target", "image_ids"};
+};
+
+void check_takes_objects(const MetricInputs& metric) {
+  const bool takes = metric.inputs.size() == 3 &&
+                     metric.inputs[0].kind == InputKind::kRagged &&
+                     metric.inputs[2].name == std::string_view("image_ids");
+  TORCH_CHECK_VALUE(takes, "--coco: ", metric.name,
+                    " takes no objects of images");
+}
+
+/// What a metric compares.
+ObjectShape shape_of(const std::string& text) {
+  const MetricSpec spec = parse_metric_spec(text);
+  const auto option = spec.options.find("iou_type");
+  ObjectShape shape = ObjectShape::kBbox;
+  if (option != spec.options.end()) OptionRef(shape).set(option->second);
+  return shape;
+}
+
+/// The options of the one MeanAveragePrecision, if it is that.
+std::optional<MeanAveragePrecisionOptions> options_of(
+    const CollectionConfig& config) {
+  if (config.members.size() != 1) return std::nullopt;
+  const MetricSpec spec = parse_metric_spec(config.members.front().text);
+  if (spec.name != kMeanAveragePrecision) return std::nullopt;
+  MeanAveragePrecisionOptions options;
+  parse_options(options, kMeanAveragePrecision, spec.options);
+  return options;
+}
+
+template <class... Values>
+std::string formatted(const char* format, const Values&... values) {
+  char text[256];
+  std::snprintf(text, sizeof(text), format, values...);
+  return text;
+}
+
+class SummaryLines {
+ public:
+  SummaryLines(const MeanAveragePrecisionOptions& options,
+               const Results& results)
+      : options_(options), results_(results) {
+    const std::vector<double> overlaps = options.overlaps();
+    range_ = formatted("%.2f:%.2f", overlaps.front(), overlaps.back());
+  }
+
+  std::string all() {
+    const std::vector<std::int64_t> depths = options_.depths();
+    const std::int64_t most = depths.back();
+    add(true, "map", range_, "all", most);
+    add(true, "map_50", "0.50", "all", most);
+    add(true, "map_75", "0.75", "all", most);
+    for (const char* area : {"small", "medium", "large"}) {
+      add(true, std::string("map_") + area, range_, area, most);
+    }
+    for (const std::int64_t depth : depths) {
+      add(false, "mar_" + std::to_string(depth), range_, "all", depth);
+    }
+    add(false, "mar_at_50", "0.50", "all", most);
+    add(false, "mar_at_75", "0.75", "all", most);
+    for (const char* area : {"small", "medium", "large"}) {
+      add(false, std::string("mar_") + area, range_, area, most);
+    }
+    return text_;
+  }
+
+ private:
+  void add(bool is_precision, const std::string& name,
+           const std::string& overlaps, const char* area, std::int64_t depth) {
+    if (!results_.contains(name)) return;
+    text_ += formatted(
+        " %-18s %s @[ IoU=%-9s | area=%6s | maxDets=%3lld ] = %0.3f\n",
+        is_precision ? "Average Precision" : "Average Recall",
+        is_precision ? "(AP)" : "(AR)", overlaps.c_str(), area,
+        static_cast<long long>(depth), results_[name].item<double>());
+  }
+
+  const MeanAveragePrecisionOptions& options_;
+  const Results& results_;
+  std::string range_;
+  std::string text_;
+};
+
+std::string category_table(const Results& results, const std::string& recall,
+                           const Categories& categories) {
+  if (!results.contains("classes")) return "";
+  std::map<std::int64_t, std::int64_t> places;
+  const at::Tensor& classes = results["classes"];
+  for (std::int64_t k = 0; k < classes.numel(); ++k) {
+    places[classes[k].item<std::int64_t>()] = k;
+  }
+  const auto value = [&](const std::string& name, std::int64_t id) {
+    const auto place = places.find(id);
+    return place == places.end() ? -1.0
+                                 : results[name][place->second].item<double>();
+  };
+  std::string text = "\n     AP      AR  category\n";
+  for (const auto& [id, name] : categories) {
+    text += formatted("%7.3f %7.3f  ", value("map_per_class", id),
+                      value(recall, id)) +
+            name + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Source> open_coco(const Arguments& arguments,
+                                  const std::vector<MetricInputs>& metrics) {
+  std::set<ObjectShape> shapes;
+  for (const MetricInputs& metric : metrics) {
+    check_takes_objects(metric);
+    shapes.insert(shape_of(metric.text));
+  }
+  return std::make_unique<CocoSource>(arguments, shapes);
+}
+
+void add_class_metrics(CollectionConfig& config) {
+  constexpr const char* kOption = "class_metrics";
+  for (CollectionConfig::Member& member : config.members) {
+    const MetricSpec spec = parse_metric_spec(member.text);
+    if (spec.name != kMeanAveragePrecision || spec.options.count(kOption)) {
+      continue;
+    }
+    const std::size_t end = member.text.rfind(')');
+    const std::string option = std::string(kOption) + "=true";
+    if (end == std::string::npos) {
+      member.text += "(" + option + ")";
+    } else {
+      member.text.insert(end, (spec.options.empty() ? "" : ", ") + option);
+    }
+  }
+}
+
+Results short_names(const CollectionConfig& config, const Results& results) {
+  if (config.members.size() != 1) return results;
+  const std::string prefix = config.members.front().name + ".";
+  Results renamed;
+  for (const auto& [name, value] : results) {
+    renamed.add(name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name,
+                value);
+  }
+  return renamed;
+}
+
+std::string coco_summary(const CollectionConfig& config, const Results& results,
+                         const Categories& categories) {
+  const auto options = options_of(config);
+  if (!options) return "";
+  const std::string recall =
+      "mar_" + std::to_string(options->depths().back()) + "_per_class";
+  return SummaryLines(*options, results).all() +
+         category_table(results, recall, categories);
+}
+
+}  // namespace tally::cli

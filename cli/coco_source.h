@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tally/cli/arguments.h"
+#include "tally/cli/source.h"
+#include "tally/metrics/registry/collection_config.h"
+#include "tally/metrics/results.h"
+
+namespace tally::cli {
+
+/// Opens the files of --coco: an image is a row. Throws c10::ValueError if they
+/// are invalid, or a metric takes no objects of images.
+std::unique_ptr<Source> open_coco(const Arguments& arguments,
+                                  const std::vector<MetricInputs>& metrics);
+
+/// Makes MeanAveragePrecision return the values of each class, unless its
+/// options say whether to.
+void add_class_metrics(CollectionConfig& config);
+
+/// Without the name of the metric, if there is one metric.
+Results short_names(const CollectionConfig& config, const Results& results);
+
+/// The lines that COCO's tools print and a table of the categories; empty
+/// unless `config` is one MeanAveragePrecision.
+std::string coco_summary(const CollectionConfig& config, const Results& results,
+                         const Categories& categories);
+
+}  // namespace tally::cli

@@ -1,0 +1,132 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tally/tests/cli/files.h"
+#include "tally/tests/examples/program.h"
+
+namespace tally::cli {
+namespace {
+
+using tally::testkit::Program;
+using tally::testkit::run_program;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+// Two images; the second cat, whose annotation has the id 0, is found, and so
+// is the dog; the first cat is found at an overlap of 0.6.
+constexpr const char* kAnnotations = R"({
+  "info": {"year": 2026},
+  "images": [{"id": 9, "height": 20, "width": 20, "file_name": "b.png"},
+             {"id": 4, "height": 20, "width": 20}],
+  "annotations": [
+    {"id": 1, "image_id": 4, "category_id": 3, "bbox": [0, 0, 10, 10],
+     "area": 100, "iscrowd": 0,
+     "segmentation": [[0, 0, 0, 10, 10, 10, 10, 0]]},
+    {"id": 0, "image_id": 9, "category_id": 3, "bbox": [5, 5, 10, 10],
+     "area": 100, "iscrowd": 0,
+     "segmentation": {"size": [20, 20], "counts": [105, 1, 294]}},
+    {"id": 2, "image_id": 9, "category_id": 5, "bbox": [0, 0, 4, 4],
+     "area": 16, "segmentation": [[0, 0, 0, 4, 4, 4, 4, 0]]}],
+  "categories": [{"id": 5, "name": "dog"}, {"id": 3, "name": "cat"},
+                 {"id": 7, "name": "bird"}]})";
+constexpr const char* kResults = R"([
+  {"image_id": 9, "category_id": 3, "bbox": [5, 5, 10, 10], "score": 0.9,
+   "segmentation": {"size": [20, 20], "counts": [105, 1, 294]}},
+  {"image_id": 4, "category_id": 3, "bbox": [0, 0, 6, 10], "score": 0.8,
+   "segmentation": {"size": [20, 20], "counts": [0, 1, 399]}},
+  {"image_id": 9, "category_id": 5, "bbox": [0, 0, 4, 4], "score": 0.7,
+   "segmentation": {"size": [20, 20], "counts": [0, 4, 16, 4, 16, 4, 16, 4, 336]}}
+])";
+
+class TallyCocoTest : public ::testing::Test {
+ protected:
+  Program::Result evaluate(const Words& more) const {
+    Words words = {"cli/tally", "evaluate", "--coco", annotations_, results_};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words);
+  }
+
+  Folder folder_;
+  const std::string annotations_ = folder_.write("gt.json", kAnnotations);
+  const std::string results_ = folder_.write("dt.json", kResults);
+};
+
+TEST_F(TallyCocoTest, PrintsTheLinesOfCocoAndCategories) {
+  const Program::Result result = evaluate({});
+  ASSERT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(result.errors, "");
+  // The first cat is found at 3 of 10 overlaps: a class of 1 and one of 0.65.
+  EXPECT_THAT(result.output,
+              HasSubstr(" Average Precision  (AP) @[ IoU=0.50:0.95 | area=   "
+                        "all | maxDets=100 ] = 0.827\n"
+                        " Average Precision  (AP) @[ IoU=0.50      | area=   "
+                        "all | maxDets=100 ] = 1.000\n"));
+  EXPECT_THAT(result.output,
+              HasSubstr(" Average Recall     (AR) @[ IoU=0.50:0.95 | area=   "
+                        "all | maxDets=  1 ] = 0.825\n"));
+  EXPECT_THAT(result.output, HasSubstr("\n  0.653   0.650  cat\n"
+                                       "  1.000   1.000  dog\n"
+                                       " -1.000  -1.000  bird\n"));
+}
+
+TEST_F(TallyCocoTest, RanksGiveTheSame) {
+  const Program::Result one =
+      evaluate({"--format", "json", "--metrics", "MeanAveragePrecision"});
+  ASSERT_EQ(one.status, 0) << one.errors;
+  const Json metrics = Json::parse(one.output).at("metrics");
+  for (const char* key :
+       {"map", "map_50", "map_75", "map_small", "map_medium", "map_large",
+        "mar_1", "mar_10", "mar_100", "mar_small", "mar_medium", "mar_large"}) {
+    EXPECT_TRUE(metrics.contains(key)) << key;
+  }
+  const Program::Result two = evaluate({"--format", "json", "--ranks", "2"});
+  ASSERT_EQ(two.status, 0) << two.errors;
+  EXPECT_EQ(Json::parse(two.output).at("metrics"), metrics);
+  EXPECT_EQ(Json::parse(two.output).at("rows"), 2);
+}
+
+TEST_F(TallyCocoTest, ReadsMasks) {
+  const Program::Result result =
+      evaluate({"--format", "json", "--metrics",
+                "MeanAveragePrecision(iou_type=segm, class_metrics=true)"});
+  ASSERT_EQ(result.status, 0) << result.errors;
+  const Json metrics = Json::parse(result.output).at("metrics");
+  EXPECT_NEAR(metrics.at("map_per_class")[0].get<double>(), 51.0 / 101, 1e-12);
+  EXPECT_NEAR(metrics.at("map_per_class")[1].get<double>(), 1, 1e-12);
+}
+
+TEST_F(TallyCocoTest, BadFilesNameTheItem) {
+  const auto refused = [&](const std::string& results) {
+    const Program::Result result =
+        run_program({"cli/tally", "evaluate", "--coco", annotations_,
+                     folder_.write("bad.json", results)});
+    EXPECT_EQ(result.status, 2);
+    return result.errors;
+  };
+  EXPECT_THAT(refused("{}"), HasSubstr("expected a list of results"));
+  EXPECT_THAT(refused("[{\"image_id\": 9}]"),
+              HasSubstr("bad.json: result 0: expected 'category_id'"));
+  EXPECT_THAT(refused("[{\"image_id\": 9, \"category_id\": 3, \"bbox\": [1], "
+                      "\"score\": 1}]"),
+              HasSubstr("result 0: 'bbox': expected a list of 4 numbers, got "
+                        "[1]"));
+  EXPECT_THAT(refused("[{\"image_id\": 1, \"category_id\": 3, \"bbox\": [1, 1, "
+                      "1, 1], \"score\": 1}]"),
+              HasSubstr("got 1 of other images"));
+  EXPECT_THAT(
+      refused("[{\"image_id\": 9, \"category_id\": 3, \"bbox\": [1, 1, "
+              "-1, 1], \"score\": 1}]"),
+      HasSubstr("preds of image 1 (id 9): expected boxes of no negative "
+                "width or height, got -1 x 1 for box 0"));
+  const Program::Result other = evaluate({"--metrics", "MeanSquaredError"});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.errors, HasSubstr("MeanSquaredError takes no objects"));
+}
+
+}  // namespace
+}  // namespace tally::cli
