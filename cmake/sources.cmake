@@ -216,10 +216,17 @@ set(TALLY_METRICS_HEADERS
     metrics/compositional.h
     metrics/detection/detection.h
     metrics/detection/inputs/image_objects.h
+    metrics/detection/inputs/run_length_mask.h
     metrics/detection/kernels/match_rules.h
+    metrics/detection/lvis_average_precision.h
     metrics/detection/mean_average_precision.h
+    metrics/detection/mean_average_recall.h
     metrics/detection/options/box_format.h
     metrics/detection/options/detection_options.h
+    metrics/detection/options/lvis_options.h
+    metrics/detection/options/object_shape.h
+    metrics/detection/options/voc_options.h
+    metrics/detection/pascal_voc_average_precision.h
     metrics/detection/states/matched_detections.h
     metrics/file.h
     metrics/image/error_relative_global_dimensionless_synthesis.h
@@ -507,13 +514,24 @@ set(TALLY_METRICS_SOURCES
     metrics/compositional.cc
     metrics/detection/curves/curve_means.cc
     metrics/detection/curves/distinct_rows.cc
+    metrics/detection/curves/hit_lists.cc
     metrics/detection/curves/precision_curves.cc
     metrics/detection/inputs/image_objects.cc
     metrics/detection/inputs/object_columns.cc
+    metrics/detection/inputs/object_reader.cc
+    metrics/detection/inputs/run_length_mask.cc
     metrics/detection/kernels/greedy_matches.cc
     metrics/detection/kernels/image_matcher.cc
+    metrics/detection/kernels/overlaps.cc
+    metrics/detection/kernels/polygon_runs.cc
+    metrics/detection/lvis_average_precision.cc
     metrics/detection/mean_average_precision.cc
+    metrics/detection/mean_average_recall.cc
     metrics/detection/options/detection_options.cc
+    metrics/detection/options/lvis_options.cc
+    metrics/detection/options/option_checks.cc
+    metrics/detection/options/voc_options.cc
+    metrics/detection/pascal_voc_average_precision.cc
     metrics/detection/states/matched_detections.cc
     metrics/exact_sums.cc
     metrics/file.cc
@@ -714,8 +732,10 @@ set(TALLY_METRICS_SOURCES
 set(TALLY_METRICS_UNFUSED_SOURCES
     metrics/classification/kernels/logit_kernels.cc
     metrics/detection/inputs/object_columns.cc
-    metrics/detection/kernels/image_matcher.cc
-    metrics/detection/options/detection_options.cc)
+    metrics/detection/inputs/object_reader.cc
+    metrics/detection/kernels/overlaps.cc
+    metrics/detection/kernels/polygon_runs.cc
+    metrics/detection/options/option_checks.cc)
 
 set(TALLY_LOSSES_COMPONENTS
     sync
@@ -935,6 +955,9 @@ set(TALLY_CLI_HEADERS)
 
 set(TALLY_CLI_SOURCES
     cli/arguments.cc
+    cli/coco_files.cc
+    cli/coco_items.cc
+    cli/coco_source.cc
     cli/columns.cc
     cli/csv.cc
     cli/csv_records.cc
