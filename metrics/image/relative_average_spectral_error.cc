@@ -7,10 +7,6 @@ namespace tally {
 
 namespace image = internal::image;
 
-void RelativeAverageSpectralErrorOptions::validate(const char* metric) const {
-  image::check_window_option(metric, "window_size", window_size_);
-}
-
 void AverageSpectralError::check(image::Tensors images) const {
   image::check_pairs(images);
   image::check_pixel_windows(window_size_, images[0]);

@@ -11,17 +11,7 @@ namespace tally {
 ///     RelativeAverageSpectralError rase(
 ///         RelativeAverageSpectralErrorOptions().window_size(5));
 struct RelativeAverageSpectralErrorOptions
-    : ImageOptions<RelativeAverageSpectralErrorOptions> {
-  /// The size of windows in pixels. Default: 8.
-  TORCH_ARG(std::int64_t, window_size) = 8;
-
- public:
-  void visit(OptionVisitor& v) {
-    v("window_size", window_size_);
-    ImageOptions::visit(v);
-  }
-  void validate(const char* metric) const;
-};
+    : WindowOptions<RelativeAverageSpectralErrorOptions> {};
 
 /// The score of RelativeAverageSpectralError.
 class AverageSpectralError : public internal::image::ImageMeasure {

@@ -7,11 +7,6 @@ namespace tally {
 
 namespace image = internal::image;
 
-void RootMeanSquaredErrorUsingSlidingWindowOptions::validate(
-    const char* metric) const {
-  image::check_window_option(metric, "window_size", window_size_);
-}
-
 void SlidingError::check(image::Tensors images) const {
   image::check_pairs(images);
   image::check_pixel_windows(window_size_, images[0]);

@@ -11,17 +11,7 @@ namespace tally {
 ///     RootMeanSquaredErrorUsingSlidingWindow rmse(
 ///         RootMeanSquaredErrorUsingSlidingWindowOptions().window_size(5));
 struct RootMeanSquaredErrorUsingSlidingWindowOptions
-    : ImageOptions<RootMeanSquaredErrorUsingSlidingWindowOptions> {
-  /// The size of windows in pixels. Default: 8.
-  TORCH_ARG(std::int64_t, window_size) = 8;
-
- public:
-  void visit(OptionVisitor& v) {
-    v("window_size", window_size_);
-    ImageOptions::visit(v);
-  }
-  void validate(const char* metric) const;
-};
+    : WindowOptions<RootMeanSquaredErrorUsingSlidingWindowOptions> {};
 
 /// The score of RootMeanSquaredErrorUsingSlidingWindow.
 class SlidingError : public internal::image::ImageMeasure {

@@ -33,10 +33,6 @@ at::Tensor edges(const at::Tensor& images) {
 
 }  // namespace
 
-void SpatialCorrelationCoefficientOptions::validate(const char* metric) const {
-  image::check_window_option(metric, "window_size", window_size_);
-}
-
 void SpatialCorrelation::check(image::Tensors images) const {
   image::check_pairs(images);
   image::check_window(window_size_, images[0]);

@@ -11,17 +11,7 @@ namespace tally {
 ///     SpatialCorrelationCoefficient scc(
 ///         SpatialCorrelationCoefficientOptions().window_size(5));
 struct SpatialCorrelationCoefficientOptions
-    : ImageOptions<SpatialCorrelationCoefficientOptions> {
-  /// The size of windows in pixels. Default: 8.
-  TORCH_ARG(std::int64_t, window_size) = 8;
-
- public:
-  void visit(OptionVisitor& v) {
-    v("window_size", window_size_);
-    ImageOptions::visit(v);
-  }
-  void validate(const char* metric) const;
-};
+    : WindowOptions<SpatialCorrelationCoefficientOptions> {};
 
 /// The score of SpatialCorrelationCoefficient.
 class SpatialCorrelation : public internal::image::ImageMeasure {

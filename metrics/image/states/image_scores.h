@@ -93,6 +93,22 @@ at::Tensor reduced(const ImageScoresState& state, ImageReduction reduction);
 
 }  // namespace internal::image
 
+/// Options of metrics that average over windows around pixels.
+template <class Self>
+struct WindowOptions : ImageOptions<Self> {
+  /// The size of windows in pixels. Default: 8.
+  TALLY_INHERITED_ARG(Self, std::int64_t, window_size) = 8;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("window_size", window_size_);
+    ImageOptions<Self>::visit(v);
+  }
+  void validate(const char* metric) const {
+    internal::image::check_window_option(metric, "window_size", window_size_);
+  }
+};
+
 /// Scores images by `Measure`, an ImageMeasure with kName, Options and a
 /// constructor from them.
 template <class Measure>

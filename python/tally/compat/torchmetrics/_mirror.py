@@ -22,7 +22,7 @@ _HERE = "tally.compat.torchmetrics"
 
 def _import_domains():
     """TorchMetrics leaves some of its modules to be imported by name."""
-    for domain in {entry["domain"] for entry in tally._METRICS.values()}:
+    for domain in {entry["domain"] for entry in tally._METRICS.values()} | {"multimodal"}:
         if importlib.util.find_spec("torchmetrics." + domain) is not None:
             importlib.import_module("torchmetrics." + domain)
 
