@@ -15,6 +15,7 @@
 #include "tally/metrics/registry/collection_config.h"     // IWYU pragma: export
 #include "tally/metrics/registry/registry.h"              // IWYU pragma: export
 #include "tally/metrics/regression/regression.h"          // IWYU pragma: export
+#include "tally/metrics/results_csv.h"                    // IWYU pragma: export
 #include "tally/metrics/results_json.h"                   // IWYU pragma: export
 #include "tally/metrics/results_table.h"                  // IWYU pragma: export
 #include "tally/metrics/retrieval/retrieval.h"            // IWYU pragma: export

@@ -21,6 +21,7 @@ OUTPUT = ROOT / "cmake" / "sources.cmake"
 COMPONENTS = {
     "sync": ["", "state", "sync"],
     "metrics": ["metrics"],
+    "sinks": ["sinks"],
     "losses": ["losses"],
     "training": ["training"],
     "testing": ["testing"],

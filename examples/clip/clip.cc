@@ -17,16 +17,21 @@
 //      10  3.0237    0.0861    0.3611
 //   ...
 //      20  2.2458    0.1667    0.4750
+#include <ATen/ops/full.h>
+
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "tally/examples/clip/options.h"
 #include "tally/examples/clip/training.h"
 #include "tally/examples/digits/data.h"
+#include "tally/metrics/results.h"
+#include "tally/sinks/metric_logger.h"
 #include "tally/sync/init.h"
 #include "tally/sync/launch.h"
 
@@ -58,15 +63,33 @@ void write_json(const std::string& path, int ranks,
   if (!file.flush()) throw std::runtime_error("cannot write " + path);
 }
 
+tally::Results logged(const clip::Epoch& epoch) {
+  tally::Results results;
+  if (epoch.number > 0)
+    results.add("loss", at::full({}, epoch.loss, at::kDouble));
+  results.add("recall@1", at::full({}, epoch.test.at_1, at::kDouble));
+  results.add("recall@5", at::full({}, epoch.test.at_5, at::kDouble));
+  return results;
+}
+
 void run_rank(const digits::Digits& images, const clip::Options& options) {
   const auto ranks = tally::sync::init_from_env();
   const bool is_first = ranks->rank() == 0;
+  tally::MetricLogger logger;
+  // An error comes again with finish(), when the rest has been done.
+  if (!options.log().empty()) logger.add_folder(options.log());
   const clip::Outcome outcome = clip::train(
       digits::split(images), options, *ranks, [&](const clip::Epoch& epoch) {
         if (is_first) print(epoch);
+        logger.write(epoch.number, logged(epoch));
       });
   if (is_first && !options.json().empty()) {
     write_json(options.json(), ranks->size(), outcome);
+  }
+  const absl::Status written = logger.finish();
+  if (!written.ok()) {
+    throw std::runtime_error(
+        std::string(written.message().data(), written.message().size()));
   }
 }
 

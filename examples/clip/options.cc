@@ -22,6 +22,8 @@ const char* const kHelp =
     "  --seed N           seed of the weights, the order of the images and\n"
     "                     their distribution over ranks (default: 0)\n"
     "  --json FILE        write the loss of each step and the final recalls\n"
+    "  --log DIR          log the loss and the recalls of each epoch, for\n"
+    "                     TensorBoard and as JSON lines\n"
     "  --help\n";
 
 void Options::visit(tally::OptionVisitor& v) {
@@ -32,6 +34,7 @@ void Options::visit(tally::OptionVisitor& v) {
   v("lr", lr_);
   v("seed", seed_);
   v("json", json_);
+  v("log", log_);
   v("help", help_);
 }
 
@@ -50,6 +53,7 @@ Options parse_command_line(int argc, char** argv) {
       options, kProgram,
       examples::read_command_line(kProgram, argc, argv, {"help"}));
   options.json(examples::user_path(options.json()));
+  options.log(examples::user_path(options.log()));
   return options;
 }
 

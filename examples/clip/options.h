@@ -15,6 +15,7 @@ struct Options {
   TORCH_ARG(double, lr) = 0.02;
   TORCH_ARG(std::int64_t, seed) = 0;
   TORCH_ARG(std::string, json);
+  TORCH_ARG(std::string, log);
   TORCH_ARG(bool, help) = false;
 
  public:

@@ -5,6 +5,7 @@
 //
 //   ./tools/bazel run //examples:digits
 //   ./tools/bazel run //examples:digits -- --ranks 5 --json digits.json
+//   ./tools/bazel run //examples:digits -- --log digits   # for TensorBoard
 //   torchrun --no-python --nproc-per-node 4 bazel-bin/examples/digits/digits
 //
 // prints, after a few seconds,
@@ -48,11 +49,14 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <stdexcept>
+#include <string>
 
 #include "tally/examples/digits/data.h"
 #include "tally/examples/digits/options.h"
 #include "tally/examples/digits/report.h"
 #include "tally/examples/digits/training.h"
+#include "tally/sinks/metric_logger.h"
 #include "tally/sync/init.h"
 #include "tally/sync/launch.h"
 
@@ -74,17 +78,26 @@ digits::Digits prepare(const digits::Options& options) {
 void run_rank(const digits::Digits& images, const digits::Options& options) {
   const auto ranks = tally::sync::init_from_env();
   const bool is_first = ranks->rank() == 0;
+  tally::MetricLogger logger;
+  // An error comes again with finish(), when the rest has been done.
+  if (!options.log().empty()) logger.add_folder(options.log());
   const digits::Outcome outcome = digits::train(
       digits::split(images), options, *ranks, [&](const digits::Epoch& epoch) {
         if (is_first) {
           digits::print_progress(std::cout, epoch, options.epochs());
         }
+        logger.write(epoch.number, digits::logged(epoch));
       });
   if (!is_first) return;
   digits::print_report(std::cout, outcome.test);
   if (options.verbose()) std::cout << '\n' << ranks->account();
   if (!options.json().empty()) {
     digits::write_json(options.json(), ranks->size(), outcome);
+  }
+  const absl::Status logged = logger.finish();
+  if (!logged.ok()) {
+    throw std::runtime_error(
+        std::string(logged.message().data(), logged.message().size()));
   }
 }
 

@@ -21,6 +21,8 @@ const char* const kHelp =
     "                  and their distribution over ranks (default: 0)\n"
     "  --data FILE     images to use instead of examples/digits/data\n"
     "  --json FILE     write the loss of each step and the final metrics\n"
+    "  --log DIR       log the loss and the metrics of each epoch, for\n"
+    "                  TensorBoard and as JSON lines\n"
     "  --verbose       print rank 0's communication account at the end\n"
     "  --help\n";
 
@@ -32,6 +34,7 @@ void Options::visit(tally::OptionVisitor& v) {
   v("seed", seed_);
   v("data", data_);
   v("json", json_);
+  v("log", log_);
   v("verbose", verbose_);
   v("help", help_);
 }
@@ -51,6 +54,7 @@ Options parse_command_line(int argc, char** argv) {
       examples::read_command_line(kProgram, argc, argv, {"help", "verbose"}));
   options.data(examples::user_path(options.data()));
   options.json(examples::user_path(options.json()));
+  options.log(examples::user_path(options.log()));
   return options;
 }
 

@@ -15,6 +15,7 @@ struct Options {
   TORCH_ARG(std::int64_t, seed) = 0;
   TORCH_ARG(std::string, data);
   TORCH_ARG(std::string, json);
+  TORCH_ARG(std::string, log);
   TORCH_ARG(bool, verbose) = false;
   TORCH_ARG(bool, help) = false;
 

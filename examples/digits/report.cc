@@ -1,5 +1,6 @@
 #include "tally/examples/digits/report.h"
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 
 #include <cstdio>
@@ -35,6 +36,12 @@ void print_report(std::ostream& out, const tally::Results& test) {
   std::vector<std::string> digits;
   for (int i = 0; i < 10; ++i) digits.push_back(std::to_string(i));
   out << "\non the test images\n" << tally::to_table(test, digits);
+}
+
+tally::Results logged(const Epoch& epoch) {
+  tally::Results results = epoch.test;
+  results.add("loss", at::full({}, epoch.loss, at::kDouble));
+  return results;
 }
 
 void write_json(const std::string& path, int ranks, const Outcome& outcome) {

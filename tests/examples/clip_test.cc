@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -85,6 +86,24 @@ TEST(ClipTest, LearnsToFindTheOtherHalf) {
   }
 }
 
+TEST(ClipTest, LogsEachEpoch) {
+  const std::string folder = ::testing::TempDir() + "/clip_log";
+  const auto result =
+      run_program({kClip, "--ranks=2", "--epochs=1", "--log=" + folder});
+  ASSERT_EQ(result.status, 0) << result.errors;
+  std::ifstream file(folder + "/log.jsonl");
+  std::string line;
+  std::getline(file, line);  // what it is
+  for (const int epoch : {0, 1}) {
+    std::getline(file, line);
+    const Json json = Json::parse(line);
+    EXPECT_EQ(json["step"], epoch);
+    EXPECT_EQ(json["results"].size(), epoch == 0 ? 2 : 3);
+    EXPECT_LT(json["results"]["recall@5"], 1);
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST(ClipTest, SaysWhatIsWrongOnce) {
   const std::vector<std::tuple<std::vector<std::string>, int, std::string>>
       calls = {
@@ -117,8 +136,9 @@ TEST(ClipTest, HelpsWithoutTraining) {
   const auto result = run_program({kClip, "--help"});
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.output, StartsWith("Trains two networks"));
-  for (const char* option : {"--ranks", "--micro-batches", "--epochs",
-                             "--batch-size", "--lr", "--seed", "--json"}) {
+  for (const char* option :
+       {"--ranks", "--micro-batches", "--epochs", "--batch-size", "--lr",
+        "--seed", "--json", "--log"}) {
     EXPECT_THAT(result.output, HasSubstr(option));
   }
 }

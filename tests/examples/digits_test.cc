@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -189,6 +191,43 @@ TEST(DigitsTest, WritesWhatIsNotANumber) {
   EXPECT_EQ(json["metrics"]["log_loss"], "NaN");
 }
 
+TEST(DigitsTest, LogsEachEpoch) {
+  const std::string folder = temporary("digits_log");
+  std::filesystem::remove_all(folder);
+  for (int start = 0; start < 2; ++start) {
+    const auto result = run_program(
+        {kDigits, "--ranks=3", "--epochs=2", "--log=" + folder}, {});
+    ASSERT_EQ(result.status, 0) << result.errors;
+  }
+  std::ifstream file(folder + "/log.jsonl");
+  std::vector<std::int64_t> epochs;
+  for (std::string line; std::getline(file, line);) {
+    const Json json = Json::parse(line);
+    if (!json.contains("step")) continue;
+    epochs.push_back(json["step"]);
+    EXPECT_EQ(json["results"].size(), 12);
+    EXPECT_LT(json["results"]["loss"], 5);
+  }
+  EXPECT_EQ(epochs, (std::vector<std::int64_t>{1, 2}));
+  // That log, and for each start a file of rank 0 for TensorBoard.
+  const std::filesystem::directory_iterator files(folder);
+  EXPECT_EQ(std::distance(files, {}), 3);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(DigitsTest, ALogThatCannotBeWrittenStopsNothing) {
+  const std::string json = temporary("digits_unlogged.json");
+  const auto result = run_program({kDigits, "--ranks=2", "--epochs=1",
+                                   "--log=/proc/digits", "--json=" + json},
+                                  {});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("confusion"));
+  EXPECT_THAT(result.errors,
+              HasSubstr("rank 0: /proc/digits: cannot be written: "));
+  EXPECT_TRUE(std::filesystem::exists(json));
+  std::remove(json.c_str());
+}
+
 struct BadCall {
   std::vector<std::string> arguments;
   int status;
@@ -224,7 +263,7 @@ TEST(DigitsTest, HelpsWithoutTraining) {
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.output, StartsWith("Trains a network"));
   for (const char* option : {"--ranks", "--epochs", "--batch-size", "--lr",
-                             "--seed", "--data", "--json"}) {
+                             "--seed", "--data", "--json", "--log"}) {
     EXPECT_THAT(result.output, HasSubstr(option));
   }
 }

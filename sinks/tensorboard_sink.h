@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tally/sinks/log_file.h"
+#include "tally/sinks/sink.h"
+
+namespace tally {
+
+/// Writes TensorBoard's event files: `tensorboard --logdir FOLDER` shows them.
+///
+/// A single number is a scalar, named like the result; a vector of up to 32
+/// elements a scalar for each, "f1/0" (or with a label, "f1/cat"); other
+/// tensors are a histogram of their elements, and a square matrix also an image
+/// of the rows in percent, from 0 (dark) to 100 (bright). Scalars are stored in
+/// float32, as TensorBoard's own writers do. Undefined results, and histograms
+/// of no finite number, are left out.
+///
+/// begin() creates a new file in the folder, which it creates if there is none:
+/// "events.out.tfevents.SECONDS.HOST.PID.NUMBER", sorted behind the others by
+/// name. It declares the start of a session at Run::first_step, at which
+/// TensorBoard's readers drop what earlier files have for this step and later
+/// ones. The events of a step are written at once.
+///
+/// Errors: write() throws c10::TypeError for complex results.
+///
+/// Example:
+///     MetricLogger logger;
+///     logger.add<TensorBoardSink>("runs/digits");
+class TensorBoardSink final : public Sink {
+ public:
+  /// `labels` are class names, for vectors of that size.
+  explicit TensorBoardSink(std::string folder,
+                           std::vector<std::string> labels = {})
+      : folder_(std::move(folder)), labels_(std::move(labels)) {}
+
+  absl::Status begin(const Run& run) override;
+  absl::Status write(std::int64_t step, double time,
+                     const Results& results) override;
+  absl::Status finish() override;
+
+  /// The path of the file; empty before begin().
+  std::string path() const { return file_ ? file_->path() : ""; }
+
+ private:
+  std::string folder_;
+  std::vector<std::string> labels_;
+  std::unique_ptr<internal::LogFile> file_;
+};
+
+}  // namespace tally

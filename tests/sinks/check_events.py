@@ -1,0 +1,184 @@
+"""Checks event files with TensorBoard.
+
+Usage: check_events.py golden FILE | check_events.py check FOLDER
+
+    python3 -m venv venv
+    venv/bin/pip install tensorboard==2.21.0 'setuptools<81' pillow numpy
+    TALLY_EVENTS=/tmp/events bazel-bin/tests/sinks/sinks_test \\
+        --gtest_filter='*ARestartDoublesNoStep'
+    venv/bin/python tests/sinks/check_events.py check /tmp/events
+
+`golden` writes data/events.golden, what TensorBoard's own classes write for the
+results of TensorBoardSinkTest.WritesTheBytesOfTensorBoard. `check` reads a folder
+of a MetricLogger with EventAccumulator and with the server's two loaders; scalars
+must be those of log.jsonl, each step once, and images those that their head says.
+"""
+
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+
+import numpy
+from PIL import Image
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.compat.proto import event_pb2, summary_pb2
+from tensorboard.summary.writer.record_writer import RecordWriter
+
+TIME = 1700000000.25
+
+
+def golden(path):
+    events = [
+        event_pb2.Event(wall_time=TIME, file_version="brain.Event:2"),
+        event_pb2.Event(
+            wall_time=TIME,
+            step=2,
+            session_log=event_pb2.SessionLog(status=event_pb2.SessionLog.START),
+        ),
+    ]
+    value = summary_pb2.Summary.Value
+    values = [
+        value(tag="accuracy", simple_value=0.75),
+        value(tag="zero", simple_value=0),
+        value(tag="f1/cat", simple_value=0.5),
+        value(tag="f1/dog", simple_value=float("inf")),
+    ]
+    numbers = numpy.arange(100.0) - 20
+    limits = numbers.min() + (numbers.max() - numbers.min()) / 30 * numpy.arange(1, 31)
+    limits[-1] = numbers.max()
+    counts = numpy.bincount(numpy.searchsorted(limits, numbers), minlength=30)
+    values.append(
+        value(
+            tag="scores",
+            histo=summary_pb2.HistogramProto(
+                min=numbers.min(),
+                max=numbers.max(),
+                num=len(numbers),
+                sum=numbers.sum(),
+                sum_squares=(numbers**2).sum(),
+                bucket_limit=limits,
+                bucket=counts,
+            ),
+        )
+    )
+    events.append(
+        event_pb2.Event(
+            wall_time=TIME + 60, step=3, summary=summary_pb2.Summary(value=values)
+        )
+    )
+    with open(path, "wb") as file:
+        writer = RecordWriter(file)
+        for event in events:
+            writer.write(event.SerializeToString())
+        writer.flush()
+
+
+def logged(folder):
+    """The scalars of log.jsonl, as {tag: {step: value}}."""
+    scalars = {}
+    for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        for name, value in entry.get("results", {}).items():
+            if isinstance(value, list) and not isinstance(value[0], list) and len(value) <= 32:
+                for i, element in enumerate(value):
+                    scalars.setdefault(f"{name}/{i}", {})[entry["step"]] = float(element)
+            elif not isinstance(value, list):
+                scalars.setdefault(name, {})[entry["step"]] = float(value)
+    return scalars
+
+
+def compare(reader, tag, steps, values, wanted):
+    steps, values = list(steps), list(values)
+    ok = steps == sorted(wanted) and all(
+        numpy.float32(wanted[s]) == numpy.float32(v) or (wanted[s] != wanted[s] and v != v)
+        for s, v in zip(steps, values)
+    )
+    print(f"{reader:12} {tag:14} steps {steps}: {'ok' if ok else f'FAILED, expected {wanted}'}")
+    return ok
+
+
+def of_accumulator(folder, scalars):
+    reader = EventAccumulator(
+        str(folder), size_guidance={"scalars": 0, "images": 0, "histograms": 0}
+    )
+    reader.Reload()
+    for tag, wanted in scalars.items():
+        events = reader.Scalars(tag)
+        yield compare(
+            "accumulator", tag, [e.step for e in events], [e.value for e in events], wanted
+        )
+    for tag in reader.Tags()["images"]:
+        for event in reader.Images(tag):
+            image = Image.open(io.BytesIO(event.encoded_image_string))
+            image.load()
+            yield image.size == (event.width, event.height)
+        print(f"{'accumulator':12} {tag:14} {image.size} {image.convert('RGB').getcolors()}")
+    for tag in reader.Tags()["histograms"]:
+        last = reader.Histograms(tag)[-1].histogram_value
+        yield last.num == sum(last.bucket) and last.bucket_limit[-1] == last.max
+
+
+def of_server(folder, scalars, fast):
+    port = 16006 + fast
+    server = subprocess.Popen(
+        [
+            str(pathlib.Path(sys.executable).parent / "tensorboard"),
+            f"--logdir={folder}",
+            f"--port={port}",
+            f"--load_fast={'true' if fast else 'false'}",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    base = f"http://localhost:{port}/data/plugin/scalars/"
+    try:
+        for _ in range(120):
+            try:
+                with urllib.request.urlopen(base + "tags") as answer:
+                    runs = json.load(answer)
+                if runs and all(tag in next(iter(runs.values())) for tag in scalars):
+                    break
+            except OSError:
+                pass
+            time.sleep(0.5)
+        time.sleep(1)
+        run = next(iter(runs))
+        for tag, wanted in scalars.items():
+            query = urllib.parse.urlencode({"run": run, "tag": tag})
+            with urllib.request.urlopen(f"{base}scalars?{query}") as answer:
+                points = json.load(answer)
+            yield compare(
+                "fast server" if fast else "server",
+                tag,
+                [p[1] for p in points],
+                [float(p[2]) for p in points],
+                wanted,
+            )
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def check(folder):
+    scalars = logged(folder)
+    results = [
+        *of_accumulator(folder, scalars),
+        *of_server(folder, scalars, fast=True),
+        *of_server(folder, scalars, fast=False),
+    ]
+    print(f"{sum(results)} of {len(results)} checks passed")
+    return all(results)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in ("golden", "check"):
+        sys.exit(__doc__)
+    if sys.argv[1] == "golden":
+        golden(sys.argv[2])
+    elif not check(pathlib.Path(sys.argv[2])):
+        sys.exit(1)

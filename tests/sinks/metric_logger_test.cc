@@ -1,0 +1,244 @@
+#include "tally/sinks/metric_logger.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "tally/metrics/aggregation/mean_metric.h"
+#include "tally/sinks/csv_sink.h"
+#include "tally/sinks/json_lines_sink.h"
+#include "tally/sinks/table_sink.h"
+#include "tally/testing/ranks_test.h"
+#include "tally/tests/sinks/log_folder.h"
+#include "tally/tests/testing/refusal.h"
+
+namespace tally {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testkit::message_of;
+using testkit::refusal_of;
+using testkit::text_at;
+using Json = nlohmann::json;
+
+using MetricLoggerTest = testkit::LogFolder;
+
+Results value_of(const std::string& name, double value) {
+  Results results;
+  results.add(name, at::full({}, value, at::kDouble));
+  return results;
+}
+
+Run run_from(std::int64_t step) {
+  Run run;
+  run.first_step = step;
+  return run;
+}
+
+/// The lines of a log that are steps.
+std::vector<Json> steps_of(const std::string& path) {
+  std::vector<Json> steps;
+  std::istringstream lines(text_at(path));
+  for (std::string line; std::getline(lines, line);) {
+    Json json = Json::parse(line);
+    if (json.contains("step")) steps.push_back(std::move(json));
+  }
+  return steps;
+}
+
+RANKS_TEST(MetricLoggerRanksTest, RankZeroWritesTheValueOfAllRanks, 1, 2, 3,
+           5) {
+  const std::string folder =
+      self.folder() + "/rank" + std::to_string(self.rank());
+  MetricCollection metrics;
+  metrics.add("mean", MeanMetric());
+  MetricLogger logger;
+  ASSERT_TRUE(logger.add_folder(folder));
+  for (const std::int64_t step : {1, 2}) {
+    metrics.reset();
+    metrics.update(static_cast<double>(step * self.rank()));
+    const double wanted = static_cast<double>(step) * (self.size() - 1) / 2.0;
+    EXPECT_EQ(logger.log(step, metrics)["mean"].item<double>(), wanted);
+    logger.write(step, value_of("loss", 0.5));
+  }
+  EXPECT_TRUE(logger.finish().ok());
+  // Other ranks touch no file.
+  ASSERT_EQ(std::filesystem::exists(folder), self.rank() == 0);
+  if (self.rank() != 0) return;
+  const auto steps = steps_of(folder + "/log.jsonl");
+  ASSERT_EQ(steps.size(), 4);
+  EXPECT_EQ(steps[2]["results"]["mean"], self.size() - 1.0);
+  EXPECT_EQ(steps[3]["results"]["loss"], 0.5);
+}
+
+/// Takes a second for each write.
+class SlowSink final : public Sink {
+ public:
+  absl::Status begin(const Run&) override { return absl::OkStatus(); }
+  absl::Status write(std::int64_t, double, const Results&) override {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    return absl::OkStatus();
+  }
+  absl::Status finish() override { return absl::OkStatus(); }
+};
+
+RANKS_TEST(MetricLoggerRanksTest, NoRankWaitsForTheDisk, 3) {
+  MeanMetric mean;
+  mean.update(1.0);
+  MetricLogger logger;
+  ASSERT_TRUE(logger.add<SlowSink>());
+  self.barrier();
+  const auto start = std::chrono::steady_clock::now();
+  logger.log(1, "mean", mean);
+  const auto spent = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(spent < std::chrono::milliseconds(900), self.rank() != 0);
+}
+
+RANKS_TEST(MetricLoggerRanksTest, AFailingSinkStopsNothingElse, 1, 2, 3, 5) {
+  MeanMetric mean;
+  mean.update(static_cast<double>(self.rank()));
+  MetricLogger logger;
+  const bool full = logger.add<JsonLinesSink>("/dev/full");
+  const bool forbidden = logger.add<CsvSink>("/proc/tally/log.csv");
+  const std::string good = self.folder() + "/log.csv";
+  ASSERT_TRUE(logger.add<CsvSink>(good));
+  logger.log(1, "mean", mean);
+  const absl::Status finished = logger.finish();
+  EXPECT_EQ(full, self.rank() != 0);
+  EXPECT_EQ(forbidden, self.rank() != 0);
+  EXPECT_EQ(finished.ok(), self.rank() != 0);
+  if (self.rank() != 0) return;
+  EXPECT_EQ(message_of(finished),
+            "/dev/full: cannot be written: No space left on device");
+  EXPECT_THAT(text_at(good), HasSubstr(",mean,,"));
+}
+
+TEST_F(MetricLoggerTest, AFolderWithoutPermissionStopsNothingElse) {
+  constexpr uid_t kNobody = 65534;
+  const uid_t user = geteuid();
+  std::filesystem::permissions(folder(), std::filesystem::perms(0555));
+  const bool is_other = user != 0 || seteuid(kNobody) == 0;
+  std::ostringstream out;
+  MetricLogger logger;
+  const bool added = logger.add_folder(folder());
+  ASSERT_TRUE(logger.add<TableSink>(out));
+  logger.write(1, value_of("loss", 0.5));
+  const absl::Status finished = logger.finish();
+  ASSERT_EQ(seteuid(user), 0);
+  std::filesystem::permissions(folder(), std::filesystem::perms(0755));
+  if (is_other) {
+    EXPECT_FALSE(added);
+    EXPECT_EQ(finished.code(), absl::StatusCode::kPermissionDenied);
+  }
+  EXPECT_THAT(out.str(), HasSubstr("0.5"));
+}
+
+/// Keeps its bytes to itself after the first write.
+class OnceSink final : public Sink {
+ public:
+  explicit OnceSink(std::vector<std::string>& calls) : calls_(calls) {}
+  absl::Status begin(const Run&) override { return note("begin"); }
+  absl::Status write(std::int64_t step, double, const Results&) override {
+    note("write").IgnoreError();
+    return step == 1 ? absl::OkStatus() : absl::DataLossError("no more");
+  }
+  absl::Status finish() override { return note("finish"); }
+
+ private:
+  absl::Status note(const char* call) {
+    calls_.emplace_back(call);
+    return absl::OkStatus();
+  }
+  std::vector<std::string>& calls_;
+};
+
+TEST_F(MetricLoggerTest, ASinkThatFailedIsNotCalledAgain) {
+  std::vector<std::string> calls;
+  MetricLogger logger;
+  ASSERT_TRUE(logger.add<OnceSink>(calls));
+  for (const std::int64_t step : {1, 2, 3}) {
+    logger.write(step, value_of("loss", 0.5));
+  }
+  EXPECT_EQ(message_of(logger.finish()), "no more");
+  EXPECT_THAT(calls, ElementsAre("begin", "write", "write"));
+}
+
+TEST_F(MetricLoggerTest, ResultsWithoutAFormatAreAnErrorOfTheSink) {
+  MetricLogger logger;
+  ASSERT_TRUE(logger.add_folder(folder()));
+  Results results;
+  results.add("wave", at::full({}, 1, at::kComplexDouble));
+  logger.write(1, results);
+  EXPECT_EQ(logger.finish().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(steps_of(path("log.jsonl")), IsEmpty());
+}
+
+TEST_F(MetricLoggerTest, StepsRiseAndNamesOccurOnce) {
+  MetricLogger logger(run_from(5));
+  ASSERT_TRUE(logger.add<JsonLinesSink>(path("log.jsonl")));
+  const auto write = [&](std::int64_t step, const char* name) {
+    return refusal_of([&] { logger.write(step, value_of(name, 1)); });
+  };
+  EXPECT_EQ(write(4, "loss"),
+            "MetricLogger: expected steps from Run::first_step, 5, on, got 4");
+  EXPECT_EQ(write(7, "loss"), "nothing");
+  EXPECT_EQ(write(6, "loss"),
+            "MetricLogger: expected steps that do not fall, got 6 after 7");
+  EXPECT_EQ(write(7, "loss"),
+            "MetricLogger: expected 'loss' once in step 7, got it twice");
+  EXPECT_EQ(write(7, "f1"), "nothing");
+  EXPECT_EQ(write(8, "loss"), "nothing");
+  EXPECT_EQ(refusal_of([&] { logger.add<CsvSink>(path("log.csv")); }),
+            "MetricLogger: expected sinks before the first write");
+  EXPECT_EQ(steps_of(path("log.jsonl")).size(), 3);
+}
+
+/// Steps from `first` to before `end`, as a run that starts there writes them.
+void write_session(const std::string& folder, std::int64_t first,
+                   std::int64_t end) {
+  MetricLogger logger(run_from(first));
+  ASSERT_TRUE(logger.add_folder(folder));
+  for (std::int64_t step = first; step < end; ++step) {
+    Results results =
+        value_of("accuracy", static_cast<double>(100 * first + step) / 7);
+    results.add("f1", at::arange(3).mul(0.25 * static_cast<double>(step)));
+    results.add("confusion", at::arange(9).view({3, 3}));
+    logger.write(step, results);
+  }
+  ASSERT_TRUE(logger.finish().ok());
+}
+
+// check_events.py reads what this leaves in the folder TALLY_EVENTS.
+TEST_F(MetricLoggerTest, ARestartDoublesNoStep) {
+  const char* kept = std::getenv("TALLY_EVENTS");
+  const std::string logs = kept != nullptr ? kept : folder();
+  std::filesystem::remove_all(logs);
+  write_session(logs, 0, 10);
+  for (const auto& entry : std::filesystem::directory_iterator(logs)) {
+    // What an interrupted write leaves.
+    std::ofstream(entry.path(), std::ios::app) << "{\"step\":10,\"ti";
+  }
+  write_session(logs, 5, 9);
+  write_session(logs, 9, 12);
+  std::vector<std::int64_t> steps;
+  for (const Json& line : steps_of(logs + "/log.jsonl")) {
+    steps.push_back(line["step"]);
+    const std::int64_t first = steps.back() < 5 ? 0 : steps.back() < 9 ? 5 : 9;
+    EXPECT_EQ(line["results"]["accuracy"],
+              static_cast<double>(100 * first + steps.back()) / 7);
+  }
+  EXPECT_THAT(steps, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+}
+
+}  // namespace
+}  // namespace tally
