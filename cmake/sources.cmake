@@ -312,6 +312,7 @@ set(TALLY_METRICS_HEADERS
     metrics/regression/states/weighted_rows.h
     metrics/regression/tweedie_deviance.h
     metrics/results.h
+    metrics/results_csv.h
     metrics/results_json.h
     metrics/results_table.h
     metrics/retrieval/kernels/query_index.h
@@ -632,6 +633,7 @@ set(TALLY_METRICS_SOURCES
     metrics/regression/states/weighted_rows.cc
     metrics/regression/tweedie_deviance.cc
     metrics/results.cc
+    metrics/results_csv.cc
     metrics/results_json.cc
     metrics/results_table.cc
     metrics/retrieval/kernels/hit_curves.cc
@@ -736,6 +738,31 @@ set(TALLY_METRICS_UNFUSED_SOURCES
     metrics/detection/kernels/overlaps.cc
     metrics/detection/kernels/polygon_runs.cc
     metrics/detection/options/option_checks.cc)
+
+set(TALLY_SINKS_COMPONENTS
+    sync
+    metrics)
+
+set(TALLY_SINKS_HEADERS
+    sinks/csv_sink.h
+    sinks/json_lines_sink.h
+    sinks/log_file.h
+    sinks/metric_logger.h
+    sinks/sink.h
+    sinks/sinks.h
+    sinks/table_sink.h
+    sinks/tensorboard_sink.h)
+
+set(TALLY_SINKS_SOURCES
+    sinks/csv_sink.cc
+    sinks/json_lines_sink.cc
+    sinks/log_file.cc
+    sinks/matrix_image.cc
+    sinks/metric_logger.cc
+    sinks/table_sink.cc
+    sinks/tensorboard_sink.cc)
+
+set(TALLY_SINKS_UNFUSED_SOURCES)
 
 set(TALLY_LOSSES_COMPONENTS
     sync
@@ -949,7 +976,8 @@ set(TALLY_TESTING_UNFUSED_SOURCES)
 
 set(TALLY_CLI_COMPONENTS
     sync
-    metrics)
+    metrics
+    sinks)
 
 set(TALLY_CLI_HEADERS)
 
