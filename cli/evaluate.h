@@ -37,8 +37,8 @@ struct Report {
   int ranks = 1;
   std::int64_t rows = 0;
   Results results;
-  std::string remarks;  ///< of the source
-  std::string table;    ///< instead of the usual one, unless empty
+  std::string remarks;     ///< of the source
+  std::string table = {};  ///< instead of the usual one, unless empty
 };
 
 /// Updates the metrics with this rank's rows and computes them over all ranks.
