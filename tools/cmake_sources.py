@@ -22,6 +22,7 @@ COMPONENTS = {
     "sync": ["", "state", "sync"],
     "metrics": ["metrics"],
     "sinks": ["sinks"],
+    "plots": ["plots"],
     "losses": ["losses"],
     "training": ["training"],
     "testing": ["testing"],

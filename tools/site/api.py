@@ -26,6 +26,7 @@ TITLES = {
     "testing": "Testing",
     "state": "States",
     "sinks": "Sinks",
+    "plots": "Plots",
 }
 
 

@@ -1,0 +1,104 @@
+#include "tally/plots/axes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tally::internal {
+namespace {
+
+constexpr const char* kGrid = "#dddddd";
+constexpr const char* kFrame = "#767676";
+
+}  // namespace
+
+PlotRange range_of(const std::vector<double>& values) {
+  PlotRange range{INFINITY, -INFINITY};
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    range.low = std::min(range.low, value);
+    range.high = std::max(range.high, value);
+  }
+  if (range.low > range.high) return {0, 1};
+  if (range.low == range.high) {
+    const double half = range.low == 0 ? 0.5 : std::abs(range.low) / 2;
+    return {range.low - half, range.high + half};
+  }
+  return range;
+}
+
+std::vector<double> ticks_in(const PlotRange& range, int count) {
+  if (count == 0) return {};
+  const double rough = (range.high - range.low) / count;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (rough <= factor * power * (1 + 1e-9)) {
+      step = factor * power;
+      break;
+    }
+  }
+  std::vector<double> ticks;
+  const double first = std::ceil(range.low / step - 1e-9);
+  const double last = std::floor(range.high / step + 1e-9);
+  for (double i = first; i <= last; ++i) ticks.push_back(i * step);
+  return ticks;
+}
+
+void Axes::draw(const std::string& x_name, const std::string& y_name,
+                int x_ticks, int y_ticks) {
+  const double bottom = area_.top + area_.height;
+  for (const double tick : ticks_in(x_, x_ticks)) {
+    const double x = at(tick, y_.low).x;
+    svg_.line({x, area_.top}, {x, bottom}, kGrid);
+    svg_.text({x, bottom + 16}, plot_label(tick), Anchor::kMiddle);
+  }
+  for (const double tick : ticks_in(y_, y_ticks)) {
+    const double y = at(x_.low, tick).y;
+    svg_.line({area_.left, y}, {area_.left + area_.width, y}, kGrid);
+    svg_.text({area_.left - 6, y + 4}, plot_label(tick), Anchor::kEnd);
+  }
+  svg_.line({area_.left, area_.top}, {area_.left, bottom}, kFrame);
+  svg_.line({area_.left, bottom}, {area_.left + area_.width, bottom}, kFrame);
+  svg_.text({area_.left + area_.width / 2, bottom + 34}, x_name,
+            Anchor::kMiddle);
+  svg_.text({area_.left - 42, area_.top + area_.height / 2}, y_name,
+            Anchor::kMiddle, "#161616", /*upward=*/true);
+}
+
+PlotPoint Axes::at(double x, double y) const {
+  return {
+      area_.left + (x - x_.low) / (x_.high - x_.low) * area_.width,
+      area_.top + (y_.high - y) / (y_.high - y_.low) * area_.height,
+  };
+}
+
+void Axes::curve(const std::vector<double>& x, const std::vector<double>& y,
+                 const PlotStyle& style) {
+  std::vector<PlotPoint> points;
+  for (std::size_t i = 0; i <= x.size(); ++i) {
+    if (i < x.size() && std::isfinite(x[i]) && std::isfinite(y[i])) {
+      points.push_back(at(x[i], y[i]));
+    } else if (!points.empty()) {
+      svg_.curve(points, style);
+      points.clear();
+    }
+  }
+}
+
+void Axes::line(PlotPoint from, PlotPoint to, const char* color, double width,
+                const char* dashes) {
+  svg_.line(at(from.x, from.y), at(to.x, to.y), color, width, dashes);
+}
+
+void draw_legend(Svg& svg, PlotPoint corner,
+                 const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double y = corner.y + static_cast<double>(i) * kLegendLine;
+    svg.line({corner.x, y}, {corner.x + 28, y}, plot_style(i).color, 2,
+             plot_style(i).dashes);
+    svg.marker({corner.x + 14, y}, i);
+    svg.text({corner.x + 36, y + 4}, names[i], Anchor::kStart);
+  }
+}
+
+}  // namespace tally::internal

@@ -1,0 +1,219 @@
+#include "tally/plots/plots.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linspace.h>
+#include <ATen/ops/tensor.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tally/plots/thin.h"
+#include "tally/tests/testing/refusal.h"
+
+namespace tally {
+namespace {
+
+using internal::PlotPoint;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testkit::refusal_of;
+
+double distance(const PlotPoint& p, const PlotPoint& a, const PlotPoint& b) {
+  const double dx = b.x - a.x, dy = b.y - a.y;
+  const double t = std::clamp(
+      ((p.x - a.x) * dx + (p.y - a.y) * dy) / (dx * dx + dy * dy), 0.0, 1.0);
+  return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
+}
+
+TEST(ThinTest, NoPointIsFurtherThanTheTolerance) {
+  std::vector<PlotPoint> points;
+  for (int i = 0; i < 20'000; ++i) {
+    points.push_back(
+        {i / 50.0, 200 * std::sqrt(i / 20'000.0) + 0.2 * std::sin(i * 0.7)});
+  }
+  const auto kept = internal::thinned(points, 0.5);
+  EXPECT_LT(kept.size(), 60u);
+  EXPECT_EQ(kept.front().x, points.front().x);
+  EXPECT_EQ(kept.back().x, points.back().x);
+  std::size_t next = 1;
+  for (const PlotPoint& point : points) {
+    if (point.x > kept[next].x) ++next;
+    EXPECT_LE(distance(point, kept[next - 1], kept[next]), 0.5 + 1e-9);
+  }
+}
+
+TEST(ThinTest, ShortCurvesStay) {
+  EXPECT_TRUE(internal::thinned({}, 0.5).empty());
+  EXPECT_EQ(internal::thinned({{1, 1}, {1, 1}}, 0.5).size(), 2u);
+  EXPECT_EQ(internal::thinned({{0, 0}, {1, 0}, {2, 0}}, 0.5).size(), 2u);
+}
+
+/// Whether elements are nested, closed, and have their attributes quoted.
+bool is_well_formed(const std::string& svg) {
+  std::vector<std::string> open;
+  for (std::size_t at = svg.find('<'); at != svg.npos;
+       at = svg.find('<', at + 1)) {
+    const std::size_t end = svg.find('>', at);
+    if (end == svg.npos) return false;
+    const std::string tag = svg.substr(at + 1, end - at - 1);
+    if (std::count(tag.begin(), tag.end(), '"') % 2 != 0) return false;
+    if (tag[0] == '/') {
+      if (open.empty() || open.back() != tag.substr(1)) return false;
+      open.pop_back();
+    } else if (tag.back() != '/') {
+      open.push_back(tag.substr(0, tag.find(' ')));
+    }
+  }
+  return open.empty() && svg.find("nan") == svg.npos &&
+         svg.find("inf") == svg.npos && svg.find(">-0<") == svg.npos;
+}
+
+/// In the folder TALLY_PLOTS, for those who want to look at it.
+void keep(const std::string& name, const std::string& svg) {
+  const char* folder = std::getenv("TALLY_PLOTS");
+  if (folder == nullptr) return;
+  std::ofstream(std::string(folder) + "/" + name + ".svg") << svg;
+}
+
+void expect_plot(const std::string& name, const std::string& svg) {
+  keep(name, svg);
+  EXPECT_TRUE(is_well_formed(svg)) << svg;
+  EXPECT_THAT(svg, AllOf(HasSubstr("<svg xmlns=\"http://www.w3.org/2000/svg\" "
+                                   "role=\"img\" width=\"480\""),
+                         HasSubstr("<title>"), HasSubstr("<desc>")));
+}
+
+PlotCurve roc_of(const std::string& name, double power) {
+  const at::Tensor x = at::linspace(0, 1, 100'001);
+  return {name, x, x.pow(power)};
+}
+
+TEST(PlotsTest, RocHasTheAreaOfTheWholeCurve) {
+  const std::string svg = roc_plot({roc_of("a", 0.25), roc_of("b", 0.5)});
+  expect_plot("roc", svg);
+  EXPECT_THAT(svg, AllOf(HasSubstr("<title>ROC</title>"),
+                         HasSubstr("a: area 0.8; b: area 0.667")));
+  EXPECT_LT(svg.size(), 8000u);
+  // The other way round, as thresholds fall.
+  const at::Tensor x = at::linspace(1, 0, 1001);
+  EXPECT_THAT(roc_plot({{"", x, x.sqrt()}}), HasSubstr(">area 0.667<"));
+}
+
+TEST(PlotsTest, PrecisionIsDrawnAsSteps) {
+  const at::Tensor recall = at::tensor({1.0, 0.5, 0.5, 0.0});
+  const at::Tensor precision = at::tensor({0.5, 0.5, 1.0, 1.0});
+  const std::string svg =
+      precision_recall_plot({{"m", recall, precision}}, 0.25);
+  expect_plot("precision_recall", svg);
+  EXPECT_THAT(
+      svg, AllOf(HasSubstr("m: average precision 0.75"), HasSubstr("F1 0.8")));
+  // The other way round.
+  EXPECT_THAT(precision_recall_plot({{"m", recall.flip(0), precision.flip(0)}},
+                                    std::nan("")),
+              HasSubstr("m: average precision 0.75"));
+}
+
+TEST(PlotsTest, CalibrationHasWilsonIntervals) {
+  const at::Tensor preds = at::arange(1000).add(0.5).div(1000);
+  const at::Tensor target =
+      at::arange(1000).mul(7).remainder(10).lt(at::arange(1000).div(100));
+  expect_plot("calibration", calibration_plot(preds, target));
+  // One bin, whatever the order: 3 of 4, from 0.3006 to 0.9544.
+  const at::Tensor equal = at::tensor({0.5, 0.5, 0.5, 0.5});
+  const auto svg = [&](const at::Tensor& each) {
+    return calibration_plot(equal, each, 2);
+  };
+  EXPECT_THAT(svg(at::tensor({1, 1, 1, 0})),
+              AllOf(HasSubstr("in 1 bins"), HasSubstr("y1=\"315.74\""),
+                    HasSubstr("y2=\"54.23\"")));
+  EXPECT_EQ(svg(at::tensor({1, 1, 1, 0})), svg(at::tensor({0, 1, 1, 1})));
+  EXPECT_EQ(refusal_of([&] {
+              svg(at::tensor({1, 1, 2, 0}));
+            }),
+            "calibration_plot: expected targets of 0 and 1, got 2");
+  EXPECT_EQ(refusal_of([&] {
+              calibration_plot(equal.mul(3), at::tensor({0, 1, 0, 1}));
+            }),
+            "calibration_plot: expected preds in [0, 1], got 1.5");
+  expect_plot("calibration_empty",
+              calibration_plot(at::empty({0}), at::empty({0})));
+}
+
+TEST(PlotsTest, AMatrixHasReadableCounts) {
+  const std::string svg = confusion_matrix_plot(
+      at::tensor({1800, 200, 0, 0}).view({2, 2}), {"cat & dog", "<other>"});
+  expect_plot("confusion", svg);
+  EXPECT_THAT(svg, AllOf(HasSubstr("cat &amp; dog"), HasSubstr("&lt;other&gt;"),
+                         HasSubstr("fill=\"#000000\">1800<"),
+                         HasSubstr("fill=\"#ffffff\">200<")));
+  // Too many for numbers.
+  const std::string large =
+      confusion_matrix_plot(at::arange(3600).view({60, 60}));
+  expect_plot("confusion_large", large);
+  EXPECT_THAT(large, Not(HasSubstr(">3599<")));
+  EXPECT_EQ(refusal_of([] {
+              confusion_matrix_plot(at::empty({2, 3}));
+            }),
+            "confusion_matrix_plot: expected a matrix [C, C], got sizes "
+            "[2, 3]");
+}
+
+TEST(PlotsTest, BarsStartAtZero) {
+  const std::string svg = bar_plot(at::tensor({0.5, -0.25, std::nan(""), 1.0}),
+                                   {"a", "b", "c", "d"});
+  expect_plot("bars", svg);
+  EXPECT_THAT(svg, AllOf(HasSubstr(">-0.25<"), HasSubstr(">undefined<")));
+  expect_plot("bars_zero", bar_plot(at::tensor({0.0, 0.0})));
+  EXPECT_EQ(refusal_of([] {
+              bar_plot(at::tensor({1.0}), {"a", "b"});
+            }),
+            "bar_plot: expected a label for each of 1 classes, got 2");
+}
+
+TEST(PlotsTest, StepsAreInterruptedByWhatIsNotFinite) {
+  const at::Tensor steps = at::arange(5);
+  const std::string svg = steps_plot(
+      {{"loss", steps, at::tensor({4.0, 2.0, std::nan(""), 1.5, 1.0})},
+       {"f1", steps, at::linspace(0, 1, 5)}},
+      PlotOptions().title("A run"));
+  expect_plot("steps", svg);
+  EXPECT_THAT(svg, AllOf(HasSubstr("<title>A run</title>"),
+                         HasSubstr("loss: last 1; f1: last 1")));
+  std::size_t lines = 0;
+  for (std::size_t at = svg.find("<polyline"); at != svg.npos;
+       at = svg.find("<polyline", at + 1)) {
+    ++lines;
+  }
+  EXPECT_EQ(lines, 3u);
+  expect_plot("steps_one",
+              steps_plot({{"a", at::tensor({3}), at::tensor({7})}}));
+}
+
+TEST(PlotsTest, SayWhatIsWrong) {
+  const at::Tensor x = at::arange(3);
+  EXPECT_EQ(refusal_of([] { roc_plot({}); }),
+            "roc_plot: expected 1 to 8 curves, got 0");
+  EXPECT_EQ(refusal_of([&] {
+              roc_plot({{"a", x, at::arange(4)}});
+            }),
+            "roc_plot: expected as many x as y of 'a', got 3 and 4");
+  EXPECT_EQ(refusal_of([&] {
+              steps_plot({{"a", x, x.view({3, 1})}});
+            }),
+            "steps_plot: expected y of 1 dimensions, got sizes [3, 1]");
+  EXPECT_EQ(refusal_of([&] {
+              steps_plot({{"a", x, {}}});
+            }),
+            "steps_plot: expected y of 1 dimensions, got an undefined tensor");
+}
+
+}  // namespace
+}  // namespace tally
