@@ -764,6 +764,24 @@ set(TALLY_SINKS_SOURCES
 
 set(TALLY_SINKS_UNFUSED_SOURCES)
 
+set(TALLY_PLOTS_COMPONENTS
+    sinks)
+
+set(TALLY_PLOTS_HEADERS
+    plots/plots.h
+    plots/thin.h)
+
+set(TALLY_PLOTS_SOURCES
+    plots/axes.cc
+    plots/calibration_plot.cc
+    plots/curve_plots.cc
+    plots/matrix_plots.cc
+    plots/plot_inputs.cc
+    plots/svg.cc
+    plots/thin.cc)
+
+set(TALLY_PLOTS_UNFUSED_SOURCES)
+
 set(TALLY_LOSSES_COMPONENTS
     sync
     metrics)
