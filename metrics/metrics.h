@@ -8,6 +8,7 @@
 #include "tally/metrics/collection.h"                     // IWYU pragma: export
 #include "tally/metrics/compositional.h"                  // IWYU pragma: export
 #include "tally/metrics/detection/detection.h"            // IWYU pragma: export
+#include "tally/metrics/features/features.h"              // IWYU pragma: export
 #include "tally/metrics/image/image.h"                    // IWYU pragma: export
 #include "tally/metrics/metric.h"                         // IWYU pragma: export
 #include "tally/metrics/nominal/nominal.h"                // IWYU pragma: export

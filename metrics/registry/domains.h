@@ -11,6 +11,7 @@ void add_classification(Registry& r);
 void add_clustering(Registry& r);
 void add_curves(Registry& r);
 void add_detection(Registry& r);
+void add_features(Registry& r);
 void add_image(Registry& r);
 void add_nominal(Registry& r);
 void add_regression(Registry& r);

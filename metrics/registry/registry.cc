@@ -206,6 +206,7 @@ const Registry& builtin_registry() {
     add("classification", internal::add_curves);
     add("clustering", internal::add_clustering);
     add("detection", internal::add_detection);
+    add("features", internal::add_features);
     add("image", internal::add_image);
     add("nominal", internal::add_nominal);
     add("regression", internal::add_regression);

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "tally/metrics/features/states/feature_moments.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Frechet inception distance (FID): how far the features of generated samples
+/// are from those of real ones, both as normal distributions.
+///
+///     |m1 - m2|^2 + tr S1 + tr S2 - 2 tr (S1 S2)^1/2
+///
+/// of their means m and covariances S, which are unbiased (divided by N - 1).
+/// update(features, real): [N, D] of any real dtype, and whether they are of
+/// real samples: [N], or one for all. A FeatureExtractor makes features of
+/// images; they may be those of any network. Values are comparable only between
+/// equal features.
+/// Result: 0-dim float64, at least 0; NaN for fewer than two samples of either
+/// kind. The value is exact also where covariances are singular, as with fewer
+/// samples than D.
+/// State: see FeatureMoments; its size does not depend on the number of
+/// samples. The statistics of real samples are worth keeping:
+/// merge_state() of a metric that has only these adds them after each reset().
+/// NaN: propagates; NanPolicy::kIgnore leaves the row out. Infinity gives NaN.
+/// Errors: see FeatureMoments.
+/// Differentiable in features, once.
+/// Source: Heusel et al. 2017. The root's trace is that of eigenvalues after a
+/// Cholesky decomposition, of singular values where there are few samples
+/// (Mathiasen and Hvilshoj 2020).
+///
+/// Example:
+///     FrechetInceptionDistance fid;
+///     fid.update(at::randn({100, 16}), true);
+///     fid.update(at::randn({100, 16}), false);
+///     double value = fid.compute().item<double>();
+class FrechetInceptionDistance final
+    : public MetricOf<FrechetInceptionDistance, FeatureMoments, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "FrechetInceptionDistance";
+  static constexpr bool kIsDifferentiable = true;
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+
+  at::Tensor evaluate(const State& state) const;
+};
+
+}  // namespace tally

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "tally/metrics/features/states/feature_samples.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Options of ImprovedPrecisionRecall.
+struct ImprovedPrecisionRecallOptions {
+  /// A sample's neighborhood reaches to its k-th nearest other sample. Default:
+  /// 3.
+  TORCH_ARG(std::int64_t, k) = 3;
+
+ public:
+  void visit(OptionVisitor& v) { v("k", k_, OptionRole::kValue); }
+  void validate(const char* metric) const;
+};
+
+/// Options of DensityCoverage.
+struct DensityCoverageOptions {
+  /// A sample's neighborhood reaches to its k-th nearest other sample. Default:
+  /// 5.
+  TORCH_ARG(std::int64_t, k) = 5;
+
+ public:
+  void visit(OptionVisitor& v) { v("k", k_, OptionRole::kValue); }
+  void validate(const char* metric) const;
+};
+
+/// 0-dim float64.
+struct PrecisionRecallOfFeatures {
+  at::Tensor precision, recall;
+  void visit(ResultParts& parts) {
+    parts("precision", precision)("recall", recall);
+  }
+};
+/// 0-dim float64.
+struct DensityCoverageOfFeatures {
+  at::Tensor density, coverage;
+  void visit(ResultParts& parts) {
+    parts("density", density)("coverage", coverage);
+  }
+};
+
+/// Improved precision and recall of generated samples: how many of them are
+/// within the neighborhood of a real one, and the reverse. A neighborhood is a
+/// ball that reaches to the k-th nearest other sample of the same kind.
+///
+///     precision = part of generated samples y with |x - y| <= r(x) of any x
+///     recall    = part of real samples x with |x - y| <= r(y) of any y
+///
+/// update(features, real, ids = {}): see FeatureSamples.
+/// Result: {precision, recall}, 0-dim float64 in [0, 1]. NaN without samples,
+/// and where there are no k other ones to reach to.
+/// State: see FeatureSamples, which keeps all features.
+/// NaN, infinity: the result is NaN; NanPolicy::kIgnore leaves rows with NaN
+/// out.
+/// Errors: see FeatureSamples; c10::ValueError for k below 1, and for real and
+/// generated features of different D.
+/// Not differentiable. Exactly the same for any split, processor and number of
+/// threads.
+/// Source: Kynkaanniemi et al. 2019; the values of torch-fidelity 0.4.0.
+///
+/// Example:
+///     ImprovedPrecisionRecall metric;
+///     metric.update(at::randn({100, 16}), true);
+///     metric.update(at::randn({100, 16}), false);
+///     double recall = metric.compute().recall.item<double>();
+class ImprovedPrecisionRecall final
+    : public MetricOf<ImprovedPrecisionRecall, FeatureSamples,
+                      PrecisionRecallOfFeatures,
+                      ImprovedPrecisionRecallOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "ImprovedPrecisionRecall";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  PrecisionRecallOfFeatures evaluate(const State& state) const;
+};
+
+/// Density and coverage of generated samples: how many real neighborhoods each
+/// is in, as a part of k, and how many real neighborhoods have any. Unlike
+/// precision, density does not grow with outliers of large neighborhoods.
+///
+///     density  = (pairs with |x - y| <= r(x)) / (k * generated samples)
+///     coverage = part of real samples x with |x - y| <= r(x) for any y
+///
+/// update(features, real, ids = {}): see FeatureSamples.
+/// Result: {density, coverage}, 0-dim float64; coverage is in [0, 1], density
+/// may be above 1. All else as ImprovedPrecisionRecall.
+/// Source: Naeem et al. 2020; the values of prdc 0.2, except that samples at
+/// the very distance r are within.
+///
+/// Example:
+///     DensityCoverage metric;
+///     metric.update(at::randn({100, 16}), true);
+///     metric.update(at::randn({100, 16}), false);
+///     double density = metric.compute().density.item<double>();
+class DensityCoverage final
+    : public MetricOf<DensityCoverage, FeatureSamples,
+                      DensityCoverageOfFeatures, DensityCoverageOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "DensityCoverage";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  DensityCoverageOfFeatures evaluate(const State& state) const;
+};
+
+}  // namespace tally

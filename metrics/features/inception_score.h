@@ -1,0 +1,55 @@
+#pragma once
+
+#include "tally/metrics/features/split_statistics.h"
+#include "tally/metrics/features/states/logit_samples.h"
+#include "tally/metrics/metric_of.h"
+
+namespace tally {
+
+/// Options of InceptionScore.
+struct InceptionScoreOptions {
+  /// How many parts the samples are divided into. Default: 10.
+  TORCH_ARG(std::int64_t, splits) = 10;
+
+ public:
+  void visit(OptionVisitor& v) { v("splits", splits_, OptionRole::kValue); }
+  void validate(const char* metric) const;
+};
+
+/// Inception score (IS): how certain a classifier is of each generated sample,
+/// and how various its answers are.
+///
+///     exp(mean_i sum_c p_ic (log p_ic - log mean_j p_jc)), p = softmax(logits)
+///
+/// in each of `splits` parts of the samples.
+/// update(logits, ids = {}): [N, C] of any real dtype, and ids of samples.
+/// Part k of n consists of samples floor(k N / n) to floor((k + 1) N / n) in
+/// the order of their ids; without ids, in that of a hash of their logits,
+/// which is random and the same on any split over ranks.
+/// Result: {mean, std} over the parts that have samples, 0-dim float64; the
+/// mean is from 1 to C. NaN without samples.
+/// State: all logits, with ids.
+/// NaN, infinity: propagate, except that -inf is a probability of 0;
+/// NanPolicy::kIgnore leaves rows with NaN out.
+/// Errors: c10::ValueError for other shapes, for C that changes, and for NaN
+/// with NanPolicy::kError; c10::TypeError for ids that are not integers and for
+/// complex or sparse logits.
+/// Not differentiable.
+/// Source: Salimans et al. 2016; the parts of torch-fidelity 0.4.0.
+///
+/// Example:
+///     InceptionScore score;
+///     score.update(at::randn({100, 10}));
+///     double value = score.compute().mean.item<double>();
+class InceptionScore final
+    : public MetricOf<InceptionScore, LogitSamples, SplitStatistics,
+                      InceptionScoreOptions> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "InceptionScore";
+  static constexpr std::optional<bool> kHigherIsBetter = true;
+
+  SplitStatistics evaluate(const State& state) const;
+};
+
+}  // namespace tally

@@ -1,0 +1,92 @@
+#include "tally/metrics/features/inputs/inputs.h"
+
+#include <c10/util/Exception.h>
+
+#include <cstdint>
+
+#include "tally/metrics/checks.h"
+
+namespace tally::internal::features {
+namespace {
+
+void check_rows(const char* input, const at::Tensor& values,
+                const char* features_input, const at::Tensor& features) {
+  check_integral(input, values);
+  check_real(input, values);
+  TORCH_CHECK_VALUE(values.dim() == 1 && values.size(0) == features.size(0),
+                    "expected ", input, " of shape [", features.size(0),
+                    "], one for each row of ", features_input, ", got ",
+                    values.sizes(),
+                    shape_hint(features_input, features.sizes().slice(0, 1),
+                               input, values.sizes()));
+}
+
+void check_flags(const at::Tensor& flags) {
+  const at::Tensor wrong = flags.ne(0).logical_and(flags.ne(1));
+  if (!wrong.any().item().toBool()) return;
+  TORCH_CHECK_VALUE(false,
+                    "expected real to be 1 (real) or 0 (generated), got ",
+                    flags.masked_select(wrong).select(0, 0).item().toLong());
+}
+
+Samples rows_at(const Samples& all, const at::Tensor& chosen) {
+  const at::Tensor places =
+      chosen.nonzero().squeeze(1).to(all.features.device());
+  if (places.size(0) == all.features.size(0)) return all;
+  return {all.features.index_select(0, places),
+          all.ids.defined() ? all.ids.index_select(0, places) : at::Tensor()};
+}
+
+Samples none_of(const Samples& all) {
+  return {all.features.narrow(0, 0, 0),
+          all.ids.defined() ? all.ids.narrow(0, 0, 0) : at::Tensor()};
+}
+
+}  // namespace
+
+Samples checked_samples(const char* input, const at::Tensor& features,
+                        const at::Tensor& ids, const MetricOptions& options,
+                        at::Tensor* flags) {
+  check_real(input, features);
+  TORCH_CHECK_VALUE(features.dim() == 2 && features.size(1) > 0, "expected ",
+                    input, " of shape [N, D], D at least 1, got ",
+                    features.sizes());
+  if (flags) {
+    check_integral("real", *flags);
+    check_real("real", *flags);
+    if (flags->dim() != 0) check_rows("real", *flags, input, features);
+  }
+  if (ids.defined()) check_rows("ids", ids, input, features);
+  if (flags) {
+    *flags = flags->to(at::kCPU, at::kLong);
+    if (options.validate_args()) check_flags(*flags);
+  }
+  const Samples all{features, ids.defined()
+                                  ? ids.to(features.device(), at::kLong)
+                                  : at::Tensor()};
+  if (options.nan_policy() == NanPolicy::kPropagate || !has_nan(features)) {
+    return all;
+  }
+  const at::Tensor nan = features.detach().isnan().any(1).to(at::kCPU);
+  TORCH_CHECK_VALUE(options.nan_policy() == NanPolicy::kIgnore, "expected ",
+                    input, " without NaN, got some in row ",
+                    nan.to(at::kByte).argmax().item().toLong());
+  const at::Tensor kept = nan.logical_not();
+  if (flags && flags->dim() != 0) *flags = flags->masked_select(kept);
+  return rows_at(all, kept);
+}
+
+RealAndGenerated separated(const at::Tensor& features, const at::Tensor& real,
+                           const at::Tensor& ids,
+                           const MetricOptions& options) {
+  at::Tensor flags = real;
+  const Samples all =
+      checked_samples("features", features, ids, options, &flags);
+  if (flags.dim() == 0) {
+    return flags.item().toLong() != 0 ? RealAndGenerated{all, none_of(all)}
+                                      : RealAndGenerated{none_of(all), all};
+  }
+  return {rows_at(all, flags.ne(0)), rows_at(all, flags.eq(0))};
+}
+
+}  // namespace tally::internal::features

@@ -1,0 +1,100 @@
+#include "tally/metrics/features/states/feature_samples.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "tally/metrics/features/inputs/inputs.h"
+#include "tally/metrics/features/kernels/hash.h"
+
+namespace tally {
+
+namespace features = internal::features;
+
+namespace {
+
+// So many numbers are worth another thread.
+constexpr std::int64_t kGrain = 32768;
+
+}  // namespace
+
+FeatureSamples::State FeatureSamples::observe(const at::Tensor& features,
+                                              const at::Tensor& real,
+                                              const at::Tensor& ids) const {
+  const auto samples = features::separated(features, real, ids, options_);
+  return {features::kept_features(samples.real),
+          features::kept_features(samples.generated),
+          features::kept_ids(samples.real),
+          features::kept_ids(samples.generated)};
+}
+
+Rows features::kept_features(const Samples& samples) {
+  const at::ScalarType dtype = samples.features.scalar_type();
+  const bool is_narrow =
+      dtype == at::kFloat || dtype == at::kHalf || dtype == at::kBFloat16;
+  return Rows(samples.features.to(is_narrow ? at::kFloat : at::kDouble));
+}
+
+Rows features::kept_ids(const Samples& samples) {
+  return Rows(samples.ids.defined() ? samples.ids
+                                    : hashes_of(samples.features));
+}
+
+at::Tensor features::hashes_of(const at::Tensor& rows) {
+  const at::Tensor wide = rows.detach().to(at::kCPU, at::kDouble).contiguous();
+  const std::int64_t dims = wide.size(1);
+  at::Tensor hashes = at::empty({wide.size(0)}, at::kLong);
+  const double* const from = wide.const_data_ptr<double>();
+  std::int64_t* const to = hashes.mutable_data_ptr<std::int64_t>();
+  at::parallel_for(0, wide.size(0), 1 + kGrain / dims,
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t row = begin; row < end; ++row) {
+                       std::uint64_t hash = 0;
+                       for (std::int64_t i = 0; i < dims; ++i) {
+                         const double value =
+                             from[row * dims + i] + 0.0;  // -0 as 0
+                         std::uint64_t bits;
+                         std::memcpy(&bits, &value, sizeof bits);
+                         hash = mixed(hash + bits);
+                       }
+                       to[row] = static_cast<std::int64_t>(hash);
+                     }
+                   });
+  return hashes.to(rows.device());
+}
+
+features::OrderedRows features::ordered(const Rows& rows, const Rows& ids) {
+  TORCH_CHECK_VALUE(rows.size() == ids.size(),
+                    "expected as many ids as features in the state, got ",
+                    ids.size(), " and ", rows.size());
+  if (rows.size() == 0) return {};
+  const at::Tensor features = rows.tensor().to(at::kCPU);
+  const at::Tensor keys = ids.tensor().to(at::kCPU);
+  TORCH_CHECK_VALUE(
+      features.dim() == 2 && at::isFloatingType(features.scalar_type()) &&
+          keys.dim() == 1 && keys.scalar_type() == at::kLong,
+      "expected features [N, D] and int64 ids [N] in the state, got ",
+      features.scalar_type(), " ", features.sizes(), " and ",
+      keys.scalar_type(), " ", keys.sizes());
+  const at::Tensor order = keys.argsort(/*stable=*/true, /*dim=*/0,
+                                        /*descending=*/false);
+  return {features.index_select(0, order).to(at::kDouble),
+          keys.index_select(0, order)};
+}
+
+features::OrderedSamples features::ordered(const FeatureSamples::State& state) {
+  OrderedSamples samples{ordered(state.real, state.real_ids),
+                         ordered(state.generated, state.generated_ids)};
+  if (samples.real.size() > 0 && samples.generated.size() > 0) {
+    TORCH_CHECK_VALUE(
+        samples.real.rows.size(1) == samples.generated.rows.size(1),
+        "expected real and generated features of one number of columns, got ",
+        samples.real.rows.size(1), " and ", samples.generated.rows.size(1));
+  }
+  return samples;
+}
+
+}  // namespace tally
