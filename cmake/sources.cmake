@@ -228,6 +228,21 @@ set(TALLY_METRICS_HEADERS
     metrics/detection/options/voc_options.h
     metrics/detection/pascal_voc_average_precision.h
     metrics/detection/states/matched_detections.h
+    metrics/features/bert_score.h
+    metrics/features/clip_score.h
+    metrics/features/feature_extractor.h
+    metrics/features/features.h
+    metrics/features/frechet_inception_distance.h
+    metrics/features/improved_precision_recall.h
+    metrics/features/inception_score.h
+    metrics/features/inputs/declared_inputs.h
+    metrics/features/kernel_inception_distance.h
+    metrics/features/learned_perceptual_image_patch_similarity.h
+    metrics/features/memorization_informed_frechet_inception_distance.h
+    metrics/features/split_statistics.h
+    metrics/features/states/feature_moments.h
+    metrics/features/states/feature_samples.h
+    metrics/features/states/logit_samples.h
     metrics/file.h
     metrics/image/error_relative_global_dimensionless_synthesis.h
     metrics/image/image.h
@@ -535,6 +550,24 @@ set(TALLY_METRICS_SOURCES
     metrics/detection/pascal_voc_average_precision.cc
     metrics/detection/states/matched_detections.cc
     metrics/exact_sums.cc
+    metrics/features/bert_score.cc
+    metrics/features/clip_score.cc
+    metrics/features/feature_extractor.cc
+    metrics/features/frechet_inception_distance.cc
+    metrics/features/improved_precision_recall.cc
+    metrics/features/inception_score.cc
+    metrics/features/inputs/inputs.cc
+    metrics/features/inputs/pairs.cc
+    metrics/features/kernel_inception_distance.cc
+    metrics/features/kernels/frechet_distance.cc
+    metrics/features/kernels/kernel_sums.cc
+    metrics/features/kernels/neighborhoods.cc
+    metrics/features/learned_perceptual_image_patch_similarity.cc
+    metrics/features/memorization_informed_frechet_inception_distance.cc
+    metrics/features/split_statistics.cc
+    metrics/features/states/feature_moments.cc
+    metrics/features/states/feature_samples.cc
+    metrics/features/states/logit_samples.cc
     metrics/file.cc
     metrics/image/error_relative_global_dimensionless_synthesis.cc
     metrics/image/image_gradients.cc
@@ -589,6 +622,7 @@ set(TALLY_METRICS_SOURCES
     metrics/registry/collection_config.cc
     metrics/registry/curves.cc
     metrics/registry/detection.cc
+    metrics/registry/features.cc
     metrics/registry/image.cc
     metrics/registry/nominal.cc
     metrics/registry/option_words.cc
