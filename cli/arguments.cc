@@ -85,6 +85,19 @@ std::vector<std::string> parse_labels(const std::string& text) {
   return labels;
 }
 
+std::vector<std::string> parse_by(const std::string& text) {
+  std::vector<std::string> columns;
+  std::istringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) {
+    TORCH_CHECK_VALUE(!item.empty() && std::find(columns.begin(), columns.end(),
+                                                 item) == columns.end(),
+                      "--by: expected each column once, got '", item, "'",
+                      item.empty() ? "" : " twice");
+    columns.push_back(item);
+  }
+  return columns;
+}
+
 bool has_json_lines_name(const std::string& path) {
   constexpr std::string_view kEnd = ".jsonl";
   return path.size() >= kEnd.size() &&
@@ -171,6 +184,9 @@ class EvaluateParser {
                             ? " or one .jsonl file as --inputs"
                             : "");
     }
+    TORCH_CHECK_VALUE(a.by.empty() || !a.csv.empty(), "--by: requires --csv");
+    TORCH_CHECK_VALUE(a.slices == 0 || !a.by.empty(),
+                      "--slices: requires --by");
     for (const std::string& path : a.inputs) {
       TORCH_CHECK_VALUE(!has_json_lines_name(path) || is_json_lines(a),
                         "--inputs: expected ", path,
@@ -220,6 +236,11 @@ class EvaluateParser {
       {"--missing",
        [this](const Values& v) {
          arguments_.csv_options.missing = parse_missing(v[0]);
+       }},
+      {"--by", [this](const Values& v) { arguments_.by = parse_by(v[0]); }},
+      {"--slices",
+       [this](const Values& v) {
+         arguments_.slices = parse_count("--slices", v[0], 1, 1'000'000);
        }},
       {"--batch-size",
        [this](const Values& v) {
@@ -311,6 +332,10 @@ const char* const kHelp =
     --missing error|skip|nan          empty fields of --csv (default: error)
     --labels cat,dog                  names of classes 0, 1, ... in --csv
                                       columns and in tables
+    --by a,b                          also the values for each text in these
+                                      columns of --csv, or each combination
+    --slices N                        of these the N with the most rows, and
+                                      the others as one (default: all)
     --batch-size N                    rows at a time (default: 16 MB)
     --ranks N                         local processes (default: 1, or those of
                                       the launcher, such as torchrun)

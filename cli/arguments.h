@@ -31,6 +31,8 @@ struct Arguments {
   std::vector<std::string> coco;         // annotations and results
   std::string csv;
   std::string columns;
+  std::vector<std::string> by;  // columns whose values divide the rows
+  std::int64_t slices = 0;      // to show; 0: all
   CsvOptions csv_options;       // tables use its labels, too
   std::int64_t batch_size = 0;  // 0: about 16 MB
   std::int64_t ranks = 0;       // 0: from --split or the launcher, or 1

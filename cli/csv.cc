@@ -122,6 +122,13 @@ void CsvFile::choose(
   }
 }
 
+void CsvFile::add_keys(const std::vector<std::string>& columns) {
+  for (const std::string& name : columns) {
+    const std::size_t column = find_column(name);
+    add_input(name, column, column);
+  }
+}
+
 std::size_t CsvFile::find_column(const std::string& name) {
   if (!has_names_) {
     const auto number = to_place(name);

@@ -38,6 +38,8 @@ class CsvFile {
   /// Replaces the inputs of the constructor by named ones, each a single column
   /// given by its index in header().
   void choose(const std::vector<std::pair<std::string, std::size_t>>& columns);
+  /// Adds columns that are read as texts, behind the inputs.
+  void add_keys(const std::vector<std::string>& columns);
   /// The inputs as written in `columns`.
   const std::vector<std::string>& inputs() const { return inputs_; }
   /// Their names, or empty.

@@ -186,7 +186,7 @@ nlohmann::ordered_json metric_json(const Registry& registry,
 
 constexpr const char* kOptions =
     "--metrics --config --inputs --coco --csv --columns --delimiter --missing "
-    "--labels --batch-size --ranks --split --format --output";
+    "--labels --by --slices --batch-size --ranks --split --format --output";
 
 // %M: the names of all metrics; %O: the options of evaluate.
 constexpr const char* kBash = R"(_tally() {

@@ -11,6 +11,7 @@
 
 #include "tally/cli/coco_source.h"
 #include "tally/cli/input_file.h"
+#include "tally/state/parse_number.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/gather.h"
 
@@ -96,8 +97,43 @@ void agree(const std::string& failure,
   }
 }
 
-void update(MetricCollection& metrics, const std::vector<std::string>& names,
-            const std::vector<InputValue>& values) {
+SlicedMetric make_slices(const CollectionConfig& config,
+                         MetricCollection& metrics, std::int64_t largest) {
+  SlicedMetric slices(SlicedMetricOptions().largest(largest));
+  for (const CollectionConfig::Member& member : config.members) {
+    slices.add(config.prefix + member.name + config.postfix,
+               metrics.extract(member.name));
+  }
+  return slices;
+}
+
+/// Whether it is a number with a fraction or an exponent.
+bool is_fraction(const std::string& text) {
+  const auto number = internal::parse_number<double>(text);
+  return number && text.find_first_of(".eE") != text.npos;
+}
+
+SliceKeys keys_of(const std::vector<std::vector<std::string>>& columns,
+                  const std::vector<std::string>& names) {
+  std::optional<SliceKeys> keys;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    std::vector<SliceValue> values;
+    for (const std::string& text : columns[i]) {
+      TORCH_CHECK_VALUE(!is_fraction(text), "--by: expected integers or texts ",
+                        "in column '", names[i], "', got ", text,
+                        "; put numbers into bins");
+      values.push_back(text.empty() ? SliceValue() : SliceValue(text));
+    }
+    SliceKeys column(values);
+    keys = keys ? keys->crossed_with(column) : std::move(column);
+  }
+  return *std::move(keys);
+}
+
+/// `update` is that of a collection, or of its slices.
+template <class Update>
+void update(const std::vector<std::string>& names,
+            const std::vector<InputValue>& values, const Update& update) {
   std::vector<InputRef> inputs;
   std::vector<NamedInput> named;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -108,9 +144,9 @@ void update(MetricCollection& metrics, const std::vector<std::string>& names,
     }
   }
   if (names.empty()) {
-    metrics.update_inputs(inputs);
+    update(Inputs(inputs));
   } else {
-    metrics.update_inputs(named);
+    update(NamedInputs(named));
   }
 }
 
@@ -124,7 +160,13 @@ void update(Job& job, int rank, Progress& progress) {
     const std::vector<InputValue> values =
         job.source->read(first, first + count);
     try {
-      update(job.metrics, job.source->names(), values);
+      update(job.source->names(), values,
+             [&](auto inputs) { job.metrics.update_inputs(inputs); });
+      if (job.slices) {
+        const SliceKeys keys = keys_of(job.source->keys(), job.by);
+        update(job.source->names(), values,
+               [&](auto inputs) { job.slices->update_inputs(keys, inputs); });
+      }
     } catch (const c10::Error& error) {
       TORCH_CHECK_VALUE(false, "rows ", first, " to ", first + count - 1, ": ",
                         sync::describe(error));
@@ -152,6 +194,10 @@ Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
   job.memory = std::make_unique<TensorLimit>(std::max(
       spare_bytes, kBytesPerByte * rows * job.source->bytes_per_row()));
   job.metrics = make_collection(config);
+  if (!arguments.by.empty()) {
+    job.by = arguments.by;
+    job.slices = make_slices(job.config, job.metrics, arguments.slices);
+  }
   job.split = split_rows(arguments, rows, ranks);
   job.batch_size = arguments.batch_size > 0
                        ? arguments.batch_size
@@ -168,8 +214,13 @@ Report evaluate(const Arguments& arguments,
       failure_of([&] { job = prepare(arguments, ranks->size(), spare_bytes); }),
       ranks);
   agree(failure_of([&] { update(*job, ranks->rank(), progress); }), ranks);
-  Report report{ranks->size(), job->source->rows(), job->metrics.compute(),
-                job->source->remarks(), /*table=*/""};
+  Report report;
+  report.ranks = ranks->size();
+  report.rows = job->source->rows();
+  report.results = job->metrics.compute();
+  report.remarks = job->source->remarks();
+  report.by = job->by;
+  if (job->slices) report.slices = job->slices->compute();
   if (!arguments.coco.empty()) {
     report.results = short_names(job->config, report.results);
     report.table =

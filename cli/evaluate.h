@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "tally/cli/arguments.h"
@@ -9,6 +11,7 @@
 #include "tally/cli/progress.h"
 #include "tally/cli/source.h"
 #include "tally/metrics/registry/collection_config.h"
+#include "tally/metrics/sliced_metric.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::cli {
@@ -21,6 +24,8 @@ struct Job {
   CollectionConfig config;
   std::unique_ptr<Source> source;
   MetricCollection metrics;
+  std::vector<std::string> by;         ///< columns of the slices' keys
+  std::optional<SlicedMetric> slices;  ///< if there are such columns
 };
 
 /// Size allowed for a tensor regardless of the files' size: enough for a
@@ -37,8 +42,10 @@ struct Report {
   int ranks = 1;
   std::int64_t rows = 0;
   Results results;
-  std::string remarks;     ///< of the source
-  std::string table = {};  ///< instead of the usual one, unless empty
+  std::string remarks;          ///< of the source
+  std::string table;            ///< instead of the usual one, unless empty
+  std::vector<std::string> by;  ///< columns, of whose values there are slices
+  std::vector<Slice> slices;
 };
 
 /// Updates the metrics with this rank's rows and computes them over all ranks.

@@ -1,5 +1,7 @@
 #include "tally/cli/output.h"
 
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
 #include <c10/util/Exception.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <variant>
 
 #include "tally/metrics/file.h"
 #include "tally/metrics/results_csv.h"
@@ -18,10 +22,71 @@
 namespace tally::cli {
 namespace {
 
+std::string key_json(const std::vector<std::string>& by, const Slice& slice) {
+  if (slice.is_other()) return "null";
+  nlohmann::ordered_json key;
+  for (std::size_t i = 0; i < by.size(); ++i) {
+    const auto* text = std::get_if<std::string>(&slice.key[i]);
+    key[by[i]] = text != nullptr ? nlohmann::ordered_json(*text) : nullptr;
+  }
+  return key.dump(-1, ' ', false,
+                  nlohmann::ordered_json::error_handler_t::replace);
+}
+
 std::string render_json(const Report& report) {
-  return "{\"ranks\":" + std::to_string(report.ranks) +
-         ",\"rows\":" + std::to_string(report.rows) +
-         ",\"metrics\":" + to_json(report.results) + "}\n";
+  std::string text = "{\"ranks\":" + std::to_string(report.ranks) +
+                     ",\"rows\":" + std::to_string(report.rows) +
+                     ",\"metrics\":" + to_json(report.results);
+  for (std::size_t i = 0; i < report.slices.size(); ++i) {
+    const Slice& slice = report.slices[i];
+    text += i == 0 ? ",\"slices\":[" : ",";
+    text += "{\"key\":" + key_json(report.by, slice) +
+            ",\"rows\":" + std::to_string(slice.rows) +
+            ",\"metrics\":" + to_json(slice.results) + "}";
+  }
+  return text + (report.slices.empty() ? "}\n" : "]}\n");
+}
+
+/// Columns of --by, then rows, before those of to_csv(): all rows first.
+std::string render_csv(const Report& report) {
+  if (report.by.empty()) return to_csv(report.results);
+  std::string text, all;
+  for (const std::string& column : report.by) {
+    text += csv_field(column) + ",";
+    all += "(all),";
+  }
+  text += "rows,metric,index,value\n";
+  text += to_csv_lines(report.results, all + std::to_string(report.rows) + ",");
+  for (const Slice& slice : report.slices) {
+    std::string key;
+    for (std::size_t i = 0; i < report.by.size(); ++i) {
+      const auto* value =
+          slice.is_other() ? nullptr : std::get_if<std::string>(&slice.key[i]);
+      key += slice.is_other() ? "(other)" : value ? csv_field(*value) : "";
+      key += ",";
+    }
+    text += to_csv_lines(slice.results, key + std::to_string(slice.rows) + ",");
+  }
+  return text;
+}
+
+/// The slices' single numbers, side by side.
+std::string slices_table(const std::vector<Slice>& slices) {
+  std::vector<std::string> names;
+  std::vector<std::int64_t> rows;
+  for (const Slice& slice : slices) {
+    names.push_back(slice.name());
+    rows.push_back(slice.rows);
+  }
+  Results columns;
+  columns.add("rows", at::tensor(rows, at::kLong));
+  for (const auto& [name, value] : slices.front().results) {
+    if (!value.defined() || value.dim() != 0) continue;
+    std::vector<at::Tensor> values;
+    for (const Slice& slice : slices) values.push_back(slice.results[name]);
+    columns.add(name, at::stack(values));
+  }
+  return to_table(columns, names);
 }
 
 [[noreturn]] void refuse(const std::string& path) {
@@ -57,11 +122,14 @@ std::string render(const Report& report, Format format,
     case Format::kJson:
       return render_json(report);
     case Format::kCsv:
-      return to_csv(report.results);
+      return render_csv(report);
     case Format::kTable:
       break;
   }
-  return report.table.empty() ? to_table(report.results, labels) : report.table;
+  if (!report.table.empty()) return report.table;
+  std::string text = to_table(report.results, labels);
+  if (!report.slices.empty()) text += "\n" + slices_table(report.slices);
+  return text;
 }
 
 void check_output(const std::string& path) {

@@ -34,8 +34,11 @@ class CsvSource final : public Source {
                         wanted[i].refused_several, ", got ", file_.width(i),
                         " columns");
     }
-    file_.scan(kinds_);
     remarks_ = column_remark(arguments, metrics, file_.inputs(), file_.names());
+    keys_ = arguments.by.size();
+    file_.add_keys(arguments.by);
+    kinds_.resize(kinds_.size() + keys_, CsvKind::kTexts);
+    file_.scan(kinds_);
     if (file_.skipped() > 0) {
       remarks_ += "rows skipped because of an empty field: " +
                   std::to_string(file_.skipped()) + "\n";
@@ -51,7 +54,7 @@ class CsvSource final : public Source {
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
     const std::vector<at::Tensor> tensors = file_.read(begin, end);
     std::vector<InputValue> inputs;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
+    for (std::size_t i = 0; i + keys_ < tensors.size(); ++i) {
       inputs.push_back(kinds_[i] == CsvKind::kTexts
                            ? texts_of(i)
                            : InputValue::of(tensors[i]));
@@ -59,18 +62,32 @@ class CsvSource final : public Source {
     return inputs;
   }
 
+  std::vector<std::vector<std::string>> keys() override {
+    std::vector<std::vector<std::string>> columns;
+    for (std::size_t i = kinds_.size() - keys_; i < kinds_.size(); ++i) {
+      columns.push_back(first_texts(i));
+    }
+    return columns;
+  }
+
  private:
   // One column gives a text per row, several columns a list.
   InputValue texts_of(std::size_t input) {
-    auto rows = file_.take_texts(input);
-    if (file_.width(input) > 0) return InputValue::of(std::move(rows));
+    if (file_.width(input) > 0) return InputValue::of(file_.take_texts(input));
+    return InputValue::of(first_texts(input));
+  }
+
+  std::vector<std::string> first_texts(std::size_t input) {
     std::vector<std::string> texts;
-    for (auto& row : rows) texts.push_back(std::move(row.front()));
-    return InputValue::of(std::move(texts));
+    for (auto& row : file_.take_texts(input)) {
+      texts.push_back(std::move(row.front()));
+    }
+    return texts;
   }
 
   CsvFile file_;
   std::vector<CsvKind> kinds_;
+  std::size_t keys_ = 0;  // columns of --by, behind the inputs
   std::string remarks_;
 };
 

@@ -368,6 +368,8 @@ set(TALLY_METRICS_HEADERS
     metrics/shape/lip_vertex_error.h
     metrics/shape/procrustes_disparity.h
     metrics/shape/shape.h
+    metrics/slice_keys.h
+    metrics/sliced_metric.h
     metrics/state_group.h
     metrics/sync_together.h
     metrics/tables/contingency.h
@@ -710,6 +712,8 @@ set(TALLY_METRICS_SOURCES
     metrics/shape/lip_vertex_error.cc
     metrics/shape/procrustes_disparity.cc
     metrics/shared_work.cc
+    metrics/slice_keys.cc
+    metrics/sliced_metric.cc
     metrics/sync_together.cc
     metrics/tables/contingency.cc
     metrics/tables/information.cc

@@ -172,6 +172,67 @@ TEST(TallyTest, ReadsLabelsAndLeavesRowsOut) {
             "tally: rows skipped because of an empty field: 1\n");
 }
 
+TEST(TallyTest, EvaluatesSlices) {
+  const Folder folder;
+  const std::string csv = folder.write("x.csv",
+                                       "preds,site,target,year\n"
+                                       "1,north,1,7\n0,south,1,7\n1,,1,8\n"
+                                       "0,north,1,8\n0,north,0,7\n1,east,0,\n");
+  const auto sliced = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"-m", "BinaryAccuracy; rows=SumMetric()", "--csv", csv,
+                 "--columns", "preds=preds,target=target,value=target"});
+    more.insert(more.end(), {"--format", "json"});
+    const auto result = run_program(evaluate(more));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return Json::parse(result.output);
+  };
+  Json one;
+  for (const char* ranks : {"1", "2", "3", "5"}) {
+    Json json = sliced({"--by", "site", "--ranks", ranks});
+    json.erase("ranks");
+    if (one.is_null()) one = json;
+    EXPECT_EQ(json, one) << ranks;
+  }
+  EXPECT_EQ(one["slices"].dump(),
+            "[{\"key\":{\"site\":null},\"metrics\":{\"BinaryAccuracy\":1.0,"
+            "\"rows\":1.0},\"rows\":1},"
+            "{\"key\":{\"site\":\"east\"},\"metrics\":{\"BinaryAccuracy\":0.0,"
+            "\"rows\":0.0},\"rows\":1},"
+            "{\"key\":{\"site\":\"north\"},\"metrics\":{\"BinaryAccuracy\":"
+            "0.6666666666666666,\"rows\":2.0},\"rows\":3},"
+            "{\"key\":{\"site\":\"south\"},\"metrics\":{\"BinaryAccuracy\":0.0,"
+            "\"rows\":1.0},\"rows\":1}]");
+  const Json crossed =
+      sliced({"--by", "site,year", "--slices", "2", "--batch-size", "1"});
+  ASSERT_EQ(crossed["slices"].size(), 3);
+  EXPECT_EQ(crossed["slices"][0]["key"],
+            Json({{"site", nullptr}, {"year", "8"}}));
+  EXPECT_EQ(crossed["slices"][1]["key"],
+            Json({{"site", "north"}, {"year", "7"}}));
+  EXPECT_EQ(crossed["slices"][2]["rows"], 3);
+  EXPECT_TRUE(crossed["slices"][2]["key"].is_null());
+}
+
+TEST(TallyTest, RefusesWhatCannotBeSliced) {
+  const Folder folder;
+  const std::string csv =
+      folder.write("x.csv", "preds,target,site\n1,1,0.5\n0,1,2\n");
+  const auto refusal = [&](const char* metric, const char* by) {
+    return run_program(evaluate(
+        {"-m", metric, "--csv", csv, "--by", by, "--columns", "preds,target"}));
+  };
+  expect_refusal(refusal("BinaryAccuracy", "none"), csv + ": no column 'none'");
+  expect_refusal(refusal("BinaryAccuracy", "site"),
+                 "rows 0 to 1: --by: expected integers or texts in column "
+                 "'site', got 0.5; put numbers into bins");
+  expect_refusal(
+      refusal("MinMaxMetric(metric=BinaryAccuracy())", "target"),
+      "SlicedMetric: expected a metric whose value does not depend on the "
+      "batches that rows come in, got "
+      "MinMaxMetric(metric=BinaryAccuracy(threshold=0.5, ");
+}
+
 TEST(TallyTest, EvaluatesClustersAndCategories) {
   const Folder folder;
   const auto values = [&](const std::string& metrics, const std::string& text,

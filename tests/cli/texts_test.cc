@@ -150,6 +150,12 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
             "--missing: expected error, skip or nan, got '0'");
   EXPECT_EQ(evaluate_error({"--delimiter", ", "}),
             "--delimiter: expected one character or tab, got ', '");
+  EXPECT_EQ(evaluate_error({"-m", "A", "-i", "x", "--by", "a"}),
+            "--by: requires --csv");
+  EXPECT_EQ(evaluate_error({"-m", "A", "--csv", "x", "--slices", "3"}),
+            "--slices: requires --by");
+  EXPECT_EQ(evaluate_error({"--by", "a,b,a"}),
+            "--by: expected each column once, got 'a' twice");
   EXPECT_EQ(evaluate_error({"--labels", "a,b,a"}),
             "--labels: expected each label once, got 'a' twice");
   EXPECT_EQ(evaluate_error({"--labels", "a,,b"}),
@@ -184,7 +190,7 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
 
 Report sample_report() {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Report report{2, 18, {}, ""};
+  Report report{2, 18, {}, "", "", {}, {}};
   report.results.add("mean", at::scalar_tensor(0.1, at::kDouble));
   report.results.add("float", at::scalar_tensor(0.1, at::kFloat));
   report.results.add("count", at::scalar_tensor(9007199254740993, at::kLong));
@@ -224,6 +230,49 @@ TEST(OutputTest, CsvHasALineForEachNumber) {
             "matrix,0 1,3\n"
             "matrix,1 0,2\n"
             "matrix,1 1,4\n");
+}
+
+Report sliced_report() {
+  Report report{1, 9, {}, "", "", {"site", "a,b"}, {}};
+  report.results.add("mean", at::scalar_tensor(0.5, at::kDouble));
+  const std::vector<std::vector<SliceValue>> keys = {
+      {{}, std::string("x")}, {std::string("n,1"), std::string("y")}, {}};
+  for (const auto& key : keys) {
+    Slice slice{key, 3, {}};
+    slice.results.add("mean", at::scalar_tensor(0.25, at::kDouble));
+    slice.results.add("each", at::tensor({1, 2}));
+    report.slices.push_back(std::move(slice));
+  }
+  return report;
+}
+
+TEST(OutputTest, SlicesFollowTheWhole) {
+  EXPECT_EQ(render(sliced_report(), Format::kTable),
+            "mean  0.5\n\n"
+            "              rows  mean\n"
+            "(missing), x     3  0.25\n"
+            "n,1, y           3  0.25\n"
+            "(other)          3  0.25\n");
+  EXPECT_EQ(render(sliced_report(), Format::kCsv),
+            "site,\"a,b\",rows,metric,index,value\n"
+            "(all),(all),9,mean,,0.5\n"
+            ",x,3,mean,,0.25\n"
+            ",x,3,each,0,1\n"
+            ",x,3,each,1,2\n"
+            "\"n,1\",y,3,mean,,0.25\n"
+            "\"n,1\",y,3,each,0,1\n"
+            "\"n,1\",y,3,each,1,2\n"
+            "(other),(other),3,mean,,0.25\n"
+            "(other),(other),3,each,0,1\n"
+            "(other),(other),3,each,1,2\n");
+  EXPECT_EQ(render(sliced_report(), Format::kJson),
+            "{\"ranks\":1,\"rows\":9,\"metrics\":{\"mean\":0.5},\"slices\":["
+            "{\"key\":{\"site\":null,\"a,b\":\"x\"},\"rows\":3,\"metrics\":{"
+            "\"mean\":0.25,\"each\":[1,2]}},"
+            "{\"key\":{\"site\":\"n,1\",\"a,b\":\"y\"},\"rows\":3,\"metrics\":{"
+            "\"mean\":0.25,\"each\":[1,2]}},"
+            "{\"key\":null,\"rows\":3,\"metrics\":{\"mean\":0.25,\"each\":[1,2]"
+            "}}]}\n");
 }
 
 TEST(OutputTest, TablesShowMatricesThatFit) {

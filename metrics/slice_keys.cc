@@ -1,0 +1,196 @@
+#include "tally/metrics/slice_keys.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace tally {
+namespace {
+
+// A value begins with its kind. Integers follow with the highest byte first and
+// the sign turned, so that bytes are in the order of values; texts with 0xff
+// behind each 0, up to a 0 without.
+constexpr char kNothing = 0;
+constexpr char kInteger = 1;
+constexpr char kText = 2;
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+
+void append(std::int64_t value, std::string& bytes) {
+  const std::uint64_t shifted = static_cast<std::uint64_t>(value) ^ kSign;
+  bytes += kInteger;
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    bytes += static_cast<char>(shifted >> shift);
+  }
+}
+
+void append(const std::string& text, std::string& bytes) {
+  bytes += kText;
+  for (const char c : text) {
+    bytes += c;
+    if (c == 0) bytes += '\xff';
+  }
+  bytes += '\0';
+}
+
+void append(std::monostate, std::string& bytes) { bytes += kNothing; }
+
+SliceValue take(std::string_view& bytes) {
+  const char kind = bytes.front();
+  bytes.remove_prefix(1);
+  if (kind == kNothing) return {};
+  if (kind == kInteger) {
+    std::uint64_t shifted = 0;
+    for (int i = 0; i < 8; ++i) {
+      shifted = shifted << 8 | static_cast<std::uint8_t>(bytes[i]);
+    }
+    bytes.remove_prefix(8);
+    return static_cast<std::int64_t>(shifted ^ kSign);
+  }
+  std::string text;
+  std::size_t next = 0;
+  for (;; ++next) {
+    if (bytes[next] != 0) {
+      text += bytes[next];
+    } else if (next + 1 < bytes.size() && bytes[next + 1] == '\xff') {
+      text += bytes[next++];
+    } else {
+      break;
+    }
+  }
+  bytes.remove_prefix(next + 1);
+  return text;
+}
+
+/// Numbers values in the order of their first occurrence.
+template <class Value>
+class Codes {
+ public:
+  std::pair<std::int64_t, bool> of(const Value& value) {
+    const auto [found, is_new] =
+        codes_.emplace(value, static_cast<std::int64_t>(codes_.size()));
+    return {found->second, is_new};
+  }
+
+ private:
+  std::unordered_map<Value, std::int64_t> codes_;
+};
+
+/// The same for integers: by a table if they are close to each other. `add`
+/// gets each new value.
+template <class Add>
+void encode(const std::int64_t* begin, const std::int64_t* end,
+            std::vector<std::int64_t>& codes, const Add& add) {
+  constexpr std::uint64_t kSpread = 4;
+  codes.reserve(static_cast<std::size_t>(end - begin));
+  if (begin == end) return;
+  const auto [least, most] = std::minmax_element(begin, end);
+  const std::uint64_t range =
+      static_cast<std::uint64_t>(*most) - static_cast<std::uint64_t>(*least);
+  if (range / kSpread >= static_cast<std::uint64_t>(end - begin)) {
+    Codes<std::int64_t> found;
+    for (const std::int64_t* value = begin; value != end; ++value) {
+      const auto [code, is_new] = found.of(*value);
+      if (is_new) add(*value);
+      codes.push_back(code);
+    }
+    return;
+  }
+  std::vector<std::int64_t> table(static_cast<std::size_t>(range) + 1, -1);
+  std::int64_t count = 0;
+  for (const std::int64_t* value = begin; value != end; ++value) {
+    std::int64_t& code = table[static_cast<std::uint64_t>(*value) -
+                               static_cast<std::uint64_t>(*least)];
+    if (code < 0) {
+      code = count++;
+      add(*value);
+    }
+    codes.push_back(code);
+  }
+}
+
+}  // namespace
+
+std::string to_string(const SliceValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    return std::to_string(*integer);
+  }
+  const auto* text = std::get_if<std::string>(&value);
+  return text != nullptr ? *text : "(missing)";
+}
+
+namespace internal {
+
+std::string slice_key_bytes(const std::vector<SliceValue>& key) {
+  std::string bytes;
+  for (const SliceValue& value : key) {
+    std::visit([&](const auto& each) { append(each, bytes); }, value);
+  }
+  return bytes;
+}
+
+std::vector<SliceValue> slice_key_of(std::string_view bytes) {
+  std::vector<SliceValue> key;
+  while (!bytes.empty()) key.push_back(take(bytes));
+  return key;
+}
+
+}  // namespace internal
+
+SliceKeys::SliceKeys(const at::Tensor& integers) {
+  TORCH_CHECK_VALUE(
+      integers.defined() && integers.dim() == 1,
+      "slices: expected keys of sizes [N], got ",
+      integers.defined() ? c10::str(integers.sizes()) : "an undefined tensor");
+  TORCH_CHECK_TYPE(at::isIntegralType(integers.scalar_type(), true),
+                   "slices: expected integers or texts as keys, got ",
+                   integers.scalar_type(),
+                   "; put numbers into bins, and pass the bins");
+  const at::Tensor values = integers.to(at::kCPU, at::kLong).contiguous();
+  const auto* begin = static_cast<const std::int64_t*>(values.data_ptr());
+  encode(begin, begin + values.numel(), codes_,
+         [this](std::int64_t value) { append(value, keys_.emplace_back()); });
+}
+
+SliceKeys::SliceKeys(const std::vector<std::string>& texts) {
+  Codes<std::string_view> codes;
+  for (const std::string& text : texts) {
+    const auto [code, is_new] = codes.of(text);
+    if (is_new) append(text, keys_.emplace_back());
+    codes_.push_back(code);
+  }
+}
+
+SliceKeys::SliceKeys(const std::vector<SliceValue>& values) {
+  Codes<std::string> codes;
+  for (const SliceValue& value : values) {
+    std::string key = internal::slice_key_bytes({value});
+    const auto [code, is_new] = codes.of(key);
+    if (is_new) keys_.push_back(std::move(key));
+    codes_.push_back(code);
+  }
+}
+
+SliceKeys SliceKeys::crossed_with(const SliceKeys& other) const {
+  TORCH_CHECK_VALUE(other.size() == size(),
+                    "slices: expected columns of the same number of rows, got ",
+                    size(), " and ", other.size());
+  SliceKeys both;
+  both.columns_ = columns_ + other.columns_;
+  // Each is less than the number of rows, whose square fits.
+  const auto width = static_cast<std::int64_t>(other.keys_.size());
+  std::vector<std::int64_t> pairs(codes_.size());
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    pairs[i] = codes_[i] * width + other.codes_[i];
+  }
+  encode(pairs.data(), pairs.data() + pairs.size(), both.codes_,
+         [&](std::int64_t pair) {
+           both.keys_.push_back(
+               keys_[static_cast<std::size_t>(pair / width)] +
+               other.keys_[static_cast<std::size_t>(pair % width)]);
+         });
+  return both;
+}
+
+}  // namespace tally

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tally {
+
+/// A value by which rows are divided into slices: an integer, a text, or
+/// nothing, where the row has none. Nothing is a value like others, and not the
+/// empty text.
+using SliceValue = std::variant<std::monostate, std::int64_t, std::string>;
+
+/// "-3", "north", "(missing)".
+std::string to_string(const SliceValue& value);
+
+/// The keys of a batch: for each row, a value of one column or of several.
+///
+/// Errors: c10::TypeError for a tensor that is not of integers or bool: numbers
+/// with fractions make a slice of nearly every row, and are put into bins
+/// first. c10::ValueError for a tensor that is not [N].
+///
+/// Example:
+///     SliceKeys hospital(std::vector<std::string>{"north", "south", "north"});
+///     SliceKeys age_group(at::zeros({3}, at::kLong));
+///     SliceKeys both = hospital.crossed_with(age_group);
+class SliceKeys {
+ public:
+  /// One column of integers [N].
+  explicit SliceKeys(const at::Tensor& integers);
+  /// One column of texts.
+  explicit SliceKeys(const std::vector<std::string>& texts);
+  /// One column of any values.
+  explicit SliceKeys(const std::vector<SliceValue>& values);
+
+  /// The columns of both, of which every combination in a row is a key. Throws
+  /// c10::ValueError for different numbers of rows.
+  SliceKeys crossed_with(const SliceKeys& other) const;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(codes_.size()); }
+  std::int64_t columns() const { return columns_; }
+  /// The distinct keys as bytes: equal if and only if keys are, and in their
+  /// order (by column; nothing, integers by value, texts by byte).
+  const std::vector<std::string>& keys() const { return keys_; }
+  /// For each row, the place of its key in keys().
+  const std::vector<std::int64_t>& codes() const { return codes_; }
+
+ private:
+  SliceKeys() = default;
+
+  std::int64_t columns_ = 1;
+  std::vector<std::string> keys_;
+  std::vector<std::int64_t> codes_;
+};
+
+namespace internal {
+/// The bytes of one key, and the reverse. REQUIRES: bytes of such a key.
+std::string slice_key_bytes(const std::vector<SliceValue>& key);
+std::vector<SliceValue> slice_key_of(std::string_view bytes);
+}  // namespace internal
+
+}  // namespace tally

@@ -1,0 +1,277 @@
+#include "tally/metrics/sliced_metric.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/tensor.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tally/metrics/aggregation/mean_metric.h"
+#include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/classification/auroc.h"
+#include "tally/metrics/classification/f_score.h"
+#include "tally/metrics/wrappers/boot_strapper.h"
+#include "tally/testing/ranks_test.h"
+#include "tally/tests/testing/refusal.h"
+
+namespace tally {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testkit::refusal_of;
+using Texts = std::vector<std::string>;
+using Values = std::vector<SliceValue>;
+
+std::vector<std::string> names_of(const std::vector<Slice>& slices) {
+  std::vector<std::string> names;
+  for (const Slice& slice : slices) names.push_back(slice.name());
+  return names;
+}
+
+std::vector<std::int64_t> rows_of(const std::vector<Slice>& slices) {
+  std::vector<std::int64_t> rows;
+  for (const Slice& slice : slices) rows.push_back(slice.rows);
+  return rows;
+}
+
+double value_of(const Slice& slice) {
+  return slice.results.value().item<double>();
+}
+
+TEST(SliceKeysTest, BytesAreInTheOrderOfKeys) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  const Values values = {{},
+                         kLeast,
+                         std::int64_t{-1},
+                         std::int64_t{0},
+                         std::int64_t{255},
+                         std::int64_t{256},
+                         std::string(),
+                         std::string("\0", 1),
+                         std::string("\0a", 2),
+                         std::string("a"),
+                         std::string("a\0", 2),
+                         std::string("ab"),
+                         std::string("\xff")};
+  const SliceKeys keys(values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) {
+      EXPECT_LT(keys.keys()[i - 1], keys.keys()[i]) << i;
+    }
+    for (const SliceValue& second : values) {
+      const std::vector<SliceValue> key = {values[i], second};
+      EXPECT_EQ(internal::slice_key_of(internal::slice_key_bytes(key)), key);
+    }
+  }
+}
+
+TEST(SliceKeysTest, NumberEachKeyOnce) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  // Close to each other, and far apart.
+  for (const std::int64_t other : {std::int64_t{-3}, kMost}) {
+    const SliceKeys keys(at::tensor({other, -other, other, std::int64_t{0}}));
+    EXPECT_THAT(keys.codes(), ElementsAre(0, 1, 0, 2));
+    EXPECT_EQ(keys.keys()[1], internal::slice_key_bytes({-other}));
+  }
+  const SliceKeys texts(Texts{"a", "b", "a", "a"});
+  const SliceKeys crossed =
+      texts.crossed_with(SliceKeys(at::tensor({7, 7, 8, 7})));
+  EXPECT_THAT(crossed.codes(), ElementsAre(0, 1, 2, 0));
+  EXPECT_EQ(crossed.keys()[2],
+            internal::slice_key_bytes({std::string("a"), std::int64_t{8}}));
+}
+
+TEST(SliceKeysTest, AreIntegersOrTexts) {
+  EXPECT_THAT(refusal_of<c10::TypeError>([] { SliceKeys keys(at::rand({3})); }),
+              HasSubstr("expected integers or texts as keys, got Float; put "
+                        "numbers into bins"));
+  EXPECT_EQ(refusal_of([] {
+              SliceKeys keys(at::arange(4).view({2, 2}));
+            }),
+            "slices: expected keys of sizes [N], got [2, 2]");
+  EXPECT_EQ(refusal_of([] {
+              SliceKeys(at::arange(2)).crossed_with(SliceKeys(at::arange(3)));
+            }),
+            "slices: expected columns of the same number of rows, got 2 and 3");
+}
+
+TEST(SlicedMetricTest, HasASliceForEachKeyAndForNone) {
+  SlicedMetric mean{MeanMetric()};
+  const Values keys = {
+      std::string("x"), std::string("x"),    std::string("y"), {},
+      std::string("y"), std::string("null"), std::string()};
+  mean.update(SliceKeys(keys), at::tensor({1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0}));
+  const auto slices = mean.compute();
+  EXPECT_THAT(names_of(slices), ElementsAre("(missing)", "", "null", "x", "y"));
+  EXPECT_THAT(rows_of(slices), ElementsAre(1, 1, 1, 2, 2));
+  EXPECT_EQ(value_of(slices[0]), 4);
+  EXPECT_EQ(value_of(slices[3]), 1.5);
+  EXPECT_EQ(value_of(slices[4]), 4);
+}
+
+TEST(SlicedMetricTest, CrossesColumnsAndTakesSeveralMetrics) {
+  SlicedMetric sliced;
+  sliced.add("accuracy", MulticlassAccuracy(3));
+  sliced.add("f1", MulticlassF1Score(3));
+  const SliceKeys keys =
+      SliceKeys(Texts{"b", "a", "b", "b"})
+          .crossed_with(SliceKeys(at::tensor({1, 1, -1, 1})));
+  const at::Tensor preds = at::tensor({0, 1, 2, 0});
+  const at::Tensor target = at::tensor({0, 1, 1, 2});
+  sliced.update(keys, {{"target", target}, {"preds", preds}});
+  const auto slices = sliced.compute();
+  EXPECT_THAT(names_of(slices), ElementsAre("a, 1", "b, -1", "b, 1"));
+  MulticlassAccuracy accuracy(3);
+  accuracy.update(at::tensor({0, 0}), at::tensor({0, 2}));
+  EXPECT_EQ(slices[2].results["accuracy"].item<double>(),
+            accuracy.compute().item<double>());
+  EXPECT_TRUE(slices[2].results.contains("f1"));
+}
+
+TEST(SlicedMetricTest, FoldsAllButTheLargestByRowsAndKey) {
+  SlicedMetric mean(MeanMetric(), SlicedMetricOptions().largest(2));
+  mean.update(SliceKeys(at::tensor({5, 7, 7, 1, 3, 3, 9})),
+              at::arange(7).to(at::kDouble));
+  const auto slices = mean.compute();
+  EXPECT_THAT(names_of(slices), ElementsAre("3", "7", "(other)"));
+  EXPECT_THAT(rows_of(slices), ElementsAre(2, 2, 3));
+  EXPECT_EQ(value_of(slices[2]), (0.0 + 3.0 + 6.0) / 3);
+  // All slices are still there.
+  EXPECT_EQ(mean.size(), 5);
+}
+
+TEST(SlicedMetricTest, ABadBatchChangesNothing) {
+  SlicedMetric accuracy(MulticlassAccuracy(3),
+                        SlicedMetricOptions().max_slices(2));
+  const at::Tensor labels = at::tensor({0, 1});
+  accuracy.update(SliceKeys(at::tensor({1, 2})), labels, labels);
+  const auto update = [&](const SliceKeys& keys, const at::Tensor& target) {
+    return refusal_of<c10::Error>(
+        [&] { accuracy.update(keys, labels, target); });
+  };
+  EXPECT_THAT(update(SliceKeys(at::tensor({1, 2})), at::tensor({0, 5})),
+              HasSubstr("(MulticlassAccuracy)"));
+  EXPECT_EQ(update(SliceKeys(at::tensor({1})), labels),
+            "SlicedMetric: expected a key for each of 2 rows, got 1");
+  EXPECT_EQ(update(SliceKeys(at::tensor({1, 3})), labels),
+            "SlicedMetric: expected at most 2 slices (max_slices), got 3");
+  const SliceKeys one(at::tensor({1, 2}));
+  EXPECT_EQ(update(one.crossed_with(one), labels),
+            "SlicedMetric: expected keys of 1 columns, got 2");
+  EXPECT_THAT(rows_of(accuracy.compute()), ElementsAre(1, 1));
+  accuracy.reset();
+  EXPECT_TRUE(accuracy.compute().empty());
+}
+
+TEST(SlicedMetricTest, RefusesUnknownKeysWhereTheyAreKnown) {
+  SlicedMetric mean(MeanMetric(),
+                    SlicedMetricOptions().keys({{std::string("a")}, {{}}}));
+  EXPECT_EQ(refusal_of([&] {
+              mean.update(SliceKeys(Texts{"a", "b"}), at::tensor({1.0, 2.0}));
+            }),
+            "SlicedMetric: expected the keys that are known, got 'b'");
+  mean.update(SliceKeys(Texts{"a"}), at::tensor({1.0}));
+  EXPECT_THAT(rows_of(mean.compute()), ElementsAre(0, 1));
+}
+
+TEST(SlicedMetricTest, DoesNotKeepTheCallersTensors) {
+  SlicedMetric auroc{BinaryAUROC()};
+  at::Tensor preds = at::tensor({0.1, 0.9, 0.8, 0.3});
+  const at::Tensor target = at::tensor({0, 1, 1, 0});
+  const SliceKeys keys(at::tensor({1, 1, 1, 1}));
+  auroc.update(keys, preds, target);
+  preds.fill_(0.5);
+  EXPECT_EQ(value_of(auroc.compute()[0]), 1);
+}
+
+TEST(SlicedMetricTest, NamesWhatItRefuses) {
+  EXPECT_THAT(refusal_of([] {
+                SlicedMetric sliced{BootStrapper(MulticlassAccuracy(3))};
+              }),
+              HasSubstr("got BootStrapper(metric=MulticlassAccuracy"));
+  SlicedMetric sliced;
+  sliced.add("a", MeanMetric());
+  EXPECT_EQ(refusal_of([&] { sliced.add("a", MeanMetric()); }),
+            "SlicedMetric: expected one metric of each name, got 'a' twice");
+}
+
+/// Rows of which rank r has every size-th; with 5 ranks the last has none.
+struct Data {
+  at::Tensor keys = at::arange(60).mul(7).remainder(11).sub(4);
+  at::Tensor preds = at::arange(60).mul(5).remainder(3);
+  at::Tensor target = at::arange(60).mul(11).remainder(13).remainder(3);
+};
+
+void update(SlicedMetric& metric, const Data& data, int rank, int size) {
+  const int busy = size == 5 ? 4 : size;
+  if (rank >= busy) return;
+  const at::Tensor mine = at::arange(rank, 60, busy);
+  metric.update(SliceKeys(data.keys.index_select(0, mine)),
+                data.preds.index_select(0, mine),
+                data.target.index_select(0, mine));
+}
+
+std::int64_t collectives(const tally::sync::Communicator& ranks) {
+  return ranks.account().total().calls;
+}
+
+void expect_same(const std::vector<Slice>& slices,
+                 const std::vector<Slice>& wanted) {
+  ASSERT_EQ(names_of(slices), names_of(wanted));
+  EXPECT_EQ(rows_of(slices), rows_of(wanted));
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const double value = value_of(slices[i]), other = value_of(wanted[i]);
+    EXPECT_TRUE(value == other || (std::isnan(value) && std::isnan(other)))
+        << slices[i].name() << ": " << value << " instead of " << other;
+  }
+}
+
+RANKS_TEST(SlicedMetricRanksTest, NumberOfRanksDoesNotShow, 1, 2, 3, 5) {
+  const Data data;
+  for (const std::int64_t largest : {0, 4}) {
+    const auto options = SlicedMetricOptions().largest(largest);
+    SlicedMetric alone(
+        MulticlassAccuracy(3, MetricOptions().sync_on_compute(false)), options);
+    update(alone, data, 0, 1);
+    SlicedMetric sliced(MulticlassAccuracy(3), options);
+    update(sliced, data, self.rank(), self.size());
+    const auto before = collectives(*self.group());
+    expect_same(sliced.compute(), alone.compute());
+    EXPECT_LE(collectives(*self.group()) - before, 3);
+  }
+}
+
+RANKS_TEST(SlicedMetricRanksTest, KnownKeysTakeOneReduction, 1, 2, 3, 5) {
+  const Data data;
+  std::vector<std::vector<SliceValue>> keys;
+  for (std::int64_t key = -4; key < 8; ++key) keys.push_back({key});
+  const auto options = SlicedMetricOptions().keys(keys);
+  SlicedMetric alone(
+      MulticlassAccuracy(3, MetricOptions().sync_on_compute(false)), options);
+  update(alone, data, 0, 1);
+  SlicedMetric sliced(MulticlassAccuracy(3), options);
+  update(sliced, data, self.rank(), self.size());
+  const auto before = collectives(*self.group());
+  const auto slices = sliced.compute();
+  EXPECT_EQ(collectives(*self.group()) - before, self.size() > 1 ? 1 : 0);
+  ASSERT_EQ(slices.size(), 12);
+  EXPECT_EQ(slices.back().rows, 0);
+  expect_same(slices, alone.compute());
+}
+
+RANKS_TEST(SlicedMetricRanksTest, TooManySlicesAreAnErrorOnEveryRank, 2, 3) {
+  SlicedMetric mean(MeanMetric(), SlicedMetricOptions().max_slices(1));
+  mean.update(SliceKeys(at::full({1}, self.rank(), at::kLong)),
+              at::tensor({1.0}));
+  EXPECT_EQ(refusal_of([&] { mean.compute(); }),
+            "SlicedMetric: expected at most 1 slices (max_slices), got " +
+                std::to_string(self.size()));
+}
+
+}  // namespace
+}  // namespace tally
