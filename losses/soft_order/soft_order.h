@@ -105,7 +105,7 @@ TORCH_MODULE(SoftRank);
 /// Example:
 ///     losses::SoftSort soft_sort;
 ///     const at::Tensor median =
-///         soft_sort->forward(values).select(-1, values.size(-1) / 2);
+///         soft_sort->forward(preds).select(-1, preds.size(-1) / 2);
 class SoftSortImpl
     : public internal::LossModule<SoftSortImpl, SoftSortOptions> {
  public:
