@@ -23,6 +23,7 @@ MASKS = tuple(
     for _ in range(2)
 )
 POINTS = torch.rand(4, 10, 3)
+IMAGES = (torch.rand(3, 3, 32, 32), torch.rand(3, 3, 32, 32))
 HYPOTHESES = ["the cat is on the mat", "There is a big tree. It is near the park!"]
 REFERENCES = [
     ["there is a cat on the mat", "a cat is on the mat"],
@@ -123,6 +124,14 @@ CASES = [
         "audio.SourceAggregatedSignalDistortionRatio", {},
         (SCORES.T[None], SCORES.T.flip(1)[None]),
     ),
+    ("image.PeakSignalNoiseRatio", {"data_range": 1.0}, IMAGES),
+    ("image.PeakSignalNoiseRatio", {"data_range": 1.0, "dim": (1, 2, 3)}, IMAGES),
+    ("image.StructuralSimilarityIndexMeasure", {"data_range": 1.0}, IMAGES),
+    ("image.SpectralAngleMapper", {}, IMAGES),
+    ("image.SpectralAngleMapper", {"reduction": "sum"}, IMAGES),
+    ("image.UniversalImageQualityIndex", {}, IMAGES),
+    ("image.TotalVariation", {}, IMAGES[:1]),
+    ("image.ErrorRelativeGlobalDimensionlessSynthesis", {}, IMAGES),
     ("aggregation.MeanMetric", {}, (PREDS,)),
     ("aggregation.SumMetric", {"nan_strategy": 2.0}, (torch.tensor([1.0, torch.nan]),)),
 ]

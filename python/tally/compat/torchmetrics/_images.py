@@ -59,6 +59,11 @@ def _reduces(reduction, **others):
     return reduction not in (None, "none")
 
 
+def _averages(reduction, **others):
+    """Whether the mean is asked for: TorchMetrics' sums are over pixels, and over bands."""
+    return reduction == "elementwise_mean"
+
+
 def _has_range(data_range, **others):
     """Whether the range of values is a number."""
     return isinstance(data_range, (int, float))
@@ -85,7 +90,7 @@ def _structural(
 
 def _universal(reduction, sigma, kernel_size, **others):
     """The same."""
-    return _reduces(reduction) and None not in (_number(sigma), _number(kernel_size))
+    return _averages(reduction) and None not in (_number(sigma), _number(kernel_size))
 
 
 def _laplacian(high_pass_filter, **others):
@@ -99,8 +104,8 @@ ONLY_WITH = {
     "PeakSignalNoiseRatio": _whole,
     "PeakSignalNoiseRatioWithBlockedEffect": _has_range,
     "SpatialCorrelationCoefficient": _laplacian,
-    "SpectralAngleMapper": _reduces,
-    "SpectralDistortionIndex": _reduces,
+    "SpectralAngleMapper": _averages,
+    "SpectralDistortionIndex": _averages,
     "StructuralSimilarityIndexMeasure": _structural,
     "TotalVariation": _reduces,
     "UniversalImageQualityIndex": _universal,
