@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tally/cli/input_file.h"
+#include "tally/cli/shown_json.h"
 #include "tally/sync/errors.h"
 
 namespace tally::cli {
@@ -38,12 +39,8 @@ const Json& CocoItem::at(const char* key) const {
 
 void CocoItem::check(bool holds, const char* key, const char* expected) const {
   if (holds) return;
-  constexpr std::size_t kMost = 40;
-  std::string got = at(key).dump(-1, ' ', /*ensure_ascii=*/true,
-                                 Json::error_handler_t::replace);
-  if (got.size() > kMost) got = got.substr(0, kMost) + "...";
   TORCH_CHECK_VALUE(false, where_, ": '", key, "': expected ", expected,
-                    ", got ", got);
+                    ", got ", shown_json(at(key)));
 }
 
 std::int64_t CocoItem::integer(const char* key) const {

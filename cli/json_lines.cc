@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tally/cli/input_file.h"
+#include "tally/cli/shown_json.h"
 #include "tally/metrics/nearest.h"
 
 namespace tally::cli {
@@ -57,14 +58,6 @@ bool is_of(CsvKind kind, const Json& value) {
       break;
   }
   return is_integer(value) || value.is_number();
-}
-
-// The start of a value, in one line.
-std::string shown(const Json& value) {
-  constexpr std::size_t kMost = 40;
-  const std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true,
-                                      Json::error_handler_t::replace);
-  return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
 }
 
 std::vector<std::string> texts_of(const Json& value) {
@@ -149,7 +142,7 @@ void JsonLines::scan(const std::vector<CsvKind>& kinds) {
       if (found == object.end()) fail(row, "no key '" + inputs_[i] + "'");
       if (!is_of(kinds_[i], *found)) {
         fail(row, "key '" + inputs_[i] + "': expected " +
-                      expected_of(kinds_[i]) + ", got " + shown(*found));
+                      expected_of(kinds_[i]) + ", got " + shown_json(*found));
       }
       all_integers[i] = all_integers[i] && is_integer(*found);
       has_lists_[i] = has_lists_[i] || found->is_array();

@@ -1054,6 +1054,7 @@ set(TALLY_CLI_SOURCES
     cli/npy.cc
     cli/output.cc
     cli/progress.cc
+    cli/shown_json.cc
     cli/source.cc
     cli/spool.cc
     cli/tally.cc

@@ -211,6 +211,13 @@ TEST_F(TextSourceTest, JsonLinesSayWhatIsWrong) {
   EXPECT_THAT(refusal(good + "{\"a\": 3, \"b\": \"\"}\n"),
               EndsWith("line 2: key 'a': expected a text or a list of texts, "
                        "got 3"));
+  EXPECT_THAT(refusal(good + "{\"a\": {\"k\": [\"x\", null], \"l\": 1}}\n"),
+              EndsWith("got {\"k\":[\"x\",null],\"l\":1}"));
+  // Deep enough to overflow the stack of whoever follows it to its end.
+  const std::string deep(1 << 20, '[');
+  EXPECT_THAT(
+      refusal(good + "{\"a\": " + deep + std::string(deep.size(), ']') + "}\n"),
+      EndsWith("got " + deep.substr(0, 40) + "..."));
   EXPECT_THAT(refusal(good, "preds=a,target=c"),
               HasSubstr("no key 'c' in line 1"));
   EXPECT_THAT(refusal(good, "preds=a,b"),

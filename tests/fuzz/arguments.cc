@@ -26,8 +26,9 @@ void read_arguments(std::string_view bytes) {
     const bool evaluates = arguments.command == cli::Command::kEvaluate;
     require(!evaluates || arguments.metrics.empty() != arguments.config.empty(),
             "there is one list of metrics");
-    require(!evaluates || arguments.inputs.empty() != arguments.csv.empty(),
-            "there is one kind of input");
+    const int kinds = !arguments.inputs.empty() + !arguments.csv.empty() +
+                      !arguments.coco.empty();
+    require(!evaluates || kinds == 1, "there is one kind of input");
   } catch (const c10::ValueError&) {
   }
 }

@@ -18,7 +18,13 @@ struct Entry {
   std::vector<std::string> (*seeds)() = nullptr;
 };
 
+/// The readers of arguments and of files with inputs, which need only a small
+/// part of the library.
+const std::vector<Entry>& file_entries();
+/// All of them.
 const std::vector<Entry>& entries();
+/// Those of the program that libFuzzer drives.
+const std::vector<Entry>& fuzzed_entries();
 
 void read_arguments(std::string_view bytes);
 void read_checkpoint_file(std::string_view bytes);
@@ -26,9 +32,11 @@ void read_config(std::string_view bytes);
 void read_csv(std::string_view bytes);
 void read_environment(std::string_view bytes);
 void read_exchange(std::string_view bytes);
+void read_json_lines(std::string_view bytes);
 void read_metric_state(std::string_view bytes);
 void read_npy(std::string_view bytes);
 void read_state(std::string_view bytes);
+void read_text(std::string_view bytes);
 
 std::vector<std::string> checkpoint_seeds();
 std::vector<std::string> exchange_seeds();

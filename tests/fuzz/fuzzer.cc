@@ -40,7 +40,7 @@ void write_seeds(const std::string& folder) {
 
 // libFuzzer leaves alone what begins with two dashes.
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-  for (const auto& entry : tally::fuzz::entries()) {
+  for (const auto& entry : tally::fuzz::fuzzed_entries()) {
     if (*argc > 1 && std::strcmp((*argv)[1], "--list") == 0) {
       std::cout << entry.name << "\n";
     } else if (option(*argc, *argv, "entry") == entry.name) {

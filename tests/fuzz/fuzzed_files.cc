@@ -1,0 +1,7 @@
+#include "tally/tests/fuzz/entries.h"
+
+namespace tally::fuzz {
+
+const std::vector<Entry>& fuzzed_entries() { return file_entries(); }
+
+}  // namespace tally::fuzz
