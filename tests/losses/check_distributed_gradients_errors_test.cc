@@ -1,7 +1,5 @@
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/randn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "tally/losses/check_distributed_gradients.h"
 #include "tally/sync/collectives.h"
 #include "tally/testing/thread_ranks.h"
+#include "tally/tests/losses/loss_harness.h"
 
 namespace tally::losses {
 namespace {
@@ -18,18 +17,12 @@ using sync::Communicator;
 using sync::SyncError;
 using sync::SyncErrorCode;
 using ::testing::HasSubstr;
+using testkit::learned_rows;
+using testkit::normal_rows;
 using testkit::run_thread_ranks;
 using Tensors = std::vector<at::Tensor>;
 using Group = std::shared_ptr<Communicator>;
 using Options = CheckDistributedGradientsOptions;
-
-at::Tensor random(at::IntArrayRef sizes, std::uint64_t seed) {
-  return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble);
-}
-
-at::Tensor parameter(at::IntArrayRef sizes, std::uint64_t seed) {
-  return random(sizes, seed).set_requires_grad(true);
-}
 
 /// Rank 1 throws E with this text, the others kPeerFailed with it; all of them
 /// can go on.
@@ -57,7 +50,7 @@ TEST(CheckDistributedGradientsErrorsTest, ErrorsOfTheLossReachEveryRank) {
   for (const bool whole : {true, false}) {
     for (const bool gathers : {true, false}) {
       expect_failure<std::runtime_error>("out of cheese", [&](bool bad) {
-        const at::Tensor w = parameter({3}, 1);
+        const at::Tensor w = learned_rows({3}, 1);
         check_distributed_gradients(
             [&](const Tensors& batch) {
               const bool alone = sync::default_communicator()->size() == 1;
@@ -67,7 +60,7 @@ TEST(CheckDistributedGradientsErrorsTest, ErrorsOfTheLossReachEveryRank) {
               const at::Tensor rows = batch[0].matmul(w);
               return gathers ? sync::all_gather(rows).mean() : rows.mean();
             },
-            {random({6, 3}, 2)}, {{"w", w}});
+            {normal_rows({6, 3}, 2)}, {{"w", w}});
       });
     }
   }
@@ -76,11 +69,11 @@ TEST(CheckDistributedGradientsErrorsTest, ErrorsOfTheLossReachEveryRank) {
 TEST(CheckDistributedGradientsErrorsTest, BadArgumentsAreRefusedOnEveryRank) {
   const auto refused = [](const std::string& text, auto change) {
     expect_failure<c10::ValueError>(text, [&](bool bad) {
-      const at::Tensor w = parameter({3}, 1);
+      const at::Tensor w = learned_rows({3}, 1);
       std::function<at::Tensor(const Tensors&)> loss = [&](const Tensors& b) {
         return b[0].matmul(w).mean();
       };
-      Tensors batch{random({6, 3}, 2), at::arange(6)};
+      Tensors batch{normal_rows({6, 3}, 2), at::arange(6)};
       std::vector<std::pair<std::string, at::Tensor>> parameters{{"w", w}};
       Options options;
       if (bad) change(loss, batch, parameters, options);
@@ -117,11 +110,11 @@ TEST(CheckDistributedGradientsErrorsTest, BadArgumentsAreRefusedOnEveryRank) {
 
 TEST(CheckDistributedGradientsErrorsTest, DifferentBatchesAreAMismatch) {
   run_thread_ranks(2, [](Group group) {
-    const at::Tensor w = parameter({3}, 1);
+    const at::Tensor w = learned_rows({3}, 1);
     try {
       check_distributed_gradients(
           [&](const Tensors& batch) { return batch[0].matmul(w).mean(); },
-          {random({6, 3}, group->rank())}, {{"w", w}});
+          {normal_rows({6, 3}, group->rank())}, {{"w", w}});
       ADD_FAILURE() << "checked different batches";
     } catch (const SyncError& error) {
       EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);

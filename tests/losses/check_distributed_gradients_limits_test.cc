@@ -1,17 +1,16 @@
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/randn.h>
+#include <c10/util/StringUtil.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <sstream>
 
 #include "tally/losses/check_distributed_gradients.h"
 #include "tally/sync/collectives.h"
 #include "tally/testing/thread_ranks.h"
+#include "tally/tests/losses/loss_harness.h"
 
 // What could pass for exact and is not, or was not compared.
 namespace tally::losses {
@@ -21,25 +20,13 @@ using sync::Communicator;
 using sync::GradientFlow;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testkit::learned_rows;
+using testkit::normal_rows;
 using testkit::run_thread_ranks;
 using Tensors = std::vector<at::Tensor>;
 using Group = std::shared_ptr<Communicator>;
 using Options = CheckDistributedGradientsOptions;
 using Report = DistributedGradientReport;
-
-at::Tensor random(at::IntArrayRef sizes, std::uint64_t seed) {
-  return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble);
-}
-
-at::Tensor parameter(at::IntArrayRef sizes, std::uint64_t seed) {
-  return random(sizes, seed).set_requires_grad(true);
-}
-
-std::string text_of(const Report& report) {
-  std::ostringstream out;
-  out << report;
-  return out.str();
-}
 
 bool alone() { return sync::default_communicator()->size() == 1; }
 
@@ -51,15 +38,15 @@ at::Tensor mean_of_all(const at::Tensor& numbers,
 
 TEST(CheckDistributedGradientsTest, NoGradientAnywhereIsNotExact) {
   const auto check = [](bool check_reference) {
-    const at::Tensor w = parameter({3}, 1);
-    const at::Tensor bias = parameter({}, 2);
+    const at::Tensor w = learned_rows({3}, 1);
+    const at::Tensor bias = learned_rows({}, 2);
     return check_distributed_gradients(
         [&](const Tensors& batch) {
           // Of a bias that changes nothing there is a graph.
           return mean_of_all(batch[0].matmul(w), GradientFlow::kDetached)
               .add(bias - bias);
         },
-        {random({6, 3}, 2)}, {{"w", w}, {"bias", bias}},
+        {normal_rows({6, 3}, 2)}, {{"w", w}, {"bias", bias}},
         Options().check_reference(check_reference));
   };
   run_thread_ranks(2, [&](Group) {
@@ -67,11 +54,11 @@ TEST(CheckDistributedGradientsTest, NoGradientAnywhereIsNotExact) {
     EXPECT_FALSE(report.exact());
     EXPECT_EQ(report.at("w").verdict, GradientVerdict::kNone);
     EXPECT_THAT(report.cut_in_reference, ElementsAre("input 0", "w"));
-    EXPECT_THAT(text_of(report),
+    EXPECT_THAT(c10::str(report),
                 HasSubstr("w        no gradient, in one process either; in one "
                           "process not the derivative\n"));
-    EXPECT_THAT(text_of(report), HasSubstr("* No gradient was compared.\n"));
-    EXPECT_THAT(text_of(report),
+    EXPECT_THAT(c10::str(report), HasSubstr("* No gradient was compared.\n"));
+    EXPECT_THAT(c10::str(report),
                 HasSubstr("* Not compared: w, bias, input 0.\n"));
     // Not even where nothing tells that there should be one.
     EXPECT_FALSE(check(false).exact());
@@ -79,13 +66,13 @@ TEST(CheckDistributedGradientsTest, NoGradientAnywhereIsNotExact) {
 }
 
 TEST(CheckDistributedGradientsTest, FindsParametersThatAreCutInOneProcess) {
-  const at::Tensor w = parameter({3}, 1), scale = parameter({}, 2);
+  const at::Tensor w = learned_rows({3}, 1), scale = learned_rows({}, 2);
   const at::Tensor before = scale.detach().clone();
   const Report report = check_distributed_gradients(
       [&](const Tensors& batch) {
         return batch[0].matmul(w).square().mean().mul(scale.detach());
       },
-      {random({6, 3}, 2)}, {{"w", w}, {"scale", scale}});
+      {normal_rows({6, 3}, 2)}, {{"w", w}, {"scale", scale}});
   EXPECT_FALSE(report.exact());
   EXPECT_THAT(report.cut_in_reference, ElementsAre("scale"));
   EXPECT_TRUE(scale.detach().equal(before));
@@ -93,7 +80,7 @@ TEST(CheckDistributedGradientsTest, FindsParametersThatAreCutInOneProcess) {
 
 TEST(CheckDistributedGradientsTest, InfinitiesHideNoErrors) {
   const auto check = [](double offset) {
-    const at::Tensor w = parameter({3}, 1);
+    const at::Tensor w = learned_rows({3}, 1);
     const at::Tensor root = at::full({}, offset, at::kDouble);
     root.set_requires_grad(true);
     return check_distributed_gradients(
@@ -102,7 +89,7 @@ TEST(CheckDistributedGradientsTest, InfinitiesHideNoErrors) {
           return mean_of_all(batch[0].matmul(w), GradientFlow::kLocal)
               .add(root.sqrt());
         },
-        {random({6, 3}, 2)}, {{"w", w}, {"root", root}},
+        {normal_rows({6, 3}, 2)}, {{"w", w}, {"root", root}},
         Options().check_reference(false));
   };
   run_thread_ranks(2, [&](Group) {
@@ -110,26 +97,28 @@ TEST(CheckDistributedGradientsTest, InfinitiesHideNoErrors) {
     EXPECT_FALSE(infinite.exact());
     EXPECT_EQ(infinite.at("w").verdict, GradientVerdict::kFactor);
     EXPECT_EQ(infinite.at("root").verdict, GradientVerdict::kNotFinite);
-    EXPECT_THAT(text_of(infinite), HasSubstr("root     infinite in one process,"
-                                             " infinite over the ranks\n"));
+    EXPECT_THAT(c10::str(infinite),
+                HasSubstr("root     infinite in one process,"
+                          " infinite over the ranks\n"));
     const Report nan = check(-1);
     EXPECT_EQ(nan.at("w").verdict, GradientVerdict::kFactor);
-    EXPECT_THAT(text_of(nan), HasSubstr("root     NaN in one process, NaN over "
-                                        "the ranks\n"));
+    EXPECT_THAT(c10::str(nan),
+                HasSubstr("root     NaN in one process, NaN over "
+                          "the ranks\n"));
     EXPECT_FALSE(nan.loss_exact);
   });
 }
 
 TEST(CheckDistributedGradientsTest, NanOnTheRanksAloneIsNamed) {
   run_thread_ranks(3, [](Group group) {
-    const at::Tensor w = parameter({3}, 1);
+    const at::Tensor w = learned_rows({3}, 1);
     const Report report = check_distributed_gradients(
         [&](const Tensors& batch) {
           const at::Tensor loss = mean_of_all(batch[0].matmul(w));
           const bool bad = !alone() && group->rank() == 1;
           return bad ? loss + (w * 0).sum().sqrt() : loss;
         },
-        {random({6, 3}, 2)}, {{"w", w}});
+        {normal_rows({6, 3}, 2)}, {{"w", w}});
     EXPECT_FALSE(report.exact());
     EXPECT_EQ(report.at("w").in_one_process, "");
     EXPECT_EQ(report.at("w").over_ranks, "NaN");
@@ -139,14 +128,14 @@ TEST(CheckDistributedGradientsTest, NanOnTheRanksAloneIsNamed) {
 
 TEST(CheckDistributedGradientsTest, SmallGradientsAreComparedToo) {
   const auto check = [](double size) {
-    const at::Tensor large = parameter({3}, 1), small = parameter({3}, 2);
+    const at::Tensor large = learned_rows({3}, 1), small = learned_rows({3}, 2);
     return check_distributed_gradients(
         [&, size](const Tensors& batch) {
           const at::Tensor off =
               mean_of_all(batch[0].matmul(small).sin(), GradientFlow::kLocal);
           return mean_of_all(batch[0].matmul(large)).add(off * size);
         },
-        {random({6, 3}, 3)}, {{"large", large}, {"small", small}});
+        {normal_rows({6, 3}, 3)}, {{"large", large}, {"small", small}});
   };
   run_thread_ranks(2, [&](Group) {
     const Report found = check(1e-12);
@@ -157,7 +146,7 @@ TEST(CheckDistributedGradientsTest, SmallGradientsAreComparedToo) {
     const Report lost = check(1e-17);
     EXPECT_TRUE(lost.exact());
     EXPECT_EQ(lost.at("small").verdict, GradientVerdict::kTooSmall);
-    EXPECT_THAT(text_of(lost), HasSubstr("* Not compared: small.\n"));
+    EXPECT_THAT(c10::str(lost), HasSubstr("* Not compared: small.\n"));
     EXPECT_EQ(check(0).at("small").verdict, GradientVerdict::kNone);
   });
 }
@@ -166,7 +155,7 @@ TEST(CheckDistributedGradientsTest, SmallGradientsAreComparedToo) {
 // theirs.
 TEST(CheckDistributedGradientsTest, SmallGradientsOfOneRankAreComparedToo) {
   const auto check = [](double size) {
-    const at::Tensor w = parameter({3}, 1);
+    const at::Tensor w = learned_rows({3}, 1);
     return check_distributed_gradients(
         [&, size](const Tensors& batch) {
           at::Tensor rows = batch[0];
@@ -175,32 +164,32 @@ TEST(CheckDistributedGradientsTest, SmallGradientsOfOneRankAreComparedToo) {
           }
           return mean_of_all((rows * batch[1]).matmul(w));
         },
-        {random({6, 3}, 2), at::cat({at::full({2, 1}, size, at::kDouble),
-                                     at::full({4, 1}, 1.0, at::kDouble)})},
+        {normal_rows({6, 3}, 2), at::cat({at::full({2, 1}, size, at::kDouble),
+                                          at::full({4, 1}, 1.0, at::kDouble)})},
         {{"w", w}}, Options().tolerance(1e-6));
   };
   run_thread_ranks(2, [&](Group) {
     const Report report = check(1e-9);
     EXPECT_FALSE(report.exact());
     EXPECT_EQ(report.at("input 0").verdict, GradientVerdict::kFactorPerRank);
-    EXPECT_THAT(text_of(report),
+    EXPECT_THAT(c10::str(report),
                 HasSubstr("input 0  off by a factor on each rank: 2 1\n"));
     const Report lost = check(1e-17);
     EXPECT_TRUE(lost.exact()) << lost;
-    EXPECT_THAT(text_of(lost),
+    EXPECT_THAT(c10::str(lost),
                 HasSubstr("* Not compared: input 0 on rank 0, "));
   });
 }
 
 TEST(CheckDistributedGradientsTest, SmallLossesAreComparedToo) {
   run_thread_ranks(2, [](Group) {
-    const at::Tensor w = parameter({3}, 1);
+    const at::Tensor w = learned_rows({3}, 1);
     const Report report = check_distributed_gradients(
         [&](const Tensors& batch) {
           const at::Tensor loss = mean_of_all(batch[0].matmul(w)) * 1e-10;
           return alone() ? loss : loss + 1e-12;
         },
-        {random({6, 3}, 2)}, {{"w", w}});
+        {normal_rows({6, 3}, 2)}, {{"w", w}});
     EXPECT_FALSE(report.loss_exact);
     EXPECT_FALSE(report.exact());
     EXPECT_EQ(report.at("w").verdict, GradientVerdict::kExact);
@@ -208,10 +197,11 @@ TEST(CheckDistributedGradientsTest, SmallLossesAreComparedToo) {
 }
 
 TEST(CheckDistributedGradientsTest, NamesWhatTheBatchDoesNotShow) {
-  const at::Tensor one = random({3, 3}, 2);
+  const at::Tensor one = normal_rows({3, 3}, 2);
   const auto check = [&](const at::Tensor& batch) {
-    const at::Tensor w = random({3}, 1).to(at::kFloat).set_requires_grad(true);
-    return text_of(check_distributed_gradients(
+    const at::Tensor w =
+        normal_rows({3}, 1).to(at::kFloat).set_requires_grad(true);
+    return c10::str(check_distributed_gradients(
         [&](const Tensors& rows) {
           // Each rank's own mean, which is wrong.
           return rows[0].matmul(w.to(at::kDouble)).mean().square();
@@ -221,7 +211,7 @@ TEST(CheckDistributedGradientsTest, NamesWhatTheBatchDoesNotShow) {
   run_thread_ranks(2, [&](Group) {
     EXPECT_THAT(check(at::cat({one, one})),
                 HasSubstr("* Every rank has the same rows: "));
-    const std::string text = check(random({6, 3}, 3));
+    const std::string text = check(normal_rows({6, 3}, 3));
     EXPECT_THAT(text, ::testing::Not(HasSubstr("the same rows")));
     EXPECT_THAT(text,
                 HasSubstr("differences of the loss, which requires float64: "

@@ -1,11 +1,10 @@
 #include "tally/losses/check_distributed_gradients.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
+#include <c10/util/StringUtil.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/nn/functional/loss.h>
@@ -14,7 +13,6 @@
 #include <torch/nn/modules/linear.h>
 
 #include <cmath>
-#include <sstream>
 
 #include "tally/losses/metric_loss.h"
 #include "tally/metrics/regression/mean_squared_error.h"
@@ -23,6 +21,7 @@
 #include "tally/sync/collectives.h"
 #include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
+#include "tally/tests/losses/loss_harness.h"
 
 namespace tally::losses {
 namespace {
@@ -33,32 +32,20 @@ using sync::Communicator;
 using sync::GradientFlow;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testkit::learned_rows;
+using testkit::normal_rows;
 using testkit::run_thread_ranks;
 using Tensors = std::vector<at::Tensor>;
 using Group = std::shared_ptr<Communicator>;
 using Options = CheckDistributedGradientsOptions;
 using Report = DistributedGradientReport;
 
-at::Tensor random(at::IntArrayRef sizes, std::uint64_t seed) {
-  return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble);
-}
-
-at::Tensor parameter(at::IntArrayRef sizes, std::uint64_t seed) {
-  return random(sizes, seed).set_requires_grad(true);
-}
-
-std::string text_of(const Report& report) {
-  std::ostringstream out;
-  out << report;
-  return out.str();
-}
-
 /// OpenCLIP's loss, gathered in each of its four ways: two linear encoders and
 /// a temperature.
 Report check_clip(bool local_loss, bool gather_with_grad,
                   const Options& options) {
-  const at::Tensor image = parameter({5, 4}, 1);
-  const at::Tensor text = parameter({6, 4}, 2);
+  const at::Tensor image = learned_rows({5, 4}, 1);
+  const at::Tensor text = learned_rows({6, 4}, 2);
   const at::Tensor scale =
       at::full({}, 2.0, at::kDouble).set_requires_grad(true);
   const auto gather = [&](const at::Tensor& features) {
@@ -95,7 +82,7 @@ Report check_clip(bool local_loss, bool gather_with_grad,
         .div(2);
   };
   return check_distributed_gradients(
-      loss, {random({12, 5}, 3), random({12, 6}, 4)},
+      loss, {normal_rows({12, 5}, 3), normal_rows({12, 6}, 4)},
       {{"image", image}, {"text", text}, {"logit_scale", scale}}, options);
 }
 
@@ -112,10 +99,10 @@ THREAD_RANKS_TEST(CheckDistributedGradientsTest,
   }
   EXPECT_EQ(report.at("logit_scale").verdict, GradientVerdict::kExact);
   EXPECT_TRUE(report.loss_exact);
-  EXPECT_THAT(text_of(report), HasSubstr("image        off by the factor "
-                                         "1/W\n"));
-  EXPECT_THAT(text_of(report), HasSubstr("logit_scale  exact\n"));
-  EXPECT_THAT(text_of(report), HasSubstr("kLocal"));
+  EXPECT_THAT(c10::str(report), HasSubstr("image        off by the factor "
+                                          "1/W\n"));
+  EXPECT_THAT(c10::str(report), HasSubstr("logit_scale  exact\n"));
+  EXPECT_THAT(c10::str(report), HasSubstr("kLocal"));
 }
 
 THREAD_RANKS_TEST(CheckDistributedGradientsTest, OpenClipWithGradientIsExact, 1,
@@ -133,8 +120,8 @@ THREAD_RANKS_TEST(CheckDistributedGradientsTest,
   }
   EXPECT_EQ(report.at("logit_scale").verdict, GradientVerdict::kExact);
   EXPECT_TRUE(report.loss_exact);
-  EXPECT_THAT(text_of(report), HasSubstr("wrong: best fit 0."));
-  EXPECT_THAT(text_of(report), HasSubstr("rows are missing"));
+  EXPECT_THAT(c10::str(report), HasSubstr("wrong: best fit 0."));
+  EXPECT_THAT(c10::str(report), HasSubstr("rows are missing"));
 }
 
 THREAD_RANKS_TEST(CheckDistributedGradientsTest,
@@ -145,11 +132,11 @@ THREAD_RANKS_TEST(CheckDistributedGradientsTest,
   const Report uneven = check_clip(true, true, Options());
   EXPECT_FALSE(uneven.exact());
   EXPECT_FALSE(uneven.loss_exact);
-  EXPECT_THAT(text_of(uneven), HasSubstr("do not average to the loss"));
+  EXPECT_THAT(c10::str(uneven), HasSubstr("do not average to the loss"));
 }
 
 TEST(CheckDistributedGradientsTest, MetricLossesAreExact) {
-  const at::Tensor x = random({11, 4}, 5), y = random({11}, 6);
+  const at::Tensor x = normal_rows({11, 4}, 5), y = normal_rows({11}, 6);
   const auto check = [&](std::unique_ptr<Metric> metric, GradientFlow flow,
                          const Options& options) {
     torch::nn::Sequential model(torch::nn::Linear(4, 3),
@@ -157,7 +144,7 @@ TEST(CheckDistributedGradientsTest, MetricLossesAreExact) {
     model->to(at::kDouble);
     std::uint64_t seed = 7;
     for (at::Tensor& p : model->parameters()) {
-      p.set_data(random(p.sizes(), seed++));
+      p.set_data(normal_rows(p.sizes(), seed++));
     }
     MetricLoss loss(std::move(metric), MetricLossOptions().gradient_flow(flow));
     return check_distributed_gradients(
@@ -190,12 +177,12 @@ TEST(CheckDistributedGradientsTest, MetricLossesAreExact) {
       const Report replicated = check(std::make_unique<MeanSquaredError>(),
                                       GradientFlow::kReplicated, summed);
       EXPECT_EQ(replicated.at("1.bias").verdict, GradientVerdict::kFactor);
-      EXPECT_THAT(text_of(replicated), HasSubstr("1.bias    off by the factor "
-                                                 "W\n"));
+      EXPECT_THAT(c10::str(replicated), HasSubstr("1.bias    off by the factor "
+                                                  "W\n"));
       const Report detached = check(std::make_unique<MeanSquaredError>(),
                                     GradientFlow::kDetached, options);
       EXPECT_EQ(detached.at("0.weight").factor, 0);
-      EXPECT_THAT(text_of(detached), HasSubstr("off by the factor 0\n"));
+      EXPECT_THAT(c10::str(detached), HasSubstr("off by the factor 0\n"));
     });
   }
 }
@@ -204,14 +191,14 @@ TEST(CheckDistributedGradientsTest, MetricLossesAreExact) {
 Report check_entropy(const std::function<at::Tensor(const at::Tensor& local,
                                                     double count)>& mean,
                      const Options& options = Options()) {
-  const at::Tensor codes = parameter({3, 5}, 1);
+  const at::Tensor codes = learned_rows({3, 5}, 1);
   return check_distributed_gradients(
       [&](const Tensors& batch) {
         const at::Tensor p =
             mean(batch[0].matmul(codes).softmax(1).mean(0), batch[0].size(0));
         return p.mul(p.log()).sum().neg();
       },
-      {random({10, 3}, 2)}, {{"codes", codes}}, options);
+      {normal_rows({10, 3}, 2)}, {{"codes", codes}}, options);
 }
 
 THREAD_RANKS_TEST(CheckDistributedGradientsTest,
@@ -245,7 +232,7 @@ THREAD_RANKS_TEST(CheckDistributedGradientsTest,
 
 TEST(CheckDistributedGradientsTest, NamesTheFactorOfEachRank) {
   const auto check = [](bool weighted) {
-    const at::Tensor w = parameter({3}, 1);
+    const at::Tensor w = learned_rows({3}, 1);
     return check_distributed_gradients(
         [&](const Tensors& batch) {
           const at::Tensor mean = batch[0].matmul(w).square().mean();
@@ -256,7 +243,7 @@ TEST(CheckDistributedGradientsTest, NamesTheFactorOfEachRank) {
           const int ranks = sync::default_communicator()->size();
           return mean.mul(ranks * rows / all.item<double>());
         },
-        {random({6, 3}, 2)}, {{"w", w}});
+        {normal_rows({6, 3}, 2)}, {{"w", w}});
   };
   run_thread_ranks(3, [&](Group) {
     const Report report = check(false);
@@ -267,7 +254,7 @@ TEST(CheckDistributedGradientsTest, NamesTheFactorOfEachRank) {
     EXPECT_NEAR(input.rank_factors[1], 1, 1e-12);
     EXPECT_NEAR(input.rank_factors[2], 2.0 / 3, 1e-12);
     EXPECT_EQ(report.at("w").verdict, GradientVerdict::kResidual);
-    EXPECT_THAT(text_of(report),
+    EXPECT_THAT(c10::str(report),
                 HasSubstr("off by a factor on each rank: 2 1 0.6667\n"));
     EXPECT_TRUE(check(true).exact()) << check(true);
   });
@@ -276,8 +263,8 @@ TEST(CheckDistributedGradientsTest, NamesTheFactorOfEachRank) {
 // Exact features, and a temperature with W times its gradient.
 THREAD_RANKS_TEST(CheckDistributedGradientsTest,
                   FindsLossesThatWereScaledToMendTheRest, 3) {
-  const at::Tensor w = parameter({3}, 1);
-  const at::Tensor scale = parameter({1}, 2);
+  const at::Tensor w = learned_rows({3}, 1);
+  const at::Tensor scale = learned_rows({1}, 2);
   const Report report = check_distributed_gradients(
       [&](const Tensors& batch) {
         const auto all =
@@ -285,26 +272,26 @@ THREAD_RANKS_TEST(CheckDistributedGradientsTest,
         const int ranks = sync::default_communicator()->size();
         return all.mul(scale).square().mean().mul(ranks);
       },
-      {random({6, 3}, 2)}, {{"w", w}, {"scale", scale}});
+      {normal_rows({6, 3}, 2)}, {{"w", w}, {"scale", scale}});
   EXPECT_EQ(report.at("w").verdict, GradientVerdict::kExact);
   EXPECT_EQ(report.at("input 0").verdict, GradientVerdict::kExact);
   EXPECT_NEAR(report.at("scale").factor, 3, 1e-12);
-  EXPECT_THAT(text_of(report), HasSubstr("the loss was scaled"));
+  EXPECT_THAT(c10::str(report), HasSubstr("the loss was scaled"));
 }
 
 THREAD_RANKS_TEST(CheckDistributedGradientsTest,
                   LossesMayAddUpWhenGradientsAreSummed, 2) {
-  const at::Tensor w = parameter({3}, 1);
+  const at::Tensor w = learned_rows({3}, 1);
   const Report report = check_distributed_gradients(
       [&](const Tensors& batch) { return batch[0].matmul(w).sin().sum(); },
-      {random({6, 3}, 2)}, {{"w", w}},
+      {normal_rows({6, 3}, 2)}, {{"w", w}},
       Options().gradients(GradientReduction::kSum));
   EXPECT_TRUE(report.exact()) << report;
 }
 
 THREAD_RANKS_TEST(CheckDistributedGradientsTest,
                   GradientsThatAreNoneAndShouldBe, 2) {
-  const at::Tensor w = parameter({3}, 1), unused = parameter({3}, 2);
+  const at::Tensor w = learned_rows({3}, 1), unused = learned_rows({3}, 2);
   const auto loss = [&](bool wrong) {
     return [&, wrong](const Tensors& batch) {
       at::Tensor value = batch[0].matmul(w).mean();
@@ -315,33 +302,33 @@ THREAD_RANKS_TEST(CheckDistributedGradientsTest,
   };
   const auto check = [&](bool wrong) {
     return check_distributed_gradients(loss(wrong),
-                                       {random({6, 3}, 3), at::arange(6)},
+                                       {normal_rows({6, 3}, 3), at::arange(6)},
                                        {{"w", w}, {"unused", unused}}, even());
   };
   const Report right = check(false);
   EXPECT_TRUE(right.exact()) << right;
   EXPECT_EQ(right.inputs.size(), 1u);  // integers have no gradient
   EXPECT_EQ(check(true).at("unused").verdict, GradientVerdict::kResidual);
-  EXPECT_THAT(text_of(check(true)),
+  EXPECT_THAT(c10::str(check(true)),
               HasSubstr("a gradient where one process has none"));
   EXPECT_THROW(right.at("nothing"), c10::IndexError);
 }
 
 TEST(CheckDistributedGradientsTest, SaysWhatNarrowDtypesDoNotShow) {
   const auto check = [](at::ScalarType dtype) {
-    const at::Tensor w = random({3}, 1).to(dtype).set_requires_grad(true);
+    const at::Tensor w = normal_rows({3}, 1).to(dtype).set_requires_grad(true);
     return check_distributed_gradients(
         [&](const Tensors& batch) {
           return sync::all_gather(batch[0].mul(w)).square().mean();
         },
-        {random({8, 3}, 2).to(dtype)}, {{"w", w}});
+        {normal_rows({8, 3}, 2).to(dtype)}, {{"w", w}});
   };
   run_thread_ranks(2, [&](Group) {
-    EXPECT_THAT(text_of(check(at::kDouble)), Not(HasSubstr("Use float64")));
+    EXPECT_THAT(c10::str(check(at::kDouble)), Not(HasSubstr("Use float64")));
     const Report single = check(at::kFloat);
     EXPECT_TRUE(single.exact()) << single;
     EXPECT_EQ(single.tolerance, 1e-4);
-    EXPECT_THAT(text_of(single),
+    EXPECT_THAT(c10::str(single),
                 HasSubstr("errors below 0.0001 are not detected"));
     const Report narrow = check(at::kBFloat16);
     EXPECT_TRUE(narrow.exact()) << narrow;
@@ -351,7 +338,7 @@ TEST(CheckDistributedGradientsTest, SaysWhatNarrowDtypesDoNotShow) {
 // Here even one process detaches what it gathered: all agree, and are wrong.
 TEST(CheckDistributedGradientsTest, FindsGraphsThatAreCutInOneProcessAsWell) {
   const auto check = [](bool check_reference) {
-    const at::Tensor w = parameter({3}, 1);
+    const at::Tensor w = learned_rows({3}, 1);
     return check_distributed_gradients(
         [&](const Tensors& batch) {
           const at::Tensor rows = batch[0].matmul(w);
@@ -359,7 +346,7 @@ TEST(CheckDistributedGradientsTest, FindsGraphsThatAreCutInOneProcessAsWell) {
               at::cat(sync::gather_all_tensors(rows, GradientFlow::kDetached));
           return rows.mul(all.mean()).mean();
         },
-        {random({6, 3}, 2)}, {{"w", w}},
+        {normal_rows({6, 3}, 2)}, {{"w", w}},
         even().check_reference(check_reference));
   };
   run_thread_ranks(2, [&](Group) {
@@ -367,15 +354,15 @@ TEST(CheckDistributedGradientsTest, FindsGraphsThatAreCutInOneProcessAsWell) {
     EXPECT_FALSE(report.exact());
     EXPECT_EQ(report.cut_in_reference,
               (std::vector<std::string>{"input 0", "w"}));
-    EXPECT_THAT(text_of(report),
+    EXPECT_THAT(c10::str(report),
                 HasSubstr("exact; in one process not the derivative\n"));
-    EXPECT_THAT(text_of(report), HasSubstr("check_reference(false)"));
+    EXPECT_THAT(c10::str(report), HasSubstr("check_reference(false)"));
     EXPECT_TRUE(check(false).exact());
   });
 }
 
 TEST(CheckDistributedGradientsTest, LeavesGradientsAndSeedsAlike) {
-  const at::Tensor w = parameter({3}, 1);
+  const at::Tensor w = learned_rows({3}, 1);
   w.mutable_grad() = at::full({3}, 5.0, at::kDouble);
   Tensors noise;
   const Report report = check_distributed_gradients(
@@ -383,7 +370,7 @@ TEST(CheckDistributedGradientsTest, LeavesGradientsAndSeedsAlike) {
         noise.push_back(at::rand({4}));
         return batch[0].matmul(w).mean();
       },
-      {random({6, 3}, 2)}, {{"w", w}}, Options().seed(3));
+      {normal_rows({6, 3}, 2)}, {{"w", w}}, Options().seed(3));
   EXPECT_TRUE(report.exact()) << report;
   EXPECT_TRUE(w.grad().equal(at::full({3}, 5.0, at::kDouble)));
   ASSERT_EQ(noise.size(), 6u);
@@ -392,12 +379,12 @@ TEST(CheckDistributedGradientsTest, LeavesGradientsAndSeedsAlike) {
 
 THREAD_RANKS_TEST(CheckDistributedGradientsTest, UsesTheRanksThatItIsGiven, 2) {
   const sync::CommunicatorGuard alone(sync::single_process_communicator());
-  const at::Tensor w = parameter({3}, 1);
+  const at::Tensor w = learned_rows({3}, 1);
   const Report report = check_distributed_gradients(
       [&](const Tensors& batch) {
         return sync::all_gather(batch[0].matmul(w)).mean();
       },
-      {random({6, 3}, 2)}, {{"w", w}},
+      {normal_rows({6, 3}, 2)}, {{"w", w}},
       Options().communicator(self.group()).rows({6, 0}));
   EXPECT_TRUE(report.exact()) << report;
   EXPECT_EQ(report.rank_losses.size(), 2u);

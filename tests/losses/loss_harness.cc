@@ -356,6 +356,10 @@ at::Tensor normal_rows(at::IntArrayRef sizes, std::uint64_t seed) {
   return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble);
 }
 
+at::Tensor learned_rows(at::IntArrayRef sizes, std::uint64_t seed) {
+  return normal_rows(sizes, seed).set_requires_grad(true);
+}
+
 at::Tensor unit_rows(at::IntArrayRef sizes, std::uint64_t seed) {
   const at::Tensor rows = normal_rows(sizes, seed);
   return rows.div(rows.norm(2, {1}, /*keepdim=*/true));

@@ -91,6 +91,8 @@ LossSubject two_views_through_a_layer(
 at::Tensor normal_rows(at::IntArrayRef sizes, std::uint64_t seed);
 /// The same, with rows of length 1.
 at::Tensor unit_rows(at::IntArrayRef sizes, std::uint64_t seed);
+/// normal_rows() that require a gradient.
+at::Tensor learned_rows(at::IntArrayRef sizes, std::uint64_t seed);
 /// A float64 number that requires a gradient.
 at::Tensor learned(double value);
 

@@ -1,10 +1,8 @@
 #include "tally/losses/metric_loss.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -30,6 +28,7 @@
 #include "tally/testing/internal/numerical_gradient.h"
 #include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
+#include "tally/tests/losses/loss_harness.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally::losses {
@@ -42,13 +41,10 @@ using sync::SyncErrorCode;
 using ::tally::testkit::refusal_of;
 using ::testing::HasSubstr;
 using testkit::match_gradient;
+using testkit::normal_rows;
 using testkit::run_thread_ranks;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-at::Tensor random(at::IntArrayRef sizes, std::uint64_t seed) {
-  return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble);
-}
 
 at::Tensor value_of(const at::Tensor& loss) { return loss.detach(); }
 
@@ -98,8 +94,8 @@ std::vector<MakeMetric> differentiable_metrics() {
 /// On every rank: the value is that of one process with all rows, and the
 /// gradient of this rank's rows `scale(ranks)` times theirs.
 void check_flow(GradientFlow flow, const std::function<double(int)>& scale) {
-  const at::Tensor preds = random({kRows}, 1).set_requires_grad(true);
-  const at::Tensor target = random({kRows}, 2);
+  const at::Tensor preds = normal_rows({kRows}, 1).set_requires_grad(true);
+  const at::Tensor target = normal_rows({kRows}, 2);
   for (const MakeMetric& make : differentiable_metrics()) {
     const at::Tensor whole = MetricLoss(make())->forward(preds, target);
     preds.mutable_grad() = at::Tensor();
@@ -138,16 +134,17 @@ TEST(MetricLossTest, IsExactWithTheAdjointOfTheGather) {
 }
 
 THREAD_RANKS_TEST(MetricLossTest, HasNoGradientWhenDetached, 2) {
-  const at::Tensor preds = random({3}, self.rank()).set_requires_grad(true);
+  const at::Tensor preds =
+      normal_rows({3}, self.rank()).set_requires_grad(true);
   MetricLoss loss(MeanSquaredError(),
                   MetricLossOptions().gradient_flow(GradientFlow::kDetached));
-  loss->forward(preds, random({3}, 7)).backward();
+  loss->forward(preds, normal_rows({3}, 7)).backward();
   EXPECT_TRUE(testkit::same_bits(preds.grad(), at::zeros({3}, at::kDouble)));
 }
 
 TEST(MetricLossTest, TrainsAModelAsOneProcessWould) {
-  const at::Tensor x = random({kRows, 4}, 3);
-  const at::Tensor y = random({kRows}, 4);
+  const at::Tensor x = normal_rows({kRows, 4}, 3);
+  const at::Tensor y = normal_rows({kRows}, 4);
   const auto gradients = [&](const at::Tensor& inputs,
                              const at::Tensor& target) {
     torch::nn::Sequential model(torch::nn::Linear(4, 3),
@@ -155,7 +152,7 @@ TEST(MetricLossTest, TrainsAModelAsOneProcessWould) {
     model->to(at::kDouble);
     std::uint64_t seed = 0;
     for (at::Tensor& parameter : model->parameters()) {
-      parameter.set_data(random(parameter.sizes(), seed++));
+      parameter.set_data(normal_rows(parameter.sizes(), seed++));
     }
     MetricLoss loss{MeanSquaredError()};
     loss->forward(model->forward(inputs).reshape({-1}), target).backward();
@@ -417,7 +414,8 @@ struct Regression : torch::nn::Module {
 TEST(MetricLossTest, WhatIsAccumulatedIsSavedByTheMetric) {
   const std::string path = ::testing::TempDir() + "metric_loss";
   std::stringstream archive;
-  const at::Tensor preds = random({kRows}, 1), target = random({kRows}, 2);
+  const at::Tensor preds = normal_rows({kRows}, 1),
+                   target = normal_rows({kRows}, 2);
   const double expected = (preds - target).square().mean().item<double>();
   run_thread_ranks(3, [&](const auto& communicator) {
     const auto module = std::make_shared<Regression>();

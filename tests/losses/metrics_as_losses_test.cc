@@ -1,6 +1,8 @@
 // Metrics that are no means over samples, as losses: each has the value and the
 // gradient of the global batch.
 
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -8,8 +10,9 @@
 #include <vector>
 
 #include "tally/losses/metric_loss.h"
-#include "tally/metrics/audio/scale_invariant_signal_distortion_ratio.h"
+#include "tally/metrics/audio/audio.h"
 #include "tally/metrics/compositional.h"
+#include "tally/metrics/image/structural_similarity_index_measure.h"
 #include "tally/metrics/regression/cosine_similarity.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/metrics/regression/r2_score.h"
@@ -26,34 +29,34 @@ using Tensors = std::vector<at::Tensor>;
 using Definition =
     std::function<at::Tensor(const at::Tensor& x, const at::Tensor& y)>;
 
-/// Of 11 rows of predictions that a linear layer gives: [11], or [11, outputs].
+/// Of 11 predictions of this size, [] for numbers, that a linear layer gives.
 template <class Make>
-LossSubject subject_of(const Make& make, std::int64_t outputs,
-                       const Definition& definition) {
-  std::vector<std::int64_t> sizes = {4}, targets = {11};
-  if (outputs > 1) {
-    sizes.push_back(outputs);
-    targets.push_back(outputs);
-  }
+LossSubject subject_of(const Make& make, const std::vector<std::int64_t>& size,
+                       const Definition& definition = nullptr) {
+  std::vector<std::int64_t> any = size, all = size;
+  any.insert(any.begin(), -1);
+  all.insert(all.begin(), 11);
   LossSubject subject;
-  subject.make = [make, sizes] {
-    const at::Tensor weight = normal_rows(sizes, 3).requires_grad_();
+  subject.make = [make, size, any] {
+    const at::Tensor weight =
+        normal_rows({4, c10::multiply_integers(size)}, 3).requires_grad_();
     return LossInstance{
-        [loss = MetricLoss(make()), weight](const Tensors& batch) mutable {
-          return loss->forward(batch[0].matmul(weight), batch[1]);
+        [loss = MetricLoss(make()), weight, any](const Tensors& batch) mutable {
+          return loss->forward(batch[0].matmul(weight).view(any), batch[1]);
         },
         {{"weight", weight}}};
   };
-  subject.batch = {normal_rows({11, 4}, 1), normal_rows(targets, 2)};
-  subject.reference = [definition](const Tensors& batch,
-                                   const Tensors& parameters) {
-    return definition(batch[0].matmul(parameters[0]), batch[1]);
+  subject.batch = {normal_rows({11, 4}, 1), normal_rows(all, 2)};
+  if (!definition) return subject;
+  subject.reference = [definition, any](const Tensors& batch,
+                                        const Tensors& parameters) {
+    return definition(batch[0].matmul(parameters[0]).view(any), batch[1]);
   };
   return subject;
 }
 
 TEST(MetricsAsLossesTest, PearsonCorrCoef) {
-  check_loss(subject_of([] { return PearsonCorrCoef(); }, 1,
+  check_loss(subject_of([] { return PearsonCorrCoef(); }, {},
                         [](const at::Tensor& x, const at::Tensor& y) {
                           const at::Tensor p = x - x.mean(), t = y - y.mean();
                           return (p * t).sum() /
@@ -62,7 +65,7 @@ TEST(MetricsAsLossesTest, PearsonCorrCoef) {
 }
 
 TEST(MetricsAsLossesTest, ConcordanceCorrCoef) {
-  check_loss(subject_of([] { return ConcordanceCorrCoef(); }, 1,
+  check_loss(subject_of([] { return ConcordanceCorrCoef(); }, {},
                         [](const at::Tensor& x, const at::Tensor& y) {
                           const at::Tensor p = x - x.mean(), t = y - y.mean();
                           // Variances are unbiased.
@@ -73,7 +76,7 @@ TEST(MetricsAsLossesTest, ConcordanceCorrCoef) {
 }
 
 TEST(MetricsAsLossesTest, R2Score) {
-  check_loss(subject_of([] { return R2Score(); }, 1,
+  check_loss(subject_of([] { return R2Score(); }, {},
                         [](const at::Tensor& x, const at::Tensor& y) {
                           return 1 - (x - y).square().sum() /
                                          (y - y.mean()).square().sum();
@@ -81,7 +84,7 @@ TEST(MetricsAsLossesTest, R2Score) {
 }
 
 TEST(MetricsAsLossesTest, ExplainedVariance) {
-  check_loss(subject_of([] { return ExplainedVariance(); }, 1,
+  check_loss(subject_of([] { return ExplainedVariance(); }, {},
                         [](const at::Tensor& x, const at::Tensor& y) {
                           const at::Tensor rest = y - x;
                           return 1 - (rest - rest.mean()).square().mean() /
@@ -94,7 +97,7 @@ TEST(MetricsAsLossesTest, CosineSimilarity) {
       [] {
         return CosineSimilarity(CosineSimilarityOptions(RowReduction::kMean));
       },
-      3,
+      {3},
       [](const at::Tensor& x, const at::Tensor& y) {
         return ((x * y).sum(1) / (x.square().sum(1) * y.square().sum(1)).sqrt())
             .mean();
@@ -103,12 +106,73 @@ TEST(MetricsAsLossesTest, CosineSimilarity) {
 
 TEST(MetricsAsLossesTest, ScaleInvariantSignalDistortionRatio) {
   check_loss(subject_of(
-      [] { return ScaleInvariantSignalDistortionRatio(); }, 9,
+      [] { return ScaleInvariantSignalDistortionRatio(); }, {9},
       [](const at::Tensor& x, const at::Tensor& y) {
         const at::Tensor scaled =
             (x * y).sum(1, true) / y.square().sum(1, true) * y;
         return (10 *
                 (scaled.square().sum(1) / (scaled - x).square().sum(1)).log10())
+            .mean();
+      }));
+}
+
+TEST(MetricsAsLossesTest, SignalNoiseRatio) {
+  check_loss(
+      subject_of([] { return SignalNoiseRatio(); }, {9},
+                 [](const at::Tensor& x, const at::Tensor& y) {
+                   const at::Tensor noise = (y - x).square().sum(1);
+                   return (y.square().sum(1) / noise).log10().mul(10).mean();
+                 }));
+}
+
+TEST(MetricsAsLossesTest, ScaleInvariantSignalNoiseRatio) {
+  check_loss(subject_of([] { return ScaleInvariantSignalNoiseRatio(); }, {9}));
+}
+
+TEST(MetricsAsLossesTest, ComplexScaleInvariantSignalNoiseRatio) {
+  check_loss(subject_of([] { return ComplexScaleInvariantSignalNoiseRatio(); },
+                        {2, 3, 2}));
+}
+
+TEST(MetricsAsLossesTest, SourceAggregatedSignalDistortionRatio) {
+  check_loss(subject_of([] { return SourceAggregatedSignalDistortionRatio(); },
+                        {2, 9}));
+}
+
+TEST(MetricsAsLossesTest, SignalDistortionRatio) {
+  check_loss(subject_of(
+      [] {
+        return SignalDistortionRatio(
+            SignalDistortionRatioOptions().filter_length(4));
+      },
+      {20}));
+}
+
+// The permutation is the sample's own.
+TEST(MetricsAsLossesTest, PermutationInvariantTraining) {
+  check_loss(subject_of(
+      [] { return PermutationInvariantTraining("SignalNoiseRatio"); }, {3, 9}));
+}
+
+TEST(MetricsAsLossesTest, StructuralSimilarityIndexMeasure) {
+  check_loss(subject_of(
+      [] {
+        return StructuralSimilarityIndexMeasure(
+            StructuralSimilarityIndexMeasureOptions(/*data_range=*/2)
+                .gaussian_kernel(false)
+                .kernel_size(3));
+      },
+      {1, 5, 5},
+      [](const at::Tensor& x, const at::Tensor& y) {
+        const at::Tensor window = at::full({1, 1, 3, 3}, 1.0 / 9, x.options());
+        const auto mean = [&](const at::Tensor& images) {
+          return at::conv2d(images, window);
+        };
+        const at::Tensor mx = mean(x), my = mean(y), both = mx * my;
+        const at::Tensor squares = mx * mx + my * my;
+        const double c1 = 0.02 * 0.02, c2 = 0.06 * 0.06;
+        return ((2 * both + c1) * (2 * (mean(x * y) - both) + c2) /
+                ((squares + c1) * (mean(x * x + y * y) - squares + c2)))
             .mean();
       }));
 }
