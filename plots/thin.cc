@@ -14,7 +14,9 @@ double distance(const PlotPoint& p, const PlotPoint& a, const PlotPoint& b) {
   const double along =
       square == 0 ? 0 : ((p.x - a.x) * dx + (p.y - a.y) * dy) / square;
   const double t = std::clamp(along, 0.0, 1.0);
-  return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
+  const double x = p.x - a.x - t * dx, y = p.y - a.y - t * dy;
+  // Pixels do not overflow, and hypot would need glibc 2.35 of the wheel.
+  return std::sqrt(x * x + y * y);
 }
 
 }  // namespace
