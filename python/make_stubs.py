@@ -1,5 +1,7 @@
 """Type stubs of the package, from what its metrics and losses are."""
 
+import ast
+import pathlib
 import re
 
 _INPUT = "_Input"
@@ -96,6 +98,7 @@ _INIT = (
     _HEAD
     + '''from tally import functional as functional
 from tally import losses as losses
+from tally import plots as plots
 
 __version__: str
 
@@ -151,6 +154,10 @@ class Accumulator(torch.nn.Module):
     def serialize(self) -> bytes: ...
     def deserialize(self, state: bytes) -> None: ...
     def persistent(self, mode: bool = True) -> Self: ...
+    def plot(
+        self, value: Any = None, *, labels: Sequence[object] = (), title: str = "",
+        width: float = 480,
+    ) -> plots.Plot: ...
 
 class Metric(Accumulator):
     def __init__(self, text: str, *, %(metric_options)s) -> None: ...
@@ -204,6 +211,60 @@ class MetricCollection(Accumulator):
     @property
     def compute_groups(self) -> dict[int, list[str]]: ...
 
+class Slice(NamedTuple):
+    key: tuple[int | str | None, ...]
+    rows: int
+    results: Any
+    @property
+    def is_other(self) -> bool: ...
+    @property
+    def name(self) -> str: ...
+
+class SlicedMetric:
+    def __init__(
+        self, metrics: Metric | MetricCollection | Mapping[str, Metric], *,
+        keys: Sequence[int | str | None | tuple[int | str | None, ...]] | None = None,
+        max_slices: int = 10_000, largest: int = 0,
+    ) -> None: ...
+    def update(self, keys: Any, *inputs: _Input, **named: _Input) -> None: ...
+    def compute(self) -> list[Slice]: ...
+    def reset(self) -> None: ...
+    def __len__(self) -> int: ...
+
+class MetricLogger:
+    def __init__(
+        self, *, run: str = "", command: str = "", first_step: int = 0,
+        process_group: ProcessGroup | None = None,
+    ) -> None: ...
+    def add_json_lines(self, path: str | PathLike[str]) -> bool: ...
+    def add_csv(self, path: str | PathLike[str]) -> bool: ...
+    def add_tensorboard(
+        self, folder: str | PathLike[str], labels: Sequence[object] = ()
+    ) -> bool: ...
+    def add_table(self, labels: Sequence[object] = ()) -> bool: ...
+    def add_folder(self, folder: str | PathLike[str], labels: Sequence[object] = ()) -> bool: ...
+    def log(
+        self, step: int, metrics: Metric | MetricCollection, name: str | None = None
+    ) -> dict[str, Tensor]: ...
+    def write(self, step: int, results: Mapping[str, Any]) -> None: ...
+    @property
+    def status(self) -> str | None: ...
+    def finish(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *error: object) -> None: ...
+
+class FeatureExtractor:
+    network: Any
+    batch_size: int | None
+    device: torch.device | str | None
+    dtype: torch.dtype | None
+    def __init__(
+        self, network: Any, *, batch_size: int | None = None,
+        device: torch.device | str | None = None, dtype: torch.dtype | None = None,
+    ) -> None: ...
+    def __call__(self, inputs: _Input) -> Tensor: ...
+
+def flatten_layers(layers: Sequence[_Input]) -> Tensor: ...
 def gather_all_tensors(
     tensor: Tensor, gradient_flow: _GradientFlow = "local",
     process_group: ProcessGroup | None = None, timeout: float | None = None,
@@ -245,6 +306,38 @@ class MetricLoss(torch.nn.Module):
     ) -> Tensor: ...
 '''
 )
+
+
+_PLOTS = """from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from torch import Tensor
+
+class Plot:
+    svg: str
+    def __init__(self, svg: str) -> None: ...
+    def _repr_svg_(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+
+def roc_plot(curves: Any, *, title: str = "", width: float = 480) -> Plot: ...
+def precision_recall_plot(
+    curves: Any, *, prevalence: float | None = None, title: str = "", width: float = 480
+) -> Plot: ...
+def calibration_plot(
+    preds: Any, target: Any, *, bins: int = 10, title: str = "", width: float = 480
+) -> Plot: ...
+def confusion_matrix_plot(
+    matrix: Any, *, labels: Sequence[object] = (), title: str = "", width: float = 480
+) -> Plot: ...
+def bar_plot(
+    values: Any, *, labels: Sequence[object] = (), title: str = "", width: float = 480
+) -> Plot: ...
+def steps_plot(
+    curves: Mapping[str, Any], *, title: str = "", width: float = 480
+) -> Plot: ...
+"""
 
 
 def docstring(text):
@@ -308,15 +401,16 @@ def loss_stub(entry):
     return text
 
 
+def function_names():
+    """The functions of functional.py, and the modules that they call."""
+    file = pathlib.Path(__file__).resolve().parent / "tally" / "functional.py"
+    for statement in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.Assign) and statement.targets[0].id == "_NAMES":
+            return ast.literal_eval(statement.value)
+    raise ValueError(f"expected _NAMES in {file}")
+
+
 def functional_stub(facts):
-    # The names are those of functional.py, the inputs those of the modules.
-    functions = {
-        "barlow_twins_loss": "BarlowTwinsLoss", "clip_loss": "ClipLoss",
-        "coca_loss": "CoCaLoss", "dcl_loss": "DCLLoss", "dclw_loss": "DCLWLoss",
-        "distill_clip_loss": "DistillClipLoss", "nt_xent_loss": "NTXentLoss",
-        "sig_lip_loss": "SigLipLoss", "sup_con_loss": "SupConLoss",
-        "vicreg_loss": "VICRegLoss",
-    }
     losses = {entry["name"]: entry for entry in facts["losses"]}
     text = _HEAD + "from tally import losses\n\n"
     for name in ("cosine_similarity", "euclidean_distance", "linear_similarity",
@@ -327,7 +421,7 @@ def functional_stub(facts):
             'Literal["mean", "sum", "none"] | None = None, '
             "zero_diagonal: bool | None = None) -> Tensor: ...\n"
         )
-    for name, loss in functions.items():
+    for name, loss in function_names().items():
         entry = losses[loss]
         result = f"losses.{loss}Output" if entry["results"] else "Tensor"
         text += f"def {name}({loss_inputs(entry)}, **options: Any) -> {result}: ...\n"
@@ -361,5 +455,6 @@ def stubs(facts):
         "tally/__init__.pyi": _INIT % options + "".join(map(metric_stub, facts["metrics"])),
         "tally/losses.pyi": _LOSSES + "".join(map(loss_stub, facts["losses"])),
         "tally/functional.pyi": functional_stub(facts),
+        "tally/plots.pyi": _PLOTS,
         **{f"tally/compat/torchmetrics/{name}.pyi": text for name, text in mirrored()},
     }

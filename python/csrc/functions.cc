@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "tally/losses/codebook/lfq.h"
+#include "tally/metrics/features/learned_perceptual_image_patch_similarity.h"
 #include "tally/metrics/pairwise/pairwise.h"
 #include "tally/python/csrc/description.h"
 #include "tally/python/csrc/groups.h"
+#include "tally/python/csrc/images.h"
 #include "tally/python/csrc/library.h"
 #include "tally/python/csrc/option_names.h"
 #include "tally/python/csrc/sync_error.h"
@@ -75,6 +77,11 @@ struct Functions final : torch::CustomClassHolder {};
 void define_functions(torch::Library& m) {
   m.class_<Functions>("Functions")
       .def_static("description", [] { return description(); })
+      .def_static("flatten_layers",
+                  [](const std::vector<Tensor>& layers) {
+                    return flatten_layers(layers);
+                  })
+      .def_static("image_fields", [] { return image_fields(); })
       .def_static("set_default_group",
                   [](const Group& group) { set_default_group(group); })
       .def_static("forget_groups", [] { forget_groups(); })

@@ -7,7 +7,10 @@ namespace {
 TORCH_LIBRARY(tally, m) {
   define_metrics(m);
   define_losses(m);
+  define_metric_logger(m);
+  define_sliced_metric(m);
   define_functions(m);
+  define_plots(m);
 }
 
 }  // namespace

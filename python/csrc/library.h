@@ -5,8 +5,11 @@
 namespace tally::python {
 
 void define_metrics(torch::Library& m);
-/// After define_metrics, whose classes it names.
+/// These after define_metrics, whose classes they name.
 void define_losses(torch::Library& m);
+void define_metric_logger(torch::Library& m);
+void define_sliced_metric(torch::Library& m);
 void define_functions(torch::Library& m);
+void define_plots(torch::Library& m);
 
 }  // namespace tally::python

@@ -7,7 +7,15 @@
 namespace tally::python {
 namespace {
 
-enum Kind : std::int64_t { kTensor, kNone, kTexts, kTextLists, kTasks };
+enum Kind : std::int64_t {
+  kTensor,
+  kNone,
+  kTexts,
+  kTextLists,
+  kTasks,
+  kImages,
+  kJoinedImages
+};
 
 }  // namespace
 
@@ -67,8 +75,21 @@ InputRef ReadInputs::read() {
       }
       return InputRef::of(tasks);
     }
+    case kImages: {
+      auto& images = images_.emplace_back();
+      for (std::int64_t rows = next_kind(); rows > 0; --rows) {
+        images.push_back(read_image_objects(*this));
+      }
+      return InputRef::of(images);
+    }
+    case kJoinedImages: {
+      FlatImageObjects& joined = joined_.emplace_back();
+      joined.objects = read_image_objects(*this);
+      joined.counts = next_tensor();
+      return InputRef::of(joined);
+    }
     default:
-      TORCH_CHECK_VALUE(false, "expected a kind from 0 to 4, got ", kind);
+      TORCH_CHECK_VALUE(false, "expected a kind from 0 to 6, got ", kind);
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/results.h"
+#include "tally/python/csrc/images.h"
 
 namespace tally::python {
 
@@ -25,6 +26,9 @@ using Strings = std::vector<std::string>;
 ///   2, n                   the next n of `texts`
 ///   3, rows, n_1, n_2, ..  for each row so many of `texts`
 ///   4, n                   n names of tasks of `texts`, and as many tensors
+///   5, n, ...              n images, each as read_image_objects() has them
+///   6, ...                 joined images: the same of all, and a tensor of the
+///                          objects of each
 struct FlatInputs {
   Strings names;  ///< of the inputs; empty: they are by position
   std::vector<std::int64_t> kinds;
@@ -33,7 +37,7 @@ struct FlatInputs {
 };
 
 /// What metrics take of them.
-class ReadInputs {
+class ReadInputs final : private InputSource {
  public:
   explicit ReadInputs(FlatInputs flat);
   ReadInputs(const ReadInputs&) = delete;
@@ -44,9 +48,9 @@ class ReadInputs {
   NamedInputs named() const { return named_; }
 
  private:
-  std::int64_t next_kind();
-  std::string next_text();
-  const at::Tensor& next_tensor();
+  std::int64_t next_kind() override;
+  std::string next_text() override;
+  const at::Tensor& next_tensor() override;
   InputRef read();
 
   const FlatInputs flat_;
@@ -55,6 +59,8 @@ class ReadInputs {
   std::deque<Strings> texts_;
   std::deque<std::vector<Strings>> lists_;
   std::deque<std::map<std::string, at::Tensor>> tasks_;
+  std::deque<std::vector<ImageObjects>> images_;
+  std::deque<FlatImageObjects> joined_;
   std::vector<InputRef> refs_;
   std::vector<NamedInput> named_;
 };

@@ -13,7 +13,9 @@ from tally._build import VERSION as __version__
 from tally._classes import CLASSES as _CLASSES
 from tally._collection import MetricCollection
 from tally._errors import SyncError, SyncErrorCode
+from tally._features import FeatureExtractor, flatten_layers
 from tally._library import METRICS as _METRICS
+from tally._logger import MetricLogger
 from tally._metric import (
     CompositionalMetric,
     Metric,
@@ -22,23 +24,30 @@ from tally._metric import (
     sqrt,
 )
 from tally._ranks import average_gradients, broadcast_parameters, gather_all_tensors
-from tally import functional, losses
+from tally._slices import Slice, SlicedMetric
+from tally import functional, losses, plots
 
 globals().update(_CLASSES)
 
 __all__ = [
     "CompositionalMetric",
+    "FeatureExtractor",
     "Metric",
     "MetricCollection",
+    "MetricLogger",
+    "Slice",
+    "SlicedMetric",
     "SyncError",
     "SyncErrorCode",
     "average_gradients",
     "broadcast_parameters",
+    "flatten_layers",
     "functional",
     "gather_all_tensors",
     "losses",
     "maximum",
     "minimum",
+    "plots",
     "sqrt",
     *_METRICS,
 ]

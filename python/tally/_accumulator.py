@@ -7,6 +7,7 @@ from torch.compiler import is_dynamo_compiling as is_compiling
 from tally._errors import DistError, check_status, sync_error
 from tally._inputs import encode
 from tally._ranks import boxed, follow
+from tally.plots import plot_results
 
 #: What every metric and collection can be told besides its own options.
 SYNC_OPTIONS = {
@@ -108,6 +109,18 @@ class Accumulator(torch.nn.Module):
             return self._compute()
         except DistError as error:
             raise sync_error(error) from None
+
+    def plot(self, value=None, *, labels=(), title="", width=480):
+        """A drawing of ``compute()``, or of `value`, for notebooks and pages.
+
+        ``value`` is what ``compute()`` or ``forward()`` gave, or a list of such, which is
+        drawn over steps. Curves, confusion matrices, values of classes and numbers have
+        drawings of their own; ``labels`` are names of classes (tally.plots).
+        """
+        value = self.compute() if value is None else value
+        return plot_results(
+            type(self).__name__, value, labels=labels, title=title, width=width
+        )
 
     def reset(self):
         """Back to before the first update."""

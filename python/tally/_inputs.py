@@ -6,7 +6,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-_TENSOR, _NONE, _TEXTS, _TEXT_LISTS, _TASKS = range(5)
+from tally._images import add_objects, check_images
+
+_TENSOR, _NONE, _TEXTS, _TEXT_LISTS, _TASKS, _IMAGES, _JOINED_IMAGES = range(7)
 
 
 def tensor_of(value):
@@ -56,10 +58,25 @@ class _Encoder:
         self.kinds.append(len(texts))
         self.texts.extend(texts)
 
+    def _add_images(self, images):
+        if isinstance(images, Mapping) and "counts" in images:
+            self.kinds.append(_JOINED_IMAGES)
+            add_objects(self, images, tensor_of)
+            self.tensors.append(tensor_of(images["counts"]))
+            return
+        self.kinds += [_IMAGES, len(check_images(images))]
+        for i, image in enumerate(images):
+            try:
+                add_objects(self, image, tensor_of)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"image {i}: {error}") from None
+
     def add(self, value, kind):
         """One input; `kind` is what the metric declares, if it does."""
         if value is None:
             self.kinds.append(_NONE)
+        elif kind == "ragged":
+            self._add_images(value)
         elif isinstance(value, str):
             self.kinds.append(_TEXTS)
             self._add_texts([value])
@@ -78,8 +95,6 @@ class _Encoder:
             self.kinds += [_TEXT_LISTS, len(value)]
             for texts in value:
                 self._add_texts(texts)
-        elif kind == "ragged":
-            raise TypeError("inputs of this metric cannot be given from Python")
         else:
             self.kinds.append(_TENSOR)
             self.tensors.append(tensor_of(value))

@@ -9,14 +9,16 @@ import pytest
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
 PROGRAMS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-EXPECTED = [r"val/accuracy: 0\.\d{3}", r"mean loss: \d\.\d{3}", r"R2 of 101 rows: (\S+)", ""]
+EXPECTED = [r"val/accuracy: 0\.\d{3}", r"mean loss: \d\.\d{3}", r"R2 of 101 rows: (\S+)",
+            r"map: 1\.000, of classes \[0, 1\]", r"FID: \d+\.\d\d",
+            r"\(missing\): 0\.\d{3} of 333 rows\n.*of 334 rows\n", ""]
 
 
 def run(folder, number, *launcher):
     file = folder / f"program_{number}.py"
     file.write_text(PROGRAMS[number])
     result = subprocess.run(
-        [sys.executable, *launcher, str(file)], capture_output=True, text=True
+        [sys.executable, *launcher, str(file)], capture_output=True, text=True, cwd=folder
     )
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -26,7 +28,7 @@ def test_all_are_known():
     assert len(PROGRAMS) == len(EXPECTED)
 
 
-@pytest.mark.parametrize("number", [0, 1, 3])
+@pytest.mark.parametrize("number", [0, 1, 3, 4, 5, 6])
 def test_alone(tmp_path, number):
     assert re.search(EXPECTED[number], run(tmp_path, number))
 

@@ -1,0 +1,81 @@
+#include "tally/plots/plots.h"
+
+#include <c10/util/Exception.h>
+#include <torch/custom_class.h>
+#include <torch/library.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tally/python/csrc/library.h"
+
+namespace tally::python {
+namespace {
+
+using at::Tensor;
+using Strings = std::vector<std::string>;
+using Tensors = std::vector<Tensor>;
+
+std::vector<PlotCurve> curves_of(const Strings& names, const Tensors& x,
+                                 const Tensors& y) {
+  TORCH_CHECK_VALUE(names.size() == x.size() && x.size() == y.size(),
+                    "expected as many names as curves, got ", names.size(),
+                    ", ", x.size(), " and ", y.size());
+  std::vector<PlotCurve> curves;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    curves.push_back({names[i], x[i], y[i]});
+  }
+  return curves;
+}
+
+PlotOptions options_of(std::string title, double width) {
+  return PlotOptions().title(std::move(title)).width(width);
+}
+
+struct Plots final : torch::CustomClassHolder {};
+
+}  // namespace
+
+void define_plots(torch::Library& m) {
+  m.class_<Plots>("Plots")
+      .def_static("roc",
+                  [](const Strings& names, const Tensors& x, const Tensors& y,
+                     std::string title, double width) {
+                    return roc_plot(curves_of(names, x, y),
+                                    options_of(std::move(title), width));
+                  })
+      .def_static("precision_recall",
+                  [](const Strings& names, const Tensors& x, const Tensors& y,
+                     double prevalence, std::string title, double width) {
+                    return precision_recall_plot(
+                        curves_of(names, x, y), prevalence,
+                        options_of(std::move(title), width));
+                  })
+      .def_static("steps",
+                  [](const Strings& names, const Tensors& x, const Tensors& y,
+                     std::string title, double width) {
+                    return steps_plot(curves_of(names, x, y),
+                                      options_of(std::move(title), width));
+                  })
+      .def_static("calibration",
+                  [](const Tensor& preds, const Tensor& target,
+                     std::int64_t bins, std::string title, double width) {
+                    return calibration_plot(
+                        preds, target, bins,
+                        options_of(std::move(title), width));
+                  })
+      .def_static("confusion_matrix",
+                  [](const Tensor& matrix, const Strings& labels,
+                     std::string title, double width) {
+                    return confusion_matrix_plot(
+                        matrix, labels, options_of(std::move(title), width));
+                  })
+      .def_static("bars", [](const Tensor& values, const Strings& labels,
+                             std::string title, double width) {
+        return bar_plot(values, labels, options_of(std::move(title), width));
+      });
+}
+
+}  // namespace tally::python

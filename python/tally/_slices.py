@@ -1,0 +1,188 @@
+"""Metrics by slices of the rows."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from tally._collection import MetricCollection
+from tally._errors import DistError, sync_error
+from tally._inputs import encode, tensor_of
+from tally._library import classes
+from tally._metric import Metric
+from tally._ranks import follow
+
+_MISSING, _TEXT, _INTEGER = range(3)
+
+
+class Slice(NamedTuple):
+    """The values of one slice."""
+
+    #: A value for each column: an integer, a text, or None where rows have none. Empty
+    #: for what all the others are folded into.
+    key: tuple
+    #: Over all ranks.
+    rows: int
+    #: Of one metric as it gives them; of several a dict.
+    results: object
+
+    @property
+    def is_other(self):
+        """Whether this is what all the others are folded into."""
+        return not self.key
+
+    @property
+    def name(self):
+        """The key in words: "north, 3", "(missing)", "(other)"."""
+        if self.is_other:
+            return "(other)"
+        return ", ".join("(missing)" if value is None else str(value) for value in self.key)
+
+
+def _add_value(value, kinds, texts):
+    if value is None:
+        kinds.append(_MISSING)
+    elif isinstance(value, str):
+        kinds.append(_TEXT)
+        texts.append(value)
+    elif isinstance(value, int) or (hasattr(value, "__index__") and not isinstance(value, Tensor)):
+        kinds.extend((_INTEGER, int(value)))
+    else:
+        raise TypeError(
+            f"expected keys of integers, texts or None, got {value!r:.40} "
+            f"({type(value).__name__}); put numbers with fractions into bins first"
+        )
+
+
+def _is_tensor_like(column):
+    dtype = getattr(column, "dtype", None)
+    return isinstance(column, Tensor) or (
+        dtype is not None and getattr(dtype, "kind", "") in ("i", "u", "b", "f")
+        and hasattr(column, "__array__")
+    )
+
+
+def _encode_keys(keys):
+    columns = list(keys.values()) if isinstance(keys, Mapping) else keys
+    if not isinstance(keys, Mapping) and not isinstance(keys, tuple):
+        columns = [keys]
+    kinds, tensors, texts = [], [], []
+    for column in columns:
+        if _is_tensor_like(column):
+            kinds.append(-1)
+            array = column if isinstance(column, Tensor) else column.__array__()
+            tensors.append(tensor_of(array))
+            continue
+        if isinstance(column, str):
+            raise TypeError(f"expected a key for each row, got the text {column!r:.40}")
+        values = column.tolist() if hasattr(column, "tolist") else list(column)
+        # True and 1 are one key, as in tensors.
+        places = {}
+        rows = [places.setdefault(value, len(places)) for value in values]
+        kinds.append(len(places))
+        for value in places:
+            _add_value(value, kinds, texts)
+        tensors.append(torch.tensor(rows, dtype=torch.int64))
+    return kinds, tensors, texts
+
+
+def _encode_known(keys):
+    """The keys of an option, each a value or a tuple of them."""
+    rows = [key if isinstance(key, tuple) else (key,) for key in keys]
+    kinds, texts = [], []
+    for row in rows:
+        if len(row) != len(rows[0]):
+            raise ValueError(f"keys: expected {len(rows[0])} values in each, got {row!r}")
+        for value in row:
+            _add_value(value, kinds, texts)
+    return (len(rows[0]) if rows else 0), kinds, texts
+
+
+def _members(metrics):
+    if isinstance(metrics, Metric):
+        return [("", metrics)]
+    if isinstance(metrics, (MetricCollection, Mapping)):
+        return list(metrics.items())
+    raise TypeError(
+        "SlicedMetric expected a tally.Metric, a MetricCollection or a dict of metrics, got a "
+        f"{type(metrics).__name__}"
+    )
+
+
+class SlicedMetric:
+    """Metrics for each value of a key, or each combination of several, in one pass.
+
+        by_hospital = tally.SlicedMetric(tally.MulticlassAccuracy(num_classes=3))
+        by_hospital.update(hospitals, preds, target)      # a key for each row
+        for each in by_hospital.compute():
+            print(each.name, each.rows, each.results)
+
+    Each slice has the value that the metrics have for its rows alone, on any number of
+    ranks, whichever rank has which key. Metrics are copied, as in a collection.
+    ``compute()`` is a call of all ranks. Metrics whose value depends on the batches that
+    rows come in are refused.
+
+    Args:
+        metrics: A metric, a collection, or a dict of metrics by name.
+        keys: All keys that occur, where they are known: values, or tuples of several
+            columns. They need not be exchanged between ranks, and another one is an error.
+        max_slices: More slices than this are an error.
+        largest: The number of slices to show, those with the most rows; the others are
+            one. 0: all.
+    """
+
+    def __init__(self, metrics, *, keys=None, max_slices=10_000, largest=0):
+        members = _members(metrics)
+        self._held = classes.SlicedMetric(*_encode_known(keys or ()), max_slices, largest)
+        self._is_single = len(members) == 1 and not members[0][0]
+        self._declared = {}
+        for name, metric in members:
+            if not isinstance(metric, Metric):
+                raise TypeError(
+                    f"'{name}': expected a tally.Metric, got a {type(metric).__name__}"
+                )
+            self._held.add(name, metric._held)
+            for input_name, kind in metric._declared.items():
+                self._declared.setdefault(input_name, kind)
+
+    def update(self, keys, *inputs, **named):
+        """Accumulates one batch; if it raises, nothing has changed.
+
+        ``keys`` has one for each row: a tensor or an array of integers, or a list of
+        integers, texts and None. A tuple or a dict of such columns makes a slice of each
+        combination.
+        """
+        encoded = encode(inputs, named, self._declared)
+        self._held.update(*_encode_keys(keys), *encoded)
+
+    def compute(self):
+        """The slices over all ranks, as a list of ``tally.Slice``.
+
+        In the order of their keys (None, integers by value, texts by bytes), then what
+        others are folded into.
+        """
+        follow()
+        try:
+            slices = self._held.compute()
+        except DistError as error:
+            raise sync_error(error) from None
+        return [self._slice(*parts) for parts in slices]
+
+    def _slice(self, kinds, texts, rows, results):
+        kinds, texts = iter(kinds), iter(texts)
+        key = tuple(
+            None if kind == _MISSING else next(texts) if kind == _TEXT else next(kinds)
+            for kind in kinds
+        )
+        if self._is_single and list(results) == ["value"]:
+            return Slice(key, rows, results["value"])
+        return Slice(key, rows, dict(results))
+
+    def reset(self):
+        """Forgets all rows."""
+        self._held.reset()
+
+    def __len__(self):
+        """The number of slices of this rank so far."""
+        return self._held.size()
