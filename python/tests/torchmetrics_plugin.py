@@ -96,8 +96,8 @@ def pytest_collection_finish(session):
 
 
 def _error(text):
-    """Its beginning, and whether there is a NaN in the numbers behind it."""
-    return text[:600] + (" ... nan" if "nan" in text[600:] else "")
+    """With the numbers of 32 samples and five classes, on both sides."""
+    return text[:8000]
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -3,15 +3,50 @@
 Usage: torchmetrics_table.py RESULTS DIFFERENCES
 
 RESULTS is what torchmetrics_plugin.py wrote, DIFFERENCES a list of {"cases", "error",
-"reason"}, of which the first two are regular expressions. Exits with 1 if a case that met
-a class of Tally failed without such a reason.
+"values", "reason"}: the first two are regular expressions, and "values" how the numbers of
+both sides are related, where a reason accounts for certain numbers only (RELATIONS). Exits
+with 1 if a case that met a class of Tally failed without such a reason.
 """
 
 import collections
 import json
+import math
 import pathlib
 import re
 import sys
+
+
+def _near(a, b):
+    return math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-6)
+
+
+def _nan(mine, theirs):
+    """NaN where nothing counts, and else the same."""
+    return math.isnan(mine) or _near(mine, theirs)
+
+
+def _fewer_of_five(mine, theirs):
+    """Means over 4, 3, 2 or 1 of five, of which TorchMetrics' has zeros for the others."""
+    return _nan(mine, theirs) or any(_near(mine, theirs * 5 / n) for n in (1, 2, 3, 4))
+
+
+#: How each number of Tally's is related to TorchMetrics'.
+RELATIONS = {"nan or equal": _nan, "mean over fewer of five": _fewer_of_five}
+
+
+def _numbers(text):
+    return [float(each) for each in re.findall(r"nan|-?\d+\.?\d*(?:e[-+]?\d+)?", text)]
+
+
+def are_related(relation, error):
+    """Whether the numbers of a failed comparison are."""
+    sides = re.search(r"tm_result: (.*), ref_result: (.*)", error, re.S)
+    if sides is None:
+        return False
+    mine, theirs = map(_numbers, sides.groups())
+    if len(mine) != len(theirs):
+        return False
+    return all(map(RELATIONS[relation], mine, theirs))
 
 
 def main():
@@ -30,8 +65,11 @@ def main():
         if result["outcome"] != "failed":
             continue
         for difference in differences:
-            if re.search(difference["cases"], f"{name}::{result['case']}") and re.search(
-                difference.get("error", ""), result["error"]
+            if (
+                re.search(difference["cases"], f"{name}::{result['case']}")
+                and re.search(difference.get("error", ""), result["error"])
+                and ("values" not in difference
+                     or are_related(difference["values"], result["error"]))
             ):
                 reasons[difference["reason"]][name] += 1
                 break

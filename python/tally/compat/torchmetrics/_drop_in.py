@@ -51,6 +51,9 @@ class DropIn:
     _prepare = None
     _construct = None
 
+    # What reset() leaves, as a metric of Tally.
+    _kept = None
+
     # Whether update() and compute() are Tally's, and no subclass has its own.
     _is_whole = True
 
@@ -191,7 +194,7 @@ class DropIn:
         args = self._signature.bind(*args, **kwargs).args
         kinds = [each["kind"] for each in tally._METRICS[self._real.__name__]["inputs"]]
         return [
-            each if each is None or kind.startswith("text") else tensor_of(each)
+            each if each is None or kind.startswith(("text", "ragged")) else tensor_of(each)
             for each, kind in zip(args, kinds)
         ]
 
@@ -263,6 +266,8 @@ class DropIn:
         fields["_is_synced"] = False
         if "_tally" in fields:
             self._tally.reset()
+            if self._kept is not None:
+                self._tally.merge_state(self._kept)
 
     # ---- ranks
 
@@ -339,11 +344,12 @@ class DropIn:
         return self
 
     def _apply(self, fn, exclude_state=""):
-        this = super()._apply(fn, exclude_state=[self._state_name])
+        this = torchmetrics.Metric._apply(self, fn, exclude_state=[self._state_name])
         if this._dtype.is_floating_point:
             this._tally.set_dtype(this._dtype)
-        if this._device != this._tally.device:
-            this._tally.to(this._device)
+        for metric in (this._tally, this._kept):
+            if metric is not None and this._device != metric.device:
+                metric.to(this._device)
         return this
 
     def __getnewargs__(self):
@@ -393,6 +399,7 @@ def drop_in(real):
         "_prepare": _table.PREPARED.get(name),
         "_construct": _table.CONSTRUCTED.get(name),
         state: _state_property(state),
+        **_table.METHODS.get(name, {}),
     }
     if name in _table.RESULTS:
         fields["_result"] = _table.RESULTS[name]

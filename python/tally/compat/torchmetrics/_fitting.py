@@ -34,6 +34,7 @@ def fits(real):
     inputs = [each["name"] for each in tally._METRICS[real.__name__]["inputs"]]
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = without_self(real.update).parameters.items()
-    taken = [_table.INPUTS.get(name, name) for name, p in parameters if p.kind not in kinds]
+    names = _table.INPUTS | _table.INPUTS_OF.get(real.__name__, {})
+    taken = [names.get(name, name) for name, p in parameters if p.kind not in kinds]
     known = known_options(real) | _table.LOOKED_AFTER.get(real.__name__, set())
     return set(told_options(real).values()) <= known and taken == inputs[: len(taken)]

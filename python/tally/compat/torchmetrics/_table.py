@@ -6,7 +6,7 @@ Classes that are in neither of these tables have the same options and results.
 import torch
 import torchmetrics
 
-from tally.compat.torchmetrics import _images
+from tally.compat.torchmetrics import _detection, _features, _images
 
 # Not in TorchMetrics' place: wrappers are left to it, around metrics of either kind, and
 # what takes dictionaries of answers.
@@ -26,6 +26,7 @@ LEFT_OUT = {
 # that are not Tally's is left to TorchMetrics.
 RENAMED = {"multiclass_mode": "mode", "metric_func": "metric"}
 INPUTS = {"targets": "target"}
+INPUTS_OF = _features.INPUTS
 
 # Options that change nothing where Tally's class does not have them: how logits become
 # probabilities, how far two classes are from each other, after how many steps equations
@@ -40,6 +41,8 @@ LOOKED_AFTER = {
     "ROUGEScore": {"normalizer", "tokenizer"},
     "SacreBLEUScore": {"smooth"},
     "TranslationEditRate": {"return_sentence_level_score"},
+    **_detection.LOOKED_AFTER,
+    **_features.LOOKED_AFTER,
     **_images.LOOKED_AFTER,
 }
 
@@ -161,6 +164,7 @@ ONLY_WITH = {
     "ROUGEScore": own_tokens,
     "SacreBLEUScore": known_tokens,
     "TranslationEditRate": one_score,
+    **_detection.ONLY_WITH,
     **_images.ONLY_WITH,
 }
 
@@ -187,6 +191,7 @@ OPTIONS = {
     "CHRFScore": mean_over_orders,
     "ROUGEScore": listed_keys,
     "SacreBLEUScore": add_one,
+    **_detection.OPTIONS,
     **_images.OPTIONS,
 } | {
     name: nan_strategy
@@ -205,7 +210,10 @@ def cluster_accuracy(metric, num_classes, **kwargs):
 
 
 # In the place of TorchMetrics' constructors.
-CONSTRUCTED = {"ClusterAccuracy": cluster_accuracy}
+CONSTRUCTED = {"ClusterAccuracy": cluster_accuracy, **_detection.CONSTRUCTED}
+
+# Methods that are not TorchMetrics', which reads the attributes of its states.
+METHODS = _detection.METHODS
 
 # Metrics that count outputs by the shape of the first batch.
 OUTPUTS_BY_SHAPE = {"R2Score", "ExplainedVariance"}
@@ -262,6 +270,8 @@ PREPARED = {
     "MulticlassHingeLoss": hinge,
     "BinaryFairness": without_target,
     "ROUGEScore": sentences_apart,
+    **_detection.PREPARED,
+    **_features.PREPARED,
 }
 
 
@@ -366,6 +376,7 @@ RESULTS = {
     "BinaryFairness": fairness,
     "BinaryGroupStatRates": group_stat_rates,
     "ROUGEScore": named,
+    **_detection.RESULTS,
     **dict.fromkeys(_RETRIEVAL, of_queries),
 }
 for _kind in ("Binary", "Multiclass", "Multilabel"):

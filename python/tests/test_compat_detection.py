@@ -1,0 +1,251 @@
+"""Detection and features in TorchMetrics' place."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import tally
+import torch
+import torchmetrics as real
+from test_detection import GOOD, coco_stats, random_images
+
+import tally.compat.torchmetrics as torchmetrics
+
+pytest.importorskip("torchvision")
+pytest.importorskip("pycocotools")
+
+
+# pycocotools'; those that TorchMetrics makes are in float32.
+THRESHOLDS = {
+    "iou_thresholds": np.linspace(0.5, 0.95, 10).tolist(),
+    "rec_thresholds": np.linspace(0, 1, 101).tolist(),
+}
+
+
+def same(a, b):
+    assert a.keys() == b.keys()
+    for name in a:
+        assert a[name].dtype == b[name].dtype, name
+        assert a[name].shape == b[name].shape, name
+        torch.testing.assert_close(a[name], b[name], rtol=1e-5, atol=1e-6)
+
+
+def annotated(preds, target):
+    """TorchMetrics leaves out what was found in images without annotated masks."""
+    pairs = [pair for pair in zip(preds, target) if len(pair[1]["labels"])]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"class_metrics": True},
+        {"iou_type": "segm"},
+        {"iou_type": ("bbox",), "iou_thresholds": [0.25, 0.5], "rec_thresholds": [0.0, 0.5]},
+        {"max_detection_thresholds": [2, 1, 100]},
+        {"box_format": "cxcywh"},
+    ],
+    ids=str,
+)
+def test_average_precision(options):
+    preds, target = random_images(11, 20, masks=options.get("iou_type") == "segm")
+    if "segm" in options.values():
+        preds, target = annotated(preds, target)
+    if "box_format" in options:
+        for image in preds + target:
+            first, last = image["boxes"].split(2, 1)
+            image["boxes"] = torch.cat([(first + last) / 2, last - first], 1)
+    mine = torchmetrics.detection.MeanAveragePrecision(**options)
+    theirs = real.detection.MeanAveragePrecision(**{**THRESHOLDS, **options})
+    assert type(mine) is not type(theirs) and isinstance(mine, real.Metric)
+    for metric in (mine, theirs):
+        metric.update(preds[:7], target[:7])
+        metric.update(preds[7:], target[7:])
+    same(mine.compute(), theirs.compute())
+    for other in (copy.deepcopy(mine), pickle.loads(pickle.dumps(mine)), mine.clone()):
+        same(other.compute(), mine.compute())
+    mine.reset()
+    assert mine.compute()["map"] == -1
+
+
+def test_areas_of_zero_are_unknown():
+    preds, target = annotated(*random_images(12, masks=True))
+    for image in target:
+        image["area"] = torch.zeros(len(image["labels"]))
+    mine = torchmetrics.detection.MeanAveragePrecision(iou_type="segm")
+    theirs = real.detection.MeanAveragePrecision(iou_type="segm", **THRESHOLDS)
+    same(mine(preds, target), theirs(preds, target))
+
+
+def test_what_is_found_where_nothing_is_counts_against_masks_too():
+    preds, target = random_images(13, masks=True)
+    assert any(len(p["labels"]) and not len(t["labels"]) for p, t in zip(preds, target))
+    value = torchmetrics.detection.MeanAveragePrecision(iou_type="segm")(preds, target)
+    for name, expected in coco_stats(preds, target, "segm").items():
+        assert value[name].item() == pytest.approx(expected, abs=1e-6), name
+
+
+def test_boxes_and_masks_at_once_are_torchmetrics():
+    metric = torchmetrics.detection.MeanAveragePrecision(iou_type=("bbox", "segm"))
+    assert type(metric) is real.detection.MeanAveragePrecision
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"box_format": "xy"}, "`box_format`"),
+        ({"iou_type": "box"}, "`iou_type`"),
+        ({"iou_thresholds": 0.5}, "`iou_thresholds`"),
+        ({"rec_thresholds": 0.5}, "`rec_thresholds`"),
+        ({"max_detection_thresholds": [1, 2]}, "length 3"),
+        ({"class_metrics": 0}, "`class_metrics`"),
+        ({"extended_summary": 0}, "`extended_summary`"),
+        ({"average": "mean"}, "`average`"),
+        ({"backend": "mine"}, "`backend`"),
+    ],
+)
+def test_arguments_are_refused_in_torchmetrics_words(options, match):
+    for package in (torchmetrics, real):
+        with pytest.raises(ValueError, match=match):
+            package.detection.MeanAveragePrecision(**options)
+
+
+def test_images_are_refused_in_torchmetrics_words():
+    without = {name: value for name, value in GOOD.items() if name != "scores"}
+    for package in (torchmetrics, real):
+        metric = package.detection.MeanAveragePrecision()
+        with pytest.raises(ValueError, match="to have the same length"):
+            metric.update([GOOD], [])
+        with pytest.raises(ValueError, match="contain the `scores` key"):
+            metric.update([without], [GOOD])
+    metric = torchmetrics.detection.MeanAveragePrecision()
+    with pytest.raises(NotImplementedError, match="not kept"):
+        metric.tm_to_coco("file")
+    mixed = {**GOOD, "boxes": GOOD["boxes"].repeat(2, 1), "labels": torch.tensor([1, 1]),
+             "area": torch.tensor([0.0, 5.0])}
+    with pytest.raises(ValueError, match="areas of all objects"):
+        metric.update([GOOD], [mixed])
+
+
+def test_many_detections_are_warned_about():
+    many = {name: value.repeat(101, *[1] * (value.ndim - 1)) for name, value in GOOD.items()}
+    with pytest.warns(UserWarning, match="more than 100 detections"):
+        torchmetrics.detection.MeanAveragePrecision().update([many], [GOOD])
+
+
+# ---- features
+
+
+class Network(torch.nn.Module):
+    """Bytes of images to features."""
+
+    num_features = 6
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = torch.nn.Linear(3 * 4 * 4, 6)
+
+    def forward(self, images):
+        return self.layer(images.flatten(1).float() / 255)
+
+
+torch.manual_seed(1)
+REAL = torch.randint(0, 200, (40, 3, 4, 4), dtype=torch.uint8)
+FAKE = torch.randint(50, 255, (50, 3, 4, 4), dtype=torch.uint8)
+
+
+def accumulated(metric):
+    metric.update(REAL[:25], real=True)
+    metric.update(FAKE, real=False)
+    metric.update(REAL[25:], True)
+    return metric
+
+
+def test_frechet_distance():
+    mine = accumulated(torchmetrics.image.FrechetInceptionDistance(feature=Network()))
+    theirs = accumulated(real.image.FrechetInceptionDistance(feature=Network()))
+    assert isinstance(mine, real.image.FrechetInceptionDistance)
+    assert type(mine) is not type(theirs)
+    torch.testing.assert_close(mine.compute(), theirs.compute(), rtol=1e-4, atol=1e-6)
+    features = Network()(REAL).detach(), Network()(FAKE).detach()
+    native = tally.FrechetInceptionDistance()
+    native.update(features[0], True)
+    native.update(features[1], False)
+    torch.testing.assert_close(mine.compute(), native.compute().float())
+    for other in (copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))):
+        assert torch.equal(other.compute(), mine.compute())
+
+
+def test_kernel_distance_on_all_samples():
+    options = {"feature": Network(), "subsets": 3, "subset_size": 40, "gamma": 0.5, "coef": 0.5}
+    mine = torchmetrics.image.KernelInceptionDistance(**options)
+    theirs = real.image.KernelInceptionDistance(**options)
+    for metric in (mine, theirs):
+        metric.update(REAL, real=True)
+        metric.update(FAKE[:40], real=False)
+    for a, b in zip(mine.compute(), theirs.compute()):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_inception_score_of_one_part():
+    mine = torchmetrics.image.InceptionScore(feature=Network(), splits=1)
+    theirs = real.image.InceptionScore(feature=Network(), splits=1)
+    for metric in (mine, theirs):
+        metric.update(FAKE[:20])
+        metric.update(FAKE[20:])
+    torch.testing.assert_close(mine.compute()[0], theirs.compute()[0], rtol=1e-5, atol=1e-6)
+
+
+def test_memorization_informed_distance():
+    metric = accumulated(
+        torchmetrics.image.MemorizationInformedFrechetInceptionDistance(feature=Network())
+    )
+    a, b = Network()(REAL).double(), Network()(FAKE).double()
+    unit_a, unit_b = (x / x.norm(dim=1, keepdim=True) for x in (a, b))
+    distance = (1 - (unit_b @ unit_a.T).abs()).amin(1).mean()
+    fid = accumulated(torchmetrics.image.FrechetInceptionDistance(feature=Network())).compute()
+    expected = fid / (distance if distance < 0.1 else 1)
+    torch.testing.assert_close(metric.compute(), expected.float(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["FrechetInceptionDistance", "KernelInceptionDistance",
+     "MemorizationInformedFrechetInceptionDistance"],
+)
+@pytest.mark.parametrize("keeps", [True, False])
+def test_real_samples_outlast_reset(name, keeps):
+    make = getattr(torchmetrics.image, name)
+    metric = accumulated(make(feature=Network(), reset_real_features=not keeps))
+    value = metric.compute()
+    metric = pickle.loads(pickle.dumps(metric))
+    for _ in range(2):
+        metric.reset()
+        metric.update(FAKE, real=False)
+        first = [x[0] if isinstance(x, tuple) else x for x in (metric.compute(), value)]
+        if keeps:
+            torch.testing.assert_close(*first)
+        else:
+            assert first[0].isnan()
+
+
+def test_features_are_made_without_gradients_and_normalized_as_torchmetrics_does():
+    network = Network()
+    metric = torchmetrics.image.FrechetInceptionDistance(feature=network, normalize=True)
+    metric.update(REAL.float() / 255, real=True)
+    assert metric._tally.update_count == 1
+    assert metric.inception is network
+    script = torch.jit.script(Network())
+    scripted = accumulated(
+        torchmetrics.image.FrechetInceptionDistance(feature=script, input_img_size=(3, 4, 4))
+    )
+    plain = accumulated(torchmetrics.image.FrechetInceptionDistance(feature=Network()))
+    torch.testing.assert_close(scripted.compute(), plain.compute())
+    for package in (torchmetrics, real):
+        with pytest.raises(TypeError, match="unknown input to argument `feature`"):
+            package.image.FrechetInceptionDistance(feature=[1])
+        with pytest.raises(ValueError, match="`reset_real_features`"):
+            package.image.FrechetInceptionDistance(feature=network, reset_real_features=1)
