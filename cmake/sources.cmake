@@ -214,20 +214,33 @@ set(TALLY_METRICS_HEADERS
     metrics/clustering/states/label_pairs.h
     metrics/collection.h
     metrics/compositional.h
+    metrics/detection/box_overlaps.h
+    metrics/detection/complete_intersection_over_union.h
     metrics/detection/detection.h
+    metrics/detection/distance_intersection_over_union.h
+    metrics/detection/generalized_intersection_over_union.h
     metrics/detection/inputs/image_objects.h
     metrics/detection/inputs/run_length_mask.h
+    metrics/detection/intersection_over_union.h
     metrics/detection/kernels/match_rules.h
+    metrics/detection/kernels/segment_matcher.h
     metrics/detection/lvis_average_precision.h
     metrics/detection/mean_average_precision.h
     metrics/detection/mean_average_recall.h
+    metrics/detection/modified_panoptic_quality.h
     metrics/detection/options/box_format.h
+    metrics/detection/options/box_overlap.h
+    metrics/detection/options/box_overlap_options.h
     metrics/detection/options/detection_options.h
     metrics/detection/options/lvis_options.h
     metrics/detection/options/object_shape.h
+    metrics/detection/options/panoptic_options.h
     metrics/detection/options/voc_options.h
+    metrics/detection/panoptic_quality.h
     metrics/detection/pascal_voc_average_precision.h
     metrics/detection/states/matched_detections.h
+    metrics/detection/states/overlap_sums.h
+    metrics/detection/states/panoptic_counts.h
     metrics/features/bert_score.h
     metrics/features/clip_score.h
     metrics/features/feature_extractor.h
@@ -432,7 +445,6 @@ set(TALLY_METRICS_SOURCES
     metrics/audio/kernels/energy_ratio.cc
     metrics/audio/kernels/fourier_transform.cc
     metrics/audio/kernels/resampler.cc
-    metrics/audio/kernels/speaker_assignment.cc
     metrics/audio/kernels/toeplitz.cc
     metrics/audio/named_measures.cc
     metrics/audio/permutation_invariant_training.cc
@@ -447,6 +459,7 @@ set(TALLY_METRICS_SOURCES
     metrics/audio/states/permuted.cc
     metrics/audio/states/signal_measure.cc
     metrics/audio/states/signal_scores.cc
+    metrics/best_permutation.cc
     metrics/checkpoint.cc
     metrics/checks.cc
     metrics/classification/accuracy.cc
@@ -530,27 +543,42 @@ set(TALLY_METRICS_SOURCES
     metrics/clustering/states/label_pairs.cc
     metrics/collection.cc
     metrics/compositional.cc
+    metrics/detection/box_overlaps.cc
+    metrics/detection/complete_intersection_over_union.cc
     metrics/detection/curves/curve_means.cc
     metrics/detection/curves/distinct_rows.cc
     metrics/detection/curves/hit_lists.cc
     metrics/detection/curves/precision_curves.cc
+    metrics/detection/distance_intersection_over_union.cc
+    metrics/detection/generalized_intersection_over_union.cc
     metrics/detection/inputs/image_objects.cc
     metrics/detection/inputs/object_columns.cc
     metrics/detection/inputs/object_reader.cc
     metrics/detection/inputs/run_length_mask.cc
+    metrics/detection/intersection_over_union.cc
+    metrics/detection/kernels/best_pairs.cc
     metrics/detection/kernels/greedy_matches.cc
     metrics/detection/kernels/image_matcher.cc
+    metrics/detection/kernels/image_pairs.cc
+    metrics/detection/kernels/overlap_formulas.cc
     metrics/detection/kernels/overlaps.cc
     metrics/detection/kernels/polygon_runs.cc
+    metrics/detection/kernels/segment_matcher.cc
     metrics/detection/lvis_average_precision.cc
     metrics/detection/mean_average_precision.cc
     metrics/detection/mean_average_recall.cc
+    metrics/detection/modified_panoptic_quality.cc
+    metrics/detection/options/box_overlap_options.cc
     metrics/detection/options/detection_options.cc
     metrics/detection/options/lvis_options.cc
     metrics/detection/options/option_checks.cc
+    metrics/detection/options/panoptic_options.cc
     metrics/detection/options/voc_options.cc
+    metrics/detection/panoptic_quality.cc
     metrics/detection/pascal_voc_average_precision.cc
     metrics/detection/states/matched_detections.cc
+    metrics/detection/states/overlap_sums.cc
+    metrics/detection/states/panoptic_counts.cc
     metrics/exact_sums.cc
     metrics/features/bert_score.cc
     metrics/features/clip_score.cc
@@ -773,6 +801,7 @@ set(TALLY_METRICS_UNFUSED_SOURCES
     metrics/classification/kernels/logit_kernels.cc
     metrics/detection/inputs/object_columns.cc
     metrics/detection/inputs/object_reader.cc
+    metrics/detection/kernels/image_pairs.cc
     metrics/detection/kernels/overlaps.cc
     metrics/detection/kernels/polygon_runs.cc
     metrics/detection/options/option_checks.cc)

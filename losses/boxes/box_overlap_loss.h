@@ -7,29 +7,14 @@
 #include <memory>
 
 #include "tally/losses/loss_module.h"
+#include "tally/metrics/detection/box_overlaps.h"
+#include "tally/metrics/detection/options/box_overlap.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 
-namespace tally {
-namespace losses {
+namespace tally::losses {
 
-/// How much two boxes overlap, at most 1.
-enum class BoxOverlap {
-  kIoU,   ///< intersection over union, at least 0
-  kGIoU,  ///< less the part of the smallest box around both that neither covers
-  kDIoU,  ///< IoU less the squared distance of the centers, relative to the
-          ///< diagonal of the smallest box around both
-  kCIoU,  ///< DIoU less a term for the difference of the aspect ratios
-};
-
-}  // namespace losses
-
-template <>
-struct EnumNames<losses::BoxOverlap> {
-  static constexpr const char* kNames[] = {"iou", "giou", "diou", "ciou"};
-};
-
-namespace losses {
+using ::tally::BoxOverlap;
 
 /// Options for BoxOverlapLoss.
 struct BoxOverlapLossOptions {
@@ -91,13 +76,7 @@ namespace functional {
 at::Tensor box_overlap_loss(const at::Tensor& preds, const at::Tensor& target,
                             const BoxOverlapLossOptions& options = {});
 
-/// The overlap of boxes [..., 4] with others of a size that broadcasts, as of
-/// BoxOverlapLoss; in float32 or wider. Of all pairs, [N, M]:
-///     box_overlaps(a.unsqueeze(1), b, BoxOverlap::kIoU)
-/// Differentiable.
-at::Tensor box_overlaps(const at::Tensor& boxes, const at::Tensor& others,
-                        BoxOverlap overlap);
+using ::tally::box_overlaps;
 
 }  // namespace functional
-}  // namespace losses
-}  // namespace tally
+}  // namespace tally::losses

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tally/metrics/audio/kernels/speaker_assignment.h"
+#include "tally/metrics/best_permutation.h"
 
 namespace tally::internal::audio {
 namespace {

@@ -40,6 +40,7 @@ void check_object(const ReadRules& rules, const ObjectColumns& columns,
                     ": expected labels from 0 to ", kMostLabel, ", got ", label,
                     " for box ", place);
   if (rules.has_boxes()) check_box(rules, image, place, &columns.boxes[4 * i]);
+  if (rules.only_boxes) return;
   const double number =
       rules.is_detected ? columns.scores[i] : columns.areas[i];
   TORCH_CHECK_VALUE(!std::isnan(number), rules.image(image), ": expected ",
@@ -65,8 +66,9 @@ void check_objects(const ReadRules& rules, const ObjectColumns& columns) {
 void resize(ObjectColumns& columns, const ReadRules& rules) {
   const auto count = static_cast<std::size_t>(columns.offsets.back());
   columns.labels.resize(count);
-  columns.areas.resize(count);
   if (rules.has_boxes()) columns.boxes.resize(4 * count);
+  if (rules.only_boxes) return;
+  columns.areas.resize(count);
   if (rules.is_detected) {
     columns.scores.resize(count);
   } else {

@@ -23,10 +23,14 @@ struct ReadRules {
   ObjectShape shape = ObjectShape::kBbox;
   std::vector<double> sigmas = {};  ///< of the keypoints
   MatchRules::Kind kind = MatchRules::Kind::kCoco;
+  /// Labels and boxes are all there is to read, boxes as corners.
+  bool only_boxes = false;
 
   /// "preds of image 3 (id 42)".
   std::string image(std::size_t i) const;
-  bool has_corners() const { return kind == MatchRules::Kind::kVoc; }
+  bool has_corners() const {
+    return only_boxes || kind == MatchRules::Kind::kVoc;
+  }
   bool has_boxes() const {
     return shape == ObjectShape::kBbox ||
            (shape == ObjectShape::kKeypoints && !is_detected);

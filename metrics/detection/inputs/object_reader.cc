@@ -72,6 +72,7 @@ std::int64_t ObjectReader::check(const std::string& place,
   if (rules_.has_boxes()) {
     check_tensor(place, {"boxes", false, {4}}, objects.boxes, count);
   }
+  if (rules_.only_boxes) return count;
   if (rules_.shape == ObjectShape::kSegm && objects.masks.defined()) {
     check_tensor(place, {"masks", true, {-1, -1}}, objects.masks, count);
   } else if (rules_.shape == ObjectShape::kSegm) {
@@ -107,6 +108,7 @@ void ObjectReader::read(const ImageObjects& objects, std::size_t at) const {
   if (count == 0) return;
   copy_values(objects.labels, &columns_.labels[at]);
   if (rules_.has_boxes()) read_boxes(objects, at, count);
+  if (rules_.only_boxes) return;
   if (rules_.shape == ObjectShape::kKeypoints) {
     read_keypoints(objects, at, count);
   }

@@ -16,8 +16,8 @@
 #include <numeric>
 #include <vector>
 
-#include "tally/metrics/audio/kernels/speaker_assignment.h"
 #include "tally/metrics/audio/scale_invariant_signal_noise_ratio.h"
+#include "tally/metrics/best_permutation.h"
 #include "tally/metrics/collection.h"
 #include "tally/tests/metrics/audio/signals.h"
 #include "tally/tests/testing/metric_harness.h"
@@ -26,7 +26,7 @@
 namespace tally {
 namespace {
 
-using internal::audio::best_permutation;
+using internal::best_permutation;
 using ::tally::testkit::refusal_of;
 using ::tally::testkit::value_of;
 using ::testing::ElementsAre;

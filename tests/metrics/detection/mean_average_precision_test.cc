@@ -199,6 +199,40 @@ TEST(MeanAveragePrecisionTest, ACrowdTakesAnyNumber) {
   EXPECT_EQ(scores[0][1][0][0][2].item<double>(), 0.6);
 }
 
+TEST(MeanAveragePrecisionTest, TheMostDetectionsNeedNotBe100) {
+  const Images one = {image({{{0, 0, 10, 10}, 0, 1}})};
+  const Results results =
+      evaluated(options().max_detection_thresholds({1, 10, 50}), one, one);
+  EXPECT_NEAR(value_of(results, "map"), 1, 1e-12);
+  EXPECT_NEAR(value_of(results, "mar_50"), 1, 1e-12);
+}
+
+TEST(MeanAveragePrecisionTest, TheAreaOfAnAnnotationIsTheOneGiven) {
+  const Images found = {image({{{0, 0, 10, 10}, 0, 1}})};
+  Images annotated = found;
+  annotated[0].area = at::tensor({5000.0}, at::kDouble);
+  const Results results = evaluated(options(), found, annotated);
+  EXPECT_NEAR(value_of(results, "map_medium"), 1, 1e-12);
+  EXPECT_EQ(value_of(results, "map_small"), -1);
+}
+
+TEST(MeanAveragePrecisionTest, BoxesAreDoublesBeforeWidthsAreTaken) {
+  // In float32 the widths are rounded by up to 3e-5.
+  ImageObjects found, annotated;
+  found.boxes = at::tensor({0.1F, 0.F, 900.7F, 1.F}).view({1, 4});
+  annotated.boxes = at::tensor({0.1F, 0.F, 1001.3F, 1.F}).view({1, 4});
+  found.scores = at::tensor({1.0}, at::kDouble);
+  found.labels = annotated.labels = at::tensor({0});
+  const double left = 0.1F, right = 900.7F, other_right = 1001.3F;
+  const double overlap = (right - left) / (other_right - left);
+  for (const double step : {-1e-9, 1e-9}) {
+    const Results results =
+        evaluated(Options().iou_thresholds({overlap + step}), Images{found},
+                  Images{annotated});
+    EXPECT_NEAR(value_of(results, "map"), step < 0 ? 1 : 0, 1e-12);
+  }
+}
+
 TEST(MeanAveragePrecisionTest, ThresholdZeroMatchesBoxesThatAreApart) {
   const Results results = evaluated(options().iou_thresholds({0}),
                                     {image({{{50, 50, 10, 10}, 0, 1}})},

@@ -69,6 +69,15 @@ TEST(PascalVOCAveragePrecisionTest, ThreeOfTenMissARecallOfThreeTenths) {
   EXPECT_DOUBLE_EQ(voc.compute()["map"].item<double>(), 3.0 / 11);
 }
 
+TEST(PascalVOCAveragePrecisionTest, DifficultObjectsAndTheirHitsDoNotCount) {
+  Images annotated = {objects({{0, 0, 9, 9}, {50, 0, 59, 9}})};
+  annotated[0].ignore = at::tensor({1, 0});
+  PascalVOCAveragePrecision voc;
+  voc.update(Images{objects({{0, 0, 9, 9}, {50, 0, 59, 9}}, {0.9, 0.8})},
+             annotated);
+  EXPECT_EQ(voc.compute()["map"].item<double>(), 1);
+}
+
 TEST(PascalVOCAveragePrecisionTest, WithoutObjects) {
   PascalVOCAveragePrecision voc;
   EXPECT_TRUE(std::isnan(voc.compute()["map"].item<double>()));
@@ -79,6 +88,43 @@ TEST(PascalVOCAveragePrecisionTest, WithoutObjects) {
 TEST(LVISAveragePrecisionTest, ValuesAreThoseOfLvis) {
   testkit::check_values<LVISAveragePrecision>("detection/LVISAveragePrecision",
                                               testkit::image_objects);
+}
+
+TEST(LVISAveragePrecisionTest, TheBestOfAnImageCountOfAllClassesTogether) {
+  // The only detection of class 1 is the worst of the image.
+  ImageObjects annotated = objects({{0, 0, 9, 9}, {50, 0, 59, 9}});
+  annotated.labels = at::tensor({0, 1});
+  ImageObjects found =
+      objects({{0, 0, 9, 9}, {80, 0, 89, 9}, {50, 0, 59, 9}}, {0.9, 0.8, 0.7});
+  found.labels = at::tensor({0, 0, 1});
+  const auto map_of = [&](std::int64_t most) {
+    LVISAveragePrecision lvis(LVISOptions().max_detections(most));
+    lvis.update(Images{found}, Images{annotated});
+    return lvis.compute()["map"].item<double>();
+  };
+  EXPECT_NEAR(map_of(3), 1, 1e-12);
+  EXPECT_NEAR(map_of(2), 0.5, 1e-12);
+}
+
+TEST(LVISAveragePrecisionTest, OnlyClassesThatAnImageIsJudgedByCount) {
+  // Class 1 is annotated in another image.
+  ImageObjects annotated = objects({{0, 0, 9, 9}});
+  ImageObjects other = objects({{0, 0, 9, 9}});
+  other.labels = at::tensor({1});
+  ImageObjects found = objects({{0, 0, 9, 9}, {0, 0, 9, 9}}, {0.8, 0.9});
+  found.labels = at::tensor({0, 1});
+  ImageObjects found_other = objects({{0, 0, 9, 9}}, {0.5});
+  found_other.labels = at::tensor({1});
+  const auto map_of = [&] {
+    LVISAveragePrecision lvis;
+    lvis.update(Images{found, found_other}, Images{annotated, other});
+    return lvis.compute()["map"].item<double>();
+  };
+  EXPECT_NEAR(map_of(), 1, 1e-12);
+  annotated.negative_labels = at::tensor({1});
+  EXPECT_NEAR(map_of(), 0.75, 1e-12);
+  annotated.inexhaustive_labels = at::tensor({1});
+  EXPECT_NEAR(map_of(), 1, 1e-12);
 }
 
 TEST(LVISAveragePrecisionTest, JoinedImagesHaveNoNegativeLabels) {

@@ -15,7 +15,8 @@ def tensor(values: Any, dtype: str, shape: list[int] | None = None,
     if shape is not None:
         array = array.reshape(shape)
     return {"dtype": dtype, "shape": list(array.shape),
-            "data": array.reshape(-1).tolist()}
+            "data": ["NaN" if value != value else value
+                     for value in array.reshape(-1).tolist()]}
 
 
 def result(value: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-#include "tally/metrics/audio/kernels/speaker_assignment.h"
+#include "tally/metrics/best_permutation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-namespace tally::internal::audio {
+namespace tally::internal {
 namespace {
 
 constexpr std::int64_t kNone = -1;
@@ -171,4 +171,4 @@ std::int64_t best_place(const std::vector<double>& scores, bool maximize) {
          costs.begin();
 }
 
-}  // namespace tally::internal::audio
+}  // namespace tally::internal

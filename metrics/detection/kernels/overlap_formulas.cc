@@ -1,0 +1,36 @@
+#include "tally/metrics/detection/kernels/overlap_formulas.h"
+
+#include <ATen/ops/atan2.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
+
+namespace tally::internal::detection {
+
+at::Tensor smaller(const at::Tensor& a, const at::Tensor& b) {
+  return at::minimum(a, b);
+}
+at::Tensor larger(const at::Tensor& a, const at::Tensor& b) {
+  return at::maximum(a, b);
+}
+at::Tensor at_least_0(const at::Tensor& a) { return a.clamp_min(0); }
+at::Tensor squared(const at::Tensor& a) { return a.square(); }
+at::Tensor constant(const at::Tensor& a) { return a.detach(); }
+
+at::Tensor ratio(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor none = b.detach().eq(0);
+  return at::where(none, at::zeros_like(b.detach()),
+                   a.div(at::where(none, at::ones_like(b.detach()), b)));
+}
+
+at::Tensor aspect(const at::Tensor& width, const at::Tensor& height) {
+  const at::Tensor none =
+      width.detach().eq(0).logical_and(height.detach().eq(0));
+  const at::Tensor one = at::ones_like(height.detach());
+  return at::where(none, at::zeros_like(one),
+                   at::atan2(width, at::where(none, one, height)));
+}
+
+}  // namespace tally::internal::detection

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <torch/arg.h>
+
+#include <optional>
+
+#include "tally/metrics/detection/options/box_format.h"
+#include "tally/metrics/detection/options/box_overlap.h"
+#include "tally/metrics/options.h"
+
+namespace tally {
+
+/// Options of IntersectionOverUnion, GeneralizedIntersectionOverUnion,
+/// DistanceIntersectionOverUnion and CompleteIntersectionOverUnion.
+///
+/// Example:
+///     IntersectionOverUnion iou(
+///         BoxOverlapOptions().iou_threshold(0.5).class_metrics(true));
+struct BoxOverlapOptions {
+  /// What the numbers of boxes are. Default: kXYXY.
+  TORCH_ARG(BoxFormat, box_format) = BoxFormat::kXYXY;
+  /// Pairs that overlap less are left out, after matching. Default: none.
+  TORCH_ARG(std::optional<double>, iou_threshold) = std::nullopt;
+  /// Whether to return the means of the classes as well. Default: false.
+  TORCH_ARG(bool, class_metrics) = false;
+  /// Whether pairs of different labels are left out, and only boxes of the same
+  /// label are matched. Default: true.
+  TORCH_ARG(bool, respect_labels) = true;
+  /// Which boxes of an image are compared. Default: kMatched; TorchMetrics'
+  /// classes compare all pairs (kAll), its functions pair boxes (kPaired).
+  TORCH_ARG(BoxPairs, pairs) = BoxPairs::kMatched;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("box_format", box_format_);
+    v("iou_threshold", iou_threshold_);
+    v("class_metrics", class_metrics_, OptionRole::kValue);
+    v("respect_labels", respect_labels_);
+    v("pairs", pairs_);
+  }
+  void validate(const char* metric) const;
+};
+
+}  // namespace tally
