@@ -22,13 +22,6 @@ constexpr std::int64_t kMostRanks = 256;
 constexpr const char* kFormats[] = {"table", "json", "csv"};
 constexpr const char* kMissing[] = {"error", "skip", "nan"};
 
-/// Resolves a path against the user's folder, which `bazel run` passes on.
-std::string user_path(const std::string& path) {
-  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
-  if (folder == nullptr || path == kStandardInput) return path;
-  return std::filesystem::path(folder) / path;
-}
-
 std::int64_t parse_count(const std::string& option, const std::string& text,
                          std::int64_t least, std::int64_t most) {
   const auto value = internal::parse_number<std::int64_t>(text);
@@ -108,13 +101,14 @@ bool has_json_lines_name(const std::string& path) {
 std::string option_name(const std::string& word) {
   if (word == "-m") return "--metrics";
   if (word == "-i") return "--inputs";
+  if (word == "-o") return "--output";
   return word.rfind("--", 0) == 0 ? word.substr(0, word.find('=')) : "";
 }
 
 /// The options of evaluate.
 class EvaluateParser {
  public:
-  Arguments parse(std::vector<std::string> words) {
+  Arguments parse(const std::vector<std::string>& words, bool of_log) {
     for (std::size_t i = 0; i < words.size();) {
       const std::string& word = words[i++];
       const std::string name = option_name(word);
@@ -136,7 +130,11 @@ class EvaluateParser {
                         ": given twice");
       setters_.at(name)(values);
     }
-    check_together();
+    if (of_log) {
+      check_log();
+    } else {
+      check_together();
+    }
     arguments_.command = Command::kEvaluate;
     return std::move(arguments_);
   }
@@ -150,6 +148,15 @@ class EvaluateParser {
     for (const auto& [known, setter] : setters_) names.push_back(known);
     TORCH_CHECK_VALUE(false, "unknown option '", name, "'",
                       internal::did_you_mean(name, names));
+  }
+
+  void check_log() const {
+    for (const auto& [name, given] : given_) {
+      TORCH_CHECK_VALUE(name == "--labels" || name == "--output",
+                        "--log: expected no other options than --labels, "
+                        "--output and --title, got ",
+                        name);
+    }
   }
 
   void check_together() {
@@ -298,55 +305,20 @@ Arguments parse_describe(const std::vector<std::string>& words) {
 
 }  // namespace
 
+std::string user_path(const std::string& path) {
+  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (folder == nullptr || path == kStandardInput) return path;
+  return std::filesystem::path(folder) / path;
+}
+
 bool is_json_lines(const Arguments& arguments) {
   return arguments.inputs.size() == 1 && arguments.input_names.empty() &&
          has_json_lines_name(arguments.inputs.front());
 }
 
-const char* const kHelp =
-    R"help(Computes metrics from predictions in files, on one process or many.
-
-  tally list [WORD ...]   all metrics, or those with these words in name,
-                          domain or description; --format json
-  tally describe [NAME]   a metric's options, inputs and range, or, without
-                          NAME, those of all metrics; --format json
-  tally evaluate ...      computes values; options:
-    -m, --metrics "A(...); name=B(...)"
-                                      metrics, named as in `list`, or
-    --config FILE                     the same as JSON
-    -i, --inputs FILE FILE ...        .npy files, or .txt files with a text in
-                                      each line, in the order of the metrics'
-                                      inputs, or named: preds=FILE
-                                      target=FILE; several for more references;
-                                      or one .jsonl file with all inputs; or
-    --csv FILE --columns a,b          columns: a name, first:last for several,
-                                      or @1 if the first line has no names;
-                                      optionally named: preds=a,target=b
-                                      (default: matched by name); of .jsonl
-                                      files keys
-    --coco FILE FILE                  annotations and results of object
-                                      detection, as COCO's .json files (default
-                                      metric: MeanAveragePrecision)
-    --delimiter C                     field delimiter of --csv: a character or
-                                      tab (default: comma)
-    --missing error|skip|nan          empty fields of --csv (default: error)
-    --labels cat,dog                  names of classes 0, 1, ... in --csv
-                                      columns and in tables
-    --by a,b                          also the values for each text in these
-                                      columns of --csv, or each combination
-    --slices N                        of these the N with the most rows, and
-                                      the others as one (default: all)
-    --batch-size N                    rows at a time (default: 16 MB)
-    --ranks N                         local processes (default: 1, or those of
-                                      the launcher, such as torchrun)
-    --split 12,6,0                    rows of each rank (default: even)
-    --format table|json|csv           output format (default: table)
-    --output FILE                     write to FILE instead of standard output
-  tally completion SHELL  prints a completion script for bash or zsh
-  tally --version
-
-A FILE of - is the standard input.
-)help";
+Arguments parse_evaluate(const std::vector<std::string>& words, bool of_log) {
+  return EvaluateParser().parse(words, of_log);
+}
 
 Arguments parse_arguments(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
@@ -355,8 +327,9 @@ Arguments parse_arguments(int argc, char** argv) {
   };
   Arguments arguments;
   if (words.empty() || is_help(words[0]) || is_help(words.back())) {
-    TORCH_CHECK_VALUE(!words.empty(),
-                      "expected list, describe or evaluate; see --help");
+    TORCH_CHECK_VALUE(
+        !words.empty(),
+        "expected list, describe, evaluate or report; see --help");
     return arguments;
   }
   const std::string& command = words[0];
@@ -365,14 +338,17 @@ Arguments parse_arguments(int argc, char** argv) {
     return arguments;
   }
   if (command == "evaluate") {
-    return EvaluateParser().parse({words.begin() + 1, words.end()});
+    return parse_evaluate({words.begin() + 1, words.end()});
+  }
+  if (command == "report") {
+    return parse_report({words.begin() + 1, words.end()});
   }
   if (command == "list") return parse_listing(Command::kList, words);
   if (command == "describe") return parse_describe(words);
   TORCH_CHECK_VALUE(
       command == "completion", "unknown command '", command, "'",
-      internal::did_you_mean(command,
-                             {"list", "describe", "evaluate", "completion"}));
+      internal::did_you_mean(
+          command, {"list", "describe", "evaluate", "report", "completion"}));
   TORCH_CHECK_VALUE(words.size() == 2, "completion: expected bash or zsh, got ",
                     words.size() - 1);
   arguments.command = Command::kCompletion;

@@ -14,6 +14,7 @@ enum class Command {
   kList,
   kDescribe,
   kEvaluate,
+  kReport,
   kCompletion
 };
 enum class Format { kTable, kJson, kCsv };
@@ -39,12 +40,27 @@ struct Arguments {
   std::vector<std::int64_t> split;
   Format format = Format::kTable;
   std::string output;
+  std::string log;    // to report on, instead of inputs
+  std::string title;  // of a report
 };
 
 /// Whether the inputs are those of one file of JSON lines, .jsonl.
 bool is_json_lines(const Arguments& arguments);
 
 extern const char* const kHelp;
+
+/// The words of `report`: --log, --title, and the options of `evaluate` that
+/// apply. Throws c10::ValueError for invalid ones.
+Arguments parse_report(const std::vector<std::string>& words);
+
+/// The words of `evaluate`; with `of_log`, those of its options that apply to a
+/// log. Throws c10::ValueError for invalid ones.
+Arguments parse_evaluate(const std::vector<std::string>& words,
+                         bool of_log = false);
+
+/// The file that a word names, seen from the user's folder, which `bazel run`
+/// passes on.
+std::string user_path(const std::string& path);
 
 /// Parses "--name value" and "--name=value"; --inputs takes all values up to
 /// the next option. "-" is the standard input. Throws c10::ValueError for

@@ -186,15 +186,15 @@ nlohmann::ordered_json metric_json(const Registry& registry,
 
 constexpr const char* kOptions =
     "--metrics --config --inputs --coco --csv --columns --delimiter --missing "
-    "--labels --by --slices --batch-size --ranks --split --format --output";
+    "--labels --by --slices --batch-size --ranks --split --output";
 
-// %M: the names of all metrics; %O: the options of evaluate.
+// %M: the names of all metrics; %O, %R: the options of evaluate, of report.
 constexpr const char* kBash = R"(_tally() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    words="list describe evaluate completion --help --version"
+    words="list describe evaluate report completion --help --version"
   else
     case $before in
       describe | -m | --metrics) words="%M" ;;
@@ -204,7 +204,10 @@ constexpr const char* kBash = R"(_tally() {
       *)
         if [[ ${COMP_WORDS[1]} == evaluate && $word == -* ]]; then
           words="%O"
-        elif [[ ${COMP_WORDS[1]} == evaluate ]]; then
+        elif [[ ${COMP_WORDS[1]} == report && $word == -* ]]; then
+          words="%R"
+        elif [[ ${COMP_WORDS[1]} == evaluate || ${COMP_WORDS[1]} == report ]]
+        then
           compopt -o default
         fi
         ;;
@@ -233,7 +236,8 @@ std::string completion(const Registry& registry, const std::string& shell) {
   }
   std::string text = kBash;
   replace("%M", names, text);
-  replace("%O", kOptions, text);
+  replace("%O", std::string(kOptions) + " --format", text);
+  replace("%R", std::string(kOptions) + " --log --title", text);
   return shell == "zsh" ? kZsh + text : text;
 }
 

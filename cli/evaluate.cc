@@ -1,19 +1,17 @@
 #include "tally/cli/evaluate.h"
 
-#include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
-#include <c10/util/FunctionRef.h>
 
 #include <algorithm>
 #include <numeric>
 #include <optional>
 #include <string>
 
+#include "tally/cli/agree.h"
 #include "tally/cli/coco_source.h"
 #include "tally/cli/input_file.h"
 #include "tally/state/parse_number.h"
 #include "tally/sync/errors.h"
-#include "tally/sync/gather.h"
 
 namespace tally::cli {
 namespace {
@@ -69,34 +67,6 @@ std::vector<std::int64_t> split_rows(const Arguments& arguments,
   return split;
 }
 
-/// The message of what `call` threw, or empty.
-std::string failure_of(c10::function_ref<void()> call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    const std::string what = sync::describe(error);
-    return what.empty() ? "failed" : what;
-  }
-  return "";
-}
-
-/// Throws the first rank's failure on all of them.
-void agree(const std::string& failure,
-           const std::shared_ptr<sync::Communicator>& ranks) {
-  at::Tensor bytes =
-      at::empty({static_cast<std::int64_t>(failure.size())}, at::kByte);
-  std::copy(failure.begin(), failure.end(),
-            static_cast<std::uint8_t*>(bytes.data_ptr()));
-  const auto all =
-      sync::gather_all_tensors(bytes, sync::GradientFlow::kDetached, ranks);
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (all[rank].numel() == 0) continue;
-    const std::string what(static_cast<const char*>(all[rank].data_ptr()),
-                           all[rank].numel());
-    TORCH_CHECK_VALUE(false, what);
-  }
-}
-
 SlicedMetric make_slices(const CollectionConfig& config,
                          MetricCollection& metrics, std::int64_t largest) {
   SlicedMetric slices(SlicedMetricOptions().largest(largest));
@@ -150,7 +120,7 @@ void update(const std::vector<std::string>& names,
   }
 }
 
-void update(Job& job, int rank, Progress& progress) {
+void update(Job& job, int rank, Progress& progress, Watcher* watcher) {
   const std::int64_t begin = std::accumulate(
       job.split.begin(), job.split.begin() + rank, std::int64_t{0});
   const std::int64_t rows = job.split[rank];
@@ -162,10 +132,14 @@ void update(Job& job, int rank, Progress& progress) {
     try {
       update(job.source->names(), values,
              [&](auto inputs) { job.metrics.update_inputs(inputs); });
+      std::optional<SliceKeys> keys;
       if (job.slices) {
-        const SliceKeys keys = keys_of(job.source->keys(), job.by);
+        keys = keys_of(job.source->keys(), job.by);
         update(job.source->names(), values,
-               [&](auto inputs) { job.slices->update_inputs(keys, inputs); });
+               [&](auto inputs) { job.slices->update_inputs(*keys, inputs); });
+      }
+      if (watcher != nullptr) {
+        watcher->batch(first, values, keys ? &*keys : nullptr);
       }
     } catch (const c10::Error& error) {
       TORCH_CHECK_VALUE(false, "rows ", first, " to ", first + count - 1, ": ",
@@ -208,12 +182,16 @@ Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
 
 Report evaluate(const Arguments& arguments,
                 const std::shared_ptr<sync::Communicator>& ranks,
-                Progress& progress, std::int64_t spare_bytes) {
+                Progress& progress, std::int64_t spare_bytes,
+                Watcher* watcher) {
   std::optional<Job> job;
   agree(
       failure_of([&] { job = prepare(arguments, ranks->size(), spare_bytes); }),
       ranks);
-  agree(failure_of([&] { update(*job, ranks->rank(), progress); }), ranks);
+  if (watcher != nullptr) watcher->begin(*job);
+  agree(failure_of([&] { update(*job, ranks->rank(), progress, watcher); }),
+        ranks);
+  progress.end();
   Report report;
   report.ranks = ranks->size();
   report.rows = job->source->rows();

@@ -8,10 +8,10 @@
 
 #include "tally/cli/arguments.h"
 #include "tally/cli/limits.h"
-#include "tally/cli/progress.h"
 #include "tally/cli/source.h"
 #include "tally/metrics/registry/collection_config.h"
 #include "tally/metrics/sliced_metric.h"
+#include "tally/sinks/progress.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::cli {
@@ -48,10 +48,22 @@ struct Report {
   std::vector<Slice> slices;
 };
 
+/// Sees what an evaluation reads, beside its metrics. Neither throws.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  /// Before the first batch.
+  virtual void begin(const Job& job) = 0;
+  /// The inputs of rows from `first` on; `keys` if there are slices.
+  virtual void batch(std::int64_t first, const std::vector<InputValue>& values,
+                     const SliceKeys* keys) = 0;
+};
+
 /// Updates the metrics with this rank's rows and computes them over all ranks.
 /// Collective. An error on one rank is a c10::ValueError on all of them.
 Report evaluate(const Arguments& arguments,
                 const std::shared_ptr<sync::Communicator>& ranks,
-                Progress& progress, std::int64_t spare_bytes = kSpareBytes);
+                Progress& progress, std::int64_t spare_bytes = kSpareBytes,
+                Watcher* watcher = nullptr);
 
 }  // namespace tally::cli

@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <variant>
 
 #include "tally/metrics/file.h"
@@ -130,6 +132,13 @@ std::string render(const Report& report, Format format,
   std::string text = to_table(report.results, labels);
   if (!report.slices.empty()) text += "\n" + slices_table(report.slices);
   return text;
+}
+
+void print_remarks(const Report& report) {
+  std::istringstream remarks(report.remarks);
+  for (std::string line; std::getline(remarks, line);) {
+    std::cerr << "tally: " + line + "\n";
+  }
 }
 
 void check_output(const std::string& path) {

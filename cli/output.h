@@ -16,6 +16,9 @@ namespace tally::cli {
 std::string render(const Report& report, Format format,
                    const std::vector<std::string>& labels = {});
 
+/// Writes the report's remarks to the standard error.
+void print_remarks(const Report& report);
+
 /// Throws c10::ValueError unless write_output() can be expected to succeed.
 void check_output(const std::string& path);
 /// Writes all of the text or nothing: a regular file is written under a

@@ -1,19 +1,23 @@
 // The program `tally`: computes metrics from predictions stored in files. See
 // `tally --help` for its usage.
 #include <c10/util/Exception.h>
-#include <unistd.h>
+#include <c10/util/FunctionRef.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <sstream>
+#include <memory>
 #include <string>
 
 #include "tally/cli/arguments.h"
 #include "tally/cli/describe.h"
 #include "tally/cli/evaluate.h"
 #include "tally/cli/output.h"
+#include "tally/cli/report.h"
 #include "tally/cli/spool.h"
+#include "tally/sinks/progress.h"
+#include "tally/sync/communicator.h"
 #include "tally/sync/environment.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/init.h"
@@ -43,7 +47,12 @@ bool is_first() {
   }
 }
 
-int run_evaluate(Arguments& arguments, int argc, char** argv) {
+using OnRank = c10::function_ref<void(
+    const std::shared_ptr<tally::sync::Communicator>& ranks,
+    tally::Progress& progress)>;
+
+/// Starts ranks, if there are to be several, and makes the call on each.
+int on_ranks(Arguments& arguments, int argc, char** argv, OnRank call) {
   const bool is_rank = environment().world_size > 1;
   const tally::cli::Spool spool(arguments, is_rank);
   if (!is_rank) {
@@ -60,22 +69,35 @@ int run_evaluate(Arguments& arguments, int argc, char** argv) {
     }
   }
   const auto ranks = tally::sync::init_from_env();
-  const bool shows = ranks->rank() == 0 && isatty(STDERR_FILENO) != 0;
-  tally::cli::Report report;
-  {
-    tally::cli::Progress progress(shows ? &std::cerr : nullptr);
-    report = tally::cli::evaluate(arguments, ranks, progress);
-  }
-  if (ranks->rank() == 0) {
-    std::istringstream remarks(report.remarks);
-    for (std::string line; std::getline(remarks, line);) {
-      std::cerr << "tally: " + line + "\n";
-    }
-    tally::cli::write_output(arguments.output,
-                             tally::cli::render(report, arguments.format,
-                                                arguments.csv_options.labels));
-  }
+  tally::Progress progress =
+      tally::Progress::on_stderr("rows", ranks->rank() == 0);
+  call(ranks, progress);
   return 0;
+}
+
+int run_evaluate(Arguments& arguments, int argc, char** argv) {
+  return on_ranks(
+      arguments, argc, argv, [&](const auto& ranks, auto& progress) {
+        const auto report = tally::cli::evaluate(arguments, ranks, progress);
+        if (ranks->rank() != 0) return;
+        tally::cli::print_remarks(report);
+        tally::cli::write_output(
+            arguments.output, tally::cli::render(report, arguments.format,
+                                                 arguments.csv_options.labels));
+      });
+}
+
+int run_report(Arguments& arguments, int argc, char** argv) {
+  const std::string command = tally::cli::command_text(argc, argv);
+  if (!arguments.log.empty()) {
+    tally::cli::check_output(arguments.output);
+    tally::cli::report_log(arguments, command);
+    return 0;
+  }
+  return on_ranks(
+      arguments, argc, argv, [&](const auto& ranks, auto& progress) {
+        tally::cli::report_evaluation(arguments, command, ranks, progress);
+      });
 }
 
 std::string version() {
@@ -90,6 +112,8 @@ int run(int argc, char** argv) {
   switch (arguments.command) {
     case Command::kEvaluate:
       return run_evaluate(arguments, argc, argv);
+    case Command::kReport:
+      return run_report(arguments, argc, argv);
     case Command::kVersion:
       tally::cli::write_output("", version());
       return 0;

@@ -814,7 +814,9 @@ set(TALLY_SINKS_HEADERS
     sinks/csv_sink.h
     sinks/json_lines_sink.h
     sinks/log_file.h
+    sinks/metric_log.h
     sinks/metric_logger.h
+    sinks/progress.h
     sinks/sink.h
     sinks/sinks.h
     sinks/table_sink.h
@@ -825,7 +827,9 @@ set(TALLY_SINKS_SOURCES
     sinks/json_lines_sink.cc
     sinks/log_file.cc
     sinks/matrix_image.cc
+    sinks/metric_log.cc
     sinks/metric_logger.cc
+    sinks/progress.cc
     sinks/table_sink.cc
     sinks/tensorboard_sink.cc)
 
@@ -835,11 +839,13 @@ set(TALLY_PLOTS_COMPONENTS
     sinks)
 
 set(TALLY_PLOTS_HEADERS
+    plots/calibration_bins.h
     plots/plots.h
     plots/thin.h)
 
 set(TALLY_PLOTS_SOURCES
     plots/axes.cc
+    plots/calibration_bins.cc
     plots/calibration_plot.cc
     plots/curve_plots.cc
     plots/matrix_plots.cc
@@ -848,6 +854,25 @@ set(TALLY_PLOTS_SOURCES
     plots/thin.cc)
 
 set(TALLY_PLOTS_UNFUSED_SOURCES)
+
+set(TALLY_REPORT_COMPONENTS
+    sync
+    metrics
+    sinks
+    plots)
+
+set(TALLY_REPORT_HEADERS
+    report/log_report.h
+    report/report_page.h
+    report/results_report.h)
+
+set(TALLY_REPORT_SOURCES
+    report/charts_report.cc
+    report/log_report.cc
+    report/report_page.cc
+    report/results_report.cc)
+
+set(TALLY_REPORT_UNFUSED_SOURCES)
 
 set(TALLY_LOSSES_COMPONENTS
     sync
@@ -1062,11 +1087,14 @@ set(TALLY_TESTING_UNFUSED_SOURCES)
 set(TALLY_CLI_COMPONENTS
     sync
     metrics
-    sinks)
+    sinks
+    plots
+    report)
 
 set(TALLY_CLI_HEADERS)
 
 set(TALLY_CLI_SOURCES
+    cli/agree.cc
     cli/arguments.cc
     cli/coco_files.cc
     cli/coco_items.cc
@@ -1074,15 +1102,18 @@ set(TALLY_CLI_SOURCES
     cli/columns.cc
     cli/csv.cc
     cli/csv_records.cc
+    cli/curves.cc
     cli/describe.cc
     cli/evaluate.cc
     cli/files_source.cc
+    cli/help.cc
     cli/input_file.cc
     cli/json_lines.cc
     cli/limits.cc
     cli/npy.cc
     cli/output.cc
-    cli/progress.cc
+    cli/report.cc
+    cli/report_arguments.cc
     cli/shown_json.cc
     cli/source.cc
     cli/spool.cc

@@ -90,14 +90,21 @@ void Axes::line(PlotPoint from, PlotPoint to, const char* color, double width,
   svg_.line(at(from.x, from.y), at(to.x, to.y), color, width, dashes);
 }
 
-void draw_legend(Svg& svg, PlotPoint corner,
+void draw_legend(Svg& svg, PlotPoint corner, double width,
                  const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const double y = corner.y + static_cast<double>(i) * kLegendLine;
     svg.line({corner.x, y}, {corner.x + 28, y}, plot_style(i).color, 2,
              plot_style(i).dashes);
     svg.marker({corner.x + 14, y}, i);
-    svg.text({corner.x + 36, y + 4}, names[i], Anchor::kStart);
+    // What stands behind a name, its area for example, is not cut.
+    const std::size_t colon = std::min(names[i].rfind(": "), names[i].size());
+    const std::string rest = names[i].substr(colon);
+    svg.text(
+        {corner.x + 36, y + 4},
+        shortened(names[i].substr(0, colon), width - 36 - text_width(rest)) +
+            rest,
+        Anchor::kStart);
   }
 }
 

@@ -49,7 +49,7 @@ class Axes {
 };
 
 /// A line for each series, below a drawing: its style and its name.
-void draw_legend(Svg& svg, PlotPoint corner,
+void draw_legend(Svg& svg, PlotPoint corner, double width,
                  const std::vector<std::string>& names);
 inline constexpr double kLegendLine = 18;
 

@@ -1,10 +1,9 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "tally/plots/axes.h"
+#include "tally/plots/calibration_bins.h"
 #include "tally/plots/plot_inputs.h"
 #include "tally/plots/plots.h"
 
@@ -12,55 +11,7 @@ namespace tally {
 namespace {
 
 constexpr const char* kName = "calibration_plot";
-constexpr double kZ = 1.959963984540054;  // of 95 %
 constexpr int kBars = 20;
-
-struct Bin {
-  double mean = 0;  // of the predictions
-  double ratio = 0;
-  double low = 0;
-  double high = 0;
-};
-
-/// Wilson's interval of k successes of n.
-Bin bin_of(double sum, double k, double n) {
-  const double p = k / n, z2 = kZ * kZ;
-  const double center = (p + z2 / (2 * n)) / (1 + z2 / n);
-  const double half =
-      kZ / (1 + z2 / n) * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n));
-  return {sum / n, p, std::max(0.0, center - half),
-          std::min(1.0, center + half)};
-}
-
-std::vector<Bin> bins_of(const std::vector<double>& preds,
-                         const std::vector<double>& target,
-                         std::int64_t count) {
-  std::vector<std::size_t> order(preds.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(
-      order.begin(), order.end(),
-      [&](std::size_t a, std::size_t b) { return preds[a] < preds[b]; });
-  std::vector<Bin> bins;
-  std::size_t begin = 0;
-  for (std::int64_t bin = 1; bin <= count; ++bin) {
-    std::size_t end = order.size() * static_cast<std::size_t>(bin) /
-                      static_cast<std::size_t>(count);
-    // Equal predictions share a bin, or it would depend on their order.
-    while (end > begin && end < order.size() &&
-           preds[order[end]] == preds[order[end - 1]]) {
-      ++end;
-    }
-    if (end <= begin) continue;
-    double sum = 0, positives = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      sum += preds[order[i]];
-      positives += target[order[i]];
-    }
-    bins.push_back(bin_of(sum, positives, static_cast<double>(end - begin)));
-    begin = end;
-  }
-  return bins;
-}
 
 }  // namespace
 
@@ -78,7 +29,7 @@ std::string calibration_plot(const at::Tensor& preds, const at::Tensor& target,
     TORCH_CHECK_VALUE(t[i] == 0 || t[i] == 1, kName,
                       ": expected targets of 0 and 1, got ", t[i]);
   }
-  const std::vector<Bin> found = bins_of(p, t, bins);
+  const auto found = internal::calibration_bins(p, t, bins);
   const std::string title =
       options.title().empty() ? "Calibration" : options.title();
   const double side = options.width() - 80;
@@ -86,13 +37,15 @@ std::string calibration_plot(const at::Tensor& preds, const at::Tensor& target,
                     title + " of " + std::to_string(p.size()) +
                         " predictions in " + std::to_string(found.size()) +
                         " bins, with 95 % Wilson intervals");
-  svg.text({options.width() / 2, 20}, title, internal::Anchor::kMiddle);
+  svg.text({options.width() / 2, 20},
+           internal::shortened(title, options.width() - 16),
+           internal::Anchor::kMiddle);
   internal::Axes axes(svg, {64, 36, side, side}, {0, 1}, {0, 1});
   axes.draw("", "positives");
   axes.line({0, 0}, {1, 1}, "#767676", 1, "4 4");
   const auto& style = internal::plot_style(0);
   std::vector<double> means, ratios;
-  for (const Bin& bin : found) {
+  for (const internal::CalibrationBin& bin : found) {
     axes.line({bin.mean, bin.low}, {bin.mean, bin.high}, style.color, 2);
     svg.marker(axes.at(bin.mean, bin.ratio), 0);
     means.push_back(bin.mean);

@@ -44,9 +44,11 @@ std::string drawn(const PlotOptions& options, const std::string& title,
   const double height =
       below + internal::kLegendLine * static_cast<double>(legend.size());
   Svg svg(options.width(), height, title, title + ". " + listed(legend));
-  svg.text({options.width() / 2, 20}, title, internal::Anchor::kMiddle);
+  svg.text({options.width() / 2, 20},
+           internal::shortened(title, options.width() - 16),
+           internal::Anchor::kMiddle);
   draw(svg, area);
-  internal::draw_legend(svg, {kLeft, below}, legend);
+  internal::draw_legend(svg, {kLeft, below}, width, legend);
   return svg.str();
 }
 

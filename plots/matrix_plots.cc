@@ -11,7 +11,7 @@
 namespace tally {
 namespace {
 
-constexpr std::size_t kMostNumbers = 30;  // classes whose counts are shown
+constexpr double kNameLine = 13;  // between names
 
 double linear(std::uint8_t channel) {
   const double c = channel / 255.0;
@@ -34,10 +34,22 @@ std::string hex(const internal::Color& color) {
   return text;
 }
 
-double widest(const std::vector<std::string>& labels) {
-  std::size_t most = 0;
-  for (const std::string& label : labels) most = std::max(most, label.size());
-  return 7 * static_cast<double>(most);
+/// The width that labels have beside a plot, which leaves three quarters.
+double label_width(const std::vector<std::string>& labels, double all) {
+  double widest = 0;
+  for (const std::string& label : labels) {
+    widest = std::max(widest, internal::text_width(label));
+  }
+  return std::min(widest, all / 4);
+}
+
+/// Whether every count fits into its cell.
+bool fits(const std::vector<double>& counts, double cell) {
+  constexpr double kLine = 12;
+  return cell >= kLine &&
+         std::all_of(counts.begin(), counts.end(), [&](double count) {
+           return internal::text_width(internal::plot_label(count)) <= cell;
+         });
 }
 
 }  // namespace
@@ -54,17 +66,23 @@ std::string confusion_matrix_plot(const at::Tensor& matrix,
   const auto names = internal::plotted_labels(kName, labels, classes);
   const std::string title =
       options.title().empty() ? "Confusion matrix" : options.title();
-  const double left = 48 + std::min(widest(names), options.width() / 4);
+  const double label = label_width(names, options.width());
+  const double left = 48 + label;
   const double side = options.width() - left - 16;
   const double cell = side / static_cast<double>(classes);
   const double top = 36;
-  internal::Svg svg(options.width(), top + side + 56, title,
+  const bool is_upright = label > cell;  // of the names below
+  const double below = top + side + (is_upright ? label + 10 : 16);
+  internal::Svg svg(options.width(), below + 40, title,
                     title + " of " + std::to_string(classes) +
                         " classes: rows are true, columns predicted; colors "
                         "are parts of rows");
-  svg.text({options.width() / 2, 20}, title, internal::Anchor::kMiddle);
-  const bool has_numbers = classes <= kMostNumbers;
-  const std::size_t every = std::max<std::size_t>(1, classes / kMostNumbers);
+  svg.text({options.width() / 2, 20},
+           internal::shortened(title, options.width() - 16),
+           internal::Anchor::kMiddle);
+  const bool has_numbers = fits(counts, cell);
+  const auto every =
+      static_cast<std::size_t>(std::ceil(std::max(1.0, kNameLine / cell)));
   for (std::size_t i = 0; i < classes; ++i) {
     const double y = top + cell * static_cast<double>(i);
     const auto row = counts.begin() + static_cast<std::ptrdiff_t>(i * classes);
@@ -82,11 +100,17 @@ std::string confusion_matrix_plot(const at::Tensor& matrix,
                luminance(color) > 0.18 ? "#000000" : "#ffffff");
     }
     if (i % every != 0) continue;
-    svg.text({left - 6, y + cell / 2 + 4}, names[i], internal::Anchor::kEnd);
-    svg.text({left + cell * (static_cast<double>(i) + 0.5), top + side + 16},
-             names[i], internal::Anchor::kMiddle);
+    const std::string name = internal::shortened(names[i], label);
+    const double x = left + cell * (static_cast<double>(i) + 0.5);
+    svg.text({left - 6, y + cell / 2 + 4}, name, internal::Anchor::kEnd);
+    if (is_upright) {
+      svg.text({x + 4, top + side + 6}, name, internal::Anchor::kEnd, "#161616",
+               /*upward=*/true);
+    } else {
+      svg.text({x, below}, name, internal::Anchor::kMiddle);
+    }
   }
-  svg.text({left + side / 2, top + side + 40}, "predicted",
+  svg.text({left + side / 2, below + 24}, "predicted",
            internal::Anchor::kMiddle);
   svg.text({16, top + side / 2}, "true", internal::Anchor::kMiddle, "#161616",
            /*upward=*/true);
@@ -107,18 +131,22 @@ std::string bar_plot(const at::Tensor& values,
   std::vector<double> all = numbers;
   all.push_back(0);
   const internal::PlotRange range = internal::range_of(all);
-  const double left = 48 + std::min(widest(names), options.width() / 4);
+  const double label = label_width(names, options.width());
+  const double left = 24 + label;
   const double width = options.width() - left - 64;
   const double height = kBar * static_cast<double>(numbers.size());
   internal::Svg svg(
       options.width(), 36 + height + 40, title,
       title + " of " + std::to_string(numbers.size()) + " classes");
-  svg.text({options.width() / 2, 20}, title, internal::Anchor::kMiddle);
+  svg.text({options.width() / 2, 20},
+           internal::shortened(title, options.width() - 16),
+           internal::Anchor::kMiddle);
   internal::Axes axes(svg, {left, 36, width, height}, range, {0, 1});
   axes.draw("", "", 5, 0);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const double y = 36 + kBar * static_cast<double>(i);
-    svg.text({left - 6, y + 15}, names[i], internal::Anchor::kEnd);
+    svg.text({left - 6, y + 15}, internal::shortened(names[i], label),
+             internal::Anchor::kEnd);
     if (!std::isfinite(numbers[i])) {
       svg.text({axes.at(0, 0).x + 4, y + 15}, "undefined",
                internal::Anchor::kStart);

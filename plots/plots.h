@@ -64,7 +64,7 @@ std::string calibration_plot(const at::Tensor& preds, const at::Tensor& target,
 
 /// A matrix [C, C] of counts, rows the true and columns the predicted classes.
 /// Cells are colored by their part of the row in matplotlib's cividis, and
-/// contain the count for up to 30 classes. `labels` names the classes; by
+/// contain the count where it fits. `labels` names the classes; by
 /// default they are numbered.
 std::string confusion_matrix_plot(const at::Tensor& matrix,
                                   const std::vector<std::string>& labels = {},

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace tally::internal {
 namespace {
@@ -45,6 +46,42 @@ std::string plot_label(double value) {
   }
   for (char& c : text) c = c == ',' ? '.' : c;
   return text;
+}
+
+namespace {
+
+bool continues(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+/// Of the character that begins with this byte, in 12 pixels of a sans-serif:
+/// rather too much.
+double char_width(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  if (continues(c)) return 0;
+  if (byte >= 0xE0) return 12;  // beyond Latin, Greek, Cyrillic and the like
+  if (std::strchr("ijlI.,:;!|' ()[]tf", c) != nullptr) return 4.5;
+  if (std::strchr("mwMW@%", c) != nullptr) return 11;
+  return byte >= 'A' && byte <= 'Z' ? 8.5 : 7.5;
+}
+
+}  // namespace
+
+double text_width(const std::string& text) {
+  double width = 0;
+  for (const char c : text) width += char_width(c);
+  return width;
+}
+
+std::string shortened(const std::string& text, double width) {
+  if (text_width(text) <= width) return text;
+  double left = width - text_width("...");
+  std::size_t end = 0;
+  while (end < text.size() && left >= char_width(text[end])) {
+    left -= char_width(text[end++]);
+  }
+  while (end < text.size() && end > 0 && continues(text[end])) --end;
+  return text.substr(0, end) + "...";
 }
 
 std::string xml_text(const std::string& text) {
@@ -144,6 +181,7 @@ void Svg::marker(PlotPoint center, std::size_t series) {
 
 void Svg::text(PlotPoint at, const std::string& text, Anchor anchor,
                const char* color, bool upward) {
+  if (text.empty()) return;
   constexpr const char* kAnchors[] = {"start", "middle", "end"};
   body_ += "<text" + attribute("x", at.x) + attribute("y", at.y) +
            " text-anchor=\"" + kAnchors[static_cast<int>(anchor)] +

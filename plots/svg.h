@@ -47,6 +47,10 @@ class Svg {
 std::string plot_number(double value);
 /// A number for readers: "0.973", "12000".
 std::string plot_label(double value);
+/// About the width of a text, in pixels.
+double text_width(const std::string& text);
+/// Cut to a width, with "..." at its end, if it is wider.
+std::string shortened(const std::string& text, double width);
 /// With XML's characters escaped, and without those it cannot hold.
 std::string xml_text(const std::string& text);
 

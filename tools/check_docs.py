@@ -26,7 +26,7 @@ HTML_LINK = re.compile(r"<[^>]*\b(?:href|src|srcset)=\"([^\"\s]+)\"")
 PRINTS = re.compile(r"\[(examples/[\w/]+\.cc)\]\([^)]*\) prints\s+```\w*\n(.*?)```", re.DOTALL)
 # Labels of a reader's own workspace.
 NOT_OURS = re.compile(r"//my[:/]")
-COMMANDS = {"list", "describe", "evaluate", "completion"}
+COMMANDS = {"list", "describe", "evaluate", "report", "completion"}
 
 
 @functools.cache
@@ -154,7 +154,7 @@ def check_names(page):
     """Classes in backticks are declared in a header."""
     headers = "".join(
         path.read_text(encoding="utf-8")
-        for folder in ("metrics", "sinks", "plots", "losses", "sync", "training")
+        for folder in ("metrics", "sinks", "plots", "report", "losses", "sync", "training")
         for path in (ROOT / folder).rglob("*.h")
     )
     declared = set(re.findall(r"\b(?:class|struct|using|TORCH_MODULE\()\s*(\w+)", headers))

@@ -23,6 +23,7 @@ COMPONENTS = {
     "metrics": ["metrics"],
     "sinks": ["sinks"],
     "plots": ["plots"],
+    "report": ["report"],
     "losses": ["losses"],
     "training": ["training"],
     "testing": ["testing"],

@@ -12,7 +12,6 @@
 #include "tally/cli/columns.h"
 #include "tally/cli/describe.h"
 #include "tally/cli/output.h"
-#include "tally/cli/progress.h"
 #include "tally/tests/cli/files.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -23,7 +22,6 @@ using ::tally::testkit::refusal_of;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 Arguments parsed(std::vector<std::string> words) {
@@ -76,6 +74,17 @@ TEST(ArgumentsTest, AreRead) {
   EXPECT_EQ(csv.delimiter, '\t');
   EXPECT_EQ(csv.missing, Missing::kNan);
 
+  const Arguments report = parsed(
+      {"report", "-m", "A", "--csv", "x.csv", "--title=T", "-o", "x.html"});
+  EXPECT_EQ(report.command, Command::kReport);
+  EXPECT_EQ(report.csv, "x.csv");
+  EXPECT_EQ(report.title, "T");
+  EXPECT_EQ(report.output, "x.html");
+  const Arguments log =
+      parsed({"report", "--log", "l", "--labels", "cat,dog", "--title", "-"});
+  EXPECT_EQ(log.log, "l");
+  EXPECT_EQ(log.title, "-");
+
   EXPECT_EQ(parsed({"--version"}).command, Command::kVersion);
   EXPECT_EQ(parsed({"completion", "zsh"}).command, Command::kCompletion);
   EXPECT_EQ(parsed({"list"}).command, Command::kList);
@@ -104,7 +113,7 @@ TEST(ArgumentsTest, PathsAreFromWhereTheUserIs) {
 
 TEST(ArgumentsTest, SayWhatIsWrong) {
   EXPECT_EQ(arguments_error({}),
-            "expected list, describe or evaluate; see --help");
+            "expected list, describe, evaluate or report; see --help");
   EXPECT_EQ(arguments_error({"evalute"}),
             "unknown command 'evalute'; did you mean 'evaluate'?");
   EXPECT_EQ(arguments_error({"list", "--all"}), "list: unknown option '--all'");
@@ -376,7 +385,7 @@ TEST(DescribeTest, CompletionKnowsMetricsAndOptions) {
   for (std::string word; help >> word;) {
     if (word.rfind("--", 0) != 0 || word == "--version") continue;
     word.erase(word.find_last_not_of(",:;") + 1);
-    EXPECT_THAT(words, HasSubstr(word));
+    EXPECT_THAT(bash, HasSubstr(word));
   }
 }
 
@@ -510,35 +519,6 @@ TEST(DescribeTest, SaysItAsJson) {
     EXPECT_EQ(metric["inputs"].size(), 1U);
     EXPECT_EQ(metric["inputs"][0]["name"], "target");
   }
-}
-
-TEST(ProgressTest, IsShownToThoseWhoWait) {
-  using std::chrono::milliseconds;
-  Progress::Clock::time_point now;
-  std::ostringstream out;
-  {
-    Progress progress(&out, [&] { return now; });
-    now += milliseconds(999);
-    progress.update(1, 300);
-    EXPECT_THAT(out.str(), IsEmpty());
-    now += milliseconds(1);
-    progress.update(100, 300);
-    EXPECT_THAT(out.str(), EndsWith("100 of 300 rows (33%)"));
-    now += milliseconds(199);
-    progress.update(200, 300);
-    EXPECT_THAT(out.str(), EndsWith("100 of 300 rows (33%)"));
-    now += milliseconds(1);
-    progress.update(300, 300);
-    EXPECT_THAT(out.str(), EndsWith("300 of 300 rows (100%)"));
-  }
-  EXPECT_THAT(out.str(), EndsWith("\r\x1b[K"));
-
-  std::ostringstream quick;
-  Progress(&quick, [&] { return now; }).update(1, 1);
-  EXPECT_THAT(quick.str(), IsEmpty());
-  Progress nobody(nullptr, [&] { return now; });
-  now += milliseconds(5000);
-  nobody.update(1, 2);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tally/plots/thin.h"
+#include "tally/tests/testing/markup.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {
@@ -56,23 +57,9 @@ TEST(ThinTest, ShortCurvesStay) {
   EXPECT_EQ(internal::thinned({{0, 0}, {1, 0}, {2, 0}}, 0.5).size(), 2u);
 }
 
-/// Whether elements are nested, closed, and have their attributes quoted.
+/// Whether it can be shown, and has numbers alone.
 bool is_well_formed(const std::string& svg) {
-  std::vector<std::string> open;
-  for (std::size_t at = svg.find('<'); at != svg.npos;
-       at = svg.find('<', at + 1)) {
-    const std::size_t end = svg.find('>', at);
-    if (end == svg.npos) return false;
-    const std::string tag = svg.substr(at + 1, end - at - 1);
-    if (std::count(tag.begin(), tag.end(), '"') % 2 != 0) return false;
-    if (tag[0] == '/') {
-      if (open.empty() || open.back() != tag.substr(1)) return false;
-      open.pop_back();
-    } else if (tag.back() != '/') {
-      open.push_back(tag.substr(0, tag.find(' ')));
-    }
-  }
-  return open.empty() && svg.find("nan") == svg.npos &&
+  return testkit::is_well_formed(svg) && svg.find("nan") == svg.npos &&
          svg.find("inf") == svg.npos && svg.find(">-0<") == svg.npos;
 }
 
@@ -105,6 +92,16 @@ TEST(PlotsTest, RocHasTheAreaOfTheWholeCurve) {
   // The other way round, as thresholds fall.
   const at::Tensor x = at::linspace(1, 0, 1001);
   EXPECT_THAT(roc_plot({{"", x, x.sqrt()}}), HasSubstr(">area 0.667<"));
+}
+
+TEST(PlotsTest, LongNamesAreCutButNotTheirNumbers) {
+  const std::string name(200, 'i');
+  const std::string svg =
+      roc_plot({roc_of(name, 0.25)}, PlotOptions().title(name));
+  expect_plot("roc_names", svg);
+  EXPECT_THAT(svg, AllOf(HasSubstr("iii...: area 0.8</text>"),
+                         HasSubstr("<title>" + name + "</title>"),
+                         Not(HasSubstr(">" + name + "</text>"))));
 }
 
 TEST(PlotsTest, PrecisionIsDrawnAsSteps) {
@@ -159,6 +156,14 @@ TEST(PlotsTest, AMatrixHasReadableCounts) {
       confusion_matrix_plot(at::arange(3600).view({60, 60}));
   expect_plot("confusion_large", large);
   EXPECT_THAT(large, Not(HasSubstr(">3599<")));
+  // Names that are wider than cells stand upright, and end within the drawing.
+  const std::string long_name(200, 'w');
+  const std::string names = confusion_matrix_plot(at::arange(9).view({3, 3}),
+                                                  {long_name, "\xC3\xA9", "c"});
+  expect_plot("confusion_names", names);
+  EXPECT_THAT(names, AllOf(Not(HasSubstr(long_name)), HasSubstr("www...<"),
+                           HasSubstr("text-anchor=\"end\" fill=\"#161616\" "
+                                     "transform=\"rotate(-90 ")));
   EXPECT_EQ(refusal_of([] {
               confusion_matrix_plot(at::empty({2, 3}));
             }),

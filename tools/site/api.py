@@ -27,6 +27,7 @@ TITLES = {
     "state": "States",
     "sinks": "Sinks",
     "plots": "Plots",
+    "report": "Reports",
 }
 
 

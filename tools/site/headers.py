@@ -9,7 +9,9 @@ import pathlib
 import re
 
 # Folders of headers that programs include, in the order of the reference.
-FOLDERS = ("metrics", "sinks", "plots", "losses", "sync", "training", "testing", "state")
+FOLDERS = (
+    "metrics", "sinks", "plots", "report", "losses", "sync", "training", "testing", "state"
+)
 
 COMMENT = re.compile(r"^(\s*)///(?!<) ?(.*)$")
 

@@ -1,0 +1,54 @@
+#include "tally/cli/arguments.h"
+
+namespace tally::cli {
+
+const char* const kHelp =
+    R"help(Computes metrics from predictions in files, on one process or many.
+
+  tally list [WORD ...]   all metrics, or those with these words in name,
+                          domain or description; --format json
+  tally describe [NAME]   a metric's options, inputs and range, or, without
+                          NAME, those of all metrics; --format json
+  tally evaluate ...      computes values; options:
+    -m, --metrics "A(...); name=B(...)"
+                                      metrics, named as in `list`, or
+    --config FILE                     the same as JSON
+    -i, --inputs FILE FILE ...        .npy files, or .txt files with a text in
+                                      each line, in the order of the metrics'
+                                      inputs, or named: preds=FILE
+                                      target=FILE; several for more references;
+                                      or one .jsonl file with all inputs; or
+    --csv FILE --columns a,b          columns: a name, first:last for several,
+                                      or @1 if the first line has no names;
+                                      optionally named: preds=a,target=b
+                                      (default: matched by name); of .jsonl
+                                      files keys
+    --coco FILE FILE                  annotations and results of object
+                                      detection, as COCO's .json files (default
+                                      metric: MeanAveragePrecision)
+    --delimiter C                     field delimiter of --csv: a character or
+                                      tab (default: comma)
+    --missing error|skip|nan          empty fields of --csv (default: error)
+    --labels cat,dog                  names of classes 0, 1, ... in --csv
+                                      columns and in tables
+    --by a,b                          also the values for each text in these
+                                      columns of --csv, or each combination
+    --slices N                        of these the N with the most rows, and
+                                      the others as one (default: all)
+    --batch-size N                    rows at a time (default: 16 MB)
+    --ranks N                         local processes (default: 1, or those of
+                                      the launcher, such as torchrun)
+    --split 12,6,0                    rows of each rank (default: even)
+    --format table|json|csv           output format (default: table)
+    -o, --output FILE                 write to FILE instead of standard output
+  tally report ...        writes a page of HTML with tables and charts; options:
+    those of evaluate except --format, or
+    --log FILE                        the log.jsonl of a run; with --labels
+    --title TEXT                      the page's heading
+  tally completion SHELL  prints a completion script for bash or zsh
+  tally --version
+
+A FILE of - is the standard input.
+)help";
+
+}  // namespace tally::cli

@@ -1,0 +1,144 @@
+#include "tally/cli/report.h"
+
+#include <c10/util/Exception.h>
+
+#include <iostream>
+#include <string_view>
+
+#include "tally/cli/curves.h"
+#include "tally/cli/evaluate.h"
+#include "tally/cli/output.h"
+#include "tally/report/log_report.h"
+#include "tally/report/results_report.h"
+
+namespace tally::cli {
+namespace {
+
+std::string title_of(const Arguments& arguments, const std::string& other) {
+  return arguments.title.empty() ? other : arguments.title;
+}
+
+std::string rows_text(std::int64_t rows, int ranks) {
+  return std::to_string(rows) + (rows == 1 ? " row" : " rows") + " on " +
+         std::to_string(ranks) + (ranks == 1 ? " rank." : " ranks.");
+}
+
+/// Whether the metrics asked for have a confusion matrix, or a curve.
+bool has_matrix(const Results& results) {
+  for (const auto& [name, value] : results) {
+    if (value.defined() && value.dim() == 2 && value.size(0) == value.size(1)) {
+      return true;
+    }
+  }
+  return false;
+}
+bool has_part(const Results& results, std::string_view part) {
+  for (const auto& [name, value] : results) {
+    if (name.size() > part.size() &&
+        name.compare(name.size() - part.size(), part.size(), part) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void add_curves(ReportPage& page, const Results& results,
+                const CurvesShown& shown,
+                const std::vector<std::string>& labels) {
+  const bool has_confusion = shown.confusion.defined() && !has_matrix(results);
+  const bool has_roc = !shown.roc.empty() && !has_part(results, ".fpr");
+  const bool has_pr =
+      !shown.precision_recall.empty() && !has_part(results, ".recall");
+  if (!has_confusion && !has_roc && !has_pr && shown.calibration.empty() &&
+      shown.remark.empty()) {
+    return;
+  }
+  page.section("Classification");
+  if (!shown.remark.empty()) {
+    page.text("There are no curves: " + shown.remark);
+  }
+  if (has_confusion) {
+    const auto classes = static_cast<std::size_t>(shown.confusion.size(0));
+    add_confusion_matrix(
+        page, shown.confusion,
+        labels.size() == classes ? labels : std::vector<std::string>());
+  }
+  if (has_roc) add_roc(page, shown.roc);
+  if (has_pr) {
+    add_precision_recall(page, shown.precision_recall, shown.prevalence);
+  }
+  if (!shown.calibration.empty()) {
+    add_calibration(page, shown.preds, shown.target, shown.calibration);
+  }
+}
+
+void write_page(const Arguments& arguments, ReportPage& page,
+                const std::string& command) {
+  page.section("Command");
+  page.code(command);
+  write_output(arguments.output, page.html());
+}
+
+}  // namespace
+
+void report_evaluation(const Arguments& arguments, const std::string& command,
+                       const std::shared_ptr<sync::Communicator>& ranks,
+                       Progress& progress) {
+  const std::vector<std::string>& labels = arguments.csv_options.labels;
+  Curves curves(labels);
+  const Report report =
+      evaluate(arguments, ranks, progress, kSpareBytes, &curves);
+  const CurvesShown shown = curves.compute(ranks);
+  if (ranks->rank() != 0) return;
+  print_remarks(report);
+  ReportPage page(title_of(arguments, "Evaluation"));
+  page.section("Results");
+  page.text(rows_text(report.rows, report.ranks));
+  add_results(page, report.results, labels);
+  add_curves(page, report.results, shown, labels);
+  if (!report.slices.empty()) {
+    page.section("Slices");
+    add_slices(page, report.by, report.slices);
+  }
+  write_page(arguments, page, command);
+}
+
+void report_log(const Arguments& arguments, const std::string& command) {
+  const absl::StatusOr<MetricLog> log = read_metric_log(arguments.log);
+  TORCH_CHECK_VALUE(log.ok(), std::string(log.status().message().data(),
+                                          log.status().message().size()));
+  ReportPage page(title_of(arguments, log->run.empty() ? "Log" : log->run));
+  add_log(page, *log, arguments.csv_options.labels);
+  if (!log->command.empty()) {
+    page.section("Logged by");
+    page.code(log->command);
+  }
+  write_page(arguments, page, command);
+}
+
+std::string command_text(int argc, char** argv) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./"
+      "-";
+  std::string command = "tally";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    command += ' ';
+    if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) {
+      command += word;
+      continue;
+    }
+    command += '\'';
+    for (const char c : word) {
+      if (c == '\'') {
+        command += "'\\''";
+      } else {
+        command += c;
+      }
+    }
+    command += '\'';
+  }
+  return command;
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,211 @@
+#include "tally/report/results_report.h"
+
+#include <ATen/ops/isfinite.h>
+#include <c10/util/Exception.h>
+
+#include <cmath>
+
+namespace tally {
+namespace {
+
+constexpr std::int64_t kMostClasses = 1000;
+constexpr std::int64_t kMostBars = 30;
+constexpr std::size_t kMostCharts = 4;  // of bars
+constexpr std::int64_t kMostCurves = 8;
+
+using Names = std::vector<std::string>;
+
+/// What a result is shown as.
+enum class Shown { kNumber, kVector, kMatrix, kPart, kOther };
+
+std::string stem_of(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  return dot == name.npos ? "" : name.substr(0, dot);
+}
+
+/// Whether it is a part of a curve that there is all of.
+bool is_curve_part(const Results& results, const std::string& name) {
+  const std::string stem = stem_of(name);
+  const auto has = [&](const char* part) {
+    return results.contains(stem + part);
+  };
+  if (stem.empty() || name == stem) return false;
+  const std::string part = name.substr(stem.size());
+  if (part != ".fpr" && part != ".tpr" && part != ".precision" &&
+      part != ".recall" && part != ".thresholds") {
+    return false;
+  }
+  return has(".thresholds") && ((has(".fpr") && has(".tpr")) ||
+                                (has(".precision") && has(".recall")));
+}
+
+bool is_count_matrix(const at::Tensor& value) {
+  return value.dim() == 2 && value.size(0) == value.size(1) &&
+         value.size(0) > 1 && value.size(0) <= kMostClasses &&
+         c10::isIntegralType(value.scalar_type(), /*includeBool=*/false) &&
+         value.min().item<std::int64_t>() >= 0;
+}
+
+Shown shown_as(const Results& results, const std::string& name,
+               const at::Tensor& value) {
+  if (!value.defined()) return Shown::kNumber;
+  if (value.is_complex()) return Shown::kOther;
+  if (is_curve_part(results, name)) return Shown::kPart;
+  if (value.dim() == 0) return Shown::kNumber;
+  if (value.dim() == 1 && value.size(0) > 0 && value.size(0) <= kMostClasses) {
+    return Shown::kVector;
+  }
+  return is_count_matrix(value) ? Shown::kMatrix : Shown::kOther;
+}
+
+ReportCell number_cell(const at::Tensor& value) {
+  if (!value.defined()) return "undefined";
+  if (c10::isIntegralType(value.scalar_type(), /*includeBool=*/true)) {
+    return value.item<std::int64_t>();
+  }
+  return value.item<double>();
+}
+
+ReportCell class_cell(const Names& labels, std::int64_t i, std::int64_t count) {
+  if (static_cast<std::int64_t>(labels.size()) == count) {
+    return labels[static_cast<std::size_t>(i)];
+  }
+  return i;
+}
+
+Names labels_for(const Names& labels, std::int64_t count) {
+  return static_cast<std::int64_t>(labels.size()) == count ? labels : Names();
+}
+
+void add_numbers(ReportPage& page, const Results& results,
+                 const ReportIntervals& intervals) {
+  ReportTable table{"Results", {"metric", "value"}, {}};
+  if (!intervals.empty()) {
+    table.columns.insert(table.columns.end(), {"low", "high"});
+  }
+  for (const auto& [name, value] : results) {
+    const Shown shown = shown_as(results, name, value);
+    if (shown != Shown::kNumber && shown != Shown::kOther) continue;
+    std::vector<ReportCell> row{name, ""};
+    row[1] =
+        shown == Shown::kNumber
+            ? number_cell(value)
+            : ReportCell(c10::str(value.scalar_type(), " ", value.sizes()));
+    if (!intervals.empty()) {
+      const auto found = intervals.find(name);
+      const bool has = found != intervals.end();
+      row.push_back(has ? ReportCell(found->second.low) : ReportCell(""));
+      row.push_back(has ? ReportCell(found->second.high) : ReportCell(""));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  if (!table.rows.empty()) page.table(table);
+}
+
+void add_vectors(ReportPage& page, const Results& results,
+                 const Names& labels) {
+  std::map<std::int64_t, Names> by_size;
+  for (const auto& [name, value] : results) {
+    if (shown_as(results, name, value) == Shown::kVector) {
+      by_size[value.size(0)].push_back(name);
+    }
+  }
+  for (const auto& [size, names] : by_size) {
+    ReportTable table{"By class", {"class"}, {}};
+    table.columns.insert(table.columns.end(), names.begin(), names.end());
+    for (std::int64_t i = 0; i < size; ++i) {
+      table.rows.push_back({class_cell(labels, i, size)});
+      for (const std::string& name : names) {
+        table.rows.back().push_back(number_cell(results[name][i]));
+      }
+    }
+    page.table(table);
+    for (std::size_t k = 0; k < names.size() && k < kMostCharts; ++k) {
+      if (size > kMostBars) break;
+      ReportTable data{names[k], {"class", "value"}, {}};
+      for (const auto& row : table.rows)
+        data.rows.push_back({row[0], row[k + 1]});
+      page.chart(bar_plot(results[names[k]], labels_for(labels, size),
+                          PlotOptions().title(names[k]).width(400)),
+                 data);
+    }
+  }
+}
+
+/// The curve's points that are numbers; curves of several are padded.
+PlotCurve curve_of(const std::string& name, const at::Tensor& x,
+                   const at::Tensor& y) {
+  const at::Tensor finite = at::isfinite(x).logical_and(at::isfinite(y));
+  return {name, x.masked_select(finite), y.masked_select(finite)};
+}
+
+std::vector<PlotCurve> curves_of(const at::Tensor& x, const at::Tensor& y,
+                                 const Names& labels) {
+  if (x.dim() == 1) return {curve_of("", x, y)};
+  std::vector<PlotCurve> curves;
+  for (std::int64_t i = 0; i < x.size(0); ++i) {
+    curves.push_back(
+        curve_of(class_cell(labels, i, x.size(0)).text, x[i], y[i]));
+  }
+  return curves;
+}
+
+void add_curves(ReportPage& page, const Results& results, const Names& labels) {
+  for (const auto& [name, value] : results) {
+    if (shown_as(results, name, value) != Shown::kPart) continue;
+    const std::string stem = stem_of(name);
+    const bool is_roc = name == stem + ".fpr";
+    if (!is_roc && name != stem + ".recall") continue;
+    const at::Tensor y = results[stem + (is_roc ? ".tpr" : ".precision")];
+    if (!y.sizes().equals(value.sizes()) || value.dim() < 1 ||
+        value.dim() > 2 || (value.dim() == 2 && value.size(0) > kMostCurves)) {
+      continue;
+    }
+    const auto curves = curves_of(value, y, labels);
+    if (curves.empty()) continue;
+    if (is_roc) {
+      add_roc(page, curves, stem);
+    } else {
+      add_precision_recall(page, curves, std::nan(""), stem);
+    }
+  }
+}
+
+}  // namespace
+
+void add_results(ReportPage& page, const Results& results, const Names& labels,
+                 const ReportIntervals& intervals) {
+  add_numbers(page, results, intervals);
+  add_vectors(page, results, labels);
+  for (const auto& [name, value] : results) {
+    if (shown_as(results, name, value) != Shown::kMatrix) continue;
+    add_confusion_matrix(page, value, labels_for(labels, value.size(0)), name);
+  }
+  add_curves(page, results, labels);
+}
+
+void add_slices(ReportPage& page, const Names& columns,
+                const std::vector<Slice>& slices) {
+  std::string head;
+  for (const std::string& column : columns) {
+    head += (head.empty() ? "" : ", ") + column;
+  }
+  ReportTable table{"By " + head, {head, "rows"}, {}};
+  for (const Slice& slice : slices) {
+    if (table.rows.empty()) {
+      for (const auto& [name, value] : slice.results) {
+        if (!value.defined() || value.dim() == 0) table.columns.push_back(name);
+      }
+    }
+    std::vector<ReportCell> row{slice.name(), slice.rows};
+    for (std::size_t i = 2; i < table.columns.size(); ++i) {
+      const at::Tensor& value = slice.results[table.columns[i]];
+      row.push_back(value.defined() && value.dim() != 0 ? ReportCell("")
+                                                        : number_cell(value));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  page.table(table);
+}
+
+}  // namespace tally

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tally/metrics/results.h"
+#include "tally/metrics/sliced_metric.h"
+#include "tally/plots/plots.h"
+#include "tally/report/report_page.h"
+
+namespace tally {
+
+/// Between what a value is likely to lie.
+struct ReportInterval {
+  double low = 0;
+  double high = 0;
+};
+/// Intervals of results that are single numbers, by name.
+using ReportIntervals = std::map<std::string, ReportInterval>;
+
+// Each adds what it describes to the page's current section. Charts are 400
+// pixels wide, or as wide as the screen. `labels` name classes where there are
+// as many.
+
+/// All results: single numbers as a table, with the bounds of those that have
+/// an interval; vectors of equal length as a table of classes, and as bars up
+/// to 30; square matrices of counts, and curves (parts `fpr` and `tpr`,
+/// `precision` and `recall`) as charts; of other tensors dtype and sizes.
+///
+/// Example:
+///     MetricCollection metrics;
+///     metrics.add("confusion", MulticlassConfusionMatrix(10));
+///     metrics.update(preds, target);
+///     ReportPage page("Digits");
+///     page.section("Results");
+///     add_results(page, metrics.compute());
+void add_results(ReportPage& page, const Results& results,
+                 const std::vector<std::string>& labels = {},
+                 const ReportIntervals& intervals = {});
+
+/// The slices' rows and single numbers as a table. `columns` name the values of
+/// keys.
+void add_slices(ReportPage& page, const std::vector<std::string>& columns,
+                const std::vector<Slice>& slices);
+
+// Charts with their numbers as a table; see plots/plots.h for their arguments.
+// Tables of curves have the points that are drawn, those of matrices above 30
+// classes the 100 largest counts off the diagonal.
+
+void add_roc(ReportPage& page, const std::vector<PlotCurve>& curves,
+             const std::string& title = "ROC");
+void add_precision_recall(ReportPage& page,
+                          const std::vector<PlotCurve>& curves,
+                          double prevalence,
+                          const std::string& title = "Precision and recall");
+void add_confusion_matrix(ReportPage& page, const at::Tensor& matrix,
+                          const std::vector<std::string>& labels = {},
+                          const std::string& title = "Confusion matrix");
+void add_calibration(ReportPage& page, const at::Tensor& preds,
+                     const at::Tensor& target,
+                     const std::string& title = "Calibration");
+void add_steps(ReportPage& page, const std::vector<PlotCurve>& curves,
+               const std::string& title);
+
+}  // namespace tally
