@@ -53,7 +53,8 @@ class TokenLikelihood {
   bool validate_;
 };
 
-/// Perplexity of a language model: how many tokens it hesitates between.
+/// Perplexity of a language model: the number of equally likely tokens that it
+/// is as uncertain between.
 ///
 ///     exp(-mean over tokens of log softmax(preds)[target])
 ///
