@@ -13,6 +13,13 @@ _INTEGERS = {
 }
 
 
+def is_images(value):
+    """Whether an input is of images, where no metric says so: inside of wrappers."""
+    if isinstance(value, Mapping):
+        return "counts" in value and "labels" in value
+    return isinstance(value, (list, tuple)) and any(isinstance(each, Mapping) for each in value)
+
+
 def _is_runs(masks):
     """Whether masks are dicts of runs or polygons, and no pixels."""
     return isinstance(masks, (list, tuple)) and bool(masks) and isinstance(masks[0], Mapping)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from tally._images import add_objects, check_images
+from tally._images import add_objects, check_images, is_images
 
 _TENSOR, _NONE, _TEXTS, _TEXT_LISTS, _TASKS, _IMAGES, _JOINED_IMAGES = range(7)
 
@@ -75,7 +75,7 @@ class _Encoder:
         """One input; `kind` is what the metric declares, if it does."""
         if value is None:
             self.kinds.append(_NONE)
-        elif kind == "ragged":
+        elif kind == "ragged" or (kind is None and is_images(value)):
             self._add_images(value)
         elif isinstance(value, str):
             self.kinds.append(_TEXTS)

@@ -87,9 +87,19 @@ def test_what_is_found_where_nothing_is_counts_against_masks_too():
         assert value[name].item() == pytest.approx(expected, abs=1e-6), name
 
 
-def test_boxes_and_masks_at_once_are_torchmetrics():
-    metric = torchmetrics.detection.MeanAveragePrecision(iou_type=("bbox", "segm"))
-    assert type(metric) is real.detection.MeanAveragePrecision
+@pytest.mark.parametrize("class_metrics", [True, False])
+def test_boxes_and_masks_at_once(class_metrics):
+    preds, target = annotated(*random_images(14, masks=True))
+    options = {"iou_type": ("bbox", "segm"), "class_metrics": class_metrics, **THRESHOLDS}
+    mine = torchmetrics.detection.MeanAveragePrecision(**options)
+    theirs = real.detection.MeanAveragePrecision(**options)
+    for metric in (mine, theirs):
+        metric.update(preds[:3], target[:3])
+        metric.update(preds[3:], target[3:])
+    value = mine.compute()
+    same(value, theirs.compute())
+    assert value["bbox_map"] != value["segm_map"]
+    same(pickle.loads(pickle.dumps(mine)).compute(), value)
 
 
 @pytest.mark.parametrize(

@@ -246,6 +246,22 @@ def test_collections_copies_and_pickles():
         assert torch.equal(same.compute()["coco.map"], value["coco.map"])
 
 
+def test_images_of_wrapped_metrics():
+    preds, target = random_images(10)
+    recall = tally.MeanAverageRecall()
+    expected = recall(preds, target)
+    for metric in (
+        tally.Running(tally.MeanAverageRecall(), window=3),
+        tally.Metric("MinMaxMetric(metric=MeanAverageRecall())"),
+        tally.sqrt(tally.MeanAverageRecall()) ** 2,
+    ):
+        metric.update(preds[:6], target[:6])
+        metric.update(joined(preds[6:]), joined(target[6:]))
+        value = metric.compute()
+        value = value["raw"] if isinstance(value, dict) else value
+        torch.testing.assert_close(value, expected)
+
+
 def of_rank(rank, world, drop_in):
     preds, target = random_images(9, 30)
     make = torchmetrics.detection.MeanAveragePrecision if drop_in else tally.MeanAveragePrecision

@@ -1,7 +1,9 @@
 """Losses as modules, alone and over ranks."""
 
 import copy
+import pathlib
 import pickle
+import re
 
 import pytest
 import ranks
@@ -92,6 +94,16 @@ def test_value_and_gradient_are_those_of_one_process(case, of_ranks):
     for results in of_ranks:
         torch.testing.assert_close(results[case][0], loss, rtol=1e-9, atol=1e-12)
         torch.testing.assert_close(results[case][1], weight.grad, rtol=1e-7, atol=1e-9)
+
+
+def test_all_losses_of_the_library_are_there():
+    """By the headers' own declarations."""
+    folder = pathlib.Path(__file__).resolve().parents[2] / "losses"
+    text = "".join(file.read_text(encoding="utf-8") for file in folder.rglob("*.h"))
+    names = re.findall(r"^TORCH_MODULE\((\w+)\);", text, re.M)
+    assert len(names) > 30
+    assert set(names) <= set(losses.__all__)
+    assert all(getattr(losses, name).__doc__ for name in names)
 
 
 def test_clip_loss_equals_the_formula():

@@ -10,6 +10,8 @@ from torchmetrics.detection.helpers import (
     _warning_on_too_many_detections,
 )
 
+import tally
+
 _FORMATS = ("xyxy", "xywh", "cxcywh")
 
 
@@ -60,18 +62,23 @@ def mean_average_precision(
     metric._coco_backend = CocoBackend(backend)
 
 
-def _one_type(iou_type, **others):
-    """Whether boxes or masks are compared; of both, objects are TorchMetrics' own."""
-    return isinstance(iou_type, str) or len(iou_type) == 1
-
-
 def precision_options(options):
     """Lists of None are COCO's; the names of classes are always asked for."""
-    (iou_type,) = _validate_iou_type_arg(options["iou_type"])
     options = {name: value for name, value in options.items() if value is not None}
     if "max_detection_thresholds" in options:
         options["max_detection_thresholds"] = sorted(options["max_detection_thresholds"])
-    return {**options, "iou_type": iou_type, "class_metrics": True}
+    return {**options, "class_metrics": True}
+
+
+def make_precision(metric, options, of_ranks):
+    """One of Tally's for boxes or masks, a collection for both."""
+    of_types = {
+        each: tally.MeanAveragePrecision(**{**options, "iou_type": each})
+        for each in metric.iou_type
+    }
+    if len(of_types) > 1:
+        return tally.MetricCollection(of_types, **of_ranks)
+    return tally.MeanAveragePrecision(**{**options, "iou_type": metric.iou_type[0]}, **of_ranks)
 
 
 def _whole_labels(images):
@@ -82,14 +89,17 @@ def _whole_labels(images):
     ]
 
 
-def _areas(images):
-    """An area of 0 is one that is not known."""
+def _areas(images, are_of_masks):
+    """An area of 0 is one that is not known; that of a mask is that of its box, too."""
     for image in images:
         area = image.get("area")
-        if area is None or bool((area > 0).all()):
+        if area is not None and bool((area > 0).all()):
             yield image
-        elif not bool((area > 0).any()):
-            yield {name: value for name, value in image.items() if name != "area"}
+        elif area is None or not bool((area > 0).any()):
+            image = {name: value for name, value in image.items() if name != "area"}
+            if are_of_masks and len(image["labels"]):
+                image["area"] = image["masks"].flatten(1).bool().sum(1)
+            yield image
         else:
             raise ValueError("expected the areas of all objects of an image or of none, got both")
 
@@ -101,18 +111,23 @@ def objects(metric, inputs):
     most = metric.max_detection_thresholds[-1]
     if metric.warn_on_many_detections and any(len(each["labels"]) > most for each in preds):
         _warning_on_too_many_detections(most)
-    return [_whole_labels(preds), list(_areas(_whole_labels(target)))]
+    are_of_masks = len(metric.iou_type) > 1
+    return [_whole_labels(preds), list(_areas(_whole_labels(target), are_of_masks))]
 
 
 def precision_results(metric, value):
     """TorchMetrics has -1 where values of classes are not asked for."""
-    value = dict(value)
+    value, prefixes = dict(value), [""]
+    if len(metric.iou_type) > 1:
+        value = {name.replace(".", "_", 1): each for name, each in value.items()}
+        prefixes = [each + "_" for each in metric.iou_type]
     depth = metric.max_detection_thresholds[-1]
-    for name in ("map_per_class", f"mar_{depth}_per_class"):
+    for prefix in prefixes:
         if not metric.class_metrics:
-            value[name] = torch.tensor([-1.0], device=value["map"].device)
-    value["classes"] = value["classes"].int()
-    return value
+            for name in ("map_per_class", f"mar_{depth}_per_class"):
+                value[prefix + name] = value[prefix + "map"].new_tensor([-1.0])
+        classes = value.pop(prefix + "classes").int()
+    return {**value, "classes": classes}
 
 
 def overlap_options(options):
@@ -138,6 +153,21 @@ def overlap_results(metric, value):
     return named
 
 
+def categories(options):
+    """Any collection names categories."""
+    lists = {name: sorted(set(options[name])) for name in ("things", "stuffs")}
+    return {**options, **lists}
+
+
+def panoptic_results(metric, value):
+    """One tensor of all that is asked for."""
+    names = ("pq", "sq", "rq") if metric.return_sq_and_rq else ("pq",)
+    parts = [value[name] for name in names]
+    if metric.return_per_class:
+        return torch.stack(parts, -1) if len(parts) > 1 else parts[0][None]
+    return torch.stack(parts) if len(parts) > 1 else parts[0]
+
+
 def no_file(metric, name="tm_map_input"):
     """Tally keeps what is counted, and not the boxes."""
     raise NotImplementedError(
@@ -151,16 +181,20 @@ _OVERLAPS = (
     "GeneralizedIntersectionOverUnion", "IntersectionOverUnion",
 )
 
-ONLY_WITH = {"MeanAveragePrecision": _one_type}
+_PANOPTIC = ("ModifiedPanopticQuality", "PanopticQuality")
+
 LOOKED_AFTER = {"MeanAveragePrecision": {"backend"}}
 OPTIONS = {
     "MeanAveragePrecision": precision_options,
     **dict.fromkeys(_OVERLAPS, overlap_options),
+    **dict.fromkeys(_PANOPTIC, categories),
 }
 CONSTRUCTED = {"MeanAveragePrecision": mean_average_precision}
 PREPARED = {"MeanAveragePrecision": objects, **dict.fromkeys(_OVERLAPS, boxes)}
 RESULTS = {
     "MeanAveragePrecision": precision_results,
     **dict.fromkeys(_OVERLAPS, overlap_results),
+    **dict.fromkeys(_PANOPTIC, panoptic_results),
 }
+MADE = {"MeanAveragePrecision": make_precision}
 METHODS = {"MeanAveragePrecision": {"tm_to_coco": no_file}}

@@ -100,13 +100,17 @@ class DropIn:
 
     def _make(self):
         # Checking costs nothing here, and logits are found by it.
-        metric = self._tally_class(
-            **self._tally_options,
-            dist_sync_on_step=self.dist_sync_on_step,
-            sync_on_compute=self.sync_on_compute,
-            process_group=self.process_group,
-            compute_with_cache=False,
-        )
+        of_ranks = {
+            "dist_sync_on_step": self.dist_sync_on_step,
+            "sync_on_compute": self.sync_on_compute,
+            "process_group": self.process_group,
+            "compute_with_cache": False,
+        }
+        make = _table.MADE.get(self._real.__name__)
+        if make is None:
+            metric = self._tally_class(**self._tally_options, **of_ranks)
+        else:
+            metric = make(self, self._tally_options, of_ranks)
         metric.set_dtype(self._dtype)
         if self._device != metric.device:
             metric.to(self._device)

@@ -164,7 +164,6 @@ ONLY_WITH = {
     "ROUGEScore": own_tokens,
     "SacreBLEUScore": known_tokens,
     "TranslationEditRate": one_score,
-    **_detection.ONLY_WITH,
     **_images.ONLY_WITH,
 }
 
@@ -211,6 +210,9 @@ def cluster_accuracy(metric, num_classes, **kwargs):
 
 # In the place of TorchMetrics' constructors.
 CONSTRUCTED = {"ClusterAccuracy": cluster_accuracy, **_detection.CONSTRUCTED}
+
+# In the place of Tally's class of that name: by the metric, options and those of ranks.
+MADE = _detection.MADE
 
 # Methods that are not TorchMetrics', which reads the attributes of its states.
 METHODS = _detection.METHODS
