@@ -62,6 +62,17 @@ CASES = [
     ("classification.MulticlassConfusionMatrix", {"num_classes": 5}, (SCORES, CLASSES)),
     ("classification.MulticlassHingeLoss", {"num_classes": 5}, (SCORES, CLASSES)),
     ("classification.BinaryRecallAtFixedPrecision", {"min_precision": 0.5}, (PREDS, TARGET)),
+    *(
+        (f"classification.Multiclass{name}", {"num_classes": 5, "thresholds": thresholds, **least},
+         (SCORES, CLASSES))
+        for name, least in (
+            ("RecallAtFixedPrecision", {"min_precision": 0.9}),
+            ("PrecisionAtFixedRecall", {"min_recall": 0.9}),
+            ("SensitivityAtSpecificity", {"min_specificity": 0.999}),
+            ("SpecificityAtSensitivity", {"min_sensitivity": 0.9}),
+        )
+        for thresholds in (None, [0.0, 0.2, 0.4])
+    ),
     ("classification.BinaryGroupStatRates", {"num_groups": 2}, (PREDS, TARGET, TARGET.flip(0))),
     ("classification.BinaryFairness", {"num_groups": 2}, (PREDS, TARGET, TARGET.flip(0))),
     ("regression.MeanSquaredError", {}, (PREDS, PREDS.flip(0))),

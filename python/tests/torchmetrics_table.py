@@ -30,8 +30,17 @@ def _fewer_of_five(mine, theirs):
     return _nan(mine, theirs) or any(_near(mine, theirs * 5 / n) for n in (1, 2, 3, 4))
 
 
+def _at_most(mine, theirs):
+    """Of thresholds with the same best rate, one that is better in the other is lower."""
+    return _nan(mine, theirs) or mine <= theirs
+
+
 #: How each number of Tally's is related to TorchMetrics'.
-RELATIONS = {"nan or equal": _nan, "mean over fewer of five": _fewer_of_five}
+RELATIONS = {
+    "at most": _at_most,
+    "mean over fewer of five": _fewer_of_five,
+    "nan or equal": _nan,
+}
 
 
 def _numbers(text):

@@ -315,9 +315,16 @@ def precision_recall_curve(metric, value):
 
 
 def at_fixed(metric, value):
-    """Where no threshold will do, TorchMetrics says 10^6."""
+    """Where the best is 0, any threshold will do, and TorchMetrics has none."""
     best, threshold = _parts(value)
-    return best, torch.where(threshold == torch.inf, 1e6, threshold)
+    return best, threshold.masked_fill(best == 0, torch.nan)
+
+
+def at_rate(metric, value):
+    """TorchMetrics' curves have no infinite threshold: exact ones begin at 1."""
+    best, threshold = _parts(value)
+    highest = 1.0 if metric.thresholds is None else 1e6
+    return best, threshold.masked_fill(threshold == torch.inf, highest)
 
 
 def group_stat_rates(metric, value):
@@ -384,8 +391,7 @@ RESULTS = {
 for _kind in ("Binary", "Multiclass", "Multilabel"):
     RESULTS[_kind + "ROC"] = roc
     RESULTS[_kind + "PrecisionRecallCurve"] = precision_recall_curve
-    for _name in (
-        "RecallAtFixedPrecision", "PrecisionAtFixedRecall", "SensitivityAtSpecificity",
-        "SpecificityAtSensitivity",
-    ):
+    for _name in ("RecallAtFixedPrecision", "PrecisionAtFixedRecall"):
         RESULTS[_kind + _name] = at_fixed
+    for _name in ("SensitivityAtSpecificity", "SpecificityAtSensitivity"):
+        RESULTS[_kind + _name] = at_rate
