@@ -145,6 +145,81 @@ def test_many_detections_are_warned_about():
         torchmetrics.detection.MeanAveragePrecision().update([many], [GOOD])
 
 
+# ---- overlaps and panoptic quality
+
+OVERLAPS = {
+    "IntersectionOverUnion": "iou", "GeneralizedIntersectionOverUnion": "giou",
+    "DistanceIntersectionOverUnion": "diou", "CompleteIntersectionOverUnion": "ciou",
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPS)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"iou_threshold": 0.3}, {"respect_labels": False}, {"class_metrics": True},
+     {"box_format": "xywh"}],
+    ids=str,
+)
+def test_overlaps(name, options):
+    # Where one side is empty TorchMetrics counts a pair of zero.
+    preds, target = annotated(*random_images(15, 8))
+    for image in preds + target:
+        image["boxes"] = image["boxes"].float()
+        if "box_format" in options:
+            image["boxes"][:, 2:] -= image["boxes"][:, :2]
+    mine = getattr(torchmetrics.detection, name)(**options)
+    theirs = getattr(real.detection, name)(**options)
+    assert type(mine) is not type(theirs)
+    for metric in (mine, theirs):
+        metric.update(preds[:3], target[:3])
+        metric.update(preds[3:], target[3:])
+    value, expected = mine.compute(), theirs.compute()
+    # Of a class that is predicted alone TorchMetrics has 0.
+    assert all(expected[key] == 0 for key in expected.keys() - value.keys())
+    same(value, {key: expected[key] for key in value})
+    assert OVERLAPS[name] in value and (len(value) > 1) == ("class_metrics" in options)
+    with pytest.raises(ValueError, match="to have the same length"):
+        mine.update([GOOD], [])
+
+
+def test_overlaps_of_nothing():
+    for name, key in OVERLAPS.items():
+        metric = getattr(torchmetrics.detection, name)(iou_threshold=0.5, class_metrics=True)
+        moved = {**GOOD, "boxes": GOOD["boxes"] + 50}
+        assert metric([moved], [GOOD]) == {key: 0, f"{key}/cl_1": 0}
+
+
+GRID = torch.arange(64).reshape(1, 8, 8)
+SEGMENTS = torch.stack([GRID % 8 // 3 * 3, GRID // 32], -1)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("ModifiedPanopticQuality", {}),
+        ("PanopticQuality", {}),
+        ("PanopticQuality", {"return_sq_and_rq": True}),
+        ("PanopticQuality", {"return_per_class": True}),
+        ("PanopticQuality", {"return_sq_and_rq": True, "return_per_class": True}),
+    ],
+)
+def test_panoptic_quality(name, options):
+    options = {"things": {6, 0}, "stuffs": [3], **options}
+    mine = getattr(torchmetrics.detection, name)(**options)
+    theirs = getattr(real.detection, name)(**options)
+    assert type(mine) is not type(theirs)
+    preds = SEGMENTS.roll(1, 1)
+    preds[0, :, 0] = torch.tensor([3, 7])
+    for metric in (mine, theirs):
+        metric.update(preds, SEGMENTS)
+        metric.update(SEGMENTS, SEGMENTS)
+    value, expected = mine.compute(), theirs.compute()
+    assert value.shape == expected.shape
+    torch.testing.assert_close(value.double(), expected.double(), rtol=1e-6, atol=1e-6)
+    with pytest.raises(ValueError, match="Unknown categories"):
+        mine.update(SEGMENTS + 1, SEGMENTS)
+
+
 # ---- features
 
 

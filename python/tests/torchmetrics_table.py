@@ -35,10 +35,18 @@ def _at_most(mine, theirs):
     return _nan(mine, theirs) or mine <= theirs
 
 
+def _without_one(mine, theirs):
+    """The mean of all but one of up to five values in [0, 1], of which TorchMetrics has all."""
+    return _nan(mine, theirs) or any(
+        -1e-5 <= n * theirs - (n - 1) * mine <= 1 + 1e-5 for n in (2, 3, 4, 5)
+    )
+
+
 #: How each number of Tally's is related to TorchMetrics'.
 RELATIONS = {
     "at most": _at_most,
     "mean over fewer of five": _fewer_of_five,
+    "mean without one of five": _without_one,
     "nan or equal": _nan,
 }
 

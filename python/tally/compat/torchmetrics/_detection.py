@@ -143,8 +143,11 @@ def boxes(metric, inputs):
 
 
 def overlap_results(metric, value):
-    """Classes have names of their own. One that is predicted alone has no pairs, and no mean."""
-    value = dict(value)
+    """Means of no pairs are 0 in TorchMetrics, and classes have names of their own.
+
+    One that is predicted alone has none: Tally counts by the labels of targets.
+    """
+    value = {name: each.nan_to_num(0.0) for name, each in value.items()}
     name = metric._iou_type
     named = {name: value[name]}
     if metric.class_metrics:
@@ -166,6 +169,11 @@ def panoptic_results(metric, value):
     if metric.return_per_class:
         return torch.stack(parts, -1) if len(parts) > 1 else parts[0][None]
     return torch.stack(parts) if len(parts) > 1 else parts[0]
+
+
+def modified_panoptic_result(metric, value):
+    """The mean alone."""
+    return value["pq"]
 
 
 def no_file(metric, name="tm_map_input"):
@@ -194,7 +202,8 @@ PREPARED = {"MeanAveragePrecision": objects, **dict.fromkeys(_OVERLAPS, boxes)}
 RESULTS = {
     "MeanAveragePrecision": precision_results,
     **dict.fromkeys(_OVERLAPS, overlap_results),
-    **dict.fromkeys(_PANOPTIC, panoptic_results),
+    "ModifiedPanopticQuality": modified_panoptic_result,
+    "PanopticQuality": panoptic_results,
 }
 MADE = {"MeanAveragePrecision": make_precision}
 METHODS = {"MeanAveragePrecision": {"tm_to_coco": no_file}}
