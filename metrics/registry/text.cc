@@ -29,7 +29,8 @@ void add_text(Registry& r) {
   r.add<SQuAD>(
       {"Exact match and F1 of answers to questions, in percent.", "[0, 100]"});
   r.add<Perplexity>(
-      {"Effective number of tokens that a language model chooses among.", "[1, inf]"});
+      {"Effective number of tokens that a language model chooses among.",
+       "[1, inf]"});
   r.add<BLEUScore>(
       {"n-grams of tokenized hypotheses that references have.", "[0, 1]"});
   r.add<SacreBLEUScore>(
