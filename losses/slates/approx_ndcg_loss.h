@@ -39,8 +39,9 @@ struct ApproxNDCGLossOptions : SlateOptions<ApproxNDCGLossOptions> {
 ///
 /// forward(preds, target, query) takes items [n] instead, with the number of
 /// the query of each, integers: those of a query are a slate, wherever they
-/// lie. All items are then sent, and every rank computes the loss of all;
-/// second-order gradients are a c10::Error.
+/// lie. All items are then sent (8 bytes each for query and grade, 4 or 8 for
+/// the score), and every rank computes the loss of all; second-order gradients
+/// are a c10::Error.
 ///
 /// The result is one number, the same on every rank: the mean over the slates
 /// of all ranks with a relevant item; 0, with zero gradients, without any.

@@ -21,19 +21,9 @@
 namespace tally::losses {
 namespace {
 
-using testkit::bytes_sent;
-using testkit::check_peers;
-using testkit::expect_refused_on_all_ranks;
-using testkit::labels_of;
-using testkit::LossInstance;
-using testkit::LossSubject;
-using testkit::made;
-using testkit::near;
-using testkit::normal_rows;
-using testkit::OptionTexts;
-using testkit::refusal_of;
+using namespace testkit;  // NOLINT(google-build-using-namespace)
 using Tensors = std::vector<at::Tensor>;
-using Loss = testkit::LabelledLoss;
+using Loss = LabelledLoss;
 
 const auto cross_entropy = made<CrossEntropyLoss, CrossEntropyLossOptions>;
 const auto focal = made<FocalLoss, FocalLossOptions>;

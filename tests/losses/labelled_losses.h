@@ -34,6 +34,16 @@ LabelledLoss made(const OptionTexts& texts) {
   };
 }
 
+/// One of several losses that a test is about, with options.
+struct NamedLoss {
+  const char* name;
+  LabelledLoss (*make)(const OptionTexts&);
+  OptionTexts options = {};
+  bool twice = false;  ///< whether it has second derivatives
+
+  LabelledLoss loss() const { return make(options); }
+};
+
 /// Classes, of any sizes, in no order.
 inline at::Tensor labels_of(at::IntArrayRef sizes, std::int64_t below) {
   return at::arange(c10::multiply_integers(sizes), at::kLong)

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tally/losses/lovasz/lovasz_hinge_loss.h"
@@ -21,18 +22,9 @@
 namespace tally::losses {
 namespace {
 
-using testkit::bytes_sent;
-using testkit::check_peers;
-using testkit::expect_refused_on_all_ranks;
-using testkit::labels_of;
-using testkit::LossInstance;
-using testkit::LossSubject;
-using testkit::made;
-using testkit::near;
-using testkit::normal_rows;
-using testkit::refusal_of;
+using namespace testkit;  // NOLINT(google-build-using-namespace)
 using Tensors = std::vector<at::Tensor>;
-using Loss = testkit::LabelledLoss;
+using Loss = LabelledLoss;
 
 Loss hinge(const LovaszHingeLossOptions& options = {}) {
   return [loss = LovaszHingeLoss(options)](const at::Tensor& x,
@@ -209,6 +201,27 @@ THREAD_RANKS_TEST(LovaszTest, SendErrorsThatCount, 2) {
   // Of 5000 positions, 1000 have an error.
   const at::Tensor x = at::arange(5000).remainder(5).mul(2);
   EXPECT_EQ(sent(x) - sent(at::full({0}, 2.0)), 4 * 1000);
+}
+
+THREAD_RANKS_TEST(LovaszTest, SendEveryPositionAndClass, 2) {
+  const auto sent = [&](std::int64_t images) {
+    return bytes_sent(self, softmax(),
+                      normal_rows({images, 3, 50}, 1).to(at::kFloat),
+                      labels_of({images, 50}, 3));
+  };
+  EXPECT_EQ(sent(30) - sent(10), 4 * 20 * 50 * 3);
+}
+
+THREAD_RANKS_TEST(LovaszTest, SendTwoNumbersForImages, 2) {
+  const auto sent = [&](std::int64_t images) {
+    const at::Tensor y = labels_of({images, 50}, 2);
+    return std::pair(
+        bytes_sent(self, hinge(LovaszHingeLossOptions().per_image(true)),
+                   normal_rows({images, 50}, 1), y),
+        bytes_sent(self, softmax(LovaszSoftmaxLossOptions().per_image(true)),
+                   normal_rows({images, 2, 50}, 1), y));
+  };
+  EXPECT_EQ(sent(30), sent(10 * self.rank()));
 }
 
 THREAD_RANKS_TEST(LovaszTest, TellOtherRanksOfBadInput, 2) {

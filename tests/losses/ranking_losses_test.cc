@@ -29,30 +29,11 @@
 namespace tally::losses {
 namespace {
 
-using testkit::bytes_sent;
-using testkit::check_peers;
-using testkit::expect_refused_on_all_ranks;
-using testkit::labels_of;
-using testkit::LossInstance;
-using testkit::LossSubject;
-using testkit::made;
-using testkit::near;
-using testkit::normal_rows;
-using testkit::OptionTexts;
-using testkit::refusal_of;
+using namespace testkit;  // NOLINT(google-build-using-namespace)
 using Tensors = std::vector<at::Tensor>;
-using Loss = testkit::LabelledLoss;
+using Loss = LabelledLoss;
 
-struct Named {
-  const char* name;
-  Loss (*make)(const OptionTexts&);
-  OptionTexts options;
-  bool twice;  ///< whether it has second derivatives
-
-  Loss loss() const { return make(options); }
-};
-
-std::vector<Named> losses() {
+std::vector<NamedLoss> losses() {
   const auto auc = made<PairwiseAUCLoss, PairwiseAUCLossOptions>;
   const auto partial = made<PartialAUCLoss, PartialAUCLossOptions>;
   return {
@@ -96,7 +77,7 @@ LossSubject subject_of(const Loss& loss, const at::Tensor& labels) {
 }
 
 TEST(RankingLossesTest, AreThoseOfTheGlobalBatch) {
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     for (const bool positives : {true, false}) {
       SCOPED_TRACE(c10::str(named.name, positives));
       LossSubject subject = subject_of(named.loss(), few(positives));
@@ -107,7 +88,7 @@ TEST(RankingLossesTest, AreThoseOfTheGlobalBatch) {
 }
 
 TEST(RankingLossesTest, HaveSecondDerivativesOrSaySo) {
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     LossSubject subject = subject_of(named.loss(), few(true));
     subject.ranks = {1, 3};
@@ -174,7 +155,7 @@ at::Tensor log_sum_exp_auc_by_definition(const at::Tensor& x,
 }
 
 TEST(RankingLossesTest, AreTheirDefinitions) {
-  const auto check = [&](const Named& named, const auto& definition) {
+  const auto check = [&](const NamedLoss& named, const auto& definition) {
     SCOPED_TRACE(named.name);
     LossSubject subject = subject_of(named.loss(), few(true));
     subject.reference = [&](const Tensors& batch, const Tensors& parameters) {
@@ -263,7 +244,7 @@ TEST(RankingLossesTest, AreZeroWithoutQueriesThatHavePositives) {
 TEST(RankingLossesTest, TiedScoresCostTheSameInAnyOrder) {
   const at::Tensor y = few(true);
   const at::Tensor x = y.mul(0).to(at::kDouble).add(0.25);
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     at::Tensor scores = x.clone().requires_grad_();
     named.loss()(scores, y).backward();
@@ -276,7 +257,7 @@ TEST(RankingLossesTest, TiedScoresCostTheSameInAnyOrder) {
 }
 
 TEST(RankingLossesTest, TiesDoNotDependOnTheirRanks) {
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     LossSubject subject;
     subject.make = [loss = named.loss()] {
@@ -295,7 +276,7 @@ TEST(RankingLossesTest, TiesDoNotDependOnTheirRanks) {
 TEST(RankingLossesTest, OffsetsCostNoPrecision) {
   const at::Tensor y = few(true),
                    x = normal_rows({13}, 1).mul(64).round().div(64);
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     if (named.name == std::string("FastAPLoss")) continue;
     SCOPED_TRACE(named.name);
     const auto gradient = [&](double offset) {
@@ -309,7 +290,7 @@ TEST(RankingLossesTest, OffsetsCostNoPrecision) {
 }
 
 TEST(RankingLossesTest, AreZeroWithoutPairs) {
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     for (const std::int64_t rows : {0, 3}) {
       const at::Tensor x = normal_rows({rows}, 1).requires_grad_();
@@ -322,7 +303,7 @@ TEST(RankingLossesTest, AreZeroWithoutPairs) {
 }
 
 TEST(RankingLossesTest, NanShows) {
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     for (const std::int64_t at : {1, 2}) {
       at::Tensor x = normal_rows({13}, 1);
@@ -334,7 +315,7 @@ TEST(RankingLossesTest, NanShows) {
 
 TEST(RankingLossesTest, TakeEveryFloatingDtype) {
   const at::Tensor x = normal_rows({13, 1}, 1).mul(16).round().div(16);
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     at::Tensor wide = x.clone().requires_grad_();
     const at::Tensor expected = named.loss()(wide, few(true).view({13, 1}));
@@ -425,9 +406,31 @@ THREAD_RANKS_TEST(RankingLossesTest, SendTheRareClass, 2) {
   }
 }
 
+THREAD_RANKS_TEST(RankingLossesTest, SendQueriesOfTheRareClass, 2) {
+  const auto sent = [&](const auto& loss_of, std::int64_t rows) {
+    const auto loss = [&](const at::Tensor& x, const at::Tensor& y) {
+      return loss_of(x, y, at::arange(rows).remainder(3));
+    };
+    return bytes_sent(self, loss, normal_rows({rows}, 1),
+                      at::arange(rows).remainder(10).eq(0));
+  };
+  const auto smooth_ap = [](const at::Tensor& x, const at::Tensor& y,
+                            const at::Tensor& query) {
+    return functional::smooth_ap_loss(x, y, {}, query);
+  };
+  const auto fast_ap = [](const at::Tensor& x, const at::Tensor& y,
+                          const at::Tensor& query) {
+    return functional::fast_ap_loss(x, y, {}, query);
+  };
+  // As SendTheRareClass, and a query for each positive.
+  EXPECT_EQ(sent(smooth_ap, 3000) - sent(smooth_ap, 1000),
+            2 * 8 * 200 + 4 * 8 * 400);
+  EXPECT_EQ(sent(fast_ap, 3000), sent(fast_ap, 1000));
+}
+
 THREAD_RANKS_TEST(RankingLossesTest, TellOtherRanksOfBadInput, 2) {
   const at::Tensor x = normal_rows({4}, 1), y = at::tensor({0, 1, 1, 0});
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     const Loss loss = named.loss();
     const std::string name = named.name;
     const auto refused = [&](const at::Tensor& preds, const at::Tensor& target,

@@ -22,29 +22,11 @@
 namespace tally::losses {
 namespace {
 
-using testkit::bytes_sent;
-using testkit::check_peers;
-using testkit::expect_refused_on_all_ranks;
-using testkit::labels_of;
-using testkit::LossInstance;
-using testkit::LossSubject;
-using testkit::made;
-using testkit::near;
-using testkit::normal_rows;
-using testkit::OptionTexts;
-using testkit::refusal_of;
+using namespace testkit;  // NOLINT(google-build-using-namespace)
 using Tensors = std::vector<at::Tensor>;
-using Loss = testkit::LabelledLoss;
+using Loss = LabelledLoss;
 
-struct Named {
-  const char* name;
-  Loss (*make)(const OptionTexts&);
-  OptionTexts options = {};
-
-  Loss loss() const { return make(options); }
-};
-
-std::vector<Named> losses() {
+std::vector<NamedLoss> losses() {
   return {{"ApproxNDCGLoss", made<ApproxNDCGLoss, ApproxNDCGLossOptions>},
           {"LambdaLoss", made<LambdaLoss, LambdaLossOptions>},
           {"ListNetLoss", made<ListNetLoss, ListNetLossOptions>}};
@@ -65,7 +47,7 @@ at::Tensor grades_of(std::int64_t slates, std::int64_t items) {
 }
 
 TEST(SlateLossesTest, GiveWhatPeersDo) {
-  for (const Named& named : losses()) check_peers(named.name, named.make);
+  for (const NamedLoss& named : losses()) check_peers(named.name, named.make);
 }
 
 LossSubject subject_of(const Loss& loss) {
@@ -82,7 +64,7 @@ LossSubject subject_of(const Loss& loss) {
 }
 
 TEST(SlateLossesTest, AreThoseOfTheGlobalBatch) {
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     LossSubject subject = subject_of(named.loss());
     check_loss(subject);
@@ -138,7 +120,7 @@ TEST(SlateLossesTest, PaddingIsAsIfCut) {
   const at::Tensor x = normal_rows({2, 4}, 1);
   const at::Tensor y = at::tensor({3, 0, 1, 2, 2, 1, 0, 3}).view({2, 4});
   const at::Tensor more = at::full({2, 3}, -1, at::kLong);
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     const double cut = named.loss()(x, y).item<double>();
     for (const double anything : {0.0, 1e30, -1e30, std::nan("")}) {
@@ -166,7 +148,7 @@ TEST(SlateLossesTest, WrongOrdersHaveGradientsHoweverFarApart) {
 }
 
 TEST(SlateLossesTest, AreZeroWhereNothingCounts) {
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     for (const std::int64_t slates : {0, 2}) {
       const at::Tensor x = normal_rows({slates, 3}, 1).requires_grad_();
@@ -187,7 +169,7 @@ TEST(SlateLossesTest, AreZeroWhereNothingCounts) {
 
 TEST(SlateLossesTest, TakeEveryFloatingDtype) {
   const at::Tensor x = normal_rows({7, 4}, 1).mul(16).round().div(16);
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     const double expected = named.loss()(x, grades_of(7, 4)).item<double>();
     for (const at::ScalarType dtype : {at::kFloat, at::kHalf, at::kBFloat16}) {
@@ -203,7 +185,7 @@ TEST(SlateLossesTest, TakeEveryFloatingDtype) {
 }
 
 THREAD_RANKS_TEST(SlateLossesTest, SendTwoNumbers, 2) {
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     const auto sent = [&](std::int64_t slates) {
       return bytes_sent(self, named.loss(), normal_rows({slates, 20}, 1),
                         grades_of(slates, 20));
@@ -212,9 +194,33 @@ THREAD_RANKS_TEST(SlateLossesTest, SendTwoNumbers, 2) {
   }
 }
 
+THREAD_RANKS_TEST(SlateLossesTest, SendItemsOfQueriesThatMayBeSplit, 2) {
+  const auto sent = [&](const auto& loss_of, std::int64_t items) {
+    const auto loss = [&](const at::Tensor& x, const at::Tensor& y) {
+      return loss_of(x, y, at::arange(items).remainder(3));
+    };
+    return bytes_sent(self, loss, normal_rows({items}, 1).to(at::kFloat),
+                      labels_of({items}, 4));
+  };
+  const auto check = [&](const auto& loss) {
+    // Query, grade and score of each.
+    EXPECT_EQ(sent(loss, 300) - sent(loss, 100), (8 + 8 + 4) * 200);
+  };
+  using Input = const at::Tensor&;
+  check([](Input x, Input y, Input query) {
+    return functional::approx_ndcg_loss(x, y, {}, query);
+  });
+  check([](Input x, Input y, Input query) {
+    return functional::lambda_loss(x, y, {}, query);
+  });
+  check([](Input x, Input y, Input query) {
+    return functional::list_net_loss(x, y, {}, query);
+  });
+}
+
 THREAD_RANKS_TEST(SlateLossesTest, TellOtherRanksOfBadInput, 2) {
   const at::Tensor x = normal_rows({3, 4}, 1), y = grades_of(3, 4);
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     const Loss loss = named.loss();
     const std::string name = named.name;
     const auto refused = [&](const at::Tensor& preds, const at::Tensor& target,

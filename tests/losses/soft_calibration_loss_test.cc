@@ -17,15 +17,7 @@
 namespace tally::losses {
 namespace {
 
-using testkit::bytes_sent;
-using testkit::expect_refused_on_all_ranks;
-using testkit::labels_of;
-using testkit::LossInstance;
-using testkit::LossSubject;
-using testkit::made;
-using testkit::normal_rows;
-using testkit::OptionTexts;
-using testkit::refusal_of;
+using namespace testkit;  // NOLINT(google-build-using-namespace)
 using Tensors = std::vector<at::Tensor>;
 
 const auto calibration = made<SoftCalibrationLoss, SoftCalibrationLossOptions>;

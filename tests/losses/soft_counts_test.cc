@@ -29,27 +29,11 @@
 namespace tally::losses {
 namespace {
 
-using testkit::bytes_sent;
-using testkit::check_peers;
-using testkit::expect_refused_on_all_ranks;
-using testkit::labels_of;
-using testkit::LossInstance;
-using testkit::LossSubject;
-using testkit::made;
-using testkit::near;
-using testkit::normal_rows;
-using testkit::OptionTexts;
-using testkit::refusal_of;
+using namespace testkit;  // NOLINT(google-build-using-namespace)
 using Tensors = std::vector<at::Tensor>;
-using Loss = testkit::LabelledLoss;
+using Loss = LabelledLoss;
 
-struct Named {
-  const char* name;
-  Loss (*make)(const OptionTexts&);
-  OptionTexts options = {};
-};
-
-std::vector<Named> losses() {
+std::vector<NamedLoss> losses() {
   return {{"DiceLoss", made<DiceLoss, DiceLossOptions>},
           {"GeneralizedDiceLoss",
            made<GeneralizedDiceLoss, GeneralizedDiceLossOptions>},
@@ -67,7 +51,7 @@ std::vector<Named> losses() {
 }
 
 TEST(SoftCountsTest, GiveWhatPeersDo) {
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     if (named.name == std::string("FBetaLoss") ||
         named.name == std::string("BalancedAccuracyLoss")) {
       continue;
@@ -96,7 +80,7 @@ LossSubject subject_of(const Loss& loss, const at::Tensor& labels) {
 }
 
 TEST(SoftCountsTest, AreThoseOfTheGlobalBatch) {
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     check_loss(subject_of(named.make(named.options), labels_of({9, 2}, 3)));
   }
@@ -303,7 +287,7 @@ TEST(SoftCountsTest, PositionsThatDoNotCountMayHoldAnything) {
 }
 
 TEST(SoftCountsTest, AreZeroWhereNothingCounts) {
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     for (const char* batch : {"true", "false"}) {
       SCOPED_TRACE(named.name);
       OptionTexts options = named.options;
@@ -346,7 +330,7 @@ TEST(SoftCountsTest, AbsentClassesCostWhatIsAsked) {
 
 TEST(SoftCountsTest, HaveFiniteGradientsWherePredictionsArePerfect) {
   const at::Tensor y = labels_of({4, 5}, 3);
-  for (const Named& named : losses()) {
+  for (const NamedLoss& named : losses()) {
     SCOPED_TRACE(named.name);
     const at::Tensor x =
         at::one_hot(y, 3).transpose(1, 2).mul(200.0f).requires_grad_();
@@ -364,14 +348,27 @@ TEST(SoftCountsTest, RunInInferenceMode) {
   EXPECT_TRUE(near(functional::dice_loss(x.clone(), y.clone()), expected));
 }
 
-THREAD_RANKS_TEST(SoftCountsTest, SendFourSumsForEachClass, 2) {
+THREAD_RANKS_TEST(SoftCountsTest, SendSumsOfAnyNumberOfPositions, 2) {
   const at::Tensor x = normal_rows({100 * self.rank(), 5, 8}, 1);
   const at::Tensor y = labels_of({x.size(0), 8}, 5);
-  const auto sent = [&](const at::Tensor& preds, const at::Tensor& target) {
-    return bytes_sent(self, made<DiceLoss, DiceLossOptions>({}), preds, target);
+  const at::Tensor more_x = normal_rows({400, 5, 80}, 1);
+  const at::Tensor more_y = labels_of({400, 80}, 5);
+  for (const NamedLoss& named : losses()) {
+    for (const char* const batch : {"true", "false"}) {
+      SCOPED_TRACE(std::string(named.name) + ", batch=" + batch);
+      OptionTexts options = named.options;
+      options["batch"] = batch;
+      const Loss loss = named.make(options);
+      EXPECT_EQ(bytes_sent(self, loss, x, y),
+                bytes_sent(self, loss, more_x, more_y));
+    }
+  }
+  // Four for each class; those of few classes have room in a slot.
+  const auto sent = [&](std::int64_t classes) {
+    return bytes_sent(self, losses()[0].loss(), normal_rows({9, classes}, 1),
+                      labels_of({9}, classes));
   };
-  EXPECT_EQ(sent(x, y),
-            sent(normal_rows({400, 5, 80}, 1), labels_of({400, 80}, 5)));
+  EXPECT_EQ(sent(3000) - sent(2000), 1000 * 4 * 8);
 }
 
 THREAD_RANKS_TEST(SoftCountsTest, TellOtherRanksOfBadInput, 2) {
@@ -418,7 +415,7 @@ THREAD_RANKS_TEST(SoftCountsTest, TellOtherRanksOfBadInput, 2) {
 }
 
 TEST(SoftCountsTest, RefuseOptionsThatDoNotFit) {
-  const auto refusal = [](const Named& named, const OptionTexts& texts) {
+  const auto refusal = [](const NamedLoss& named, const OptionTexts& texts) {
     return refusal_of([&] { named.make(texts); });
   };
   const auto all = losses();

@@ -45,6 +45,24 @@ TEST(SentenceTokenizerTest, TokensAreThoseOfSacrebleu) {
   }
 }
 
+// Those that run, not those that its source means.
+TEST(SentenceTokenizerTest, ZhTakesTheRangesOfSacrebleu) {
+  const auto reference = read("bleu_tokens");
+  const auto& ranges = reference.at("alone_in_zh");
+  SentenceTokenizer tokenizer(BleuTokenizer::kZh, /*lowercase=*/false);
+  auto range = ranges.begin();
+  for (char32_t c = 0; c < 0x10000; ++c) {
+    if (c == 0xD800) c = 0xE000;  // no characters
+    if (range != ranges.end() && range->at(1) < c) ++range;
+    const bool is_alone = range != ranges.end() && range->at(0) <= c;
+    TokenizedSentence sentence;
+    const std::u32string text = {U'a', c, U'b'};
+    tokenizer.tokenize(text, sentence);
+    ASSERT_EQ(sentence.tokens.size() == 3, is_alone)
+        << std::hex << static_cast<std::uint32_t>(c);
+  }
+}
+
 TEST(PorterStemmerTest, StemsAreThoseOfNLTK) {
   const auto reference = read("stems");
   for (const auto& [word, stem] : reference.at("stems").items()) {

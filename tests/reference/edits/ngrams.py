@@ -151,6 +151,22 @@ def chrf() -> None:
     write_both("CHRFScore", SACREBLEU, cases, {"varying_n_word_order_2"})
 
 
+def alone_in_zh() -> list[list[int]]:
+    """The ranges of code points that zh takes for tokens of their own.
+
+    Not those that its source means: of "\\u20000" it reads four digits.
+    """
+    tokenizer = _get_tokenizer("zh")()
+    ranges: list[list[int]] = []
+    for code in (*range(0xD800), *range(0xE000, 0x10000)):
+        if tokenizer(f"a{chr(code)}b").split() != ["a", chr(code), "b"]:
+            continue
+        if not ranges or ranges[-1][1] != code - 1:
+            ranges.append([code, code])
+        ranges[-1][1] = code
+    return ranges
+
+
 def tokens() -> None:
     """What each tokenizer makes of TEXTS."""
     made = []
@@ -161,7 +177,8 @@ def tokens() -> None:
                 name: _get_tokenizer(name)()(given).split()
                 for name in TOKENIZERS}})
     (DATA / "bleu_tokens.json").write_text(
-        json.dumps({"source": SACREBLEU, "cases": made}, indent=0) + "\n",
+        json.dumps({"source": SACREBLEU, "cases": made,
+                    "alone_in_zh": alone_in_zh()}, indent=0) + "\n",
         encoding="utf-8")
 
 
