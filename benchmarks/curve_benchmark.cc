@@ -13,20 +13,19 @@
 #include <tally/metrics/classification/auroc.h>
 #include <tally/metrics/classification/average_precision.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "benchmarks/measure.h"
+#include "benchmarks/gain.h"
 #include "benchmarks/target.h"
 
 namespace {
 
 using tally::Thresholds;
+using tally::benchmarks::compare_threads;
 
 constexpr std::int64_t kSamples = 5'000'000;
 constexpr std::int64_t kRows = 10'000;
@@ -71,38 +70,6 @@ void add_read(const std::string& name, const at::Tensor& preds,
       ->UseRealTime();
 }
 
-// The best times of one thread and of all, of `work` and of reading, in turn.
-template <class Work>
-void compare_threads(benchmark::State& state, const Work& work,
-                     const at::Tensor& preds, const at::Tensor& target) {
-  const int threads = at::get_num_threads();
-  if (threads == 1) return state.SkipWithError("has one thread");
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  double best[3][2] = {{kNone, kNone}, {kNone, kNone}, {kNone, kNone}};
-  for (auto _ : state) {
-    for (const bool all : {false, true}) {
-      at::set_num_threads(all ? threads : 1);
-      const auto keep_best = [&](double& time, const auto& function) {
-        time = std::min(time, tally::benchmarks::microseconds(function));
-      };
-      keep_best(best[0][all], [&] { read(preds, target); });
-      keep_best(best[1][all], work);
-      keep_best(best[2][all], [&] { copy(preds); });
-    }
-  }
-  const double of_reading = best[0][0] / best[0][1];
-  // One thread alone may not fetch as fast as it could look: no work gains more
-  // than there are threads.
-  const double most = std::min<double>(of_reading, threads);
-  const double gain = best[1][0] / best[1][1];
-  state.counters["one_ms"] = best[1][0] / 1e3;
-  state.counters["all_ms"] = best[1][1] / 1e3;
-  state.counters["gain"] = gain;
-  state.counters["of_reading"] = of_reading;
-  state.counters["of_copying"] = best[2][0] / best[2][1];
-  state.counters["ratio"] = gain / most;
-}
-
 template <class M>
 void add(const std::string& name, const typename M::Options& options,
          const at::Tensor& preds, const at::Tensor& target,
@@ -122,8 +89,10 @@ void add(const std::string& name, const typename M::Options& options,
   constexpr int kRounds = 20;
   benchmark::RegisterBenchmark(("gain/" + full_name).c_str(),
                                [=](benchmark::State& state) {
-                                 compare_threads(state, evaluate, preds,
-                                                 target);
+                                 compare_threads(
+                                     state, evaluate,
+                                     {{"reading", [=] { read(preds, target); }},
+                                      {"copying", [=] { copy(preds); }}});
                                })
       ->Iterations(kRounds);
 }

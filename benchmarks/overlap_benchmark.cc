@@ -1,5 +1,6 @@
 // Metrics of translations, summaries and tags: see README.md.
 
+#include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 #include <tally/metrics/text/text.h>
 
@@ -15,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "benchmarks/gain.h"
 #include "benchmarks/target.h"
 
 namespace {
@@ -131,26 +133,56 @@ bool write(const std::string& folder) {
   return preds && target && pred_tags && target_tags;
 }
 
+// Every byte of both sides.
+void read() {
+  const auto sum_of = [](const Texts& texts) {
+    return at::parallel_reduce(
+        0, static_cast<std::int64_t>(texts.size()), 64, std::int64_t{0},
+        [&](std::int64_t begin, std::int64_t end, std::int64_t sum) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            for (const char c : texts[static_cast<std::size_t>(i)]) sum += c;
+          }
+          return sum;
+        },
+        [](std::int64_t a, std::int64_t b) { return a + b; });
+  };
+  benchmark::DoNotOptimize(sum_of(corpus().preds) + sum_of(corpus().target));
+}
+
 template <class Metric>
-void add(const std::string& name, typename Metric::Options options = {}) {
+void evaluate(const typename Metric::Options& options) {
   constexpr bool kTags =
       std::is_same_v<typename Metric::Options, EntityScoreOptions>;
-  benchmark::RegisterBenchmark(
-      name.c_str(),
-      [options](benchmark::State& state) {
-        corpus();
-        for (auto _ : state) {
-          Metric metric(options);
-          if constexpr (kTags) {
-            metric.update(corpus().pred_tags, corpus().target_tags);
-          } else {
-            metric.update(corpus().preds, corpus().target);
-          }
-          benchmark::DoNotOptimize(metric.compute());
-        }
-      })
+  Metric metric(options);
+  if constexpr (kTags) {
+    metric.update(corpus().pred_tags, corpus().target_tags);
+  } else {
+    metric.update(corpus().preds, corpus().target);
+  }
+  benchmark::DoNotOptimize(metric.compute());
+}
+
+template <class Metric>
+void add(const std::string& name, typename Metric::Options options = {}) {
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [options](benchmark::State& state) {
+                                 corpus();
+                                 for (auto _ : state) {
+                                   evaluate<Metric>(options);
+                                 }
+                               })
       ->Unit(benchmark::kMillisecond)
       ->MeasureProcessCPUTime();
+  if (at::get_num_threads() == 1) return;
+  constexpr int kRounds = 100;
+  benchmark::RegisterBenchmark(("gain/" + name).c_str(),
+                               [options](benchmark::State& state) {
+                                 corpus();
+                                 tally::benchmarks::compare_threads(
+                                     state, [&] { evaluate<Metric>(options); },
+                                     {{"reading", read}});
+                               })
+      ->Iterations(kRounds);
 }
 
 void add_all() {
@@ -170,6 +202,11 @@ void add_all() {
   add<EntityF1Score>(
       "EntityF1Score/strict",
       EntityScoreOptions().mode(TagMode::kStrict).scheme(TagScheme::kIOB2));
+  add<WordErrorRate>("WordErrorRate");
+  add<MatchErrorRate>("MatchErrorRate");
+  add<CharErrorRate>("CharErrorRate");
+  add<TranslationEditRate>("TranslationEditRate");
+  add<ExtendedEditDistance>("ExtendedEditDistance");
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ def output_of(command: list[str], threads: int) -> str:
         check=False,
         capture_output=True,
         text=True,
-        env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+        env={**os.environ, "OMP_NUM_THREADS": str(threads),
+             "NUMBA_NUM_THREADS": str(threads)},
     )
     if result.returncode != 0:
         sys.exit(f"{command[0]} failed:\n{result.stderr}")
@@ -61,9 +62,11 @@ def output_of(command: list[str], threads: int) -> str:
 def measure_own(names: list[str], threads: int, times: Times) -> None:
     """Runs those of Tally's benchmarks that have a peer."""
     wanted = "|".join(f"^{re.escape(name)}{SUFFIX}$" for name in names)
-    for program in PROGRAMS:
+    # Programs that were not built are left out.
+    for program in filter(os.path.exists, map(environment.PROGRAMS.joinpath,
+                                              PROGRAMS)):
         command = [
-            str(environment.PROGRAMS / program),
+            str(program),
             "--benchmark_format=json",
             "--benchmark_filter=" + wanted,
         ]
@@ -72,7 +75,8 @@ def measure_own(names: list[str], threads: int, times: Times) -> None:
             continue
         for row in json.loads(output)["benchmarks"]:
             name = re.sub(SUFFIX + "$", "", row["name"])
-            microseconds = row["real_time"] * MICROSECONDS[row["time_unit"]]
+            clock = "cpu_time" if threads == 1 else "real_time"
+            microseconds = row[clock] * MICROSECONDS[row["time_unit"]]
             times["Tally", name].append(microseconds)
 
 
@@ -99,8 +103,8 @@ def main() -> None:
     if not all_names:
         sys.exit(f"no benchmark has {options.filter!r} in its name; "
                  "those that peers do are named in peer_metrics.py")
-    print("| benchmark | threads | peer | peer / Tally |")
-    print("|---|---|---|---|")
+    print("| benchmark | threads | Tally, ms | peer | peer, ms | peer / Tally |")
+    print("|---|---|---|---|---|---|")
     rows = 0
     for threads in options.threads:
         names = all_names
@@ -118,9 +122,9 @@ def main() -> None:
             own = times.get(("Tally", name))
             if library == "Tally" or not own:
                 continue
-            ratio = statistics.median(of_peer) / statistics.median(own)
-            print(f"| {name} | {threads} | {library} | {ratio:.3g} |",
-                  flush=True)
+            mine, theirs = statistics.median(own), statistics.median(of_peer)
+            print(f"| {name} | {threads} | {mine / 1e3:.3g} | {library} "
+                  f"| {theirs / 1e3:.3g} | {theirs / mine:.3g} |", flush=True)
             rows += 1
     if rows == 0:
         sys.exit("nothing was compared: with these numbers of threads, the "

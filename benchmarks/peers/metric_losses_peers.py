@@ -3,9 +3,9 @@
     python metric_losses_peers.py ROUNDS [CASE...]
 
 Prints a line of JSON for each case; those of ../metric_losses_benchmark.cc. The
-Lovasz and the pairwise loss are written as in segmentation_models_pytorch 0.6.0
-(losses/lovasz.py) and libauc 2.0.1 (losses/auc.py), which bring along much that
-is not needed here.
+Lovasz loss is written as in segmentation_models_pytorch 0.6.0 (losses/lovasz.py),
+which brings along much that is not needed here; so does LibAUC, which can be
+installed without it.
 """
 
 from __future__ import annotations
@@ -45,13 +45,8 @@ def lovasz_softmax(scores: Tensor, target: Tensor) -> Tensor:
 
 
 def pairwise_auc(scores: Tensor, target: Tensor) -> Tensor:
-    positive = (target == 1).squeeze()
-    negative = (target == 0).squeeze()
-    # Of Python: an element at a time.
-    assert sum(positive) > 0
-    difference = scores[positive].unsqueeze(1) - scores[negative].unsqueeze(0)
-    margin = 1.0 - difference
-    return (torch.max(margin, torch.zeros_like(margin)) ** 2).mean()
+    from libauc.losses.auc import PairwiseAUCLoss
+    return PairwiseAUCLoss("squared_hinge")(scores, target)
 
 
 def soft_rank(values: Tensor, weights: Tensor) -> Tensor:

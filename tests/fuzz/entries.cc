@@ -7,12 +7,10 @@ const std::vector<Entry>& entries() {
     std::vector<Entry> all = {
         {"checkpoint", read_checkpoint_file, checkpoint_seeds},
         {"config", read_config},
-        {"environment", read_environment},
         {"exchange", read_exchange, exchange_seeds},
         {"metric_state", read_metric_state, metric_state_seeds},
-        {"state", read_state, state_seeds},
     };
-    all.insert(all.begin(), file_entries().begin(), file_entries().end());
+    all.insert(all.begin(), base_entries().begin(), base_entries().end());
     return all;
   }();
   return list;

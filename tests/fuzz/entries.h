@@ -18,9 +18,8 @@ struct Entry {
   std::vector<std::string> (*seeds)() = nullptr;
 };
 
-/// The readers of arguments and of files with inputs, which need only a small
-/// part of the library.
-const std::vector<Entry>& file_entries();
+/// The readers that know no metrics, and need only a small part of the library.
+const std::vector<Entry>& base_entries();
 /// All of them.
 const std::vector<Entry>& entries();
 /// Those of the program that libFuzzer drives.

@@ -2,12 +2,14 @@
 
 namespace tally::fuzz {
 
-const std::vector<Entry>& file_entries() {
+const std::vector<Entry>& base_entries() {
   static const std::vector<Entry> list = {
       {"arguments", read_arguments},
       {"csv", read_csv},
+      {"environment", read_environment},
       {"json_lines", read_json_lines},
       {"npy", read_npy},
+      {"state", read_state, state_seeds},
       {"text", read_text},
   };
   return list;

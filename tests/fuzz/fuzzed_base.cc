@@ -2,6 +2,6 @@
 
 namespace tally::fuzz {
 
-const std::vector<Entry>& fuzzed_entries() { return file_entries(); }
+const std::vector<Entry>& fuzzed_entries() { return base_entries(); }
 
 }  // namespace tally::fuzz
