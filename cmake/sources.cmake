@@ -283,6 +283,14 @@ set(TALLY_METRICS_HEADERS
     metrics/input_conversion.h
     metrics/input_order.h
     metrics/inputs.h
+    metrics/intervals/interval.h
+    metrics/intervals/interval_metric.h
+    metrics/intervals/interval_options.h
+    metrics/intervals/intervals.h
+    metrics/intervals/kernels/philox.h
+    metrics/intervals/proportions.h
+    metrics/intervals/replicate_weights.h
+    metrics/intervals/sample_ids.h
     metrics/metric.h
     metrics/metric_base.h
     metrics/metric_of.h
@@ -627,6 +635,24 @@ set(TALLY_METRICS_SOURCES
     metrics/image/visual_information_fidelity.cc
     metrics/input_order.cc
     metrics/inputs.cc
+    metrics/intervals/area_engine.cc
+    metrics/intervals/cell_engine.cc
+    metrics/intervals/cell_table.cc
+    metrics/intervals/count_inputs.cc
+    metrics/intervals/interval.cc
+    metrics/intervals/interval_engine.cc
+    metrics/intervals/interval_metric.cc
+    metrics/intervals/jackknife_engine.cc
+    metrics/intervals/kernels/distributions.cc
+    metrics/intervals/kernels/poisson_count.cc
+    metrics/intervals/kernels/score_groups.cc
+    metrics/intervals/make_engine.cc
+    metrics/intervals/proportion_engine.cc
+    metrics/intervals/proportions.cc
+    metrics/intervals/replicate_engine.cc
+    metrics/intervals/replicate_weights.cc
+    metrics/intervals/sample_ids.cc
+    metrics/intervals/weighted_sums.cc
     metrics/metric.cc
     metrics/metric_base.cc
     metrics/nearest.cc
@@ -742,6 +768,7 @@ set(TALLY_METRICS_SOURCES
     metrics/shared_work.cc
     metrics/slice_keys.cc
     metrics/sliced_metric.cc
+    metrics/sorted_rows.cc
     metrics/sync_together.cc
     metrics/tables/contingency.cc
     metrics/tables/information.cc

@@ -5,13 +5,12 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
-#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "tally/metrics/sorted_rows.h"
 #include "tally/state/outside_inference.h"
 #include "tally/sync/exchange/state_sync.h"
 #include "tally/sync/gather.h"
@@ -19,79 +18,10 @@
 namespace tally {
 namespace {
 
-/// Whether the value depends on the batches that rows come in, or their order.
-bool depends_on_batches(const Metric& metric) {
-  if (outlasts_reset(metric.make_state())) return true;
-  const std::string text = metric.repr();
-  for (const char* name :
-       {"Running", "RunningMean", "RunningSum", "BootStrapper"}) {
-    const std::string call = std::string(name) + "(";
-    for (std::size_t at = text.find(call); at != text.npos;
-         at = text.find(call, at + 1)) {
-      const char before = at == 0 ? ' ' : text[at - 1];
-      if (std::isalnum(static_cast<unsigned char>(before)) == 0) return true;
-    }
-  }
-  return false;
-}
-
 /// The numbers of rows of all slices.
 struct RowCounts {
   at::Tensor rows;
   void fields(Fields& f) { f("rows", rows); }
-};
-
-/// The inputs of a batch, slice by slice.
-class SortedRows {
- public:
-  SortedRows(const SliceKeys& keys, Inputs inputs)
-      : inputs_(inputs), ends_(keys.keys().size() + 1) {
-    for (const std::int64_t code : keys.codes()) {
-      ++ends_[static_cast<std::size_t>(code) + 1];
-    }
-    std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
-    std::vector<std::int64_t> next(ends_.begin(), ends_.end() - 1);
-    places_.resize(keys.codes().size());
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      std::int64_t& place = next[static_cast<std::size_t>(keys.codes()[i])];
-      places_[static_cast<std::size_t>(place++)] = static_cast<std::int64_t>(i);
-    }
-    // Of tensors, slices are views.
-    for (const InputRef& input : inputs) {
-      tensors_.emplace_back();
-      if (input.rows() < 0 || input.as<at::Tensor>() == nullptr) continue;
-      tensors_.back() = *input.select(places_).ref().as<at::Tensor>();
-    }
-  }
-
-  /// Calls `use` with a slice's inputs and its number of rows.
-  template <class Use>
-  void use(std::size_t code, const Use& use) const {
-    const std::int64_t begin = ends_[code];
-    const std::int64_t rows = ends_[code + 1] - begin;
-    const auto places = c10::ArrayRef<std::int64_t>(places_).slice(
-        static_cast<std::size_t>(begin), static_cast<std::size_t>(rows));
-    std::vector<InputValue> own;
-    std::vector<InputRef> refs;
-    own.reserve(inputs_.size());
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (inputs_[i].rows() < 0) {
-        refs.push_back(inputs_[i]);
-        continue;
-      }
-      own.push_back(tensors_[i].defined()
-                        ? InputValue::of(tensors_[i].narrow(0, begin, rows))
-                        : inputs_[i].select(places));
-      refs.push_back(own.back().ref());
-    }
-    use(Inputs(refs), rows);
-  }
-
- private:
-  Inputs inputs_;
-  std::vector<std::int64_t> ends_;    // of slices, among places_
-  std::vector<std::int64_t> places_;  // of rows, by slice
-  std::vector<at::Tensor> tensors_;   // sorted; undefined for other inputs
 };
 
 void append_number(std::int64_t number, std::string& bytes) {
@@ -159,7 +89,7 @@ void SlicedMetric::add(std::string name, OwnedMetric owned) {
                       "' twice");
   }
   std::unique_ptr<Metric> metric = owned.take(kName);
-  TORCH_CHECK_VALUE(!depends_on_batches(*metric), kName,
+  TORCH_CHECK_VALUE(!internal::depends_on_batches(*metric), kName,
                     ": expected a metric whose value does not depend on the "
                     "batches that rows come in, got ",
                     metric->repr());
@@ -260,7 +190,7 @@ void SlicedMetric::update_rows(const SliceKeys& keys, Inputs inputs,
     if (slices_.count(key) == 0) ++count;
   }
   check_count(count);
-  const SortedRows sorted(keys, inputs);
+  const internal::SortedRows sorted(keys.codes(), keys.keys().size(), inputs);
   Slices batch;
   for (std::size_t code = 0; code < keys.keys().size(); ++code) {
     sorted.use(code, [&](Inputs own, std::int64_t rows) {

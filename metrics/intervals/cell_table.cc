@@ -1,0 +1,180 @@
+#include "tally/metrics/intervals/cell_table.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tally/metrics/intervals/kernels/distributions.h"
+#include "tally/metrics/intervals/kernels/philox.h"
+#include "tally/metrics/intervals/kernels/poisson_count.h"
+#include "tally/metrics/intervals/proportions.h"
+
+namespace tally::internal::intervals {
+namespace {
+
+std::vector<double> sums_of(const CellTable& table) {
+  std::vector<double> sums(table.sums, 0);
+  for (const auto& cell : table.cells) {
+    for (const auto& [place, amount] : cell.adds) {
+      sums[place] += amount * static_cast<double>(cell.count);
+    }
+  }
+  return sums;
+}
+
+std::vector<double> values_at(const Metric& metric, const CellTable& table,
+                              const std::vector<double>& sums) {
+  return flat_result(metric, table.state(sums)).values;
+}
+
+struct Moments {
+  double squares = 0;
+  double cubes = 0;
+};
+
+// Of the deviations of a row's derivative from their mean.
+Moments moments_of(const CellTable& table,
+                   const std::vector<std::vector<double>>& gradients,
+                   std::size_t value) {
+  double n = 0;
+  double sum = 0;
+  for (std::size_t j = 0; j < table.cells.size(); ++j) {
+    const auto count = static_cast<double>(table.cells[j].count);
+    n += count;
+    sum += count * gradients[j][value];
+  }
+  Moments moments;
+  for (std::size_t j = 0; j < table.cells.size(); ++j) {
+    const auto count = static_cast<double>(table.cells[j].count);
+    const double deviation = gradients[j][value] - sum / n;
+    moments.squares += count * deviation * deviation;
+    moments.cubes += count * deviation * deviation * deviation;
+  }
+  return moments;
+}
+
+Bounds logit_bounds(double value, double error, ValueRange range,
+                    double deciding, double level) {
+  const double width = range.high - range.low;
+  const double p = (value - range.low) / width;
+  Bounds bounds;
+  bounds.standard_error = error;
+  IntervalBounds ends;
+  // Below, a standard error is only rounding.
+  constexpr double kLeast = 1e-10;
+  if (p <= 0 || p >= 1 || error < kLeast) {
+    if (!(deciding > 0)) return no_bounds();
+    const double clamped = std::min(std::max(p, 0.0), 1.0);
+    ends = wilson_interval(clamped * deciding, deciding, level);
+  } else {
+    const double z = normal_quantile(0.5 + level / 2);
+    const double logit = std::log(p / (1 - p));
+    const double scaled = z * error / width / (p * (1 - p));
+    ends = {1 / (1 + std::exp(scaled - logit)),
+            1 / (1 + std::exp(-scaled - logit))};
+  }
+  bounds.low = range.low + width * ends.low;
+  bounds.high = range.low + width * ends.high;
+  return bounds;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> cell_gradients(const Metric& metric,
+                                                const CellTable& table,
+                                                std::size_t values) {
+  // Of the fourth order, so that rounding and truncation are small for small
+  // counts and for large ones.
+  constexpr double kStep = 1e-2;
+  const std::vector<double> sums = sums_of(table);
+  std::vector<std::vector<double>> by_sum(table.sums,
+                                          std::vector<double>(values, 0));
+  std::vector<bool> used(table.sums, false);
+  for (const auto& cell : table.cells) {
+    for (const auto& add : cell.adds) used[add.first] = true;
+  }
+  for (std::size_t i = 0; i < table.sums; ++i) {
+    if (!used[i]) continue;
+    for (const auto& [steps, factor] :
+         {std::pair{-2.0, 1.0}, std::pair{-1.0, -8.0}, std::pair{1.0, 8.0},
+          std::pair{2.0, -1.0}}) {
+      std::vector<double> moved = sums;
+      moved[i] += steps * kStep;
+      const auto at = values_at(metric, table, moved);
+      for (std::size_t v = 0; v < values; ++v) {
+        by_sum[i][v] += factor * at[v] / (12 * kStep);
+      }
+    }
+  }
+  std::vector<std::vector<double>> gradients;
+  for (const auto& cell : table.cells) {
+    std::vector<double> own(values, 0);
+    for (const auto& [place, amount] : cell.adds) {
+      for (std::size_t v = 0; v < values; ++v) {
+        own[v] += amount * by_sum[place][v];
+      }
+    }
+    gradients.push_back(std::move(own));
+  }
+  return gradients;
+}
+
+std::vector<Bounds> delta_bounds(const Metric& metric, const CellTable& table,
+                                 const FlatResult& value, ValueRange range,
+                                 double level) {
+  const std::size_t count = value.values.size();
+  const auto gradients = cell_gradients(metric, table, count);
+  std::vector<Bounds> bounds;
+  for (std::size_t v = 0; v < count; ++v) {
+    const double own = value.values[v];
+    bounds.push_back(
+        own == own
+            ? logit_bounds(own,
+                           std::sqrt(moments_of(table, gradients, v).squares),
+                           range, table.deciding, level)
+            : no_bounds());
+  }
+  return bounds;
+}
+
+std::vector<Bounds> poisson_cell_bounds(const Metric& metric,
+                                        const CellTable& table,
+                                        const FlatResult& value,
+                                        const IntervalOptions& options) {
+  const std::size_t count = value.values.size();
+  const auto replicates = static_cast<std::size_t>(options.replicates());
+  std::vector<std::vector<double>> drawn(count);
+  const PhiloxNumbers numbers(options.seed(), PhiloxStream::kCells);
+  std::vector<double> sums(table.sums);
+  for (std::size_t r = 0; r < replicates; ++r) {
+    std::fill(sums.begin(), sums.end(), 0);
+    for (const auto& cell : table.cells) {
+      const double times = poisson_count(
+          cell.count, numbers(static_cast<std::uint32_t>(r), cell.id));
+      for (const auto& [place, amount] : cell.adds) {
+        sums[place] += amount * times;
+      }
+    }
+    const auto at = values_at(metric, table, sums);
+    for (std::size_t v = 0; v < count; ++v) drawn[v].push_back(at[v]);
+  }
+  std::vector<std::vector<double>> gradients;
+  if (options.ends() == ReplicateInterval::kBca) {
+    gradients = cell_gradients(metric, table, count);
+  }
+  std::vector<Bounds> bounds;
+  for (std::size_t v = 0; v < count; ++v) {
+    double acceleration = 0;
+    if (!gradients.empty()) {
+      const Moments moments = moments_of(table, gradients, v);
+      const double scale = 6 * std::pow(moments.squares, 1.5);
+      acceleration = scale > 0 ? moments.cubes / scale : 0;
+    }
+    bounds.push_back(replicate_bounds(value.values[v], drawn[v], options.ends(),
+                                      options.level(), acceleration));
+  }
+  return bounds;
+}
+
+}  // namespace tally::internal::intervals

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/options.h"
+#include "tally/metrics/results.h"
+
+namespace tally {
+
+/// How the uncertainty of a metric is estimated; see IntervalMetric.
+enum class IntervalMethod {
+  kAuto,             ///< by the kind of metric
+  kWilson,           ///< score interval of a proportion
+  kClopperPearson,   ///< exact interval of a proportion, wider
+  kLogitDelta,       ///< delta method over counts, on the logit scale
+  kDelong,           ///< DeLong's variance of an AUROC, on the logit scale
+  kNewcombe,         ///< Newcombe's interval of an AUROC, wider
+  kPoissonCells,     ///< bootstrap: each count k becomes Poisson(k)
+  kPoisson,          ///< bootstrap: each row has a weight of Poisson(1)
+  kDoubleOrNothing,  ///< bootstrap: each row has a weight of 0 or 2
+  kJackknife,        ///< leaves out one block of rows at a time
+};
+
+template <>
+struct EnumNames<IntervalMethod> {
+  static constexpr const char* kNames[] = {
+      "auto",          "wilson",  "clopper_pearson",
+      "logit_delta",   "delong",  "newcombe",
+      "poisson_cells", "poisson", "double_or_nothing",
+      "jackknife"};
+};
+
+/// How the ends of an interval follow from replicates.
+enum class ReplicateInterval {
+  kPercentile,   ///< quantiles of the replicates
+  kBca,          ///< the same, corrected for bias and skewness
+  kNormal,       ///< value -+ z times their standard deviation
+  kLogitNormal,  ///< the same on the logit scale, for values in [0, 1]
+};
+
+template <>
+struct EnumNames<ReplicateInterval> {
+  static constexpr const char* kNames[] = {"percentile", "bca", "normal",
+                                           "logit_normal"};
+};
+
+/// The interval of one part of a result.
+struct Interval {
+  /// float64, of the same shape. The ends are NaN where there is no interval:
+  /// for a value that is NaN, and where over 5 % of the replicates are.
+  at::Tensor value;
+  at::Tensor low;
+  at::Tensor high;
+  at::Tensor standard_error;
+  double level = 0;
+  IntervalMethod method = IntervalMethod::kAuto;  ///< the one used
+  std::int64_t n = 0;                             ///< rows, over all ranks
+  std::int64_t replicates = 0;                    ///< or blocks; 0 for formulas
+  /// Replicates, or blocks, without a value: the most for any element.
+  std::int64_t undefined = 0;
+};
+
+/// Intervals by name, as Results: a single tensor's name is empty.
+class Intervals {
+ public:
+  using value_type = std::pair<std::string, Interval>;
+
+  void add(std::string name, Interval interval);
+  /// Throws c10::IndexError, listing the existing names.
+  const Interval& at(const std::string& name) const;
+  const Interval& operator[](const std::string& name) const { return at(name); }
+  /// The only one. Throws c10::IndexError if there are none or several.
+  const Interval& value() const;
+
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+  std::size_t size() const { return values_.size(); }
+  bool empty() const { return values_.empty(); }
+
+  /// "name", "name.low" and "name.high"; "value", "low" and "high" for an empty
+  /// name.
+  Results results() const;
+
+ private:
+  std::vector<value_type> values_;
+};
+
+}  // namespace tally

@@ -1,0 +1,207 @@
+#include "tally/metrics/intervals/interval_engine.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+#include "tally/metrics/intervals/kernels/distributions.h"
+#include "tally/metrics/intervals/proportions.h"
+
+namespace tally {
+
+void IntervalOptions::validate() const {
+  internal::intervals::check_level(level_);
+  TORCH_CHECK_VALUE(replicates_ >= 2, "expected at least 2 replicates, got ",
+                    replicates_);
+  TORCH_CHECK_VALUE(blocks_ >= 2, "expected at least 2 blocks, got ", blocks_);
+}
+
+namespace internal::intervals {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+bool too_many_undefined(std::int64_t undefined, std::size_t all) {
+  constexpr std::int64_t kOneIn = 20;
+  return undefined * kOneIn > static_cast<std::int64_t>(all);
+}
+
+// Interpolated; `sorted` is not empty.
+double quantile(const std::vector<double>& sorted, double p) {
+  const double place = p * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  if (below + 1 >= sorted.size()) return sorted.back();
+  const double rest = place - static_cast<double>(below);
+  return sorted[below] + rest * (sorted[below + 1] - sorted[below]);
+}
+
+double deviation(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / (n - 1));
+}
+
+std::pair<double, double> bca_levels(double value,
+                                     const std::vector<double>& sorted,
+                                     double tail, double acceleration) {
+  const auto low = std::lower_bound(sorted.begin(), sorted.end(), value);
+  const auto high = std::upper_bound(sorted.begin(), sorted.end(), value);
+  const double below =
+      static_cast<double>((low - sorted.begin()) + (high - sorted.begin())) /
+      2 / static_cast<double>(sorted.size());
+  if (below <= 0) return {0, 0};
+  if (below >= 1) return {1, 1};
+  const double bias = normal_quantile(below);
+  const auto shifted = [&](double p) {
+    const double z = bias + normal_quantile(p);
+    return normal_cdf(bias + z / (1 - acceleration * z));
+  };
+  return {shifted(tail), shifted(1 - tail)};
+}
+
+std::pair<double, double> logit_normal_ends(double value, double width) {
+  TORCH_CHECK_VALUE(value >= 0 && value <= 1,
+                    "expected a value in [0, 1] for ends of logit_normal, got ",
+                    value);
+  if (value == 0 || value == 1) {
+    return {std::max(value - width, 0.0), std::min(value + width, 1.0)};
+  }
+  const double logit = std::log(value / (1 - value));
+  const double scaled = width / (value * (1 - value));
+  return {1 / (1 + std::exp(scaled - logit)),
+          1 / (1 + std::exp(-scaled - logit))};
+}
+
+}  // namespace
+
+Bounds no_bounds() { return {kNaN, kNaN, kNaN, 0}; }
+
+FlatResult flat_result(const Metric& metric, const AnyState& state) {
+  FlatResult flat;
+  Results results;
+  metric.evaluate_into(state, "", results);
+  for (const auto& [name, part] : results) {
+    TORCH_CHECK_VALUE(part.defined(), "expected a result for '", name,
+                      "', got an undefined tensor");
+    const at::Tensor values =
+        part.detach().to(at::kCPU, at::kDouble).contiguous().clone();
+    const auto* const begin = values.const_data_ptr<double>();
+    flat.values.insert(flat.values.end(), begin, begin + values.numel());
+    flat.results.add(name, values);
+  }
+  return flat;
+}
+
+Intervals make_intervals(const FlatResult& value,
+                         const std::vector<Bounds>& bounds,
+                         const Interval& common) {
+  Intervals intervals;
+  auto next = bounds.begin();
+  for (const auto& [name, part] : value.results) {
+    Interval interval = common;
+    interval.value = part;
+    const auto filled = [&](double Bounds::*end) {
+      at::Tensor tensor = at::empty(part.sizes(), at::kDouble);
+      auto* into = tensor.mutable_data_ptr<double>();
+      for (std::int64_t i = 0; i < part.numel(); ++i) *into++ = next[i].*end;
+      return tensor;
+    };
+    interval.low = filled(&Bounds::low);
+    interval.high = filled(&Bounds::high);
+    interval.standard_error = filled(&Bounds::standard_error);
+    for (std::int64_t i = 0; i < part.numel(); ++i, ++next) {
+      interval.undefined = std::max(interval.undefined, next->undefined);
+    }
+    intervals.add(name, std::move(interval));
+  }
+  return intervals;
+}
+
+Bounds replicate_bounds(double value, std::vector<double>& replicates,
+                        ReplicateInterval ends, double level,
+                        double acceleration) {
+  const std::size_t all = replicates.size();
+  replicates.erase(std::remove_if(replicates.begin(), replicates.end(),
+                                  [](double each) { return each != each; }),
+                   replicates.end());
+  Bounds bounds = no_bounds();
+  bounds.undefined = static_cast<std::int64_t>(all - replicates.size());
+  if (value != value || too_many_undefined(bounds.undefined, all) ||
+      replicates.size() < 2) {
+    return bounds;
+  }
+  const double tail = (1 - level) / 2;
+  bounds.standard_error = deviation(replicates);
+  const double width = normal_quantile(1 - tail) * bounds.standard_error;
+  switch (ends) {
+    case ReplicateInterval::kNormal:
+      bounds.low = value - width;
+      bounds.high = value + width;
+      return bounds;
+    case ReplicateInterval::kLogitNormal:
+      std::tie(bounds.low, bounds.high) = logit_normal_ends(value, width);
+      return bounds;
+    default:
+      break;
+  }
+  std::sort(replicates.begin(), replicates.end());
+  const auto levels = ends == ReplicateInterval::kBca
+                          ? bca_levels(value, replicates, tail, acceleration)
+                          : std::make_pair(tail, 1 - tail);
+  bounds.low = quantile(replicates, levels.first);
+  bounds.high = quantile(replicates, levels.second);
+  return bounds;
+}
+
+Bounds jackknife_bounds(double value, const std::vector<double>& without,
+                        double level) {
+  Bounds bounds = no_bounds();
+  double sum = 0;
+  std::int64_t blocks = 0;
+  for (const double each : without) {
+    if (each != each) {
+      ++bounds.undefined;
+    } else {
+      sum += each;
+      ++blocks;
+    }
+  }
+  if (value != value || too_many_undefined(bounds.undefined, without.size()) ||
+      blocks < 2) {
+    return bounds;
+  }
+  const auto k = static_cast<double>(blocks);
+  double squares = 0;
+  for (const double each : without) {
+    if (each == each) squares += (each - sum / k) * (each - sum / k);
+  }
+  bounds.standard_error = std::sqrt((k - 1) / k * squares);
+  const double width =
+      student_t_quantile(0.5 + level / 2, k - 1) * bounds.standard_error;
+  bounds.low = value - width;
+  bounds.high = value + width;
+  return bounds;
+}
+
+std::int64_t rows_of_inputs(Inputs inputs) {
+  std::int64_t rows = -1;
+  for (const InputRef& input : inputs) {
+    const std::int64_t own = input.rows();
+    if (own < 0) continue;
+    TORCH_CHECK_VALUE(rows == -1 || own == rows,
+                      "expected inputs with the same number of rows, got ",
+                      rows, " and ", own);
+    rows = own;
+  }
+  return rows == -1 ? 1 : rows;
+}
+
+}  // namespace internal::intervals
+}  // namespace tally

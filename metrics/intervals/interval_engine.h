@@ -1,0 +1,80 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/intervals/interval.h"
+#include "tally/metrics/intervals/interval_options.h"
+#include "tally/metrics/metric.h"
+#include "tally/state/state.h"
+#include "tally/state/state_key.h"
+
+namespace tally::internal::intervals {
+
+/// One method of estimating intervals: what it accumulates, and what follows.
+class IntervalEngine {
+ public:
+  IntervalEngine(std::unique_ptr<Metric> metric, IntervalOptions options)
+      : metric_(std::move(metric)), options_(std::move(options)) {}
+  virtual ~IntervalEngine() = default;
+
+  const Metric& metric() const { return *metric_; }
+  const IntervalOptions& options() const { return options_; }
+
+  virtual IntervalMethod method() const { return options_.method(); }
+  /// Whether results depend on ids.
+  virtual bool uses_ids() const { return false; }
+  virtual AnyState identity() const { return metric_->make_state(); }
+  virtual StateKey key() const { return metric_->state_key(); }
+  /// The state of a batch whose rows have these ids; without ids if it does not
+  /// use them.
+  virtual AnyState observe(Inputs inputs,
+                           const std::vector<std::int64_t>& ids) const = 0;
+  /// Of `n` rows.
+  virtual Intervals intervals(const AnyState& state, std::int64_t n) const = 0;
+
+ protected:
+  std::unique_ptr<Metric> metric_;
+  IntervalOptions options_;
+};
+
+/// A result as one list of numbers.
+struct FlatResult {
+  Results results;  // float64, on the CPU
+  std::vector<double> values;
+};
+FlatResult flat_result(const Metric& metric, const AnyState& state);
+
+/// One element's interval.
+struct Bounds {
+  double low = 0;
+  double high = 0;
+  double standard_error = 0;
+  std::int64_t undefined = 0;
+};
+Bounds no_bounds();
+
+/// The intervals of a result's parts, given those of its elements in order.
+Intervals make_intervals(const FlatResult& value,
+                         const std::vector<Bounds>& bounds,
+                         const Interval& common);
+
+/// The ends from replicates; NaN are left out. `acceleration`: for BCa.
+/// Reorders `replicates`.
+Bounds replicate_bounds(double value, std::vector<double>& replicates,
+                        ReplicateInterval ends, double level,
+                        double acceleration = 0);
+/// The ends from the values without one block each.
+Bounds jackknife_bounds(double value, const std::vector<double>& without,
+                        double level);
+
+/// The number of rows that all inputs with rows have, and 1 if they are 0-dim
+/// tensors. Throws c10::ValueError if numbers differ.
+std::int64_t rows_of_inputs(Inputs inputs);
+
+}  // namespace tally::internal::intervals

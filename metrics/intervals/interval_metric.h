@@ -1,0 +1,141 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tally/metrics/input_order.h"
+#include "tally/metrics/intervals/interval.h"
+#include "tally/metrics/intervals/interval_options.h"
+#include "tally/metrics/intervals/sample_ids.h"
+#include "tally/metrics/metric.h"
+#include "tally/metrics/wrappers/wrapper_metric.h"
+
+namespace tally {
+
+namespace internal::intervals {
+class IntervalEngine;
+}  // namespace internal::intervals
+
+/// A metric with confidence intervals: the same on any split over ranks.
+///
+/// update(inputs...), update(ids, inputs...): the inputs of the metric, and ids
+/// of the rows. compute(): for each part of the metric's result, the value and
+/// the ends of its interval, elementwise.
+///
+/// kAuto selects the method by metric and options:
+///
+///     Wilson        proportions of rows: binary accuracy, precision, recall,
+///                   specificity, negative predictive value, Hamming distance;
+///                   one class's F1 score J -> 2J / (1 + J) of its Jaccard
+///                   index J; of several classes, each one's (average none)
+///                   and those that micro-averaging makes the accuracy
+///     logit delta   other values of a confusion matrix: F-beta, macro
+///                   averages, Matthews correlation, kappa, balanced accuracy
+///     DeLong        AUROC, on the logit scale with Student's t; Newcombe's at
+///                   areas of 0 and 1
+///     Poisson       states that are sums: replicates with a Poisson(1) weight
+///                   for each row
+///     jackknife     everything else, and all metrics with `grouped` whose
+///     state
+///                   is not a sum
+///
+/// The first three take neither groups, nor several positions a row, nor (but
+/// for DeLong) weights. Poisson and jackknife depend on ids: by default a row's
+/// number, which above one rank depends on the split and is refused there.
+/// Weights and blocks are functions of seed and id alone (see
+/// ReplicateWeights), so that any split over ranks, batches and processes draws
+/// the same. Replicates and blocks whose value is NaN are left out and counted;
+/// an element for which they are over 5 % has no interval. Values that grow
+/// with the number of rows (sums) are those of replicates scaled to n rows.
+///
+/// Collective: one or two exchanges of states. State: that of the metric; for
+/// Poisson `replicates` of them, for the jackknife `blocks`; and the ids.
+/// Empty without rows: the metric's value without data, and NaN.
+/// Errors: c10::ValueError for metrics without such an interval (extremes,
+/// whose bootstrap is inconsistent: MaxMetric, MinMetric, MaxError; values that
+/// depend on batches), for methods that do not fit the metric, and for sizes of
+/// results that depend on the data; for inputs that the method does not take,
+/// numbers of ids and rows that differ, ids that repeat (unless `grouped`), and
+/// those of the metric. A call that throws leaves everything unchanged. Not
+/// differentiable.
+///
+/// Thread-safety: as for Metric.
+///
+/// Example:
+///     IntervalMetric accuracy(BinaryAccuracy(),
+///                             IntervalOptions().level(0.9));
+///     accuracy.update(scores, labels);
+///     Interval interval = accuracy.compute().value();
+///     std::cout << interval.low << interval.value << interval.high;
+class IntervalMetric {
+ public:
+  using Options = IntervalOptions;
+  static constexpr const char* kName = "IntervalMetric";
+
+  explicit IntervalMetric(OwnedMetric metric, Options options = {});
+  IntervalMetric(IntervalMetric&&) noexcept;
+  IntervalMetric& operator=(IntervalMetric&&) noexcept;
+  ~IntervalMetric();
+
+  const Options& options() const;
+  const Metric& metric() const;
+  /// The method in use; never kAuto.
+  IntervalMethod method() const;
+  /// Whether ids affect the result.
+  bool uses_ids() const;
+
+  /// Accumulates one batch.
+  template <class... Args>
+  void update(const Args&... args) {
+    update_inputs({InputRef::of(internal::as_input(args))...});
+  }
+  template <class... Args>
+  void update(const SampleIds& ids, const Args&... args) {
+    update_inputs(ids, {InputRef::of(internal::as_input(args))...});
+  }
+  /// The same with named inputs, in any order.
+  void update(std::initializer_list<NamedInput> inputs) {
+    update_inputs(NamedInputs(inputs));
+  }
+  void update(const SampleIds& ids, std::initializer_list<NamedInput> inputs) {
+    update_inputs(ids, NamedInputs(inputs));
+  }
+  void update_inputs(Inputs inputs) { update_rows(nullptr, inputs); }
+  void update_inputs(const SampleIds& ids, Inputs inputs) {
+    update_rows(&ids, inputs);
+  }
+  void update_inputs(std::initializer_list<InputRef> inputs) {
+    update_rows(nullptr, Inputs(inputs));
+  }
+  void update_inputs(const SampleIds& ids,
+                     std::initializer_list<InputRef> inputs) {
+    update_rows(&ids, Inputs(inputs));
+  }
+  void update_inputs(NamedInputs inputs) { update_named(nullptr, inputs); }
+  void update_inputs(const SampleIds& ids, NamedInputs inputs) {
+    update_named(&ids, inputs);
+  }
+
+  /// Over all ranks: those of the metric's communicator.
+  Intervals compute();
+
+  /// Forgets all rows.
+  void reset();
+  /// Rows of this rank so far.
+  std::int64_t rows() const;
+
+ private:
+  struct Accumulated;
+
+  void update_named(const SampleIds* ids, NamedInputs inputs);
+  void update_rows(const SampleIds* ids, Inputs inputs);
+  void check_ids(const SampleIds* ids, std::int64_t rows) const;
+  Accumulated merged() const;
+
+  std::unique_ptr<internal::intervals::IntervalEngine> engine_;
+  std::unique_ptr<Accumulated> accumulated_;
+  internal::InputOrder input_order_;
+};
+
+}  // namespace tally

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tally/metrics/intervals/interval_engine.h"
+
+namespace tally::internal::intervals {
+
+/// The block of a row: the first two words of its id in stream 2, the first
+/// one low, modulo `blocks`.
+std::int64_t block_of(std::int64_t seed, std::int64_t id, std::int64_t blocks);
+
+/// For any metric: a state for each block of rows.
+class JackknifeEngine final : public IntervalEngine {
+ public:
+  using IntervalEngine::IntervalEngine;
+
+  IntervalMethod method() const override { return IntervalMethod::kJackknife; }
+  bool uses_ids() const override { return true; }
+  AnyState identity() const override;
+  StateKey key() const override;
+  AnyState observe(Inputs inputs,
+                   const std::vector<std::int64_t>& ids) const override;
+  Intervals intervals(const AnyState& state, std::int64_t n) const override;
+};
+
+}  // namespace tally::internal::intervals

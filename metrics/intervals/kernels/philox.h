@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace tally::internal::intervals {
+
+using PhiloxCounter = std::array<std::uint32_t, 4>;
+using PhiloxKey = std::array<std::uint32_t, 2>;
+
+/// Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011): four random words for
+/// each counter and key.
+inline PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key) {
+  constexpr std::uint64_t kMultiplier0 = 0xD2511F53;
+  constexpr std::uint64_t kMultiplier1 = 0xCD9E8D57;
+  constexpr std::uint32_t kWeyl0 = 0x9E3779B9;
+  constexpr std::uint32_t kWeyl1 = 0xBB67AE85;
+  constexpr int kRounds = 10;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t a = kMultiplier0 * counter[0];
+    const std::uint64_t b = kMultiplier1 * counter[2];
+    counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0],
+               static_cast<std::uint32_t>(b),
+               static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1],
+               static_cast<std::uint32_t>(a)};
+    key[0] += kWeyl0;
+    key[1] += kWeyl1;
+  }
+  return counter;
+}
+
+/// What random numbers are for: the second word of the counter.
+enum class PhiloxStream : std::uint32_t {
+  kPoisson = 0,
+  kDoubleOrNothing = 1,
+  kBlocks = 2,
+  kCells = 3,
+};
+
+/// The numbers of one id in a stream: the counter is (block, stream, low half
+/// of the id, high half), the key the seed's halves.
+class PhiloxNumbers {
+ public:
+  PhiloxNumbers(std::int64_t seed, PhiloxStream stream)
+      : key_{low(seed), high(seed)},
+        stream_(static_cast<std::uint32_t>(stream)) {}
+
+  PhiloxCounter operator()(std::uint32_t block, std::int64_t id) const {
+    return philox({block, stream_, low(id), high(id)}, key_);
+  }
+
+ private:
+  static std::uint32_t low(std::int64_t value) {
+    return static_cast<std::uint32_t>(value);
+  }
+  static std::uint32_t high(std::int64_t value) {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(value) >> 32);
+  }
+
+  PhiloxKey key_;
+  std::uint32_t stream_;
+};
+
+}  // namespace tally::internal::intervals

@@ -1,0 +1,175 @@
+#include "tally/metrics/intervals/proportions.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "tally/metrics/intervals/kernels/distributions.h"
+#include "tally/metrics/intervals/kernels/score_groups.h"
+
+namespace tally {
+
+namespace intervals = internal::intervals;
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+double two_sided_z(double level) {
+  return intervals::normal_quantile(0.5 + level / 2);
+}
+
+void check_proportion(double successes, double n) {
+  TORCH_CHECK_VALUE(n >= 0 && successes >= 0 && successes <= n,
+                    "expected 0 to n successes, got ", successes, " of ", n);
+}
+
+std::vector<double> numbers_of(const char* name, const at::Tensor& tensor,
+                               std::int64_t size) {
+  TORCH_CHECK_VALUE(tensor.dim() == 1 && tensor.size(0) == size,
+                    "delong: expected ", name, " of sizes [", size, "], got ",
+                    tensor.sizes());
+  const at::Tensor values = tensor.to(at::kCPU, at::kDouble).contiguous();
+  const auto* const begin = values.const_data_ptr<double>();
+  std::vector<double> numbers(begin, begin + size);
+  for (const double number : numbers) {
+    TORCH_CHECK_VALUE(number == number, "delong: expected ", name,
+                      " without NaN");
+  }
+  return numbers;
+}
+
+}  // namespace
+
+namespace internal::intervals {
+
+void check_level(double level) {
+  TORCH_CHECK_VALUE(level > 0 && level < 1, "expected a level in (0, 1), got ",
+                    level);
+}
+
+}  // namespace internal::intervals
+
+IntervalBounds wilson_interval(double successes, double n, double level) {
+  intervals::check_level(level);
+  check_proportion(successes, n);
+  if (n == 0) return {kNaN, kNaN};
+  const double z = two_sided_z(level);
+  const double p = successes / n;
+  const double spread = z * z / n;
+  const double center = p + spread / 2;
+  const double width = std::sqrt(spread * (p * (1 - p) + spread / 4));
+  const double low = successes == 0 ? 0 : (center - width) / (1 + spread);
+  const double high = successes == n ? 1 : (center + width) / (1 + spread);
+  return {std::max(low, 0.0), std::min(high, 1.0)};
+}
+
+IntervalBounds clopper_pearson_interval(double successes, double n,
+                                        double level) {
+  intervals::check_level(level);
+  check_proportion(successes, n);
+  if (n == 0) return {kNaN, kNaN};
+  const double tail = (1 - level) / 2;
+  return {successes == 0
+              ? 0
+              : intervals::beta_quantile(successes, n - successes + 1, tail),
+          successes == n ? 1
+                         : intervals::beta_quantile(successes + 1,
+                                                    n - successes, 1 - tail)};
+}
+
+IntervalBounds newcombe_interval(double area, double positives,
+                                 double negatives, double level) {
+  intervals::check_level(level);
+  TORCH_CHECK_VALUE(area >= 0 && area <= 1, "expected an area in [0, 1], got ",
+                    area);
+  if (!(positives > 0 && negatives > 0)) return {kNaN, kNaN};
+  constexpr int kBisections = 100;
+  const double z = two_sided_z(level);
+  const double extra = (positives + negatives) / 2 - 1;
+  const auto is_inside = [&](double t) {
+    const double variance = t * (1 - t) / positives / negatives *
+                            (1 + extra * ((1 - t) / (2 - t) + t / (1 + t)));
+    return std::abs(area - t) <= z * std::sqrt(variance);
+  };
+  const auto end = [&](double outside) {
+    double inside = area;
+    for (int i = 0; i < kBisections; ++i) {
+      const double middle = inside + (outside - inside) / 2;
+      (is_inside(middle) ? inside : outside) = middle;
+    }
+    return inside;
+  };
+  return {area == 0 ? 0 : end(0), area == 1 ? 1 : end(1)};
+}
+
+AreaEstimate delong(const at::Tensor& scores, const at::Tensor& target,
+                    const at::Tensor& weight) {
+  TORCH_CHECK_VALUE(scores.defined() && target.defined(),
+                    "delong: expected scores and target, got an undefined "
+                    "tensor");
+  const std::int64_t size = scores.numel();
+  const auto score = numbers_of("scores", scores, size);
+  const auto label = numbers_of("target", target, size);
+  const bool is_weighted = weight.defined();
+  const auto weights =
+      is_weighted ? numbers_of("weight", weight, size)
+                  : std::vector<double>(static_cast<std::size_t>(size), 1);
+  std::vector<std::size_t> order(score.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return score[a] < score[b]; });
+  AreaEstimate estimate;
+  std::vector<intervals::ScoreGroup> groups;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::size_t row = order[i];
+    TORCH_CHECK_VALUE(label[row] == 0 || label[row] == 1,
+                      "delong: expected 0 and 1 in target, got ", label[row]);
+    TORCH_CHECK_VALUE(weights[row] >= 0,
+                      "delong: expected weights of at least 0, got ",
+                      weights[row]);
+    if (weights[row] == 0) continue;
+    if (groups.empty() || score[row] != score[order[i - 1]]) {
+      groups.emplace_back();
+    }
+    intervals::ScoreGroup& group = groups.back();
+    const double w = weights[row];
+    if (label[row] == 1) {
+      group.positives += w;
+      group.squared_positives += w * w;
+      ++estimate.positives;
+    } else {
+      group.negatives += w;
+      group.squared_negatives += w * w;
+      ++estimate.negatives;
+    }
+  }
+  const auto moments = is_weighted ? intervals::weighted_delong(groups)
+                                   : intervals::counted_delong(groups);
+  estimate.area = moments.area;
+  estimate.standard_error = std::sqrt(moments.variance);
+  return estimate;
+}
+
+IntervalBounds delong_interval(const AreaEstimate& estimate, double level) {
+  intervals::check_level(level);
+  const double area = estimate.area;
+  const double fewer = std::min(estimate.positives, estimate.negatives);
+  if (area != area || fewer < 1) return {kNaN, kNaN};
+  const double error = estimate.standard_error;
+  if (!(error > 0) || area <= 0 || area >= 1 || fewer < 2) {
+    return newcombe_interval(std::min(std::max(area, 0.0), 1.0),
+                             estimate.positives, estimate.negatives, level);
+  }
+  const double t = intervals::student_t_quantile(0.5 + level / 2, fewer - 1);
+  const double logit = std::log(area / (1 - area));
+  const double width = t * error / (area * (1 - area));
+  const auto probability = [](double x) { return 1 / (1 + std::exp(-x)); };
+  return {probability(logit - width), probability(logit + width)};
+}
+
+}  // namespace tally

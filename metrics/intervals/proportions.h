@@ -1,0 +1,76 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+/// Intervals of proportions and areas, as functions.
+namespace tally {
+
+/// The ends of an interval.
+struct IntervalBounds {
+  double low = 0;
+  double high = 0;
+};
+
+/// Wilson's score interval for `successes` of `n` independent trials: the
+/// proportions p with |successes / n - p| <= z sqrt(p (1 - p) / n).
+///
+/// In [0, 1], and NaN if n is 0. Its coverage is close to the level on average,
+/// also for few trials and extreme proportions. Throws c10::ValueError for a
+/// level outside (0, 1), and unless 0 <= successes <= n.
+/// Source: Wilson 1927; proportion_confint of statsmodels.
+///
+/// Example:
+///     IntervalBounds bounds = wilson_interval(95, 100, 0.95);
+IntervalBounds wilson_interval(double successes, double n, double level);
+
+/// The same by Clopper and Pearson: covers at least at the level, always, and
+/// is wider. Source: Clopper and Pearson 1934.
+IntervalBounds clopper_pearson_interval(double successes, double n,
+                                        double level);
+
+/// Newcombe's interval for an area under the ROC curve of `positives` and
+/// `negatives` samples: the areas t with |area - t| <= z sqrt(V(t)),
+///
+///     V(t) = t (1 - t) / (P Q) (1 + (N - 1) ((1 - t) / (2 - t) + t / (1 + t)))
+///     N = (P + Q) / 2
+/// Wider than DeLong's, but not empty at areas of 0 and 1. NaN without samples
+/// of either class. Throws c10::ValueError for a level outside (0, 1) and an
+/// area outside [0, 1]. Source: Newcombe 2006, method 5.
+IntervalBounds newcombe_interval(double area, double positives,
+                                 double negatives, double level);
+
+/// An area under the ROC curve with its standard error.
+struct AreaEstimate {
+  double area = 0;
+  double standard_error = 0;
+  double positives = 0;  ///< samples, whatever their weights
+  double negatives = 0;
+};
+
+/// DeLong's standard error of the area under the ROC curve.
+///
+/// scores: real [N], target: 0 and 1 of any real dtype [N], weight: real [N]
+/// (default: 1). With weights
+///
+///     se^2 = sum over positives of (w (v - A) / W+)^2
+///          + sum over negatives of (w (v - A) / W-)^2
+/// where v is the fraction of the other class that a sample is in order with;
+/// without, P (P - 1) and Q (Q - 1) replace the squared sums. NaN unless both
+/// classes occur, without weights twice.
+/// Throws c10::ValueError for other sizes, NaN, targets other than 0 and 1,
+/// and weights below 0.
+/// Source: DeLong, DeLong and Clarke-Pearson 1988.
+AreaEstimate delong(const at::Tensor& scores, const at::Tensor& target,
+                    const at::Tensor& weight = {});
+
+/// The interval on the logit scale, with the quantile of Student's t
+/// distribution with min(P, Q) - 1 degrees of freedom; Newcombe's where the
+/// standard error is 0 or undefined.
+IntervalBounds delong_interval(const AreaEstimate& estimate, double level);
+
+namespace internal::intervals {
+/// Throws c10::ValueError unless it is in (0, 1).
+void check_level(double level);
+}  // namespace internal::intervals
+
+}  // namespace tally

@@ -1,0 +1,422 @@
+#include "tally/metrics/intervals/interval_metric.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tally/metrics/aggregation/min_max_metric.h"
+#include "tally/metrics/aggregation/sum_metric.h"
+#include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/classification/auroc.h"
+#include "tally/metrics/classification/average_precision.h"
+#include "tally/metrics/classification/cohen_kappa.h"
+#include "tally/metrics/classification/exact_match.h"
+#include "tally/metrics/classification/f_score.h"
+#include "tally/metrics/classification/jaccard_index.h"
+#include "tally/metrics/classification/matthews_corr_coef.h"
+#include "tally/metrics/intervals/interval_engine.h"
+#include "tally/metrics/intervals/jackknife_engine.h"
+#include "tally/metrics/intervals/proportions.h"
+#include "tally/metrics/regression/max_error.h"
+#include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/metrics/wrappers/running.h"
+#include "tally/tests/metrics/intervals/reference.h"
+#include "tally/tests/testing/refusal.h"
+
+namespace tally {
+namespace {
+
+using ::testing::HasSubstr;
+using testkit::interval_values;
+using testkit::refusal_of;
+using testkit::tensor_of;
+
+double number(const at::Tensor& tensor) { return tensor.item<double>(); }
+
+void expect_ends(const Interval& interval, double low, double high,
+                 double tolerance = 1e-12) {
+  EXPECT_NEAR(number(interval.low), low, tolerance);
+  EXPECT_NEAR(number(interval.high), high, tolerance);
+}
+
+/// preds and target with these counts.
+std::pair<at::Tensor, at::Tensor> rows_of(const nlohmann::json& matrix) {
+  std::vector<std::int64_t> preds, target;
+  for (std::size_t t = 0; t < matrix.size(); ++t) {
+    for (std::size_t p = 0; p < matrix[t].size(); ++p) {
+      for (int i = 0; i < matrix[t][p]; ++i) {
+        target.push_back(static_cast<std::int64_t>(t));
+        preds.push_back(static_cast<std::int64_t>(p));
+      }
+    }
+  }
+  return {at::tensor(preds), at::tensor(target)};
+}
+
+const nlohmann::json kTwo = {{70, 5}, {6, 30}};
+const nlohmann::json kThree = {{40, 5, 3}, {7, 30, 2}, {0, 4, 25}};
+
+Interval interval_of(OwnedMetric metric, const nlohmann::json& matrix,
+                     const IntervalOptions& options = {}) {
+  IntervalMetric wrapped(std::move(metric), options);
+  const auto [preds, target] = rows_of(matrix);
+  wrapped.update(preds, target);
+  return wrapped.compute().value();
+}
+
+TEST(IntervalMetricTest, IsWilsonsForProportions) {
+  const Interval accuracy = interval_of(BinaryAccuracy(), kTwo);
+  EXPECT_EQ(accuracy.method, IntervalMethod::kWilson);
+  EXPECT_EQ(accuracy.n, 111);
+  EXPECT_EQ(accuracy.replicates, 0);
+  EXPECT_EQ(accuracy.level, 0.95);
+  EXPECT_DOUBLE_EQ(number(accuracy.value), 100. / 111);
+  EXPECT_NEAR(number(accuracy.standard_error),
+              std::sqrt(100. / 111 * 11 / 111 / 111), 1e-9);
+  const IntervalBounds wilson = wilson_interval(100, 111, 0.95);
+  expect_ends(accuracy, wilson.low, wilson.high);
+  const Interval exact = interval_of(
+      BinaryAccuracy(), kTwo,
+      IntervalOptions().level(0.9).method(IntervalMethod::kClopperPearson));
+  const IntervalBounds wide = clopper_pearson_interval(100, 111, 0.9);
+  expect_ends(exact, wide.low, wide.high);
+}
+
+TEST(IntervalMetricTest, IsThatOfJaccardForF1) {
+  const Interval f1 = interval_of(BinaryF1Score(), kTwo);
+  const IntervalBounds jaccard = wilson_interval(30, 41, 0.95);
+  expect_ends(f1, 2 * jaccard.low / (1 + jaccard.low),
+              2 * jaccard.high / (1 + jaccard.high));
+  expect_ends(interval_of(BinaryJaccardIndex(), kTwo), jaccard.low,
+              jaccard.high);
+}
+
+TEST(IntervalMetricTest, HasAnIntervalForEachClass) {
+  const Interval recalls = interval_of(
+      MulticlassAccuracy(MulticlassAccuracyOptions(3).average(Average::kNone)),
+      kThree);
+  for (const auto& [c, hits, all] :
+       {std::tuple{0, 40, 48}, {1, 30, 39}, {2, 25, 29}}) {
+    const IntervalBounds wilson = wilson_interval(hits, all, 0.95);
+    EXPECT_NEAR(number(recalls.low[c]), wilson.low, 1e-12);
+    EXPECT_NEAR(number(recalls.high[c]), wilson.high, 1e-12);
+  }
+  const Interval micro = interval_of(
+      MulticlassF1Score(MulticlassF1ScoreOptions(3).average(Average::kMicro)),
+      kThree);
+  const IntervalBounds wilson = wilson_interval(95, 116, 0.95);
+  expect_ends(micro, wilson.low, wilson.high);
+  const Interval overlap = interval_of(
+      MulticlassJaccardIndex(
+          MulticlassJaccardIndexOptions(3).average(Average::kMicro)),
+      kThree);
+  EXPECT_NEAR(number(overlap.value), 95. / (2 * 116 - 95), 1e-12);
+  expect_ends(overlap, wilson.low / (2 - wilson.low),
+              wilson.high / (2 - wilson.high));
+}
+
+TEST(IntervalMetricTest, CountsLabelsAndSamplesSeparately) {
+  const at::Tensor target = at::tensor({1, 0, 1, 1, 0, 1}).reshape({3, 2});
+  const at::Tensor preds = at::tensor({1, 0, 0, 1, 0, 1}).reshape({3, 2});
+  IntervalMetric labels(MultilabelAccuracy(
+      MultilabelAccuracyOptions(2).average(MultilabelAverage::kNone)));
+  labels.update(preds, target);
+  const Interval each = labels.compute().value();
+  EXPECT_NEAR(number(each.low[0]), wilson_interval(2, 3, 0.95).low, 1e-12);
+  EXPECT_NEAR(number(each.low[1]), wilson_interval(3, 3, 0.95).low, 1e-12);
+  IntervalMetric exact{MultilabelExactMatch(2)};
+  exact.update(preds, target);
+  expect_ends(exact.compute().value(), wilson_interval(2, 3, 0.95).low,
+              wilson_interval(2, 3, 0.95).high);
+}
+
+OwnedMetric metric_named(const std::string& name, bool three) {
+  if (name == "macro_f1") return MulticlassF1Score(3);
+  if (name == "f_half") return BinaryFBetaScore(0.5);
+  if (name == "mcc" && three) return MulticlassMatthewsCorrCoef(3);
+  if (name == "mcc") return BinaryMatthewsCorrCoef();
+  if (three) return MulticlassCohenKappa(3);
+  return BinaryCohenKappa();
+}
+
+TEST(IntervalMetricTest, IsTheDeltaMethodForOtherCounts) {
+  for (const auto& each : interval_values()["deltas"]) {
+    SCOPED_TRACE(each.dump());
+    const bool three = each["matrix"].size() == 3;
+    const Interval interval =
+        interval_of(metric_named(each["name"], three), each["matrix"]);
+    EXPECT_EQ(interval.method, IntervalMethod::kLogitDelta);
+    EXPECT_NEAR(number(interval.value), each["value"], 1e-12);
+    EXPECT_NEAR(number(interval.standard_error), each["error"], 1e-8);
+    expect_ends(interval, each["ends"][0], each["ends"][1], 1e-7);
+    // Replicates agree up to their own error.
+    const Interval drawn =
+        interval_of(metric_named(each["name"], three), each["matrix"],
+                    IntervalOptions()
+                        .method(IntervalMethod::kPoissonCells)
+                        .replicates(4000));
+    const double error = each["error"];
+    EXPECT_EQ(drawn.replicates, 4000);
+    EXPECT_NEAR(number(drawn.standard_error), error, 0.1 * error);
+    expect_ends(drawn, each["ends"][0], each["ends"][1], 0.4 * error);
+  }
+}
+
+TEST(IntervalMetricTest, CorrectsReplicatesForSkewness) {
+  const IntervalOptions options =
+      IntervalOptions().ends(ReplicateInterval::kBca).replicates(4000);
+  const Interval bca = interval_of(BinaryF1Score(), kTwo, options);
+  EXPECT_EQ(bca.method, IntervalMethod::kPoissonCells);
+  const Interval wilson = interval_of(BinaryF1Score(), kTwo);
+  expect_ends(bca, number(wilson.low), number(wilson.high), 0.015);
+}
+
+TEST(IntervalMetricTest, HasWidthWhereAllIsCorrect) {
+  const nlohmann::json correct = {{20, 0}, {0, 5}};
+  const Interval beta = interval_of(BinaryFBetaScore(2), correct);
+  expect_ends(beta, wilson_interval(5, 5, 0.95).low, 1);
+  const Interval mcc = interval_of(BinaryMatthewsCorrCoef(), correct);
+  expect_ends(mcc, 2 * wilson_interval(5, 5, 0.95).low - 1, 1);
+  const Interval macro = interval_of(MulticlassF1Score(2), correct);
+  expect_ends(macro, wilson_interval(5, 5, 0.95).low, 1);
+}
+
+TEST(IntervalMetricTest, IsDelongsForAreas) {
+  for (const auto& each : interval_values()["areas"]) {
+    const at::Tensor scores = tensor_of(each["scores"]);
+    const at::Tensor target = tensor_of(each["target"]);
+    IntervalMetric area(
+        BinaryAUROC(BinaryAUROCOptions().input(ScoreKind::kScores)));
+    for (const bool first : {true, false}) {
+      const auto half = scores.size(0) / 2;
+      const auto part = [&](const at::Tensor& all) {
+        return first ? all.narrow(0, 0, half)
+                     : all.narrow(0, half, all.size(0) - half);
+      };
+      area.update(part(scores), part(target));
+    }
+    const Interval interval = area.compute().value();
+    EXPECT_EQ(interval.method, IntervalMethod::kDelong);
+    EXPECT_NEAR(number(interval.standard_error), each["error"], 1e-12);
+    expect_ends(interval, each["ends"][0], each["ends"][1], 1e-9);
+  }
+}
+
+TEST(IntervalMetricTest, IsDelongsForWeightsAndForBins) {
+  const auto& each = interval_values()["weighted_area"];
+  const at::Tensor scores = tensor_of(each["scores"]);
+  const at::Tensor target = tensor_of(each["target"]);
+  const auto options = BinaryAUROCOptions().input(ScoreKind::kScores);
+  IntervalMetric weighted{BinaryAUROC(options)};
+  weighted.update(scores, target, tensor_of(each["weight"]));
+  EXPECT_NEAR(number(weighted.compute().value().standard_error), each["error"],
+              1e-12);
+  // Scores are in as many bins as there are of them.
+  const at::Tensor bounded = scores.clamp(0, 1);
+  IntervalMetric binned{BinaryAUROC(BinaryAUROCOptions().thresholds(11))};
+  binned.update(bounded, target);
+  const AreaEstimate exact = delong(bounded, target);
+  EXPECT_NEAR(number(binned.compute().value().standard_error),
+              exact.standard_error, 1e-12);
+  IntervalMetric curves(
+      MulticlassAUROC(MulticlassAUROCOptions(2).average(Average::kNone)));
+  curves.update(at::stack({bounded.neg().add(1), bounded}, 1), target);
+  EXPECT_NEAR(number(curves.compute().value().high[1]),
+              delong_interval(exact, 0.95).high, 1e-12);
+}
+
+TEST(IntervalMetricTest, IsTheJackknifeForEverythingElse) {
+  const at::Tensor target = at::arange(60).remainder(2);
+  const at::Tensor preds =
+      (at::arange(60, at::kDouble).mul(7).remainder(31) / 31 + target) / 2;
+  IntervalMetric precision(BinaryAveragePrecision(),
+                           IntervalOptions().blocks(4));
+  precision.update(preds, target);
+  const Interval interval = precision.compute().value();
+  EXPECT_EQ(interval.method, IntervalMethod::kJackknife);
+  EXPECT_EQ(interval.replicates, 4);
+  BinaryAveragePrecision whole;
+  whole.update(preds, target);
+  EXPECT_NEAR(number(interval.value), number(whole.compute()), 1e-12);
+  std::vector<double> without;
+  for (std::int64_t block = 0; block < 4; ++block) {
+    std::vector<std::int64_t> others;
+    for (std::int64_t row = 0; row < 60; ++row) {
+      if (internal::intervals::block_of(0, row, 4) != block) {
+        others.push_back(row);
+      }
+    }
+    const at::Tensor places = at::tensor(others);
+    BinaryAveragePrecision rest;
+    rest.update(preds.index_select(0, places), target.index_select(0, places));
+    without.push_back(number(rest.compute()));
+  }
+  const auto bounds = internal::intervals::jackknife_bounds(
+      number(whole.compute()), without, 0.95);
+  expect_ends(interval, bounds.low, bounds.high);
+}
+
+TEST(IntervalMetricTest, ResamplesSumsOfRows) {
+  const at::Tensor target = at::arange(400, at::kDouble).mul(0.37).sin();
+  const at::Tensor preds = target + at::arange(400, at::kDouble).mul(1.7).cos();
+  IntervalMetric error{MeanSquaredError()};
+  error.update(preds.narrow(0, 0, 100), target.narrow(0, 0, 100));
+  error.update(preds.narrow(0, 100, 300), target.narrow(0, 100, 300));
+  const Interval interval = error.compute().value();
+  EXPECT_EQ(interval.method, IntervalMethod::kPoisson);
+  EXPECT_EQ(interval.replicates, 1000);
+  const at::Tensor squares = (preds - target).square();
+  const double deviation = number(squares.std()) / 20;
+  EXPECT_NEAR(number(interval.value), number(squares.mean()), 1e-12);
+  EXPECT_NEAR(number(interval.standard_error), deviation, 0.1 * deviation);
+  expect_ends(interval, number(squares.mean()) - 1.96 * deviation,
+              number(squares.mean()) + 1.96 * deviation, 0.3 * deviation);
+  IntervalMetric bits(
+      MeanSquaredError(),
+      IntervalOptions().method(IntervalMethod::kDoubleOrNothing));
+  bits.update(preds, target);
+  EXPECT_NEAR(number(bits.compute().value().standard_error), deviation,
+              0.1 * deviation);
+}
+
+TEST(IntervalMetricTest, ScalesTotalsToTheNumberOfRows) {
+  IntervalMetric sum{SumMetric()};
+  sum.update(at::ones({100}));
+  const Interval same = sum.compute().value();
+  EXPECT_NEAR(number(same.standard_error), 0, 1e-9);
+  EXPECT_EQ(number(same.value), 100);
+}
+
+TEST(IntervalMetricTest, DrawsGroupsAsAWhole) {
+  // 20 groups of 10 equal rows hold no more than 20 rows.
+  const at::Tensor values = at::arange(20, at::kDouble).mul(2.1).sin();
+  const IntervalOptions options = IntervalOptions().grouped(true);
+  IntervalMetric grouped(MeanSquaredError(), options);
+  const at::Tensor rows = values.repeat({10});
+  const SampleIds groups(at::arange(20).repeat({10}));
+  grouped.update(groups, rows, at::zeros_like(rows));
+  const double deviation = number(values.square().std()) / std::sqrt(20);
+  EXPECT_NEAR(number(grouped.compute().value().standard_error), deviation,
+              0.15 * deviation);
+  IntervalMetric accuracy(BinaryAccuracy(), options);
+  EXPECT_EQ(accuracy.method(), IntervalMethod::kJackknife);
+  EXPECT_THAT(refusal_of([&] { accuracy.update(rows.gt(0), rows.gt(0)); }),
+              HasSubstr("expected ids, those of the groups"));
+}
+
+TEST(IntervalMetricTest, IsTheMetricsValueWithoutRows) {
+  IntervalMetric accuracy{BinaryAccuracy()};
+  EXPECT_TRUE(std::isnan(number(accuracy.compute().value().low)));
+  IntervalMetric error{MeanSquaredError()};
+  const Interval interval = error.compute().value();
+  EXPECT_TRUE(std::isnan(number(interval.value)));
+  EXPECT_TRUE(std::isnan(number(interval.high)));
+  EXPECT_EQ(interval.n, 0);
+}
+
+TEST(IntervalMetricTest, NamesItsResults) {
+  IntervalMetric accuracy{BinaryAccuracy()};
+  accuracy.update({{"target", at::ones({3})}, {"preds", at::ones({3})}});
+  const Results results = accuracy.compute().results();
+  EXPECT_EQ(number(results["high"]), 1);
+  EXPECT_EQ(accuracy.rows(), 3);
+  accuracy.reset();
+  EXPECT_EQ(accuracy.rows(), 0);
+  EXPECT_THAT(
+      refusal_of<c10::IndexError>([&] { accuracy.compute().at("other"); }),
+      HasSubstr("no interval 'other', expected one of: ''"));
+}
+
+template <class M>
+std::string refused(M metric, const IntervalOptions& options = {}) {
+  return refusal_of([&] { IntervalMetric(std::move(metric), options); });
+}
+
+TEST(IntervalMetricTest, RefusesMetricsWithoutAnInterval) {
+  EXPECT_THAT(refused(MaxMetric()), HasSubstr("MaxMetric has no interval"));
+  EXPECT_THAT(refused(MinMetric()), HasSubstr("MinMetric has no interval"));
+  EXPECT_THAT(refused(MaxError()), HasSubstr("MaxError has no interval"));
+  EXPECT_THAT(refused(Running(BinaryAccuracy(), 3)),
+              HasSubstr("does not depend on the batches"));
+}
+
+TEST(IntervalMetricTest, RefusesOptionsThatDoNotFit) {
+  using Method = IntervalMethod;
+  const auto with = [](Method method) {
+    return IntervalOptions().method(method);
+  };
+  EXPECT_THAT(refused(BinaryCohenKappa(), with(Method::kWilson)),
+              HasSubstr("expected a metric that method wilson fits, got "
+                        "BinaryCohenKappa("));
+  EXPECT_THAT(refused(BinaryAccuracy(), with(Method::kDelong)),
+              HasSubstr("method delong fits"));
+  EXPECT_THAT(refused(BinaryAUROC(), with(Method::kLogitDelta)),
+              HasSubstr("method logit_delta fits"));
+  EXPECT_THAT(refused(BinaryAccuracy(), with(Method::kWilson).grouped(true)),
+              HasSubstr("for grouped rows, got wilson"));
+  EXPECT_THAT(
+      refused(MeanSquaredError(),
+              IntervalOptions().ends(ReplicateInterval::kBca)),
+      HasSubstr("expected method poisson_cells for ends of bca, got poisson"));
+  EXPECT_THAT(refused(BinaryAccuracy(), IntervalOptions().level(1)),
+              HasSubstr("expected a level in (0, 1), got 1"));
+  EXPECT_THAT(refused(BinaryAccuracy(), IntervalOptions().replicates(1)),
+              HasSubstr("expected at least 2 replicates, got 1"));
+  EXPECT_THAT(refused(BinaryAccuracy(), IntervalOptions().blocks(1)),
+              HasSubstr("expected at least 2 blocks, got 1"));
+}
+
+TEST(IntervalMetricTest, RefusesInputsThatAreNotOneSamplePerRow) {
+  IntervalMetric accuracy{BinaryAccuracy()};
+  const at::Tensor ones = at::ones({2, 3});
+  EXPECT_THAT(refusal_of([&] { accuracy.update(ones, ones); }),
+              HasSubstr("expected one sample per row, got target of sizes "
+                        "[2, 3]; use method poisson or jackknife"));
+  const at::Tensor row = at::ones({2});
+  EXPECT_THAT(refusal_of([&] { accuracy.update(row, row, row); }),
+              HasSubstr("expected no weight"));
+  EXPECT_THAT(refusal_of([&] { accuracy.update(row, ones); }),
+              HasSubstr("BinaryAccuracy"));
+  EXPECT_EQ(accuracy.rows(), 0);
+}
+
+TEST(IntervalMetricTest, RefusesIdsThatDoNotFit) {
+  IntervalMetric error{MeanSquaredError()};
+  const at::Tensor rows = at::rand({3}, at::kDouble);
+  EXPECT_THAT(
+      refusal_of([&] { error.update(SampleIds(at::arange(2)), rows, rows); }),
+      HasSubstr("expected an id for each of 3 rows, got 2"));
+  error.update(SampleIds(at::arange(3)), rows, rows);
+  EXPECT_THAT(refusal_of([&] { error.update(rows, rows); }),
+              HasSubstr("expected ids, as in earlier updates"));
+  error.update(SampleIds(at::arange(2, 5)), rows, rows);
+  EXPECT_THAT(refusal_of([&] { error.compute(); }),
+              HasSubstr("expected each id once, got 2 again"));
+  error.reset();
+  error.update(rows, rows);
+  EXPECT_THAT(
+      refusal_of([&] { error.update(SampleIds(at::arange(3)), rows, rows); }),
+      HasSubstr("expected no ids, as in earlier updates"));
+  EXPECT_EQ(error.rows(), 3);
+}
+
+TEST(IntervalMetricTest, RefusesResultsWhoseSizeDependsOnTheData) {
+  IntervalMetric samples(BinaryAccuracy(
+      BinaryAccuracyOptions().multidim_average(MultidimAverage::kSamplewise)));
+  samples.update(at::ones({30, 2}), at::ones({30, 2}));
+  EXPECT_THAT(refusal_of([&] { samples.compute(); }),
+              HasSubstr("expected a result whose size does not depend on the "
+                        "data"));
+}
+
+}  // namespace
+}  // namespace tally

@@ -1,0 +1,327 @@
+"""Writes the reference values of intervals and comparisons.
+
+    python intervals.py            writes data/intervals/values.json
+    python intervals.py --check    compares it with freshly made values
+
+Proportions and McNemar's test are those of statsmodels, DeLong's variance that
+of Sun and Xu's midranks in NumPy, the delta method complex-step derivatives,
+Newcombe's ends roots found by SciPy, and random words those of a Philox4x32-10
+in Python integers.
+"""
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+from scipy import optimize, stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.proportion import proportion_confint
+
+DATA = Path(__file__).resolve().parent / "data" / "intervals" / "values.json"
+RELATIVE_TOLERANCE = 1e-9
+
+
+def proportions() -> list[dict]:
+    """Wilson's and Clopper-Pearson's intervals."""
+    cases = []
+    for successes, n in [(0, 1), (1, 1), (0, 10), (3, 10), (10, 10), (45, 50),
+                         (99, 100), (9973, 10_000), (123_456, 1_000_000)]:
+        for level in (0.8, 0.95, 0.999):
+            ends = {name: list(map(float, proportion_confint(
+                successes, n, 1 - level, method)))
+                for name, method in (("wilson", "wilson"),
+                                     ("clopper_pearson", "beta"))}
+            cases.append({"successes": successes, "n": n, "level": level,
+                          **ends})
+    return cases
+
+
+def quantiles() -> list[dict]:
+    """Quantiles of Student's t distribution."""
+    return [{"p": p, "degrees": degrees,
+             "t": float(stats.t.ppf(p, degrees)),
+             "z": float(stats.norm.ppf(p))}
+            for p in (0.6, 0.975, 0.9999) for degrees in (1, 2, 19, 1000)]
+
+
+def midranks(x: np.ndarray) -> np.ndarray:
+    """Ranks from 1, the mean of them for ties."""
+    return stats.rankdata(x)
+
+
+def placements(scores: np.ndarray, target: np.ndarray):
+    """The fractions of the other class in order with each sample (Sun, Xu)."""
+    x, y = scores[target == 1], scores[target == 0]
+    both = midranks(np.concatenate([x, y]))
+    v10 = (both[:len(x)] - midranks(x)) / len(y)
+    v01 = 1 - (both[len(x):] - midranks(y)) / len(x)
+    return v10, v01
+
+
+def areas() -> list[dict]:
+    """DeLong's standard error, and the ends on the logit scale."""
+    cases = []
+    rng = np.random.default_rng(1)
+    for n, digits, share in [(12, 1, 0.5), (50, 2, 0.2), (300, 1, 0.3),
+                             (300, 6, 0.1)]:
+        target = (rng.random(n) < share).astype(int)
+        target[:2], target[2:4] = 1, 0
+        scores = np.round(rng.normal(0.4 + 0.2 * target, 0.2), digits)
+        v10, v01 = placements(scores, target)
+        area = float(v10.mean())
+        error = float(np.sqrt(v10.var(ddof=1) / len(v10)
+                              + v01.var(ddof=1) / len(v01)))
+        t = stats.t.ppf(0.975, min(len(v10), len(v01)) - 1)
+        logit = math.log(area / (1 - area))
+        width = t * error / (area * (1 - area))
+        cases.append({
+            "scores": scores.tolist(), "target": target.tolist(),
+            "area": area, "error": error,
+            "ends": [1 / (1 + math.exp(-logit + s * width)) for s in (1, -1)],
+            "newcombe": newcombe(area, len(v10), len(v01))})
+    return cases
+
+
+def weighted_area() -> dict:
+    """The weighted area and its standard error, pair by pair."""
+    rng = np.random.default_rng(2)
+    n = 40
+    target = (rng.random(n) < 0.4).astype(int)
+    scores = np.round(rng.normal(0.4 + 0.2 * target, 0.2), 1)
+    weight = np.round(rng.exponential(size=n), 3)
+    p, q = target == 1, target == 0
+    order = (scores[p][:, None] > scores[q]) + 0.5 * (
+        scores[p][:, None] == scores[q])
+    wp, wq = weight[p], weight[q]
+    v10 = order @ wq / wq.sum()
+    v01 = wp @ order / wp.sum()
+    area = float(wp @ v10 / wp.sum())
+    error = float(np.sqrt(((wp * (v10 - area) / wp.sum()) ** 2).sum()
+                          + ((wq * (v01 - area) / wq.sum()) ** 2).sum()))
+    return {"scores": scores.tolist(), "target": target.tolist(),
+            "weight": weight.tolist(), "area": area, "error": error}
+
+
+def newcombe(area: float, p: int, q: int) -> list[float]:
+    """Roots of |area - t| = z sqrt(V(t))."""
+    z = stats.norm.ppf(0.975)
+    extra = (p + q) / 2 - 1
+
+    def excess(t: float) -> float:
+        variance = t * (1 - t) / (p * q) * (
+            1 + extra * ((1 - t) / (2 - t) + t / (1 + t)))
+        return abs(area - t) - z * math.sqrt(max(variance, 0))
+
+    # At areas of 0 and 1, these are roots as well.
+    low = 0.0 if area == 0 else optimize.brentq(
+        excess, 0, min(area, 1 - 1e-9), xtol=1e-15)
+    high = 1.0 if area == 1 else optimize.brentq(
+        excess, max(area, 1e-9), 1, xtol=1e-15)
+    return [low, high]
+
+
+def f1_scores(k: np.ndarray) -> np.ndarray:
+    """Of the classes of a confusion matrix."""
+    tp = np.diag(k)
+    return 2 * tp / (k.sum(0) + k.sum(1))
+
+
+def mcc(k: np.ndarray):
+    """The correlation of a confusion matrix, Gorodkin's."""
+    n, c = k.sum(), np.trace(k)
+    t, p = k.sum(1), k.sum(0)
+    return (c * n - t @ p) / np.sqrt((n * n - p @ p) * (n * n - t @ t))
+
+
+def kappa(k: np.ndarray):
+    """Cohen's."""
+    n = k.sum()
+    expected = k.sum(1) @ k.sum(0) / n / n
+    return (np.trace(k) / n - expected) / (1 - expected)
+
+
+def f_half(k: np.ndarray):
+    """F-beta of class 1 with beta = 0.5."""
+    tp, fp, fn = k[1, 1], k[0, 1], k[1, 0]
+    return 1.25 * tp / (1.25 * tp + 0.25 * fn + fp)
+
+
+def deltas() -> list[dict]:
+    """Values of confusion matrices, with ends on the logit scale."""
+    three = [[40, 5, 3], [7, 30, 2], [0, 4, 25]]
+    two = [[70, 5], [6, 30]]
+    cases = []
+    for name, matrix, value, low in [
+            ("macro_f1", three, lambda k: f1_scores(k).mean(), 0),
+            ("mcc", three, mcc, -1), ("kappa", three, kappa, -1),
+            ("mcc", two, mcc, -1), ("kappa", two, kappa, -1),
+            ("f_half", two, f_half, 0)]:
+        k = np.array(matrix, float)
+        gradient = np.zeros(k.shape)
+        for place in np.ndindex(k.shape):
+            moved = k.astype(complex)
+            moved[place] += 1e-30j
+            gradient[place] = value(moved).imag / 1e-30
+        own = float(value(k))
+        error = math.sqrt((k * gradient ** 2).sum()
+                          - (k * gradient).sum() ** 2 / k.sum())
+        width = 1 - low
+        p = (own - low) / width
+        scaled = stats.norm.ppf(0.975) * error / width / (p * (1 - p))
+        logit = math.log(p / (1 - p))
+        cases.append({
+            "name": name, "matrix": matrix, "value": own, "error": error,
+            "ends": [low + width / (1 + math.exp(-logit + s * scaled))
+                     for s in (1, -1)]})
+    return cases
+
+
+def replicate_ends() -> dict:
+    """The ends from given replicates; BCa as in scipy.stats.bootstrap."""
+    rng = np.random.default_rng(3)
+    replicates = np.round(rng.beta(20, 3, 200), 3)
+    value, acceleration = 0.881, 0.02
+    below = (np.mean(replicates < value) + np.mean(replicates <= value)) / 2
+    bias = stats.norm.ppf(below)
+    levels = []
+    for p in (0.025, 0.975):
+        z = bias + stats.norm.ppf(p)
+        levels.append(stats.norm.cdf(bias + z / (1 - acceleration * z)))
+    deviation = replicates.std(ddof=1)
+    z = stats.norm.ppf(0.975)
+    logit = math.log(value / (1 - value))
+    scaled = z * deviation / value / (1 - value)
+    return {"replicates": replicates.tolist(), "value": value,
+            "acceleration": acceleration,
+            "percentile": np.quantile(replicates, [0.025, 0.975]).tolist(),
+            "bca": np.quantile(replicates, levels).tolist(),
+            "normal": [value - z * deviation, value + z * deviation],
+            "logit_normal": [1 / (1 + math.exp(-logit + s * scaled))
+                             for s in (1, -1)]}
+
+
+def jackknife() -> dict:
+    """From pseudo-values, as TensorFlow Model Analysis states them."""
+    without = [0.71, 0.74, 0.7, 0.735, 0.72]
+    value, k = 0.722, len(without)
+    pseudo = k * value - (k - 1) * np.array(without)
+    error = float(pseudo.std(ddof=1) / math.sqrt(k))
+    t = stats.t.ppf(0.95, k - 1)
+    return {"without": without, "value": value, "level": 0.9, "error": error,
+            "ends": [value - t * error, value + t * error]}
+
+
+def tests_of_pairs() -> list[dict]:
+    """McNemar's test by the discordant pairs, exact and mid-p."""
+    cases = []
+    for first, second in [(0, 1), (3, 9), (10, 10), (30, 12), (120, 180)]:
+        exact = float(mcnemar([[50, first], [second, 50]],
+                              exact=True).pvalue)
+        n, fewer = first + second, min(first, second)
+        middle = 1.0 if first == second else \
+            exact - float(stats.binom.pmf(fewer, n, 0.5))
+        cases.append({"first": first, "second": second, "exact": exact,
+                      "mid": middle})
+    return cases
+
+
+def paired_areas() -> dict:
+    """DeLong's covariance of two scores of the same samples."""
+    rng = np.random.default_rng(4)
+    n = 120
+    target = (rng.random(n) < 0.4).astype(int)
+    first = np.round(rng.normal(0.4 + 0.25 * target, 0.2), 2)
+    second = np.round(first + rng.normal(0, 0.15, n), 2)
+    parts = [placements(s, target) for s in (first, second)]
+    covariance = sum(np.cov(parts[0][i], parts[1][i]) / len(parts[0][i])
+                     for i in (0, 1))
+    difference = float(parts[0][0].mean() - parts[1][0].mean())
+    error = float(np.sqrt(covariance[0, 0] + covariance[1, 1]
+                          - 2 * covariance[0, 1]))
+    return {"first": first.tolist(), "second": second.tolist(),
+            "target": target.tolist(), "difference": difference,
+            "error": error,
+            "p": float(2 * stats.norm.sf(abs(difference) / error))}
+
+
+def philox(counter: list[int], key: list[int]) -> list[int]:
+    """Philox4x32-10."""
+    c, k = list(counter), list(key)
+    for _ in range(10):
+        a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [(b >> 32) ^ c[1] ^ k[0], b & 0xFFFFFFFF,
+             (a >> 32) ^ c[3] ^ k[1], a & 0xFFFFFFFF]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c
+
+
+def weights() -> list[dict]:
+    """Replicate weights of some ids."""
+    cases = []
+    cdf = [round(65536 * float(stats.poisson.cdf(k, 1))) for k in range(8)]
+    for seed, identity in [(0, 0), (1, 5), (-7, -2), (2 ** 40 + 3, 2 ** 50)]:
+        key = [seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF]
+
+        def words(block: int, stream: int) -> list[int]:
+            return philox([block, stream, identity & 0xFFFFFFFF,
+                           (identity >> 32) & 0xFFFFFFFF], key)
+
+        poisson = []
+        for block in range(3):
+            for word in words(block, 0):
+                for bits in (word & 0xFFFF, word >> 16):
+                    poisson.append(sum(bits >= t for t in cdf))
+        double = [2 * (w >> i & 1) for block in range(2)
+                  for w in words(block, 1) for i in range(32)]
+        low, high = words(0, 2)[:2]
+        cases.append({"seed": seed, "id": identity, "poisson": poisson[:21],
+                      "double_or_nothing": double[:150],
+                      "block_of_20": (low | high << 32) % 20})
+    return cases
+
+
+def values() -> dict:
+    """Everything."""
+    return {"proportions": proportions(), "quantiles": quantiles(),
+            "areas": areas(), "weighted_area": weighted_area(),
+            "newcombe": [{"area": a, "positives": p, "negatives": q,
+                          "ends": newcombe(a, p, q)}
+                         for a, p, q in [(1.0, 5, 45), (0.0, 5, 45),
+                                         (0.9, 20, 30)]],
+            "deltas": deltas(), "replicate_ends": replicate_ends(),
+            "jackknife": jackknife(), "mcnemar": tests_of_pairs(),
+            "paired_areas": paired_areas(), "weights": weights()}
+
+
+def same(left, right) -> bool:
+    """Whether two JSON values agree, numbers up to their last digits."""
+    if isinstance(left, dict):
+        return list(left) == list(right) and \
+            all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, float) or isinstance(right, float):
+        return math.isclose(left, right, rel_tol=RELATIVE_TOLERANCE)
+    return left == right
+
+
+def main() -> int:
+    """Writes or checks the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    fresh = values()
+    if not parser.parse_args().check:
+        DATA.parent.mkdir(exist_ok=True)
+        DATA.write_text(json.dumps(fresh) + "\n", encoding="utf-8")
+        return 0
+    if same(json.loads(DATA.read_text(encoding="utf-8")), fresh):
+        return 0
+    print(f"{DATA} differs", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
