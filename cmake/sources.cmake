@@ -288,8 +288,10 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/interval_options.h
     metrics/intervals/intervals.h
     metrics/intervals/kernels/philox.h
+    metrics/intervals/paired_tests.h
     metrics/intervals/proportions.h
     metrics/intervals/replicate_weights.h
+    metrics/intervals/replicates.h
     metrics/intervals/sample_ids.h
     metrics/metric.h
     metrics/metric_base.h
@@ -647,10 +649,12 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/kernels/poisson_count.cc
     metrics/intervals/kernels/score_groups.cc
     metrics/intervals/make_engine.cc
+    metrics/intervals/paired_tests.cc
     metrics/intervals/proportion_engine.cc
     metrics/intervals/proportions.cc
     metrics/intervals/replicate_engine.cc
     metrics/intervals/replicate_weights.cc
+    metrics/intervals/replicates.cc
     metrics/intervals/sample_ids.cc
     metrics/intervals/weighted_sums.cc
     metrics/metric.cc

@@ -37,6 +37,11 @@ class IntervalEngine {
                            const std::vector<std::int64_t>& ids) const = 0;
   /// Of `n` rows.
   virtual Intervals intervals(const AnyState& state, std::int64_t n) const = 0;
+  /// The values of each element in replicates by id; empty if there are none.
+  virtual std::vector<std::vector<double>> replicates(const AnyState&,
+                                                      std::int64_t) const {
+    return {};
+  }
 
  protected:
   std::unique_ptr<Metric> metric_;

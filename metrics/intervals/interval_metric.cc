@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tally/metrics/intervals/interval_engine.h"
+#include "tally/metrics/intervals/kernels/philox.h"
 #include "tally/metrics/intervals/make_engine.h"
 #include "tally/state/outside_inference.h"
 #include "tally/sync/exchange/state_sync.h"
@@ -24,8 +25,23 @@ struct RowIds {
   std::int64_t rows = 0;
   std::int64_t numbered = 0;  // rows whose id is their number
   Rows ids;                   // int64, of those that have ids
+  // Sums of the halves of a hash of each id: equal for the same ids in any
+  // order.
+  std::int64_t low_digest = 0;
+  std::int64_t high_digest = 0;
 
-  void fields(Fields& f) { f("rows", rows)("numbered", numbered)("ids", ids); }
+  void fields(Fields& f) {
+    f("rows", rows)("numbered", numbered)("ids", ids);
+    f("low_digest", low_digest)("high_digest", high_digest);
+  }
+  void digest(const std::vector<std::int64_t>& some) {
+    const intervals::PhiloxNumbers hash(0, intervals::PhiloxStream::kDigest);
+    for (const std::int64_t id : some) {
+      const auto words = hash(0, id);
+      low_digest += words[0];
+      high_digest += words[1];
+    }
+  }
 };
 
 std::shared_ptr<sync::Communicator> ranks_of(const Metric& metric) {
@@ -130,6 +146,7 @@ void IntervalMetric::update_rows(const SampleIds* ids, Inputs inputs) {
     std::iota(own.begin(), own.end(), accumulated_->ids.rows);
     batch_ids.numbered = rows;
   }
+  batch_ids.digest(own);
   AnyState batch = engine_->observe(inputs, own);
   BatchIntake intake;
   intake.to_cpu = metric().metric_options().compute_on_cpu();
@@ -168,6 +185,43 @@ Intervals IntervalMetric::compute() {
   const Accumulated all = merged();
   check_distinct(all.ids.ids);
   return engine_->intervals(all.state, all.ids.rows);
+}
+
+Replicates IntervalMetric::replicates() {
+  const internal::OutsideInference outside;
+  const at::NoGradGuard no_grad;
+  const Accumulated all = merged();
+  check_distinct(all.ids.ids);
+  const auto values = engine_->replicates(all.state, all.ids.rows);
+  TORCH_CHECK_VALUE(!values.empty() && !values[0].empty(), kName,
+                    ": expected rows, and method poisson or double_or_nothing, "
+                    "got ",
+                    all.ids.rows, " rows and ",
+                    internal::OptionType<IntervalMethod>::print(method()));
+  Replicates replicates;
+  replicates.metric = metric().repr();
+  replicates.method = method();
+  replicates.seed = options().seed();
+  replicates.n = all.ids.rows;
+  replicates.digest = static_cast<std::int64_t>(
+      static_cast<std::uint64_t>(all.ids.high_digest) << 32 ^
+      static_cast<std::uint64_t>(all.ids.low_digest));
+  auto element = values.begin();
+  for (const auto& [name, interval] :
+       engine_->intervals(all.state, all.ids.rows)) {
+    const std::int64_t elements = interval.value.numel();
+    at::Tensor drawn =
+        at::empty({elements, options().replicates()}, at::kDouble);
+    auto* into = drawn.mutable_data_ptr<double>();
+    for (std::int64_t i = 0; i < elements; ++i, ++element) {
+      into = std::copy(element->begin(), element->end(), into);
+    }
+    auto sizes = interval.value.sizes().vec();
+    sizes.insert(sizes.begin(), options().replicates());
+    replicates.values.add(name, interval.value);
+    replicates.replicates.add(name, drawn.t().contiguous().reshape(sizes));
+  }
+  return replicates;
 }
 
 }  // namespace tally

@@ -7,6 +7,7 @@
 #include "tally/metrics/input_order.h"
 #include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/intervals/interval_options.h"
+#include "tally/metrics/intervals/replicates.h"
 #include "tally/metrics/intervals/sample_ids.h"
 #include "tally/metrics/metric.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
@@ -119,6 +120,11 @@ class IntervalMetric {
 
   /// Over all ranks: those of the metric's communicator.
   Intervals compute();
+  /// The metric's values in the replicates, to be compared with those of
+  /// another model on the same rows. Collective, as compute(). Throws
+  /// c10::ValueError for methods other than kPoisson and kDoubleOrNothing, and
+  /// without rows.
+  Replicates replicates();
 
   /// Forgets all rows.
   void reset();

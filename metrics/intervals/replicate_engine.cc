@@ -229,6 +229,12 @@ std::vector<std::vector<double>> ReplicateEngine::values_of(
   return values;
 }
 
+std::vector<std::vector<double>> ReplicateEngine::replicates(
+    const AnyState& state, std::int64_t n) const {
+  const AnyState& whole = state.get<StateParts>().parts()[0];
+  return values_of(state, flat_result(*metric_, whole), n);
+}
+
 Intervals ReplicateEngine::intervals(const AnyState& state,
                                      std::int64_t n) const {
   const auto& parts = state.get<StateParts>().parts();

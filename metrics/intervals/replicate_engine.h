@@ -42,6 +42,8 @@ class ReplicateEngine final : public IntervalEngine {
   AnyState observe(Inputs inputs,
                    const std::vector<std::int64_t>& ids) const override;
   Intervals intervals(const AnyState& state, std::int64_t n) const override;
+  std::vector<std::vector<double>> replicates(const AnyState& state,
+                                              std::int64_t n) const override;
 
  private:
   /// The states of the replicates, evaluated: [values][replicates].

@@ -35,6 +35,7 @@ enum class PhiloxStream : std::uint32_t {
   kDoubleOrNothing = 1,
   kBlocks = 2,
   kCells = 3,
+  kDigest = 4,
 };
 
 /// The numbers of one id in a stream: the counter is (block, stream, low half

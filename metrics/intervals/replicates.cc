@@ -1,0 +1,195 @@
+#include "tally/metrics/intervals/replicates.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "tally/metrics/intervals/interval_engine.h"
+#include "tally/metrics/intervals/proportions.h"
+
+namespace tally {
+
+namespace intervals = internal::intervals;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFormat = "tally replicates";
+constexpr int kVersion = 1;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+std::string text_of(IntervalMethod method) {
+  return internal::OptionType<IntervalMethod>::print(method);
+}
+
+Json numbers_of(const at::Tensor& tensor) {
+  Json numbers = Json::array();
+  const auto* const begin = tensor.const_data_ptr<double>();
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) numbers.push_back(begin[i]);
+  return numbers;
+}
+
+at::Tensor tensor_of(const Json& numbers,
+                     const std::vector<std::int64_t>& sizes) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes) {
+    TORCH_CHECK_VALUE(size >= 0 && size <= (std::int64_t{1} << 40) /
+                                               std::max<std::int64_t>(count, 1),
+                      "replicates: expected sizes of at least 0, got ", size);
+    count *= size;
+  }
+  TORCH_CHECK_VALUE(static_cast<std::int64_t>(numbers.size()) == count,
+                    "replicates: expected ", count, " numbers, got ",
+                    numbers.size());
+  at::Tensor tensor = at::empty(sizes, at::kDouble);
+  auto* into = tensor.mutable_data_ptr<double>();
+  for (const Json& number : numbers) {
+    *into++ = number.is_null() ? kNaN : number.get<double>();
+  }
+  return tensor;
+}
+
+Replicates replicates_of(const Json& json) {
+  Replicates replicates;
+  replicates.metric = json.at("metric").get<std::string>();
+  const auto refusal = internal::OptionType<IntervalMethod>::parse(
+      json.at("method").get<std::string>(), replicates.method);
+  TORCH_CHECK_VALUE(!refusal, "replicates: expected a method, got ",
+                    json.at("method").dump());
+  replicates.seed = json.at("seed").get<std::int64_t>();
+  replicates.n = json.at("n").get<std::int64_t>();
+  replicates.digest = json.at("digest").get<std::int64_t>();
+  const auto count = json.at("replicates").get<std::int64_t>();
+  for (const Json& part : json.at("parts")) {
+    const auto name = part.at("name").get<std::string>();
+    auto sizes = part.at("sizes").get<std::vector<std::int64_t>>();
+    replicates.values.add(name, tensor_of(part.at("value"), sizes));
+    sizes.insert(sizes.begin(), count);
+    replicates.replicates.add(name, tensor_of(part.at("replicates"), sizes));
+  }
+  return replicates;
+}
+
+template <class Value>
+void check_same(const char* what, const Value& first, const Value& second) {
+  TORCH_CHECK_VALUE(first == second, "compare: expected the same ", what,
+                    ", got ", first, " and ", second);
+}
+
+double p_value(const std::vector<double>& differences) {
+  std::int64_t up = 0;
+  std::int64_t down = 0;
+  for (const double difference : differences) {
+    up += difference >= 0;
+    down += difference <= 0;
+  }
+  const auto all = static_cast<double>(up + down);
+  const double tail = 1 + static_cast<double>(std::min(up, down));
+  return all == 0
+             ? kNaN
+             : std::min(1.0, 2 * tail /
+                                 (1 + static_cast<double>(differences.size())));
+}
+
+}  // namespace
+
+std::string to_text(const NamedReplicates& replicates) {
+  Json metrics = Json::array();
+  for (const auto& [name, each] : replicates) {
+    Json parts = Json::array();
+    std::int64_t count = 0;
+    for (const auto& [part, value] : each.values) {
+      const at::Tensor& drawn = each.replicates[part];
+      count = drawn.size(0);
+      parts.push_back({{"name", part},
+                       {"sizes", value.sizes().vec()},
+                       {"value", numbers_of(value)},
+                       {"replicates", numbers_of(drawn.contiguous())}});
+    }
+    metrics.push_back({{"name", name},
+                       {"metric", each.metric},
+                       {"method", text_of(each.method)},
+                       {"seed", each.seed},
+                       {"n", each.n},
+                       {"digest", each.digest},
+                       {"replicates", count},
+                       {"parts", std::move(parts)}});
+  }
+  const Json json = {{"format", kFormat},
+                     {"version", kVersion},
+                     {"metrics", std::move(metrics)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+NamedReplicates parse_replicates(const std::string& text) {
+  try {
+    const Json json = Json::parse(text);
+    TORCH_CHECK_VALUE(json.value("format", "") == kFormat,
+                      "replicates: expected the format '", kFormat, "'");
+    const int version = json.at("version").get<int>();
+    TORCH_CHECK_VALUE(version == kVersion, "replicates: expected version ",
+                      kVersion, ", got ", version,
+                      version > kVersion ? ", of a newer Tally" : "");
+    NamedReplicates replicates;
+    for (const Json& each : json.at("metrics")) {
+      replicates.emplace_back(each.at("name").get<std::string>(),
+                              replicates_of(each));
+    }
+    return replicates;
+  } catch (const Json::exception& error) {
+    TORCH_CHECK_VALUE(false, "replicates: ", error.what());
+  }
+}
+
+std::vector<std::pair<std::string, Comparison>> compare(
+    const Replicates& first, const Replicates& second, double level) {
+  intervals::check_level(level);
+  check_same("metric", first.metric, second.metric);
+  check_same("method", text_of(first.method), text_of(second.method));
+  check_same("seed", first.seed, second.seed);
+  check_same("number of rows", first.n, second.n);
+  TORCH_CHECK_VALUE(first.digest == second.digest,
+                    "compare: expected the same ids of rows, got others");
+  std::vector<std::pair<std::string, Comparison>> parts;
+  for (const auto& [name, value] : first.values) {
+    TORCH_CHECK_VALUE(second.values.contains(name),
+                      "compare: expected the same parts, got '", name,
+                      "' in one");
+    const at::Tensor& a = first.replicates[name];
+    const at::Tensor& b = second.replicates[name];
+    check_same("sizes of replicates", c10::str(a.sizes()), c10::str(b.sizes()));
+    const at::Tensor drawn = a.sub(b).reshape({a.size(0), -1}).contiguous();
+    Comparison part;
+    part.level = level;
+    part.n = first.n;
+    part.difference = value.sub(second.values[name]).contiguous();
+    for (at::Tensor* tensor : {&part.low, &part.high, &part.p_value}) {
+      *tensor = at::empty(value.sizes(), at::kDouble);
+    }
+    const std::int64_t elements = value.numel();
+    for (std::int64_t i = 0; i < elements; ++i) {
+      std::vector<double> differences;
+      for (std::int64_t r = 0; r < a.size(0); ++r) {
+        differences.push_back(drawn.const_data_ptr<double>()[r * elements + i]);
+      }
+      // NaN are left out.
+      const auto bounds = intervals::replicate_bounds(
+          part.difference.const_data_ptr<double>()[i], differences,
+          ReplicateInterval::kPercentile, level);
+      part.low.mutable_data_ptr<double>()[i] = bounds.low;
+      part.high.mutable_data_ptr<double>()[i] = bounds.high;
+      part.p_value.mutable_data_ptr<double>()[i] =
+          std::isnan(bounds.low) ? kNaN : p_value(differences);
+      part.undefined = std::max(part.undefined, bounds.undefined);
+    }
+    parts.emplace_back(name, std::move(part));
+  }
+  return parts;
+}
+
+}  // namespace tally
