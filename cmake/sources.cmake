@@ -353,6 +353,7 @@ set(TALLY_METRICS_HEADERS
     metrics/results_csv.h
     metrics/results_json.h
     metrics/results_table.h
+    metrics/retrieval/kernels/count_higher.h
     metrics/retrieval/kernels/query_index.h
     metrics/retrieval/kernels/rank_documents.h
     metrics/retrieval/kernels/ranked_queries.h
@@ -730,6 +731,7 @@ set(TALLY_METRICS_SOURCES
     metrics/results_csv.cc
     metrics/results_json.cc
     metrics/results_table.cc
+    metrics/retrieval/kernels/count_higher.cc
     metrics/retrieval/kernels/hit_curves.cc
     metrics/retrieval/kernels/query_index.cc
     metrics/retrieval/kernels/query_values.cc

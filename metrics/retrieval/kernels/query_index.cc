@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace tally::internal::retrieval {
@@ -32,8 +33,9 @@ QueryIndex::QueryIndex(const std::int64_t* indexes, std::int64_t rows)
   const std::uint64_t range = static_cast<std::uint64_t>(most) - least_;
   if (in_order) {
     take_runs(indexes, nullptr, rows);
-  } else if (range <
-             kSlotsPerRow * static_cast<std::uint64_t>(rows) + kFewSlots) {
+  } else if (rows <= std::numeric_limits<std::uint32_t>::max() &&
+             range <
+                 kSlotsPerRow * static_cast<std::uint64_t>(rows) + kFewSlots) {
     count_slots(rows, range);
   } else {
     sort_rows(rows, range);
@@ -58,9 +60,9 @@ void QueryIndex::take_runs(const std::int64_t* indexes,
 void QueryIndex::count_slots(std::int64_t rows, std::uint64_t range) {
   slots_.assign(range + 1, 0);
   for (std::int64_t i = 0; i < rows; ++i) ++slots_[slot(i)];
-  std::int64_t begin = 0;
+  std::uint32_t begin = 0;
   for (std::uint64_t i = 0; i <= range; ++i) {
-    const std::int64_t count = std::exchange(slots_[i], begin);
+    const std::uint32_t count = std::exchange(slots_[i], begin);
     if (count == 0) continue;
     ids_.push_back(static_cast<std::int64_t>(least_ + i));
     begins_.push_back(begin);

@@ -25,9 +25,9 @@ class QueryIndex {
   void for_each_place(const Move& move) const {
     const std::int64_t rows = begins_.back();
     if (!slots_.empty()) {
-      std::vector<std::int64_t> next = slots_;
+      std::vector<std::uint32_t> next = slots_;
       for (std::int64_t row = 0; row < rows; ++row) {
-        move(row, next[slot(row)]++);
+        move(row, std::int64_t{next[slot(row)]++});
       }
     } else if (!order_.empty()) {
       for (std::int64_t place = 0; place < rows; ++place) {
@@ -53,8 +53,9 @@ class QueryIndex {
   std::vector<std::int64_t> ids_;
   std::vector<std::int64_t> begins_;
   // Of rows in no order: by index where those lie close, where the query
-  // begins; else the rows in order.
-  std::vector<std::int64_t> slots_;
+  // begins (32 bits, so that more of them lie in the cache); else the rows in
+  // order.
+  std::vector<std::uint32_t> slots_;
   std::vector<std::int64_t> order_;
 };
 

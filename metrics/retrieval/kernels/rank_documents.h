@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tally/metrics/classification/kernels/key_sort.h"
+#include "tally/metrics/retrieval/kernels/count_higher.h"
 
 /// How the documents of one query are brought in order.
 namespace tally::internal::retrieval {
@@ -36,70 +37,24 @@ inline float value_of_bits(std::uint32_t bits) {
 }
 
 /// With fewer, each is compared with all.
-inline constexpr std::int64_t kComparedDocuments = 128;
-
-// 16 bytes are what every processor compares at once.
-template <class Score>
-struct ScoreVector;
-template <>
-struct ScoreVector<float> {
-  typedef float Scores __attribute__((vector_size(16)));
-  typedef std::int32_t Counts __attribute__((vector_size(16)));
-  using Count = std::int32_t;
-  static Scores all(float x) { return Scores{x, x, x, x}; }
-};
-template <>
-struct ScoreVector<double> {
-  typedef double Scores __attribute__((vector_size(16)));
-  typedef std::int64_t Counts __attribute__((vector_size(16)));
-  using Count = std::int64_t;
-  static Scores all(double x) { return Scores{x, x}; }
-};
-
-/// For each score how many others are higher; returns the sum of that.
-/// REQUIRES: count is at most kComparedDocuments, room for so many.
-template <class Score>
-std::int64_t count_higher(const Score* scores, std::int64_t count,
-                          typename ScoreVector<Score>::Count* higher) {
-  using Vector = ScoreVector<Score>;
-  using Scores = typename Vector::Scores;
-  using Counts = typename Vector::Counts;
-  constexpr std::int64_t kLanes = 16 / sizeof(Score);
-  for (std::int64_t i = 0; i < count; i += 4 * kLanes) {
-    Scores a, b, c, d;
-    std::memcpy(&a, scores + i, 16);
-    std::memcpy(&b, scores + i + kLanes, 16);
-    std::memcpy(&c, scores + i + 2 * kLanes, 16);
-    std::memcpy(&d, scores + i + 3 * kLanes, 16);
-    Counts above[4] = {};
-    for (std::int64_t k = 0; k < count; ++k) {
-      const Scores other = Vector::all(scores[k]);
-      above[0] -= other > a;
-      above[1] -= other > b;
-      above[2] -= other > c;
-      above[3] -= other > d;
-    }
-    std::memcpy(higher + i, above, sizeof above);
-  }
-  std::int64_t sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += higher[i];
-  return sum;
-}
+inline constexpr std::int64_t kComparedDocuments = 2 * kHigherBlock;
 
 /// Sorts by score, the highest first, and equal ones by grade, the lowest
 /// first. Whether there may be equal ones.
 template <class Document>
 bool rank_few(Document* documents, std::int64_t count) {
   using Score = decltype(documents->score);
-  using Count = typename ScoreVector<Score>::Count;
+  using Count =
+      std::conditional_t<sizeof(Score) == 4, std::int32_t, std::int64_t>;
   Document copies[kComparedDocuments];
-  alignas(16) Score scores[kComparedDocuments + 16];
-  alignas(16) Count higher[kComparedDocuments + 16];
+  alignas(64) Score scores[kComparedDocuments];
+  alignas(64) Count higher[kComparedDocuments];
   for (std::int64_t i = 0; i < count; ++i) {
     copies[i] = documents[i];
     scores[i] = copies[i].score;
   }
-  std::fill_n(scores + count, 16, Score{0});
+  const std::int64_t blocks = (count + kHigherBlock - 1) / kHigherBlock;
+  std::fill(scores + count, scores + blocks * kHigherBlock, Score{0});
   if (2 * count_higher(scores, count, higher) == count * (count - 1)) {
     for (std::int64_t i = 0; i < count; ++i) documents[higher[i]] = copies[i];
     return false;
