@@ -613,6 +613,7 @@ set(TALLY_METRICS_SOURCES
     metrics/image/error_relative_global_dimensionless_synthesis.cc
     metrics/image/image_gradients.cc
     metrics/image/kernels/pixel_windows.cc
+    metrics/image/kernels/squared_errors.cc
     metrics/image/kernels/ssim_kernels.cc
     metrics/image/kernels/structural.cc
     metrics/image/kernels/universal_index.cc

@@ -12,8 +12,8 @@ namespace tally {
 ///         ErrorRelativeGlobalDimensionlessSynthesisOptions().ratio(2));
 struct ErrorRelativeGlobalDimensionlessSynthesisOptions
     : ImageOptions<ErrorRelativeGlobalDimensionlessSynthesisOptions> {
-  /// The pixel size of the original in those of the sharpened image, above 0.
-  /// Default: 4.
+  /// The pixel size of the low-resolution original, in pixels of the sharpened
+  /// image; above 0. Default: 4.
   TORCH_ARG(double, ratio) = 4;
 
  public:
@@ -50,8 +50,8 @@ class RelativeGlobalError : public internal::image::ImageMeasure {
 /// mean of 0 and errors; NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the image out.
-/// Errors: c10::ValueError for other or different shapes, and for
-/// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
+/// Errors: c10::ValueError for other or different shapes, and for NaN with
+/// NanPolicy::kError; c10::TypeError for complex or sparse inputs.
 /// Differentiable in preds and target; an error of 0 has a gradient of 0.
 /// Source: Wald 2000.
 ///

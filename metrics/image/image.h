@@ -1,6 +1,6 @@
 #pragma once
 
-/// Images against others, or by themselves.
+/// Metrics of images and videos: compared with a target, or by themselves.
 #include "tally/metrics/image/error_relative_global_dimensionless_synthesis.h"  // IWYU pragma: export
 #include "tally/metrics/image/image_gradients.h"  // IWYU pragma: export
 #include "tally/metrics/image/multi_scale_structural_similarity_index_measure.h"  // IWYU pragma: export

@@ -6,7 +6,7 @@
 
 namespace tally {
 
-/// What becomes of factors below 0, whose powers are not real.
+/// How negative factors are treated, whose powers are not real.
 enum class FactorRule {
   kRelu,    ///< they count as 0
   kSimple,  ///< all factors f become (f + 1) / 2
@@ -72,19 +72,17 @@ class MultiScaleSimilarity : public internal::image::ImageMeasure {
 ///     product over scales i < M of contrast_i^beta_i, times SSIM_M^beta_M
 ///
 /// for each channel, with means over its windows (see
-/// StructuralSimilarityIndexMeasure); from scale to scale images are halved by
-/// means of 2 x 2 pixels, an odd last row or column left out. The mean over
-/// channels, then over images. Factors below 0 count as 0, unless `normalize`
-/// says otherwise.
-/// update(preds, target): [N, C, H, W], or volumes [N, C, D, H, W], of the same
-/// shape; any real dtypes. With the defaults each side has at least 176 pixels.
-/// Result: 0-dim float64, in [0, 1] for each image, 1 for equal ones; NaN
-/// without images.
-/// State: the sum in float64 and the number of images, merged by addition.
-/// NaN and infinities: give NaN; NanPolicy::kIgnore leaves images with NaN out.
-/// Errors: c10::ValueError for other or different shapes, for images whose
-/// smallest scale does not hold a window, and for NaN with NanPolicy::kError;
-/// c10::TypeError for complex or sparse inputs.
+/// StructuralSimilarityIndexMeasure); each scale halves the images by averaging
+/// 2 x 2 pixels, without an odd last row or column. Averaged over channels,
+/// then over images. Negative factors count as 0 unless `normalize` says
+/// otherwise. update(preds, target): [N, C, H, W], or volumes [N, C, D, H, W],
+/// of the same shape; any real dtypes. With the defaults each side has at least
+/// 176 pixels. Result: 0-dim float64, in [0, 1] for each image, 1 for equal
+/// ones; NaN without images. State: the sum in float64 and the number of
+/// images, merged by addition. NaN and infinities: give NaN; NanPolicy::kIgnore
+/// leaves images with NaN out. Errors: c10::ValueError for other or different
+/// shapes, for images whose smallest scale does not hold a window, and for NaN
+/// with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
 /// Differentiable in preds and target; a score of 0 has a gradient of 0.
 /// Source: Wang, Simoncelli and Bovik 2003.
 ///

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tally/metrics/checks.h"
+#include "tally/metrics/image/kernels/squared_errors.h"
 
 namespace tally {
 
@@ -42,11 +43,10 @@ void image::PeakSignal::check(Tensors images) const {
 }
 
 at::Tensor image::PeakSignal::scores(Tensors images) const {
-  const at::Tensor squares =
-      images[0].sub(images[1]).square().reshape({images[0].size(0), -1});
-  return options_.per_image()
-             ? decibels(squares.mean(1), options_.data_range(), options_.base())
-             : squares.sum(1);
+  const at::Tensor errors = squared_errors(images[0], images[1]);
+  if (!options_.per_image()) return errors;
+  const std::int64_t size = c10::multiply_integers(images[0].sizes().slice(1));
+  return decibels(errors.div(size), options_.data_range(), options_.base());
 }
 
 ImageScoresState PeakSignalErrors::observe(const at::Tensor& preds,

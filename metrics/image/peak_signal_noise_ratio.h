@@ -8,8 +8,8 @@ namespace tally {
 /// Options of PeakSignalNoiseRatio.
 ///
 /// Example:
-///     PeakSignalNoiseRatio
-///     psnr(PeakSignalNoiseRatioOptions(255).per_image(true));
+///     PeakSignalNoiseRatio psnr(
+///         PeakSignalNoiseRatioOptions(255).per_image(true));
 struct PeakSignalNoiseRatioOptions : ImageOptions<PeakSignalNoiseRatioOptions> {
   /// The difference of the largest and the smallest value that an image can
   /// have, above 0: 1 or 255, say.
@@ -47,6 +47,7 @@ class PeakSignal : public ImageMeasure {
   explicit PeakSignal(Options options) : options_(std::move(options)) {}
   void check(Tensors images) const override;
   at::Tensor scores(Tensors images) const override;
+  bool takes_any_dtype() const override { return true; }
 
  private:
   Options options_;
@@ -84,7 +85,7 @@ class PeakSignalErrors {
 /// of the mean squared error over all images together, or with `per_image` of
 /// each image, averaged (`reduction`).
 /// update(preds, target): [N, ...] of the same shape, any real dtypes; errors
-/// are float64.
+/// are added up in float64.
 /// Result: 0-dim float64; infinity for equal images; NaN without images.
 /// State: a sum in float64 and a count, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the image out.

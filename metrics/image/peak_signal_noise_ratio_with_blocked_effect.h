@@ -48,24 +48,25 @@ class BlockedSignal : public internal::image::ImageMeasure {
   PeakSignalNoiseRatioWithBlockedEffectOptions options_;
 };
 
-/// The peak signal-to-noise ratio of compressed images with visible blocks
-/// (PSNR-B), in decibels.
+/// The peak signal-to-noise ratio with blocked effect (PSNR-B), in decibels:
+/// the visible edges of the blocks of compressed images count as errors.
 ///
 ///     10 log10(data_range^2 / (MSE + BEF))
 ///
-/// of each image, averaged over images. BEF is t (d - e) where the mean squared
-/// difference d of neighbors across the blocks' edges is above that of others,
-/// e, and else 0; t is log2(block_size) / log2(min(H, W)). TorchMetrics adds up
-/// BEF over images, so that its value falls with their number.
+/// of each image, averaged over images. BEF is t (d - e) if the mean squared
+/// difference of neighboring pixels across the edges of blocks, d, is larger
+/// than that of other neighbors, e, and otherwise 0; t is log2(block_size) /
+/// log2(min(H, W)). TorchMetrics adds up BEF over images, so that its value
+/// falls with their number.
 /// update(preds, target): [N, 1, H, W] of the same shape, any real dtypes; both
 /// sides larger than a block.
 /// Result: 0-dim float64; infinity for equal images without such edges; NaN
 /// without images.
 /// State: the sum in float64 and the number of images, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the image out.
-/// Errors: c10::ValueError for other or different shapes, for images
-/// smaller than the windows, and for
-/// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
+/// Errors: c10::ValueError for other or different shapes, for images not larger
+/// than a block, and for NaN with NanPolicy::kError; c10::TypeError for complex
+/// or sparse inputs.
 /// Differentiable in preds and target.
 /// Source: Yim and Bovik 2011.
 ///

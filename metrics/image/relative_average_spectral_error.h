@@ -42,11 +42,10 @@ class AverageSpectralError : public internal::image::ImageMeasure {
 /// beside errors; NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the image out.
-/// Errors: c10::ValueError for other or different shapes, for images
-/// smaller than the windows, and for
-/// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
-/// Differentiable in preds and target; an error of 0 has a gradient of 0.
-/// Source: Gonzalez-Audicana et al. 2004.
+/// Errors: c10::ValueError for other or different shapes, for images smaller
+/// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs. Differentiable in preds and target; an error of 0
+/// has a gradient of 0. Source: Gonzalez-Audicana et al. 2004.
 ///
 /// Example:
 ///     RelativeAverageSpectralError rase;

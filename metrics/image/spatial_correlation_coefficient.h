@@ -42,12 +42,10 @@ class SpatialCorrelation : public internal::image::ImageMeasure {
 /// Result: 0-dim float64, in [-1, 1] for each image; NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the image out.
-/// Errors: c10::ValueError for other or different shapes, for images
-/// smaller than the windows, and for
-/// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
-/// Differentiable in preds and target.
-/// Source: Zhou, Civco and Silander 1998, with windows as in sewar and
-/// TorchMetrics.
+/// Errors: c10::ValueError for other or different shapes, for images smaller
+/// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs. Differentiable in preds and target. Source: Zhou,
+/// Civco and Silander 1998, with windows as in sewar and TorchMetrics.
 ///
 /// Example:
 ///     SpatialCorrelationCoefficient scc;

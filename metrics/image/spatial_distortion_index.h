@@ -104,16 +104,16 @@ class FusionScores {
   NanPolicy nan_policy_;
 };
 
-/// The spatial distortion (D_s) of images sharpened by a panchromatic image:
-/// how much the likeness of their channels to that image differs from that in
-/// low resolution.
+/// The spatial distortion index (D_s) of images sharpened by a panchromatic
+/// image: how much the similarity of their channels to that image differs from
+/// the similarity at low resolution.
 ///
 ///     (mean over channels of |Q(p_c, pan_c) - Q(ms_c, pan_lr_c)|^q)^(1 / q)
 ///
 /// for q = norm_order, with the universal quality index Q (see
 /// UniversalImageQualityIndex, which also has its options) of each image;
-/// averaged over images. Without pan_lr it is pan, averaged over windows and
-/// interpolated bilinearly.
+/// averaged over images. By default, pan_lr is pan averaged over windows and
+/// resized bilinearly, without antialiasing.
 /// update(preds, ms, pan, pan_lr = {}): sharpened images [N, C, H, W], their
 /// originals [N, C, h, w], panchromatic images [N, C or 1, H, W] and, of low
 /// resolution, [N, C or 1, h, w]; any real dtypes. H and W are multiples of h

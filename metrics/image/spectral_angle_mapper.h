@@ -30,14 +30,17 @@ class SpectralAngle : public internal::image::ImageMeasure {
 ///     2 atan2(|u |v| - v |u||, |u |v| + v |u||)
 ///
 /// for the channels u and v of a pixel, which is arccos(u v / (|u| |v|))
-/// without its rounding; averaged over the pixels of an image, then over
-/// images. update(preds, target): [N, C, H, W] of the same shape, any real
-/// dtypes; at least two channels. Result: 0-dim float64, in [0, pi] for each
-/// image, 0 for equal ones and for a pixel that is 0 in all channels of an
-/// image; NaN without images. State: the sum in float64 and the number of
-/// images, merged by addition. NaN: propagates; NanPolicy::kIgnore leaves the
-/// image out. Errors: c10::ValueError for other or different shapes, and for
-/// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
+/// without its rounding errors; averaged over the pixels of an image, then over
+/// images.
+/// update(preds, target): [N, C, H, W] of the same shape, any real dtypes; at
+/// least two channels.
+/// Result: 0-dim float64, in [0, pi] for each image, 0 for equal ones; a pixel
+/// that is 0 in all channels of either image has an angle of 0. NaN without
+/// images.
+/// State: the sum in float64 and the number of images, merged by addition.
+/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
+/// Errors: c10::ValueError for other or different shapes, and for NaN with
+/// NanPolicy::kError; c10::TypeError for complex or sparse inputs.
 /// Differentiable in preds and target; an angle of 0 has a gradient of 0.
 /// Source: Yuhas, Goetz and Boardman 1992.
 ///

@@ -55,8 +55,8 @@ class SpectralDistortion : public internal::image::ImageMeasure {
   std::int64_t p_;
 };
 
-/// The spectral distortion (D_lambda) of sharpened images: how much the
-/// likeness of their channels differs from that in the originals.
+/// The spectral distortion index (D_lambda) of sharpened images: how much the
+/// similarities between their channels differ from those in the originals.
 ///
 ///     (mean over channels c < d of |Q(p_c, p_d) - Q(t_c, t_d)|^p)^(1 / p)
 ///

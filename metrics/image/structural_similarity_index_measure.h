@@ -119,8 +119,8 @@ class StructuralSimilarity : public internal::image::ImageMeasure {
   internal::image::StructuralRule rule_;
 };
 
-/// The structural similarity (SSIM) of images: luminance and contrast in
-/// windows around each pixel.
+/// The structural similarity (SSIM) of images, which compares luminance,
+/// contrast and structure in windows around each pixel.
 ///
 ///     (2 mx my + c1) (2 sxy + c2) / ((mx^2 + my^2 + c1) (sx^2 + sy^2 + c2))
 ///
@@ -129,18 +129,20 @@ class StructuralSimilarity : public internal::image::ImageMeasure {
 /// over windows and channels of an image, then over images. Windows are those
 /// of the original, Gaussian of 11 x 11 pixels and within the image;
 /// TorchMetrics also counts those across the border (`border`). Means are
-/// subtracted before variances are computed, so that bright images of low
-/// contrast have one. update(preds, target): [N, C, H, W], or volumes [N, C, D,
-/// H, W], of the same shape; any real dtypes. Result: 0-dim float64, in [-1, 1]
-/// for each image, 1 for equal ones; NaN without images. State: the sum in
-/// float64 and the number of images, merged by addition. NaN and infinities:
-/// give NaN; NanPolicy::kIgnore leaves images with NaN out. Errors:
-/// c10::ValueError for other or different shapes, for images smaller than a
-/// window, and for NaN with NanPolicy::kError; c10::TypeError for complex or
-/// sparse inputs. Differentiable in preds and target. On the CPU one pass per
-/// direction over images in their dtype (float32 or float64), which needs no
-/// memory of their size besides the gradient; volumes are computed in float64.
-/// Source: Wang, Bovik, Sheikh and Simoncelli 2004.
+/// subtracted before variances are computed, which keeps the digits of bright
+/// images of low contrast.
+/// update(preds, target): [N, C, H, W], or volumes [N, C, D, H, W], of the same
+/// shape; any real dtypes.
+/// Result: 0-dim float64, in [-1, 1] for each image, 1 for equal ones; NaN
+/// without images.
+/// State: the sum in float64 and the number of images, merged by addition.
+/// NaN and infinities: give NaN; NanPolicy::kIgnore leaves images with NaN out.
+/// Errors: c10::ValueError for other or different shapes, for images smaller
+/// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs. Differentiable in preds and target. On the CPU,
+/// images are computed in their dtype (float32 or float64), in one pass forward
+/// and one backward, without memory of their size besides the gradient; volumes
+/// are computed in float64. Source: Wang, Bovik, Sheikh and Simoncelli 2004.
 ///
 /// Example:
 ///     StructuralSimilarityIndexMeasure ssim(/*data_range=*/1.0);

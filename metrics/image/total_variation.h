@@ -11,7 +11,7 @@ namespace tally {
 ///     TotalVariation variation(
 ///         TotalVariationOptions().reduction(ImageReduction::kMean));
 struct TotalVariationOptions {
-  /// Default: kSum.
+  /// How the values of images become one. Default: kSum.
   TORCH_ARG(ImageReduction, reduction) = ImageReduction::kSum;
 
  public:

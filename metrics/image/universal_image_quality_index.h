@@ -66,17 +66,16 @@ class UniversalQuality : public internal::image::ImageMeasure {
 ///
 /// with the means, variances and covariance of a window, averaged over windows
 /// of 8 x 8 pixels within the image, and channels; then over images. Where both
-/// images are constant, only luminance counts, and 1 where both are 0.
-/// update(preds, target): [N, C, H, W] of the same shape, any real dtypes.
-/// Result: 0-dim float64, in [-1, 1] for each image, 1 for equal ones; NaN
-/// without images.
-/// State: the sum in float64 and the number of images, merged by addition.
-/// NaN: propagates; NanPolicy::kIgnore leaves the image out.
-/// Errors: c10::ValueError for other or different shapes, for images smaller
-/// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
-/// complex or sparse inputs.
-/// Differentiable in preds and target.
-/// Source: Wang and Bovik 2002.
+/// images are constant in a window, only luminance counts; where both are 0,
+/// the window counts as 1. Computed in float64, without maps of the images'
+/// size. update(preds, target): [N, C, H, W] of the same shape, any real
+/// dtypes. Result: 0-dim float64, in [-1, 1] for each image, 1 for equal ones;
+/// NaN without images. State: the sum in float64 and the number of images,
+/// merged by addition. NaN: propagates; NanPolicy::kIgnore leaves the image
+/// out. Errors: c10::ValueError for other or different shapes, for images
+/// smaller than a window, and for NaN with NanPolicy::kError; c10::TypeError
+/// for complex or sparse inputs. Differentiable in preds and target. Source:
+/// Wang and Bovik 2002.
 ///
 /// Example:
 ///     UniversalImageQualityIndex uqi;

@@ -21,10 +21,10 @@ struct VisualInformationFidelityOptions
   /// The difference of the largest and the smallest value that an image can
   /// have, above 0.
   TORCH_ARG(double, data_range) = 0;
-  /// The variance of the noise of vision, for images from 0 to 255. Default: 2.
+  /// The variance of the visual noise, for images from 0 to 255. Default: 2.
   TORCH_ARG(double, sigma_n_sq) = 2;
-  /// Whether the luma of images of red, green and blue is compared, rather than
-  /// each channel by itself. Default: false.
+  /// Whether the luma of RGB images is compared instead of each channel.
+  /// Default: false.
   TORCH_ARG(bool, luma) = false;
 
  public:
@@ -52,27 +52,26 @@ class VisualInformation : public internal::image::ImageMeasure {
   VisualInformationFidelityOptions options_;
 };
 
-/// Visual information fidelity (VIF) of images, in the domain of pixels: how
-/// much of the information that a viewer has of target is in preds.
+/// Visual information fidelity (VIF) of images, in the pixel domain: the
+/// fraction of the visual information of target that is left in preds.
 ///
 ///     sum of log(1 + g^2 s^2 / (v + n)) / sum of log(1 + s^2 / n)
 ///
-/// over windows of four scales, with the variance s^2 of target, and of preds
-/// its gain g and the variance v of the rest; n is the noise of vision. Of each
-/// channel, averaged over channels, then over images. A target without
-/// information, constant throughout, gives 1.
+/// over windows of four scales, with the variance s^2 of target, and the gain g
+/// and the residual variance v of preds; n is the variance of the visual noise.
+/// Computed for each channel, averaged over channels, then over images. A
+/// constant target, which has no information, gives 1.
 /// update(preds, target): [N, C, H, W] of the same shape, any real dtypes; at
 /// least 41 x 41 pixels.
 /// Result: 0-dim float64, 0 or more, 1 for equal images, above 1 for more
 /// contrast; NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the image out.
-/// Errors: c10::ValueError for other or different shapes, for images
-/// smaller than the windows, and for
-/// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
-/// Differentiable in preds and target.
-/// Source: Sheikh and Bovik 2006, as in sewar and TorchMetrics, which take
-/// images from 0 to 255.
+/// Errors: c10::ValueError for other or different shapes, for images smaller
+/// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
+/// complex or sparse inputs. Differentiable in preds and target. Source: Sheikh
+/// and Bovik 2006, as in sewar and TorchMetrics, which take images from 0 to
+/// 255.
 ///
 /// Example:
 ///     VisualInformationFidelity vif(/*data_range=*/1.0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
@@ -10,6 +11,8 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h.
 #include <hwy/highway.h>
+
+#include "tally/metrics/image/kernels/flat_windows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::image::HWY_NAMESPACE {
@@ -49,7 +52,8 @@ class Bands {
         c2_(static_cast<T>(2 * window.c2)),
         scale_(planes.x_shift + planes.y_shift),
         difference_(planes.x_shift - planes.y_shift) {
-    const std::int64_t rows = 2 * size_ + 4 + maps * (size_ + 1);
+    const std::int64_t flat_rows = window.has_flat ? FlatWindows<T>::kRows : 0;
+    const std::int64_t rows = 2 * size_ + 4 + maps * (size_ + 1) + flat_rows;
     scratch.assign(static_cast<std::size_t>(rows * stride_), T{0});
     T* next = scratch.data();
     const auto take = [&](std::int64_t count) {
@@ -63,6 +67,7 @@ class Bands {
     map_ = take(maps);
     spread_ = take(maps * size_);
     rows_.resize(static_cast<std::size_t>(size_));
+    if (flat_rows) flats_.emplace(planes_, size_, take(flat_rows), stride_);
   }
 
   std::int64_t windows_high() const { return windows_high_; }
@@ -72,7 +77,9 @@ class Bands {
     for (std::int64_t i = is_first ? row : row + size_ - 1; i < row + size_;
          ++i) {
       load(i);
+      if (flats_) flats_->load(i);
     }
+    row_ = row;
     sum_columns(row);
   }
 
@@ -80,7 +87,7 @@ class Bands {
     const D d;
     V similarity = hn::Zero(d), contrast = similarity;
     for (std::int64_t c = 0; c < windows_wide_; c += lanes_) {
-      const auto s = scores_at(moments_at(c));
+      const auto s = scores_at(moments_at(c), c);
       const auto inside = first(windows_wide_ - c);
       similarity =
           hn::Add(similarity,
@@ -99,7 +106,7 @@ class Bands {
     const V one = hn::Set(d, T{1}), two = hn::Set(d, T{2});
     for (std::int64_t c = 0; c < windows_wide_; c += lanes_) {
       const Moments<V> at = moments_at(c);
-      const Scores<V> s = scores_at(at);
+      const Scores<V> s = scores_at(at, c);
       const V of_contrast =
           hn::MulAdd(hn::Set(d, similarity), s.luminance, hn::Set(d, contrast));
       const V of_luminance = hn::Mul(hn::Set(d, similarity), s.contrast);
@@ -253,18 +260,22 @@ class Bands {
     return {p, m, pp, mm};
   }
 
-  HWY_INLINE Scores<V> scores_at(const Moments<V>& at) const {
+  HWY_INLINE Scores<V> scores_at(const Moments<V>& at, std::int64_t c) const {
     const D d;
     const V one = hn::Set(d, T{1}), two = hn::Set(d, T{2});
     const V p = hn::Add(at.p, hn::Set(d, scale_));
     const V m = hn::Add(at.m, hn::Set(d, difference_));
     const V square = hn::Mul(m, m);
-    const V il =
-        hn::Div(one, hn::MulAdd(p, p, hn::Add(square, hn::Set(d, c1_))));
+    V il = hn::Div(one, hn::MulAdd(p, p, hn::Add(square, hn::Set(d, c1_))));
     const V variance = hn::NegMulAdd(at.m, at.m, at.mm);
-    const V ic = hn::Div(
-        one, hn::Add(hn::Add(hn::NegMulAdd(at.p, at.p, at.pp), variance),
-                     hn::Set(d, c2_)));
+    V ic = hn::Div(one,
+                   hn::Add(hn::Add(hn::NegMulAdd(at.p, at.p, at.pp), variance),
+                           hn::Set(d, c2_)));
+    if (flats_) {
+      const auto flat = flats_->is_flat(row_, c);
+      ic = hn::IfThenZeroElse(flat, ic);
+      il = hn::IfThenZeroElse(hn::And(flat, flats_->is_black(row_, c)), il);
+    }
     return {hn::NegMulAdd(hn::Mul(two, square), il, one),
             hn::NegMulAdd(hn::Mul(two, variance), ic, one),
             p,
@@ -286,6 +297,8 @@ class Bands {
   // A row of what windows are worth, and such rows, spread over columns.
   T *map_, *spread_;
   std::vector<std::int64_t> rows_;
+  std::int64_t row_ = 0;
+  std::optional<FlatWindows<T>> flats_;
 };
 
 template <class T>

@@ -19,6 +19,9 @@ struct SsimWindow {
   const double* taps;
   std::int64_t size;
   double c1, c2;
+  /// For constants of 0: windows in which both planes are constant have a
+  /// contrast of 1, and where both are 0, a luminance of 1.
+  bool has_flat = false;
 };
 
 template <class T>

@@ -5,7 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/stack.h>
-#include <c10/util/Exception.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -92,8 +92,11 @@ class Planes {
 
 SsimWindow window_of(const Taps& taps, const SsimConstants& constants) {
   return {taps.data(), static_cast<std::int64_t>(taps.size()), constants.c1,
-          constants.c2};
+          constants.c2, constants.has_flat};
 }
+
+at::Tensor composed(const at::Tensor& preds, const at::Tensor& target,
+                    const Taps& taps, const SsimConstants& constants);
 
 template <class T>
 at::Tensor plain_means(const at::Tensor& x, const at::Tensor& y,
@@ -154,27 +157,36 @@ std::pair<at::Tensor, at::Tensor> plain_gradients(const at::Tensor& x,
 struct Structural : Function<Structural> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& preds,
                             const at::Tensor& target, const Taps& taps,
-                            double c1, double c2) {
+                            const SsimConstants& constants) {
     context->save_for_backward({preds, target});
     context->saved_data["taps"] = taps;
-    context->saved_data["c1"] = c1;
-    context->saved_data["c2"] = c2;
-    return means_of(preds, target, window_of(taps, {c1, c2}));
+    context->saved_data["c1"] = constants.c1;
+    context->saved_data["c2"] = constants.c2;
+    context->saved_data["has_flat"] = constants.has_flat;
+    return means_of(preds, target, window_of(taps, constants));
   }
 
   static variable_list backward(AutogradContext* context,
                                 variable_list gradients) {
-    TORCH_CHECK(!at::GradMode::is_enabled(),
-                "gradients of structural similarity have no gradient of their "
-                "own (create_graph)");
     const variable_list saved = context->get_saved_variables();
     const Taps taps = context->saved_data["taps"].toDoubleVector();
-    const SsimWindow window =
-        window_of(taps, {context->saved_data["c1"].toDouble(),
-                         context->saved_data["c2"].toDouble()});
-    variable_list result(5);
+    const SsimConstants constants{context->saved_data["c1"].toDouble(),
+                                  context->saved_data["c2"].toDouble(),
+                                  context->saved_data["has_flat"].toBool()};
+    variable_list result(4);
     const bool of_preds = context->needs_input_grad(0);
     const bool of_target = context->needs_input_grad(1);
+    if (at::GradMode::is_enabled()) {  // create_graph
+      const at::Tensor means = composed(saved[0], saved[1], taps, constants);
+      for (const std::size_t i : {0, 1}) {
+        if (!(i == 0 ? of_preds : of_target)) continue;
+        result[i] = torch::autograd::grad({means}, {saved[i]}, {gradients[0]},
+                                          /*retain_graph=*/true,
+                                          /*create_graph=*/true)[0];
+      }
+      return result;
+    }
+    const SsimWindow window = window_of(taps, constants);
     // It is the same in both.
     const std::size_t first = of_preds ? 0 : 1;
     const auto [dx, dy] = gradients_of(saved[first], saved[1 - first], window,
@@ -218,15 +230,31 @@ at::Tensor composed(const at::Tensor& preds, const at::Tensor& target,
   const std::int64_t dims = preds.dim() - 1;
   const at::Tensor x = preds.to(at::kDouble), y = target.to(at::kDouble);
   const JointVariances variances = joint_variances(x, y, taps, dims);
+  // 1 where `whole`, of which it is 1 less, is nothing.
   const auto one_less = [](const at::Tensor& part, const at::Tensor& whole,
-                           double constant) {
-    return part.mul(-2).div(part.add(whole).add(2 * constant)).add(1);
+                           double constant, const at::Tensor& nothing) {
+    at::Tensor all = part.add(whole).add(2 * constant);
+    if (nothing.defined()) all = all.masked_fill(nothing, 1);
+    const at::Tensor value = part.mul(-2).div(all).add(1);
+    return nothing.defined() ? value.masked_fill(nothing, 1) : value;
   };
+  at::Tensor flat, black;
+  if (constants.has_flat) {
+    const auto size = static_cast<std::int64_t>(taps.size());
+    flat = is_flat(x, size).logical_and(is_flat(y, size));
+    black = flat;
+    for (const at::Tensor& images : {x, y}) {
+      black = black.logical_and(images.detach()
+                                    .narrow(-2, 0, flat.size(-2))
+                                    .narrow(-1, 0, flat.size(-1))
+                                    .eq(0));
+    }
+  }
   const at::Tensor contrast =
-      one_less(variances.minus, variances.plus, constants.c2);
+      one_less(variances.minus, variances.plus, constants.c2, flat);
   const at::Tensor luminance =
       one_less(windowed(x.sub(y), taps, dims).square(),
-               windowed(x.add(y), taps, dims).square(), constants.c1);
+               windowed(x.add(y), taps, dims).square(), constants.c1, black);
   return at::stack(
       {luminance.mul(contrast).flatten(1).mean(1), contrast.flatten(1).mean(1)},
       1);
@@ -258,7 +286,7 @@ at::Tensor structural_similarity(const at::Tensor& preds,
   if (preds.dim() != 3 || !preds.is_cpu()) {
     return composed(preds, target, taps, constants);
   }
-  return Structural::apply(preds, target, taps, constants.c1, constants.c2);
+  return Structural::apply(preds, target, taps, constants);
 }
 
 }  // namespace tally::internal::image

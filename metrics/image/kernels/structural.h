@@ -9,12 +9,15 @@ namespace tally::internal::image {
 /// Constants of structural similarity.
 struct SsimConstants {
   double c1, c2;
+  /// See SsimWindow.
+  bool has_flat = false;
 };
 
 /// The mean structural similarity of planes [P, H, W], or [P, D, H, W], and the
 /// mean of its factor of contrast: float64 [P, 2]. Of planes on the CPU it
-/// keeps only those for the gradient, which is computed anew from them and has
-/// no gradient of its own. Results do not depend on the number of threads.
+/// keeps only those for the gradient, which is computed anew from them; with
+/// create_graph with LibTorch's operations, which keep maps. Results do not
+/// depend on the number of threads.
 at::Tensor structural_similarity(const at::Tensor& preds,
                                  const at::Tensor& target, const Taps& taps,
                                  const SsimConstants& constants);

@@ -8,27 +8,10 @@ namespace tally::internal::image {
 
 at::Tensor universal_index(const at::Tensor& x, const at::Tensor& y,
                            const Taps& taps) {
-  const auto size = static_cast<std::int64_t>(taps.size());
-  const at::Tensor flat = is_flat(x, size).logical_and(is_flat(y, size));
-  const auto is_zero = [&](const at::Tensor& images) {
-    return images.detach()
-        .narrow(2, 0, flat.size(2))
-        .narrow(3, 0, flat.size(3))
-        .eq(0);
-  };
-  const at::Tensor black = flat.logical_and(is_zero(x)).logical_and(is_zero(y));
-  const JointVariances variances = joint_variances(x, y, taps);
-  const at::Tensor contrast =
-      variances.plus.sub(variances.minus)
-          .div(variances.plus.add(variances.minus).masked_fill(flat, 1))
-          .masked_fill(flat, 1);
-  const at::Tensor mx = windowed(x, taps), my = windowed(y, taps);
-  const at::Tensor luminance =
-      mx.mul(my)
-          .mul(2)
-          .div(mx.square().add(my.square()).masked_fill(black, 1))
-          .masked_fill(black, 1);
-  return luminance.mul(contrast).mean({2, 3});
+  return structural_similarity(x.flatten(0, 1), y.flatten(0, 1), taps,
+                               {/*c1=*/0, /*c2=*/0, /*has_flat=*/true})
+      .select(1, 0)
+      .view({x.size(0), x.size(1)});
 }
 
 at::Tensor power_mean(const at::Tensor& x, std::int64_t p) {

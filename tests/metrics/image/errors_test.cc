@@ -1,17 +1,21 @@
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <limits>
 
 #include "tally/losses/metric_loss.h"
 #include "tally/metrics/image/image_gradients.h"
+#include "tally/metrics/image/kernels/squared_errors.h"
 #include "tally/metrics/image/peak_signal_noise_ratio.h"
 #include "tally/metrics/image/total_variation.h"
 #include "tally/tests/testing/metric_harness.h"
@@ -56,6 +60,35 @@ TEST(PeakSignalNoiseRatioTest, EqualImagesAreInfiniteWithoutAGradient) {
     EXPECT_EQ(value.item<double>(), kInfinity);
     value.backward();
     EXPECT_EQ(preds.grad().abs().sum().item<double>(), 0);
+  }
+}
+
+// Images of several blocks, and one after them.
+TEST(PeakSignalNoiseRatioTest, ErrorsAreThoseOfLibTorchsOperations) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kHalf}) {
+    at::Tensor preds = at::rand({2, 1, 300, 501}).to(dtype);
+    at::Tensor target = at::rand({2, 1, 300, 501}).to(dtype);
+    preds.set_requires_grad(true);
+    target.set_requires_grad(true);
+    const at::Tensor errors = internal::image::squared_errors(preds, target);
+    const at::Tensor expected = preds.to(at::kDouble)
+                                    .sub(target.to(at::kDouble))
+                                    .square()
+                                    .flatten(1)
+                                    .sum(1);
+    EXPECT_LT(errors.div(expected).sub(1).abs().max().item<double>(), 1e-12);
+    const auto gradients = [&](const at::Tensor& of) {
+      return torch::autograd::grad({of.mul(at::tensor({1.0, 0.5})).sum()},
+                                   {preds, target},
+                                   /*grad_outputs=*/{}, /*retain_graph=*/true);
+    };
+    const auto ours = gradients(errors), theirs = gradients(expected);
+    for (const std::size_t i : {0, 1}) {
+      EXPECT_EQ(ours[i].scalar_type(), dtype);
+      EXPECT_TRUE(at::allclose(ours[i], theirs[i],
+                               dtype == at::kDouble ? 1e-12 : 1e-3,
+                               dtype == at::kDouble ? 1e-12 : 1e-3));
+    }
   }
 }
 

@@ -84,6 +84,17 @@ TEST(UniversalImageQualityIndexTest, ConstantWindowsAreDefined) {
                         "a window, got 7 x 9"));
 }
 
+TEST(ErrorRelativeGlobalTest, TheRatioDivides) {
+  // A relative error of 0.1.
+  const at::Tensor target = at::full({1, 1, 4, 4}, 2.0, at::kDouble);
+  for (const double ratio : {1.0, 4.0}) {
+    ErrorRelativeGlobalDimensionlessSynthesis ergas(
+        ErrorRelativeGlobalDimensionlessSynthesisOptions().ratio(ratio));
+    EXPECT_NEAR(ergas.forward(target.add(0.2), target).item<double>(),
+                10 / ratio, 1e-12);
+  }
+}
+
 TEST(SpectralAngleMapperTest, EqualSpectraHaveNoAngle) {
   const at::Tensor target = at::rand({1, 3, 4, 4});
   const at::Tensor preds = target.clone().set_requires_grad(true);

@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <limits>
@@ -128,6 +129,35 @@ TEST(StructuralSimilarityTest, GradientsAreThoseOfLibTorchsOperations) {
   }
 }
 
+// Planes with a region of 0, others that are constant, and bands of rows.
+TEST(UniversalIndexTest, GradientsAreThoseOfLibTorchsOperations) {
+  const internal::image::Taps taps = internal::image::uniform_taps(8);
+  for (const std::int64_t width : {16, 37}) {
+    at::Tensor preds = at::rand({2, 150, width}, at::kDouble);
+    at::Tensor target = at::rand({2, 150, width}, at::kDouble);
+    for (at::Tensor* planes : {&preds, &target}) {
+      planes->narrow(1, 20, 40).narrow(2, 3, 12).fill_(0);
+      planes->narrow(1, 120, 20).narrow(2, 0, 13).fill_(0.25);
+      planes->set_requires_grad(true);
+    }
+    const at::Tensor means = internal::image::structural_similarity(
+        preds, target, taps, {/*c1=*/0, /*c2=*/0, /*has_flat=*/true});
+    const at::Tensor weights = at::randn({2, 2}, at::kDouble);
+    const auto gradients = [&](bool composed) {
+      return torch::autograd::grad({means}, {preds, target}, {weights},
+                                   /*retain_graph=*/true, composed);
+    };
+    const auto expected = gradients(true), fused = gradients(false);
+    for (const std::size_t i : {0, 1}) {
+      EXPECT_TRUE(expected[i].requires_grad());
+      EXPECT_TRUE(fused[i].isfinite().all().item<bool>());
+      const double scale = expected[i].abs().max().item<double>();
+      EXPECT_LT(fused[i].sub(expected[i]).abs().max().item<double>(),
+                1e-9 * scale);
+    }
+  }
+}
+
 TEST(StructuralSimilarityTest, KeepsNoMaps) {
   const at::Tensor preds = at::rand({1, 1, 32, 32}).set_requires_grad(true);
   losses::MetricLoss loss{Ssim(1.0)};
@@ -158,6 +188,22 @@ TEST(StructuralSimilarityTest, RefusesSmallImages) {
               HasSubstr("expected an odd kernel_size, got 4"));
   EXPECT_THAT(refusal_of([] { MsSsim(MsSsimOptions(1).betas({})); }),
               HasSubstr("expected 1 to 16 betas, got 0"));
+}
+
+TEST(MultiScaleStructuralSimilarityTest, AnOddLastRowIsLeftOut) {
+  const auto options = MsSsimOptions(1).kernel_size(5).betas({1e-9, 1});
+  const at::Tensor preds = at::rand({1, 1, 25, 25}, at::kDouble);
+  const at::Tensor target = at::rand({1, 1, 25, 25}, at::kDouble);
+  const auto even = [](const at::Tensor& images) {
+    return images.narrow(2, 0, 24).narrow(3, 0, 24);
+  };
+  EXPECT_NEAR(value_of<MsSsim>(preds, target, options),
+              value_of<MsSsim>(even(preds), even(target), options), 1e-6);
+}
+
+TEST(StructuralSimilarityTest, TheRangeOfValuesIsRequired) {
+  EXPECT_THAT(refusal_of([] { Ssim(0.0); }),
+              HasSubstr("expected data_range above 0 and finite, got 0"));
 }
 
 // Contrast is below 0 where one image is the negative of the other.
