@@ -7,10 +7,12 @@ namespace tally {
 
 /// Options of BERTScore.
 struct BERTScoreOptions {
-  /// What precision, recall and F1 of unrelated texts are: each x becomes
+  /// The precision of unrelated texts, below 1: a precision x becomes
   /// (x - baseline) / (1 - baseline). Default: 0.
   TORCH_ARG(double, precision_baseline) = 0;
+  /// The same for recall. Default: 0.
   TORCH_ARG(double, recall_baseline) = 0;
+  /// The same for F1. Default: 0.
   TORCH_ARG(double, f1_baseline) = 0;
 
  public:
@@ -62,8 +64,8 @@ struct PrecisionRecallF1 {
   }
 };
 
-/// BERTScore of texts by the embeddings that a network has of their tokens:
-/// each token is matched with the most similar one of the other text.
+/// BERTScore of texts, from the contextual embeddings of their tokens: each
+/// token is matched with the most similar token of the other text.
 ///
 ///     precision = sum_i w_i max_j cos(p_i, t_j) / sum_i w_i
 ///     recall    = sum_j w_j max_i cos(p_i, t_j) / sum_j w_j
@@ -76,8 +78,8 @@ struct PrecisionRecallF1 {
 /// tokens, by default all 1; weights of at least 0, such as inverse document
 /// frequencies, by default equal ones. Masked tokens are never matched,
 /// whatever they contain; those of weight 0 are.
-/// Result: {precision, recall, f1}, 0-dim float64, at most 1. A pair in which a
-/// text has no tokens or no weight is 0 in all of them. NaN without pairs.
+/// Result: {precision, recall, f1}, 0-dim float64, at most 1; all three are 0
+/// for a pair in which a text has no tokens or no weight. NaN without pairs.
 /// State: sums in float64 and the number of pairs, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the pair out.
 /// Errors: c10::ValueError for other shapes, for masks other than 0 and 1, for
@@ -85,8 +87,8 @@ struct PrecisionRecallF1 {
 /// for baselines of 1 or more; c10::TypeError for masks that are not integers
 /// and for complex or sparse inputs.
 /// Not differentiable.
-/// Source: Zhang et al. 2020; the values of bert-score 0.3.13 for single pairs.
-/// It compares padding, too, so that values there depend on the batch.
+/// Source: Zhang et al. 2020; values equal those of bert-score 0.3.13 for one
+/// pair at a time. In larger batches it also matches padding.
 ///
 /// Example:
 ///     BERTScore score;

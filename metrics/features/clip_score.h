@@ -38,8 +38,8 @@ class FeatureCosines {
   NanPolicy nan_policy_;
 };
 
-/// CLIPScore: how well texts describe images, by the features that a network
-/// such as CLIP makes of both.
+/// CLIPScore: how well texts describe images, from the features that a network
+/// such as CLIP extracts from both.
 ///
 ///     mean of scale * max(cos(image_i, text_i), 0)
 ///
@@ -51,8 +51,8 @@ class FeatureCosines {
 /// Errors: c10::ValueError for other shapes, for NaN with NanPolicy::kError,
 /// and for a scale that is not finite; c10::TypeError for complex or sparse
 /// inputs.
-/// Differentiable in both inputs; a cosine of 0 or less has no gradient.
-/// Source: Hessel et al. 2021. TorchMetrics cuts off the mean, not each cosine.
+/// Differentiable in both inputs; a cosine of 0 or less has a gradient of 0.
+/// Source: Hessel et al. 2021. TorchMetrics clamps the mean, not each cosine.
 ///
 /// Example:
 ///     CLIPScore score;

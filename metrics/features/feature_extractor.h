@@ -13,7 +13,7 @@ namespace tally {
 
 /// Options of FeatureExtractor.
 struct FeatureExtractorOptions {
-  /// How many rows the network takes at a time. Default: none, all at once.
+  /// The number of rows that the network takes at a time. Default: none, all.
   TORCH_ARG(std::optional<std::int64_t>, batch_size) = std::nullopt;
   /// Where the network is: inputs are moved there, and features stay there.
   /// Default: none, which leaves inputs where they are.
@@ -23,14 +23,14 @@ struct FeatureExtractorOptions {
   TORCH_ARG(std::optional<at::ScalarType>, dtype) = std::nullopt;
 };
 
-/// A network that turns images, texts as numbers, or anything else in tensors
-/// into features, for the metrics of this domain: any function of a tensor, or
-/// a TorchScript file.
+/// A network that extracts features from images, token ids or any other
+/// tensors, for the metrics of this domain: any function of a tensor, or a
+/// TorchScript file.
 ///
 /// It runs without gradients, in batches of its own size, and on its own
-/// device. What it gives is flattened to [N, D].
+/// device. Its output [N, ...] is flattened to [N, D].
 /// Errors: c10::ValueError for inputs without rows, for a batch_size below 1,
-/// and if the network does not give one row for each row of its input.
+/// and if the network does not return one row for each row of its input.
 /// Thread-safe if the network is.
 ///
 /// Example:

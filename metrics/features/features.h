@@ -1,6 +1,7 @@
 #pragma once
 
-/// Distributions of features that networks extract, and pairs of them.
+/// Metrics of features that networks extract: of their distributions, and of
+/// pairs.
 #include "tally/metrics/features/bert_score.h"         // IWYU pragma: export
 #include "tally/metrics/features/clip_score.h"         // IWYU pragma: export
 #include "tally/metrics/features/feature_extractor.h"  // IWYU pragma: export

@@ -5,22 +5,22 @@
 
 namespace tally {
 
-/// Frechet inception distance (FID): how far the features of generated samples
-/// are from those of real ones, both as normal distributions.
+/// Frechet inception distance (FID): the distance between the features of real
+/// and of generated samples, each taken as a normal distribution.
 ///
 ///     |m1 - m2|^2 + tr S1 + tr S2 - 2 tr (S1 S2)^1/2
 ///
-/// of their means m and covariances S, which are unbiased (divided by N - 1).
-/// update(features, real): [N, D] of any real dtype, and whether they are of
-/// real samples: [N], or one for all. A FeatureExtractor makes features of
-/// images; they may be those of any network. Values are comparable only between
-/// equal features.
+/// with the means m and the covariances S, which are unbiased (divided by
+/// N - 1).
+/// update(features, real): [N, D] of any real dtype, and whether the samples
+/// are real: [N], or one flag for all. A FeatureExtractor turns images into
+/// features. Values can be compared only if the network is the same.
 /// Result: 0-dim float64, at least 0; NaN for fewer than two samples of either
 /// kind. The value is exact also where covariances are singular, as with fewer
 /// samples than D.
 /// State: see FeatureMoments; its size does not depend on the number of
-/// samples. The statistics of real samples are worth keeping:
-/// merge_state() of a metric that has only these adds them after each reset().
+/// samples. To compute the statistics of real samples once, keep them in a
+/// metric of their own, and merge_state() it after each reset().
 /// NaN: propagates; NanPolicy::kIgnore leaves the row out. Infinity gives NaN.
 /// Errors: see FeatureMoments.
 /// Differentiable in features, once.

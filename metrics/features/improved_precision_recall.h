@@ -42,16 +42,17 @@ struct DensityCoverageOfFeatures {
   }
 };
 
-/// Improved precision and recall of generated samples: how many of them are
-/// within the neighborhood of a real one, and the reverse. A neighborhood is a
-/// ball that reaches to the k-th nearest other sample of the same kind.
+/// Improved precision and recall of generated samples: the fraction of them
+/// that are in the neighborhood of a real sample, and vice versa. A
+/// neighborhood is a ball that reaches to the k-th nearest other sample of the
+/// same kind.
 ///
-///     precision = part of generated samples y with |x - y| <= r(x) of any x
-///     recall    = part of real samples x with |x - y| <= r(y) of any y
+///     precision = fraction of generated y with |x - y| <= r(x) for any real x
+///     recall    = fraction of real x with |x - y| <= r(y) for any generated y
 ///
 /// update(features, real, ids = {}): see FeatureSamples.
 /// Result: {precision, recall}, 0-dim float64 in [0, 1]. NaN without samples,
-/// and where there are no k other ones to reach to.
+/// and where a kind has no more than k.
 /// State: see FeatureSamples, which keeps all features.
 /// NaN, infinity: the result is NaN; NanPolicy::kIgnore leaves rows with NaN
 /// out.
@@ -59,7 +60,8 @@ struct DensityCoverageOfFeatures {
 /// generated features of different D.
 /// Not differentiable. Exactly the same for any split, processor and number of
 /// threads.
-/// Source: Kynkaanniemi et al. 2019; the values of torch-fidelity 0.4.0.
+/// Source: Kynkaanniemi et al. 2019; values equal those of torch-fidelity
+/// 0.4.0.
 ///
 /// Example:
 ///     ImprovedPrecisionRecall metric;
@@ -78,18 +80,19 @@ class ImprovedPrecisionRecall final
   PrecisionRecallOfFeatures evaluate(const State& state) const;
 };
 
-/// Density and coverage of generated samples: how many real neighborhoods each
-/// is in, as a part of k, and how many real neighborhoods have any. Unlike
-/// precision, density does not grow with outliers of large neighborhoods.
+/// Density and coverage of generated samples: the mean number of real
+/// neighborhoods that a generated sample is in, divided by k, and the fraction
+/// of real neighborhoods that have any. Unlike precision, density is not
+/// inflated by outliers with large neighborhoods.
 ///
 ///     density  = (pairs with |x - y| <= r(x)) / (k * generated samples)
-///     coverage = part of real samples x with |x - y| <= r(x) for any y
+///     coverage = fraction of real x with |x - y| <= r(x) for any generated y
 ///
 /// update(features, real, ids = {}): see FeatureSamples.
 /// Result: {density, coverage}, 0-dim float64; coverage is in [0, 1], density
 /// may be above 1. All else as ImprovedPrecisionRecall.
-/// Source: Naeem et al. 2020; the values of prdc 0.2, except that samples at
-/// the very distance r are within.
+/// Source: Naeem et al. 2020; values equal those of prdc 0.2, except that a
+/// sample at exactly the distance r is inside.
 ///
 /// Example:
 ///     DensityCoverage metric;

@@ -8,7 +8,7 @@ namespace tally {
 
 /// Options of InceptionScore.
 struct InceptionScoreOptions {
-  /// How many parts the samples are divided into. Default: 10.
+  /// The number of parts that samples are divided into. Default: 10.
   TORCH_ARG(std::int64_t, splits) = 10;
 
  public:
@@ -16,16 +16,16 @@ struct InceptionScoreOptions {
   void validate(const char* metric) const;
 };
 
-/// Inception score (IS): how certain a classifier is of each generated sample,
-/// and how various its answers are.
+/// Inception score (IS): how confident a classifier is about each generated
+/// sample, and how diverse its predictions are.
 ///
 ///     exp(mean_i sum_c p_ic (log p_ic - log mean_j p_jc)), p = softmax(logits)
 ///
 /// in each of `splits` parts of the samples.
 /// update(logits, ids = {}): [N, C] of any real dtype, and ids of samples.
-/// Part k of n consists of samples floor(k N / n) to floor((k + 1) N / n) in
-/// the order of their ids; without ids, in that of a hash of their logits,
-/// which is random and the same on any split over ranks.
+/// Part k of n consists of samples floor(k N / n) to floor((k + 1) N / n) - 1
+/// in the order of their ids; without ids, in the order of a hash of their
+/// logits, which is random but the same for any split over ranks.
 /// Result: {mean, std} over the parts that have samples, 0-dim float64; the
 /// mean is from 1 to C. NaN without samples.
 /// State: all logits, with ids.
@@ -35,7 +35,7 @@ struct InceptionScoreOptions {
 /// with NanPolicy::kError; c10::TypeError for ids that are not integers and for
 /// complex or sparse logits.
 /// Not differentiable.
-/// Source: Salimans et al. 2016; the parts of torch-fidelity 0.4.0.
+/// Source: Salimans et al. 2016; parts as in torch-fidelity 0.4.0.
 ///
 /// Example:
 ///     InceptionScore score;

@@ -12,19 +12,19 @@ namespace tally {
 ///     KernelInceptionDistance kid(
 ///         KernelInceptionDistanceOptions().subsets(0));  // all pairs
 struct KernelInceptionDistanceOptions {
-  /// How many subsets the distance is estimated on. Default: 100. 0: on all
-  /// samples, which is exact and takes N^2 D operations.
+  /// The number of random subsets that the distance is estimated on, or 0 for
+  /// all samples, which is exact and takes N^2 D operations. Default: 100.
   TORCH_ARG(std::int64_t, subsets) = 100;
-  /// Samples of either kind in a subset; fewer if there are not so many.
-  /// Default: 1000.
+  /// Samples of each kind in a subset, or all if there are fewer. Default:
+  /// 1000.
   TORCH_ARG(std::int64_t, subset_size) = 1000;
-  /// Default: 3.
+  /// The degree of the kernel. Default: 3.
   TORCH_ARG(std::int64_t, degree) = 3;
-  /// Default: none, 1 / D.
+  /// The factor of products in the kernel. Default: none, 1 / D.
   TORCH_ARG(std::optional<double>, gamma) = std::nullopt;
-  /// Default: 1.
+  /// The constant of the kernel. Default: 1.
   TORCH_ARG(double, coef) = 1;
-  /// Which subsets. Default: 0.
+  /// The seed of the subsets. Default: 0.
   TORCH_ARG(std::int64_t, seed) = 0;
 
  public:
@@ -49,7 +49,8 @@ struct KernelInceptionDistanceOptions {
 /// subsets, or once on all samples.
 /// update(features, real, ids = {}): see FeatureSamples. A subset consists of
 /// the samples with the smallest hashes of seed, subset and id: it is the same
-/// however samples were ordered and split over ranks.
+/// for any order of samples and any split over ranks. Sums over pairs are
+/// exactly the same for any number of threads.
 /// Result: {mean, std} over the subsets, 0-dim float64; the mean may be below
 /// 0; std is 0 for all samples at once. NaN for fewer than two samples of
 /// either kind.
@@ -58,8 +59,8 @@ struct KernelInceptionDistanceOptions {
 /// Errors: see FeatureSamples; c10::ValueError for real and generated features
 /// of different D.
 /// Not differentiable.
-/// Source: Binkowski et al. 2018; on equal subsets the values of torch-fidelity
-/// 0.4.0.
+/// Source: Binkowski et al. 2018; values on given subsets equal those of
+/// torch-fidelity 0.4.0.
 ///
 /// Example:
 ///     KernelInceptionDistance kid;

@@ -66,14 +66,14 @@ class PerceptualDistances {
 /// c10::ValueError for none, for other shapes, and for different N.
 at::Tensor flatten_layers(const std::vector<at::Tensor>& layers);
 
-/// Learned perceptual image patch similarity (LPIPS) of images by the layers
-/// that a network has of them: the weighted squared distance of normalized
+/// Learned perceptual image patch similarity (LPIPS) of images, from a
+/// network's activations of them: the weighted squared distance of normalized
 /// features.
 ///
 ///     sum over layers l of the mean over pixels p of
 ///         sum_c w_lc (x_lcp / |x_lp| - y_lcp / |y_lp|)^2
 ///
-/// update(preds, target): layers as flatten_layers() makes them, [N, sum of
+/// update(preds, target): layers as flatten_layers() returns them, [N, sum of
 /// channels * pixels], of any real dtypes. 1e-10 is added to lengths.
 /// Result: the mean over images, 0-dim float64; at least 0 with weights of at
 /// least 0. NaN without images.

@@ -7,7 +7,7 @@ namespace tally {
 
 /// Options of MemorizationInformedFrechetInceptionDistance.
 struct MemorizationInformedFrechetInceptionDistanceOptions {
-  /// A mean distance of so much or more counts as 1. Default: 0.1.
+  /// A mean distance of at least this, in (0, 1], counts as 1. Default: 0.1.
   TORCH_ARG(double, cosine_distance_eps) = 0.1;
 
  public:
@@ -18,13 +18,13 @@ struct MemorizationInformedFrechetInceptionDistanceOptions {
 };
 
 /// Memorization-informed Frechet inception distance (MiFID): the Frechet
-/// inception distance, divided by how near generated samples are to real ones,
-/// so that copies of these do not win.
+/// inception distance, divided by the distance of generated samples to the
+/// nearest real ones, so that copies of real samples score badly.
 ///
 ///     FID / (d + 1e-14), d = mean over y of min over x of 1 - |cos(x, y)|
 ///
 /// for real samples x and generated samples y; d is 1 if it is at least
-/// cosine_distance_eps. Rows of zeros have no part in d.
+/// cosine_distance_eps. Rows of zeros are left out of d.
 /// update(features, real, ids = {}): see FeatureSamples; ids make no
 /// difference.
 /// Result: 0-dim float64, at least 0; NaN for fewer than two samples of either
@@ -35,8 +35,8 @@ struct MemorizationInformedFrechetInceptionDistanceOptions {
 /// Errors: see FeatureSamples; c10::ValueError for cosine_distance_eps outside
 /// of (0, 1], and for real and generated features of different D.
 /// Not differentiable.
-/// Source: Bai et al. 2021 and the code of their competition. TorchMetrics
-/// takes the mean over real samples.
+/// Source: Bai et al. 2021 and the code of their competition. TorchMetrics'
+/// mean is over real samples.
 ///
 /// Example:
 ///     MemorizationInformedFrechetInceptionDistance mifid;

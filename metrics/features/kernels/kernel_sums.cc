@@ -1,6 +1,5 @@
 #include "tally/metrics/features/kernels/kernel_sums.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "tally/metrics/features/kernels/hash.h"
+#include "tally/metrics/one_thread_each.h"
 #include "tally/metrics/plain_values.h"
 
 namespace tally::internal::features {
@@ -61,12 +61,12 @@ double sum_over_pairs(const at::Tensor& x, const at::Tensor& y, bool among_x,
     }
   }
   std::vector<double> sums(tiles.size());
-  at::parallel_for(0, static_cast<std::int64_t>(tiles.size()), 1,
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t i = begin; i < end; ++i) {
-                       sums[i] = sum_of(tiles[i], x, y, kernel);
-                     }
-                   });
+  one_thread_each(static_cast<std::int64_t>(tiles.size()),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t i = begin; i < end; ++i) {
+                      sums[i] = sum_of(tiles[i], x, y, kernel);
+                    }
+                  });
   double sum = 0;
   for (const double part : sums) sum += part;
   return sum;

@@ -19,6 +19,7 @@
 #include "tally/metrics/features/kernels/hash.h"
 #include "tally/metrics/features/kernels/kernel_sums.h"
 #include "tally/metrics/features/kernels/neighborhoods.h"
+#include "tally/testing/metric_laws.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -50,7 +51,7 @@ auto value_of(Metric&& metric, const at::Tensor& real,
 TEST(FeatureSamplesTest, MetricsPassTheHarness) {
   testkit::HarnessOptions options;
   testkit::check_metric<InceptionScore>("features/InceptionScore", options);
-  // Inputs on which threads are worth it have too many pairs for a test.
+  // The law's many samples have too many pairs for a test; see below.
   options.threads_matter = true;
   testkit::check_metric<Kid>("features/KernelInceptionDistance", options);
   options.split_rtol = 1e-11;
@@ -65,6 +66,22 @@ TEST(FeatureSamplesTest, NeighborhoodsPassTheHarnessExactly) {
   testkit::check_metric<PrecisionRecall>("features/ImprovedPrecisionRecall",
                                          options);
   testkit::check_metric<DensityCoverage>("features/DensityCoverage", options);
+}
+
+template <class Metric>
+void check_threads() {
+  // Few samples of many dimensions, on which threads are worth it.
+  const std::int64_t rows = 300;
+  testkit::check_metric_law<Metric>(
+      testkit::MetricLaw::kThreads,
+      {at::randn({rows, 500}), at::arange(rows).remainder(2)},
+      testkit::MetricLawOptions().check_threads(true));
+}
+
+TEST(FeatureSamplesTest, TheNumberOfThreadsDecidesNothing) {
+  check_threads<Kid>();
+  check_threads<PrecisionRecall>();
+  check_threads<DensityCoverage>();
 }
 
 TEST(FeatureSamplesTest, ACollectionKeepsFeaturesOnce) {
@@ -191,6 +208,18 @@ TEST(InceptionScoreTest, PartsFollowTheOrderOfIds) {
   EXPECT_GT(ordered.compute().std.item<double>(), 0);
 }
 
+TEST(InceptionScoreTest, PartsAreThoseOfTorchFidelity) {
+  // Sample i of 11 begins part k of 10 where k * 11 / 10 is i: all parts but
+  // the last have one sample, whose score is 1.
+  at::Tensor logits = at::full({11, 2}, -kInfinity);
+  logits.select(1, 0).fill_(0);
+  logits[10][0] = -kInfinity;
+  logits[10][1] = 0;
+  InceptionScore score;
+  score.update(logits, at::arange(11, at::kLong));
+  EXPECT_NEAR(score.compute().mean.item<double>(), (9 + 2) / 10.0, 1e-12);
+}
+
 TEST(InceptionScoreTest, CertainAndVariousIsTheNumberOfClasses) {
   at::Tensor logits = at::full({4, 4}, -kInfinity);
   logits.diagonal().fill_(0);
@@ -202,6 +231,23 @@ TEST(InceptionScoreTest, CertainAndVariousIsTheNumberOfClasses) {
   EXPECT_THAT(
       refusal_of([] { InceptionScore bad(InceptionScoreOptions().splits(0)); }),
       HasSubstr("'splits': expected at least 1, got 0"));
+}
+
+TEST(MemorizationInformedTest, AFarSetAndRowsOfZerosDoNotCount) {
+  const at::Tensor real = wide(9, 4), generated = wide(9, 4).add(1);
+  const double fid = value_of(Fid(), real, generated).item<double>();
+  const auto mifid = [&](double eps, const at::Tensor& of) {
+    return value_of(MiFid(MemorizationInformedFrechetInceptionDistanceOptions()
+                              .cosine_distance_eps(eps)),
+                    real, of)
+        .item<double>();
+  };
+  // Any distance is at least 1e-9.
+  EXPECT_NEAR(mifid(1e-9, generated), fid, 1e-9 * fid);
+  const at::Tensor zeros = at::cat({generated, at::zeros({1, 4}, at::kDouble)});
+  const double near = mifid(1, generated) / fid;
+  EXPECT_NEAR(mifid(1, zeros),
+              near * value_of(Fid(), real, zeros).item<double>(), 1e-6);
 }
 
 TEST(MemorizationInformedTest, TheMeanIsOverGeneratedSamples) {
