@@ -10,12 +10,12 @@ namespace tally {
 /// whose images are annotated for some classes each. As MeanAveragePrecision,
 /// except that
 /// - the best max_detections of an image count, of all classes together;
-/// - of these, detections of classes that the image neither has nor is known
-/// not
-///   to have (negative_labels) are left out;
-/// - those that hit nothing, of a class not all of whose objects are annotated
-///   (inexhaustive_labels), are ignored;
-/// - what has no area is left out;
+/// - of these, detections of classes that are neither annotated in the image
+/// nor
+///   known to be absent from it (negative_labels) are left out;
+/// - detections without a match are ignored if the image is not annotated
+///   exhaustively for their class (inexhaustive_labels);
+/// - boxes and masks without area are left out;
 /// - there are no crowds; annotations with `ignore` are ignored.
 ///
 /// update(preds, target, image_ids = {}): see MeanAveragePrecision; lists of
