@@ -650,6 +650,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/kernels/distributions.cc
     metrics/intervals/kernels/poisson_count.cc
     metrics/intervals/kernels/score_groups.cc
+    metrics/intervals/kernels/weight_kernels.cc
     metrics/intervals/make_engine.cc
     metrics/intervals/paired_tests.cc
     metrics/intervals/proportion_engine.cc
@@ -657,6 +658,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/replicate_engine.cc
     metrics/intervals/replicate_weights.cc
     metrics/intervals/replicates.cc
+    metrics/intervals/row_counts.cc
     metrics/intervals/sample_ids.cc
     metrics/intervals/weighted_sums.cc
     metrics/metric.cc

@@ -3,11 +3,13 @@
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
 
+#include "tally/metrics/intervals/row_counts.h"
 #include "tally/metrics/intervals/weighted_sums.h"
 #include "tally/metrics/sorted_rows.h"
 #include "tally/state/state_parts.h"
@@ -148,7 +150,15 @@ AnyState ReplicateEngine::observe(Inputs inputs,
   std::vector<double> row(static_cast<std::size_t>(reader.width()) + 1, 1);
   bool has_rows = false;
   for (const InputRef& input : inputs) has_rows = has_rows || input.rows() >= 0;
-  if (has_rows) {
+  const at::Tensor counts = row_counts(*metric_, inputs);
+  if (counts.defined() && counts.size(1) == reader.width()) {
+    const auto* count = counts.const_data_ptr<double>();
+    for (const std::int64_t id : ids) {
+      std::copy_n(count, reader.width(), row.data());
+      count += reader.width();
+      weighted.add(id, row.data());
+    }
+  } else if (has_rows) {
     std::vector<std::int64_t> codes(ids.size());
     std::iota(codes.begin(), codes.end(), std::int64_t{0});
     const SortedRows rows(codes, codes.size(), inputs);

@@ -5,27 +5,17 @@
 
 #include <algorithm>
 
+#include "tally/metrics/intervals/kernels/weight_kernels.h"
+
 namespace tally {
 namespace {
 
 using internal::intervals::PhiloxCounter;
 using internal::intervals::PhiloxStream;
+using internal::intervals::poisson_weights;
 
 constexpr std::int64_t kPoissonPerBlock = 8;
 constexpr std::int64_t kBitsPerBlock = 128;
-constexpr std::uint32_t kThresholds[] = {24109, 48219, 60273, 64292,
-                                         65296, 65497, 65531, 65535};
-
-void poisson_weights(const PhiloxCounter& words, std::uint8_t* weights) {
-  for (std::int64_t i = 0; i < kPoissonPerBlock; ++i) {
-    const std::uint32_t bits = words[i / 2] >> (16 * (i % 2)) & 0xffff;
-    std::uint8_t weight = 0;
-    for (const std::uint32_t threshold : kThresholds) {
-      weight += bits >= threshold;
-    }
-    weights[i] = weight;
-  }
-}
 
 void bit_weights(const PhiloxCounter& words, std::uint8_t* weights) {
   for (std::int64_t i = 0; i < kBitsPerBlock; ++i) {
@@ -49,19 +39,25 @@ ReplicateWeights::ReplicateWeights(std::int64_t seed, WeightKind kind,
 void ReplicateWeights::fill(std::int64_t id, std::uint8_t* weights) const {
   const bool is_poisson = kind_ == WeightKind::kPoisson;
   const std::int64_t width = is_poisson ? kPoissonPerBlock : kBitsPerBlock;
-  std::uint8_t some[kBitsPerBlock];
-  for (std::int64_t first = 0; first < replicates_; first += width) {
-    const PhiloxCounter words =
-        numbers_(static_cast<std::uint32_t>(first / width), id);
-    const std::int64_t count = std::min(width, replicates_ - first);
-    std::uint8_t* const into = count == width ? weights + first : some;
-    if (is_poisson) {
-      poisson_weights(words, into);
-    } else {
-      bit_weights(words, into);
+  const std::int64_t whole = replicates_ / width;
+  if (is_poisson) {
+    poisson_weights(numbers_.key(), PhiloxStream::kPoisson, id, whole, weights);
+  } else {
+    for (std::int64_t block = 0; block < whole; ++block) {
+      bit_weights(numbers_(static_cast<std::uint32_t>(block), id),
+                  weights + width * block);
     }
-    if (count < width) std::copy_n(some, count, weights + first);
   }
+  const std::int64_t rest = replicates_ - width * whole;
+  if (rest == 0) return;
+  std::uint8_t some[kBitsPerBlock];
+  const PhiloxCounter words = numbers_(static_cast<std::uint32_t>(whole), id);
+  if (is_poisson) {
+    internal::intervals::poisson_block(words, some);
+  } else {
+    bit_weights(words, some);
+  }
+  std::copy_n(some, rest, weights + width * whole);
 }
 
 at::Tensor ReplicateWeights::operator()(const SampleIds& ids) const {

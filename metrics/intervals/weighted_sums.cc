@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tally/metrics/intervals/kernels/weight_kernels.h"
+
 namespace tally::internal::intervals {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr std::size_t kMostKinds = 16;
 void add_scaled(double factor, const std::uint8_t* weights, std::int64_t count,
                 double* sums) {
   if (std::isfinite(factor)) {
-    for (std::int64_t i = 0; i < count; ++i) sums[i] += factor * weights[i];
+    add_weights(weights, count, factor, sums);
     return;
   }
   for (std::int64_t i = 0; i < count; ++i) {
@@ -33,12 +35,11 @@ std::vector<double>* WeightedSums::kind_of(const double* row) {
   if (std::any_of(row, row + width_,
                   [](double x) { return !std::isfinite(x); }))
     return nullptr;
-  std::vector<double> key(row, row + width_);
-  const auto found = kinds_.find(key);
+  key_.assign(row, row + width_);
+  const auto found = kinds_.find(key_);
   if (found != kinds_.end()) return &found->second;
   if (kinds_.size() >= kMostKinds) return nullptr;
-  return &kinds_
-              .emplace(std::move(key), std::vector<double>(drawn_.size(), 0.0))
+  return &kinds_.emplace(key_, std::vector<double>(drawn_.size(), 0.0))
               .first->second;
 }
 

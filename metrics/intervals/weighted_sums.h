@@ -30,6 +30,7 @@ class WeightedSums {
   std::map<std::vector<double>, std::vector<double>> kinds_;  // their weights
   std::vector<double> others_;  // [width, replicates]
   std::vector<std::uint8_t> drawn_;
+  std::vector<double> key_;  // of the last row
 };
 
 }  // namespace tally::internal::intervals

@@ -29,6 +29,11 @@ inline PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key) {
   return counter;
 }
 
+/// The cumulative probabilities of Poisson(1) in 1/65536: as many as 16 random
+/// bits reach are a weight.
+inline constexpr std::uint32_t kPoissonThresholds[] = {
+    24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535};
+
 /// What random numbers are for: the second word of the counter.
 enum class PhiloxStream : std::uint32_t {
   kPoisson = 0,
@@ -49,6 +54,8 @@ class PhiloxNumbers {
   PhiloxCounter operator()(std::uint32_t block, std::int64_t id) const {
     return philox({block, stream_, low(id), high(id)}, key_);
   }
+
+  const PhiloxKey& key() const { return key_; }
 
  private:
   static std::uint32_t low(std::int64_t value) {

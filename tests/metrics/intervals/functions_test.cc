@@ -155,6 +155,16 @@ TEST(ReplicateWeightsTest, AreThoseOfTheFormat) {
   }
 }
 
+TEST(ReplicateWeightsTest, DoNotDependOnHowManyThereAre) {
+  const SampleIds ids(at::arange(-2, 3).mul(std::int64_t{1} << 33));
+  const ReplicateWeights many(5, WeightKind::kPoisson, 1001);
+  const at::Tensor all = many(ids);
+  for (std::int64_t count = 1; count < 150; ++count) {
+    const ReplicateWeights some(5, WeightKind::kPoisson, count);
+    EXPECT_TRUE(some(ids).equal(all.narrow(1, 0, count))) << count;
+  }
+}
+
 TEST(ReplicateWeightsTest, HaveMeanAndVarianceOne) {
   for (const WeightKind kind :
        {WeightKind::kPoisson, WeightKind::kDoubleOrNothing}) {

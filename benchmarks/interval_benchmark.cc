@@ -1,0 +1,65 @@
+// The time of intervals: see README.md. compare_intervals.py runs it beside
+// scikit-learn.
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/rand.h>
+
+#include <cstdio>
+#include <ctime>
+
+#include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/intervals/intervals.h"
+#include "tally/metrics/regression/mean_squared_error.h"
+
+namespace {
+
+using tally::IntervalMethod;
+using tally::IntervalMetric;
+using tally::IntervalOptions;
+
+template <class Work>
+double cpu_seconds(const Work& work) {
+  const std::clock_t start = std::clock();
+  work();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+template <class M>
+void by_ids(const char* name, IntervalMethod method, const at::Tensor& preds,
+            const at::Tensor& target) {
+  const tally::SampleIds ids(at::arange(preds.size(0)));
+  IntervalMetric metric(M(), IntervalOptions().method(method));
+  const double seconds =
+      cpu_seconds([&] { metric.update(ids, preds, target); });
+  std::printf("%s %.3f\n", name,
+              seconds * 1e6 / static_cast<double>(preds.size(0)));
+}
+
+}  // namespace
+
+int main() {
+  constexpr std::int64_t kRows = 20'000;
+  constexpr std::int64_t kManyRows = 10'000'000;
+  auto random = at::detail::createCPUGenerator(/*seed=*/1);
+  const at::Tensor scores = at::rand({kRows}, random);
+  const at::Tensor labels = at::rand({kRows}, random).lt(0.5);
+  // Microseconds per row for 1000 replicates.
+  by_ids<tally::BinaryAccuracy>("accuracy_poisson", IntervalMethod::kPoisson,
+                                scores, labels);
+  by_ids<tally::BinaryAccuracy>("accuracy_double_or_nothing",
+                                IntervalMethod::kDoubleOrNothing, scores,
+                                labels);
+  by_ids<tally::MeanSquaredError>("mse_poisson", IntervalMethod::kPoisson,
+                                  scores, scores.neg());
+  // Seconds for counts: accumulating, and 1000 replicates.
+  const at::Tensor many = at::rand({kManyRows}, random);
+  const at::Tensor target = at::rand({kManyRows}, random).lt(0.5);
+  IntervalMetric counts(
+      tally::BinaryAccuracy(),
+      IntervalOptions().method(IntervalMethod::kPoissonCells));
+  std::printf("counting %.4f\n",
+              cpu_seconds([&] { counts.update(many, target); }));
+  counts.compute();
+  std::printf("cells %.4f\n", cpu_seconds([&] { counts.compute(); }));
+}
