@@ -171,7 +171,7 @@ def digests():
                     for at, found in enumerate(lower(f"{c}Σ aΣ{c} aΣ{c}b a{c}Σ"))
                     if found == "ς")
     return json.dumps({
-        "source": "ICU 72",
+        "source": "ICU 72 (Unicode 15.0)",
         "char_class": digest(map(char_class, CODE_POINTS)),
         "is_space": digest(map(is_space, CODE_POINTS)),
         "is_decimal_digit": digest(map(is_decimal_digit, CODE_POINTS)),

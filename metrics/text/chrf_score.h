@@ -111,8 +111,10 @@ class CHRFScore final
   at::Tensor evaluate(const State& state) const;
 
   /// sacrebleu's signature with the version whose values these are, followed by
-  /// beta if it is not 2, and Tally's version (see SacreBLEUScore):
-  ///     nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:2.6.0|tally:0.1.0
+  /// beta if it is not 2, and the versions of Tally and of Unicode (see
+  /// SacreBLEUScore); in one line
+  ///     nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:2.6.0
+  ///     |tally:0.1.0|unicode:15.0
   std::string signature() const;
 };
 

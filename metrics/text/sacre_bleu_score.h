@@ -79,8 +79,10 @@ class SacreBLEUScore final
   at::Tensor evaluate(const State& state) const;
 
   /// sacrebleu's signature with the version whose values these are, followed by
-  /// n_gram and weights if they are not sacrebleu's, and Tally's version:
-  ///     nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0|tally:0.1.0
+  /// n_gram and weights if they are not sacrebleu's, and the versions of Tally
+  /// and of Unicode; in one line
+  ///     nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0
+  ///     |tally:0.1.0|unicode:15.0
   /// nrefs is the number of references of each row accumulated, over all ranks
   /// while synced, and "var" if it differs or nothing was accumulated.
   std::string signature() const;

@@ -8,9 +8,12 @@
 #include <string_view>
 #include <vector>
 
-/// Unicode 15.0, by tables of our own: results do not depend on a library that
-/// is installed. tools/unicode_tables.py writes them from ICU 72.
+/// Unicode by tables of our own: results do not depend on a library that is
+/// installed. tools/unicode_tables.py writes them from ICU 72.
 namespace tally::internal::text {
+
+/// That of the tables.
+inline constexpr const char* kUnicodeVersion = "15.0";
 
 /// Where a text stands, for error messages.
 struct TextPlace {

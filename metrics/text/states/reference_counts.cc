@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tally/metrics/text/kernels/unicode.h"
 #include "tally/version.h"
 
 namespace tally {
@@ -29,7 +30,7 @@ std::string sacrebleu_signature(const Results& state,
   const std::string references =
       least == most && most > 0 ? std::to_string(most) : "var";
   return "nrefs:" + references + "|" + options + "|version:2.6.0" + more +
-         "|tally:" TALLY_VERSION;
+         "|tally:" TALLY_VERSION "|unicode:" + kUnicodeVersion;
 }
 
 }  // namespace internal::text

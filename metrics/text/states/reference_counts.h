@@ -27,8 +27,8 @@ struct ReferenceCounts {
 namespace internal::text {
 
 /// A signature of sacrebleu's form, with the version that values are those of
-/// and Tally's: "nrefs:1|OPTIONS|version:2.6.0MORE|tally:0.1.0". `state` has
-/// the fields of ReferenceCounts.
+/// and Tally's: "nrefs:1|OPTIONS|version:2.6.0MORE|tally:0.1.0|unicode:15.0".
+/// `state` has the fields of ReferenceCounts.
 std::string sacrebleu_signature(const Results& state,
                                 const std::string& options,
                                 const std::string& more);

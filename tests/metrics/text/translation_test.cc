@@ -131,7 +131,7 @@ TEST(SacreBLEUScoreTest, GivesOrdersLeftOutToTheOthers) {
 }
 
 TEST(SacreBLEUScoreTest, SignatureIsThatOfSacrebleuAndTallysVersion) {
-  const std::string version = "|version:2.6.0|tally:0.1.0";
+  const std::string version = "|version:2.6.0|tally:0.1.0|unicode:15.0";
   SacreBLEUScore bleu;
   EXPECT_EQ(bleu.signature(),
             "nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp" + version);
@@ -151,7 +151,7 @@ TEST(SacreBLEUScoreTest, SignatureIsThatOfSacrebleuAndTallysVersion) {
   other.update(Texts{"a"}, TextRows{{"a", "b"}});
   EXPECT_EQ(other.signature(),
             "nrefs:2|case:lc|eff:yes|tok:zh|smooth:floor[0.10]|version:2.6.0"
-            "|n:2|weights:[0.25, 0.75]|tally:0.1.0");
+            "|n:2|weights:[0.25, 0.75]|tally:0.1.0|unicode:15.0");
   EXPECT_THAT(SacreBLEUScore(smoothed(BleuSmoothing::kAddK)).signature(),
               HasSubstr("|smooth:add-k[1.00]|"));
 
@@ -166,7 +166,7 @@ TEST(SacreBLEUScoreTest, SignatureIsThatOfSacrebleuAndTallysVersion) {
                               .beta(3));
   EXPECT_EQ(changed.signature(),
             "nrefs:var|case:lc|eff:no|nc:6|nw:2|space:yes|version:2.6.0"
-            "|beta:3|tally:0.1.0");
+            "|beta:3|tally:0.1.0|unicode:15.0");
 }
 
 TEST(BLEUScoreTest, SmoothingLeavesOrdersWithoutMatches) {

@@ -57,6 +57,8 @@ TEST(UnicodeTest, EveryCodePointIsAsInICU) {
       if (in_context[i] == U'\u03C2') sigmas.add(i);
     }
   }
+  EXPECT_EQ(expected.at("source"),
+            std::string("ICU 72 (Unicode ") + kUnicodeVersion + ")");
   EXPECT_EQ(classes.text(), expected.at("char_class"));
   EXPECT_EQ(spaces.text(), expected.at("is_space"));
   EXPECT_EQ(digits.text(), expected.at("is_decimal_digit"));
