@@ -62,7 +62,7 @@ struct Comparison {
 /// replicates and the ids' digest agree, and for a level outside (0, 1).
 ///
 /// Example:
-///     IntervalMetric first(MeanSquaredError()), second(MeanSquaredError());
+///     IntervalMetric first{MeanSquaredError()}, second{MeanSquaredError()};
 ///     first.update(preds, target);
 ///     second.update(value, target);
 ///     auto parts = compare(first.replicates(), second.replicates(), 0.95);

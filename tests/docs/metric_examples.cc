@@ -1,3 +1,4 @@
+#include <ATen/ops/arange.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
