@@ -13,6 +13,7 @@
 
 #include "tally/cli/input_file.h"
 #include "tally/metrics/nearest.h"
+#include "tally/metrics/options.h"
 #include "tally/state/parse_number.h"
 
 namespace tally::cli {
@@ -89,6 +90,24 @@ std::vector<std::string> parse_by(const std::string& text) {
     columns.push_back(item);
   }
   return columns;
+}
+
+double parse_level(const std::string& text) {
+  const auto level = internal::parse_number<double>(text);
+  TORCH_CHECK_VALUE(level && *level > 0 && *level < 1,
+                    "--interval: expected a level in (0, 1), such as 0.95, got "
+                    "'",
+                    text, "'");
+  return *level;
+}
+
+IntervalMethod parse_method(const std::string& text) {
+  IntervalMethod method = IntervalMethod::kAuto;
+  const auto refusal =
+      internal::OptionType<IntervalMethod>::parse(text, method);
+  TORCH_CHECK_VALUE(!refusal, "--interval-method: expected ",
+                    refusal ? refusal->expected : "", ", got '", text, "'");
+  return method;
 }
 
 bool has_json_lines_name(const std::string& path) {
@@ -194,6 +213,7 @@ class EvaluateParser {
     TORCH_CHECK_VALUE(a.by.empty() || !a.csv.empty(), "--by: requires --csv");
     TORCH_CHECK_VALUE(a.slices == 0 || !a.by.empty(),
                       "--slices: requires --by");
+    check_interval();
     for (const std::string& path : a.inputs) {
       TORCH_CHECK_VALUE(!has_json_lines_name(path) || is_json_lines(a),
                         "--inputs: expected ", path,
@@ -208,6 +228,20 @@ class EvaluateParser {
                           static_cast<std::int64_t>(a.split.size()) == a.ranks,
                       "--split: expected one number for each of ", a.ranks,
                       " ranks, got ", a.split.size());
+  }
+
+  void check_interval() const {
+    const Arguments& a = arguments_;
+    for (const char* option : {"--interval-method", "--ids", "--groups"}) {
+      TORCH_CHECK_VALUE(given_.count(option) == 0 || a.interval > 0, option,
+                        ": requires --interval");
+    }
+    for (const char* option : {"--ids", "--groups"}) {
+      TORCH_CHECK_VALUE(given_.count(option) == 0 || !a.csv.empty(), option,
+                        ": requires --csv");
+    }
+    TORCH_CHECK_VALUE(a.ids.empty() || a.groups.empty(),
+                      "expected one of --ids and --groups, got both");
   }
 
   Arguments arguments_;
@@ -249,6 +283,14 @@ class EvaluateParser {
        [this](const Values& v) {
          arguments_.slices = parse_count("--slices", v[0], 1, 1'000'000);
        }},
+      {"--interval",
+       [this](const Values& v) { arguments_.interval = parse_level(v[0]); }},
+      {"--interval-method",
+       [this](const Values& v) {
+         arguments_.interval_method = parse_method(v[0]);
+       }},
+      {"--ids", [this](const Values& v) { arguments_.ids = v[0]; }},
+      {"--groups", [this](const Values& v) { arguments_.groups = v[0]; }},
       {"--batch-size",
        [this](const Values& v) {
          arguments_.batch_size =

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tally/cli/csv_options.h"
+#include "tally/metrics/intervals/interval.h"
 
 namespace tally::cli {
 
@@ -34,6 +35,10 @@ struct Arguments {
   std::string columns;
   std::vector<std::string> by;  // columns whose values divide the rows
   std::int64_t slices = 0;      // to show; 0: all
+  double interval = 0;          // the level; 0: without intervals
+  IntervalMethod interval_method = IntervalMethod::kAuto;
+  std::string ids;              // column with the rows' ids
+  std::string groups;           // column with those of groups of rows
   CsvOptions csv_options;       // tables use its labels, too
   std::int64_t batch_size = 0;  // 0: about 16 MB
   std::int64_t ranks = 0;       // 0: from --split or the launcher, or 1

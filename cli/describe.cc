@@ -186,7 +186,8 @@ nlohmann::ordered_json metric_json(const Registry& registry,
 
 constexpr const char* kOptions =
     "--metrics --config --inputs --coco --csv --columns --delimiter --missing "
-    "--labels --by --slices --batch-size --ranks --split --output";
+    "--labels --by --slices --interval --interval-method --ids --groups "
+    "--batch-size --ranks --split --output";
 
 // %M: the names of all metrics; %O, %R: the options of evaluate, of report.
 constexpr const char* kBash = R"(_tally() {

@@ -77,6 +77,26 @@ SlicedMetric make_slices(const CollectionConfig& config,
   return slices;
 }
 
+std::vector<NamedInterval> make_intervals(const Arguments& arguments,
+                                          const CollectionConfig& config,
+                                          const MetricCollection& metrics) {
+  IntervalOptions options;
+  options.level(arguments.interval)
+      .method(arguments.interval_method)
+      .grouped(!arguments.groups.empty());
+  std::vector<NamedInterval> intervals;
+  for (const CollectionConfig::Member& member : config.members) {
+    try {
+      intervals.push_back(
+          {config.prefix + member.name + config.postfix,
+           IntervalMetric(metrics.extract(member.name), options)});
+    } catch (const c10::ValueError& error) {
+      TORCH_CHECK_VALUE(false, "--interval: ", member.name, ": ", error.msg());
+    }
+  }
+  return intervals;
+}
+
 /// Whether it is a number with a fraction or an exponent.
 bool is_fraction(const std::string& text) {
   const auto number = internal::parse_number<double>(text);
@@ -86,7 +106,7 @@ bool is_fraction(const std::string& text) {
 SliceKeys keys_of(const std::vector<std::vector<std::string>>& columns,
                   const std::vector<std::string>& names) {
   std::optional<SliceKeys> keys;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
     std::vector<SliceValue> values;
     for (const std::string& text : columns[i]) {
       TORCH_CHECK_VALUE(!is_fraction(text), "--by: expected integers or texts ",
@@ -120,6 +140,31 @@ void update(const std::vector<std::string>& names,
   }
 }
 
+SampleIds ids_of(const Job& job,
+                 const std::vector<std::vector<std::string>>& columns,
+                 std::int64_t first, std::int64_t count) {
+  // Behind those of slices.
+  if (columns.size() > job.by.size()) return SampleIds(columns.back());
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), first);
+  return SampleIds(std::move(numbers));
+}
+
+void update(NamedInterval& interval, const SampleIds& ids, Inputs inputs) {
+  interval.metric.update_inputs(ids, inputs);
+}
+
+/// Of the named inputs, those that the metric has.
+void update(NamedInterval& interval, const SampleIds& ids, NamedInputs inputs) {
+  std::vector<NamedInput> own;
+  for (const NamedInput& input : inputs) {
+    for (const InputInfo& info : interval.metric.metric().inputs()) {
+      if (input.name() == info.name) own.push_back(input);
+    }
+  }
+  interval.metric.update_inputs(ids, NamedInputs(own));
+}
+
 void update(Job& job, int rank, Progress& progress, Watcher* watcher) {
   const std::int64_t begin = std::accumulate(
       job.split.begin(), job.split.begin() + rank, std::int64_t{0});
@@ -132,14 +177,22 @@ void update(Job& job, int rank, Progress& progress, Watcher* watcher) {
     try {
       update(job.source->names(), values,
              [&](auto inputs) { job.metrics.update_inputs(inputs); });
+      const auto columns = job.source->keys();
       std::optional<SliceKeys> keys;
       if (job.slices) {
-        keys = keys_of(job.source->keys(), job.by);
+        keys = keys_of(columns, job.by);
         update(job.source->names(), values,
                [&](auto inputs) { job.slices->update_inputs(*keys, inputs); });
       }
       if (watcher != nullptr) {
         watcher->batch(first, values, keys ? &*keys : nullptr);
+      }
+      if (!job.intervals.empty()) {
+        const SampleIds ids = ids_of(job, columns, first, count);
+        for (NamedInterval& interval : job.intervals) {
+          update(job.source->names(), values,
+                 [&](auto inputs) { update(interval, ids, inputs); });
+        }
       }
     } catch (const c10::Error& error) {
       TORCH_CHECK_VALUE(false, "rows ", first, " to ", first + count - 1, ": ",
@@ -172,6 +225,9 @@ Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
     job.by = arguments.by;
     job.slices = make_slices(job.config, job.metrics, arguments.slices);
   }
+  if (arguments.interval > 0) {
+    job.intervals = make_intervals(arguments, job.config, job.metrics);
+  }
   job.split = split_rows(arguments, rows, ranks);
   job.batch_size = arguments.batch_size > 0
                        ? arguments.batch_size
@@ -199,6 +255,12 @@ Report evaluate(const Arguments& arguments,
   report.remarks = job->source->remarks();
   report.by = job->by;
   if (job->slices) report.slices = job->slices->compute();
+  for (NamedInterval& each : job->intervals) {
+    for (const auto& [part, interval] : each.metric.compute()) {
+      report.intervals.add(part.empty() ? each.name : each.name + "." + part,
+                           interval);
+    }
+  }
   if (!arguments.coco.empty()) {
     report.results = short_names(job->config, report.results);
     report.table =

@@ -9,12 +9,19 @@
 #include "tally/cli/arguments.h"
 #include "tally/cli/limits.h"
 #include "tally/cli/source.h"
+#include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/registry/collection_config.h"
 #include "tally/metrics/sliced_metric.h"
 #include "tally/sinks/progress.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::cli {
+
+/// Of one metric.
+struct NamedInterval {
+  std::string name;
+  IntervalMetric metric;
+};
 
 /// An evaluation, validated as far as possible without running it.
 struct Job {
@@ -24,8 +31,9 @@ struct Job {
   CollectionConfig config;
   std::unique_ptr<Source> source;
   MetricCollection metrics;
-  std::vector<std::string> by;         ///< columns of the slices' keys
-  std::optional<SlicedMetric> slices;  ///< if there are such columns
+  std::vector<std::string> by;           ///< columns of the slices' keys
+  std::optional<SlicedMetric> slices;    ///< if there are such columns
+  std::vector<NamedInterval> intervals;  ///< if asked for
 };
 
 /// Size allowed for a tensor regardless of the files' size: enough for a
@@ -46,6 +54,7 @@ struct Report {
   std::string table;            ///< instead of the usual one, unless empty
   std::vector<std::string> by;  ///< columns, of whose values there are slices
   std::vector<Slice> slices;
+  Intervals intervals;  ///< named as the results
 };
 
 /// Sees what an evaluation reads, beside its metrics. Neither throws.

@@ -35,6 +35,11 @@ const char* const kHelp =
                                       columns of --csv, or each combination
     --slices N                        of these the N with the most rows, and
                                       the others as one (default: all)
+    --interval 0.95                   also confidence intervals at this level
+    --interval-method M               how, such as jackknife (default: auto)
+    --ids a                           column of --csv with ids of the rows
+                                      (default: their numbers), or
+    --groups a                        with ids of what rows belong to
     --batch-size N                    rows at a time (default: 16 MB)
     --ranks N                         local processes (default: 1, or those of
                                       the launcher, such as torchrun)

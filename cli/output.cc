@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <variant>
@@ -24,6 +25,25 @@
 namespace tally::cli {
 namespace {
 
+std::string method_name(const Interval& interval) {
+  return EnumNames<IntervalMethod>::kNames[static_cast<int>(interval.method)];
+}
+
+/// "95 %".
+std::string percent(double level) {
+  std::ostringstream text;
+  text << level * 100 << " %";
+  return text.str();
+}
+
+std::vector<std::string> labels_or_numbers(std::vector<std::string> labels,
+                                           std::int64_t size) {
+  if (static_cast<std::int64_t>(labels.size()) == size) return labels;
+  labels.clear();
+  for (std::int64_t i = 0; i < size; ++i) labels.push_back(std::to_string(i));
+  return labels;
+}
+
 std::string key_json(const std::vector<std::string>& by, const Slice& slice) {
   if (slice.is_other()) return "null";
   nlohmann::ordered_json key;
@@ -35,10 +55,52 @@ std::string key_json(const std::vector<std::string>& by, const Slice& slice) {
                   nlohmann::ordered_json::error_handler_t::replace);
 }
 
+/// {"value", "low", "high", "standard_error", "level", "method", ...}.
+std::string interval_json(const Interval& interval) {
+  Results ends;
+  ends.add("value", interval.value);
+  ends.add("low", interval.low);
+  ends.add("high", interval.high);
+  ends.add("standard_error", interval.standard_error);
+  nlohmann::ordered_json rest = {{"level", interval.level},
+                                 {"method", method_name(interval)},
+                                 {"n", interval.n},
+                                 {"replicates", interval.replicates},
+                                 {"undefined", interval.undefined}};
+  std::string text = to_json(ends);
+  text.back() = ',';
+  return text + rest.dump().substr(1);
+}
+
+std::string intervals_json(const Intervals& intervals) {
+  std::string text;
+  for (const auto& [name, interval] : intervals) {
+    text += text.empty() ? "{" : ",";
+    text += nlohmann::json(name).dump(
+                -1, ' ', false, nlohmann::json::error_handler_t::replace) +
+            ":" + interval_json(interval);
+  }
+  return text + "}";
+}
+
+/// Each interval's ends behind its value.
+Results with_intervals(const Report& report) {
+  Results all;
+  for (const auto& [name, value] : report.results) all.add(name, value);
+  for (const auto& [name, interval] : report.intervals) {
+    all.add(name + ".low", interval.low);
+    all.add(name + ".high", interval.high);
+  }
+  return all;
+}
+
 std::string render_json(const Report& report) {
   std::string text = "{\"ranks\":" + std::to_string(report.ranks) +
                      ",\"rows\":" + std::to_string(report.rows) +
                      ",\"metrics\":" + to_json(report.results);
+  if (!report.intervals.empty()) {
+    text += ",\"intervals\":" + intervals_json(report.intervals);
+  }
   for (std::size_t i = 0; i < report.slices.size(); ++i) {
     const Slice& slice = report.slices[i];
     text += i == 0 ? ",\"slices\":[" : ",";
@@ -51,14 +113,15 @@ std::string render_json(const Report& report) {
 
 /// Columns of --by, then rows, before those of to_csv(): all rows first.
 std::string render_csv(const Report& report) {
-  if (report.by.empty()) return to_csv(report.results);
+  const Results results = with_intervals(report);
+  if (report.by.empty()) return to_csv(results);
   std::string text, all;
   for (const std::string& column : report.by) {
     text += csv_field(column) + ",";
     all += "(all),";
   }
   text += "rows,metric,index,value\n";
-  text += to_csv_lines(report.results, all + std::to_string(report.rows) + ",");
+  text += to_csv_lines(results, all + std::to_string(report.rows) + ",");
   for (const Slice& slice : report.slices) {
     std::string key;
     for (std::size_t i = 0; i < report.by.size(); ++i) {
@@ -89,6 +152,56 @@ std::string slices_table(const std::vector<Slice>& slices) {
     columns.add(name, at::stack(values));
   }
   return to_table(columns, names);
+}
+
+/// "accuracy  0.9 [0.85, 0.94]  wilson" for numbers, below each other, and a
+/// table for each vector.
+std::string intervals_table(const Intervals& intervals,
+                            const std::vector<std::string>& labels) {
+  std::vector<std::string> names;
+  std::vector<at::Tensor> values, lows, highs;
+  std::map<std::string, std::vector<std::string>> methods;
+  std::string vectors;
+  for (const auto& [name, interval] : intervals) {
+    methods[method_name(interval)].push_back(name);
+    if (interval.value.dim() == 0) {
+      names.push_back(name);
+      values.push_back(interval.value);
+      lows.push_back(interval.low);
+      highs.push_back(interval.high);
+    } else {
+      Results columns;
+      columns.add(name, interval.value);
+      columns.add("low", interval.low);
+      columns.add("high", interval.high);
+      vectors += "\n" + to_table(columns, labels_or_numbers(
+                                              labels, interval.value.size(0)));
+    }
+  }
+  const Interval& first = intervals.begin()->second;
+  std::string text = percent(first.level) + " intervals of " +
+                     std::to_string(first.n) + " rows:";
+  std::string separator = " ";
+  for (const auto& [method, of] : methods) {
+    text += separator + method;
+    if (methods.size() > 1) {
+      std::string listed;
+      for (const std::string& name : of) {
+        listed += (listed.empty() ? "" : ", ") + name;
+      }
+      text += " (" + listed + ")";
+    }
+    separator = ", ";
+  }
+  text += "\n";
+  if (!names.empty()) {
+    Results columns;
+    columns.add("value", at::stack(values));
+    columns.add("low", at::stack(lows));
+    columns.add("high", at::stack(highs));
+    text += to_table(columns, names);
+  }
+  return text + vectors;
 }
 
 [[noreturn]] void refuse(const std::string& path) {
@@ -130,6 +243,9 @@ std::string render(const Report& report, Format format,
   }
   if (!report.table.empty()) return report.table;
   std::string text = to_table(report.results, labels);
+  if (!report.intervals.empty()) {
+    text += "\n" + intervals_table(report.intervals, labels);
+  }
   if (!report.slices.empty()) text += "\n" + slices_table(report.slices);
   return text;
 }

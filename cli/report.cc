@@ -72,6 +72,15 @@ void add_curves(ReportPage& page, const Results& results,
   }
 }
 
+ReportIntervals intervals_of(const Report& report) {
+  ReportIntervals numbers;
+  for (const auto& [name, interval] : report.intervals) {
+    if (interval.value.dim() != 0) continue;
+    numbers[name] = {interval.low.item<double>(), interval.high.item<double>()};
+  }
+  return numbers;
+}
+
 void write_page(const Arguments& arguments, ReportPage& page,
                 const std::string& command) {
   page.section("Command");
@@ -94,7 +103,7 @@ void report_evaluation(const Arguments& arguments, const std::string& command,
   ReportPage page(title_of(arguments, "Evaluation"));
   page.section("Results");
   page.text(rows_text(report.rows, report.ranks));
-  add_results(page, report.results, labels);
+  add_results(page, report.results, labels, intervals_of(report));
   add_curves(page, report.results, shown, labels);
   if (!report.slices.empty()) {
     page.section("Slices");

@@ -35,8 +35,12 @@ class CsvSource final : public Source {
                         " columns");
     }
     remarks_ = column_remark(arguments, metrics, file_.inputs(), file_.names());
-    keys_ = arguments.by.size();
-    file_.add_keys(arguments.by);
+    std::vector<std::string> keys = arguments.by;
+    for (const std::string& column : {arguments.ids, arguments.groups}) {
+      if (!column.empty()) keys.push_back(column);
+    }
+    keys_ = keys.size();
+    file_.add_keys(keys);
     kinds_.resize(kinds_.size() + keys_, CsvKind::kTexts);
     file_.scan(kinds_);
     if (file_.skipped() > 0) {
@@ -87,7 +91,7 @@ class CsvSource final : public Source {
 
   CsvFile file_;
   std::vector<CsvKind> kinds_;
-  std::size_t keys_ = 0;  // columns of --by, behind the inputs
+  std::size_t keys_ = 0;  // columns besides inputs, behind them
   std::string remarks_;
 };
 

@@ -33,7 +33,8 @@ class Source {
   /// Rows [begin, end) of each input.
   virtual std::vector<InputValue> read(std::int64_t begin,
                                        std::int64_t end) = 0;
-  /// Of the rows read last, the texts in each of the columns of --by.
+  /// Of the rows read last, the texts in each of the columns of --by, then
+  /// those of --ids or --groups.
   virtual std::vector<std::vector<std::string>> keys() { return {}; }
 };
 

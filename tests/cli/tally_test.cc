@@ -214,6 +214,79 @@ TEST(TallyTest, EvaluatesSlices) {
   EXPECT_TRUE(crossed["slices"][2]["key"].is_null());
 }
 
+TEST(TallyTest, EvaluatesIntervals) {
+  const Folder folder;
+  std::string rows = "preds,target,user,name\n";
+  for (int i = 0; i < 40; ++i) {
+    rows += std::to_string(i * 37 % 40 / 40.0) + "," +
+            std::to_string(i * 37 % 40 >= 15 && i % 7 > 0 ? 1 : 0) + "," +
+            std::to_string(i % 9) + ",n" + std::to_string(i) + "\n";
+  }
+  const std::string csv = folder.write("x.csv", rows);
+  const auto intervals = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"-m",
+                 "accuracy=BinaryAccuracy; auroc=BinaryAUROC; "
+                 "ap=BinaryAveragePrecision; loss=MeanSquaredError",
+                 "--csv", csv, "--columns", "preds=preds,target=target",
+                 "--interval", "0.9", "--format", "json"});
+    const auto result = run_program(evaluate(more));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return Json::parse(result.output)["intervals"];
+  };
+  Json one;
+  for (const char* ranks : {"1", "3"}) {
+    const Json json = intervals({"--ranks", ranks, "--batch-size", "6"});
+    if (one.is_null()) one = json;
+    for (const auto& [name, interval] : json.items()) {
+      EXPECT_EQ(interval["level"], 0.9);
+      EXPECT_EQ(interval["n"], 40);
+      for (const char* part : {"value", "low", "high", "standard_error"}) {
+        expect_near(interval[part], one[name][part], 1e-12);
+      }
+      EXPECT_LT(interval["low"], interval["value"]);
+      EXPECT_LT(interval["value"], interval["high"]);
+    }
+  }
+  EXPECT_EQ(one["accuracy"]["method"], "wilson");
+  EXPECT_EQ(one["auroc"]["method"], "delong");
+  EXPECT_EQ(one["ap"]["method"], "jackknife");
+  EXPECT_EQ(one["loss"]["method"], "poisson");
+  EXPECT_EQ(one["loss"]["replicates"], 1000);
+  const Json named = intervals({"--ids", "name"});
+  EXPECT_NE(named["loss"]["low"], one["loss"]["low"]);
+  EXPECT_EQ(named["accuracy"], one["accuracy"]);
+  EXPECT_EQ(
+      intervals({"--groups", "user", "--ranks", "2"})["accuracy"]["method"],
+      "jackknife");
+  const auto table =
+      run_program(evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
+                            "preds,target", "--interval", "0.95"}));
+  EXPECT_THAT(table.output, HasSubstr("95 % intervals of 40 rows: wilson\n"));
+  const auto lines = run_program(
+      evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
+                "preds,target", "--interval", "0.95", "--format", "csv"}));
+  EXPECT_THAT(lines.output, HasSubstr("BinaryAccuracy.low,,0."));
+}
+
+TEST(TallyTest, RefusesIntervalsThatThereAreNot) {
+  const Folder folder;
+  const std::string csv =
+      folder.write("x.csv", "preds,target,id\n1,1,a\n0,1,a\n0,1,b\n");
+  const auto refusal = [&](const char* metric, const char* method) {
+    return run_program(evaluate({"-m", metric, "--csv", csv, "--columns",
+                                 "preds,target", "--ids", "id", "--interval",
+                                 "0.95", "--interval-method", method}));
+  };
+  expect_refusal(refusal("worst=MaxError", "auto"),
+                 "--interval: worst: MaxError has no interval");
+  expect_refusal(refusal("MeanSquaredError", "delong"),
+                 "expected a metric that method delong fits, got "
+                 "MeanSquaredError(");
+  expect_refusal(refusal("MeanSquaredError", "jackknife"),
+                 "expected each id once, got ");
+}
+
 TEST(TallyTest, RefusesWhatCannotBeSliced) {
   const Folder folder;
   const std::string csv =

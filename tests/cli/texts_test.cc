@@ -163,6 +163,18 @@ TEST(ArgumentsTest, SayWhatIsWrong) {
             "--by: requires --csv");
   EXPECT_EQ(evaluate_error({"-m", "A", "--csv", "x", "--slices", "3"}),
             "--slices: requires --by");
+  EXPECT_EQ(evaluate_error({"--interval", "95"}),
+            "--interval: expected a level in (0, 1), such as 0.95, got '95'");
+  EXPECT_THAT(evaluate_error({"--interval-method", "wald"}),
+              HasSubstr("jackknife, got 'wald'"));
+  EXPECT_EQ(evaluate_error({"-m", "A", "--csv", "x", "--ids", "a"}),
+            "--ids: requires --interval");
+  EXPECT_EQ(evaluate_error(
+                {"-m", "A", "-i", "x", "--interval", "0.9", "--groups", "a"}),
+            "--groups: requires --csv");
+  EXPECT_EQ(evaluate_error({"-m", "A", "--csv", "x", "--interval", "0.9",
+                            "--ids", "a", "--groups", "b"}),
+            "expected one of --ids and --groups, got both");
   EXPECT_EQ(evaluate_error({"--by", "a,b,a"}),
             "--by: expected each column once, got 'a' twice");
   EXPECT_EQ(evaluate_error({"--labels", "a,b,a"}),
@@ -199,7 +211,7 @@ TEST(ArgumentsTest, SayWhatDoesNotGoTogether) {
 
 Report sample_report() {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Report report{2, 18, {}, "", "", {}, {}};
+  Report report{2, 18, {}, "", "", {}, {}, {}};
   report.results.add("mean", at::scalar_tensor(0.1, at::kDouble));
   report.results.add("float", at::scalar_tensor(0.1, at::kFloat));
   report.results.add("count", at::scalar_tensor(9007199254740993, at::kLong));
@@ -242,7 +254,7 @@ TEST(OutputTest, CsvHasALineForEachNumber) {
 }
 
 Report sliced_report() {
-  Report report{1, 9, {}, "", "", {"site", "a,b"}, {}};
+  Report report{1, 9, {}, "", "", {"site", "a,b"}, {}, {}};
   report.results.add("mean", at::scalar_tensor(0.5, at::kDouble));
   const std::vector<std::vector<SliceValue>> keys = {
       {{}, std::string("x")}, {std::string("n,1"), std::string("y")}, {}};
