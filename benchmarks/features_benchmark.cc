@@ -30,11 +30,14 @@ at::Tensor noise(std::int64_t rows, std::int64_t dims, std::uint64_t seed) {
 void add(const std::string& name, const std::function<tally::Results()>& work) {
   benchmark::RegisterBenchmark(name.c_str(),
                                [=](benchmark::State& state) {
-                                 work();  // makes its inputs
+                                 tally::Results value = work();  // and inputs
                                  for (auto _ : state) {
-                                   auto value = work();
+                                   value = work();
                                    benchmark::DoNotOptimize(value);
                                  }
+                                 if (value.empty()) return;
+                                 state.counters["value"] =
+                                     value.begin()->second.item<double>();
                                })
       ->Unit(benchmark::kMillisecond)
       ->UseRealTime();

@@ -5,7 +5,8 @@
 
 in an environment with ../../tests/reference/peers/requirements_features.txt. Each
 pass runs Tally's benchmark, then the peers. Times are the processor's, which other
-work disturbs less.
+work disturbs less. Of distances, it also prints how far the peers' values are from
+Tally's, as a part of the sum of both traces.
 """
 
 import argparse
@@ -112,20 +113,27 @@ PEERS: dict[str, dict[str, Callable[[], Any]]] = {
 }
 
 
-def own_ms(name: str) -> float:
-    """Tally's."""
+def own(name: str) -> dict[str, float]:
+    """Tally's time and value."""
     output = subprocess.run(
         [BINARY, "--benchmark_format=json",
          f"--benchmark_filter=^{name}/real_time$"],
         check=True, capture_output=True, text=True).stdout
-    return json.loads(output)["benchmarks"][0]["cpu_time"]
+    return json.loads(output)["benchmarks"][0]
 
 
-def ms_of(work: Callable[[], Any]) -> float:
-    """Of one call."""
+def ms_of(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Of one call, and its value."""
     start = time.process_time()
-    work()
-    return (time.process_time() - start) * 1000
+    value = work()
+    return (time.process_time() - start) * 1000, value
+
+
+def difference(value: Any, of_own: float) -> float:
+    """Of a peer's Frechet distance and Tally's."""
+    if isinstance(value, dict):
+        value = next(iter(value.values()))
+    return abs(float(value) - of_own) / sum(np.trace(s["sigma"]) for s in STATS)
 
 
 def main() -> None:
@@ -135,18 +143,25 @@ def main() -> None:
     parser.add_argument("--filter", default="", help="part of the names")
     options = parser.parse_args()
     names = [name for name in PEERS if options.filter in name]
-    own: dict[str, list[float]] = {name: [] for name in names}
+    times_of: dict[str, list[float]] = {name: [] for name in names}
     peers: dict[tuple[str, str], list[float]] = {}
+    values: dict[tuple[str, str], float] = {}
     for _ in range(options.passes):
         for name in names:
-            own[name].append(own_ms(name))
+            mine = own(name)
+            times_of[name].append(mine["cpu_time"])
             for peer, work in PEERS[name].items():
-                peers.setdefault((name, peer), []).append(ms_of(work))
+                elapsed, value = ms_of(work)
+                peers.setdefault((name, peer), []).append(elapsed)
+                if name.startswith("FID/"):
+                    values[name, peer] = difference(value, mine["value"])
     print("| benchmark | peer | Tally, ms | peer, ms | peer / Tally |\n"
           "|---|---|---|---|---|")
     for (name, peer), times in peers.items():
-        a, b = statistics.median(own[name]), statistics.median(times)
+        a, b = statistics.median(times_of[name]), statistics.median(times)
         print(f"| `{name}` | {peer} | {a:.3g} | {b:.3g} | {b / a:.1f} |")
+    for (name, peer), relative in values.items():
+        print(f"{name}, {peer}: values differ by {relative:.1g}")
 
 
 if __name__ == "__main__":

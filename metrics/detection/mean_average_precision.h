@@ -34,7 +34,7 @@ namespace tally {
 /// objects to find:
 ///     map, map_50, map_75         means over thresholds, at 0.5, at 0.75
 ///     map_small, _medium, _large  of objects by area (area_bounds)
-///     mar_1, mar_10, mar_100      mean recall of the best so many of an image
+///     mar_1, mar_10, mar_100      mean recall of so many best detections
 ///     mar_small, _medium, _large  of objects by area
 /// of keypoints mar_20, mar_at_50 and mar_at_75, and none of small objects;
 /// with class_metrics also map_per_class and mar_100_per_class, float64 [K],
@@ -43,8 +43,8 @@ namespace tally {
 /// thresholds, recalls, classes, areas (all, small, medium, large) and
 /// max_detection_thresholds. map_50 and map_75 are -1 unless 0.5 and 0.75 are
 /// among iou_thresholds.
-/// Equal, to the bit of these arrays, to pycocotools'; unlike there, an
-/// annotation of id 0 counts as any other.
+/// These arrays equal pycocotools' bit for bit, except that an annotation with
+/// the id 0 counts like any other.
 /// State: a row for each detection that max_detection_thresholds leave, counts
 /// of objects by image and class, and the ids of images; matching is done in
 /// update(), so that a sync moves no boxes. Detections of equal score in
@@ -57,9 +57,9 @@ namespace tally {
 /// Errors: c10::ValueError for preds and target of different numbers of images
 /// and, naming the image and the box, for boxes that are not finite or of
 /// negative width or height, NaN among scores or areas, labels below 0, masks
-/// of different sizes in an image, and sizes that do not fit; c10::TypeError
-/// for what is missing. Not differentiable. Source: Lin et al. 2014;
-/// pycocotools 2.0.11.
+/// of different sizes in an image, and tensors of other sizes; c10::TypeError
+/// for missing tensors and other dtypes.
+/// Not differentiable. Source: Lin et al. 2014; pycocotools 2.0.11.
 ///
 /// Example:
 ///     ImageObjects found, annotated;

@@ -21,7 +21,7 @@ namespace tally {
 ///                    1 (as NumPy's doubles: 3 of 10 objects miss 0.3)
 ///
 /// update(preds, target, image_ids = {}): see MeanAveragePrecision; of
-/// annotations `ignore` counts, not iscrowd and area.
+/// annotations, `ignore` is used instead of iscrowd and area.
 /// Result: `map`, the mean over classes with objects and over thresholds, and
 /// with several thresholds map_50 and so on, of each; 0-dim float64 in [0, 1],
 /// NaN without objects. With class_metrics also map_per_class, float64

@@ -29,12 +29,12 @@ struct ImageObjects {
   at::Tensor iscrowd = {};
   /// real [n]; of annotations. Undefined: the areas of the boxes.
   at::Tensor area = {};
-  /// int or bool [n]; of annotations that are no error to hit or to miss:
+  /// int or bool [n]; annotations that count neither as found nor as missed:
   /// "difficult" in PASCAL VOC, "ignore" in LVIS. COCO's rules have none.
   at::Tensor ignore = {};
   /// bool or int [n, height, width]
   at::Tensor masks = {};
-  /// n masks, instead of the former
+  /// n masks, instead of `masks`
   std::vector<RunLengthMask> runs = {};
   /// real [n, K, 3], or [n, K, 2] of detections: x, y and, of annotations,
   /// visibility, above 0 for keypoints that count

@@ -22,8 +22,9 @@ struct EnumNames<DetectionAverage> {
   static constexpr const char* kNames[] = {"macro", "micro"};
 };
 
-/// Options of MeanAveragePrecision and MeanAverageRecall. Which of them are
-/// shared decides whether metrics share a state.
+/// Options of MeanAveragePrecision and MeanAverageRecall, which share one state
+/// in a collection if they agree in all but rec_thresholds, average,
+/// class_metrics and extended_summary.
 ///
 /// Example:
 ///     MeanAveragePrecision map(
@@ -34,14 +35,15 @@ struct MeanAveragePrecisionOptions {
   /// What of objects is compared: boxes, masks (masks or runs of ImageObjects)
   /// or keypoints. Default: kBbox.
   TORCH_ARG(ObjectShape, iou_type) = ObjectShape::kBbox;
-  /// Overlaps from which a detection hits an object. Default: empty, which
+  /// Overlaps at which a detection hits an object. Default: empty, which
   /// means COCO's 0.5, 0.55, ... 0.95, as the doubles that NumPy makes.
   TORCH_ARG(std::vector<double>, iou_thresholds) = {};
   /// Recalls at which precision is read. Default: empty, which means COCO's 0,
   /// 0.01, ... 1, as the doubles that NumPy makes.
   TORCH_ARG(std::vector<double>, rec_thresholds) = {};
-  /// How many detections of an image and class count, the best ones, in
-  /// ascending order. Default: empty, which means 1, 10, 100; of keypoints 20.
+  /// Numbers of detections of an image and class that count, those of the
+  /// highest scores, in ascending order. Default: empty, which means 1, 10,
+  /// 100; of keypoints 20.
   TORCH_ARG(std::vector<int64_t>, max_detection_thresholds) = {};
   /// The areas between small and medium, and between medium and large objects.
   /// Default: 1024, 9216.
