@@ -313,6 +313,27 @@ def test_subclasses():
     assert metrics.compute() == {"doubled": 2}
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["Accuracy", "F1Score", "HammingDistance", "JaccardIndex", "NegativePredictiveValue",
+     "Precision", "Recall", "Specificity"],
+)
+def test_averages_leave_the_ignored_class_out(name):
+    """Of the values of classes that TorchMetrics has as well."""
+    name, inputs = f"Multiclass{name}", (SCORES, CLASSES)
+
+    def value(package, average):
+        make = getattr(package.classification, name)
+        return make(num_classes=5, average=average, ignore_index=0)(*inputs)
+
+    of_classes = value(real, None)
+    torch.testing.assert_close(value(torchmetrics, None)[1:], of_classes[1:])
+    torch.testing.assert_close(value(torchmetrics, "macro"), of_classes[1:].mean())
+    support = CLASSES.bincount(minlength=5)[1:].float()
+    weighted = (of_classes[1:] * support).sum() / support.sum()
+    torch.testing.assert_close(value(torchmetrics, "weighted"), weighted)
+
+
 def test_states_are_saved_when_persistent():
     metric = torchmetrics.classification.BinaryAUROC()
     metric.update(PREDS, TARGET)

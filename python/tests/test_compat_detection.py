@@ -31,6 +31,12 @@ def same(a, b):
         torch.testing.assert_close(a[name], b[name], rtol=1e-5, atol=1e-6)
 
 
+# What loads weights of its own, and what takes dictionaries.
+LEFT = {
+    "LearnedPerceptualImagePatchSimilarity", "QualityWithNoReference", "SpatialDistortionIndex",
+}
+
+
 def annotated(preds, target):
     """TorchMetrics leaves out what was found in images without annotated masks."""
     pairs = [pair for pair in zip(preds, target) if len(pair[1]["labels"])]
@@ -120,6 +126,16 @@ def test_arguments_are_refused_in_torchmetrics_words(options, match):
     for package in (torchmetrics, real):
         with pytest.raises(ValueError, match=match):
             package.detection.MeanAveragePrecision(**options)
+
+
+def test_every_metric_of_both_is_replaced():
+    from tally.compat.torchmetrics import _mirror, _table
+
+    names = {cls.__name__ for cls in _mirror.CLASSES}
+    for module in (real.detection, real.image):
+        for name in vars(module):
+            if name in tally._METRICS and name not in _table.LEFT_OUT | LEFT:
+                assert name in names, name
 
 
 def test_images_are_refused_in_torchmetrics_words():

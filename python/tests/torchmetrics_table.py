@@ -26,8 +26,12 @@ def _nan(mine, theirs):
 
 
 def _fewer_of_five(mine, theirs):
-    """Means over 4, 3, 2 or 1 of five, of which TorchMetrics' has zeros for the others."""
-    return _nan(mine, theirs) or any(_near(mine, theirs * 5 / n) for n in (1, 2, 3, 4))
+    """Means over some of five, of which TorchMetrics' has 0 or 1 for each of the others."""
+    return _nan(mine, theirs) or any(
+        math.isclose(5 * theirs - (5 - others) * mine, ones, abs_tol=2e-5)
+        for others in (1, 2, 3, 4)
+        for ones in range(others + 1)
+    )
 
 
 def _at_most(mine, theirs):
