@@ -77,6 +77,16 @@ METRIC_OPTIONS = [
     "process_group: ProcessGroup | None = None",
 ]
 SYNC_OPTIONS = [o for o in METRIC_OPTIONS if not o.startswith(("validate", "nan_", "compute_on"))]
+INTERVAL_OPTIONS = [
+    "level: float = 0.95",
+    'method: Literal["auto", "wilson", "clopper_pearson", "logit_delta", "delong", "newcombe", '
+    '"poisson_cells", "poisson", "double_or_nothing", "jackknife"] = "auto"',
+    'ends: Literal["percentile", "bca", "normal", "logit_normal"] = "percentile"',
+    "replicates: int = 1000",
+    "blocks: int = 20",
+    "seed: int = 0",
+    "grouped: bool = False",
+]
 LOSS_OPTIONS = [
     "process_group: ProcessGroup | None = None",
     "timeout: float | None = None",
@@ -166,6 +176,7 @@ class Metric(Accumulator):
     def compute(self) -> Any: ...
     def clone(self) -> Self: ...
     def registry_text(self) -> str: ...
+    def interval(self, *, %(interval_options)s) -> IntervalMetric: ...
     @property
     def is_differentiable(self) -> bool: ...
     @property
@@ -252,6 +263,29 @@ class MetricLogger:
     def finish(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: object) -> None: ...
+
+class Interval(NamedTuple):
+    value: Tensor
+    low: Tensor
+    high: Tensor
+    standard_error: Tensor
+    level: float
+    method: str
+    n: int
+    replicates: int
+    undefined: int
+
+class IntervalMetric:
+    def __init__(self, metric: Metric, *, %(interval_options)s) -> None: ...
+    def update(self, *inputs: _Input, ids: Any = None, **named: _Input) -> None: ...
+    def compute(self) -> Any: ...
+    def reset(self) -> None: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def uses_ids(self) -> bool: ...
+    @property
+    def rows(self) -> int: ...
 
 class FeatureExtractor:
     network: Any
@@ -450,6 +484,7 @@ def stubs(facts):
     options = {
         "metric_options": ", ".join(METRIC_OPTIONS),
         "sync_options": ", ".join(SYNC_OPTIONS),
+        "interval_options": ", ".join(INTERVAL_OPTIONS),
     }
     return {
         "tally/__init__.pyi": _INIT % options + "".join(map(metric_stub, facts["metrics"])),

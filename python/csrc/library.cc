@@ -7,6 +7,7 @@ namespace {
 TORCH_LIBRARY(tally, m) {
   define_metrics(m);
   define_losses(m);
+  define_interval_metric(m);
   define_metric_logger(m);
   define_sliced_metric(m);
   define_functions(m);

@@ -15,6 +15,7 @@ from tally._collection import MetricCollection
 from tally._errors import SyncError, SyncErrorCode
 from tally._features import FeatureExtractor, flatten_layers
 from tally._library import METRICS as _METRICS
+from tally._intervals import Interval, IntervalMetric
 from tally._logger import MetricLogger
 from tally._metric import (
     CompositionalMetric,
@@ -32,6 +33,8 @@ globals().update(_CLASSES)
 __all__ = [
     "CompositionalMetric",
     "FeatureExtractor",
+    "Interval",
+    "IntervalMetric",
     "Metric",
     "MetricCollection",
     "MetricLogger",

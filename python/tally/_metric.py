@@ -85,6 +85,16 @@ class Metric(Accumulator):
         answer = self._held.higher_is_better()
         return None if answer is None else bool(answer)
 
+    def interval(self, **options):
+        """An ``IntervalMetric`` around one like this, which must have accumulated nothing.
+
+        An interval needs the rows: give them to what this returns. The options are those
+        of ``tally.IntervalMetric``: ``level``, ``method``, ``replicates``, ...
+        """
+        from tally._intervals import IntervalMetric  # which needs this class
+
+        return IntervalMetric(self, **options)
+
     # ---- arithmetic
 
     def __add__(self, other):

@@ -27,6 +27,7 @@ PROGRAM = """
     by_key = tally.SlicedMetric(accuracy, keys=["a", 3, None])
     by_key.update(["a"], value, value)
     rows: int = by_key.compute()[0].rows
+    method: str = accuracy.interval(level=0.9, method="wilson").method
     images = [{"boxes": value, "labels": value, "scores": value}]
     found: dict[str, torch.Tensor] = tally.MeanAveragePrecision()(images, images)
     with tally.MetricLogger(run="a") as logger:

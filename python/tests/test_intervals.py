@@ -1,0 +1,173 @@
+"""Confidence intervals of metrics."""
+
+import pytest
+import ranks
+import tally
+import torch
+
+torch.manual_seed(0)
+PREDS = torch.rand(200)
+TARGET = (torch.rand(200) < PREDS).long()
+IDS = torch.arange(200)
+ERRORS = torch.randn(200)
+
+
+def test_proportions_are_those_of_statsmodels():
+    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    metric = tally.IntervalMetric(tally.BinaryAccuracy(), level=0.9)
+    assert metric.method == "wilson" and not metric.uses_ids
+    metric.update(PREDS[:50], TARGET[:50])
+    metric.update(target=TARGET[50:], preds=PREDS[50:])
+    interval = metric.compute()
+    right = int(((PREDS > 0.5) == TARGET.bool()).sum())
+    for method in ("wilson", "clopper_pearson"):
+        metric = tally.IntervalMetric(tally.BinaryAccuracy(), level=0.9, method=method)
+        metric.update(PREDS, TARGET)
+        interval = metric.compute()
+        expected = proportion.proportion_confint(
+            right, 200, 0.1, {"clopper_pearson": "beta"}.get(method, method)
+        )
+        assert interval.value.item() == pytest.approx(right / 200)
+        assert (interval.low.item(), interval.high.item()) == pytest.approx(expected)
+        assert (interval.level, interval.method, interval.n) == (0.9, method, 200)
+        assert interval.replicates == interval.undefined == 0
+    value, low, high = (f"{each:.4g}" for each in (right / 200, *expected))
+    assert str(interval) == f"{value} [{low}, {high}]"
+
+
+def test_a_metric_gives_its_own():
+    metric = tally.BinaryAUROC().interval(level=0.99)
+    assert isinstance(metric, tally.IntervalMetric)
+    metric.update(PREDS, TARGET)
+    interval = metric.compute()
+    assert interval.method == "delong" and interval.level == 0.99
+    assert interval.value == tally.BinaryAUROC()(PREDS, TARGET)
+    assert 0 < interval.low < interval.value < interval.high < 1
+    assert metric.rows == 200
+    metric.reset()
+    assert metric.rows == 0 and metric.compute().value.isnan()
+    used = tally.BinaryAUROC()
+    used.update(PREDS, TARGET)
+    with pytest.raises(ValueError, match="accumulated"):
+        used.interval()
+
+
+def test_results_of_several_parts_and_elements():
+    metric = tally.MulticlassRecall(num_classes=3, average="none").interval()
+    metric.update(torch.rand(60, 3), torch.randint(3, (60,)))
+    interval = metric.compute()
+    assert interval.low.shape == interval.high.shape == (3,)
+    assert "wilson" in str(interval)
+    rates = tally.BinaryFairness(num_groups=2).interval(method="jackknife")
+    rates.update(PREDS, TARGET, IDS % 2)
+    found = rates.compute()
+    assert isinstance(found, dict) and all(isinstance(v, tally.Interval) for v in found.values())
+
+
+def interval_of(ids, rows, **options):
+    metric = tally.MeanSquaredError().interval(replicates=100, **options)
+    assert metric.uses_ids
+    for part in rows.split(70):
+        metric.update(PREDS[part], ERRORS[part], ids=None if ids is None else ids[part])
+    return metric.compute()
+
+
+@pytest.mark.parametrize("method", ["poisson", "double_or_nothing", "jackknife"])
+def test_ids_decide_and_not_the_order(method):
+    expected = interval_of(IDS, IDS, method=method)
+    assert expected.low < expected.value < expected.high
+    shuffled = interval_of(IDS, torch.randperm(200), method=method)
+    torch.testing.assert_close(shuffled.low, expected.low)
+    torch.testing.assert_close(shuffled.standard_error, expected.standard_error)
+    numbered = interval_of(None, IDS, method=method)
+    torch.testing.assert_close(numbered.low, expected.low)
+    other = interval_of(IDS + 1000, IDS, method=method)
+    assert other.low != expected.low
+
+
+def test_ids_as_texts_and_groups():
+    names = [f"{i}.png" for i in range(200)]
+    metric = tally.MeanSquaredError().interval(replicates=50)
+    metric.update(PREDS, ERRORS, ids=names)
+    first = metric.compute()
+    metric.reset()
+    metric.update(PREDS[:100], ERRORS[:100], ids=names[:100])
+    metric.update(PREDS[100:], ERRORS[100:], ids=tuple(names[100:]))
+    torch.testing.assert_close(metric.compute().low, first.low)
+    users = tally.MeanSquaredError().interval(replicates=50, grouped=True)
+    users.update(PREDS, ERRORS, ids=(IDS // 10).numpy())
+    assert users.compute().n == 200
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "match"),
+    [
+        (lambda: tally.IntervalMetric(3), TypeError, "tally.Metric"),
+        (lambda: tally.MaxMetric().interval(), ValueError, "MaxMetric"),
+        (lambda: tally.BinaryAccuracy().interval(level=1), ValueError, "level"),
+        (lambda: tally.BinaryAccuracy().interval(method="mine"), ValueError, "method.*wilson"),
+        (lambda: tally.BinaryAccuracy().interval(method="delong"), ValueError, "delong"),
+        (lambda: tally.BinaryAccuracy().interval(ends="mine"), ValueError, "ends.*bca"),
+        (lambda: tally.BinaryAccuracy().interval(levl=0.9), TypeError, "levl"),
+    ],
+)
+def test_options_are_checked(make, error, match):
+    with pytest.raises(error, match=match):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "match"),
+    [
+        (IDS[:3], ValueError, "200|3"),
+        (torch.rand(200), TypeError, "int"),
+        ([0.5] * 200, TypeError, "int"),
+    ],
+)
+def test_bad_ids_change_nothing(ids, error, match):
+    metric = tally.MeanSquaredError().interval(replicates=20)
+    metric.update(PREDS, ERRORS, ids=IDS + 500)
+    with pytest.raises(error, match=match):
+        metric.update(PREDS, ERRORS, ids=ids)
+    assert metric.rows == 200
+
+
+def test_ids_that_repeat():
+    metric = tally.MeanSquaredError().interval(replicates=20)
+    metric.update(PREDS, ERRORS, ids=IDS)
+    metric.update(PREDS[:1], ERRORS[:1], ids=[7])
+    with pytest.raises(ValueError, match="7"):
+        metric.compute()
+
+
+def of_rank(rank, world):
+    metric = tally.MeanSquaredError().interval(replicates=100)
+    if rank < world - 1:
+        rows = IDS[rank :: world - 1]
+        metric.update(PREDS[rows], ERRORS[rows], ids=rows)
+    proportion = tally.BinaryAccuracy().interval()
+    rows = IDS[rank::world]
+    proportion.update(PREDS[rows], TARGET[rows])
+    return tuple(metric.compute()), tuple(proportion.compute())
+
+
+def test_over_ranks():
+    expected = interval_of(IDS, IDS)
+    proportion = tally.BinaryAccuracy().interval()
+    proportion.update(PREDS, TARGET)
+    for sums, counts in ranks.run(3, of_rank):
+        torch.testing.assert_close(sums[:4], tuple(expected)[:4])
+        assert sums[4:] == tuple(expected)[4:]
+        assert counts == tuple(proportion.compute())
+
+
+def without_ids(rank, world):
+    metric = tally.MeanSquaredError().interval(replicates=20)
+    metric.update(PREDS, ERRORS)
+    with pytest.raises((ValueError, tally.SyncError), match="ids"):
+        metric.compute()
+    return True
+
+
+def test_ranks_need_ids():
+    assert ranks.run(2, without_ids) == [True, True]
