@@ -1,4 +1,6 @@
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
+#include <c10/util/accumulate.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,6 +55,38 @@ TEST(ImageInputsTest, ImagesInNpyFilesAreEvaluated) {
     EXPECT_DOUBLE_EQ(report.results["value"].item<double>(),
                      metric->compute_results()[""].item<double>());
   }
+}
+
+TEST(ImageInputsTest, SegmentsInNpyFilesAreEvaluated) {
+  const auto pixels = [](std::int64_t step, at::IntArrayRef sizes) {
+    const std::int64_t count = c10::multiply_integers(sizes);
+    return at::arange(count)
+        .mul(step)
+        .remainder(7)
+        .floor_divide(4)
+        .to(at::kByte)
+        .reshape(sizes);
+  };
+  const at::Tensor preds = pixels(3, {3, 6, 7, 2});
+  const at::Tensor target = pixels(1, {3, 6, 7, 2});
+  const at::Tensor crowd = pixels(5, {3, 6, 7});
+  const Folder folder;
+  Arguments arguments;
+  arguments.inputs = {folder.write("preds.npy", npy_of(preds)),
+                      folder.write("target.npy", npy_of(target)),
+                      folder.write("crowd.npy", npy_of(crowd))};
+  arguments.batch_size = 2;
+  const char* const name =
+      "PanopticQuality(things=[0], stuffs=[1], return_per_class=true)";
+  arguments.metrics = std::string("value=") + name;
+  Progress progress(nullptr);
+  const Report report =
+      evaluate(arguments, sync::single_process_communicator(), progress);
+  const std::unique_ptr<Metric> metric = make_metric(name);
+  metric->update({{"preds", preds}, {"target", target}, {"crowd", crowd}});
+  EXPECT_TRUE(at::allclose(report.results["value.pq"],
+                           metric->compute_results()["pq"], 1e-12, 0,
+                           /*equal_nan=*/true));
 }
 
 }  // namespace
