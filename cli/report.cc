@@ -73,12 +73,11 @@ void add_curves(ReportPage& page, const Results& results,
 }
 
 ReportIntervals intervals_of(const Report& report) {
-  ReportIntervals numbers;
+  ReportIntervals intervals;
   for (const auto& [name, interval] : report.intervals) {
-    if (interval.value.dim() != 0) continue;
-    numbers[name] = {interval.low.item<double>(), interval.high.item<double>()};
+    intervals[name] = {interval.low, interval.high};
   }
-  return numbers;
+  return intervals;
 }
 
 void write_page(const Arguments& arguments, ReportPage& page,

@@ -392,6 +392,7 @@ set(TALLY_METRICS_HEADERS
     metrics/shape/lip_vertex_error.h
     metrics/shape/procrustes_disparity.h
     metrics/shape/shape.h
+    metrics/slice_comparison.h
     metrics/slice_keys.h
     metrics/sliced_metric.h
     metrics/state_group.h
@@ -775,6 +776,7 @@ set(TALLY_METRICS_SOURCES
     metrics/shape/lip_vertex_error.cc
     metrics/shape/procrustes_disparity.cc
     metrics/shared_work.cc
+    metrics/slice_comparison.cc
     metrics/slice_keys.cc
     metrics/sliced_metric.cc
     metrics/sorted_rows.cc
@@ -860,6 +862,7 @@ set(TALLY_SINKS_HEADERS
 
 set(TALLY_SINKS_SOURCES
     sinks/csv_sink.cc
+    sinks/event_summary.cc
     sinks/json_lines_sink.cc
     sinks/log_file.cc
     sinks/matrix_image.cc
@@ -886,6 +889,7 @@ set(TALLY_PLOTS_SOURCES
     plots/curve_plots.cc
     plots/matrix_plots.cc
     plots/plot_inputs.cc
+    plots/scatter_plots.cc
     plots/svg.cc
     plots/thin.cc)
 

@@ -321,10 +321,7 @@ Slice SlicedMetric::value_of(std::vector<SliceValue> key,
   return value;
 }
 
-std::vector<Slice> SlicedMetric::compute() {
-  const internal::OutsideInference outside;
-  const at::NoGradGuard no_grad;
-  TORCH_CHECK_VALUE(!members_.empty(), kName, ": expected a metric, see add()");
+SlicedMetric::Slices SlicedMetric::merged() const {
   const MetricOptions& shared = observer(0).metric_options();
   auto ranks = shared.communicator();
   if (!ranks) ranks = sync::default_communicator();
@@ -336,6 +333,14 @@ std::vector<Slice> SlicedMetric::compute() {
     if (options_.keys().empty()) collect_keys(slices, ranks);
     merge_ranks(slices, ranks);
   }
+  return slices;
+}
+
+std::vector<Slice> SlicedMetric::compute() {
+  const internal::OutsideInference outside;
+  const at::NoGradGuard no_grad;
+  TORCH_CHECK_VALUE(!members_.empty(), kName, ": expected a metric, see add()");
+  Slices slices = merged();
   const std::optional<Accumulated> other = fold(slices);
   std::vector<Slice> values;
   for (const auto& [key, slice] : slices) {

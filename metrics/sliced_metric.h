@@ -15,6 +15,8 @@
 
 namespace tally {
 
+class SliceComparison;
+
 /// Options of SlicedMetric.
 struct SlicedMetricOptions {
   /// All keys that occur, a value for each column: they need not be exchanged
@@ -117,6 +119,8 @@ class SlicedMetric {
   }
 
  private:
+  friend class SliceComparison;
+
   struct Member {
     std::string name;
     std::unique_ptr<Metric> metric;
@@ -141,6 +145,8 @@ class SlicedMetric {
   void update_rows(const SliceKeys& keys, Inputs inputs, Order order);
   Accumulated observe(Inputs inputs, std::int64_t rows, Order order) const;
   void merge_batch(Slices batch);
+  // Over all ranks, before they are folded.
+  Slices merged() const;
   void collect_keys(Slices& slices,
                     const std::shared_ptr<sync::Communicator>& ranks) const;
   void merge_ranks(Slices& slices,

@@ -85,6 +85,22 @@ void Axes::curve(const std::vector<double>& x, const std::vector<double>& y,
   }
 }
 
+void Axes::band(const std::vector<double>& x, const std::vector<double>& low,
+                const std::vector<double>& high, const PlotStyle& style) {
+  std::vector<PlotPoint> upper, lower;
+  for (std::size_t i = 0; i <= x.size(); ++i) {
+    if (i < x.size() && std::isfinite(x[i]) && std::isfinite(low[i]) &&
+        std::isfinite(high[i])) {
+      upper.push_back(at(x[i], high[i]));
+      lower.push_back(at(x[i], low[i]));
+    } else if (!upper.empty()) {
+      svg_.band(upper, lower, style.color);
+      upper.clear();
+      lower.clear();
+    }
+  }
+}
+
 void Axes::line(PlotPoint from, PlotPoint to, const char* color, double width,
                 const char* dashes) {
   svg_.line(at(from.x, from.y), at(to.x, to.y), color, width, dashes);

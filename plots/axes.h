@@ -38,6 +38,9 @@ class Axes {
   /// A curve through the finite points; others interrupt it.
   void curve(const std::vector<double>& x, const std::vector<double>& y,
              const PlotStyle& style);
+  /// The area between two curves over the same x, through the finite points.
+  void band(const std::vector<double>& x, const std::vector<double>& low,
+            const std::vector<double>& high, const PlotStyle& style);
   void line(PlotPoint from, PlotPoint to, const char* color, double width = 1,
             const char* dashes = "");
 

@@ -63,7 +63,7 @@ double area_under(const PlottedCurve& curve) {
 
 /// The curve as steps: each y lasts from its x to the next smaller one.
 PlottedCurve as_steps(const PlottedCurve& curve) {
-  PlottedCurve steps{curve.name, {}, {}};
+  PlottedCurve steps{curve.name, {}, {}, {}, {}};
   for (std::size_t i = 0; i < curve.x.size(); ++i) {
     if (i > 0) {
       const bool falls = curve.x[i] < curve.x[i - 1];
@@ -82,6 +82,18 @@ std::string with_number(const std::string& name, const char* what,
          internal::plot_label(value);
 }
 
+/// Bands first, which hide no curve.
+void draw_curves(Axes& axes, const std::vector<PlottedCurve>& curves) {
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    if (curves[i].low.empty()) continue;
+    axes.band(curves[i].x, curves[i].low, curves[i].high,
+              internal::plot_style(i));
+  }
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    axes.curve(curves[i].x, curves[i].y, internal::plot_style(i));
+  }
+}
+
 }  // namespace
 
 std::string roc_plot(const std::vector<PlotCurve>& curves,
@@ -96,10 +108,7 @@ std::string roc_plot(const std::vector<PlotCurve>& curves,
                  Axes axes(svg, area, {0, 1}, {0, 1});
                  axes.draw("false positive rate", "true positive rate");
                  axes.line({0, 0}, {1, 1}, kFaint, 1, "4 4");
-                 for (std::size_t i = 0; i < numbers.size(); ++i) {
-                   axes.curve(numbers[i].x, numbers[i].y,
-                              internal::plot_style(i));
-                 }
+                 draw_curves(axes, numbers);
                });
 }
 
@@ -134,43 +143,74 @@ std::string precision_recall_plot(const std::vector<PlotCurve>& curves,
         if (std::isfinite(prevalence)) {
           axes.line({0, prevalence}, {1, prevalence}, kFaint, 1, "4 4");
         }
-        for (std::size_t i = 0; i < numbers.size(); ++i) {
-          axes.curve(numbers[i].x, numbers[i].y, internal::plot_style(i));
-        }
+        draw_curves(axes, numbers);
       });
 }
 
-std::string steps_plot(const std::vector<PlotCurve>& curves,
-                       const PlotOptions& options) {
-  constexpr double kRatio = 0.6;
+namespace {
+
+constexpr double kRatio = 0.6;
+
+/// Curves, with marks where they have few points.
+void draw_marked(Svg& svg, Axes& axes,
+                 const std::vector<PlottedCurve>& curves) {
   constexpr std::size_t kMostMarkers = 20;
-  const auto numbers = internal::plotted("steps_plot", curves);
-  std::vector<double> all_x, all_y;
+  draw_curves(axes, curves);
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    const PlottedCurve& curve = curves[i];
+    if (curve.x.size() > kMostMarkers) continue;
+    for (std::size_t k = 0; k < curve.x.size(); ++k) {
+      if (std::isfinite(curve.x[k]) && std::isfinite(curve.y[k])) {
+        svg.marker(axes.at(curve.x[k], curve.y[k]), i);
+      }
+    }
+  }
+}
+
+Names legend_of(const std::vector<PlottedCurve>& curves) {
   Names legend;
-  for (const PlottedCurve& curve : numbers) {
-    all_x.insert(all_x.end(), curve.x.begin(), curve.x.end());
-    all_y.insert(all_y.end(), curve.y.begin(), curve.y.end());
+  for (const PlottedCurve& curve : curves) {
     legend.push_back(curve.y.empty()
                          ? curve.name
                          : with_number(curve.name, "last", curve.y.back()));
   }
-  return drawn(
-      options, title_of(options, "Values over steps"), legend, kRatio,
-      [&](Svg& svg, const PlotArea& area) {
-        Axes axes(svg, area, internal::range_of(all_x),
-                  internal::range_of(all_y));
-        axes.draw("step", "value");
-        for (std::size_t i = 0; i < numbers.size(); ++i) {
-          const PlottedCurve& curve = numbers[i];
-          axes.curve(curve.x, curve.y, internal::plot_style(i));
-          if (curve.x.size() > kMostMarkers) continue;
-          for (std::size_t k = 0; k < curve.x.size(); ++k) {
-            if (std::isfinite(curve.x[k]) && std::isfinite(curve.y[k])) {
-              svg.marker(axes.at(curve.x[k], curve.y[k]), i);
-            }
-          }
-        }
-      });
+  return legend;
+}
+
+}  // namespace
+
+std::string steps_plot(const std::vector<PlotCurve>& curves,
+                       const PlotOptions& options) {
+  const auto numbers = internal::plotted("steps_plot", curves);
+  std::vector<double> all_x, all_y;
+  for (const PlottedCurve& curve : numbers) {
+    all_x.insert(all_x.end(), curve.x.begin(), curve.x.end());
+    for (const auto* values : {&curve.y, &curve.low, &curve.high}) {
+      all_y.insert(all_y.end(), values->begin(), values->end());
+    }
+  }
+  return drawn(options, title_of(options, "Values over steps"),
+               legend_of(numbers), kRatio, [&](Svg& svg, const PlotArea& area) {
+                 Axes axes(svg, area, internal::range_of(all_x),
+                           internal::range_of(all_y));
+                 axes.draw("step", "value");
+                 draw_marked(svg, axes, numbers);
+               });
+}
+
+std::string retrieval_plot(const std::vector<PlotCurve>& curves,
+                           const PlotOptions& options) {
+  const auto numbers = internal::plotted("retrieval_plot", curves);
+  std::vector<double> all_x;
+  for (const PlottedCurve& curve : numbers) {
+    all_x.insert(all_x.end(), curve.x.begin(), curve.x.end());
+  }
+  return drawn(options, title_of(options, "Retrieval"), legend_of(numbers),
+               kRatio, [&](Svg& svg, const PlotArea& area) {
+                 Axes axes(svg, area, internal::range_of(all_x), {0, 1});
+                 axes.draw("documents", "value");
+                 draw_marked(svg, axes, numbers);
+               });
 }
 
 }  // namespace tally

@@ -119,7 +119,8 @@ std::string confusion_matrix_plot(const at::Tensor& matrix,
 
 std::string bar_plot(const at::Tensor& values,
                      const std::vector<std::string>& labels,
-                     const PlotOptions& options) {
+                     const PlotOptions& options, const at::Tensor& low,
+                     const at::Tensor& high) {
   constexpr const char* kName = "bar_plot";
   constexpr double kBar = 22;
   const auto numbers = internal::plotted(kName, "values", values, 1);
@@ -128,8 +129,21 @@ std::string bar_plot(const at::Tensor& values,
   const auto names = internal::plotted_labels(kName, labels, numbers.size());
   const std::string title =
       options.title().empty() ? "Values" : options.title();
+  TORCH_CHECK_VALUE(low.defined() == high.defined(), kName,
+                    ": expected both bounds or none, got one");
+  std::vector<double> lower, upper;
+  if (low.defined()) {
+    lower = internal::plotted(kName, "low", low, 1);
+    upper = internal::plotted(kName, "high", high, 1);
+    TORCH_CHECK_VALUE(
+        lower.size() == numbers.size() && upper.size() == numbers.size(), kName,
+        ": expected bounds for each of ", numbers.size(), " values, got ",
+        lower.size(), " and ", upper.size());
+  }
   std::vector<double> all = numbers;
   all.push_back(0);
+  all.insert(all.end(), lower.begin(), lower.end());
+  all.insert(all.end(), upper.begin(), upper.end());
   const internal::PlotRange range = internal::range_of(all);
   const double label = label_width(names, options.width());
   const double left = 24 + label;
@@ -155,8 +169,18 @@ std::string bar_plot(const at::Tensor& values,
     const double zero = axes.at(0, 0).x, end = axes.at(numbers[i], 0).x;
     svg.rectangle({std::min(zero, end), y + 3}, std::abs(end - zero), kBar - 6,
                   internal::plot_style(0).color);
-    svg.text({std::max(zero, end) + 4, y + 15},
-             internal::plot_label(numbers[i]), internal::Anchor::kStart);
+    double last = std::max(zero, end);
+    if (!lower.empty() && std::isfinite(lower[i]) && std::isfinite(upper[i])) {
+      const double from = axes.at(lower[i], 0).x, to = axes.at(upper[i], 0).x;
+      const double middle = y + kBar / 2;
+      svg.line({from, middle}, {to, middle}, "#161616", 2);
+      for (const double x : {from, to}) {
+        svg.line({x, middle - 4}, {x, middle + 4}, "#161616", 2);
+      }
+      last = std::max(last, to);
+    }
+    svg.text({last + 4, y + 15}, internal::plot_label(numbers[i]),
+             internal::Anchor::kStart);
   }
   return svg.str();
 }

@@ -30,12 +30,27 @@ std::vector<PlottedCurve> plotted(const char* plot,
                     curves.size());
   std::vector<PlottedCurve> numbers;
   for (const PlotCurve& curve : curves) {
-    numbers.push_back({curve.name, plotted(plot, "x", curve.x, 1),
-                       plotted(plot, "y", curve.y, 1)});
+    numbers.push_back({curve.name,
+                       plotted(plot, "x", curve.x, 1),
+                       plotted(plot, "y", curve.y, 1),
+                       {},
+                       {}});
     TORCH_CHECK_VALUE(numbers.back().x.size() == numbers.back().y.size(), plot,
                       ": expected as many x as y of '", curve.name, "', got ",
                       numbers.back().x.size(), " and ",
                       numbers.back().y.size());
+    TORCH_CHECK_VALUE(curve.low.defined() == curve.high.defined(), plot,
+                      ": expected both bounds of '", curve.name,
+                      "' or none, got one");
+    if (!curve.low.defined()) continue;
+    numbers.back().low = plotted(plot, "low", curve.low, 1);
+    numbers.back().high = plotted(plot, "high", curve.high, 1);
+    TORCH_CHECK_VALUE(numbers.back().low.size() == numbers.back().x.size() &&
+                          numbers.back().high.size() == numbers.back().x.size(),
+                      plot, ": expected as many bounds as x of '", curve.name,
+                      "', got ", numbers.back().low.size(), " and ",
+                      numbers.back().high.size(), " for ",
+                      numbers.back().x.size());
   }
   return numbers;
 }

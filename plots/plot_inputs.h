@@ -16,6 +16,8 @@ struct PlottedCurve {
   std::string name;
   std::vector<double> x;
   std::vector<double> y;
+  std::vector<double> low;  ///< of y, or empty
+  std::vector<double> high;
 };
 std::vector<PlottedCurve> plotted(const char* plot,
                                   const std::vector<PlotCurve>& curves);

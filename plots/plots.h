@@ -4,6 +4,7 @@
 #include <torch/arg.h>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,23 @@ struct PlotOptions {
   TORCH_ARG(double, width) = 480;
 };
 
-/// A named curve: two tensors [N] of real numbers.
+/// A named curve: tensors [N] of real numbers.
 struct PlotCurve {
   std::string name;
   at::Tensor x;
   at::Tensor y;
+  /// Bounds of y, such as those of pointwise intervals, drawn as a band; not of
+  /// precision over recall, whose steps have none.
+  at::Tensor low = {};
+  at::Tensor high = {};
+};
+
+/// The value of a run, with the bounds of its interval if it has one.
+struct PlotRun {
+  std::string name;
+  double value = 0;
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
 };
 
 // Plots of results, as static SVG of one element: text that a browser shows and
@@ -70,13 +83,35 @@ std::string confusion_matrix_plot(const at::Tensor& matrix,
                                   const std::vector<std::string>& labels = {},
                                   const PlotOptions& options = {});
 
-/// A bar for each element of `values` [C], from 0. `labels` as above.
+/// A bar for each element of `values` [C], from 0, and a line from `low` to
+/// `high` [C] where there are intervals. `labels` as above.
 std::string bar_plot(const at::Tensor& values,
                      const std::vector<std::string>& labels = {},
-                     const PlotOptions& options = {});
+                     const PlotOptions& options = {},
+                     const at::Tensor& low = {}, const at::Tensor& high = {});
 
 /// Values over steps: x the step, y the value.
 std::string steps_plot(const std::vector<PlotCurve>& curves,
                        const PlotOptions& options = {});
+
+/// Values from 0 to 1 over the number k of documents that are retrieved, such
+/// as precision, recall and NDCG at k.
+std::string retrieval_plot(const std::vector<PlotCurve>& curves,
+                           const PlotOptions& options = {});
+
+/// What is left of targets [N] over predictions [N], target - prediction. Of
+/// points that hide each other, one is drawn.
+std::string residuals_plot(const at::Tensor& preds, const at::Tensor& target,
+                           const PlotOptions& options = {});
+
+/// Predictions [N] over targets [N] on equal axes, with the diagonal.
+std::string predicted_plot(const at::Tensor& preds, const at::Tensor& target,
+                           const PlotOptions& options = {});
+
+/// A value of several runs, one below the other, on an axis that need not begin
+/// at 0. Throws c10::ValueError for an interval that does not contain its
+/// value.
+std::string runs_plot(const std::vector<PlotRun>& runs,
+                      const PlotOptions& options = {});
 
 }  // namespace tally

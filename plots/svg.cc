@@ -144,6 +144,26 @@ void Svg::curve(const std::vector<PlotPoint>& points, const PlotStyle& style) {
   body_ += "\"/>\n";
 }
 
+void Svg::band(const std::vector<PlotPoint>& upper,
+               const std::vector<PlotPoint>& lower, const char* color) {
+  std::vector<PlotPoint> outline = thinned(upper, kTolerance);
+  const std::vector<PlotPoint> back = thinned(lower, kTolerance);
+  outline.insert(outline.end(), back.rbegin(), back.rend());
+  body_ += std::string("<polygon fill=\"") + color +
+           "\" fill-opacity=\"0.25\" points=\"";
+  const char* blank = "";
+  for (const PlotPoint& point : outline) {
+    body_ += blank + plot_number(point.x) + "," + plot_number(point.y);
+    blank = " ";
+  }
+  body_ += "\"/>\n";
+}
+
+void Svg::dot(PlotPoint center, const char* color) {
+  body_ += "<circle" + attribute("cx", center.x) + attribute("cy", center.y) +
+           attribute("r", 2) + " fill=\"" + color + "\"/>\n";
+}
+
 void Svg::rectangle(PlotPoint corner, double width, double height,
                     const std::string& fill) {
   body_ += "<rect" + attribute("x", corner.x) + attribute("y", corner.y) +

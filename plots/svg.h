@@ -31,6 +31,11 @@ class Svg {
   void curve(const std::vector<PlotPoint>& points, const PlotStyle& style);
   void rectangle(PlotPoint corner, double width, double height,
                  const std::string& fill);
+  /// The area between two curves, from which others shine through.
+  void band(const std::vector<PlotPoint>& upper,
+            const std::vector<PlotPoint>& lower, const char* color);
+  /// A small mark of many.
+  void dot(PlotPoint center, const char* color);
   /// A mark of the i-th series: circle, square, triangle, diamond.
   void marker(PlotPoint center, std::size_t series);
   void text(PlotPoint at, const std::string& text, Anchor anchor,

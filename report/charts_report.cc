@@ -128,10 +128,23 @@ void add_calibration(ReportPage& page, const at::Tensor& preds,
   page.chart(svg, table);
 }
 
-void add_steps(ReportPage& page, const std::vector<PlotCurve>& curves,
-               const std::string& title) {
-  ReportTable table{title, {"step"}, {}};
-  // Curves may have other steps.
+namespace {
+
+void add_pairs(ReportPage& page, const std::string& svg,
+               const std::string& title, const at::Tensor& preds,
+               const at::Tensor& target) {
+  ReportTable table{title, {"predicted", "true", "residual"}, {}};
+  const std::vector<double> p = numbers_of(preds), t = numbers_of(target);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    table.rows.push_back({p[i], t[i], t[i] - p[i]});
+  }
+  page.chart(svg, table);
+}
+
+/// A row for each x, which curves need not share, and a column for each curve.
+ReportTable values_of(const std::vector<PlotCurve>& curves,
+                      const std::string& title, const char* x_name) {
+  ReportTable table{title, {x_name}, {}};
   std::map<double, std::vector<ReportCell>> rows;
   for (std::size_t k = 0; k < curves.size(); ++k) {
     table.columns.push_back(curves[k].name);
@@ -148,7 +161,33 @@ void add_steps(ReportPage& page, const std::vector<PlotCurve>& curves,
     row.resize(table.columns.size(), "");
     table.rows.push_back(std::move(row));
   }
-  page.chart(steps_plot(curves, titled(title)), table);
+  return table;
+}
+
+}  // namespace
+
+void add_residuals(ReportPage& page, const at::Tensor& preds,
+                   const at::Tensor& target, const std::string& title) {
+  add_pairs(page, residuals_plot(preds, target, titled(title)), title, preds,
+            target);
+}
+
+void add_predicted(ReportPage& page, const at::Tensor& preds,
+                   const at::Tensor& target, const std::string& title) {
+  add_pairs(page, predicted_plot(preds, target, titled(title)), title, preds,
+            target);
+}
+
+void add_retrieval(ReportPage& page, const std::vector<PlotCurve>& curves,
+                   const std::string& title) {
+  page.chart(retrieval_plot(curves, titled(title)),
+             values_of(curves, title, "documents"));
+}
+
+void add_steps(ReportPage& page, const std::vector<PlotCurve>& curves,
+               const std::string& title) {
+  page.chart(steps_plot(curves, titled(title)),
+             values_of(curves, title, "step"));
 }
 
 }  // namespace tally

@@ -41,6 +41,7 @@ svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
 svg > rect[fill="#ffffff"] { fill: var(--ground); }
 svg text[fill="#161616"] { fill: var(--text); }
 svg text[fill="#595959"] { fill: var(--faint); }
+svg [stroke="#161616"] { stroke: var(--text); }
 svg [stroke="#dddddd"] { stroke: var(--grid); }
 svg [stroke="#b0b0b0"] { stroke: var(--hint); }
 svg [stroke="#767676"] { stroke: var(--line); }

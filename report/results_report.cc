@@ -32,11 +32,13 @@ bool is_curve_part(const Results& results, const std::string& name) {
   if (stem.empty() || name == stem) return false;
   const std::string part = name.substr(stem.size());
   if (part != ".fpr" && part != ".tpr" && part != ".precision" &&
-      part != ".recall" && part != ".thresholds") {
+      part != ".recall" && part != ".thresholds" && part != ".top_k") {
     return false;
   }
-  return has(".thresholds") && ((has(".fpr") && has(".tpr")) ||
-                                (has(".precision") && has(".recall")));
+  const bool has_rates = has(".fpr") && has(".tpr");
+  const bool has_precision = has(".precision") && has(".recall");
+  return (has(".thresholds") && (has_rates || has_precision)) ||
+         (has(".top_k") && has_precision);
 }
 
 bool is_count_matrix(const at::Tensor& value) {
@@ -94,16 +96,37 @@ void add_numbers(ReportPage& page, const Results& results,
     if (!intervals.empty()) {
       const auto found = intervals.find(name);
       const bool has = found != intervals.end();
-      row.push_back(has ? ReportCell(found->second.low) : ReportCell(""));
-      row.push_back(has ? ReportCell(found->second.high) : ReportCell(""));
+      row.push_back(has ? number_cell(found->second.low) : ReportCell(""));
+      row.push_back(has ? number_cell(found->second.high) : ReportCell(""));
     }
     table.rows.push_back(std::move(row));
   }
   if (!table.rows.empty()) page.table(table);
 }
 
-void add_vectors(ReportPage& page, const Results& results,
-                 const Names& labels) {
+/// Of a vector, with its interval if it has one.
+void add_bars(ReportPage& page, const std::string& name,
+              const at::Tensor& value, const ReportInterval& interval,
+              const Names& labels) {
+  const std::int64_t size = value.size(0);
+  ReportTable data{name, {"class", "value"}, {}};
+  if (interval.low.defined()) {
+    data.columns.insert(data.columns.end(), {"low", "high"});
+  }
+  for (std::int64_t i = 0; i < size; ++i) {
+    data.rows.push_back({class_cell(labels, i, size), number_cell(value[i])});
+    if (!interval.low.defined()) continue;
+    data.rows.back().push_back(number_cell(interval.low[i]));
+    data.rows.back().push_back(number_cell(interval.high[i]));
+  }
+  page.chart(bar_plot(value, labels_for(labels, size),
+                      PlotOptions().title(name).width(400), interval.low,
+                      interval.high),
+             data);
+}
+
+void add_vectors(ReportPage& page, const Results& results, const Names& labels,
+                 const ReportIntervals& intervals) {
   std::map<std::int64_t, Names> by_size;
   for (const auto& [name, value] : results) {
     if (shown_as(results, name, value) == Shown::kVector) {
@@ -122,12 +145,10 @@ void add_vectors(ReportPage& page, const Results& results,
     page.table(table);
     for (std::size_t k = 0; k < names.size() && k < kMostCharts; ++k) {
       if (size > kMostBars) break;
-      ReportTable data{names[k], {"class", "value"}, {}};
-      for (const auto& row : table.rows)
-        data.rows.push_back({row[0], row[k + 1]});
-      page.chart(bar_plot(results[names[k]], labels_for(labels, size),
-                          PlotOptions().title(names[k]).width(400)),
-                 data);
+      const auto found = intervals.find(names[k]);
+      add_bars(page, names[k], results[names[k]],
+               found == intervals.end() ? ReportInterval() : found->second,
+               labels);
     }
   }
 }
@@ -154,8 +175,17 @@ void add_curves(ReportPage& page, const Results& results, const Names& labels) {
   for (const auto& [name, value] : results) {
     if (shown_as(results, name, value) != Shown::kPart) continue;
     const std::string stem = stem_of(name);
+    if (name == stem + ".top_k" && value.dim() == 1) {
+      add_retrieval(page,
+                    {{"precision", value, results[stem + ".precision"]},
+                     {"recall", value, results[stem + ".recall"]}},
+                    stem);
+    }
     const bool is_roc = name == stem + ".fpr";
-    if (!is_roc && name != stem + ".recall") continue;
+    if (!is_roc &&
+        (name != stem + ".recall" || !results.contains(stem + ".thresholds"))) {
+      continue;
+    }
     const at::Tensor y = results[stem + (is_roc ? ".tpr" : ".precision")];
     if (!y.sizes().equals(value.sizes()) || value.dim() < 1 ||
         value.dim() > 2 || (value.dim() == 2 && value.size(0) > kMostCurves)) {
@@ -176,7 +206,7 @@ void add_curves(ReportPage& page, const Results& results, const Names& labels) {
 void add_results(ReportPage& page, const Results& results, const Names& labels,
                  const ReportIntervals& intervals) {
   add_numbers(page, results, intervals);
-  add_vectors(page, results, labels);
+  add_vectors(page, results, labels, intervals);
   for (const auto& [name, value] : results) {
     if (shown_as(results, name, value) != Shown::kMatrix) continue;
     add_confusion_matrix(page, value, labels_for(labels, value.size(0)), name);
@@ -204,6 +234,22 @@ void add_slices(ReportPage& page, const Names& columns,
                                                         : number_cell(value));
     }
     table.rows.push_back(std::move(row));
+  }
+  page.table(table);
+}
+
+void add_compared_slices(ReportPage& page, const std::string& metric,
+                         const std::vector<ComparedSlice>& slices) {
+  constexpr std::size_t kMost = 50;
+  ReportTable table{metric + ": slices against all other rows",
+                    {"slice", "rows", "value", "rest", "difference", "low",
+                     "high", "effect", "q"},
+                    {}};
+  for (const ComparedSlice& slice : slices) {
+    if (table.rows.size() == kMost) break;
+    table.rows.push_back({slice.name(), slice.rows, slice.value, slice.rest,
+                          slice.difference, slice.low, slice.high, slice.effect,
+                          slice.q});
   }
   page.table(table);
 }

@@ -7,28 +7,30 @@
 #include <vector>
 
 #include "tally/metrics/results.h"
+#include "tally/metrics/slice_comparison.h"
 #include "tally/metrics/sliced_metric.h"
 #include "tally/plots/plots.h"
 #include "tally/report/report_page.h"
 
 namespace tally {
 
-/// Between what a value is likely to lie.
+/// The ends of a result's interval, of its shape.
 struct ReportInterval {
-  double low = 0;
-  double high = 0;
+  at::Tensor low;
+  at::Tensor high;
 };
-/// Intervals of results that are single numbers, by name.
+/// Those of results that are numbers or vectors, by name.
 using ReportIntervals = std::map<std::string, ReportInterval>;
 
 // Each adds what it describes to the page's current section. Charts are 400
 // pixels wide, or as wide as the screen. `labels` name classes where there are
 // as many.
 
-/// All results: single numbers as a table, with the bounds of those that have
-/// an interval; vectors of equal length as a table of classes, and as bars up
-/// to 30; square matrices of counts, and curves (parts `fpr` and `tpr`,
-/// `precision` and `recall`) as charts; of other tensors dtype and sizes.
+/// All results: single numbers as a table; vectors of equal length as a table
+/// of classes, and as bars up to 30; both with the ends of their intervals;
+/// square matrices of counts, and curves (parts `fpr` and `tpr`, `precision`
+/// and `recall`, also over `top_k`) as charts; of other tensors dtype and
+/// sizes.
 ///
 /// Example:
 ///     MetricCollection metrics;
@@ -46,6 +48,11 @@ void add_results(ReportPage& page, const Results& results,
 void add_slices(ReportPage& page, const std::vector<std::string>& columns,
                 const std::vector<Slice>& slices);
 
+/// How a metric's value in each slice compares with that of all other rows, the
+/// worst first: up to 50, and what the columns mean.
+void add_compared_slices(ReportPage& page, const std::string& metric,
+                         const std::vector<ComparedSlice>& slices);
+
 // Charts with their numbers as a table; see plots/plots.h for their arguments.
 // Tables of curves have the points that are drawn, those of matrices above 30
 // classes the 100 largest counts off the diagonal.
@@ -62,6 +69,16 @@ void add_confusion_matrix(ReportPage& page, const at::Tensor& matrix,
 void add_calibration(ReportPage& page, const at::Tensor& preds,
                      const at::Tensor& target,
                      const std::string& title = "Calibration");
+/// Residuals over predictions, and predictions over targets.
+void add_residuals(ReportPage& page, const at::Tensor& preds,
+                   const at::Tensor& target,
+                   const std::string& title = "Residuals");
+void add_predicted(ReportPage& page, const at::Tensor& preds,
+                   const at::Tensor& target,
+                   const std::string& title = "Predicted and true");
+/// Over the number of documents.
+void add_retrieval(ReportPage& page, const std::vector<PlotCurve>& curves,
+                   const std::string& title);
 void add_steps(ReportPage& page, const std::vector<PlotCurve>& curves,
                const std::string& title);
 

@@ -19,6 +19,13 @@ namespace tally {
 /// float32, as TensorBoard's own writers do. Undefined results, and histograms
 /// of no finite number, are left out.
 ///
+/// Results "a", "a.low" and "a.high", such as those of Intervals::results(),
+/// are also a chart of the values with the band between their bounds, under
+/// "Custom scalars". The parts `precision`, `recall` and `thresholds` of a
+/// curve are a PR curve, at 201 equally spaced thresholds; TensorBoard asks for
+/// counts, which the parts do not tell: they are those per million positives,
+/// and none of true negatives. Curves of scores outside of [0, 1] are left out.
+///
 /// begin() creates a new file in the folder, which it creates if there is none:
 /// "events.out.tfevents.SECONDS.HOST.PID.NUMBER", sorted behind the others by
 /// name. It declares the start of a session at Run::first_step, at which
@@ -48,6 +55,7 @@ class TensorBoardSink final : public Sink {
  private:
   std::string folder_;
   std::vector<std::string> labels_;
+  std::vector<std::string> charts_;  // tags that have bounds
   std::unique_ptr<internal::LogFile> file_;
 };
 

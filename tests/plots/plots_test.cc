@@ -202,6 +202,105 @@ TEST(PlotsTest, StepsAreInterruptedByWhatIsNotFinite) {
               steps_plot({{"a", at::tensor({3}), at::tensor({7})}}));
 }
 
+TEST(PlotsTest, IntervalsAreBands) {
+  const at::Tensor x = at::linspace(0, 1, 101);
+  const at::Tensor y = x.sqrt();
+  const std::string svg = roc_plot(
+      {{"model", x, y, y.sub(0.1).clamp_min(0), y.add(0.1).clamp_max(1)},
+       {"other", x, x.pow(0.8)}});
+  expect_plot("roc_band", svg);
+  // Below the curves, and in their color.
+  const std::size_t band =
+      svg.find("<polygon fill=\"#0072b2\" fill-opacity=\"0.25\"");
+  ASSERT_NE(band, svg.npos);
+  EXPECT_LT(band, svg.find("<polyline"));
+  EXPECT_EQ(svg.find("fill-opacity", svg.find("fill-opacity") + 1), svg.npos);
+  // Where a bound is not finite, there is none.
+  const std::string gap =
+      steps_plot({{"f1", at::arange(5), at::linspace(0.5, 0.9, 5),
+                   at::tensor({0.4, 0.5, std::nan(""), 0.7, 0.8}),
+                   at::tensor({0.6, 0.7, 0.8, 0.9, 1.0})}});
+  expect_plot("steps_band", gap);
+  std::size_t bands = 0;
+  for (std::size_t at = gap.find("fill-opacity"); at != gap.npos;
+       at = gap.find("fill-opacity", at + 1)) {
+    ++bands;
+  }
+  EXPECT_EQ(bands, 2u);
+  expect_plot("bars_intervals", bar_plot(at::tensor({0.5, 0.25}), {"a", "b"},
+                                         {}, at::tensor({0.4, std::nan("")}),
+                                         at::tensor({0.7, std::nan("")})));
+  EXPECT_EQ(refusal_of([&] {
+              roc_plot({{"a", x, y, y}});
+            }),
+            "roc_plot: expected both bounds of 'a' or none, got one");
+  EXPECT_EQ(refusal_of([&] {
+              roc_plot({{"a", x, y, y, at::arange(3)}});
+            }),
+            "roc_plot: expected as many bounds as x of 'a', got 101 and 3 for "
+            "101");
+  EXPECT_EQ(refusal_of([&] { bar_plot(x, {}, {}, x); }),
+            "bar_plot: expected both bounds or none, got one");
+  EXPECT_EQ(refusal_of([&] { bar_plot(x, {}, {}, x, at::arange(3)); }),
+            "bar_plot: expected bounds for each of 101 values, got 101 and 3");
+}
+
+TEST(PlotsTest, RetrievalIsOverTheNumberOfDocuments) {
+  const std::string svg = retrieval_plot(
+      {{"precision", at::arange(1, 6), at::tensor({1.0, 1.0, 0.67, 0.5, 0.4})},
+       {"recall", at::arange(1, 6), at::tensor({0.25, 0.5, 0.5, 0.5, 0.5})}});
+  expect_plot("retrieval", svg);
+  EXPECT_THAT(svg, AllOf(HasSubstr("<title>Retrieval</title>"),
+                         HasSubstr("precision: last 0.4; recall: last 0.5"),
+                         HasSubstr(">documents</text>")));
+}
+
+TEST(PlotsTest, PredictionsAreSeenBesideTheTruth) {
+  const at::Tensor target = at::linspace(0, 10, 20'000);
+  const at::Tensor preds = target.add(target.mul(40).sin());
+  const at::Tensor few = at::arange(0, 20'000, 100);
+  expect_plot("residuals", residuals_plot(preds.index_select(0, few),
+                                          target.index_select(0, few)));
+  expect_plot("predicted", predicted_plot(preds.index_select(0, few),
+                                          target.index_select(0, few)));
+  // Points that hide each other are drawn once.
+  const std::string residuals = residuals_plot(preds, target);
+  EXPECT_LT(residuals.size(), 500'000u);
+  EXPECT_THAT(residuals, HasSubstr("Residuals of 20000 rows: target minus"));
+  // Residual 1 at prediction 2, in a drawing from 0 to 2 and from 0 to 1.
+  EXPECT_THAT(residuals_plot(at::tensor({0.0, 2.0}), at::tensor({0.0, 3.0})),
+              HasSubstr("<circle cx=\"464\" cy=\"36\" r=\"2\""));
+  expect_plot("residuals_none", residuals_plot(at::empty({0}), at::empty({0})));
+  expect_plot("predicted_special",
+              predicted_plot(at::tensor({1.0, std::nan(""), INFINITY * 1.0}),
+                             at::tensor({1.0, 2.0, 3.0})));
+  EXPECT_EQ(refusal_of([&] { residuals_plot(preds, at::arange(3)); }),
+            "residuals_plot: expected as many preds as targets, got 20000 and "
+            "3");
+  EXPECT_EQ(refusal_of([&] { predicted_plot(preds, at::arange(3)); }),
+            "predicted_plot: expected as many preds as targets, got 20000 and "
+            "3");
+}
+
+TEST(PlotsTest, RunsAreComparedWithTheirIntervals) {
+  const std::string svg = runs_plot({{"baseline", 0.71, 0.69, 0.73},
+                                     {"wider <b>", 0.74, 0.72, 0.76},
+                                     {"no interval", 0.7},
+                                     {"failed", std::nan("")}},
+                                    PlotOptions().title("accuracy"));
+  expect_plot("runs", svg);
+  EXPECT_THAT(
+      svg, AllOf(HasSubstr("accuracy of 4 runs"), HasSubstr("wider &lt;b&gt;"),
+                 HasSubstr(">undefined<"), HasSubstr(">0.74<")));
+  EXPECT_EQ(refusal_of([] { runs_plot({}); }),
+            "runs_plot: expected at least 1 run, got 0");
+  EXPECT_EQ(refusal_of([] {
+              runs_plot({{"a", 0.5, 0.6, 0.7}});
+            }),
+            "runs_plot: expected an interval around the value of 'a', got 0.5 "
+            "and 0.6 to 0.7");
+}
+
 TEST(PlotsTest, SayWhatIsWrong) {
   const at::Tensor x = at::arange(3);
   EXPECT_EQ(refusal_of([] { roc_plot({}); }),

@@ -148,7 +148,11 @@ Results all_kinds() {
 TEST(ResultsReportTest, ShowsEachKindOfResult) {
   ReportPage page("Results");
   page.section("Results");
-  add_results(page, all_kinds(), {"cat", "dog"}, {{"accuracy", {0.5, 0.97}}});
+  add_results(page, all_kinds(), {"cat", "dog"},
+              {{"accuracy",
+                {at::scalar_tensor(0.5, at::kDouble),
+                 at::scalar_tensor(0.97, at::kDouble)}},
+               {"recall", {at::tensor({0.125, 0.5}), at::tensor({0.5, 1.0})}}});
   const std::string html = page.html();
   expect_sound(html);
   EXPECT_THAT(
@@ -160,6 +164,8 @@ TEST(ResultsReportTest, ShowsEachKindOfResult) {
             HasSubstr(">nothing</th><td>undefined</td>"),
             HasSubstr(">correlation</th><td>Double [2, 2]</td>"),
             HasSubstr(">dog</th><td>undefined</td><td data-value=\"1\">1</td>"),
+            HasSubstr("<th scope=\"row\">cat</th><td data-value=\"0.25\">0.25"
+                      "</td><td data-value=\"0.125\">0.125</td>"),
             HasSubstr("confusion of 2 classes"), HasSubstr(">area 0."),
             HasSubstr("average precision 0.75")));
   EXPECT_THAT(html, Not(HasSubstr(">roc.fpr<")));
@@ -210,6 +216,37 @@ TEST(ResultsReportTest, ShowsSlices) {
                               "<td data-value=\"3\">3</td>"
                               "<td data-value=\"0.5\">0.5</td></tr>"),
                     HasSubstr(">(missing)</th>"), HasSubstr(">(other)</th>")));
+}
+
+TEST(ResultsReportTest, ShowsComparedSlices) {
+  ComparedSlice slice;
+  slice.key = {std::string("<north>")};
+  slice.rows = 40;
+  slice.difference = -0.25;
+  slice.q = 0.01;
+  ReportPage page("Worst");
+  add_compared_slices(page, "accuracy", std::vector<ComparedSlice>(60, slice));
+  expect_sound(page.html());
+  EXPECT_THAT(page.html(), HasSubstr("<th scope=\"row\">&lt;north&gt;</th><td "
+                                     "data-value=\"40\">40</td>"));
+  EXPECT_EQ(attributes(page.html(), "scope").size(), 9u + 50u);
+}
+
+TEST(ResultsReportTest, ShowsPredictionsAndRetrieval) {
+  ReportPage page("More");
+  add_predicted(page, at::tensor({1.0, 2.0}), at::tensor({1.0, 2.5}));
+  add_residuals(page, at::tensor({1.0, 2.0}), at::tensor({1.0, 2.5}));
+  Results results;
+  results.add("curve.precision", at::tensor({1.0, 0.5}));
+  results.add("curve.recall", at::tensor({0.25, 0.5}));
+  results.add("curve.top_k", at::tensor({1, 2}));
+  add_results(page, results);
+  expect_sound(page.html());
+  EXPECT_THAT(page.html(),
+              AllOf(HasSubstr("Predicted and true values of 2 rows"),
+                    HasSubstr("Residuals of 2 rows"),
+                    HasSubstr("precision: last 0.5; recall: last 0.5"),
+                    Not(HasSubstr("By class"))));
 }
 
 TEST(LogReportTest, ShowsTheLastStepAndAllOfThem) {

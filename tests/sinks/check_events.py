@@ -1,6 +1,6 @@
 """Checks event files with TensorBoard.
 
-Usage: check_events.py golden FILE | check_events.py check FOLDER
+Usage: check_events.py golden FOLDER | check_events.py check FOLDER
 
     python3 -m venv venv
     venv/bin/pip install tensorboard==2.21.0 'setuptools<81' pillow numpy
@@ -8,10 +8,11 @@ Usage: check_events.py golden FILE | check_events.py check FOLDER
         --gtest_filter='*ARestartDoublesNoStep'
     venv/bin/python tests/sinks/check_events.py check /tmp/events
 
-`golden` writes data/events.golden, what TensorBoard's own classes write for the
-results of TensorBoardSinkTest.WritesTheBytesOfTensorBoard. `check` reads a folder
+`golden` writes events.golden and curves.golden to tests/sinks/data, what
+TensorBoard's own classes write for the results of TensorBoardSinkTest. `check` reads a folder
 of a MetricLogger with EventAccumulator and with the server's two loaders; scalars
 must be those of log.jsonl, each step once, and images those that their head says.
+Where there are curves and bands, the server must show them.
 """
 
 import io
@@ -26,21 +27,36 @@ import urllib.request
 import numpy
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tensorboard.compat.proto import event_pb2, summary_pb2
+from tensorboard.compat.proto import (
+    event_pb2,
+    summary_pb2,
+    tensor_pb2,
+    tensor_shape_pb2,
+    types_pb2,
+)
+from tensorboard.plugins.custom_scalar import layout_pb2
+from tensorboard.plugins.pr_curve import plugin_data_pb2
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 TIME = 1700000000.25
 
 
-def golden(path):
+def write_events(path, step, events):
+    """After those that begin every file."""
+    start = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
     events = [
         event_pb2.Event(wall_time=TIME, file_version="brain.Event:2"),
-        event_pb2.Event(
-            wall_time=TIME,
-            step=2,
-            session_log=event_pb2.SessionLog(status=event_pb2.SessionLog.START),
-        ),
+        event_pb2.Event(wall_time=TIME, step=step, session_log=start),
+        *events,
     ]
+    with open(path, "wb") as file:
+        writer = RecordWriter(file)
+        for event in events:
+            writer.write(event.SerializeToString())
+        writer.flush()
+
+
+def golden(path):
     value = summary_pb2.Summary.Value
     values = [
         value(tag="accuracy", simple_value=0.75),
@@ -66,16 +82,83 @@ def golden(path):
             ),
         )
     )
-    events.append(
-        event_pb2.Event(
-            wall_time=TIME + 60, step=3, summary=summary_pb2.Summary(value=values)
+    summary = summary_pb2.Summary(value=values)
+    write_events(path, 2, [event_pb2.Event(wall_time=TIME + 60, step=3, summary=summary)])
+
+
+def scalar(tag, number):
+    return summary_pb2.Summary.Value(tag=tag, simple_value=number)
+
+
+def plugin_value(tag, plugin, content, tensor):
+    data = summary_pb2.SummaryMetadata.PluginData(plugin_name=plugin, content=content)
+    metadata = summary_pb2.SummaryMetadata(plugin_data=data)
+    return summary_pb2.Summary.Value(tag=tag, metadata=metadata, tensor=tensor)
+
+
+def layout(*tags):
+    chart = layout_pb2.Chart
+    charts = [
+        chart(
+            title=tag,
+            margin=layout_pb2.MarginChartContent(
+                series=[layout_pb2.MarginChartContent.Series(value=tag, lower=low, upper=high)]
+            ),
         )
+        for tag, low, high in tags
+    ]
+    category = layout_pb2.Category(title="intervals", chart=charts)
+    tensor = tensor_pb2.TensorProto(
+        dtype=types_pb2.DT_STRING,
+        tensor_shape=tensor_shape_pb2.TensorShapeProto(),
+        string_val=[layout_pb2.Layout(category=[category]).SerializeToString()],
     )
-    with open(path, "wb") as file:
-        writer = RecordWriter(file)
-        for event in events:
-            writer.write(event.SerializeToString())
-        writer.flush()
+    return plugin_value("custom_scalars__config__", "custom_scalars", b"", tensor)
+
+
+def curve(tag):
+    thresholds = numpy.arange(201) / 200
+    precision = numpy.where(thresholds <= 0.25, 0.5, 1)
+    recall = numpy.select([thresholds <= 0.25, thresholds <= 0.75], [1, 0.5], 0)
+    tp = 1e6 * recall
+    rows = [tp, tp * (1 - precision) / precision, 0 * tp, 1e6 - tp, precision, recall]
+    dims = [tensor_shape_pb2.TensorShapeProto.Dim(size=size) for size in (6, 201)]
+    tensor = tensor_pb2.TensorProto(
+        dtype=types_pb2.DT_FLOAT,
+        tensor_shape=tensor_shape_pb2.TensorShapeProto(dim=dims),
+        tensor_content=numpy.array(rows, dtype=numpy.float32).tobytes(),
+    )
+    content = plugin_data_pb2.PrCurvePluginData(num_thresholds=201).SerializeToString()
+    return plugin_value(tag, "pr_curves", content, tensor)
+
+
+def golden_curves(path):
+    accuracy = ("accuracy", "accuracy.low", "accuracy.high")
+    f1 = [(f"f1/{name}", f"f1.low/{name}", f"f1.high/{name}") for name in ("cat", "dog")]
+    first = [scalar(tag, number) for tag, number in zip(accuracy, (0.75, 0.5, 0.875))]
+    numbers = [[0.5, 0.25], [0.25, 0.125], [0.75, 0.5]]
+    others = [
+        scalar(f1[element][bound], numbers[bound][element])
+        for bound in range(3)
+        for element in range(2)
+    ]
+    steps = [
+        (1, [layout(accuracy)]),
+        (1, [*first, curve("pr")]),
+        (2, [layout(accuracy, *f1)]),
+        (2, others),
+        (3, others),
+    ]
+    write_events(
+        path,
+        0,
+        [
+            event_pb2.Event(
+                wall_time=TIME + 60 * step, step=step, summary=summary_pb2.Summary(value=values)
+            )
+            for step, values in steps
+        ],
+    )
 
 
 def logged(folder):
@@ -123,6 +206,30 @@ def of_accumulator(folder, scalars):
         yield last.num == sum(last.bucket) and last.bucket_limit[-1] == last.max
 
 
+def of_plugins(base):
+    """Curves and bands, where there are any."""
+
+    def answer(path, **query):
+        with urllib.request.urlopen(f"{base}{path}?{urllib.parse.urlencode(query)}") as page:
+            return json.load(page)
+
+    for run, tags in answer("pr_curves/tags").items():
+        for tag in tags:
+            entries = answer("pr_curves/pr_curves", run=run, tag=tag)[run]
+            ok = all(
+                len(entry["precision"]) == len(entry["recall"]) > 1
+                and 0 <= min(entry["precision"]) <= max(entry["precision"]) <= 1
+                for entry in entries
+            )
+            print(f"{'pr curves':12} {tag:14} {len(entries)} steps: {'ok' if ok else 'FAILED'}")
+            yield ok
+    for category in answer("custom_scalars/layout").get("category", []):
+        for chart in category["chart"]:
+            ok = all(series["lower"] for series in chart["margin"]["series"])
+            print(f"{'bands':12} {chart['title']:14} {'ok' if ok else 'FAILED'}")
+            yield ok
+
+
 def of_server(folder, scalars, fast):
     port = 16006 + fast
     server = subprocess.Popen(
@@ -159,6 +266,7 @@ def of_server(folder, scalars, fast):
                 [float(p[2]) for p in points],
                 wanted,
             )
+        yield from of_plugins(f"http://localhost:{port}/data/plugin/")
     finally:
         server.terminate()
         server.wait()
@@ -179,6 +287,7 @@ if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in ("golden", "check"):
         sys.exit(__doc__)
     if sys.argv[1] == "golden":
-        golden(sys.argv[2])
+        golden(pathlib.Path(sys.argv[2]) / "events.golden")
+        golden_curves(pathlib.Path(sys.argv[2]) / "curves.golden")
     elif not check(pathlib.Path(sys.argv[2])):
         sys.exit(1)

@@ -21,6 +21,7 @@ using testkit::text_at;
 
 constexpr double kTime = 1700000000.25;
 constexpr const char* kGolden = "tests/sinks/data/events.golden";
+constexpr const char* kCurves = "tests/sinks/data/curves.golden";
 
 using TensorBoardSinkTest = testkit::LogFolder;
 
@@ -43,6 +44,48 @@ TEST_F(TensorBoardSinkTest, WritesTheBytesOfTensorBoard) {
   ASSERT_TRUE(sink.write(3, kTime + 60, results).ok());
   ASSERT_TRUE(sink.finish().ok());
   EXPECT_EQ(text_at(sink.path()), text_at(kGolden));
+}
+
+TEST_F(TensorBoardSinkTest, WritesCurvesAndBandsOfTensorBoard) {
+  TensorBoardSink sink(folder(), {"cat", "dog"});
+  ASSERT_TRUE(sink.begin(run_from(0)).ok());
+  Results results;
+  results.add("accuracy", at::full({}, 0.75, at::kDouble));
+  results.add("accuracy.low", at::full({}, 0.5, at::kDouble));
+  results.add("accuracy.high", at::full({}, 0.875, at::kDouble));
+  results.add("pr.precision", at::tensor({0.5, 1.0, 1.0}));
+  results.add("pr.recall", at::tensor({1.0, 0.5, 0.0}));
+  results.add("pr.thresholds", at::tensor({0.25, 0.75}));
+  ASSERT_TRUE(sink.write(1, kTime + 60, results).ok());
+  // The layout comes again when there is more to show.
+  Results more;
+  more.add("f1", at::tensor({0.5, 0.25}));
+  more.add("f1.low", at::tensor({0.25, 0.125}));
+  more.add("f1.high", at::tensor({0.75, 0.5}));
+  ASSERT_TRUE(sink.write(2, kTime + 120, more).ok());
+  ASSERT_TRUE(sink.write(3, kTime + 180, more).ok());
+  EXPECT_EQ(text_at(sink.path()), text_at(kCurves));
+}
+
+TEST_F(TensorBoardSinkTest, LeavesOutCurvesThatItCannotShow) {
+  TensorBoardSink sink(folder());
+  ASSERT_TRUE(sink.begin(run_from(0)).ok());
+  const auto add = [](Results& results, const std::string& name,
+                      const at::Tensor& thresholds) {
+    results.add(name + ".precision", at::tensor({0.5, 1.0, 1.0}));
+    results.add(name + ".recall", at::tensor({1.0, 0.5, 0.0}));
+    results.add(name + ".thresholds", thresholds);
+  };
+  Results results;
+  add(results, "scores", at::tensor({-1.0, 7.0}));
+  add(results, "undefined", at::full({2}, NAN));
+  add(results, "other", at::tensor({0.5}));
+  ASSERT_TRUE(sink.write(1, kTime, results).ok());
+  const std::string bytes = text_at(sink.path());
+  EXPECT_THAT(bytes, Not(HasSubstr("pr_curves")));
+  EXPECT_THAT(bytes, Not(HasSubstr("scores")));
+  // Not the sizes of a curve: results like others.
+  EXPECT_THAT(bytes, HasSubstr("other.precision/2"));
 }
 
 /// The bytes of a chunk of a PNG file.

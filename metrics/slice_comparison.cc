@@ -1,0 +1,291 @@
+#include "tally/metrics/slice_comparison.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "tally/metrics/features/kernels/hash.h"
+#include "tally/metrics/intervals/kernels/distributions.h"
+#include "tally/state/outside_inference.h"
+
+namespace tally {
+namespace {
+
+constexpr std::int64_t kBlocks = 20;
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+using States = std::vector<AnyState>;
+
+/// A metric's states, put together and evaluated.
+class Evaluator {
+ public:
+  explicit Evaluator(const Metric& metric) : metric_(metric) {}
+
+  double value(const AnyState& state) const {
+    Results results;
+    metric_.evaluate_into(state, "", results);
+    return results.value().item<double>();
+  }
+
+  AnyState empty() const { return metric_.make_state(); }
+
+  AnyState joined(const AnyState& a, const AnyState& b) const {
+    AnyState both = a;
+    merge(both, b, SliceComparison::kName);
+    return both;
+  }
+
+  AnyState joined(const States& states) const {
+    AnyState all = empty();
+    for (const AnyState& state : states) {
+      merge(all, state, SliceComparison::kName);
+    }
+    return all;
+  }
+
+  /// For each state, all others together.
+  States without_each(const States& states) const {
+    States after{empty()};  // the last ones, from the end
+    for (std::size_t i = states.size(); i > 1; --i) {
+      after.push_back(joined(states[i - 1], after.back()));
+    }
+    States others;
+    AnyState before = empty();
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      others.push_back(joined(before, after[states.size() - 1 - i]));
+      merge(before, states[i], SliceComparison::kName);
+    }
+    return others;
+  }
+
+  /// The jackknife's variance of the value of all blocks together.
+  double variance(const States& blocks) const {
+    if (blocks.size() < 2) return kNan;
+    std::vector<double> values;
+    for (const AnyState& state : without_each(blocks)) {
+      values.push_back(value(state));
+    }
+    const auto count = static_cast<double>(values.size());
+    const double mean =
+        std::accumulate(values.begin(), values.end(), 0.0) / count;
+    double squares = 0;
+    for (const double each : values) squares += (each - mean) * (each - mean);
+    return squares * (count - 1) / count;
+  }
+
+ private:
+  const Metric& metric_;
+};
+
+/// The probability that Student's t is further from 0.
+double p_of(double t, double degrees) {
+  if (std::isnan(t)) return kNan;
+  if (std::isinf(t)) return 0;
+  return internal::intervals::incomplete_beta(degrees / 2, 0.5,
+                                              degrees / (degrees + t * t));
+}
+
+/// Benjamini's and Hochberg's adjustment of p.
+void adjust(std::vector<ComparedSlice>& slices) {
+  std::vector<ComparedSlice*> order;
+  for (ComparedSlice& slice : slices) {
+    slice.q = kNan;
+    if (!std::isnan(slice.p)) order.push_back(&slice);
+  }
+  std::sort(order.begin(), order.end(),
+            [](const auto* a, const auto* b) { return a->p < b->p; });
+  double least = 1;
+  for (std::size_t i = order.size(); i > 0; --i) {
+    const auto count = static_cast<double>(order.size());
+    least = std::min(least, order[i - 1]->p * count / static_cast<double>(i));
+    order[i - 1]->q = least;
+  }
+}
+
+}  // namespace
+
+/// The rows of a slice.
+struct SliceComparison::Group {
+  std::vector<SliceValue> key;
+  std::int64_t rows = 0;
+  States blocks;  // kBlocks; undefined ones have no rows
+};
+
+std::string ComparedSlice::name() const {
+  Slice slice;
+  slice.key = key;
+  return slice.name();
+}
+
+SliceComparison::SliceComparison(OwnedMetric owned, Options options)
+    : options_(std::move(options)),
+      sliced_(SlicedMetricOptions().max_slices(
+          std::max<std::int64_t>(1, options_.max_slices()) * kBlocks)) {
+  TORCH_CHECK_VALUE(options_.min_rows() >= 2, kName,
+                    ": expected min_rows to be at least 2, got ",
+                    options_.min_rows());
+  TORCH_CHECK_VALUE(options_.largest() >= 1 && options_.max_slices() >= 1,
+                    kName,
+                    ": expected largest and max_slices to be at least "
+                    "1, got ",
+                    options_.largest(), " and ", options_.max_slices());
+  TORCH_CHECK_VALUE(options_.level() > 0 && options_.level() < 1, kName,
+                    ": expected a level in (0, 1), got ", options_.level());
+  std::unique_ptr<Metric> metric = owned.take(kName);
+  TORCH_CHECK_VALUE(metric->higher_is_better().has_value(), kName,
+                    ": expected a metric for which higher or lower values are "
+                    "better, got ",
+                    metric->repr());
+  higher_is_better_ = *metric->higher_is_better();
+  Results results;
+  metric->evaluate_into(metric->make_state(), "", results);
+  TORCH_CHECK_VALUE(results.size() == 1 && results.value().dim() == 0, kName,
+                    ": expected a metric whose result is one number, got ",
+                    metric->repr());
+  sliced_.add("", std::move(metric));
+}
+
+SliceKeys SliceComparison::with_blocks(const SliceKeys& keys,
+                                       const at::Tensor& ids) const {
+  TORCH_CHECK_TYPE(ids.scalar_type() == at::kLong, kName,
+                   ": expected ids of int64, got ", ids.scalar_type());
+  TORCH_CHECK_VALUE(ids.dim() == 1 && ids.size(0) == keys.size(), kName,
+                    ": expected an id for each of ", keys.size(),
+                    " keys, got sizes ", ids.sizes());
+  const at::Tensor given = ids.cpu().contiguous();
+  const at::Tensor blocks = at::empty(given.sizes(), at::kLong);
+  const auto* id = static_cast<const std::int64_t*>(given.data_ptr());
+  auto* block = static_cast<std::int64_t*>(blocks.data_ptr());
+  for (std::int64_t i = 0; i < given.size(0); ++i) {
+    block[i] = static_cast<std::int64_t>(
+        internal::features::mixed(static_cast<std::uint64_t>(id[i])) % kBlocks);
+  }
+  return keys.crossed_with(SliceKeys(blocks));
+}
+
+std::vector<SliceComparison::Group> SliceComparison::groups() const {
+  std::vector<Group> groups;
+  for (auto& [bytes, part] : sliced_.merged()) {
+    std::vector<SliceValue> key = internal::slice_key_of(bytes);
+    const auto block =
+        static_cast<std::size_t>(std::get<std::int64_t>(key.back()));
+    key.pop_back();
+    // Keys are in their order, and their last column is the block.
+    if (groups.empty() || groups.back().key != key) {
+      groups.push_back({std::move(key), 0, States(kBlocks)});
+    }
+    groups.back().rows += part.rows;
+    groups.back().blocks[block] = part.states[0];
+  }
+  return groups;
+}
+
+void SliceComparison::compare(const std::vector<Group>& groups,
+                              std::vector<ComparedSlice>& slices) const {
+  const Evaluator evaluator(sliced_.observer(0));
+  std::int64_t all_rows = 0;
+  States wholes, total;
+  for (const Group& group : groups) {
+    all_rows += group.rows;
+    States blocks;
+    for (const AnyState& block : group.blocks) {
+      if (block.defined()) blocks.push_back(block);
+    }
+    wholes.push_back(evaluator.joined(blocks));
+  }
+  // Of all groups but one, or all: the blocks that have rows.
+  const auto blocks_without = [&](std::size_t left_out) {
+    States blocks;
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      States parts;
+      for (std::size_t k = 0; k < groups.size(); ++k) {
+        const AnyState& block = groups[k].blocks[b];
+        if (k != left_out && block.defined()) parts.push_back(block);
+      }
+      if (!parts.empty()) blocks.push_back(evaluator.joined(parts));
+    }
+    return blocks;
+  };
+  total = blocks_without(groups.size());
+  const double square =
+      evaluator.variance(total) * static_cast<double>(all_rows);
+  const double degrees = static_cast<double>(total.size()) - 1;
+  const double bound = degrees > 0 ? internal::intervals::student_t_quantile(
+                                         (1 + options_.level()) / 2, degrees)
+                                   : kNan;
+  const States rests = evaluator.without_each(wholes);
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    const Group& group = groups[k];
+    const auto found = std::find_if(
+        slices.begin(), slices.end(),
+        [&](const ComparedSlice& slice) { return slice.key == group.key; });
+    if (found == slices.end()) continue;
+    ComparedSlice& slice = *found;
+    const std::int64_t rest_rows = all_rows - group.rows;
+    slice.value = evaluator.value(wholes[k]);
+    slice.rest = evaluator.value(rests[k]);
+    slice.difference = slice.value - slice.rest;
+    const bool is_smaller = group.rows <= rest_rows;
+    States blocks;
+    for (const AnyState& block : group.blocks) {
+      if (block.defined()) blocks.push_back(block);
+    }
+    if (!is_smaller) blocks = blocks_without(k);
+    const auto fewer = static_cast<double>(std::min(group.rows, rest_rows));
+    const auto more = static_cast<double>(std::max(group.rows, rest_rows));
+    const double own = evaluator.variance(blocks);
+    // Not std::max, which would choose among NaN by their places.
+    const double variance =
+        std::isnan(own) ? own : std::max(own, square / fewer);
+    const double error = std::sqrt(variance + square / more);
+    const double spread = std::sqrt((variance * fewer + square) / 2);
+    const double half = error * bound;
+    slice.low = slice.difference - half;
+    slice.high = slice.difference + half;
+    const bool is_none = slice.difference == 0;
+    slice.effect = is_none ? 0 : slice.difference / spread;
+    slice.p = std::isnan(error) ? kNan
+              : is_none         ? 1
+                                : p_of(slice.difference / error, degrees);
+  }
+}
+
+std::vector<ComparedSlice> SliceComparison::compute() const {
+  const internal::OutsideInference outside;
+  const at::NoGradGuard no_grad;
+  const std::vector<Group> all = groups();
+  std::int64_t rows = 0;
+  for (const Group& group : all) rows += group.rows;
+  std::vector<ComparedSlice> slices;
+  for (const Group& group : all) {
+    if (std::min(group.rows, rows - group.rows) < options_.min_rows()) continue;
+    slices.emplace_back();
+    slices.back().key = group.key;
+    slices.back().rows = group.rows;
+  }
+  std::stable_sort(slices.begin(), slices.end(),
+                   [](const ComparedSlice& a, const ComparedSlice& b) {
+                     return a.rows > b.rows;
+                   });
+  slices.resize(std::min<std::size_t>(
+      slices.size(), static_cast<std::size_t>(options_.largest())));
+  if (slices.empty()) return slices;
+  compare(all, slices);
+  adjust(slices);
+  const auto badness = [&](const ComparedSlice& slice) {
+    const double bound = higher_is_better_ ? slice.high : -slice.low;
+    return std::isnan(bound) ? std::numeric_limits<double>::infinity() : bound;
+  };
+  std::stable_sort(slices.begin(), slices.end(),
+                   [&](const ComparedSlice& a, const ComparedSlice& b) {
+                     return badness(a) < badness(b);
+                   });
+  return slices;
+}
+
+}  // namespace tally
