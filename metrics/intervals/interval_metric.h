@@ -37,12 +37,11 @@ class IntervalEngine;
 ///                   areas of 0 and 1
 ///     Poisson       states that are sums: replicates with a Poisson(1) weight
 ///                   for each row
-///     jackknife     everything else, and all metrics with `grouped` whose
-///     state
-///                   is not a sum
+///     jackknife     everything else, and with `grouped` all metrics whose
+///                   state is not a sum
 ///
-/// The first three take neither groups, nor several positions a row, nor (but
-/// for DeLong) weights. Poisson and jackknife depend on ids: by default a row's
+/// The first three take neither groups nor several positions a row, and only
+/// DeLong's takes weights. Poisson and jackknife depend on ids: by default a row's
 /// number, which above one rank depends on the split and is refused there.
 /// Weights and blocks are functions of seed and id alone (see
 /// ReplicateWeights), so that any split over ranks, batches and processes draws
