@@ -2,12 +2,15 @@
 
 #include <c10/util/Exception.h>
 
-#include <iostream>
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "tally/cli/curves.h"
 #include "tally/cli/evaluate.h"
 #include "tally/cli/output.h"
+#include "tally/cli/regression_rows.h"
+#include "tally/cli/worst_slices.h"
 #include "tally/report/log_report.h"
 #include "tally/report/results_report.h"
 
@@ -80,6 +83,56 @@ ReportIntervals intervals_of(const Report& report) {
   return intervals;
 }
 
+void add_regression(ReportPage& page, const RegressionRows::Shown& shown) {
+  if (!shown.preds.defined()) return;
+  page.section("Regression");
+  if (shown.preds.size(0) < shown.rows) {
+    page.text("Of " + std::to_string(shown.rows) + " rows, " +
+              std::to_string(shown.preds.size(0)) +
+              " equally spaced ones are shown.");
+  }
+  add_predicted(page, shown.preds, shown.target);
+  add_residuals(page, shown.preds, shown.target);
+}
+
+void add_worst_slices(ReportPage& page, const WorstSlices::Shown& shown) {
+  const bool has_slices = std::any_of(
+      shown.comparisons.begin(), shown.comparisons.end(),
+      [](const auto& comparison) { return !comparison.slices.empty(); });
+  if (!has_slices && shown.remark.empty()) return;
+  page.section("Worst slices");
+  if (!shown.remark.empty()) {
+    page.text("Slices are not compared: " + shown.remark);
+    return;
+  }
+  page.text(
+      "Each slice of at least 30 rows against all other rows, the worst first. "
+      "Low and high: the 95 % interval of the difference, by which slices are "
+      "ordered. Effect: the difference in standard deviations of a row. q: the "
+      "p-value, adjusted for the number of slices (Benjamini and Hochberg); "
+      "among slices with a q of at most 0.05, about 5 % are there by chance.");
+  for (const auto& [metric, slices] : shown.comparisons) {
+    if (!slices.empty()) add_compared_slices(page, metric, slices);
+  }
+}
+
+/// Shows what is read to several.
+class Watchers final : public Watcher {
+ public:
+  explicit Watchers(std::vector<Watcher*> all) : all_(std::move(all)) {}
+
+  void begin(const Job& job) override {
+    for (Watcher* each : all_) each->begin(job);
+  }
+  void batch(std::int64_t first, const std::vector<InputValue>& values,
+             const SliceKeys* keys) override {
+    for (Watcher* each : all_) each->batch(first, values, keys);
+  }
+
+ private:
+  std::vector<Watcher*> all_;
+};
+
 void write_page(const Arguments& arguments, ReportPage& page,
                 const std::string& command) {
   page.section("Command");
@@ -94,9 +147,14 @@ void report_evaluation(const Arguments& arguments, const std::string& command,
                        Progress& progress) {
   const std::vector<std::string>& labels = arguments.csv_options.labels;
   Curves curves(labels);
+  WorstSlices worst;
+  RegressionRows points;
+  Watchers watchers({&curves, &worst, &points});
   const Report report =
-      evaluate(arguments, ranks, progress, kSpareBytes, &curves);
+      evaluate(arguments, ranks, progress, kSpareBytes, &watchers);
   const CurvesShown shown = curves.compute(ranks);
+  const WorstSlices::Shown compared = worst.compute(ranks);
+  const RegressionRows::Shown rows = points.compute(ranks);
   if (ranks->rank() != 0) return;
   print_remarks(report);
   ReportPage page(title_of(arguments, "Evaluation"));
@@ -104,9 +162,11 @@ void report_evaluation(const Arguments& arguments, const std::string& command,
   page.text(rows_text(report.rows, report.ranks));
   add_results(page, report.results, labels, intervals_of(report));
   add_curves(page, report.results, shown, labels);
+  add_regression(page, rows);
   if (!report.slices.empty()) {
     page.section("Slices");
     add_slices(page, report.by, report.slices);
+    add_worst_slices(page, compared);
   }
   write_page(arguments, page, command);
 }

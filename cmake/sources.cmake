@@ -1152,6 +1152,7 @@ set(TALLY_CLI_SOURCES
     cli/limits.cc
     cli/npy.cc
     cli/output.cc
+    cli/regression_rows.cc
     cli/report.cc
     cli/report_arguments.cc
     cli/shown_json.cc
@@ -1159,6 +1160,7 @@ set(TALLY_CLI_SOURCES
     cli/spool.cc
     cli/tally.cc
     cli/text_file.cc
-    cli/wanted.cc)
+    cli/wanted.cc
+    cli/worst_slices.cc)
 
 set(TALLY_CLI_UNFUSED_SOURCES)

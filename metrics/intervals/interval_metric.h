@@ -41,9 +41,9 @@ class IntervalEngine;
 ///                   state is not a sum
 ///
 /// The first three take neither groups nor several positions a row, and only
-/// DeLong's takes weights. Poisson and jackknife depend on ids: by default a row's
-/// number, which above one rank depends on the split and is refused there.
-/// Weights and blocks are functions of seed and id alone (see
+/// DeLong's takes weights. Poisson and jackknife depend on ids: by default a
+/// row's number, which above one rank depends on the split and is refused
+/// there. Weights and blocks are functions of seed and id alone (see
 /// ReplicateWeights), so that any split over ranks, batches and processes draws
 /// the same. Replicates and blocks whose value is NaN are left out and counted;
 /// an element for which they are over 5 % has no interval. Values that grow

@@ -89,7 +89,8 @@ TEST(TallyReportTest, ShowsABinaryClassifierBySlices) {
                               "<td data-value=\"34\">34</td>"),
                     HasSubstr("south &amp; west"), HasSubstr("&lt;yes&gt;"),
                     HasSubstr("Calibration of 100 predictions in 10 bins"),
-                    HasSubstr(">ROC. area 0."), Not(HasSubstr("<yes>"))));
+                    HasSubstr(">ROC. area 0."), Not(HasSubstr("<yes>")),
+                    HasSubstr("BinaryF1Score: slices against all other rows")));
 }
 
 TEST(TallyReportTest, LeavesOutWhatTheRowsDoNotHave) {
@@ -116,6 +117,26 @@ TEST(TallyReportTest, LeavesOutWhatTheRowsDoNotHave) {
   const std::string none = folder.write("none.csv", "preds,target\n");
   EXPECT_THAT(page_of(folder, {"-m", "BinaryAccuracy", "--csv", none}),
               HasSubstr("0 rows"));
+}
+
+TEST(TallyReportTest, ShowsPredictionsOfNumbers) {
+  const Folder folder;
+  std::string csv = "target,preds\n";
+  for (int i = 0; i < 2500; ++i) {
+    csv +=
+        std::to_string(i / 7.0) + "," + std::to_string(i / 7.0 + i % 5) + "\n";
+  }
+  const Words words = {"-m",        "MeanSquaredError",
+                       "--csv",     folder.write("x.csv", csv),
+                       "--columns", "preds=preds,target=target"};
+  const std::string one = page_of(folder, words);
+  EXPECT_THAT(one, AllOf(HasSubstr("Of 2500 rows, 834 equally spaced ones"),
+                         HasSubstr("Residuals of 834 rows"),
+                         HasSubstr("Predicted and true values of 834 rows")));
+  Words several = words;
+  several.insert(several.end(),
+                 {"--split", "1100,0,1400", "--batch-size", "100"});
+  EXPECT_EQ(without_command(page_of(folder, several)), without_command(one));
 }
 
 TEST(TallyReportTest, ShowsALog) {
