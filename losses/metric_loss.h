@@ -46,6 +46,8 @@ struct MetricLossOptions {
 /// rank without data passes an empty batch through its model, so that its
 /// backward() also runs; if all ranks do, the value is that of the metric
 /// without data.
+/// Inputs that hold tensors (ImageObjects) lead to them by a function
+/// tensors_of(input) beside their type; by name, only tensors do.
 ///
 /// The accumulated state is not a parameter or buffer: torch::save of a module
 /// that contains the loss omits it. Use metric().save(path, ranks).
@@ -114,12 +116,24 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
       : std::is_same<decltype(&M::is_differentiable),
                      bool (M::Base::*)() const> {};
 
+  /// Whether a function tensors_of(input) is declared beside the input's type.
+  template <class T, class = void>
+  struct HasTensors : std::false_type {};
+  template <class T>
+  struct HasTensors<T,
+                    std::void_t<decltype(tensors_of(std::declval<const T&>()))>>
+      : std::true_type {};
+
   template <class T>
   static void keep_tensor(const T& input, std::vector<at::Tensor>& tensors) {
     if constexpr (std::is_same_v<T, at::Tensor>) {
       tensors.push_back(input);
     } else if constexpr (std::is_same_v<T, std::optional<at::Tensor>>) {
       if (input) tensors.push_back(*input);
+    } else if constexpr (HasTensors<T>::value) {
+      for (const at::Tensor& tensor : tensors_of(input)) {
+        tensors.push_back(tensor);
+      }
     }
   }
   /// `AnyInputs` is Inputs or NamedInputs.

@@ -1,8 +1,11 @@
 // Metrics that are no means over samples, as losses: each has the value and the
 // gradient of the global batch.
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -12,10 +15,16 @@
 #include "tally/losses/metric_loss.h"
 #include "tally/metrics/audio/audio.h"
 #include "tally/metrics/compositional.h"
+#include "tally/metrics/detection/box_overlaps.h"
+#include "tally/metrics/detection/complete_intersection_over_union.h"
+#include "tally/metrics/detection/distance_intersection_over_union.h"
+#include "tally/metrics/detection/generalized_intersection_over_union.h"
+#include "tally/metrics/detection/intersection_over_union.h"
 #include "tally/metrics/image/structural_similarity_index_measure.h"
 #include "tally/metrics/regression/cosine_similarity.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/metrics/regression/r2_score.h"
+#include "tally/testing/ranks_test.h"
 #include "tally/tests/losses/loss_harness.h"
 
 namespace tally::losses {
@@ -175,6 +184,74 @@ TEST(MetricsAsLossesTest, StructuralSimilarityIndexMeasure) {
                 ((squares + c1) * (mean(x * x + y * y) - squares + c2)))
             .mean();
       }));
+}
+
+/// [N, 4], of any corners and sides.
+at::Tensor boxes_of(const at::Tensor& numbers) {
+  const at::Tensor first = numbers.narrow(1, 0, 2);
+  return at::cat({first, first.add(numbers.narrow(1, 2, 2).exp())}, 1);
+}
+
+/// An image for each box.
+FlatImageObjects one_each(const at::Tensor& boxes) {
+  const at::Tensor zeros = at::zeros({boxes.size(0)}, at::kLong);
+  return {{boxes, {}, zeros}, zeros.add(1)};
+}
+
+/// `M`, of boxes that a linear layer gives.
+template <class M>
+LossSubject overlap_subject(BoxOverlap overlap) {
+  LossSubject subject;
+  subject.make = [] {
+    const at::Tensor weight = normal_rows({3, 4}, 3).requires_grad_();
+    return LossInstance{
+        [loss = MetricLoss(M(BoxOverlapOptions().pairs(BoxPairs::kPaired))),
+         weight](const Tensors& batch) mutable {
+          return loss->forward(one_each(boxes_of(batch[0].matmul(weight))),
+                               one_each(batch[1]));
+        },
+        {{"weight", weight}}};
+  };
+  subject.batch = {normal_rows({11, 3}, 1), boxes_of(normal_rows({11, 4}, 2))};
+  subject.reference = [overlap](const Tensors& batch,
+                                const Tensors& parameters) {
+    return box_overlaps(boxes_of(batch[0].matmul(parameters[0])), batch[1],
+                        overlap)
+        .mean();
+  };
+  return subject;
+}
+
+TEST(MetricsAsLossesTest, OverlapsOfBoxes) {
+  check_loss(overlap_subject<IntersectionOverUnion>(BoxOverlap::kIoU));
+  check_loss(
+      overlap_subject<GeneralizedIntersectionOverUnion>(BoxOverlap::kGIoU));
+  check_loss(overlap_subject<DistanceIntersectionOverUnion>(BoxOverlap::kDIoU));
+  LossSubject complete =
+      overlap_subject<CompleteIntersectionOverUnion>(BoxOverlap::kCIoU);
+  // The weight of aspect ratios is a constant.
+  complete.numerical = false;
+  check_loss(complete);
+}
+
+// A rank with images, but without boxes in them, and one without images.
+THREAD_RANKS_TEST(MetricsAsLossesTest, OverlapsOfRanksWithoutBoxes, 3) {
+  MetricLoss loss{IntersectionOverUnion()};
+  const at::Tensor boxes = at::tensor({0.0, 0.0, 2.0, 2.0}).view({1, 4});
+  std::vector<ImageObjects> found, target;
+  at::Tensor own = boxes.clone().requires_grad_();
+  if (self.rank() < 2) {
+    own = boxes.slice(0, 0, 1 - self.rank()).clone().requires_grad_();
+    const at::Tensor labels = at::zeros({own.size(0)}, at::kLong);
+    found = {{own, {}, labels}};
+    target = {{boxes.slice(0, 0, own.size(0)).add(1), {}, labels}};
+  }
+  const at::Tensor value = loss->forward(found, target);
+  EXPECT_NEAR(value.item<double>(), 1.0 / 7, 1e-12);
+  if (self.rank() < 2) {
+    value.backward();
+    EXPECT_EQ(own.grad().sizes(), own.sizes());
+  }
 }
 
 }  // namespace

@@ -19,6 +19,16 @@ ImageObjects ImageObjects::slice(std::int64_t begin, std::int64_t end) const {
   return part;
 }
 
+std::vector<at::Tensor> tensors_of(const std::vector<ImageObjects>& images) {
+  std::vector<at::Tensor> boxes;
+  for (const ImageObjects& image : images) boxes.push_back(image.boxes);
+  return boxes;
+}
+
+std::vector<at::Tensor> tensors_of(const FlatImageObjects& flat) {
+  return {flat.objects.boxes};
+}
+
 std::vector<std::int64_t> FlatImageObjects::offsets() const {
   TORCH_CHECK_TYPE(
       counts.defined() && at::isIntegralType(counts.scalar_type(), false),

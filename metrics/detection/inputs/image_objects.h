@@ -59,6 +59,11 @@ struct FlatImageObjects {
   std::vector<std::int64_t> offsets() const;
 };
 
+/// The tensors of a batch that can have gradients. A MetricLoss gives them one,
+/// of zeros, on a rank without pairs.
+std::vector<at::Tensor> tensors_of(const std::vector<ImageObjects>& images);
+std::vector<at::Tensor> tensors_of(const FlatImageObjects& flat);
+
 /// The objects of each image of a batch: the input type of observe() for
 /// metrics of object detection. It is constructed from a list of ImageObjects
 /// or from FlatImageObjects, and owns nothing: they must outlive it.
