@@ -130,7 +130,8 @@ TEST_F(MutationsTest, OfMetrics) {
     texts.push_back(builtin_registry().make(text)->repr());
   }
   Mutator mutate(5);
-  for (int i = 0; i < 1000; ++i) {
+  // Few of them take two of these files.
+  for (int i = 0; i < 10'000; ++i) {
     arguments_.metrics = mutate(texts[mutate.below(texts.size())]);
     arguments_.inputs = {data_file(i % 3 == 0 ? "weight.npy" : "preds.npy"),
                          data_file(i % 3 == 1 ? "target.npy" : "weight.npy")};
