@@ -13,8 +13,8 @@ namespace tally {
 ///     12000 of 45000 rows (26%), 3400 rows/s, 10 s left
 ///
 /// On a terminal a line that is overwritten, from the first second on, and
-/// erased at the end; elsewhere, such as in a log, a line every 30 seconds. For
-/// what has ended by then, nothing is written.
+/// erased at the end; elsewhere, such as in a log, a line every 30 seconds.
+/// Work that ends sooner writes nothing.
 ///
 /// Thread-safety: one thread at a time.
 ///

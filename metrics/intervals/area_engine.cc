@@ -106,9 +106,7 @@ class AreaEngine final : public IntervalEngine {
                       ? inputs.slice(0, 2)
                       : inputs,
                   target_dims_);
-    AnyState batch = metric_->make_batch();
-    metric_->observe_into(batch, inputs, BatchOrigin());
-    return batch;
+    return observe_batch(*metric_, inputs);
   }
   Intervals intervals(const AnyState& state, std::int64_t n) const override {
     const FlatResult value = flat_result(*metric_, state);
@@ -119,11 +117,7 @@ class AreaEngine final : public IntervalEngine {
                            ? bounds_of(estimates[i])
                            : no_bounds());
     }
-    Interval common;
-    common.level = options_.level();
-    common.method = method();
-    common.n = n;
-    return make_intervals(value, bounds, common);
+    return make_intervals(value, bounds, unfilled(n));
   }
 
  private:

@@ -66,17 +66,12 @@ class CellEngine : public IntervalEngine {
     const FlatResult value = flat_result(*metric_, own_state(state));
     const CellTable table = table_of(state);
     const bool is_delta = method() == IntervalMethod::kLogitDelta;
-    Interval common;
-    common.level = options_.level();
-    common.method = method();
-    common.n = n;
-    if (!is_delta) common.replicates = options_.replicates();
     return make_intervals(
         value,
         is_delta
             ? delta_bounds(*metric_, table, value, range_, options_.level())
             : poisson_cell_bounds(*metric_, table, value, options_),
-        common);
+        unfilled(n, is_delta ? 0 : options_.replicates()));
   }
 
  protected:
@@ -100,9 +95,7 @@ class BinaryCellEngine final : public CellEngine {
   AnyState observe(Inputs inputs,
                    const std::vector<std::int64_t>&) const override {
     check_counted(*metric_, inputs, 1);
-    AnyState batch = metric_->make_batch();
-    metric_->observe_into(batch, inputs, BatchOrigin());
-    return batch;
+    return observe_batch(*metric_, inputs);
   }
 
  protected:
@@ -166,9 +159,7 @@ class PairCellEngine final : public CellEngine {
   AnyState observe(Inputs inputs,
                    const std::vector<std::int64_t>&) const override {
     check_counted(*metric_, inputs, 1);
-    AnyState batch = pairs_.make_batch();
-    pairs_.observe_into(batch, inputs, BatchOrigin());
-    return batch;
+    return observe_batch(pairs_, inputs);
   }
 
  protected:

@@ -83,6 +83,22 @@ std::pair<double, double> logit_normal_ends(double value, double width) {
 
 Bounds no_bounds() { return {kNaN, kNaN, kNaN, 0}; }
 
+AnyState IntervalEngine::observe_batch(const Metric& metric, Inputs inputs) {
+  AnyState batch = metric.make_batch();
+  metric.observe_into(batch, inputs, BatchOrigin());
+  return batch;
+}
+
+Interval IntervalEngine::unfilled(std::int64_t n,
+                                  std::int64_t replicates) const {
+  Interval interval;
+  interval.level = options_.level();
+  interval.method = method();
+  interval.n = n;
+  interval.replicates = replicates;
+  return interval;
+}
+
 FlatResult flat_result(const Metric& metric, const AnyState& state) {
   FlatResult flat;
   Results results;
@@ -101,11 +117,11 @@ FlatResult flat_result(const Metric& metric, const AnyState& state) {
 
 Intervals make_intervals(const FlatResult& value,
                          const std::vector<Bounds>& bounds,
-                         const Interval& common) {
+                         const Interval& unfilled) {
   Intervals intervals;
   auto next = bounds.begin();
   for (const auto& [name, part] : value.results) {
-    Interval interval = common;
+    Interval interval = unfilled;
     interval.value = part;
     const auto filled = [&](double Bounds::*end) {
       at::Tensor tensor = at::empty(part.sizes(), at::kDouble);

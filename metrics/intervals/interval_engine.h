@@ -44,6 +44,11 @@ class IntervalEngine {
   }
 
  protected:
+  /// The batch's state of the metric.
+  static AnyState observe_batch(const Metric& metric, Inputs inputs);
+  /// An interval of `n` rows that has no value yet.
+  Interval unfilled(std::int64_t n, std::int64_t replicates = 0) const;
+
   std::unique_ptr<Metric> metric_;
   IntervalOptions options_;
 };
@@ -67,7 +72,7 @@ Bounds no_bounds();
 /// The intervals of a result's parts, given those of its elements in order.
 Intervals make_intervals(const FlatResult& value,
                          const std::vector<Bounds>& bounds,
-                         const Interval& common);
+                         const Interval& unfilled);
 
 /// The ends from replicates; NaN are left out. `acceleration`: for BCa.
 /// Reorders `replicates`.

@@ -93,12 +93,7 @@ Intervals JackknifeEngine::intervals(const AnyState& state,
     bounds.push_back(
         jackknife_bounds(value.values[v], without[v], options_.level()));
   }
-  Interval common;
-  common.level = options_.level();
-  common.method = method();
-  common.n = n;
-  common.replicates = options_.blocks();
-  return make_intervals(value, bounds, common);
+  return make_intervals(value, bounds, unfilled(n, options_.blocks()));
 }
 
 }  // namespace tally::internal::intervals

@@ -148,9 +148,7 @@ class ProportionEngine final : public IntervalEngine {
   AnyState observe(Inputs inputs,
                    const std::vector<std::int64_t>&) const override {
     check_counted(*metric_, inputs, target_dims_);
-    AnyState batch = metric_->make_batch();
-    metric_->observe_into(batch, inputs, BatchOrigin());
-    return batch;
+    return observe_batch(*metric_, inputs);
   }
   Intervals intervals(const AnyState& state, std::int64_t n) const override {
     const FlatResult value = flat_result(*metric_, state);
@@ -163,11 +161,7 @@ class ProportionEngine final : public IntervalEngine {
                            ? bounds_of(rate_.proportion(elements[i]))
                            : no_bounds());
     }
-    Interval common;
-    common.level = options_.level();
-    common.method = method();
-    common.n = n;
-    return make_intervals(value, bounds, common);
+    return make_intervals(value, bounds, unfilled(n));
   }
 
  private:

@@ -255,12 +255,7 @@ Intervals ReplicateEngine::intervals(const AnyState& state,
     bounds.push_back(replicate_bounds(value.values[v], replicates[v],
                                       options_.ends(), options_.level()));
   }
-  Interval common;
-  common.level = options_.level();
-  common.method = method();
-  common.n = n;
-  common.replicates = options_.replicates();
-  return make_intervals(value, bounds, common);
+  return make_intervals(value, bounds, unfilled(n, options_.replicates()));
 }
 
 }  // namespace tally::internal::intervals
