@@ -1020,6 +1020,7 @@ set(TALLY_LOSSES_SOURCES
     losses/ranking/query_lists.cc
     losses/ranking/scored_labels.cc
     losses/slates/slate_losses.cc
+    losses/slates/slates.cc
     losses/soft_counts/soft_counts.cc
     losses/soft_counts/soft_counts_kernels.cc
     losses/soft_counts/soft_counts_loss.cc
