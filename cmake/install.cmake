@@ -4,6 +4,16 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tally)
 get_property(TALLY_COMPONENTS GLOBAL PROPERTY TALLY_COMPONENTS)
 
+# The loader looks for what a library needs in that library's own RUNPATH, not in
+# its user's: they lie beside each other, LibTorch where it is now.
+function(tally_find_when_installed target folder)
+  if(NOT DEFINED CMAKE_INSTALL_RPATH)
+    set_target_properties(${target} PROPERTIES
+        INSTALL_RPATH "${folder}"
+        INSTALL_RPATH_USE_LINK_PATH ON)
+  endif()
+endfunction()
+
 # What a component's users have to find, too.
 set(metrics_packages absl)
 set(testing_packages GTest)
@@ -14,6 +24,9 @@ endif()
 set(TALLY_COMPONENT_DEPENDENCIES "")
 foreach(component IN LISTS TALLY_COMPONENTS)
   string(TOUPPER ${component} COMPONENT)
+  if(BUILD_SHARED_LIBS)
+    tally_find_when_installed(tally_${component} "$ORIGIN")
+  endif()
   install(TARGETS tally_${component} EXPORT Tally_${component}
       ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
           COMPONENT Tally_Development
@@ -31,6 +44,7 @@ foreach(component IN LISTS TALLY_COMPONENTS)
       "set(_tally_${component}_packages ${${component}_packages})\n")
 endforeach()
 if(TALLY_BUILD_CLI)
+  tally_find_when_installed(tally_cli "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS tally_cli DESTINATION ${CMAKE_INSTALL_BINDIR}
       COMPONENT Tally_Runtime)
 endif()
