@@ -99,7 +99,7 @@ std::string inputs_of(const Registry& registry, const MetricEntry& entry) {
       lines.push_back({input.name, input.words, ""});
     }
     return "  those of '" + inner + "'" +
-           (lines.empty() ? "\n" : ", except\n" + aligned(lines, "  "));
+           (lines.empty() ? "\n" : ", with\n" + aligned(lines, "  "));
   }
   for (const InputInfo& input : inputs) {
     lines.push_back(

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tally/metrics/input_conversion.h"
+#include "tally/metrics/intervals/replicate_weights.h"
 #include "tally/metrics/metric_traits.h"
 #include "tally/metrics/wrappers/stacked_results.h"
 #include "tally/state/state_parts.h"
@@ -50,9 +52,10 @@ class Random {
   std::uint64_t state_ = 0;
 };
 
-std::vector<std::int64_t> draw(Random& random, std::int64_t rows,
-                               SamplingStrategy strategy) {
-  std::vector<std::int64_t> drawn;
+using Places = std::vector<std::int64_t>;
+
+Places draw(Random& random, std::int64_t rows, SamplingStrategy strategy) {
+  Places drawn;
   drawn.reserve(static_cast<std::size_t>(rows));
   for (std::int64_t i = 0; i < rows; ++i) {
     if (strategy == SamplingStrategy::kPoisson) {
@@ -66,17 +69,37 @@ std::vector<std::int64_t> draw(Random& random, std::int64_t rows,
   return drawn;
 }
 
+// Of `weights` [rows, copies].
+Places draw_by_weights(const at::Tensor& weights, std::int64_t copy) {
+  Places drawn;
+  drawn.reserve(static_cast<std::size_t>(weights.size(0)));
+  const std::uint8_t* weight = weights.const_data_ptr<std::uint8_t>() + copy;
+  for (std::int64_t i = 0; i < weights.size(0); ++i, weight += weights.size(1))
+    drawn.insert(drawn.end(), *weight, i);
+  return drawn;
+}
+
+constexpr const char* kIds = "ids";
+
+std::size_t place_of_ids(c10::ArrayRef<InputInfo> inputs) {
+  const auto found =
+      std::find_if(inputs.begin(), inputs.end(), [](const InputInfo& input) {
+        return std::string_view(input.name) == kIds;
+      });
+  return static_cast<std::size_t>(found - inputs.begin());
+}
+
 // What is resampled: inputs with rows as they are, and 0-dim tensors alone as
 // one row each.
 class Batch {
  public:
-  Batch(Inputs inputs, c10::ArrayRef<InputInfo> declared)
-      : inputs_(inputs.vec()) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const std::int64_t rows = inputs[i].rows();
-      if (rows < 0 && !inputs[i].as<at::Tensor>()) {
+  Batch(std::vector<InputRef> inputs, c10::ArrayRef<InputInfo> declared)
+      : inputs_(std::move(inputs)) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const std::int64_t rows = inputs_[i].rows();
+      if (rows < 0 && !inputs_[i].as<at::Tensor>()) {
         internal::refuse_input_type(BootStrapper::kName, i, declared,
-                                    typeid(at::Tensor), inputs[i].type());
+                                    typeid(at::Tensor), inputs_[i].type());
       }
       if (rows < 0) continue;
       TORCH_CHECK_VALUE(rows_ == -1 || rows == rows_, BootStrapper::kName,
@@ -91,7 +114,7 @@ class Batch {
 
   /// Calls `use` with the rows at those places.
   template <class Use>
-  void sample(const std::vector<std::int64_t>& places, const Use& use) const {
+  void sample(const Places& places, const Use& use) const {
     std::vector<InputValue> drawn;
     drawn.reserve(inputs_.size());
     std::vector<InputRef> refs = inputs_;
@@ -156,6 +179,45 @@ BootStrapper::BootStrapper(OwnedMetric metric, Options options)
     copies.emplace_back(std::to_string(i), identity);
   }
   set_state(AnyState::of(StateParts(std::move(copies))));
+  inputs_ = this->metric().inputs().vec();
+  change_inputs(inputs_);
+}
+
+void BootStrapper::change_inputs(std::vector<InputInfo>& inputs) {
+  if (inputs.empty() || place_of_ids(inputs) < inputs.size()) return;
+  inputs.push_back({kIds, InputKind::kInteger, "int ids [N], or texts",
+                    /*is_optional=*/true});
+}
+
+std::optional<SampleIds> BootStrapper::take_ids(
+    std::vector<InputRef>& inputs) const {
+  for (auto input = inputs.begin(); input != inputs.end(); ++input) {
+    if (const auto* given = input->as<SampleIds>()) {
+      SampleIds ids = *given;
+      inputs.erase(input);
+      return ids;
+    }
+  }
+  const std::size_t place = place_of_ids(inputs_);
+  if (place >= inputs.size() || place == inputs_.size()) return std::nullopt;
+  const InputRef given = inputs[place];
+  // A BootStrapper inside this one has the same ids.
+  if (place >= metric().inputs().size()) {
+    inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(place));
+  }
+  if (given.is_none()) return std::nullopt;
+  if (const auto* integers = given.as<at::Tensor>()) {
+    return SampleIds(*integers);
+  }
+  const auto texts = internal::InputConversion<TextList>::of(given);
+  if (!texts) {
+    internal::refuse_input_type(kName, place, inputs_, typeid(at::Tensor),
+                                given.type());
+  }
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < texts->size(); ++i)
+    words.emplace_back((*texts)[i]);
+  return SampleIds(words);
 }
 
 StateKey BootStrapper::key() const {
@@ -165,11 +227,25 @@ StateKey BootStrapper::key() const {
 
 void BootStrapper::observe_into(AnyState& fresh, Inputs inputs,
                                 const BatchOrigin& origin) const {
+  std::vector<InputRef> rows = inputs.vec();
+  const std::optional<SampleIds> ids = take_ids(rows);
   // Whether it is accepted must not depend on what is drawn.
   AnyState whole = metric().make_state();
-  metric().observe_into(whole, inputs, origin);
+  metric().observe_into(whole, rows, origin);
 
-  const Batch batch(inputs, metric().inputs());
+  const Batch batch(std::move(rows), metric().inputs());
+  at::Tensor weights;
+  if (ids) {
+    TORCH_CHECK_VALUE(
+        options_.sampling_strategy() == SamplingStrategy::kPoisson, kName,
+        ": expected ids with sampling_strategy poisson, got multinomial, whose "
+        "draws depend on the batch");
+    TORCH_CHECK_VALUE(ids->size() == batch.rows(), kName,
+                      ": expected an id for each of ", batch.rows(),
+                      " rows, got ", ids->size());
+    weights = ReplicateWeights(options_.seed(), WeightKind::kPoisson,
+                               options_.num_bootstraps())(*ids);
+  }
   const std::int64_t rank = origin.rank();
   const std::int64_t index = origin.index();
   std::int64_t number = 0;
@@ -178,8 +254,11 @@ void BootStrapper::observe_into(AnyState& fresh, Inputs inputs,
       copy = whole;
       continue;
     }
-    Random random({options_.seed(), rank, index, number++});
-    const auto drawn = draw(random, batch.rows(), options_.sampling_strategy());
+    Random random({options_.seed(), rank, index, number});
+    const Places drawn =
+        ids ? draw_by_weights(weights, number)
+            : draw(random, batch.rows(), options_.sampling_strategy());
+    ++number;
     if (drawn.empty()) continue;
     batch.sample(drawn, [&](Inputs sample) {
       metric().observe_into(copy, sample, origin);

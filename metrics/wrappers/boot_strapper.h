@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tally/metrics/intervals/sample_ids.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
 
@@ -48,24 +50,38 @@ struct BootStrapperOptions {
 /// The sampling variability of a metric: its values over resampled copies of
 /// the data.
 ///
-/// update(): as for the metric. Tensors and lists (of texts, of images) have
-/// the same number of rows, which are resampled together; additional 0-dim
-/// tensors are passed on. If all inputs are 0-dim, they are one row.
-/// Result: "mean" and "std" (unbiased; NaN for one copy) over the copies,
-/// "quantile" [number of quantiles, ...] (interpolated), "raw" [num_bootstraps,
+/// update(): as for the metric, and optionally the rows' ids: the input `ids`,
+/// int [N] or texts, or by position a SampleIds. Tensors and lists (of texts,
+/// of images) have the same number of rows, which are resampled together;
+/// additional 0-dim tensors are passed on. If all inputs are 0-dim, they are
+/// one row. Result: "mean" and "std" (unbiased; NaN for one copy) over the
+/// copies, "quantile" [number of quantiles, ...] (interpolated), "raw"
+/// [num_bootstraps,
 /// ...]; "part.mean" and so on for a metric with several results.
-/// State: that of the metric, once per copy. Resampling depends only on seed,
-/// rank and update number: runs are reproducible on any machine, and ranks
-/// resample independently. Metrics merged by merge_state need different seeds.
+/// State: that of the metric, once per copy.
+///
+/// With ids, a row occurs in a copy as often as ReplicateWeights(seed,
+/// kPoisson) says of its id: any order of the rows, and any split over batches,
+/// ranks and processes, resamples the same. Rows with equal ids, such as those
+/// of a user, are drawn together. Ids are not stored, so that nothing detects a
+/// row that comes twice. kMultinomial, which draws from a batch as a whole,
+/// takes none.
+///
+/// Without, resampling depends only on seed, rank and update number: runs are
+/// reproducible on any machine, and ranks resample independently. Metrics
+/// merged by merge_state need different seeds.
+///
 /// NaN and empty inputs are handled by the metric.
 /// Errors: those of the metric, independent of the resampling; c10::ValueError
-/// for different numbers of rows and for a metric that stores computed values;
-/// c10::TypeError for inputs that are neither tensors nor lists. Not
+/// for different numbers of rows or ids, for ids with kMultinomial, and for a
+/// metric that stores computed values; c10::TypeError for inputs that are
+/// neither tensors nor lists, and ids that are neither integers nor texts. Not
 /// differentiable.
 ///
 /// Example:
 ///     BootStrapper accuracy(MulticlassAccuracy(10), 50);
-///     accuracy.update(preds, target);
+///     SampleIds ids(at::arange(preds.size(0)));  // numbers in the data set
+///     accuracy.update(ids, preds, target);
 ///     at::Tensor error = accuracy.compute()["std"];
 class BootStrapper final : public MetricWrapper {
  public:
@@ -77,6 +93,9 @@ class BootStrapper final : public MetricWrapper {
   const Options& options() const { return options_; }
 
   std::string name() const override { return kName; }
+  /// Adds `ids`, unless the metric has such an input or declares none.
+  static void change_inputs(std::vector<InputInfo>& inputs);
+  c10::ArrayRef<InputInfo> inputs() const override { return inputs_; }
   bool is_differentiable() const override { return false; }
   void observe_into(AnyState& fresh, Inputs inputs,
                     const BatchOrigin& origin) const override;
@@ -92,7 +111,11 @@ class BootStrapper final : public MetricWrapper {
   }
 
  private:
+  // Leaves the metric's inputs.
+  std::optional<SampleIds> take_ids(std::vector<InputRef>& inputs) const;
+
   Options options_;
+  std::vector<InputInfo> inputs_;
 };
 
 }  // namespace tally

@@ -161,6 +161,27 @@ def test_over_ranks():
         assert counts == tuple(proportion.compute())
 
 
+def resampled(rank, world):
+    metric = tally.BootStrapper(tally.MeanSquaredError(), num_bootstraps=20, raw=True)
+    if rank < world - 1 or world == 1:
+        rows = IDS[rank :: max(world - 1, 1)]
+        names = [f"{i}.png" for i in rows]
+        metric.update(preds=PREDS[rows], target=ERRORS[rows], ids=names)
+    return metric.compute()
+
+
+def test_a_bootstrapper_draws_by_ids():
+    expected = resampled(0, 1)
+    assert expected["std"] > 0 and expected["raw"].shape == (20,)
+    for values in ranks.run(3, resampled):
+        torch.testing.assert_close(values, expected)
+    metric = tally.BootStrapper(
+        tally.MeanMetric(), num_bootstraps=20, raw=True, sampling_strategy="multinomial"
+    )
+    with pytest.raises(ValueError, match="expected ids with sampling_strategy poisson"):
+        metric.update(PREDS, ids=IDS)
+
+
 def without_ids(rank, world):
     metric = tally.MeanSquaredError().interval(replicates=20)
     metric.update(PREDS, ERRORS)

@@ -485,7 +485,7 @@ TEST(DescribeTest, SaysAllThereIsToKnow) {
   }
   EXPECT_THAT(describe_metric(builtin_registry(), "BinaryTargetTransformer"),
               HasSubstr("inputs\n  those of 'metric', "
-                        "except\n  target  real"));
+                        "with\n  target  real"));
   EXPECT_EQ(
       refusal_of([] { describe_metric(builtin_registry(), "MaxMetrik"); }),
       "unknown metric 'MaxMetrik'; did you mean 'MaxMetric'?");

@@ -181,6 +181,12 @@ TEST(RegistryTest, WrappersNest) {
   EXPECT_TRUE(entry.is_wrapper);
   EXPECT_EQ(entry.is_differentiable, std::nullopt);
   EXPECT_EQ(entry.options.front().name, "metric");
+  // Of the metric, and ids.
+  const auto resampled =
+      builtin_registry().inputs("BootStrapper(metric=MeanSquaredError())");
+  ASSERT_FALSE(resampled.empty());
+  EXPECT_EQ(resampled.back().name, std::string("ids"));
+  EXPECT_TRUE(resampled.back().is_optional);
 }
 
 TEST(RegistryTest, MetricsOfSeveralTasksAreMade) {
