@@ -45,8 +45,8 @@ struct Arguments {
   std::vector<std::int64_t> split;
   Format format = Format::kTable;
   std::string output;
-  std::string log;    // to report on, instead of inputs
-  std::string title;  // of a report
+  std::vector<std::string> logs;  // to report on, instead of inputs
+  std::string title;              // of a report
 };
 
 /// Whether the inputs are those of one file of JSON lines, .jsonl.

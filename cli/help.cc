@@ -48,7 +48,9 @@ const char* const kHelp =
     -o, --output FILE                 write to FILE instead of standard output
   tally report ...        writes a page of HTML with tables and charts; options:
     those of evaluate except --format, or
-    --log FILE                        the log.jsonl of a run; with --labels
+    --log FILE                        the log.jsonl of a run, with --labels;
+                                      of several runs, which are compared:
+                                      --log FILE --log FILE
     --title TEXT                      the page's heading
   tally completion SHELL  prints a completion script for bash or zsh
   tally --version

@@ -160,10 +160,8 @@ std::string intervals_table(const Intervals& intervals,
                             const std::vector<std::string>& labels) {
   std::vector<std::string> names;
   std::vector<at::Tensor> values, lows, highs;
-  std::map<std::string, std::vector<std::string>> methods;
   std::string vectors;
   for (const auto& [name, interval] : intervals) {
-    methods[method_name(interval)].push_back(name);
     if (interval.value.dim() == 0) {
       names.push_back(name);
       values.push_back(interval.value);
@@ -178,22 +176,7 @@ std::string intervals_table(const Intervals& intervals,
                                               labels, interval.value.size(0)));
     }
   }
-  const Interval& first = intervals.begin()->second;
-  std::string text = percent(first.level) + " intervals of " +
-                     std::to_string(first.n) + " rows:";
-  std::string separator = " ";
-  for (const auto& [method, of] : methods) {
-    text += separator + method;
-    if (methods.size() > 1) {
-      std::string listed;
-      for (const std::string& name : of) {
-        listed += (listed.empty() ? "" : ", ") + name;
-      }
-      text += " (" + listed + ")";
-    }
-    separator = ", ";
-  }
-  text += "\n";
+  std::string text = intervals_text(intervals) + "\n";
   if (!names.empty()) {
     Results columns;
     columns.add("value", at::stack(values));
@@ -230,6 +213,29 @@ std::string folder_of(const std::string& path) {
 }
 
 }  // namespace
+
+std::string intervals_text(const Intervals& intervals) {
+  std::map<std::string, std::vector<std::string>> methods;
+  for (const auto& [name, interval] : intervals) {
+    methods[method_name(interval)].push_back(name);
+  }
+  const Interval& first = intervals.begin()->second;
+  std::string text = percent(first.level) + " intervals of " +
+                     std::to_string(first.n) + " rows:";
+  std::string separator = " ";
+  for (const auto& [method, of] : methods) {
+    text += separator + method;
+    if (methods.size() > 1) {
+      std::string listed;
+      for (const std::string& name : of) {
+        listed += (listed.empty() ? "" : ", ") + name;
+      }
+      text += " (" + listed + ")";
+    }
+    separator = ", ";
+  }
+  return text;
+}
 
 std::string render(const Report& report, Format format,
                    const std::vector<std::string>& labels) {

@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -133,6 +134,36 @@ class Watchers final : public Watcher {
   std::vector<Watcher*> all_;
 };
 
+/// By what the runs are called, if each has a name of its own, or by files,
+/// which are mostly folder/log.jsonl.
+void name_runs(std::vector<NamedLog>& logs) {
+  std::set<std::string> names;
+  for (const NamedLog& each : logs) names.insert(each.log.run);
+  const bool are_named = names.size() == logs.size() && names.count("") == 0;
+  constexpr std::string_view kFile = "/log.jsonl";
+  for (NamedLog& each : logs) {
+    if (are_named) {
+      each.name = each.log.run;
+    } else if (each.name.size() > kFile.size() &&
+               each.name.compare(each.name.size() - kFile.size(), kFile.size(),
+                                 kFile) == 0) {
+      each.name.resize(each.name.size() - kFile.size());
+    }
+  }
+}
+
+/// Those that wrote the logs, as far as they are known.
+void add_commands(ReportPage& page, const std::vector<NamedLog>& logs) {
+  bool is_first = true;
+  for (const NamedLog& each : logs) {
+    if (each.log.command.empty()) continue;
+    if (is_first) page.section("Logged by");
+    is_first = false;
+    if (logs.size() > 1) page.text(each.name);
+    page.code(each.log.command);
+  }
+}
+
 void write_page(const Arguments& arguments, ReportPage& page,
                 const std::string& command) {
   page.section("Command");
@@ -160,6 +191,9 @@ void report_evaluation(const Arguments& arguments, const std::string& command,
   ReportPage page(title_of(arguments, "Evaluation"));
   page.section("Results");
   page.text(rows_text(report.rows, report.ranks));
+  if (!report.intervals.empty()) {
+    page.text(intervals_text(report.intervals) + ".");
+  }
   add_results(page, report.results, labels, intervals_of(report));
   add_curves(page, report.results, shown, labels);
   add_regression(page, rows);
@@ -171,16 +205,25 @@ void report_evaluation(const Arguments& arguments, const std::string& command,
   write_page(arguments, page, command);
 }
 
-void report_log(const Arguments& arguments, const std::string& command) {
-  const absl::StatusOr<MetricLog> log = read_metric_log(arguments.log);
-  TORCH_CHECK_VALUE(log.ok(), std::string(log.status().message().data(),
-                                          log.status().message().size()));
-  ReportPage page(title_of(arguments, log->run.empty() ? "Log" : log->run));
-  add_log(page, *log, arguments.csv_options.labels);
-  if (!log->command.empty()) {
-    page.section("Logged by");
-    page.code(log->command);
+void report_logs(const Arguments& arguments, const std::string& command) {
+  std::vector<NamedLog> logs;
+  for (const std::string& path : arguments.logs) {
+    absl::StatusOr<MetricLog> log = read_metric_log(path);
+    TORCH_CHECK_VALUE(log.ok(), std::string(log.status().message().data(),
+                                            log.status().message().size()));
+    logs.push_back({path, *std::move(log)});
   }
+  const MetricLog& first = logs.front().log;
+  const bool is_one = logs.size() == 1;
+  const std::string run = is_one ? first.run : "Runs";
+  ReportPage page(title_of(arguments, run.empty() ? "Log" : run));
+  if (is_one) {
+    add_log(page, first, arguments.csv_options.labels);
+  } else {
+    name_runs(logs);
+    add_logs(page, logs);
+  }
+  add_commands(page, logs);
   write_page(arguments, page, command);
 }
 

@@ -15,8 +15,8 @@ void report_evaluation(const Arguments& arguments, const std::string& command,
                        const std::shared_ptr<sync::Communicator>& ranks,
                        Progress& progress);
 
-/// The same for the log that `arguments` name. Throws c10::ValueError.
-void report_log(const Arguments& arguments, const std::string& command);
+/// The same for the logs that `arguments` name. Throws c10::ValueError.
+void report_logs(const Arguments& arguments, const std::string& command);
 
 /// As a shell reads it.
 std::string command_text(int argc, char** argv);

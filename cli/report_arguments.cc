@@ -1,12 +1,20 @@
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+
 #include "tally/cli/arguments.h"
 
 namespace tally::cli {
+namespace {
+
+constexpr std::size_t kMostLogs = 8;  // curves that a chart tells apart
+
+}  // namespace
 
 Arguments parse_report(const std::vector<std::string>& words) {
   std::vector<std::string> others;
-  std::string log, title;
+  std::vector<std::string> logs;
+  std::string title;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string name = words[i].substr(0, words[i].find('='));
     TORCH_CHECK_VALUE(name != "--format",
@@ -15,8 +23,8 @@ Arguments parse_report(const std::vector<std::string>& words) {
       others.push_back(words[i]);
       continue;
     }
-    std::string& value = name == "--log" ? log : title;
-    TORCH_CHECK_VALUE(value.empty(), name, ": given twice");
+    TORCH_CHECK_VALUE(name == "--log" || title.empty(), name, ": given twice");
+    std::string value;
     if (name != words[i]) {
       value = words[i].substr(name.size() + 1);
     } else if (i + 1 < words.size() &&
@@ -24,9 +32,20 @@ Arguments parse_report(const std::vector<std::string>& words) {
       value = words[++i];
     }
     TORCH_CHECK_VALUE(!value.empty(), name, ": expected a value, got none");
+    if (name == "--title") {
+      title = value;
+      continue;
+    }
+    TORCH_CHECK_VALUE(std::find(logs.begin(), logs.end(), value) == logs.end(),
+                      "--log: got ", value, " twice");
+    logs.push_back(value);
   }
-  Arguments arguments = parse_evaluate(others, /*of_log=*/!log.empty());
-  if (!log.empty()) arguments.log = user_path(log);
+  Arguments arguments = parse_evaluate(others, /*of_log=*/!logs.empty());
+  TORCH_CHECK_VALUE(logs.size() <= kMostLogs, "--log: expected at most ",
+                    kMostLogs, ", got ", logs.size());
+  TORCH_CHECK_VALUE(logs.size() < 2 || arguments.csv_options.labels.empty(),
+                    "--labels: expected one --log, got ", logs.size());
+  for (const std::string& log : logs) arguments.logs.push_back(user_path(log));
   arguments.command = Command::kReport;
   arguments.title = title;
   return arguments;

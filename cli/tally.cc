@@ -89,9 +89,9 @@ int run_evaluate(Arguments& arguments, int argc, char** argv) {
 
 int run_report(Arguments& arguments, int argc, char** argv) {
   const std::string command = tally::cli::command_text(argc, argv);
-  if (!arguments.log.empty()) {
+  if (!arguments.logs.empty()) {
     tally::cli::check_output(arguments.output);
-    tally::cli::report_log(arguments, command);
+    tally::cli::report_logs(arguments, command);
     return 0;
   }
   return on_ranks(

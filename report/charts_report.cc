@@ -141,21 +141,28 @@ void add_pairs(ReportPage& page, const std::string& svg,
   page.chart(svg, table);
 }
 
-/// A row for each x, which curves need not share, and a column for each curve.
+/// A row for each x, which curves need not share, and a column for each curve
+/// and the ends of its band.
 ReportTable values_of(const std::vector<PlotCurve>& curves,
                       const std::string& title, const char* x_name) {
   ReportTable table{title, {x_name}, {}};
   std::map<double, std::vector<ReportCell>> rows;
-  for (std::size_t k = 0; k < curves.size(); ++k) {
-    table.columns.push_back(curves[k].name);
-    const std::vector<double> x = numbers_of(curves[k].x);
-    const std::vector<double> y = numbers_of(curves[k].y);
+  const auto add = [&](const std::string& column, const at::Tensor& places,
+                       const at::Tensor& numbers) {
+    const std::vector<double> x = numbers_of(places), y = numbers_of(numbers);
     for (std::size_t i = 0; i < x.size(); ++i) {
       auto& row = rows[x[i]];
       if (row.empty()) row.push_back(count_cell(x[i]));
-      row.resize(k + 1, "");
+      row.resize(table.columns.size(), "");
       row.push_back(y[i]);
     }
+    table.columns.push_back(column);
+  };
+  for (const PlotCurve& curve : curves) {
+    add(curve.name, curve.x, curve.y);
+    if (!curve.low.defined() || !curve.high.defined()) continue;
+    add(curve.name + " low", curve.x, curve.low);
+    add(curve.name + " high", curve.x, curve.high);
   }
   for (auto& [step, row] : rows) {
     row.resize(table.columns.size(), "");
@@ -188,6 +195,28 @@ void add_steps(ReportPage& page, const std::vector<PlotCurve>& curves,
                const std::string& title) {
   page.chart(steps_plot(curves, titled(title)),
              values_of(curves, title, "step"));
+}
+
+void add_runs(ReportPage& page, const std::vector<PlotRun>& runs,
+              const std::string& title) {
+  const bool has_intervals =
+      std::any_of(runs.begin(), runs.end(), [](const PlotRun& run) {
+        return !std::isnan(run.low) || !std::isnan(run.high);
+      });
+  ReportTable table{title, {"run", "value"}, {}};
+  if (has_intervals) table.columns.insert(table.columns.end(), {"low", "high"});
+  std::vector<PlotRun> drawn = runs;
+  for (PlotRun& run : drawn) {
+    table.rows.push_back({run.name, run.value});
+    if (has_intervals) {
+      table.rows.back().push_back(run.low);
+      table.rows.back().push_back(run.high);
+    }
+    if (run.low > run.value || run.high < run.value) {
+      run.low = run.high = std::nan("");
+    }
+  }
+  page.chart(runs_plot(drawn, titled(title)), table);
 }
 
 }  // namespace tally

@@ -81,5 +81,8 @@ void add_retrieval(ReportPage& page, const std::vector<PlotCurve>& curves,
                    const std::string& title);
 void add_steps(ReportPage& page, const std::vector<PlotCurve>& curves,
                const std::string& title);
+/// An interval that does not contain its value is in the table alone.
+void add_runs(ReportPage& page, const std::vector<PlotRun>& runs,
+              const std::string& title);
 
 }  // namespace tally

@@ -154,6 +154,56 @@ TEST(TallyReportTest, ShowsALog) {
             HasSubstr("<code>train --lr &#39;1&#39;</code>")));
 }
 
+TEST(TallyReportTest, ShowsIntervalsOnAnyRanks) {
+  const Folder folder;
+  std::string csv = "preds,target\n";
+  for (int i = 0; i < 90; ++i) {
+    // Sums of these numbers are exact.
+    csv += std::to_string(i % 64 / 64.0) + (i * i % 100 < i ? ",1\n" : ",0\n");
+  }
+  const Words words = {
+      "-m",         "accuracy=BinaryAccuracy; error=MeanSquaredError",
+      "--csv",      folder.write("x.csv", csv),
+      "--columns",  "preds=preds,target=target",
+      "--interval", "0.9"};
+  const std::string one = page_of(folder, words);
+  EXPECT_THAT(one,
+              AllOf(HasSubstr(">low</button>"), HasSubstr(">high</button>"),
+                    HasSubstr("<p>90 % intervals of 90 rows: poisson "
+                              "(error), wilson (accuracy).</p>")));
+  for (const char* ranks : {"2", "3"}) {
+    Words several = words;
+    several.insert(several.end(), {"--ranks", ranks, "--batch-size", "7"});
+    EXPECT_EQ(without_command(page_of(folder, several)), without_command(one));
+  }
+}
+
+TEST(TallyReportTest, ComparesLogs) {
+  const Folder folder;
+  const auto log = [&](const std::string& file, const std::string& run,
+                       double loss) {
+    return folder.write(
+        file, "{\"tally_log\":1,\"run\":\"" + run + "\",\"command\":\"train " +
+                  file +
+                  "\",\"first_step\":0,\"time\":1.0}\n"
+                  "{\"step\":1,\"time\":2.0,\"results\":{\"loss\":" +
+                  std::to_string(loss) + ",\"loss.low\":0,\"loss.high\":9}}\n");
+  };
+  const std::string first = log("first", "a", 2),
+                    second = log("second", "b", 1),
+                    nameless = log("third", "", 3);
+  const std::string html = page_of(folder, {"--log", first, "--log", second});
+  EXPECT_THAT(html,
+              AllOf(HasSubstr("<h1>Runs</h1>"), HasSubstr("loss of 2 runs"),
+                    HasSubstr("a: last 2; b: last 1"),
+                    HasSubstr("<p>b</p>\n<pre><code>train second</code>")));
+  // Without names of their own, by their files.
+  EXPECT_THAT(
+      page_of(folder, {"--log", first, "--log", nameless, "--title", "Two"}),
+      AllOf(HasSubstr("<h1>Two</h1>"), HasSubstr(first + ": last 2"),
+            HasSubstr(nameless + ": last 3")));
+}
+
 void expect_refusal(const Folder& folder, Words words,
                     const std::string& what) {
   SCOPED_TRACE(what);
@@ -180,7 +230,16 @@ TEST(TallyReportTest, WritesNothingIfSomethingIsWrong) {
                  "NoMetric");
   expect_refusal(folder, with_page({}), "expected either --metrics or");
   expect_refusal(folder, with_page({"--log"}), "--log: expected a value");
-  expect_refusal(folder, with_page({"--log=a", "--log=b"}), "given twice");
+  expect_refusal(folder, with_page({"--log=a", "--log=a"}),
+                 "--log: got a twice");
+  expect_refusal(folder, with_page({"--title=a", "--title=b"}),
+                 "--title: given twice");
+  Words many;
+  for (char log = 'a'; log < 'j'; ++log)
+    many.push_back({'-', '-', 'l', 'o', 'g', '=', log});
+  expect_refusal(folder, with_page(many), "--log: expected at most 8, got 9");
+  expect_refusal(folder, with_page({"--log=a", "--log=b", "--labels=x,y"}),
+                 "--labels: expected one --log, got 2");
   expect_refusal(folder, with_page({"--log", "a", "--csv", "b.csv"}),
                  "--log: expected no other options than --labels, --output and "
                  "--title, got --csv");

@@ -82,7 +82,7 @@ TEST(ArgumentsTest, AreRead) {
   EXPECT_EQ(report.output, "x.html");
   const Arguments log =
       parsed({"report", "--log", "l", "--labels", "cat,dog", "--title", "-"});
-  EXPECT_EQ(log.log, "l");
+  EXPECT_EQ(log.logs, std::vector<std::string>{"l"});
   EXPECT_EQ(log.title, "-");
 
   EXPECT_EQ(parsed({"--version"}).command, Command::kVersion);

@@ -272,5 +272,92 @@ TEST(LogReportTest, ShowsTheLastStepAndAllOfThem) {
   EXPECT_THAT(empty.html(), HasSubstr("No step has been logged yet."));
 }
 
+MetricLog log_of(std::initializer_list<double> losses, bool has_intervals) {
+  MetricLog log;
+  for (const double loss : losses) {
+    MetricLog::Step step{static_cast<std::int64_t>(log.steps.size()), 0, {}};
+    step.results.add("loss", at::scalar_tensor(loss));
+    if (has_intervals) {
+      step.results.add("loss.low", at::scalar_tensor(loss - 0.25));
+      step.results.add("loss.high", at::scalar_tensor(loss + 0.5));
+    }
+    step.results.add("f1", at::tensor({0.5, 0.25}));
+    log.steps.push_back(std::move(step));
+  }
+  return log;
+}
+
+TEST(LogReportTest, ShowsIntervals) {
+  ReportPage page("Log");
+  add_log(page, log_of({2, 1}, /*has_intervals=*/true));
+  const std::string html = page.html();
+  expect_sound(html);
+  EXPECT_THAT(html, AllOf(HasSubstr(">loss</th><td data-value=\"1\">1</td>"
+                                    "<td data-value=\"0.75\">0.75</td>"
+                                    "<td data-value=\"1.5\">1.5</td></tr>"),
+                          HasSubstr(">loss low</button>"),
+                          HasSubstr("<polygon"), Not(HasSubstr("loss.low"))));
+  // Ends of no value, and of one of another size, are results like others.
+  MetricLog other = log_of({1}, /*has_intervals=*/false);
+  for (const char* name : {"x.low", "x.high", "f1.low", "f1.high", ".low"}) {
+    other.steps[0].results.add(name, at::scalar_tensor(3.0));
+  }
+  ReportPage rest("Log");
+  add_log(rest, other);
+  expect_sound(rest.html());
+  for (const char* name : {">x.low<", ">x.high<", ">f1.low<", ">.low<"}) {
+    EXPECT_THAT(rest.html(), HasSubstr(name));
+  }
+}
+
+TEST(LogReportTest, ComparesRuns) {
+  MetricLog late = log_of({3, 2.5, 2.25}, /*has_intervals=*/false);
+  late.steps[1].results.add("rate", at::scalar_tensor(0.125));
+  ReportPage page("Runs");
+  add_logs(page, {{"<a>", log_of({2, 1}, /*has_intervals=*/true)},
+                  {"b", late},
+                  {"none", {}}});
+  const std::string html = page.html();
+  expect_sound(html);
+  EXPECT_THAT(
+      html,
+      AllOf(HasSubstr("<th scope=\"row\">&lt;a&gt;</th><td data-value=\"2\">2"
+                      "</td><td data-value=\"1\">1</td><td data-value=\"1\">1"
+                      "</td><td></td></tr>"),
+            HasSubstr("<th scope=\"row\">b</th><td data-value=\"3\">3</td>"
+                      "<td data-value=\"2\">2</td><td data-value=\"2.25\">2.25"
+                      "</td><td data-value=\"0.125\">0.125</td></tr>"),
+            HasSubstr("<th scope=\"row\">none</th><td data-value=\"0\">0</td>"
+                      "<td></td><td></td><td></td></tr>"),
+            HasSubstr("loss of 2 runs"), HasSubstr("rate of 1 runs"),
+            HasSubstr("Over the steps"),
+            HasSubstr("&lt;a&gt;: last 1; b: last 2.25"),
+            Not(HasSubstr("f1"))));
+
+  ReportPage empty("Runs");
+  add_logs(empty, {{"a", {}}, {"b", {}}});
+  expect_sound(empty.html());
+  EXPECT_THAT(empty.html(), Not(HasSubstr("Over the steps")));
+  const auto refusal = [](const std::vector<NamedLog>& logs) {
+    ReportPage refused("Runs");
+    return testkit::refusal_of([&] { add_logs(refused, logs); });
+  };
+  EXPECT_EQ(refusal({}), "expected from 1 to 8 logs, got 0");
+  EXPECT_EQ(refusal(std::vector<NamedLog>(9)),
+            "expected from 1 to 8 logs, got 9");
+  EXPECT_EQ(refusal({{"a", {}}, {"a", {}}}),
+            "expected logs of different names, got 'a' twice");
+}
+
+TEST(ResultsReportTest, ShowsRuns) {
+  ReportPage page("Runs");
+  add_runs(page, {{"a", 1, 0.5, 2}, {"b", 3, 4, 5}, {"c", 2}}, "loss");
+  expect_sound(page.html());
+  EXPECT_THAT(page.html(), AllOf(HasSubstr("loss of 3 runs"),
+                                 // Of percentiles, for example.
+                                 HasSubstr(">b</th><td data-value=\"3\">3</td>"
+                                           "<td data-value=\"4\">4</td>")));
+}
+
 }  // namespace
 }  // namespace tally
