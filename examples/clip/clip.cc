@@ -32,6 +32,7 @@
 #include "tally/examples/digits/data.h"
 #include "tally/metrics/results.h"
 #include "tally/sinks/metric_logger.h"
+#include "tally/sinks/progress.h"
 #include "tally/sync/init.h"
 #include "tally/sync/launch.h"
 
@@ -78,11 +79,15 @@ void run_rank(const digits::Digits& images, const clip::Options& options) {
   tally::MetricLogger logger;
   // An error comes again with finish(), when the rest has been done.
   if (!options.log().empty()) logger.add_folder(options.log());
+  tally::Progress progress = tally::Progress::on_stderr("steps", is_first);
   const clip::Outcome outcome = clip::train(
-      digits::split(images), options, *ranks, [&](const clip::Epoch& epoch) {
+      digits::split(images), options, *ranks,
+      [&](const clip::Epoch& epoch) {
+        progress.end();
         if (is_first) print(epoch);
         logger.write(epoch.number, logged(epoch));
-      });
+      },
+      [&](std::int64_t done, std::int64_t all) { progress.update(done, all); });
   if (is_first && !options.json().empty()) {
     write_json(options.json(), ranks->size(), outcome);
   }

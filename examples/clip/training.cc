@@ -62,10 +62,11 @@ at::Tensor uneven_part(const at::Tensor& batch,
 class Trainer {
  public:
   Trainer(const digits::Split& data, const Options& options,
-          const tally::sync::Communicator& ranks)
+          const tally::sync::Communicator& ranks, const OnStep& on_step)
       : data_(data),
         options_(options),
         ranks_(ranks),
+        on_step_(on_step),
         left_(make_tower()),
         right_(make_tower()),
         log_scale_(at::full({}, std::log(1 / 0.07), at::kDouble)),
@@ -77,15 +78,17 @@ class Trainer {
   /// The mean of the steps' losses; appends each to `losses`.
   double train_epoch(std::vector<double>& losses) {
     const at::Tensor order = at::randperm(data_.train.size(), order_);
+    const auto batches = order.split(options_.batch_size());
+    const auto count = static_cast<std::int64_t>(batches.size());
     double sum = 0;
-    int steps = 0;
-    for (const at::Tensor& batch : order.split(options_.batch_size())) {
+    for (const at::Tensor& batch : batches) {
       losses.push_back(step(halves(data_.train.images.index_select(
           0, uneven_part(batch, ranks_, parts_)))));
       sum += losses.back();
-      ++steps;
+      on_step_(static_cast<std::int64_t>(losses.size()),
+               options_.epochs() * count);
     }
-    return sum / steps;
+    return sum / static_cast<double>(count);
   }
 
   Recalls evaluate() {
@@ -144,6 +147,7 @@ class Trainer {
   const digits::Split& data_;
   const Options& options_;
   const tally::sync::Communicator& ranks_;
+  const OnStep& on_step_;
   torch::nn::Sequential left_, right_;
   at::Tensor log_scale_;
   tally::losses::ClipLoss loss_;
@@ -156,10 +160,11 @@ class Trainer {
 
 Outcome train(const digits::Split& data, const Options& options,
               const tally::sync::Communicator& ranks,
-              const std::function<void(const Epoch&)>& on_epoch) {
+              const std::function<void(const Epoch&)>& on_epoch,
+              const OnStep& on_step) {
   // The same weights on every rank.
   torch::manual_seed(options.seed());
-  Trainer trainer(data, options, ranks);
+  Trainer trainer(data, options, ranks, on_step);
   Outcome outcome;
   on_epoch({0, std::nan(""), trainer.evaluate()});
   for (std::int64_t number = 1; number <= options.epochs(); ++number) {

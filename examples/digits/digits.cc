@@ -57,6 +57,7 @@
 #include "tally/examples/digits/report.h"
 #include "tally/examples/digits/training.h"
 #include "tally/sinks/metric_logger.h"
+#include "tally/sinks/progress.h"
 #include "tally/sync/init.h"
 #include "tally/sync/launch.h"
 
@@ -81,13 +82,17 @@ void run_rank(const digits::Digits& images, const digits::Options& options) {
   tally::MetricLogger logger;
   // An error comes again with finish(), when the rest has been done.
   if (!options.log().empty()) logger.add_folder(options.log());
+  tally::Progress progress = tally::Progress::on_stderr("steps", is_first);
   const digits::Outcome outcome = digits::train(
-      digits::split(images), options, *ranks, [&](const digits::Epoch& epoch) {
+      digits::split(images), options, *ranks,
+      [&](const digits::Epoch& epoch) {
+        progress.end();
         if (is_first) {
           digits::print_progress(std::cout, epoch, options.epochs());
         }
         logger.write(epoch.number, digits::logged(epoch));
-      });
+      },
+      [&](std::int64_t done, std::int64_t all) { progress.update(done, all); });
   if (!is_first) return;
   digits::print_report(std::cout, outcome.test);
   if (options.verbose()) std::cout << '\n' << ranks->account();

@@ -94,10 +94,11 @@ at::Tensor uneven_part(const at::Tensor& batch,
 class Trainer {
  public:
   Trainer(const Split& data, const Options& options,
-          const tally::sync::Communicator& ranks)
+          const tally::sync::Communicator& ranks, const OnStep& on_step)
       : data_(data),
         options_(options),
         ranks_(ranks),
+        on_step_(on_step),
         test_(data.test.rows(
             at::tensor(tally::sync::shard_indices(data.test.size(), ranks)))),
         model_(make_model(options.seed())),
@@ -109,7 +110,9 @@ class Trainer {
   /// The loss over all steps; appends that of each to `losses`.
   double train_epoch(std::vector<double>& losses) {
     const at::Tensor order = at::randperm(data_.train.size(), order_);
-    for (const at::Tensor& batch : order.split(options_.batch_size())) {
+    const auto batches = order.split(options_.batch_size());
+    const auto count = static_cast<std::int64_t>(batches.size());
+    for (const at::Tensor& batch : batches) {
       const Digits mine = data_.train.rows(uneven_part(batch, ranks_, parts_));
       const at::Tensor loss =
           loss_->forward(model_->forward(mine.images), mine.labels);
@@ -118,6 +121,8 @@ class Trainer {
       tally::sync::average_gradients(model_->parameters());
       optimizer_.step();
       losses.push_back(loss.item<double>());
+      on_step_(static_cast<std::int64_t>(losses.size()),
+               options_.epochs() * count);
     }
     const auto mean = loss_->metric().compute_results();
     loss_->metric().reset();
@@ -135,6 +140,7 @@ class Trainer {
   const Split& data_;
   const Options& options_;
   const tally::sync::Communicator& ranks_;
+  const OnStep& on_step_;
   Digits test_;  // this rank's
   torch::nn::Sequential model_;
   torch::optim::SGD optimizer_;
@@ -150,8 +156,9 @@ class Trainer {
 
 Outcome train(const Split& data, const Options& options,
               const tally::sync::Communicator& ranks,
-              const std::function<void(const Epoch&)>& on_epoch) {
-  Trainer trainer(data, options, ranks);
+              const std::function<void(const Epoch&)>& on_epoch,
+              const OnStep& on_step) {
+  Trainer trainer(data, options, ranks, on_step);
   Outcome outcome;
   for (std::int64_t number = 1; number <= options.epochs(); ++number) {
     const double loss = trainer.train_epoch(outcome.losses);

@@ -24,10 +24,14 @@ struct Outcome {
   tally::Results test;         ///< after the last one
 };
 
+/// Is called after each step with their number so far, and that of all.
+using OnStep = std::function<void(std::int64_t done, std::int64_t all)>;
+
 /// Trains on all ranks together; the outcome is the same on every rank, and, up
 /// to rounding, for any number of ranks. Collective.
 Outcome train(const Split& data, const Options& options,
               const tally::sync::Communicator& ranks,
-              const std::function<void(const Epoch&)>& on_epoch);
+              const std::function<void(const Epoch&)>& on_epoch,
+              const OnStep& on_step);
 
 }  // namespace digits

@@ -24,6 +24,7 @@
 #include "tally/examples/digits/data.h"
 #include "tally/losses/soft_counts/f_beta_loss.h"
 #include "tally/metrics/classification/f_score.h"
+#include "tally/sinks/progress.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/init.h"
 #include "tally/sync/launch.h"
@@ -91,15 +92,18 @@ int main(int argc, char** argv) {
   data.train = with_rare_ones(data.train);
   const bool speaks = ranks->rank() == 0;
 
+  tally::Progress progress = tally::Progress::on_stderr("seeds", speaks);
   if (speaks) std::printf("seed  F1 of all ranks  mean of the ranks' F1\n");
   for (std::int64_t seed = 1; seed <= seeds; ++seed) {
     const double together = train(data, seed, steps, ranks);
     const double each =
         train(data, seed, steps, tally::sync::single_process_communicator());
+    progress.end();
     if (speaks) {
       std::printf("%4d  %15.4f  %21.4f\n", static_cast<int>(seed), together,
                   each);
       std::fflush(stdout);
     }
+    progress.update(seed, seeds);
   }
 }
