@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 namespace tally::internal {
 namespace {
@@ -44,18 +45,39 @@ std::vector<double> ticks_in(const PlotRange& range, int count) {
   return ticks;
 }
 
+std::vector<std::string> tick_labels(const std::vector<double>& ticks) {
+  constexpr int kMostDigits = 12;
+  std::vector<std::string> labels;
+  for (const double tick : ticks) labels.push_back(plot_label(tick));
+  for (int digits = 4; digits <= kMostDigits; ++digits) {
+    if (std::adjacent_find(labels.begin(), labels.end()) == labels.end()) break;
+    labels.clear();
+    for (const double tick : ticks) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%.*g", digits, tick);
+      std::replace(text, text + sizeof text, ',', '.');
+      labels.emplace_back(text);
+    }
+  }
+  return labels;
+}
+
 void Axes::draw(const std::string& x_name, const std::string& y_name,
                 int x_ticks, int y_ticks) {
   const double bottom = area_.top + area_.height;
-  for (const double tick : ticks_in(x_, x_ticks)) {
-    const double x = at(tick, y_.low).x;
+  std::vector<double> ticks = ticks_in(x_, x_ticks);
+  std::vector<std::string> labels = tick_labels(ticks);
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    const double x = at(ticks[i], y_.low).x;
     svg_.line({x, area_.top}, {x, bottom}, kGrid);
-    svg_.text({x, bottom + 16}, plot_label(tick), Anchor::kMiddle);
+    svg_.text({x, bottom + 16}, labels[i], Anchor::kMiddle);
   }
-  for (const double tick : ticks_in(y_, y_ticks)) {
-    const double y = at(x_.low, tick).y;
+  ticks = ticks_in(y_, y_ticks);
+  labels = tick_labels(ticks);
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    const double y = at(x_.low, ticks[i]).y;
     svg_.line({area_.left, y}, {area_.left + area_.width, y}, kGrid);
-    svg_.text({area_.left - 6, y + 4}, plot_label(tick), Anchor::kEnd);
+    svg_.text({area_.left - 6, y + 4}, labels[i], Anchor::kEnd);
   }
   svg_.line({area_.left, area_.top}, {area_.left, bottom}, kFrame);
   svg_.line({area_.left, bottom}, {area_.left + area_.width, bottom}, kFrame);

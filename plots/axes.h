@@ -17,6 +17,8 @@ struct PlotRange {
 PlotRange range_of(const std::vector<double>& values);
 /// Round numbers in a range, about `count`.
 std::vector<double> ticks_in(const PlotRange& range, int count);
+/// plot_label() of each, or with as many digits as tell them apart.
+std::vector<std::string> tick_labels(const std::vector<double>& ticks);
 
 /// Where things are in a drawing, in pixels.
 struct PlotArea {

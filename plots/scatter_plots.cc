@@ -131,8 +131,12 @@ std::string runs_plot(const std::vector<PlotRun>& runs,
           title + " of " + std::to_string(runs.size()) +
               " runs, with intervals where there are any");
   draw_title(svg, options, title);
-  Axes axes(svg, {left, kTop, width, height}, internal::range_of(all), {0, 1});
-  axes.draw("", "", 4, 0);
+  // Markers stay clear of the texts beside.
+  PlotRange range = internal::range_of(all);
+  const double margin = (range.high - range.low) / 20;
+  range = {range.low - margin, range.high + margin};
+  Axes axes(svg, {left, kTop, width, height}, range, {0, 1});
+  axes.draw("", "", 3, 0);
   const auto& style = internal::plot_style(0);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const PlotRun& run = runs[i];

@@ -292,6 +292,10 @@ TEST(PlotsTest, RunsAreComparedWithTheirIntervals) {
   EXPECT_THAT(
       svg, AllOf(HasSubstr("accuracy of 4 runs"), HasSubstr("wider &lt;b&gt;"),
                  HasSubstr(">undefined<"), HasSubstr(">0.74<")));
+  // Ticks have as many digits as tell them apart.
+  EXPECT_THAT(runs_plot({{"a", 0.9736}, {"b", 0.97385}}),
+              AllOf(HasSubstr(">0.9736<"), HasSubstr(">0.9737<"),
+                    HasSubstr(">0.9738<")));
   EXPECT_EQ(refusal_of([] { runs_plot({}); }),
             "runs_plot: expected at least 1 run, got 0");
   EXPECT_EQ(refusal_of([] {
