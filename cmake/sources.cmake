@@ -779,6 +779,7 @@ set(TALLY_METRICS_SOURCES
     metrics/slice_comparison.cc
     metrics/slice_keys.cc
     metrics/sliced_metric.cc
+    metrics/sliced_metric_checkpoint.cc
     metrics/sorted_rows.cc
     metrics/sync_together.cc
     metrics/tables/contingency.cc

@@ -136,6 +136,28 @@ std::vector<SliceValue> slice_key_of(std::string_view bytes) {
   return key;
 }
 
+bool is_slice_key(std::string_view bytes, std::int64_t columns) {
+  std::size_t next = 0;
+  for (std::int64_t i = 0; i < columns; ++i) {
+    if (next == bytes.size()) return false;
+    const char kind = bytes[next++];
+    if (kind == kInteger) {
+      next += 8;
+    } else if (kind == kText) {
+      while (next < bytes.size() &&
+             (bytes[next] != 0 ||
+              (next + 1 < bytes.size() && bytes[next + 1] == '\xff'))) {
+        next += bytes[next] == 0 ? 2 : 1;
+      }
+      ++next;
+    } else if (kind != kNothing) {
+      return false;
+    }
+    if (next > bytes.size()) return false;
+  }
+  return next == bytes.size();
+}
+
 }  // namespace internal
 
 SliceKeys::SliceKeys(const at::Tensor& integers) {

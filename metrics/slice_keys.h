@@ -61,6 +61,8 @@ namespace internal {
 /// The bytes of one key, and the reverse. REQUIRES: bytes of such a key.
 std::string slice_key_bytes(const std::vector<SliceValue>& key);
 std::vector<SliceValue> slice_key_of(std::string_view bytes);
+/// Whether they are those of a key with so many columns.
+bool is_slice_key(std::string_view bytes, std::int64_t columns);
 }  // namespace internal
 
 }  // namespace tally

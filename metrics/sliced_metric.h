@@ -1,10 +1,13 @@
 #pragma once
 
+#include <absl/status/status.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tally/metrics/input_order.h"
@@ -111,6 +114,13 @@ class SlicedMetric {
   /// The slices over all ranks: those of the first metric's communicator.
   std::vector<Slice> compute();
 
+  /// Saves and loads the slices of this rank, as bytes with version and
+  /// checksum. Metrics and options that affect their states must be the same;
+  /// on any error, among them keys that are not known and more than max_slices,
+  /// everything is unchanged.
+  std::string serialize() const;
+  absl::Status deserialize(std::string_view bytes);
+
   /// Forgets all rows.
   void reset() { slices_.clear(); }
   /// Slices and rows of this rank so far.
@@ -137,6 +147,7 @@ class SlicedMetric {
     return *members_[observers_[state]].metric;
   }
   Accumulated empty_slice() const;
+  absl::Status read(std::string_view bytes);
   void check_keys(const SliceKeys& keys, Inputs inputs) const;
   void check_known(const std::string& key) const;
   void check_count(std::size_t count) const;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tally/metrics/checkpoint.h"
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/kernels/philox.h"
 #include "tally/metrics/intervals/make_engine.h"
@@ -177,6 +178,28 @@ IntervalMetric::Accumulated IntervalMetric::merged() const {
                     ": expected ids, which a row's number cannot replace on ",
                     ranks_of(metric())->size(), " ranks");
   return sum;
+}
+
+std::string IntervalMetric::serialize() const {
+  const internal::OutsideInference outside;
+  return internal::write_checkpoint(
+      {{metric().name(), engine_->key().text(), accumulated_->state},
+       {kName, kName, AnyState::of(accumulated_->ids)}});
+}
+
+absl::Status IntervalMetric::deserialize(std::string_view bytes) {
+  const internal::OutsideInference outside;
+  std::vector<internal::CheckpointEntry> entries = {
+      {metric().name(), engine_->key().text(), engine_->identity()},
+      {kName, kName, AnyState::of(RowIds())}};
+  const absl::Status status = internal::read_checkpoint(
+      bytes, entries,
+      [](const internal::CheckpointOrigin&) { return absl::OkStatus(); });
+  if (status.ok()) {
+    *accumulated_ = Accumulated{std::move(entries[0].state),
+                                entries[1].state.get<RowIds>()};
+  }
+  return status;
 }
 
 Intervals IntervalMetric::compute() {

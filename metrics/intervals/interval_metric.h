@@ -1,7 +1,11 @@
 #pragma once
 
+#include <absl/status/status.h>
+
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tally/metrics/input_order.h"
@@ -124,6 +128,12 @@ class IntervalMetric {
   /// c10::ValueError for methods other than kPoisson and kDoubleOrNothing, and
   /// without rows.
   Replicates replicates();
+
+  /// Saves and loads what this rank has accumulated, as bytes with version and
+  /// checksum. The metric, the method and options that affect its state must be
+  /// the same; on any error, everything is unchanged.
+  std::string serialize() const;
+  absl::Status deserialize(std::string_view bytes);
 
   /// Forgets all rows.
   void reset();

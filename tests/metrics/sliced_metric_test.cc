@@ -216,10 +216,6 @@ void update(SlicedMetric& metric, const Data& data, int rank, int size) {
                 data.target.index_select(0, mine));
 }
 
-std::int64_t collectives(const tally::sync::Communicator& ranks) {
-  return ranks.account().total().calls;
-}
-
 void expect_same(const std::vector<Slice>& slices,
                  const std::vector<Slice>& wanted) {
   ASSERT_EQ(names_of(slices), names_of(wanted));
@@ -229,6 +225,88 @@ void expect_same(const std::vector<Slice>& slices,
     EXPECT_TRUE(value == other || (std::isnan(value) && std::isnan(other)))
         << slices[i].name() << ": " << value << " instead of " << other;
   }
+}
+
+TEST(SlicedMetricTest, GoesOnFromBytes) {
+  const Data data;
+  SlicedMetric whole(MulticlassAccuracy(3)), first(MulticlassAccuracy(3)),
+      second(MulticlassAccuracy(3));
+  update(first, data, 0, 2);
+  ASSERT_TRUE(second.deserialize(first.serialize()).ok());
+  for (SlicedMetric* metric : {&whole, &second}) {
+    if (metric == &whole) update(*metric, data, 0, 2);
+    update(*metric, data, 1, 2);
+  }
+  expect_same(second.compute(), whole.compute());
+  EXPECT_EQ(second.serialize(), whole.serialize());
+  // Keys of all kinds, several metrics, and none at all.
+  const SliceKeys keys =
+      SliceKeys(Values{{}, std::string("a\0", 2), std::string()})
+          .crossed_with(SliceKeys(at::tensor({-1, 1, 0})));
+  SlicedMetric both;
+  both.add("a", MulticlassAccuracy(3));
+  both.add("b", MulticlassF1Score(3));
+  both.add("c", MulticlassAUROC(3));
+  const std::string none = both.serialize();
+  both.update(keys, at::rand({3, 3}), at::tensor({0, 1, 2}));
+  const auto slices = both.compute();
+  const std::string bytes = both.serialize();
+  both.reset();
+  ASSERT_TRUE(both.deserialize(bytes).ok());
+  EXPECT_EQ(names_of(both.compute()), names_of(slices));
+  EXPECT_EQ(both.serialize(), bytes);
+  ASSERT_TRUE(both.deserialize(none).ok());
+  EXPECT_EQ(both.size(), 0);
+}
+
+TEST(SlicedMetricTest, BadBytesChangeNothing) {
+  const Data data;
+  SlicedMetric metric(MulticlassAccuracy(3));
+  update(metric, data, 0, 1);
+  const std::string bytes = metric.serialize();
+  const auto message = [](SlicedMetric& into, const std::string& from) {
+    const absl::Status status = into.deserialize(from);
+    return std::string(status.message().data(), status.message().size());
+  };
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x40);
+    EXPECT_FALSE(metric.deserialize(damaged).ok()) << i;
+    EXPECT_FALSE(metric.deserialize(bytes.substr(0, i)).ok()) << i;
+  }
+  EXPECT_EQ(metric.serialize(), bytes);
+  SlicedMetric other(MulticlassAccuracy(4)), mean{MeanMetric()},
+      few(MulticlassAccuracy(3), SlicedMetricOptions().max_slices(2)),
+      known(MulticlassAccuracy(3),
+            SlicedMetricOptions().keys({{Values{std::int64_t{1}}}})),
+      crossed(MulticlassAccuracy(3), SlicedMetricOptions().keys({{Values{
+                                         std::int64_t{1}, std::string("a")}}}));
+  EXPECT_THAT(message(other, bytes), HasSubstr("num_classes"));
+  EXPECT_THAT(message(mean, bytes), HasSubstr("MeanMetric"));
+  EXPECT_THAT(message(few, bytes), HasSubstr("at most 2 slices"));
+  EXPECT_THAT(message(known, bytes), HasSubstr("the keys that are known"));
+  EXPECT_THAT(message(crossed, bytes), HasSubstr("keys of 2 columns, got 1"));
+  EXPECT_EQ(known.size() + few.size() + other.size(), 0);
+}
+
+TEST(SliceKeysTest, BytesOfOthersAreNoKeys) {
+  for (const Values& key :
+       {Values{}, Values{{}}, Values{std::int64_t{1}, std::string("a")},
+        Values{std::string("\0x\0", 3), {}, std::int64_t{-7}}}) {
+    const std::string bytes = internal::slice_key_bytes(key);
+    const auto columns = static_cast<std::int64_t>(key.size());
+    EXPECT_TRUE(internal::is_slice_key(bytes, columns));
+    EXPECT_FALSE(internal::is_slice_key(bytes, columns + 1));
+    EXPECT_FALSE(internal::is_slice_key(bytes + "\x03", columns));
+    EXPECT_FALSE(internal::is_slice_key(bytes + "\x03", columns + 1));
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      EXPECT_FALSE(internal::is_slice_key(bytes.substr(0, i), columns)) << i;
+    }
+  }
+}
+
+std::int64_t collectives(const tally::sync::Communicator& ranks) {
+  return ranks.account().total().calls;
 }
 
 RANKS_TEST(SlicedMetricRanksTest, NumberOfRanksDoesNotShow, 1, 2, 3, 5) {

@@ -409,6 +409,41 @@ TEST(IntervalMetricTest, RefusesIdsThatDoNotFit) {
   EXPECT_EQ(error.rows(), 3);
 }
 
+TEST(IntervalMetricTest, GoesOnFromBytes) {
+  const at::Tensor preds = at::rand({40}), target = at::arange(40).remainder(2);
+  const auto update = [&](IntervalMetric& metric, std::int64_t begin) {
+    metric.update(SampleIds(at::arange(begin, begin + 20)),
+                  preds.narrow(0, begin, 20), target.narrow(0, begin, 20));
+  };
+  for (const IntervalMethod method :
+       {IntervalMethod::kAuto, IntervalMethod::kPoissonCells,
+        IntervalMethod::kPoisson, IntervalMethod::kJackknife}) {
+    const auto fresh = [&] {
+      return IntervalMetric(
+          BinaryAccuracy(),
+          IntervalOptions().method(method).replicates(50).blocks(5));
+    };
+    IntervalMetric whole = fresh(), first = fresh(), second = fresh();
+    update(whole, 0);
+    update(whole, 20);
+    update(first, 0);
+    const std::string bytes = first.serialize();
+    ASSERT_TRUE(second.deserialize(bytes).ok());
+    EXPECT_EQ(second.rows(), 20);
+    update(second, 20);
+    EXPECT_EQ(second.serialize(), whole.serialize());
+    expect_ends(second.compute().value(), number(whole.compute().value().low),
+                number(whole.compute().value().high), 0);
+    // On any error nothing has changed.
+    EXPECT_FALSE(first.deserialize(bytes.substr(1)).ok());
+    EXPECT_FALSE(first.deserialize("").ok());
+    IntervalMetric other(MeanSquaredError(), IntervalOptions().replicates(9));
+    EXPECT_EQ(first.deserialize(other.serialize()).code(),
+              absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(first.serialize(), bytes);
+  }
+}
+
 TEST(IntervalMetricTest, RefusesResultsWhoseSizeDependsOnTheData) {
   IntervalMetric samples(BinaryAccuracy(
       BinaryAccuracyOptions().multidim_average(MultidimAverage::kSamplewise)));
