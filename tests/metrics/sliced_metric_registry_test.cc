@@ -1,6 +1,7 @@
 #include <ATen/core/Formatting.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,6 +10,7 @@
 #include "tally/metrics/registry/registry.h"
 #include "tally/metrics/sliced_metric.h"
 #include "tally/testing/batch.h"
+#include "tally/tests/metrics/detection/image_rows.h"
 #include "tally/tests/testing/fixtures.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -18,28 +20,37 @@ namespace {
 using testkit::Batch;
 using testkit::FixtureCase;
 
-/// The first of a metric's reference cases that has rows of tensors and texts.
-std::optional<FixtureCase> case_of(const std::string& metric) {
-  std::vector<FixtureCase> cases;
-  try {
-    cases = testkit::read_fixture(metric);
-  } catch (const std::runtime_error&) {
-    return std::nullopt;
+std::vector<FixtureCase> cases_of(const MetricEntry& entry) {
+  if (entry.name == "MeanAverageRecall") {  // has those of this one
+    return testkit::read_fixture("detection/MeanAveragePrecision");
   }
-  for (FixtureCase& each : cases) {
+  for (const std::string& name :
+       {entry.name, entry.domain + "/" + entry.name}) {
+    try {
+      return testkit::read_fixture(name);
+    } catch (const std::runtime_error&) {
+    }
+  }
+  return {};
+}
+
+/// Those of a metric's reference cases whose inputs have as many rows.
+std::vector<FixtureCase> cases_with_rows(const MetricEntry& entry) {
+  std::vector<FixtureCase> fitting;
+  for (FixtureCase& each : cases_of(entry)) {
     bool fits = !each.batches.empty();
-    for (const Batch& batch : each.batches) {
-      for (const auto& input : batch) {
-        const bool is_ragged =
-            std::holds_alternative<testkit::BatchInput::Ragged>(
-                input.content());
-        fits = fits && !is_ragged && (input.is_tensor() || input.rows() >= 0) &&
-               input.rows() == batch[0].rows();
+    for (Batch& batch : each.batches) {
+      for (auto& input : batch) {
+        if (std::holds_alternative<testkit::BatchInput::Ragged>(
+                input.content())) {
+          input.set_ragged(testkit::image_objects);
+        }
+        fits = fits && input.rows() == batch[0].rows() && input.rows() >= 0;
       }
     }
-    if (fits) return std::move(each);
+    if (fits) fitting.push_back(std::move(each));
   }
-  return std::nullopt;
+  return fitting;
 }
 
 std::string call_of(const std::string& name, const FixtureCase& each,
@@ -98,47 +109,54 @@ std::optional<Results> filtered(const Metric& metric, const FixtureCase& each,
   return alone->compute_results();
 }
 
-TEST(SlicedMetricRegistryTest, EqualsFilteringTheRowsForEveryMetric) {
-  int compared = 0;
-  for (const auto& [name, entry] : builtin_registry().entries()) {
-    SCOPED_TRACE(name);
-    const auto each = case_of(name);
-    if (!each) continue;
-    const auto metric = metric_of(name, *each);
-    SlicedMetric sliced(metric->clone());
-    std::map<std::int64_t, Results> wanted;
-    bool refuses = false;
-    for (const std::int64_t key : {0, 1, 2}) {
-      auto value = filtered(*metric, *each, key);
-      refuses = refuses || !value;
-      if (value) wanted[key] = std::move(*value);
-    }
-    if (refuses) continue;
-    for (const Batch& batch : each->batches) {
-      std::vector<SliceValue> keys;
-      for (std::int64_t i = 0; i < batch[0].rows(); ++i)
-        keys.emplace_back(i % 3);
-      with_inputs(batch, [&](Inputs inputs) {
-        sliced.update_inputs(SliceKeys(keys), inputs);
-      });
-    }
-    for (const Slice& slice : sliced.compute()) {
-      const Results& alone = wanted.at(std::get<std::int64_t>(slice.key[0]));
-      ASSERT_EQ(slice.results.size(), alone.size());
-      for (const auto& [part, value] : slice.results) {
-        const at::Tensor& other = alone.at(part);
-        ASSERT_EQ(value.defined(), other.defined());
-        if (!value.defined()) continue;
-        EXPECT_TRUE(value.sizes() == other.sizes() &&
-                    value.allclose(other, 1e-12, 1e-12, /*equal_nan=*/true))
-            << part << ": " << value << " instead of " << other;
-      }
-    }
-    ++compared;
+/// Whether slices could be compared; not if the metric refuses some of them.
+bool compare(const std::string& name, const FixtureCase& each) {
+  const auto metric = metric_of(name, each);
+  SlicedMetric sliced(metric->clone());
+  std::map<std::int64_t, Results> wanted;
+  for (const std::int64_t key : {0, 1, 2}) {
+    auto value = filtered(*metric, each, key);
+    if (!value) return false;
+    wanted[key] = std::move(*value);
   }
-  // The others take rows of their own types, or have no reference cases.
-  EXPECT_GT(compared, 50);
-  RecordProperty("compared", compared);
+  for (const Batch& batch : each.batches) {
+    std::vector<SliceValue> keys;
+    for (std::int64_t i = 0; i < batch[0].rows(); ++i) {
+      keys.emplace_back(i % 3);
+    }
+    with_inputs(batch, [&](Inputs inputs) {
+      sliced.update_inputs(SliceKeys(keys), inputs);
+    });
+  }
+  for (const Slice& slice : sliced.compute()) {
+    const Results& alone = wanted.at(std::get<std::int64_t>(slice.key[0]));
+    EXPECT_EQ(slice.results.size(), alone.size());
+    for (const auto& [part, value] : slice.results) {
+      const at::Tensor& other = alone.at(part);
+      EXPECT_EQ(value.defined(), other.defined());
+      if (!value.defined() || !other.defined()) continue;
+      EXPECT_TRUE(value.sizes() == other.sizes() &&
+                  value.allclose(other, 1e-12, 1e-12, /*equal_nan=*/true))
+          << part << ": " << value << " instead of " << other;
+    }
+  }
+  return true;
+}
+
+TEST(SlicedMetricRegistryTest, EqualsFilteringTheRowsForEveryMetric) {
+  std::set<std::string> left;
+  for (const auto& [name, entry] : builtin_registry().entries()) {
+    if (entry.is_wrapper) continue;
+    SCOPED_TRACE(name);
+    const std::vector<FixtureCase> cases = cases_with_rows(entry);
+    if (std::none_of(cases.begin(), cases.end(), [&](const FixtureCase& each) {
+          return compare(name, each);
+        })) {
+      left.insert(name);
+    }
+  }
+  // Of the last batches, which are refused below.
+  EXPECT_EQ(left, (std::set<std::string>{"RunningMean", "RunningSum"}));
 }
 
 TEST(SlicedMetricRegistryTest, RefusesWhatDependsOnBatches) {
