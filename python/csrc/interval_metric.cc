@@ -13,6 +13,7 @@
 #include "tally/python/csrc/library.h"
 #include "tally/python/csrc/object.h"
 #include "tally/python/csrc/option_names.h"
+#include "tally/python/csrc/syncable.h"
 #include "tally/python/csrc/values.h"
 
 namespace tally::python {
@@ -116,6 +117,15 @@ void define_interval_metric(torch::Library& m) {
   });
   c.def("reset", [](const Self& self) {
     self->use([](IntervalMetric& held) { held.reset(); });
+  });
+  c.def("serialize", [](const Self& self) {
+    return self->use(
+        [](IntervalMetric& held) { return tensor_of(held.serialize()); });
+  });
+  c.def("deserialize", [](const Self& self, const Tensor& bytes) {
+    return self->use([&](IntervalMetric& held) {
+      return parts_of(held.deserialize(bytes_of(bytes)));
+    });
   });
 }
 

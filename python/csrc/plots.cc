@@ -5,6 +5,7 @@
 #include <torch/library.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,10 +73,30 @@ void define_plots(torch::Library& m) {
                     return confusion_matrix_plot(
                         matrix, labels, options_of(std::move(title), width));
                   })
-      .def_static("bars", [](const Tensor& values, const Strings& labels,
-                             std::string title, double width) {
-        return bar_plot(values, labels, options_of(std::move(title), width));
-      });
+      .def_static("bars",
+                  [](const Tensor& values, const Strings& labels,
+                     const std::optional<Tensor>& low,
+                     const std::optional<Tensor>& high, std::string title,
+                     double width) {
+                    return bar_plot(
+                        values, labels, options_of(std::move(title), width),
+                        low.value_or(Tensor()), high.value_or(Tensor()));
+                  })
+      .def_static(
+          "runs",
+          [](const Strings& names, const std::vector<double>& values,
+             const std::vector<double>& lows, const std::vector<double>& highs,
+             std::string title, double width) {
+            TORCH_CHECK_VALUE(values.size() == names.size() &&
+                                  lows.size() == names.size() &&
+                                  highs.size() == names.size(),
+                              "expected a value and ends for each run");
+            std::vector<PlotRun> runs;
+            for (std::size_t i = 0; i < names.size(); ++i) {
+              runs.push_back({names[i], values[i], lows[i], highs[i]});
+            }
+            return runs_plot(runs, options_of(std::move(title), width));
+          });
 }
 
 }  // namespace tally::python

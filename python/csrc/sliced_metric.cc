@@ -12,6 +12,7 @@
 
 #include "tally/python/csrc/library.h"
 #include "tally/python/csrc/object.h"
+#include "tally/python/csrc/syncable.h"
 #include "tally/python/csrc/values.h"
 
 namespace tally::python {
@@ -162,6 +163,15 @@ void define_sliced_metric(torch::Library& m) {
   });
   c.def("reset", [](const Self& self) {
     self->use([](SlicedMetric& held) { held.reset(); });
+  });
+  c.def("serialize", [](const Self& self) {
+    return self->use(
+        [](SlicedMetric& held) { return tensor_of(held.serialize()); });
+  });
+  c.def("deserialize", [](const Self& self, const Tensor& bytes) {
+    return self->use([&](SlicedMetric& held) {
+      return parts_of(held.deserialize(bytes_of(bytes)));
+    });
   });
   c.def("size", [](const Self& self) {
     return self->use([](SlicedMetric& held) { return held.size(); });

@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from tally._errors import DistError, sync_error
+from tally._errors import DistError, check_status, sync_error
 from tally._inputs import encode, tensor_of
 from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import follow
+from tally.plots import bar_plot, runs_plot
 
 
 class Interval(NamedTuple):
@@ -70,9 +71,12 @@ class IntervalMetric:
             raise TypeError(
                 f"IntervalMetric expected a tally.Metric, got a {type(metric).__name__}"
             )
-        self._held = classes.IntervalMetric(
-            metric._held, float(level), method, ends, replicates, blocks, seed, grouped
-        )
+        self._options = (float(level), method, ends, replicates, blocks, seed, grouped)
+        self._hold(metric)
+
+    def _hold(self, metric):
+        self._held = classes.IntervalMetric(metric._held, *self._options)
+        self._metric = metric.clone()
         self._declared = metric._declared
 
     @property
@@ -115,6 +119,64 @@ class IntervalMetric:
         intervals = {name: Interval(*parts) for name, *parts in found}
         return intervals[""] if list(intervals) == [""] else intervals
 
+    def plot(self, value=None, *, labels=(), title="", width=480):
+        """A drawing of ``compute()``, or of `value`, which it gave, for notebooks and pages.
+
+        Numbers are drawn as points with their intervals, a vector as bars; ``labels`` are
+        names of classes. The title says level, method and number of rows.
+        """
+        value = self.compute() if value is None else value
+        name = type(self._metric).__name__
+        parts = {name: value} if isinstance(value, Interval) else dict(value)
+        first = next(iter(parts.values()))
+        title = title or f"{name}: {100 * first.level:g} % ({first.method}, {first.n} rows)"
+        if isinstance(value, Interval) and value.value.ndim == 1:
+            return bar_plot(
+                value.value, labels=labels, low=value.low, high=value.high, title=title,
+                width=width,
+            )
+        numbers = {key: each for key, each in parts.items() if each.value.numel() == 1}
+        if not numbers:
+            sizes = ", ".join(f"{key} {list(each.value.shape)}" for key, each in parts.items())
+            raise ValueError(f"expected intervals of numbers or of a vector to plot, got {sizes}")
+        return runs_plot({key: _drawn(each) for key, each in numbers.items()}, title=title,
+                         width=width)
+
     def reset(self):
         """Forgets all rows."""
         self._held.reset()
+
+    # ---- copies
+
+    def clone(self):
+        """One of its own with the same options and rows."""
+        copy = type(self).__new__(type(self))
+        copy._options = self._options
+        copy._hold(self._metric)
+        check_status(copy._held.deserialize(self._held.serialize()))
+        return copy
+
+    def __copy__(self):
+        return self.clone()
+
+    def __deepcopy__(self, memo):
+        copy = self.clone()
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce__(self):
+        return _restore, (type(self), self._metric, self._options, self._held.serialize())
+
+
+def _drawn(interval):
+    """Percentiles need not contain the value; such ends are left out."""
+    value, low, high = (float(each) for each in interval[:3])
+    return (value, low, high) if low <= value <= high else value
+
+
+def _restore(cls, metric, options, state):
+    restored = cls.__new__(cls)
+    restored._options = options
+    restored._hold(metric)
+    check_status(restored._held.deserialize(state))
+    return restored

@@ -99,6 +99,12 @@ class MetricLogger:
         """Stores everything that has been written; raises the first error there was."""
         check_status(self._held.finish())
 
+    def __reduce__(self):
+        raise TypeError(
+            "a MetricLogger cannot be copied or pickled: it has open files. Make one in each "
+            "process; rank 0's writes"
+        )
+
     def __enter__(self):
         return self
 

@@ -7,11 +7,12 @@ import torch
 from torch import Tensor
 
 from tally._collection import MetricCollection
-from tally._errors import DistError, sync_error
+from tally._errors import DistError, check_status, sync_error
 from tally._inputs import encode, tensor_of
 from tally._library import classes
 from tally._metric import Metric
 from tally._ranks import follow
+from tally.plots import bar_plot
 
 _MISSING, _TEXT, _INTEGER = range(3)
 
@@ -134,17 +135,24 @@ class SlicedMetric:
 
     def __init__(self, metrics, *, keys=None, max_slices=10_000, largest=0):
         members = _members(metrics)
-        self._held = classes.SlicedMetric(*_encode_known(keys or ()), max_slices, largest)
-        self._is_single = len(members) == 1 and not members[0][0]
-        self._declared = {}
         for name, metric in members:
             if not isinstance(metric, Metric):
                 raise TypeError(
                     f"'{name}': expected a tally.Metric, got a {type(metric).__name__}"
                 )
+        self._hold(members, (_encode_known(keys or ()), max_slices, largest))
+
+    def _hold(self, members, options):
+        keys, max_slices, largest = self._options = options
+        self._held = classes.SlicedMetric(*keys, max_slices, largest)
+        self._is_single = len(members) == 1 and not members[0][0]
+        self._declared = {}
+        for name, metric in members:
             self._held.add(name, metric._held)
             for input_name, kind in metric._declared.items():
                 self._declared.setdefault(input_name, kind)
+
+        self._members = [(name, metric.clone()) for name, metric in members]
 
     def update(self, keys, *inputs, **named):
         """Accumulates one batch; if it raises, nothing has changed.
@@ -179,6 +187,33 @@ class SlicedMetric:
             return Slice(key, rows, results["value"])
         return Slice(key, rows, dict(results))
 
+    def plot(self, value=None, *, result=None, title="", width=480):
+        """A bar for each slice of ``compute()``, or of `value`, which it gave.
+
+        ``result`` names the one to draw; not needed where there is one number.
+        """
+        value = self.compute() if value is None else value
+        if not value:
+            raise ValueError("expected a slice at least to plot, got none")
+        alone = type(self._members[0][1]).__name__ if self._is_single else "value"
+        found = [
+            each.results if isinstance(each.results, dict) else {alone: each.results}
+            for each in value
+        ]
+        numbers = [name for name, each in found[0].items() if each.numel() == 1]
+        if result is None and len(numbers) == 1:
+            result = numbers[0]
+        if result not in numbers:
+            raise ValueError(
+                f"expected result to be one of {', '.join(numbers) or 'no numbers'}, "
+                f"got {result!r}"
+            )
+        heights = [float(each[result]) for each in found]
+        return bar_plot(
+            torch.tensor(heights, dtype=torch.float64), labels=[each.name for each in value],
+            title=title or result, width=width,
+        )
+
     def reset(self):
         """Forgets all rows."""
         self._held.reset()
@@ -186,3 +221,30 @@ class SlicedMetric:
     def __len__(self):
         """The number of slices of this rank so far."""
         return self._held.size()
+
+    # ---- copies
+
+    def clone(self):
+        """One of its own with the same options and rows."""
+        copy = type(self).__new__(type(self))
+        copy._hold(self._members, self._options)
+        check_status(copy._held.deserialize(self._held.serialize()))
+        return copy
+
+    def __copy__(self):
+        return self.clone()
+
+    def __deepcopy__(self, memo):
+        copy = self.clone()
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce__(self):
+        return _restore, (type(self), self._members, self._options, self._held.serialize())
+
+
+def _restore(cls, members, options, state):
+    restored = cls.__new__(cls)
+    restored._hold(members, options)
+    check_status(restored._held.deserialize(state))
+    return restored

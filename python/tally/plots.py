@@ -9,6 +9,7 @@ Each has a title and a description for screen readers, and tells nothing by colo
 NaN and infinities are not drawn.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -113,13 +114,34 @@ def confusion_matrix_plot(matrix, *, labels=(), title="", width=480):
     return Plot(_plots.confusion_matrix(tensor_of(matrix), labels, title, float(width)))
 
 
-def bar_plot(values, *, labels=(), title="", width=480):
-    """A bar for each of `values` [C], or for each number of a dict, by name."""
+def bar_plot(values, *, labels=(), low=None, high=None, title="", width=480):
+    """A bar for each of `values` [C], or for each number of a dict, by name.
+
+    ``low`` and ``high`` [C]: the ends of their intervals.
+    """
     if isinstance(values, Mapping):
         labels = labels or list(values)
         values = torch.stack([tensor_of(v).detach().double().cpu() for v in values.values()])
     labels = [str(label) for label in labels]
-    return Plot(_plots.bars(tensor_of(values), labels, title, float(width)))
+    low, high = (None if end is None else tensor_of(end) for end in (low, high))
+    return Plot(_plots.bars(tensor_of(values), labels, low, high, title, float(width)))
+
+
+def runs_plot(runs, *, title="", width=480):
+    """A value of several runs, one below the other, with intervals where there are any.
+
+    ``runs``: a dict of names and numbers, ``tally.Interval``s of numbers, or triples of a
+    value and the ends of its interval.
+    """
+    names, columns = [], ([], [], [])
+    for name, run in runs.items():
+        ends = run[:3] if isinstance(run, tuple) else (run, math.nan, math.nan)
+        if len(ends) != 3:
+            raise ValueError(f"'{name}': expected a value, low and high, got {run!r:.80}")
+        names.append(str(name))
+        for column, number in zip(columns, ends):
+            column.append(float(number))
+    return Plot(_plots.runs(names, *columns, title, float(width)))
 
 
 def steps_plot(curves, *, title="", width=480):
@@ -210,5 +232,5 @@ def _over_steps(name, results):
 
 __all__ = [
     "Plot", "bar_plot", "calibration_plot", "confusion_matrix_plot", "precision_recall_plot",
-    "roc_plot", "steps_plot",
+    "roc_plot", "runs_plot", "steps_plot",
 ]

@@ -1,5 +1,8 @@
 """Confidence intervals of metrics."""
 
+import copy
+import pickle
+
 import pytest
 import ranks
 import tally
@@ -138,6 +141,39 @@ def test_ids_that_repeat():
     metric.update(PREDS[:1], ERRORS[:1], ids=[7])
     with pytest.raises(ValueError, match="7"):
         metric.compute()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda m: pickle.loads(pickle.dumps(m))])
+@pytest.mark.parametrize("method", ["poisson", "jackknife"])
+def test_copies_are_of_their_own(copied, method):
+    metric = tally.MeanSquaredError().interval(replicates=100, method=method, level=0.9)
+    metric.update(PREDS, ERRORS, ids=IDS)
+    expected = metric.compute()
+    other = copied(metric)
+    metric.reset()
+    assert other.compute() == expected and other.rows == 200 and metric.rows == 0
+    other.update(PREDS[:1], ERRORS[:1], ids=[7])
+    with pytest.raises(ValueError, match="7"):
+        other.compute()
+    counted = copied(tally.BinaryAccuracy().interval())
+    counted.update(PREDS, TARGET)
+    assert counted.compute().n == 200
+
+
+def test_plots_show_the_ends():
+    metric = tally.BinaryAccuracy().interval()
+    metric.update(PREDS, TARGET)
+    svg = metric.plot()._repr_svg_()
+    assert "BinaryAccuracy: 95 % (wilson, 200 rows)" in svg and "of 1 runs" in svg
+    classes = tally.MulticlassRecall(num_classes=3, average="none").interval()
+    classes.update(torch.rand(60, 3), torch.randint(3, (60,)))
+    assert ">owl<" in classes.plot(labels=["cat", "dog", "owl"], title="mine").svg
+    runs = tally.plots.runs_plot({"a": metric.compute(), "b": 0.5, "c": (1, 0.5, 2)}, title="x")
+    assert "x of 3 runs" in runs.svg
+    with pytest.raises(ValueError, match="a value, low and high"):
+        tally.plots.runs_plot({"a": (1, 2)})
+    with pytest.raises(ValueError, match="at least 1 run"):
+        tally.plots.runs_plot({})
 
 
 def of_rank(rank, world):

@@ -1,8 +1,10 @@
 """Results to files."""
 
+import copy
 import csv
 import json
 import os
+import pickle
 
 import pytest
 import ranks
@@ -101,6 +103,14 @@ def test_an_error_in_the_block_is_the_one_that_is_seen(tmp_path):
         with tally.MetricLogger() as logger:
             logger.add_json_lines(tmp_path / "other.txt")
             raise KeyError("mine")
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, pickle.dumps])
+def test_open_files_have_no_copies(copied, tmp_path):
+    with tally.MetricLogger() as logger:
+        logger.add_json_lines(tmp_path / "log.jsonl")
+        with pytest.raises(TypeError, match="MetricLogger cannot be copied or pickled"):
+            copied(logger)
 
 
 def of_rank(rank, world, folder):

@@ -1,5 +1,8 @@
 """Metrics by slices of the rows."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import ranks
@@ -131,6 +134,37 @@ def test_images_by_slices():
     metric.update(["day", "night"], [good, moved], [good, good])
     day, night = metric.compute()
     assert day.results["map"].item() == pytest.approx(1) and night.results["map"] == 0
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_are_of_their_own(copied):
+    metrics = {"accuracy": tally.BinaryAccuracy(), "auroc": tally.BinaryAUROC()}
+    metric = tally.SlicedMetric(metrics, largest=3)
+    metric.update((NAMES, NUMBERS), PREDS, TARGET)
+    expected = metric.compute()
+    other = copied(metric)
+    metric.reset()
+    assert other.compute() == expected and len(metric) == 0 and len(other) == 9
+    other.update((NAMES, NUMBERS), PREDS, TARGET)
+    assert sum(each.rows for each in other.compute()) == 120
+    with pytest.raises(ValueError, match="column"):
+        other.update(NAMES, PREDS, TARGET)
+    known = copied(tally.SlicedMetric(tally.BinaryAccuracy(), keys=["a", None]))
+    assert [each.key for each in known.compute()] == [(None,), ("a",)]
+
+
+def test_a_plot_has_a_bar_for_each_slice():
+    metric = tally.SlicedMetric(tally.BinaryAccuracy())
+    with pytest.raises(ValueError, match="a slice at least"):
+        metric.plot()
+    metric.update(NAMES, PREDS, TARGET)
+    svg = metric.plot()._repr_svg_()
+    assert "BinaryAccuracy of 3 classes" in svg and ">north<" in svg
+    both = tally.SlicedMetric({"a": tally.BinaryAccuracy(), "b": tally.BinaryF1Score()})
+    both.update(NAMES, PREDS, TARGET)
+    with pytest.raises(ValueError, match="one of a, b, got None"):
+        both.plot()
+    assert "b of 3 classes" in both.plot(both.compute(), result="b").svg
 
 
 def of_rank(rank, world):
