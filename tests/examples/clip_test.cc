@@ -101,6 +101,10 @@ TEST(ClipTest, LogsEachEpoch) {
     EXPECT_EQ(json["results"].size(), epoch == 0 ? 2 : 3);
     EXPECT_LT(json["results"]["recall@5"], 1);
   }
+  const auto report =
+      run_program({"cli/tally", "report", "--log", folder + "/log.jsonl"});
+  EXPECT_EQ(report.status, 0) << report.errors;
+  EXPECT_THAT(report.output, HasSubstr("Results of step 1"));
   std::filesystem::remove_all(folder);
 }
 

@@ -212,6 +212,12 @@ TEST(DigitsTest, LogsEachEpoch) {
   // That log, and for each start a file of rank 0 for TensorBoard.
   const std::filesystem::directory_iterator files(folder);
   EXPECT_EQ(std::distance(files, {}), 3);
+  const auto report =
+      run_program({"cli/tally", "report", "--log", folder + "/log.jsonl"}, {});
+  EXPECT_EQ(report.status, 0) << report.errors;
+  EXPECT_THAT(report.output,
+              AllOf(HasSubstr("Results of step 2"), HasSubstr("Over 2 steps"),
+                    HasSubstr("confusion of 10 classes")));
   std::filesystem::remove_all(folder);
 }
 

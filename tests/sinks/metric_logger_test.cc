@@ -4,9 +4,11 @@
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -24,6 +26,7 @@ namespace tally {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testkit::message_of;
@@ -121,6 +124,44 @@ RANKS_TEST(MetricLoggerRanksTest, AFailingSinkStopsNothingElse, 1, 2, 3, 5) {
   EXPECT_EQ(message_of(finished),
             "/dev/full: cannot be written: No space left on device");
   EXPECT_THAT(text_at(good), HasSubstr(",mean,,"));
+}
+
+TEST_F(MetricLoggerTest, ADiskThatFillsUpLeavesWholeSteps) {
+  std::ostringstream table;
+  absl::Status finished;
+  {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{2000, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    MetricLogger logger;
+    const bool added = logger.add_folder(folder());
+    const bool has_lines = logger.add<CsvSink>(path("log.csv"));
+    const bool has_table = logger.add<TableSink>(table);
+    for (int step = 0; step < 200; ++step) {
+      logger.write(step, value_of("loss", step));
+    }
+    finished = logger.finish();
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_TRUE(added && has_lines && has_table);
+  }
+  EXPECT_THAT(message_of(finished), HasSubstr("cannot be written"));
+  EXPECT_THAT(table.str(), HasSubstr("199"));
+  for (const char* name : {"log.jsonl", "log.csv"}) {
+    const std::string text = text_at(path(name));
+    EXPECT_THAT(text, EndsWith("\n"));
+    EXPECT_GT(text.size(), 1900u);
+  }
+  // With room again, a run goes on where that one ended.
+  const auto steps =
+      static_cast<std::int64_t>(steps_of(path("log.jsonl")).size());
+  MetricLogger next(run_from(steps));
+  ASSERT_TRUE(next.add_folder(folder()));
+  next.write(steps, value_of("loss", 0.5));
+  ASSERT_TRUE(next.finish().ok());
+  EXPECT_EQ(steps_of(path("log.jsonl")).size(), steps + 1);
 }
 
 TEST_F(MetricLoggerTest, AFolderWithoutPermissionStopsNothingElse) {
