@@ -116,9 +116,7 @@ absl::Status SlicedMetric::read(std::string_view bytes) {
   const std::vector<std::int64_t> rows = numbers_of(table.rows);
   TORCH_CHECK_VALUE(sizes.size() == rows.size(), "expected rows of ",
                     sizes.size(), " slices, got ", rows.size());
-  const absl::StatusCode other = absl::StatusCode::kFailedPrecondition;
   std::vector<std::string> found;
-  std::vector<CheckpointEntry> states;
   std::size_t next = 0;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     TORCH_CHECK_VALUE(
@@ -130,10 +128,6 @@ absl::Status SlicedMetric::read(std::string_view bytes) {
     TORCH_CHECK_VALUE(internal::is_slice_key(found[k], table.columns) &&
                           (k == 0 || found[k - 1] < found[k]),
                       "expected keys of ", table.columns, " columns");
-    for (std::size_t i = 0; i < observers_.size(); ++i) {
-      states.push_back({observer(i).name(), observer(i).state_key().text(),
-                        observer(i).make_state()});
-    }
   }
   try {
     TORCH_CHECK_VALUE(
@@ -143,7 +137,14 @@ absl::Status SlicedMetric::read(std::string_view bytes) {
     for (const std::string& key : found) check_known(key);
     check_count(found.size());
   } catch (const c10::ValueError& error) {
-    return absl::Status(other, sync::describe(error).c_str());
+    return absl::FailedPreconditionError(sync::describe(error).c_str());
+  }
+  std::vector<CheckpointEntry> states;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    for (std::size_t i = 0; i < observers_.size(); ++i) {
+      states.push_back({observer(i).name(), observer(i).state_key().text(),
+                        observer(i).make_state()});
+    }
   }
   status = internal::read_checkpoint(bytes.substr(size), states, accept);
   if (!status.ok()) return status;
