@@ -324,6 +324,39 @@ RANKS_TEST(SlicedMetricRanksTest, NumberOfRanksDoesNotShow, 1, 2, 3, 5) {
   }
 }
 
+/// The same by name, with keys of all kinds.
+void update_mixed(SlicedMetric& metric, const Data& data, int rank, int size) {
+  const int busy = size == 5 ? 4 : size;
+  if (rank >= busy) return;
+  const at::Tensor mine = at::arange(rank, 60, busy);
+  Values keys;
+  for (std::int64_t i = rank; i < 60; i += busy) {
+    const auto key = data.keys[i].item<std::int64_t>();
+    if (key < -2) {
+      keys.emplace_back();
+    } else if (key % 2 == 0) {
+      keys.emplace_back(key);
+    } else {
+      keys.emplace_back(std::to_string(key));
+    }
+  }
+  metric.update(SliceKeys(keys), {{"target", data.target.index_select(0, mine)},
+                                  {"preds", data.preds.index_select(0, mine)}});
+}
+
+RANKS_TEST(SlicedMetricRanksTest, KeysOfAllKindsAreMerged, 1, 2, 3, 5) {
+  const Data data;
+  SlicedMetric alone(
+      MulticlassAccuracy(3, MetricOptions().sync_on_compute(false)));
+  update_mixed(alone, data, 0, 1);
+  SlicedMetric sliced(MulticlassAccuracy(3));
+  update_mixed(sliced, data, self.rank(), self.size());
+  const auto slices = sliced.compute();
+  expect_same(slices, alone.compute());
+  EXPECT_EQ(names_of(slices), (Texts{"(missing)", "-2", "0", "2", "4", "6",
+                                     "-1", "1", "3", "5"}));
+}
+
 RANKS_TEST(SlicedMetricRanksTest, KnownKeysTakeOneReduction, 1, 2, 3, 5) {
   const Data data;
   std::vector<std::vector<SliceValue>> keys;
