@@ -138,6 +138,8 @@ CASES = [
     ("image.PeakSignalNoiseRatio", {"data_range": 1.0}, IMAGES),
     ("image.PeakSignalNoiseRatio", {"data_range": 1.0, "dim": (1, 2, 3)}, IMAGES),
     ("image.StructuralSimilarityIndexMeasure", {"data_range": 1.0}, IMAGES),
+    ("image.StructuralSimilarityIndexMeasure", {}, IMAGES),
+    ("multimodal.LipVertexError", {"mouth_map": [0, 5]}, (torch.rand(9, 8, 3), torch.rand(7, 8, 3))),
     ("image.SpectralAngleMapper", {}, IMAGES),
     ("image.SpectralAngleMapper", {"reduction": "sum"}, IMAGES),
     ("image.UniversalImageQualityIndex", {}, IMAGES),
@@ -289,6 +291,43 @@ def test_wrappers_and_collections():
     f = torchmetrics.SumMetric() + torchmetrics.SumMetric()
     f.update(1.0)
     assert f.compute() == 2
+
+
+def averages(library, groups):
+    return library.MetricCollection(
+        {
+            average: library.classification.MulticlassAccuracy(5, average=average)
+            for average in ("macro", "micro")
+        },
+        compute_groups=groups,
+    )
+
+
+@pytest.mark.parametrize("groups", [True, False, [["macro", "micro"]]])
+def test_groups(groups):
+    mine, theirs = averages(torchmetrics, groups), averages(real, groups)
+    for metrics in (theirs, mine, mine.clone()):
+        metrics.reset()
+        for rows in (slice(0, 40), slice(40, 64)):
+            metrics.update(SCORES[rows], CLASSES[rows])
+        same(metrics.compute(), theirs.compute())
+    if groups is True:
+        assert mine.compute_groups == {0: ["macro"], 1: ["micro"]}
+
+
+@pytest.mark.parametrize("wrapped", [lambda metric: metric, torchmetrics.ClasswiseWrapper])
+def test_groups_of_several_classes_are_refused(wrapped):
+    classes = (
+        torchmetrics.classification.MulticlassAccuracy,
+        torchmetrics.classification.MulticlassRecall,
+    )
+    metrics = torchmetrics.MetricCollection(
+        {each.__name__: wrapped(each(5, average=None)) for each in classes},
+        compute_groups=[["MulticlassAccuracy", "MulticlassRecall"]],
+    )
+    words = "state of 'MulticlassAccuracy', expected that of 'MulticlassRecall'; compute_groups"
+    with pytest.raises(ValueError, match=words):
+        metrics.update(SCORES, CLASSES)
 
 
 class Doubled(torchmetrics.SumMetric):

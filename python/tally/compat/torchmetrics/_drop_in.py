@@ -1,5 +1,6 @@
 """Metrics of Tally in the clothes of TorchMetrics' classes."""
 
+import abc
 import inspect
 
 import torch
@@ -12,12 +13,17 @@ import tally
 from tally._inputs import tensor_of
 from tally.compat.torchmetrics import _table
 from tally.compat.torchmetrics._fitting import known_options, told_options, without_self
+from tally.compat.torchmetrics._states import OwnStates
 
 # What is made anew for a copy.
 _OWN = (
     "update", "compute", "_update_signature", "_reductions", "_update1", "_update2",
     "_forward1", "_forward2",
 )
+
+# The attribute that is the state. Of one name, so that a group in a collection that holds
+# several classes is noticed, in wrappers too.
+_STATE = "tally_state"
 
 
 def _squeezed(value):
@@ -46,7 +52,6 @@ class DropIn:
 
     _real = None
     _tally_class = None
-    _state_name = None
     _signature = None
     _prepare = None
     _construct = None
@@ -77,11 +82,11 @@ class DropIn:
         given = _arguments(self._real, args, kwargs)
         fields["_given"] = (args, kwargs)
         fields["_tally_options"] = self._options_of(given)
-        fields["_persistent"] = {self._state_name: False}
-        fields["_reductions"] = {self._state_name: self._merged}
+        fields["_persistent"] = {_STATE: False}
+        fields["_reductions"] = {_STATE: self._merged}
         self._make()
         self._sign()
-        fields["_defaults"] = {self._state_name: self._tally._held.serialize()}
+        fields["_defaults"] = OwnStates({_STATE: self._tally._held.serialize()})
 
     def _sign(self):
         """What collections take keywords by."""
@@ -213,6 +218,9 @@ class DropIn:
             return [inputs[0], [inputs[1]]]
         if name in _table.FLATTENING and self.num_outputs == 1:
             return [each.flatten() for each in inputs]
+        if name in _table.SHORTENED and all(each.ndim for each in inputs):
+            frames = min(map(len, inputs))
+            return [each[:frames] for each in inputs]
         if ".classification" in self._real.__module__:
             return _table.as_probabilities(name, inputs)
         return None
@@ -328,7 +336,7 @@ class DropIn:
 
     def _reduce_states(self, incoming_state):
         own = self._tally.clone()
-        self._tally._set_state(incoming_state[self._state_name])
+        self._tally._set_state(incoming_state[_STATE])
         self._tally.merge_state(own)
         self.__dict__["_computed"] = None
 
@@ -342,23 +350,35 @@ class DropIn:
 
     # ---- states
 
+    @property
+    def tally_state(self):
+        """What is accumulated, as a tensor of bytes."""
+        return self._tally._held.serialize()
+
+    @tally_state.setter
+    def tally_state(self, state):
+        try:
+            self._tally._set_state(state)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}; compute_groups of a MetricCollection, if given, are of one class each"
+            ) from None
+        self.__dict__["_update_count"] = self._tally.update_count
+        self.__dict__["_computed"] = None
+
     def set_dtype(self, dst_type):
         """As TorchMetrics' set_dtype(); states keep their precision."""
         super().set_dtype(dst_type)
         return self
 
     def _apply(self, fn, exclude_state=""):
-        this = torchmetrics.Metric._apply(self, fn, exclude_state=[self._state_name])
+        this = torchmetrics.Metric._apply(self, fn, exclude_state=[_STATE])
         if this._dtype.is_floating_point:
             this._tally.set_dtype(this._dtype)
         for metric in (this._tally, this._kept):
             if metric is not None and this._device != metric.device:
                 metric.to(this._device)
         return this
-
-    def __getnewargs__(self):
-        """A copy is made without arguments."""
-        return ()
 
     def __getstate__(self):
         return {k: v for k, v in self.__dict__.items() if k not in _OWN}
@@ -368,59 +388,39 @@ class DropIn:
         self._hold(self._tally)
         self.__dict__["update"] = self.update
         self.__dict__["compute"] = self.compute
-        self.__dict__["_reductions"] = {self._state_name: self._merged}
+        self.__dict__["_reductions"] = {_STATE: self._merged}
         self._sign()
 
     def __hash__(self):
         return hash((self.__class__.__name__, id(self)))
 
 
-def _state_property(name):
-    def get(self):
-        return self._tally._held.serialize()
+class _Chosen(abc.ABCMeta):
+    """Makes TorchMetrics' own object where Tally's class does not take the arguments."""
 
-    def put(self, state):
-        self._tally._set_state(state)
-        count = self._tally.update_count
-        self.__dict__["_update_count"] = count
-        self.__dict__["_computed"] = None
-
-    return property(get, put, doc="What is accumulated, as a tensor of bytes.")
+    def __call__(cls, *args, **kwargs):
+        real = cls._real
+        takes = _table.ONLY_WITH[real.__name__]
+        if cls.__bases__ == (DropIn, real) and not takes(**_arguments(real, args, kwargs)):
+            return real(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
 
 
 def drop_in(real):
     """The class that takes the place of one of TorchMetrics'."""
     name = real.__name__
-    state = "tally_" + name
     fields = {
         "__module__": real.__module__.replace("torchmetrics", "tally.compat.torchmetrics", 1),
         "__doc__": real.__doc__,
-        "__jit_unused_properties__": [*real.__jit_unused_properties__, state],
+        "__jit_unused_properties__": [*real.__jit_unused_properties__, _STATE],
         "_real": real,
         "_tally_class": getattr(tally, name),
-        "_state_name": state,
         "_signature": without_self(real.update),
         "_prepare": _table.PREPARED.get(name),
         "_construct": _table.CONSTRUCTED.get(name),
-        state: _state_property(state),
         **_table.METHODS.get(name, {}),
     }
     if name in _table.RESULTS:
         fields["_result"] = _table.RESULTS[name]
-    if name in _table.ONLY_WITH:
-        fields["__new__"] = _new_of(real)
-    return type(name, (DropIn, real), fields)
-
-
-def _new_of(real):
-    """Makes TorchMetrics' own object where Tally's class does not take the arguments."""
-
-    def __new__(cls, *args, **kwargs):
-        # A copy has none.
-        is_plain = cls.__bases__ == (DropIn, real) and (args or kwargs)
-        takes = _table.ONLY_WITH[real.__name__]
-        if is_plain and not takes(**_arguments(real, args, kwargs)):
-            return real(*args, **kwargs)
-        return super(DropIn, cls).__new__(cls)
-
-    return __new__
+    kind = _Chosen if name in _table.ONLY_WITH else type(real)
+    return kind(name, (DropIn, real), fields)

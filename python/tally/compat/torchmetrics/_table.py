@@ -226,6 +226,9 @@ LISTS_OF_ONE = {"CHRFScore", "ExtendedEditDistance", "ROUGEScore", "TranslationE
 # Metrics that take every element as a sample where there is one output.
 FLATTENING = {"NormalizedRootMeanSquaredError"}
 
+# Metrics of sequences, of which the longer one is cut.
+SHORTENED = {"LipVertexError"}
+
 
 def _normalized(scores, dim=None):
     """Scores as TorchMetrics takes them: logits if one is no probability."""
