@@ -42,18 +42,21 @@ def _substitute():
                 setattr(module, name, functions[value])
 
 
-def _note_construction():
-    construct = _drop_in.DropIn.__init__
+def _note_objects():
+    """Also those that were made when cases were collected, by what they are used for."""
+    for name in ("__init__", "__setstate__", "_carefully", "_given_out", "compute", "reset"):
+        method = getattr(_drop_in.DropIn, name)
 
-    def noted(self, *args, **kwargs):
-        _met.append(type(self).__name__)
-        construct(self, *args, **kwargs)
+        @functools.wraps(method)
+        def noted(self, *args, _method=method, **kwargs):
+            _met.append(type(self).__name__)
+            return _method(self, *args, **kwargs)
 
-    _drop_in.DropIn.__init__ = noted
+        setattr(_drop_in.DropIn, name, noted)
 
 
 _substitute()
-_note_construction()
+_note_objects()
 
 # Its tests of ClusterAccuracy are skipped without that package, which Tally needs not.
 imports._TORCH_LINEAR_ASSIGNMENT_AVAILABLE = True
