@@ -6,6 +6,7 @@ set(TALLY_SYNC_HEADERS
     state/codec.h
     state/fields.h
     state/fresh_tensor.h
+    state/limit_grad.h
     state/number.h
     state/outside_inference.h
     state/rows.h

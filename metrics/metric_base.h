@@ -1,6 +1,5 @@
 #pragma once
 
-#include <ATen/core/grad_mode.h>
 #include <absl/status/status.h>
 #include <c10/util/Exception.h>
 
@@ -16,6 +15,7 @@
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/results.h"
+#include "tally/state/limit_grad.h"
 
 namespace torch::serialize {
 class InputArchive;
@@ -182,7 +182,7 @@ class MetricBase {
   void update_by(const Observe& observe) {
     const Use use(accumulation_);
     accumulation_.require_unsynced("update");
-    const at::NoGradGuard no_grad;
+    const internal::LimitGrad no_grad(false);
     auto batch = observe();
     accumulation_.absorb(batch);
   }
@@ -191,8 +191,7 @@ class MetricBase {
   auto forward_by(bool is_differentiable, const Observe& observe,
                   const Evaluate& evaluate) {
     const Use use(accumulation_);
-    const at::AutoGradMode grad(is_differentiable &&
-                                at::GradMode::is_enabled());
+    const internal::LimitGrad grad(is_differentiable);
     return accumulation_.forward(observe, evaluate);
   }
   /// See Accumulation::compute.

@@ -225,10 +225,14 @@ void for_each_part(Result& result, const Function& function) {
 /// Adds the parts of a result as `name`, or `name.part`.
 template <class Result>
 void add_result(Result result, const std::string& name, Results& results) {
-  for_each_part(result, [&](const std::string& part, const at::Tensor& value) {
-    const char* dot = name.empty() || part.empty() ? "" : ".";
-    results.add(name + dot + part, value);
-  });
+  if constexpr (std::is_same_v<Result, at::Tensor>) {
+    results.add(name, std::move(result));
+  } else {
+    for_each_part(result, [&](const std::string& part, at::Tensor& value) {
+      const char* dot = name.empty() || part.empty() ? "" : ".";
+      results.add(name + dot + part, std::move(value));
+    });
+  }
 }
 
 /// The inputs in kInputs; empty if there is none.

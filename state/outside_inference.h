@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/grad_mode.h>
+#include <c10/core/AutogradState.h>
 #include <c10/core/InferenceMode.h>
 
 #include <optional>
@@ -13,7 +14,10 @@ namespace tally::internal {
 class OutsideInference {
  public:
   OutsideInference() {
-    if (c10::InferenceMode::is_enabled()) left_.emplace();
+    // InferenceMode::is_enabled() is this with another call.
+    if (c10::AutogradState::get_tls_state().get_inference_mode()) {
+      left_.emplace();
+    }
   }
 
  private:

@@ -11,12 +11,12 @@ namespace {
 // LibTorch's sum, whose order depends on the number of threads, is for graphs
 // and other devices alone.
 Number sum_of(const at::Tensor& value) {
-  const at::Tensor in_order = value.contiguous();
-  if (!internal::is_plain(in_order)) {
-    return Number(in_order.to(at::kDouble).sum());
+  const auto in_order = value.expect_contiguous();
+  if (!internal::is_plain(*in_order)) {
+    return Number(in_order->to(at::kDouble).sum());
   }
-  return internal::visit_values(in_order, [&](const auto* data) {
-    return internal::sum_terms(in_order.numel(), [data](std::int64_t i) {
+  return internal::visit_values(*in_order, [&](const auto* data) {
+    return internal::sum_terms(in_order->numel(), [data](std::int64_t i) {
       return static_cast<double>(data[i]);
     });
   });

@@ -222,8 +222,9 @@ MulticlassCalibration::State MulticlassCalibration::observe(
     const at::Tensor& weight) const {
   classification::check_class_scores(preds, given_target, rules_.num_classes);
   classification::check_loss_weight(weight, given_target);
-  const at::Tensor target =
+  const auto whole =
       classification::whole_target(given_target, rules_.validate_args);
+  const at::Tensor& target = *whole;
   const bool logits = input_ == ScoreKind::kLogits;
   const bool checks_range = !logits && rules_.validate_args;
   const at::Tensor scores = preds.detach();

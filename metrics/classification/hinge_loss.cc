@@ -99,8 +99,9 @@ MulticlassMargins::State MulticlassMargins::one_vs_all(
   const std::int64_t classes = rules_.num_classes;
   classification::check_class_scores(preds, given_target, classes);
   classification::check_loss_weight(weight, given_target);
-  const at::Tensor target =
+  const auto whole =
       classification::whole_target(given_target, rules_.validate_args);
+  const at::Tensor& target = *whole;
   if (classification::are_plain(preds, target, weight)) {
     const classification::LossWeights weights(weight, rules_.nan_policy);
     at::Tensor sums = internal::fresh_zeros({classes}, at::kDouble);

@@ -79,7 +79,7 @@ MultilabelRanking::State MultilabelRanking::observe(
       weights.defined() ? weights.const_data_ptr<double>() : nullptr;
   const at::Tensor scores = rows_of(preds.detach());
   const at::Tensor labels =
-      rows_of(classification::whole_target(target, /*checks=*/true));
+      rows_of(*classification::whole_target(target, /*checks=*/true));
   return classification::visit_labels(labels, [&](const auto* label) {
     return scores.scalar_type() == at::kFloat
                ? add_rows(scores.const_data_ptr<float>(), label, sample_weights,

@@ -85,7 +85,7 @@ CurveState ClassObserver::observe(const at::Tensor& preds,
   // No curve has a gradient.
   if (preds.requires_grad()) return observe(preds.detach(), target, weight);
   if (is_score_type(target.scalar_type())) {
-    return observe(preds, whole_target(target, validate_args_), weight);
+    return observe(preds, *whole_target(target, validate_args_), weight);
   }
   at::Tensor weights;
   if (weight.defined()) weights = row_weights(weight, "target", target);

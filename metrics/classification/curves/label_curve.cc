@@ -102,7 +102,7 @@ CurveState LabelObserver::observe(const at::Tensor& preds,
   // No curve has a gradient.
   if (preds.requires_grad()) return observe(preds.detach(), target, weight);
   if (is_score_type(target.scalar_type())) {
-    return observe(preds, whole_target(target, validate_args_), weight);
+    return observe(preds, *whole_target(target, validate_args_), weight);
   }
   at::Tensor weights;
   if (shape_.task == CurveShape::Task::kBinary) {

@@ -85,7 +85,8 @@ void BinaryBatch::set_inputs(const at::Tensor& preds,
   check_same_device("preds", preds, "target", given_target);
   check_dense("preds", preds);
   check_dense("target", given_target);
-  const at::Tensor target = whole_target(given_target, rules_.validate_args);
+  const auto whole = whole_target(given_target, rules_.validate_args);
+  const at::Tensor& target = *whole;
   check_label_type("target", target, 2);
   const at::ScalarType dtype = preds.scalar_type();
   has_scores_ = is_score_type(dtype);

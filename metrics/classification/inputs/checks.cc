@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <cmath>
+#include <utility>
 
 #include "tally/metrics/checks.h"
 #include "tally/state/fresh_tensor.h"
@@ -91,19 +92,22 @@ void check_target_type(const at::Tensor& target) {
       type);
 }
 
-at::Tensor whole_target(const at::Tensor& target, bool checks) {
-  if (!is_score_type(target.scalar_type())) return target;
+c10::MaybeOwned<at::Tensor> whole_target(const at::Tensor& target,
+                                         bool checks) {
+  using Labels = c10::MaybeOwned<at::Tensor>;
+  if (!is_score_type(target.scalar_type())) return Labels::borrowed(target);
   check_dense("target", target);
   const at::Tensor given = target.detach();
   if (!given.is_cpu()) {
-    const at::Tensor labels = given.to(at::kLong);
+    at::Tensor labels = given.to(at::kLong);
     if (const auto i = checks ? first_true(labels.ne(given)) : std::nullopt) {
       refuse_part(given.reshape(-1).select(0, *i).item().toDouble(), *i);
     }
-    return labels;
+    return Labels::owned(std::move(labels));
   }
-  if (given.scalar_type() == at::kDouble) return whole_numbers<double>(given);
-  return whole_numbers<float>(given.to(at::kFloat));
+  return Labels::owned(given.scalar_type() == at::kDouble
+                           ? whole_numbers<double>(given)
+                           : whole_numbers<float>(given.to(at::kFloat)));
 }
 
 void check_label_type(const char* input, const at::Tensor& labels,

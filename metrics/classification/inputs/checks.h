@@ -26,8 +26,8 @@ bool is_label_type(at::ScalarType type);
 void check_target_type(const at::Tensor& target);
 /// Floating-point targets as int64, others unchanged. Throws c10::ValueError
 /// for the first that is not a whole number; on a GPU, where that synchronizes,
-/// only with `checks`.
-at::Tensor whole_target(const at::Tensor& target, bool checks);
+/// only with `checks`. May refer to the argument.
+c10::MaybeOwned<at::Tensor> whole_target(const at::Tensor& target, bool checks);
 /// Scores are float, double, half or bfloat16.
 bool is_score_type(at::ScalarType type);
 /// c10::TypeError unless labels; bool is for 2 classes.

@@ -38,7 +38,8 @@ MulticlassBatch::MulticlassBatch(const MulticlassRules& rules,
   check_same_device("preds", preds, "target", given_target);
   check_dense("preds", preds);
   check_dense("target", given_target);
-  const at::Tensor target = whole_target(given_target, rules.validate_args);
+  const auto whole = whole_target(given_target, rules.validate_args);
+  const at::Tensor& target = *whole;
   check_label_type("target", target, rules.num_classes);
   const at::IntArrayRef sizes = target.sizes();
   TORCH_CHECK_VALUE(!sizes.empty(),

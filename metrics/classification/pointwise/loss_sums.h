@@ -226,7 +226,8 @@ WeightedSum sum_class_losses(const ClassLossRules& rules,
                              const TensorLoss& tensor) {
   check_class_scores(preds, given_target, rules.num_classes);
   check_loss_weight(weight, given_target);
-  const at::Tensor target = whole_target(given_target, rules.validate_args);
+  const auto whole = whole_target(given_target, rules.validate_args);
+  const at::Tensor& target = *whole;
   if (are_plain(preds, target, weight)) {
     const LossWeights weights(weight, rules.nan_policy);
     double sum = 0;
