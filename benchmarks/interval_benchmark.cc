@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/intervals/intervals.h"
 #include "tally/metrics/regression/mean_squared_error.h"
 
@@ -52,6 +53,15 @@ int main() {
                                 labels);
   by_ids<tally::MeanSquaredError>("mse_poisson", IntervalMethod::kPoisson,
                                   scores, scores.neg());
+  // Seconds for all rows, which are sorted once.
+  constexpr std::int64_t kSortedRows = 1'000'000;
+  const at::Tensor areas = at::rand({kSortedRows}, random);
+  IntervalMetric auroc(tally::BinaryAUROC(),
+                       IntervalOptions().method(IntervalMethod::kPoisson));
+  std::printf("auroc_poisson %.3f\n", cpu_seconds([&] {
+                auroc.update(areas, at::rand({kSortedRows}, random).lt(0.5));
+                auroc.compute();
+              }));
   // Seconds for counts: accumulating, and 1000 replicates.
   const at::Tensor many = at::rand({kManyRows}, random);
   const at::Tensor target = at::rand({kManyRows}, random).lt(0.5);

@@ -284,11 +284,16 @@ set(TALLY_METRICS_HEADERS
     metrics/input_conversion.h
     metrics/input_order.h
     metrics/inputs.h
+    metrics/intervals/comparison.h
     metrics/intervals/interval.h
+    metrics/intervals/interval_engine.h
     metrics/intervals/interval_metric.h
     metrics/intervals/interval_options.h
     metrics/intervals/intervals.h
     metrics/intervals/kernels/philox.h
+    metrics/intervals/make_engine.h
+    metrics/intervals/model_comparison.h
+    metrics/intervals/model_comparison_options.h
     metrics/intervals/paired_tests.h
     metrics/intervals/proportions.h
     metrics/intervals/replicate_weights.h
@@ -644,22 +649,32 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/area_engine.cc
     metrics/intervals/cell_engine.cc
     metrics/intervals/cell_table.cc
+    metrics/intervals/comparison_engine.cc
     metrics/intervals/count_inputs.cc
+    metrics/intervals/curve_engine.cc
+    metrics/intervals/curve_samples.cc
+    metrics/intervals/delong_engine.cc
+    metrics/intervals/drawn_replicates.cc
     metrics/intervals/interval.cc
     metrics/intervals/interval_engine.cc
     metrics/intervals/interval_metric.cc
     metrics/intervals/jackknife_engine.cc
+    metrics/intervals/kernels/curve_kernels.cc
     metrics/intervals/kernels/distributions.cc
     metrics/intervals/kernels/poisson_count.cc
     metrics/intervals/kernels/score_groups.cc
     metrics/intervals/kernels/weight_kernels.cc
     metrics/intervals/make_engine.cc
+    metrics/intervals/mcnemar_engine.cc
+    metrics/intervals/model_comparison.cc
     metrics/intervals/paired_tests.cc
     metrics/intervals/proportion_engine.cc
     metrics/intervals/proportions.cc
     metrics/intervals/replicate_engine.cc
     metrics/intervals/replicate_weights.cc
     metrics/intervals/replicates.cc
+    metrics/intervals/resampling_engine.cc
+    metrics/intervals/row_accumulator.cc
     metrics/intervals/row_counts.cc
     metrics/intervals/sample_ids.cc
     metrics/intervals/weighted_sums.cc
@@ -844,7 +859,9 @@ set(TALLY_METRICS_UNFUSED_SOURCES
     metrics/detection/kernels/image_pairs.cc
     metrics/detection/kernels/overlaps.cc
     metrics/detection/kernels/polygon_runs.cc
-    metrics/detection/options/option_checks.cc)
+    metrics/detection/options/option_checks.cc
+    metrics/intervals/kernels/curve_kernels.cc
+    metrics/intervals/kernels/weight_kernels.cc)
 
 set(TALLY_SINKS_COMPONENTS
     sync
@@ -1138,11 +1155,14 @@ set(TALLY_CLI_HEADERS)
 
 set(TALLY_CLI_SOURCES
     cli/agree.cc
+    cli/argument_values.cc
     cli/arguments.cc
     cli/coco_files.cc
     cli/coco_items.cc
     cli/coco_source.cc
     cli/columns.cc
+    cli/compare.cc
+    cli/compare_arguments.cc
     cli/csv.cc
     cli/csv_records.cc
     cli/curves.cc
@@ -1150,6 +1170,7 @@ set(TALLY_CLI_SOURCES
     cli/evaluate.cc
     cli/files_source.cc
     cli/help.cc
+    cli/id_file.cc
     cli/input_file.cc
     cli/json_lines.cc
     cli/limits.cc

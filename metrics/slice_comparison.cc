@@ -82,14 +82,6 @@ class Evaluator {
   const Metric& metric_;
 };
 
-/// The probability that Student's t is further from 0.
-double p_of(double t, double degrees) {
-  if (std::isnan(t)) return kNan;
-  if (std::isinf(t)) return 0;
-  return internal::intervals::incomplete_beta(degrees / 2, 0.5,
-                                              degrees / (degrees + t * t));
-}
-
 /// Benjamini's and Hochberg's adjustment of p.
 void adjust(std::vector<ComparedSlice>& slices) {
   std::vector<ComparedSlice*> order;
@@ -251,7 +243,8 @@ void SliceComparison::compare(const std::vector<Group>& groups,
     slice.effect = is_none ? 0 : slice.difference / spread;
     slice.p = std::isnan(error) ? kNan
               : is_none         ? 1
-                                : p_of(slice.difference / error, degrees);
+                                : internal::intervals::student_t_p_value(
+                                      slice.difference / error, degrees);
   }
 }
 

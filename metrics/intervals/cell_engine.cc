@@ -62,6 +62,9 @@ class CellEngine : public IntervalEngine {
                ? IntervalMethod::kLogitDelta
                : options_.method();
   }
+  bool has_bca() const override {
+    return method() == IntervalMethod::kPoissonCells;
+  }
   Intervals intervals(const AnyState& state, std::int64_t n) const override {
     const FlatResult value = flat_result(*metric_, own_state(state));
     const CellTable table = table_of(state);

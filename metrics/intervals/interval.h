@@ -38,7 +38,8 @@ struct EnumNames<IntervalMethod> {
 /// How the ends of an interval follow from replicates.
 enum class ReplicateInterval {
   kPercentile,   ///< quantiles of the replicates
-  kBca,          ///< the same, corrected for bias and skewness
+  kBca,          ///< the same, corrected for bias and skewness: for
+                 ///< kPoissonCells, and replicates of an AUROC
   kNormal,       ///< value -+ z times their standard deviation
   kLogitNormal,  ///< the same on the logit scale, for values in [0, 1]
 };

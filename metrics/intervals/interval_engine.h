@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,19 @@
 #include "tally/state/state_key.h"
 
 namespace tally::internal::intervals {
+
+/// A result as one list of numbers.
+struct FlatResult {
+  Results results;  // float64, on the CPU
+  std::vector<double> values;
+};
+FlatResult flat_result(const Metric& metric, const AnyState& state);
+
+/// A value, and those of each of its elements in replicates or without blocks.
+struct DrawnResult {
+  FlatResult value;
+  std::vector<std::vector<double>> replicates;  // of each element
+};
 
 /// One method of estimating intervals: what it accumulates, and what follows.
 class IntervalEngine {
@@ -29,6 +43,8 @@ class IntervalEngine {
   virtual IntervalMethod method() const { return options_.method(); }
   /// Whether results depend on ids.
   virtual bool uses_ids() const { return false; }
+  /// Whether ends can be those of kBca.
+  virtual bool has_bca() const { return false; }
   virtual AnyState identity() const { return metric_->make_state(); }
   virtual StateKey key() const { return metric_->state_key(); }
   /// The state of a batch whose rows have these ids; without ids if it does not
@@ -37,10 +53,9 @@ class IntervalEngine {
                            const std::vector<std::int64_t>& ids) const = 0;
   /// Of `n` rows.
   virtual Intervals intervals(const AnyState& state, std::int64_t n) const = 0;
-  /// The values of each element in replicates by id; empty if there are none.
-  virtual std::vector<std::vector<double>> replicates(const AnyState&,
-                                                      std::int64_t) const {
-    return {};
+  /// The replicates by id, if the method has any and there are rows.
+  virtual std::optional<DrawnResult> draw(const AnyState&, std::int64_t) const {
+    return std::nullopt;
   }
 
  protected:
@@ -52,13 +67,6 @@ class IntervalEngine {
   std::unique_ptr<Metric> metric_;
   IntervalOptions options_;
 };
-
-/// A result as one list of numbers.
-struct FlatResult {
-  Results results;  // float64, on the CPU
-  std::vector<double> values;
-};
-FlatResult flat_result(const Metric& metric, const AnyState& state);
 
 /// One element's interval.
 struct Bounds {

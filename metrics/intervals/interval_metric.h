@@ -20,7 +20,12 @@ namespace tally {
 
 namespace internal::intervals {
 class IntervalEngine;
+class RowAccumulator;
 }  // namespace internal::intervals
+
+/// The method by which any metric has replicates(): kPoisson if its state is a
+/// sum over rows, and kJackknife otherwise.
+IntervalMethod resampling_method(const Metric& metric);
 
 /// A metric with confidence intervals: the same on any split over ranks.
 ///
@@ -39,10 +44,11 @@ class IntervalEngine;
 ///                   averages, Matthews correlation, kappa, balanced accuracy
 ///     DeLong        AUROC, on the logit scale with Student's t; Newcombe's at
 ///                   areas of 0 and 1
-///     Poisson       states that are sums: replicates with a Poisson(1) weight
-///                   for each row
-///     jackknife     everything else, and with `grouped` all metrics whose
-///                   state is not a sum
+///     Poisson       states that are sums, and with `grouped` AUROC and average
+///                   precision of one exact curve: replicates with a Poisson(1)
+///                   weight for each row
+///     jackknife     everything else, and with `grouped` all other metrics
+///                   whose state is not a sum
 ///
 /// The first three take neither groups nor several positions a row, and only
 /// DeLong's takes weights. Poisson and jackknife depend on ids: by default a
@@ -53,8 +59,14 @@ class IntervalEngine;
 /// an element for which they are over 5 % has no interval. Values that grow
 /// with the number of rows (sums) are those of replicates scaled to n rows.
 ///
+/// On request, kPoisson and kDoubleOrNothing also fit counts, and exact curves
+/// whose rows are in no groups. Ends of kBca are for Poisson cells and for the
+/// AUROC's replicates. Those of the jackknife are symmetric and may lie beyond
+/// the metric's range.
+///
 /// Collective: one or two exchanges of states. State: that of the metric; for
-/// Poisson `replicates` of them, for the jackknife `blocks`; and the ids.
+/// Poisson `replicates` of them (of curves the rows, once), for the jackknife
+/// `blocks`; and the ids.
 /// Empty without rows: the metric's value without data, and NaN.
 /// Errors: c10::ValueError for metrics without such an interval (extremes,
 /// whose bootstrap is inconsistent: MaxMetric, MinMetric, MaxError; values that
@@ -123,10 +135,10 @@ class IntervalMetric {
 
   /// Over all ranks: those of the metric's communicator.
   Intervals compute();
-  /// The metric's values in the replicates, to be compared with those of
-  /// another model on the same rows. Collective, as compute(). Throws
-  /// c10::ValueError for methods other than kPoisson and kDoubleOrNothing, and
-  /// without rows.
+  /// The metric's values in the replicates, or without each block, to be
+  /// compared with those of another model on the same rows. Collective, as
+  /// compute(). Throws c10::ValueError for methods other than kPoisson,
+  /// kDoubleOrNothing and kJackknife, and without rows.
   Replicates replicates();
 
   /// Saves and loads what this rank has accumulated, as bytes with version and
@@ -141,15 +153,11 @@ class IntervalMetric {
   std::int64_t rows() const;
 
  private:
-  struct Accumulated;
-
   void update_named(const SampleIds* ids, NamedInputs inputs);
   void update_rows(const SampleIds* ids, Inputs inputs);
-  void check_ids(const SampleIds* ids, std::int64_t rows) const;
-  Accumulated merged() const;
 
   std::unique_ptr<internal::intervals::IntervalEngine> engine_;
-  std::unique_ptr<Accumulated> accumulated_;
+  std::unique_ptr<internal::intervals::RowAccumulator> accumulated_;
   internal::InputOrder input_order_;
 };
 

@@ -1,9 +1,12 @@
 #pragma once
 
 /// Confidence intervals of metrics.
-#include "tally/metrics/intervals/interval.h"           // IWYU pragma: export
-#include "tally/metrics/intervals/interval_metric.h"    // IWYU pragma: export
-#include "tally/metrics/intervals/interval_options.h"   // IWYU pragma: export
+#include "tally/metrics/intervals/comparison.h"        // IWYU pragma: export
+#include "tally/metrics/intervals/interval.h"          // IWYU pragma: export
+#include "tally/metrics/intervals/interval_metric.h"   // IWYU pragma: export
+#include "tally/metrics/intervals/interval_options.h"  // IWYU pragma: export
+#include "tally/metrics/intervals/model_comparison.h"  // IWYU pragma: export
+#include "tally/metrics/intervals/model_comparison_options.h"  // IWYU pragma: export
 #include "tally/metrics/intervals/paired_tests.h"       // IWYU pragma: export
 #include "tally/metrics/intervals/proportions.h"        // IWYU pragma: export
 #include "tally/metrics/intervals/replicate_weights.h"  // IWYU pragma: export

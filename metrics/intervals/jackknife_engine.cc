@@ -58,8 +58,7 @@ AnyState JackknifeEngine::observe(Inputs inputs,
   return batch;
 }
 
-Intervals JackknifeEngine::intervals(const AnyState& state,
-                                     std::int64_t n) const {
+DrawnResult JackknifeEngine::values_of(const AnyState& state) const {
   const auto& blocks = state.get<StateParts>().parts();
   const std::string owner = metric_->name();
   // Of the blocks before each, and from each on.
@@ -69,31 +68,44 @@ Intervals JackknifeEngine::intervals(const AnyState& state,
     merge(next, block, owner.c_str());
     before.push_back(std::move(next));
   }
-  const FlatResult value = flat_result(*metric_, before.back());
-  std::vector<std::vector<double>> without(value.values.size());
+  DrawnResult drawn;
+  drawn.value = flat_result(*metric_, before.back());
+  const std::size_t count = drawn.value.values.size();
+  drawn.replicates.assign(count, std::vector<double>(blocks.size()));
   AnyState after = metric_->make_state();
   for (std::size_t i = blocks.size(); i-- > 0;) {
     AnyState rest = before[i];
     merge(rest, after, owner.c_str());
     const FlatResult each = flat_result(*metric_, rest);
-    TORCH_CHECK_VALUE(each.values.size() == value.values.size(), owner,
+    TORCH_CHECK_VALUE(each.values.size() == count, owner,
                       ": expected a result whose size does not depend on the "
                       "data, got ",
-                      value.values.size(), " and ", each.values.size(),
-                      " numbers");
-    for (std::size_t v = 0; v < each.values.size(); ++v) {
-      without[v].push_back(each.values[v]);
+                      count, " and ", each.values.size(), " numbers");
+    for (std::size_t v = 0; v < count; ++v) {
+      drawn.replicates[v][i] = each.values[v];
     }
     AnyState own = blocks[i];
     merge(own, std::move(after), owner.c_str());
     after = std::move(own);
   }
+  return drawn;
+}
+
+std::optional<DrawnResult> JackknifeEngine::draw(const AnyState& state,
+                                                 std::int64_t n) const {
+  if (n == 0) return std::nullopt;
+  return values_of(state);
+}
+
+Intervals JackknifeEngine::intervals(const AnyState& state,
+                                     std::int64_t n) const {
+  const DrawnResult drawn = values_of(state);
   std::vector<Bounds> bounds;
-  for (std::size_t v = 0; v < without.size(); ++v) {
-    bounds.push_back(
-        jackknife_bounds(value.values[v], without[v], options_.level()));
+  for (std::size_t v = 0; v < drawn.replicates.size(); ++v) {
+    bounds.push_back(jackknife_bounds(drawn.value.values[v],
+                                      drawn.replicates[v], options_.level()));
   }
-  return make_intervals(value, bounds, unfilled(n, options_.blocks()));
+  return make_intervals(drawn.value, bounds, unfilled(n, options_.blocks()));
 }
 
 }  // namespace tally::internal::intervals

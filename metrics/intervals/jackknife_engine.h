@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "tally/metrics/intervals/interval_engine.h"
@@ -24,6 +25,12 @@ class JackknifeEngine final : public IntervalEngine {
   AnyState observe(Inputs inputs,
                    const std::vector<std::int64_t>& ids) const override;
   Intervals intervals(const AnyState& state, std::int64_t n) const override;
+  std::optional<DrawnResult> draw(const AnyState& state,
+                                  std::int64_t n) const override;
+
+ private:
+  /// The value of all blocks, and those without each.
+  DrawnResult values_of(const AnyState& state) const;
 };
 
 }  // namespace tally::internal::intervals

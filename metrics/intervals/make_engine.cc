@@ -7,6 +7,8 @@
 
 #include "tally/metrics/intervals/area_engine.h"
 #include "tally/metrics/intervals/cell_engine.h"
+#include "tally/metrics/intervals/curve_engine.h"
+#include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/intervals/jackknife_engine.h"
 #include "tally/metrics/intervals/proportion_engine.h"
 #include "tally/metrics/intervals/replicate_engine.h"
@@ -50,6 +52,7 @@ bool is_extreme(const AnyState& state) {
 
 std::unique_ptr<IntervalEngine> replicate_engine(
     std::unique_ptr<Metric>& metric, const IntervalOptions& options) {
+  if (auto engine = curve_engine(metric, options)) return engine;
   const AnyState state = metric->make_state();
   if (!merges_by_field(state) || compacts(state)) return nullptr;
   return std::make_unique<ReplicateEngine>(std::move(metric), options);
@@ -60,20 +63,31 @@ std::unique_ptr<IntervalEngine> jackknife_engine(
   return std::make_unique<JackknifeEngine>(std::move(metric), options);
 }
 
-std::unique_ptr<IntervalEngine> automatic_engine(
-    std::unique_ptr<Metric>& metric, IntervalOptions options) {
+std::unique_ptr<IntervalEngine> bca_engine(std::unique_ptr<Metric>& metric,
+                                           IntervalOptions options) {
+  options.method(IntervalMethod::kPoissonCells);
   if (!options.grouped()) {
-    const bool is_bca = options.ends() == ReplicateInterval::kBca;
-    if (is_bca) options.method(IntervalMethod::kPoissonCells);
-    for (const Make make :
-         {is_bca ? cell_engine : proportion_engine, cell_engine, area_engine}) {
+    if (auto engine = cell_engine(metric, options)) return engine;
+  }
+  options.method(IntervalMethod::kPoisson);
+  return curve_engine(metric, options);
+}
+
+std::unique_ptr<IntervalEngine> automatic_engine(
+    std::unique_ptr<Metric>& metric, const IntervalOptions& options) {
+  if (options.ends() == ReplicateInterval::kBca) {
+    if (auto engine = bca_engine(metric, options)) return engine;
+  }
+  if (options.grouped()) {
+    if (auto engine = curve_engine(metric, options)) return engine;
+  } else {
+    for (const Make make : {proportion_engine, cell_engine, area_engine}) {
       if (auto engine = make(metric, options)) return engine;
     }
   }
-  if (is_sum_of_rows(metric->make_state())) {
-    return replicate_engine(metric, options);
-  }
-  return jackknife_engine(metric, options);
+  return resampling_method(*metric) == IntervalMethod::kPoisson
+             ? replicate_engine(metric, options)
+             : jackknife_engine(metric, options);
 }
 
 std::unique_ptr<IntervalEngine> engine_of(std::unique_ptr<Metric>& metric,
@@ -119,11 +133,22 @@ std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
   auto engine = engine_of(metric, options);
   TORCH_CHECK_VALUE(engine, "expected a metric that method ",
                     text_of(options.method()), " fits, got ", text);
-  TORCH_CHECK_VALUE(options.ends() != ReplicateInterval::kBca ||
-                        engine->method() == IntervalMethod::kPoissonCells,
-                    "expected method poisson_cells for ends of bca, got ",
-                    text_of(engine->method()));
+  TORCH_CHECK_VALUE(
+      options.ends() != ReplicateInterval::kBca || engine->has_bca(),
+      "expected method poisson_cells, or replicates of an AUROC, for ends of "
+      "bca, got ",
+      text_of(engine->method()), " of ", text);
   return engine;
 }
 
 }  // namespace tally::internal::intervals
+
+namespace tally {
+
+IntervalMethod resampling_method(const Metric& metric) {
+  return internal::intervals::is_sum_of_rows(metric.make_state())
+             ? IntervalMethod::kPoisson
+             : IntervalMethod::kJackknife;
+}
+
+}  // namespace tally

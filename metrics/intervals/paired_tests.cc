@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "tally/metrics/intervals/kernels/distributions.h"
-#include "tally/metrics/intervals/proportions.h"
 
 namespace tally {
 
@@ -58,16 +57,50 @@ McnemarResult mcnemar(std::int64_t first_only, std::int64_t second_only) {
   return {exact, exact - exactly};
 }
 
+IntervalBounds paired_difference_interval(std::int64_t both,
+                                          std::int64_t first_only,
+                                          std::int64_t second_only,
+                                          std::int64_t neither, double level) {
+  intervals::check_level(level);
+  for (const std::int64_t count : {both, first_only, second_only, neither}) {
+    TORCH_CHECK_VALUE(count >= 0,
+                      "paired_difference_interval: expected numbers of at "
+                      "least 0, got ",
+                      count);
+  }
+  const auto a = static_cast<double>(both);
+  const auto b = static_cast<double>(first_only);
+  const auto c = static_cast<double>(second_only);
+  const auto d = static_cast<double>(neither);
+  const double n = a + b + c + d;
+  const IntervalBounds first = wilson_interval(a + b, n, level);
+  const IntervalBounds second = wilson_interval(a + c, n, level);
+  const double p = (a + b) / n;
+  const double q = (a + c) / n;
+  const double root = std::sqrt((a + b) * (c + d) * (a + c) * (b + d));
+  double common = a * d - b * c;
+  if (common > 0) common = std::max(common - n / 2, 0.0);
+  const double phi = root > 0 ? common / root : 0;
+  const auto distance = [phi](double own, double other) {
+    return std::sqrt(own * own - 2 * phi * own * other + other * other);
+  };
+  return {p - q - distance(p - first.low, second.high - q),
+          p - q + distance(first.high - p, q - second.low)};
+}
+
 AreaComparison compare_areas(const at::Tensor& first, const at::Tensor& second,
                              const at::Tensor& target, double level) {
   intervals::check_level(level);
   const AreaEstimate a = delong(first, target);
   const AreaEstimate b = delong(second, target);
   AreaComparison result;
+  result.first = a.area;
+  result.second = b.area;
   result.difference = a.area - b.area;
   if (!(std::min(a.positives, a.negatives) >= 2)) {
-    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-    return {result.difference, kNaN, kNaN, kNaN, kNaN};
+    result.low = result.high = result.p_value = result.standard_error =
+        std::numeric_limits<double>::quiet_NaN();
+    return result;
   }
   const at::Tensor positive = target.cpu().eq(1);
   const auto of_first = placements_of(first.cpu().to(at::kDouble), positive);

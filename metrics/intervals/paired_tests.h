@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "tally/metrics/intervals/proportions.h"
+
 namespace tally {
 
 /// The p-values of McNemar's test, two-sided.
@@ -26,8 +28,37 @@ struct McnemarResult {
 ///     double p = mcnemar(/*first_only=*/12, /*second_only=*/30).mid;
 McnemarResult mcnemar(std::int64_t first_only, std::int64_t second_only);
 
+/// Newcombe's interval for the difference of two proportions of the same rows:
+/// of those that the first model has right, minus the second. Rows by which of
+/// them are right.
+///
+///     difference = (first_only - second_only) / n
+///     low = difference - sqrt(a^2 - 2 phi a d + d^2)
+///     high = difference + sqrt(b^2 - 2 phi b c + c^2)
+/// where a and b are the distances from the first proportion to the ends of
+/// Wilson's interval, low and high, c and d those of the second, and
+///
+///     phi = m / sqrt((both + first_only) (second_only + neither)
+///                    (both + second_only) (first_only + neither))
+///     m = both * neither - first_only * second_only, towards 0 by n / 2 if
+///     positive, but not beyond
+/// with 0 for a root of 0. NaN without rows. Throws c10::ValueError for
+/// negative numbers, and a level outside (0, 1). Source: Newcombe 1998,
+/// Statistics in Medicine 17, 2635, method 10.
+///
+/// Example:
+///     IntervalBounds ends = paired_difference_interval(
+///         /*both=*/70, /*first_only=*/12, /*second_only=*/5, /*neither=*/13,
+///         0.95);
+IntervalBounds paired_difference_interval(std::int64_t both,
+                                          std::int64_t first_only,
+                                          std::int64_t second_only,
+                                          std::int64_t neither, double level);
+
 /// The difference of two areas under ROC curves.
 struct AreaComparison {
+  double first = 0;  ///< the areas
+  double second = 0;
   double difference = 0;  ///< first - second
   double low = 0;
   double high = 0;

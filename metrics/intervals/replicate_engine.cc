@@ -1,6 +1,6 @@
 #include "tally/metrics/intervals/replicate_engine.h"
 
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -26,6 +26,14 @@ std::int64_t elements_of(const Field& field) {
   if (field.kind != Field::Kind::kTensor) return 1;
   return field.as_tensor().defined() ? field.as_tensor().numel() : 0;
 }
+
+bool doubles(double once, double twice) {
+  constexpr double kTolerance = 1e-9;
+  return once != 0 &&
+         std::abs(twice - 2 * once) <= kTolerance * std::abs(twice);
+}
+
+}  // namespace
 
 /// Reads what a row adds, field by field.
 class RowReader {
@@ -76,14 +84,6 @@ class RowReader {
   std::int64_t width_ = 0;
 };
 
-bool doubles(double once, double twice) {
-  constexpr double kTolerance = 1e-9;
-  return once != 0 &&
-         std::abs(twice - 2 * once) <= kTolerance * std::abs(twice);
-}
-
-}  // namespace
-
 ReplicateSums::ReplicateSums(std::size_t fields) : sums(fields) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < fields; ++i) {
@@ -109,33 +109,36 @@ bool is_sum_of_rows(const AnyState& state) {
   return true;
 }
 
-ReplicateEngine::ReplicateEngine(std::unique_ptr<Metric> metric,
-                                 const IntervalOptions& options)
-    : IntervalEngine(std::move(metric), options),
-      weights_(options.seed(),
-               options.method() == IntervalMethod::kDoubleOrNothing
-                   ? WeightKind::kDoubleOrNothing
-                   : WeightKind::kPoisson,
-               options.replicates()) {}
-
-IntervalMethod ReplicateEngine::method() const {
-  return weights_.kind() == WeightKind::kPoisson
-             ? IntervalMethod::kPoisson
-             : IntervalMethod::kDoubleOrNothing;
-}
-
 AnyState ReplicateEngine::identity() const {
-  AnyState whole = metric_->make_state();
-  ReplicateSums sums(whole.fields().size());
-  return AnyState::of(StateParts(
-      {{"whole", std::move(whole)}, {"sums", AnyState::of(std::move(sums))}}));
+  return identity_with(
+      AnyState::of(ReplicateSums(metric_->make_state().fields().size())));
 }
 
-StateKey ReplicateEngine::key() const {
-  return "Replicates(" + std::to_string(options_.replicates()) +
-         ", seed=" + std::to_string(options_.seed()) + ", " +
-         EnumNames<IntervalMethod>::kNames[static_cast<int>(method())] + "; " +
-         metric_->state_key() + ")";
+at::Tensor ReplicateEngine::rows_of(const RowReader& reader,
+                                    const AnyState& batch, Inputs inputs,
+                                    std::size_t count) const {
+  const auto rows = static_cast<std::int64_t>(count);
+  at::Tensor values = row_counts(*metric_, inputs);
+  if (values.defined() && values.size(1) == reader.width()) return values;
+  values = at::empty({rows, reader.width()}, at::kDouble);
+  auto* into = values.mutable_data_ptr<double>();
+  bool has_rows = false;
+  for (const InputRef& input : inputs) has_rows = has_rows || input.rows() >= 0;
+  if (!has_rows) {
+    reader.read(batch, into);
+    return values;
+  }
+  std::vector<std::int64_t> codes(count);
+  std::iota(codes.begin(), codes.end(), std::int64_t{0});
+  const SortedRows sorted(codes, count, inputs);
+  for (std::size_t i = 0; i < count; ++i, into += reader.width()) {
+    sorted.use(i, [&](Inputs own, std::int64_t) {
+      AnyState one = metric_->make_state();
+      metric_->observe_into(one, own, BatchOrigin());
+      reader.read(one, into);
+    });
+  }
+  return values;
 }
 
 AnyState ReplicateEngine::observe(Inputs inputs,
@@ -145,36 +148,10 @@ AnyState ReplicateEngine::observe(Inputs inputs,
   metric_->observe_into(parts[0], inputs, BatchOrigin());
   if (ids.empty()) return batch;
   const RowReader reader(parts[0]);
-  // The weights themselves are the sums of 1.
-  WeightedSums weighted(weights_, reader.width() + 1);
-  std::vector<double> row(static_cast<std::size_t>(reader.width()) + 1, 1);
-  bool has_rows = false;
-  for (const InputRef& input : inputs) has_rows = has_rows || input.rows() >= 0;
-  const at::Tensor counts = row_counts(*metric_, inputs);
-  if (counts.defined() && counts.size(1) == reader.width()) {
-    const auto* count = counts.const_data_ptr<double>();
-    for (const std::int64_t id : ids) {
-      std::copy_n(count, reader.width(), row.data());
-      count += reader.width();
-      weighted.add(id, row.data());
-    }
-  } else if (has_rows) {
-    std::vector<std::int64_t> codes(ids.size());
-    std::iota(codes.begin(), codes.end(), std::int64_t{0});
-    const SortedRows rows(codes, codes.size(), inputs);
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      rows.use(i, [&](Inputs own, std::int64_t) {
-        AnyState one = metric_->make_state();
-        metric_->observe_into(one, own, BatchOrigin());
-        reader.read(one, row.data());
-      });
-      weighted.add(ids[i], row.data());
-    }
-  } else {
-    reader.read(parts[0], row.data());
-    weighted.add(ids[0], row.data());
-  }
-  const at::Tensor all = weighted.sums();
+  const at::Tensor all = weighted_sums(
+      weights_, ids,
+      rows_of(reader, parts[0], inputs, ids.size()).const_data_ptr<double>(),
+      reader.width());
   auto& sums = parts[1].get<ReplicateSums>();
   std::int64_t place = 0;
   for (std::size_t i = 0; i < reader.sizes().size(); ++i) {
@@ -214,48 +191,30 @@ AnyState ReplicateEngine::replicate(const AnyState& whole,
   return state;
 }
 
-std::vector<std::vector<double>> ReplicateEngine::values_of(
-    const AnyState& state, const FlatResult& whole, std::int64_t n) const {
-  const auto& parts = state.get<StateParts>().parts();
-  const auto& sums = parts[1].get<ReplicateSums>();
-  std::vector<std::vector<double>> values(whole.values.size());
+std::vector<std::vector<double>> ReplicateEngine::replicates(
+    const AnyState& state, std::int64_t n) const {
+  const AnyState& own = whole(state);
+  const FlatResult value = flat_result(*metric_, own);
+  const auto& sums = resampled(state).get<ReplicateSums>();
+  std::vector<std::vector<double>> values(value.values.size());
   if (!sums.weights.defined()) return values;
-  AnyState both = parts[0];
-  merge(both, parts[0], metric_->name().c_str());
+  AnyState both = own;
+  merge(both, own, metric_->name().c_str());
   const FlatResult twice = flat_result(*metric_, both);
   const auto* const weights = sums.weights.const_data_ptr<double>();
   for (std::int64_t r = 0; r < options_.replicates(); ++r) {
-    const FlatResult each = flat_result(*metric_, replicate(parts[0], sums, r));
+    const FlatResult each = flat_result(*metric_, replicate(own, sums, r));
     TORCH_CHECK_VALUE(each.values.size() == values.size(), metric_->name(),
                       ": expected a result whose size does not depend on the "
                       "data");
     for (std::size_t v = 0; v < values.size(); ++v) {
-      const bool grows = doubles(whole.values[v], twice.values[v]);
+      const bool grows = doubles(value.values[v], twice.values[v]);
       values[v].push_back(grows ? each.values[v] * static_cast<double>(n) /
                                       weights[r]
                                 : each.values[v]);
     }
   }
   return values;
-}
-
-std::vector<std::vector<double>> ReplicateEngine::replicates(
-    const AnyState& state, std::int64_t n) const {
-  const AnyState& whole = state.get<StateParts>().parts()[0];
-  return values_of(state, flat_result(*metric_, whole), n);
-}
-
-Intervals ReplicateEngine::intervals(const AnyState& state,
-                                     std::int64_t n) const {
-  const auto& parts = state.get<StateParts>().parts();
-  const FlatResult value = flat_result(*metric_, parts[0]);
-  auto replicates = values_of(state, value, n);
-  std::vector<Bounds> bounds;
-  for (std::size_t v = 0; v < replicates.size(); ++v) {
-    bounds.push_back(replicate_bounds(value.values[v], replicates[v],
-                                      options_.ends(), options_.level()));
-  }
-  return make_intervals(value, bounds, unfilled(n, options_.replicates()));
 }
 
 }  // namespace tally::internal::intervals

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "tally/metrics/intervals/interval_engine.h"
-#include "tally/metrics/intervals/replicate_weights.h"
+#include "tally/metrics/intervals/resampling_engine.h"
 
 namespace tally::internal::intervals {
 
@@ -28,32 +28,26 @@ struct ReplicateSums {
 /// those of its rows.
 bool is_sum_of_rows(const AnyState& state);
 
+class RowReader;
+
 /// For metrics whose states are sums over rows: a state for each replicate, in
 /// which rows have weights by their id.
-class ReplicateEngine final : public IntervalEngine {
+class ReplicateEngine final : public ResamplingEngine {
  public:
-  ReplicateEngine(std::unique_ptr<Metric> metric,
-                  const IntervalOptions& options);
+  using ResamplingEngine::ResamplingEngine;
 
-  IntervalMethod method() const override;
-  bool uses_ids() const override { return true; }
   AnyState identity() const override;
-  StateKey key() const override;
   AnyState observe(Inputs inputs,
                    const std::vector<std::int64_t>& ids) const override;
-  Intervals intervals(const AnyState& state, std::int64_t n) const override;
-  std::vector<std::vector<double>> replicates(const AnyState& state,
-                                              std::int64_t n) const override;
 
  private:
-  /// The states of the replicates, evaluated: [values][replicates].
-  std::vector<std::vector<double>> values_of(const AnyState& state,
-                                             const FlatResult& whole,
-                                             std::int64_t n) const;
+  std::vector<std::vector<double>> replicates(const AnyState& state,
+                                              std::int64_t n) const override;
+  /// What each of the batch's rows adds to its state: float64 [rows, width].
+  at::Tensor rows_of(const RowReader& reader, const AnyState& batch,
+                     Inputs inputs, std::size_t count) const;
   AnyState replicate(const AnyState& whole, const ReplicateSums& sums,
                      std::int64_t index) const;
-
-  ReplicateWeights weights_;
 };
 
 }  // namespace tally::internal::intervals

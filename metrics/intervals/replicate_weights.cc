@@ -4,26 +4,15 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "tally/metrics/intervals/kernels/weight_kernels.h"
 
 namespace tally {
-namespace {
 
-using internal::intervals::PhiloxCounter;
-using internal::intervals::PhiloxStream;
-using internal::intervals::poisson_weights;
+namespace intervals = internal::intervals;
 
-constexpr std::int64_t kPoissonPerBlock = 8;
-constexpr std::int64_t kBitsPerBlock = 128;
-
-void bit_weights(const PhiloxCounter& words, std::uint8_t* weights) {
-  for (std::int64_t i = 0; i < kBitsPerBlock; ++i) {
-    weights[i] = static_cast<std::uint8_t>((words[i / 32] >> (i % 32) & 1) * 2);
-  }
-}
-
-}  // namespace
+using intervals::PhiloxStream;
 
 ReplicateWeights::ReplicateWeights(std::int64_t seed, WeightKind kind,
                                    std::int64_t replicates)
@@ -36,36 +25,45 @@ ReplicateWeights::ReplicateWeights(std::int64_t seed, WeightKind kind,
                     replicates);
 }
 
-void ReplicateWeights::fill(std::int64_t id, std::uint8_t* weights) const {
-  const bool is_poisson = kind_ == WeightKind::kPoisson;
-  const std::int64_t width = is_poisson ? kPoissonPerBlock : kBitsPerBlock;
-  const std::int64_t whole = replicates_ / width;
-  if (is_poisson) {
-    poisson_weights(numbers_.key(), PhiloxStream::kPoisson, id, whole, weights);
-  } else {
-    for (std::int64_t block = 0; block < whole; ++block) {
-      bit_weights(numbers_(static_cast<std::uint32_t>(block), id),
-                  weights + width * block);
+std::int64_t ReplicateWeights::stride() const {
+  constexpr std::int64_t kUnit = intervals::kBitsPerBlock;
+  return (replicates_ + kUnit - 1) / kUnit * kUnit;
+}
+
+void ReplicateWeights::fill(const std::int64_t* ids, std::int64_t count,
+                            std::uint8_t* weights) const {
+  (kind_ == WeightKind::kPoisson
+       ? intervals::poisson_weights
+       : intervals::bit_weights)(numbers_.key(), ids, count, stride(), weights);
+}
+
+void ReplicateWeights::add(const std::int64_t* ids, std::int64_t count,
+                           std::uint32_t* sums) const {
+  const std::int64_t width = stride();
+  if (kind_ == WeightKind::kDoubleOrNothing) {
+    std::vector<std::uint32_t> bits(static_cast<std::size_t>(width), 0);
+    intervals::count_bits(numbers_.key(), ids, count, width, bits.data());
+    for (std::int64_t i = 0; i < width; ++i) {
+      sums[i] += 2 * bits[static_cast<std::size_t>(i)];
     }
+    return;
   }
-  const std::int64_t rest = replicates_ - width * whole;
-  if (rest == 0) return;
-  std::uint8_t some[kBitsPerBlock];
-  const PhiloxCounter words = numbers_(static_cast<std::uint32_t>(whole), id);
-  if (is_poisson) {
-    internal::intervals::poisson_block(words, some);
-  } else {
-    bit_weights(words, some);
+  constexpr std::int64_t kRows = 31;
+  std::vector<std::uint8_t> weights(static_cast<std::size_t>(kRows * width));
+  for (std::int64_t i = 0; i < count; i += kRows) {
+    const std::int64_t some = std::min(kRows, count - i);
+    fill(ids + i, some, weights.data());
+    intervals::add_weights(weights.data(), some, width, sums);
   }
-  std::copy_n(some, rest, weights + width * whole);
 }
 
 at::Tensor ReplicateWeights::operator()(const SampleIds& ids) const {
   at::Tensor weights = at::empty({ids.size(), replicates_}, at::kByte);
   auto* row = weights.mutable_data_ptr<std::uint8_t>();
+  std::vector<std::uint8_t> own(static_cast<std::size_t>(stride()));
   for (const std::int64_t id : ids.values()) {
-    fill(id, row);
-    row += replicates_;
+    fill(&id, 1, own.data());
+    row = std::copy_n(own.data(), replicates_, row);
   }
   return weights;
 }

@@ -47,8 +47,15 @@ class ReplicateWeights {
 
   /// uint8 [rows, replicates].
   at::Tensor operator()(const SampleIds& ids) const;
-  /// The weights of one sample, replicates() of them.
-  void fill(std::int64_t id, std::uint8_t* weights) const;
+
+  /// The length of a row below: at least replicates().
+  std::int64_t stride() const;
+  /// Writes a row of weights for each of `count` ids: [count, stride()].
+  void fill(const std::int64_t* ids, std::int64_t count,
+            std::uint8_t* weights) const;
+  /// Adds the sums of the weights of `count` ids to sums [stride()].
+  void add(const std::int64_t* ids, std::int64_t count,
+           std::uint32_t* sums) const;
 
  private:
   internal::intervals::PhiloxNumbers numbers_;

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tally/metrics/intervals/interval_engine.h"
+#include "tally/metrics/intervals/kernels/distributions.h"
 #include "tally/metrics/intervals/proportions.h"
 
 namespace tally {
@@ -81,19 +83,46 @@ void check_same(const char* what, const Value& first, const Value& second) {
                     ", got ", first, " and ", second);
 }
 
-double p_value(const std::vector<double>& differences) {
+double bootstrap_p_value(const std::vector<double>& differences) {
   std::int64_t up = 0;
   std::int64_t down = 0;
   for (const double difference : differences) {
     up += difference >= 0;
     down += difference <= 0;
   }
-  const auto all = static_cast<double>(up + down);
   const double tail = 1 + static_cast<double>(std::min(up, down));
-  return all == 0
-             ? kNaN
-             : std::min(1.0, 2 * tail /
-                                 (1 + static_cast<double>(differences.size())));
+  return std::min(1.0,
+                  2 * tail / (1 + static_cast<double>(differences.size())));
+}
+
+/// A difference with its interval and p-value.
+struct Tested {
+  intervals::Bounds bounds;
+  double p_value = kNaN;
+};
+
+Tested test_of(ComparisonMethod method, double difference,
+               std::vector<double> differences, double level) {
+  Tested tested;
+  if (method != ComparisonMethod::kJackknife) {
+    // NaN are left out.
+    tested.bounds = intervals::replicate_bounds(
+        difference, differences, ReplicateInterval::kPercentile, level);
+    if (!std::isnan(tested.bounds.low)) {
+      tested.p_value = bootstrap_p_value(differences);
+    }
+    return tested;
+  }
+  tested.bounds = intervals::jackknife_bounds(difference, differences, level);
+  const double error = tested.bounds.standard_error;
+  if (std::isnan(error)) return tested;
+  const auto blocks =
+      static_cast<std::int64_t>(differences.size()) - tested.bounds.undefined;
+  tested.p_value = difference == 0 ? 1
+                                   : intervals::student_t_p_value(
+                                         difference / error,
+                                         static_cast<double>(blocks - 1));
+  return tested;
 }
 
 }  // namespace
@@ -146,8 +175,24 @@ NamedReplicates parse_replicates(const std::string& text) {
   }
 }
 
-std::vector<std::pair<std::string, Comparison>> compare(
-    const Replicates& first, const Replicates& second, double level) {
+ComparisonMethod internal::intervals::comparison_method(IntervalMethod method) {
+  switch (method) {
+    case IntervalMethod::kPoisson:
+      return ComparisonMethod::kPoisson;
+    case IntervalMethod::kDoubleOrNothing:
+      return ComparisonMethod::kDoubleOrNothing;
+    case IntervalMethod::kJackknife:
+      return ComparisonMethod::kJackknife;
+    default:
+      TORCH_CHECK_VALUE(false,
+                        "compare: expected replicates of method poisson, "
+                        "double_or_nothing or jackknife, got ",
+                        text_of(method));
+  }
+}
+
+Comparisons compare(const Replicates& first, const Replicates& second,
+                    double level) {
   intervals::check_level(level);
   check_same("metric", first.metric, second.metric);
   check_same("method", text_of(first.method), text_of(second.method));
@@ -155,7 +200,7 @@ std::vector<std::pair<std::string, Comparison>> compare(
   check_same("number of rows", first.n, second.n);
   TORCH_CHECK_VALUE(first.digest == second.digest,
                     "compare: expected the same ids of rows, got others");
-  std::vector<std::pair<std::string, Comparison>> parts;
+  Comparisons parts;
   for (const auto& [name, value] : first.values) {
     TORCH_CHECK_VALUE(second.values.contains(name),
                       "compare: expected the same parts, got '", name,
@@ -166,8 +211,12 @@ std::vector<std::pair<std::string, Comparison>> compare(
     const at::Tensor drawn = a.sub(b).reshape({a.size(0), -1}).contiguous();
     Comparison part;
     part.level = level;
+    part.method = intervals::comparison_method(first.method);
     part.n = first.n;
-    part.difference = value.sub(second.values[name]).contiguous();
+    part.replicates = a.size(0);
+    part.first = value;
+    part.second = second.values[name];
+    part.difference = value.sub(part.second).contiguous();
     for (at::Tensor* tensor : {&part.low, &part.high, &part.p_value}) {
       *tensor = at::empty(value.sizes(), at::kDouble);
     }
@@ -177,15 +226,13 @@ std::vector<std::pair<std::string, Comparison>> compare(
       for (std::int64_t r = 0; r < a.size(0); ++r) {
         differences.push_back(drawn.const_data_ptr<double>()[r * elements + i]);
       }
-      // NaN are left out.
-      const auto bounds = intervals::replicate_bounds(
-          part.difference.const_data_ptr<double>()[i], differences,
-          ReplicateInterval::kPercentile, level);
-      part.low.mutable_data_ptr<double>()[i] = bounds.low;
-      part.high.mutable_data_ptr<double>()[i] = bounds.high;
-      part.p_value.mutable_data_ptr<double>()[i] =
-          std::isnan(bounds.low) ? kNaN : p_value(differences);
-      part.undefined = std::max(part.undefined, bounds.undefined);
+      const auto tested =
+          test_of(part.method, part.difference.const_data_ptr<double>()[i],
+                  std::move(differences), level);
+      part.low.mutable_data_ptr<double>()[i] = tested.bounds.low;
+      part.high.mutable_data_ptr<double>()[i] = tested.bounds.high;
+      part.p_value.mutable_data_ptr<double>()[i] = tested.p_value;
+      part.undefined = std::max(part.undefined, tested.bounds.undefined);
     }
     parts.emplace_back(name, std::move(part));
   }

@@ -3,10 +3,11 @@
     python intervals.py            writes data/intervals/values.json
     python intervals.py --check    compares it with freshly made values
 
-Proportions and McNemar's test are those of statsmodels, DeLong's variance that
-of Sun and Xu's midranks in NumPy, the delta method complex-step derivatives,
-Newcombe's ends roots found by SciPy, and random words those of a Philox4x32-10
-in Python integers.
+Proportions, of which differences are made, and McNemar's test are those of
+statsmodels, DeLong's variance that of Sun and Xu's midranks in NumPy, the delta
+method complex-step derivatives, Newcombe's ends roots found by SciPy, random
+words those of a Philox4x32-10 in Python integers, and areas under the curves of
+replicates scikit-learn's with sample weights.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy import optimize, stats
+from sklearn.metrics import average_precision_score, roc_auc_score
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
@@ -77,11 +79,15 @@ def areas() -> list[dict]:
         t = stats.t.ppf(0.975, min(len(v10), len(v01)) - 1)
         logit = math.log(area / (1 - area))
         width = t * error / (area * (1 - area))
+        parts = np.concatenate([(v10 - area) / len(v10),
+                                (v01 - area) / len(v01)])
         cases.append({
             "scores": scores.tolist(), "target": target.tolist(),
             "area": area, "error": error,
             "ends": [1 / (1 + math.exp(-logit + s * width)) for s in (1, -1)],
-            "newcombe": newcombe(area, len(v10), len(v01))})
+            "newcombe": newcombe(area, len(v10), len(v01)),
+            "acceleration": float((parts ** 3).sum() / 6
+                                  / (parts ** 2).sum() ** 1.5)})
     return cases
 
 
@@ -228,6 +234,37 @@ def tests_of_pairs() -> list[dict]:
     return cases
 
 
+def paired_differences() -> list[dict]:
+    """Newcombe's interval of method 10, with the ends of statsmodels."""
+    cases = []
+    # The second one is published as -0.507 to -0.026 (Fagerland, Lydersen and
+    # Laake, Statistics in Medicine 33, 2850).
+    for cells in [(36, 12, 2, 0), (1, 1, 7, 12), (59, 6, 16, 80),
+                  (10, 0, 0, 0), (0, 4, 0, 3), (2, 9, 8, 1), (0, 0, 0, 5),
+                  (900, 30, 12, 58)]:
+        for level in (0.8, 0.95):
+            table = np.array(cells, float).reshape(2, 2)
+            n, alpha = table.sum(), 1 - level
+            right = [table[0].sum(), table[:, 0].sum()]
+            p, q = (each / n for each in right)
+            (l1, u1), (l2, u2) = (proportion_confint(
+                each, n, alpha, "wilson") for each in right)
+            product = np.prod(table.sum(0)) * np.prod(table.sum(1))
+            cross = np.linalg.det(table)
+            shrunk = max(cross - n / 2, 0) if cross > 0 else cross
+            phi = shrunk / math.sqrt(product) if product > 0 else 0
+
+            def root(x: float, y: float, phi: float = phi) -> float:
+                return math.sqrt(np.array([x, y]) @ [[1, -phi], [-phi, 1]]
+                                 @ [x, y])
+
+            cases.append({
+                "cells": cells, "level": level,
+                "ends": [float(p - q - root(p - l1, u2 - q)),
+                         float(p - q + root(u1 - p, q - l2))]})
+    return cases
+
+
 def paired_areas() -> dict:
     """DeLong's covariance of two scores of the same samples."""
     rng = np.random.default_rng(4)
@@ -242,7 +279,9 @@ def paired_areas() -> dict:
     error = float(np.sqrt(covariance[0, 0] + covariance[1, 1]
                           - 2 * covariance[0, 1]))
     return {"first": first.tolist(), "second": second.tolist(),
-            "target": target.tolist(), "difference": difference,
+            "target": target.tolist(),
+            "areas": [float(part[0].mean()) for part in parts],
+            "difference": difference,
             "error": error,
             "p": float(2 * stats.norm.sf(abs(difference) / error))}
 
@@ -258,29 +297,78 @@ def philox(counter: list[int], key: list[int]) -> list[int]:
     return c
 
 
+def replicate_weights(seed: int, identity: int) -> tuple[list, list]:
+    """Of 24 replicates with Poisson weights, and 256 with 0 and 2."""
+    cdf = [round(65536 * float(stats.poisson.cdf(k, 1))) for k in range(8)]
+
+    def words(block: int, stream: int) -> list[int]:
+        return words_of(seed, identity, block, stream)
+
+    poisson = []
+    for block in range(3):
+        for word in words(block, 0):
+            for bits in (word & 0xFFFF, word >> 16):
+                poisson.append(sum(bits >= t for t in cdf))
+    double = [2 * (w >> i & 1) for block in range(2)
+              for w in words(block, 1) for i in range(32)]
+    return poisson, double
+
+
+def words_of(seed: int, identity: int, block: int, stream: int) -> list[int]:
+    """Random words."""
+    return philox([block, stream, identity & 0xFFFFFFFF,
+                   (identity >> 32) & 0xFFFFFFFF],
+                  [seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF])
+
+
 def weights() -> list[dict]:
     """Replicate weights of some ids."""
     cases = []
-    cdf = [round(65536 * float(stats.poisson.cdf(k, 1))) for k in range(8)]
     for seed, identity in [(0, 0), (1, 5), (-7, -2), (2 ** 40 + 3, 2 ** 50)]:
-        key = [seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF]
-
-        def words(block: int, stream: int) -> list[int]:
-            return philox([block, stream, identity & 0xFFFFFFFF,
-                           (identity >> 32) & 0xFFFFFFFF], key)
-
-        poisson = []
-        for block in range(3):
-            for word in words(block, 0):
-                for bits in (word & 0xFFFF, word >> 16):
-                    poisson.append(sum(bits >= t for t in cdf))
-        double = [2 * (w >> i & 1) for block in range(2)
-                  for w in words(block, 1) for i in range(32)]
-        low, high = words(0, 2)[:2]
+        poisson, double = replicate_weights(seed, identity)
+        low, high = words_of(seed, identity, 0, 2)[:2]
         cases.append({"seed": seed, "id": identity, "poisson": poisson[:21],
                       "double_or_nothing": double[:150],
                       "block_of_20": (low | high << 32) % 20})
     return cases
+
+
+def curves() -> list[dict]:
+    """Areas under the curves of 20 replicates of few rows."""
+    rng = np.random.default_rng(5)
+    cases = []
+    for n, digits, weighted, groups in [(100, 1, False, 0), (100, 6, False, 0),
+                                        (100, 1, True, 0), (90, 1, True, 12),
+                                        (9, 1, False, 0)]:
+        target = (rng.random(n) < 0.4).astype(int)
+        target[:2] = 0, 1
+        scores = np.round(
+            np.clip(rng.normal(0.4 + 0.2 * target, 0.2), 0, 1), digits)
+        own = np.round(rng.exponential(size=n), 3) if weighted else np.ones(n)
+        ids = np.arange(n) % groups if groups else np.arange(n) * 12345 - 500
+        drawn = [replicate_weights(6, int(i)) for i in ids]
+        case = {"scores": scores.tolist(), "target": target.tolist(),
+                "weight": own.tolist() if weighted else None,
+                "ids": ids.tolist(), "seed": 6}
+        for kind, name in enumerate(("poisson", "double_or_nothing")):
+            rows = np.array([row[kind][:20] for row in drawn]).T * own
+            case[name] = {
+                "roc": [area(roc_auc_score, target, scores, w, 2)
+                        for w in rows],
+                "precision_recall": [
+                    area(average_precision_score, target, scores, w, 1)
+                    for w in rows]}
+        cases.append(case)
+    return cases
+
+
+def area(score, target, scores, weight, classes: int):
+    """None without the classes that it needs."""
+    kept = weight > 0
+    present = set(target[kept])
+    if 1 not in present or len(present) < classes:
+        return None
+    return float(score(target[kept], scores[kept], sample_weight=weight[kept]))
 
 
 def values() -> dict:
@@ -293,7 +381,9 @@ def values() -> dict:
                                          (0.9, 20, 30)]],
             "deltas": deltas(), "replicate_ends": replicate_ends(),
             "jackknife": jackknife(), "mcnemar": tests_of_pairs(),
-            "paired_areas": paired_areas(), "weights": weights()}
+            "paired_differences": paired_differences(),
+            "paired_areas": paired_areas(), "weights": weights(),
+            "curves": curves()}
 
 
 def same(left, right) -> bool:

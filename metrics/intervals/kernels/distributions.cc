@@ -87,6 +87,12 @@ double beta_quantile(double a, double b, double p) {
   return bisect(0, 1, [=](double x) { return incomplete_beta(a, b, x) < p; });
 }
 
+double student_t_p_value(double t, double degrees) {
+  if (std::isnan(t)) return t;
+  if (std::isinf(t)) return 0;
+  return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t));
+}
+
 double student_t_quantile(double p, double degrees) {
   // Beyond, it is the normal one to double precision.
   constexpr double kMostDegrees = 1e10;
@@ -95,8 +101,7 @@ double student_t_quantile(double p, double degrees) {
   if (p < 0.5) return -student_t_quantile(1 - p, degrees);
   const double tail = 2 * (1 - p);
   const auto is_below = [=](double t) {
-    return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) >
-           tail;
+    return student_t_p_value(t, degrees) > tail;
   };
   double high = 2;
   while (is_below(high)) high *= 2;

@@ -10,6 +10,9 @@ double normal_cdf(double z);
 double normal_quantile(double p);
 /// REQUIRES: p in (0, 1), degrees > 0.
 double student_t_quantile(double p, double degrees);
+/// The probability that Student's t is further from 0 than this one; NaN for
+/// NaN. REQUIRES: degrees > 0.
+double student_t_p_value(double t, double degrees);
 /// The regularized incomplete beta function I_x(a, b). REQUIRES: a, b > 0.
 double incomplete_beta(double a, double b, double x);
 /// REQUIRES: a, b > 0, p in [0, 1].

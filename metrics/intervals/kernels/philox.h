@@ -8,23 +8,24 @@ namespace tally::internal::intervals {
 using PhiloxCounter = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 
+inline constexpr std::uint32_t kPhiloxMultiplier0 = 0xD2511F53;
+inline constexpr std::uint32_t kPhiloxMultiplier1 = 0xCD9E8D57;
+inline constexpr std::uint32_t kPhiloxWeyl0 = 0x9E3779B9;
+inline constexpr std::uint32_t kPhiloxWeyl1 = 0xBB67AE85;
+inline constexpr int kPhiloxRounds = 10;
+
 /// Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011): four random words for
 /// each counter and key.
 inline PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key) {
-  constexpr std::uint64_t kMultiplier0 = 0xD2511F53;
-  constexpr std::uint64_t kMultiplier1 = 0xCD9E8D57;
-  constexpr std::uint32_t kWeyl0 = 0x9E3779B9;
-  constexpr std::uint32_t kWeyl1 = 0xBB67AE85;
-  constexpr int kRounds = 10;
-  for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t a = kMultiplier0 * counter[0];
-    const std::uint64_t b = kMultiplier1 * counter[2];
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const std::uint64_t a = std::uint64_t{kPhiloxMultiplier0} * counter[0];
+    const std::uint64_t b = std::uint64_t{kPhiloxMultiplier1} * counter[2];
     counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0],
                static_cast<std::uint32_t>(b),
                static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1],
                static_cast<std::uint32_t>(a)};
-    key[0] += kWeyl0;
-    key[1] += kWeyl1;
+    key[0] += kPhiloxWeyl0;
+    key[1] += kPhiloxWeyl1;
   }
   return counter;
 }
@@ -48,8 +49,9 @@ enum class PhiloxStream : std::uint32_t {
 class PhiloxNumbers {
  public:
   PhiloxNumbers(std::int64_t seed, PhiloxStream stream)
-      : key_{low(seed), high(seed)},
-        stream_(static_cast<std::uint32_t>(stream)) {}
+      : PhiloxNumbers(PhiloxKey{low(seed), high(seed)}, stream) {}
+  PhiloxNumbers(PhiloxKey key, PhiloxStream stream)
+      : key_(key), stream_(static_cast<std::uint32_t>(stream)) {}
 
   PhiloxCounter operator()(std::uint32_t block, std::int64_t id) const {
     return philox({block, stream_, low(id), high(id)}, key_);

@@ -91,8 +91,38 @@ TEST(CompareTest, SubtractsWhatIsCommon) {
   const double p = std::erfc(std::abs(difference) / error / std::sqrt(2.0));
   EXPECT_NEAR(part.p_value.item<double>(), p, 0.05);
   EXPECT_EQ(part.n, kRows);
+  EXPECT_EQ(part.method, ComparisonMethod::kPoisson);
+  EXPECT_EQ(part.replicates, 1000);
+  EXPECT_EQ(part.first.item<double>() - part.second.item<double>(), difference);
   const auto same = compare(first, first, 0.95);
   EXPECT_EQ(same[0].second.p_value.item<double>(), 1);
+}
+
+TEST(CompareTest, LeavesOutTheSameBlocks) {
+  const auto options = IntervalOptions().method(IntervalMethod::kJackknife);
+  const Replicates first = replicates_of(0.1, options);
+  const Replicates second = replicates_of(0.2, options);
+  const Comparison part = compare(first, second, 0.9)[0].second;
+  EXPECT_EQ(part.method, ComparisonMethod::kJackknife);
+  EXPECT_EQ(part.replicates, 20);
+  // Of the differences of the values without each block.
+  const at::Tensor without =
+      first.replicates.value() - second.replicates.value();
+  const double error = std::sqrt(
+      (without - without.mean()).square().sum().item<double>() * 19 / 20);
+  constexpr double kQuantile =
+      1.7291328115213678;  // scipy.stats.t.ppf(.95, 19)
+  const auto difference = part.difference.item<double>();
+  EXPECT_NEAR(part.low.item<double>(), difference - kQuantile * error, 1e-12);
+  EXPECT_NEAR(part.high.item<double>(), difference + kQuantile * error, 1e-12);
+  const Comparison exact =
+      compare(first, second, 1 - part.p_value.item<double>())[0].second;
+  // The interval whose level is 1 - p has 0 as an end.
+  EXPECT_NEAR(std::min(std::abs(exact.low.item<double>()),
+                       std::abs(exact.high.item<double>())),
+              0, 1e-10);
+  EXPECT_EQ(compare(first, first, 0.9)[0].second.p_value.item<double>(), 1);
+  EXPECT_EQ(resampling_method(MeanSquaredError()), IntervalMethod::kPoisson);
 }
 
 TEST(CompareTest, ReadsWhatAnotherProgramWrote) {
@@ -155,8 +185,9 @@ TEST(CompareTest, RefusesOtherRowsAndOtherDraws) {
   EXPECT_THAT(refusal(other), HasSubstr("expected the same number of rows"));
   IntervalMetric accuracy{BinaryAccuracy()};
   EXPECT_THAT(refusal_of([&] { accuracy.replicates(); }),
-              HasSubstr("expected rows, and method poisson or "
-                        "double_or_nothing, got 0 rows and wilson"));
+              HasSubstr("expected rows, and method poisson, "
+                        "double_or_nothing or jackknife, got 0 rows and "
+                        "wilson"));
 }
 
 RANKS_TEST(CompareRanksTest, ReplicatesEqualThoseOfOneProcess, 1, 2, 3, 5) {

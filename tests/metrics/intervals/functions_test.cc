@@ -181,6 +181,26 @@ TEST(ReplicateWeightsTest, HaveMeanAndVarianceOne) {
               HasSubstr("expected at least 1 replicate, got 0"));
 }
 
+TEST(ReplicateWeightsTest, AddUp) {
+  // More ids than are counted at a time, and fewer than a vector.
+  for (const std::int64_t rows : {1, 15, 16, 129, 9001}) {
+    const SampleIds ids(at::arange(rows).mul(-5));
+    for (const WeightKind kind :
+         {WeightKind::kPoisson, WeightKind::kDoubleOrNothing}) {
+      const ReplicateWeights weights(2, kind, 200);
+      std::vector<std::uint32_t> sums(
+          static_cast<std::size_t>(weights.stride()), 1);
+      weights.add(ids.values().data(), rows, sums.data());
+      const at::Tensor expected = weights(ids).sum(0, false, at::kLong).add(1);
+      for (std::int64_t r = 0; r < 200; ++r) {
+        ASSERT_EQ(sums[static_cast<std::size_t>(r)],
+                  expected[r].item<std::int64_t>())
+            << rows << " " << r;
+      }
+    }
+  }
+}
+
 TEST(SampleIdsTest, HashTexts) {
   const SampleIds ids(std::vector<std::string>{"", "abc"});
   EXPECT_EQ(static_cast<std::uint64_t>(ids.values()[0]), 0xef46db3751d8e999u);

@@ -363,10 +363,9 @@ TEST(IntervalMetricTest, RefusesOptionsThatDoNotFit) {
               HasSubstr("method logit_delta fits"));
   EXPECT_THAT(refused(BinaryAccuracy(), with(Method::kWilson).grouped(true)),
               HasSubstr("for grouped rows, got wilson"));
-  EXPECT_THAT(
-      refused(MeanSquaredError(),
-              IntervalOptions().ends(ReplicateInterval::kBca)),
-      HasSubstr("expected method poisson_cells for ends of bca, got poisson"));
+  EXPECT_THAT(refused(MeanSquaredError(),
+                      IntervalOptions().ends(ReplicateInterval::kBca)),
+              HasSubstr("for ends of bca, got poisson of MeanSquaredError("));
   EXPECT_THAT(refused(BinaryAccuracy(), IntervalOptions().level(1)),
               HasSubstr("expected a level in (0, 1), got 1"));
   EXPECT_THAT(refused(BinaryAccuracy(), IntervalOptions().replicates(1)),

@@ -90,14 +90,20 @@ RANKS_TEST(IntervalRanksTest, EqualOneProcess, 1, 2, 3, 5) {
     options.method(method);
     check(self, options, maker<BinaryF1Score>({}), true);
   }
+  for (const Method method : {Method::kPoisson, Method::kDoubleOrNothing}) {
+    options.method(method);
+    check(self, options, maker<BinaryAUROC>({}), true);
+    check(self, options, maker<BinaryAveragePrecision>({}), true);
+    check(self, options, maker<MeanSquaredError>({}), false);
+  }
 }
 
-RANKS_TEST(IntervalRanksTest, DrawsGroupsSpreadOverRanks, 2, 3) {
+template <class M>
+void check_groups(const testkit::Rank& self) {
   const auto run = [&](bool split) {
     MetricOptions alone;
     alone.sync_on_compute(split);
-    IntervalMetric metric(BinaryAccuracy({}, alone),
-                          IntervalOptions().grouped(true));
+    IntervalMetric metric(M({}, alone), IntervalOptions().grouped(true));
     const auto [begin, end] =
         split ? rows_of(self) : std::pair<std::int64_t, std::int64_t>(0, kRows);
     const at::Tensor groups = at::arange(kRows).remainder(9);
@@ -110,6 +116,11 @@ RANKS_TEST(IntervalRanksTest, DrawsGroupsSpreadOverRanks, 2, 3) {
   const Interval split = run(true);
   expect_equal(whole.low, split.low, true);
   EXPECT_EQ(split.n, kRows);
+}
+
+RANKS_TEST(IntervalRanksTest, DrawsGroupsSpreadOverRanks, 2, 3) {
+  check_groups<BinaryAccuracy>(self);
+  check_groups<BinaryAUROC>(self);
 }
 
 RANKS_TEST(IntervalRanksTest, RefusesRowNumbersAsIds, 2) {

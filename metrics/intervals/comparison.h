@@ -1,0 +1,52 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/options.h"
+
+namespace tally {
+
+/// How two models are compared.
+enum class ComparisonMethod {
+  kAuto,             ///< by the kind of metric
+  kMcnemar,          ///< which rows only one of them gets right
+  kDelong,           ///< DeLong's covariance of two AUROCs
+  kPoisson,          ///< bootstrap: each row has a weight of Poisson(1)
+  kDoubleOrNothing,  ///< bootstrap: each row has a weight of 0 or 2
+  kJackknife,        ///< leaves out one block of rows at a time
+};
+
+template <>
+struct EnumNames<ComparisonMethod> {
+  static constexpr const char* kNames[] = {
+      "auto", "mcnemar", "delong", "poisson", "double_or_nothing", "jackknife"};
+};
+
+/// The difference of a part of two results.
+struct Comparison {
+  /// float64, of the shape of the part: both values, first - second, the ends
+  /// of the difference's interval, and the p-value of no difference.
+  at::Tensor first;
+  at::Tensor second;
+  at::Tensor difference;
+  at::Tensor low;
+  at::Tensor high;
+  at::Tensor p_value;
+  double level = 0;
+  ComparisonMethod method = ComparisonMethod::kAuto;  ///< the one used
+  std::int64_t n = 0;                                 ///< rows, over all ranks
+  std::int64_t replicates = 0;  ///< or blocks; 0 for formulas
+  /// Replicates, or blocks, in which either has no value: the most for any
+  /// element.
+  std::int64_t undefined = 0;
+};
+
+/// By part of the result; a single tensor's name is empty.
+using Comparisons = std::vector<std::pair<std::string, Comparison>>;
+
+}  // namespace tally

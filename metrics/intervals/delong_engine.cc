@@ -1,0 +1,123 @@
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/classification/auroc.h"
+#include "tally/metrics/intervals/comparison_engine.h"
+#include "tally/metrics/intervals/count_inputs.h"
+#include "tally/metrics/intervals/paired_tests.h"
+
+namespace tally::internal::intervals {
+namespace {
+
+/// What counts of the rows: float64 [N, 3] of both scores and the target.
+struct PairedScores {
+  Rows rows;
+
+  void fields(Fields& f) { f("rows", rows); }
+};
+
+/// Columns of the rows in an order that does not depend on theirs.
+std::array<at::Tensor, 3> sorted_columns(const at::Tensor& rows) {
+  using Row = std::array<double, 3>;
+  const auto* const data = rows.const_data_ptr<double>();
+  std::vector<Row> sorted;
+  for (std::int64_t i = 0; i < rows.size(0); ++i) {
+    sorted.push_back({data[3 * i], data[3 * i + 1], data[3 * i + 2]});
+  }
+  std::sort(sorted.begin(), sorted.end());
+  std::array<at::Tensor, 3> columns;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    columns[c] = at::empty({rows.size(0)}, at::kDouble);
+    std::transform(sorted.begin(), sorted.end(),
+                   columns[c].mutable_data_ptr<double>(),
+                   [c](const Row& row) { return row[c]; });
+  }
+  return columns;
+}
+
+class DelongEngine final : public ComparisonEngine {
+ public:
+  DelongEngine(std::unique_ptr<Metric> metric,
+               const ModelComparisonOptions& options)
+      : ComparisonEngine(options), metric_(std::move(metric)) {}
+
+  const Metric& metric() const override { return *metric_; }
+  ComparisonMethod method() const override { return ComparisonMethod::kDelong; }
+  AnyState identity() const override { return AnyState::of(PairedScores()); }
+  StateKey key() const override {
+    return StateKey("Delong(" + metric_->repr() + ")", typeid(PairedScores));
+  }
+  AnyState observe(Inputs first, Inputs second,
+                   const std::vector<std::int64_t>&) const override {
+    const auto observed = [&](Inputs inputs) {
+      check_counted(*metric_, inputs, /*dims=*/1);
+      AnyState batch = metric_->make_batch();
+      metric_->observe_into(batch, inputs, BatchOrigin());
+      return batch.get<CurveState>().unweighted;
+    };
+    const CurveSamples own = observed(first);
+    const CurveSamples other = observed(second);
+    check_same_nan(*metric_, first, second);
+    PairedScores scores;
+    if (own.preds.size() == 0) return AnyState::of(scores);
+    const auto column = [](const Rows& rows) {
+      return rows.tensor().reshape(-1).to(at::kCPU, at::kDouble);
+    };
+    const at::Tensor target = column(own.target);
+    const at::Tensor counted = target.ne(2).nonzero().reshape(-1);
+    scores.rows =
+        Rows(at::stack({column(own.preds), column(other.preds), target},
+                       /*dim=*/1)
+                 .index_select(0, counted));
+    return AnyState::of(scores);
+  }
+  Comparisons compare(const AnyState& state, std::int64_t n) const override {
+    const Rows& rows = state.get<PairedScores>().rows;
+    Comparison comparison = unfilled(n);
+    if (rows.size() > 0) fill(rows.tensor().contiguous(), comparison);
+    return {{"", std::move(comparison)}};
+  }
+
+ private:
+  void fill(const at::Tensor& rows, Comparison& comparison) const {
+    const at::Tensor nan = rows.isnan().any(0);
+    const std::array<bool, 2> has_nan = {nan[0].item<bool>(),
+                                         nan[1].item<bool>()};
+    // NaN have no order.
+    const auto [first, second, target] =
+        sorted_columns(rows.nan_to_num(/*nan=*/0).contiguous());
+    const AreaComparison areas =
+        compare_areas(first, second, target, options().level());
+    if (!has_nan[0]) comparison.first.fill_(areas.first);
+    if (!has_nan[1]) comparison.second.fill_(areas.second);
+    if (has_nan[0] || has_nan[1]) return;
+    comparison.difference.fill_(areas.difference);
+    comparison.low.fill_(areas.low);
+    comparison.high.fill_(areas.high);
+    comparison.p_value.fill_(areas.p_value);
+  }
+
+  std::unique_ptr<Metric> metric_;
+};
+
+}  // namespace
+
+std::unique_ptr<ComparisonEngine> delong_engine(
+    std::unique_ptr<Metric>& metric, const ModelComparisonOptions& options) {
+  std::unique_ptr<ComparisonEngine> engine;
+  visit_metric<BinaryAUROC>(*metric, [&](const BinaryAUROC& m) {
+    if (m.options().max_fpr() || !m.options().thresholds().exact()) return;
+    engine = std::make_unique<DelongEngine>(std::move(metric), options);
+  });
+  return engine;
+}
+
+}  // namespace tally::internal::intervals

@@ -1,0 +1,199 @@
+#include <ATen/ops/full.h>
+#include <c10/util/Exception.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/classification/exact_match.h"
+#include "tally/metrics/classification/inputs/multiclass_inputs.h"
+#include "tally/metrics/classification/inputs/multilabel_inputs.h"
+#include "tally/metrics/intervals/comparison_engine.h"
+#include "tally/metrics/intervals/count_inputs.h"
+#include "tally/metrics/intervals/paired_tests.h"
+
+namespace tally::internal::intervals {
+namespace {
+
+using classification::MatchBits;
+
+/// Rows by which models are correct.
+struct PairedMatches {
+  std::int64_t both = 0;
+  std::int64_t first_only = 0;
+  std::int64_t second_only = 0;
+  std::int64_t neither = 0;
+  std::int64_t first_nans = 0;
+  std::int64_t second_nans = 0;
+
+  void fields(Fields& f) {
+    f("both", both)("first_only", first_only)("second_only", second_only);
+    f("neither", neither);
+    f("first_nans", first_nans)("second_nans", second_nans);
+  }
+};
+
+/// The bits of each row of inputs that the metric takes: uint8 [N, ...].
+using BitsOf = std::function<at::Tensor(const Metric&, const at::Tensor& preds,
+                                        const at::Tensor& target)>;
+
+class McnemarEngine final : public ComparisonEngine {
+ public:
+  McnemarEngine(std::unique_ptr<Metric> metric,
+                const ModelComparisonOptions& options, std::int64_t target_dims,
+                BitsOf bits_of)
+      : ComparisonEngine(options),
+        metric_(std::move(metric)),
+        target_dims_(target_dims),
+        bits_of_(std::move(bits_of)) {}
+
+  const Metric& metric() const override { return *metric_; }
+  ComparisonMethod method() const override {
+    return ComparisonMethod::kMcnemar;
+  }
+  AnyState identity() const override { return AnyState::of(PairedMatches()); }
+  StateKey key() const override {
+    return StateKey("Mcnemar(" + metric_->repr() + ")", typeid(PairedMatches));
+  }
+  AnyState observe(Inputs first, Inputs second,
+                   const std::vector<std::int64_t>&) const override {
+    for (const Inputs& inputs : {first, second}) {
+      check_counted(*metric_, inputs, target_dims_);
+      check_inputs(*metric_, inputs);
+    }
+    check_same_nan(*metric_, first, second);
+    const auto bits_of = [&](Inputs inputs) {
+      return bits_of_(*metric_, *inputs[0].as<at::Tensor>(),
+                      *inputs[1].as<at::Tensor>())
+          .cpu()
+          .contiguous();
+    };
+    const at::Tensor own = bits_of(first);
+    const at::Tensor other = bits_of(second);
+    const auto* const a = own.const_data_ptr<std::uint8_t>();
+    const auto* const b = other.const_data_ptr<std::uint8_t>();
+    PairedMatches counts;
+    for (std::int64_t i = 0; i < own.numel(); ++i) {
+      if (!(a[i] & MatchBits::kSeen)) continue;
+      counts.first_nans += (a[i] & MatchBits::kNan) != 0;
+      counts.second_nans += (b[i] & MatchBits::kNan) != 0;
+      const bool first_matches = !(a[i] & MatchBits::kWrong);
+      const bool second_matches = !(b[i] & MatchBits::kWrong);
+      ++(first_matches    ? second_matches ? counts.both : counts.first_only
+         : second_matches ? counts.second_only
+                          : counts.neither);
+    }
+    return AnyState::of(counts);
+  }
+  Comparisons compare(const AnyState& state, std::int64_t n) const override {
+    const auto& counts = state.get<PairedMatches>();
+    const std::int64_t counted =
+        counts.both + counts.first_only + counts.second_only + counts.neither;
+    Comparison comparison = unfilled(n);
+    const auto value = [&](std::int64_t correct, std::int64_t nans) {
+      return nans > 0 || counted == 0
+                 ? std::numeric_limits<double>::quiet_NaN()
+                 : static_cast<double>(correct) / static_cast<double>(counted);
+    };
+    comparison.first.fill_(
+        value(counts.both + counts.first_only, counts.first_nans));
+    comparison.second.fill_(
+        value(counts.both + counts.second_only, counts.second_nans));
+    if (counted > 0 && counts.first_nans == 0 && counts.second_nans == 0) {
+      const IntervalBounds ends = paired_difference_interval(
+          counts.both, counts.first_only, counts.second_only, counts.neither,
+          options().level());
+      comparison.difference.fill_(
+          static_cast<double>(counts.first_only - counts.second_only) /
+          static_cast<double>(counted));
+      comparison.low.fill_(ends.low);
+      comparison.high.fill_(ends.high);
+      comparison.p_value.fill_(
+          mcnemar(counts.first_only, counts.second_only).mid);
+    }
+    return {{"", std::move(comparison)}};
+  }
+
+ private:
+  std::unique_ptr<Metric> metric_;
+  std::int64_t target_dims_;
+  BitsOf bits_of_;
+};
+
+template <class Batch>
+at::Tensor bits_of_batch(const Batch& batch) {
+  return batch.target().is_cpu() ? classification::match_bits(batch)
+                                 : classification::match_bits_by_tensors(batch);
+}
+
+template <class M>
+classification::BinaryRules binary_rules(const M& metric) {
+  const auto& options = metric.options();
+  return {options.threshold(), options.input(), options.ignore_index(),
+          metric.metric_options().nan_policy(),
+          metric.metric_options().validate_args()};
+}
+
+template <class M>
+at::Tensor class_bits(const Metric& metric, const at::Tensor& preds,
+                      const at::Tensor& target) {
+  const auto& options = static_cast<const M&>(metric).options();
+  const classification::MulticlassRules rules{
+      options.num_classes(), options.top_k(), options.ignore_index(),
+      metric.metric_options().nan_policy(),
+      metric.metric_options().validate_args()};
+  return bits_of_batch(classification::MulticlassBatch(rules, preds, target));
+}
+
+}  // namespace
+
+std::unique_ptr<ComparisonEngine> mcnemar_engine(
+    std::unique_ptr<Metric>& metric, const ModelComparisonOptions& options) {
+  const auto make = [&](std::int64_t dims, BitsOf bits_of) {
+    return std::make_unique<McnemarEngine>(std::move(metric), options, dims,
+                                           std::move(bits_of));
+  };
+  const auto is_global = [](const auto& m) {
+    return m.options().multidim_average() == MultidimAverage::kGlobal;
+  };
+  std::unique_ptr<ComparisonEngine> engine;
+  visit_metric<BinaryAccuracy>(*metric, [&](const BinaryAccuracy& m) {
+    if (!is_global(m)) return;
+    engine = make(1, [](const Metric& own, const at::Tensor& preds,
+                        const at::Tensor& target) {
+      const auto rules = binary_rules(static_cast<const BinaryAccuracy&>(own));
+      return bits_of_batch(classification::BinaryBatch(rules, preds, target));
+    });
+  });
+  if (engine) return engine;
+  visit_metric<MulticlassAccuracy>(*metric, [&](const MulticlassAccuracy& m) {
+    if (!is_global(m) || m.options().average() != Average::kMicro) return;
+    engine = make(1, class_bits<MulticlassAccuracy>);
+  });
+  if (engine) return engine;
+  visit_metric<MulticlassExactMatch>(
+      *metric, [&](const MulticlassExactMatch& m) {
+        // Several positions of a sample are one match.
+        constexpr std::int64_t kAnyDims = 64;
+        if (is_global(m)) {
+          engine = make(kAnyDims, class_bits<MulticlassExactMatch>);
+        }
+      });
+  if (engine) return engine;
+  visit_metric<MultilabelExactMatch>(
+      *metric, [&](const MultilabelExactMatch& m) {
+        if (!is_global(m)) return;
+        engine = make(2, [](const Metric& own, const at::Tensor& preds,
+                            const at::Tensor& target) {
+          const auto& match = static_cast<const MultilabelExactMatch&>(own);
+          const auto rules = binary_rules(match);
+          return bits_of_batch(classification::MultilabelBatch(
+              rules, match.options().num_labels(), preds, target));
+        });
+      });
+  return engine;
+}
+
+}  // namespace tally::internal::intervals

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+
+#include "tally/metrics/intervals/comparison.h"
+#include "tally/metrics/intervals/model_comparison_options.h"
+#include "tally/metrics/intervals/sample_ids.h"
+#include "tally/metrics/metric.h"
+#include "tally/metrics/wrappers/wrapper_metric.h"
+
+namespace tally {
+
+namespace internal::intervals {
+class ComparisonEngine;
+class RowAccumulator;
+}  // namespace internal::intervals
+
+/// Whether one of two models is better, by a metric of both on the same rows.
+///
+/// update(first, second, shared...), update(ids, first, second, shared...): the
+/// first input of the metric, the models' own, once for each model; then its
+/// other inputs, which both share. Of BinaryAccuracy: update(first_preds,
+/// second_preds, target). ids: those of the rows. compute(): for each part of
+/// the metric's result both values, first - second, the ends of its interval,
+/// and the p-value of no difference.
+///
+/// kAuto selects the method by metric and options:
+///
+///     McNemar    fractions of correct rows: BinaryAccuracy, micro-averaged
+///                MulticlassAccuracy, MulticlassExactMatch,
+///                MultilabelExactMatch: mid-p, paired_difference_interval()
+///     DeLong     BinaryAUROC of exact curves: compare_areas()
+///     Poisson    states that are sums (errors, losses, means): differences of
+///                replicates with the same Poisson(1) weight for each row, see
+///                compare()
+///     jackknife  everything else; on request also replicates, for counts and
+///                for AUROC and average precision of one exact curve
+///
+/// The first two take neither groups, nor weights, nor several positions a row.
+/// The others depend on ids, as IntervalMetric does: by default a row's number,
+/// which is refused above one rank. The interval and the p-value of McNemar's
+/// test are two approximations; close to 1 - level, one may find a difference
+/// where the other does not.
+///
+/// Collective: one or two exchanges of states. State: six counts (McNemar);
+/// both scores and the target of each row (DeLong); twice that of
+/// IntervalMetric. Where a metric ignores rows by their target, both models'
+/// are; NaN that a metric ignores have to be in the same rows.
+/// Empty without rows: the metric's value without data, and NaN.
+/// Errors: c10::ValueError for metrics that IntervalMetric refuses, for methods
+/// that do not fit the metric, and for inputs that the method does not take;
+/// for numbers of ids and rows that differ, ids that repeat (unless `grouped`),
+/// and those of the metric. A call that throws leaves everything unchanged. Not
+/// differentiable.
+///
+/// Thread-safety: as for Metric.
+///
+/// Example:
+///     ModelComparison accuracy{BinaryAccuracy()};
+///     accuracy.update(scores, scores.square(), labels);
+///     Comparison models = accuracy.compute()[0].second;
+///     std::cout << models.difference << models.low << models.high
+///               << models.p_value;
+class ModelComparison {
+ public:
+  using Options = ModelComparisonOptions;
+  static constexpr const char* kName = "ModelComparison";
+
+  explicit ModelComparison(OwnedMetric metric, Options options = {});
+  ModelComparison(ModelComparison&&) noexcept;
+  ModelComparison& operator=(ModelComparison&&) noexcept;
+  ~ModelComparison();
+
+  const Options& options() const;
+  const Metric& metric() const;
+  /// The method in use; never kAuto.
+  ComparisonMethod method() const;
+  /// Whether ids affect the result.
+  bool uses_ids() const;
+
+  /// Accumulates one batch.
+  template <class... Args>
+  void update(const Args&... args) {
+    update_inputs({InputRef::of(internal::as_input(args))...});
+  }
+  template <class... Args>
+  void update(const SampleIds& ids, const Args&... args) {
+    update_inputs(ids, {InputRef::of(internal::as_input(args))...});
+  }
+  void update_inputs(Inputs inputs) { update_rows(nullptr, inputs); }
+  void update_inputs(const SampleIds& ids, Inputs inputs) {
+    update_rows(&ids, inputs);
+  }
+  void update_inputs(std::initializer_list<InputRef> inputs) {
+    update_rows(nullptr, Inputs(inputs));
+  }
+  void update_inputs(const SampleIds& ids,
+                     std::initializer_list<InputRef> inputs) {
+    update_rows(&ids, Inputs(inputs));
+  }
+
+  /// Over all ranks: those of the metric's communicator.
+  Comparisons compute();
+
+  /// Forgets all rows.
+  void reset();
+  /// Rows of this rank so far.
+  std::int64_t rows() const;
+
+ private:
+  void update_rows(const SampleIds* ids, Inputs inputs);
+
+  std::unique_ptr<internal::intervals::ComparisonEngine> engine_;
+  std::unique_ptr<internal::intervals::RowAccumulator> accumulated_;
+};
+
+}  // namespace tally
