@@ -6,109 +6,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <iterator>
-#include <limits>
 #include <map>
-#include <sstream>
 
+#include "tally/cli/argument_values.h"
 #include "tally/cli/input_file.h"
 #include "tally/metrics/nearest.h"
 #include "tally/metrics/options.h"
-#include "tally/state/parse_number.h"
 
 namespace tally::cli {
 namespace {
-
-constexpr std::int64_t kMostRanks = 256;
-constexpr const char* kFormats[] = {"table", "json", "csv"};
-constexpr const char* kMissing[] = {"error", "skip", "nan"};
-
-std::int64_t parse_count(const std::string& option, const std::string& text,
-                         std::int64_t least, std::int64_t most) {
-  const auto value = internal::parse_number<std::int64_t>(text);
-  TORCH_CHECK_VALUE(value && *value >= least && *value <= most, option,
-                    ": expected an integer from ", least, " to ", most,
-                    ", got '", text, "'");
-  return *value;
-}
-
-std::vector<std::int64_t> parse_split(const std::string& text) {
-  std::vector<std::int64_t> split;
-  std::istringstream items(text);
-  for (std::string item; std::getline(items, item, ',');) {
-    split.push_back(parse_count("--split", item, 0,
-                                std::numeric_limits<std::int64_t>::max()));
-  }
-  TORCH_CHECK_VALUE(split.size() <= kMostRanks, "--split: expected at most ",
-                    kMostRanks, " ranks, got ", split.size());
-  return split;
-}
-
-Format parse_format(const std::string& text) {
-  const auto* found = std::find(std::begin(kFormats), std::end(kFormats), text);
-  TORCH_CHECK_VALUE(found != std::end(kFormats),
-                    "--format: expected table, json or csv, got '", text, "'");
-  return static_cast<Format>(found - kFormats);
-}
-
-Missing parse_missing(const std::string& text) {
-  const auto* found = std::find(std::begin(kMissing), std::end(kMissing), text);
-  TORCH_CHECK_VALUE(found != std::end(kMissing),
-                    "--missing: expected error, skip or nan, got '", text, "'");
-  return static_cast<Missing>(found - kMissing);
-}
-
-char parse_delimiter(const std::string& text) {
-  if (text == "tab" || text == "\\t") return '\t';
-  TORCH_CHECK_VALUE(text.size() == 1 && text != "\"" && text != "\n",
-                    "--delimiter: expected one character or tab, got '", text,
-                    "'");
-  return text[0];
-}
-
-std::vector<std::string> parse_labels(const std::string& text) {
-  std::vector<std::string> labels;
-  std::istringstream items(text);
-  for (std::string item; std::getline(items, item, ',');) {
-    TORCH_CHECK_VALUE(!item.empty() && std::find(labels.begin(), labels.end(),
-                                                 item) == labels.end(),
-                      "--labels: expected each label once, got '", item, "'",
-                      item.empty() ? "" : " twice");
-    labels.push_back(item);
-  }
-  return labels;
-}
-
-std::vector<std::string> parse_by(const std::string& text) {
-  std::vector<std::string> columns;
-  std::istringstream items(text);
-  for (std::string item; std::getline(items, item, ',');) {
-    TORCH_CHECK_VALUE(!item.empty() && std::find(columns.begin(), columns.end(),
-                                                 item) == columns.end(),
-                      "--by: expected each column once, got '", item, "'",
-                      item.empty() ? "" : " twice");
-    columns.push_back(item);
-  }
-  return columns;
-}
-
-double parse_level(const std::string& text) {
-  const auto level = internal::parse_number<double>(text);
-  TORCH_CHECK_VALUE(level && *level > 0 && *level < 1,
-                    "--interval: expected a level in (0, 1), such as 0.95, got "
-                    "'",
-                    text, "'");
-  return *level;
-}
-
-IntervalMethod parse_method(const std::string& text) {
-  IntervalMethod method = IntervalMethod::kAuto;
-  const auto refusal =
-      internal::OptionType<IntervalMethod>::parse(text, method);
-  TORCH_CHECK_VALUE(!refusal, "--interval-method: expected ",
-                    refusal ? refusal->expected : "", ", got '", text, "'");
-  return method;
-}
 
 bool has_json_lines_name(const std::string& path) {
   constexpr std::string_view kEnd = ".jsonl";
@@ -116,12 +22,17 @@ bool has_json_lines_name(const std::string& path) {
          path.compare(path.size() - kEnd.size(), kEnd.size(), kEnd) == 0;
 }
 
-/// The long name of the option if the word is one, else empty.
-std::string option_name(const std::string& word) {
-  if (word == "-m") return "--metrics";
-  if (word == "-i") return "--inputs";
-  if (word == "-o") return "--output";
-  return word.rfind("--", 0) == 0 ? word.substr(0, word.find('=')) : "";
+/// Whether a method has replicates, or kAuto may select such a one.
+bool has_replicates(IntervalMethod method) {
+  switch (method) {
+    case IntervalMethod::kAuto:
+    case IntervalMethod::kPoisson:
+    case IntervalMethod::kDoubleOrNothing:
+    case IntervalMethod::kJackknife:
+      return true;
+    default:
+      return false;
+  }
 }
 
 /// The options of evaluate.
@@ -220,28 +131,41 @@ class EvaluateParser {
                         " alone and without a name, as it holds all inputs; "
                         "use --columns to choose them");
     }
+    const bool is_id = id_path(a) == kStandardInput;
     const auto inputs =
-        std::count(a.inputs.begin(), a.inputs.end(), kStandardInput);
-    TORCH_CHECK_VALUE(inputs < 2, "--inputs: expected - once, got it ", inputs,
-                      " times");
+        std::count(a.inputs.begin(), a.inputs.end(), kStandardInput) + is_id;
+    TORCH_CHECK_VALUE(inputs < 2, "--inputs", is_id ? " and --ids" : "",
+                      ": expected - once, got it ", inputs, " times");
     TORCH_CHECK_VALUE(a.split.empty() || a.ranks == 0 ||
                           static_cast<std::int64_t>(a.split.size()) == a.ranks,
                       "--split: expected one number for each of ", a.ranks,
                       " ranks, got ", a.split.size());
   }
 
-  void check_interval() const {
-    const Arguments& a = arguments_;
+  void check_interval() {
+    Arguments& a = arguments_;
     for (const char* option : {"--interval-method", "--ids", "--groups"}) {
-      TORCH_CHECK_VALUE(given_.count(option) == 0 || a.interval > 0, option,
-                        ": requires --interval");
+      TORCH_CHECK_VALUE(
+          given_.count(option) == 0 || a.interval > 0 || !a.replicates.empty(),
+          option, ": requires --interval or --replicates");
     }
     for (const char* option : {"--ids", "--groups"}) {
-      TORCH_CHECK_VALUE(given_.count(option) == 0 || !a.csv.empty(), option,
-                        ": requires --csv");
+      TORCH_CHECK_VALUE(given_.count(option) == 0 || a.coco.empty(), option,
+                        ": requires --csv or --inputs");
     }
     TORCH_CHECK_VALUE(a.ids.empty() || a.groups.empty(),
                       "expected one of --ids and --groups, got both");
+    if (!id_path(a).empty()) {
+      std::string& path = a.ids.empty() ? a.groups : a.ids;
+      path = user_path(path);
+    }
+    TORCH_CHECK_VALUE(
+        a.replicates.empty() || has_replicates(a.interval_method),
+        "--replicates: expected --interval-method poisson, "
+        "double_or_nothing or jackknife, got ",
+        internal::OptionType<IntervalMethod>::print(a.interval_method));
+    TORCH_CHECK_VALUE(a.replicates.empty() || a.replicates != a.output,
+                      "--replicates: expected another file than --output");
   }
 
   Arguments arguments_;
@@ -272,25 +196,32 @@ class EvaluateParser {
        }},
       {"--labels",
        [this](const Values& v) {
-         arguments_.csv_options.labels = parse_labels(v[0]);
+         arguments_.csv_options.labels = parse_list("--labels", "label", v[0]);
        }},
       {"--missing",
        [this](const Values& v) {
          arguments_.csv_options.missing = parse_missing(v[0]);
        }},
-      {"--by", [this](const Values& v) { arguments_.by = parse_by(v[0]); }},
+      {"--by",
+       [this](const Values& v) {
+         arguments_.by = parse_list("--by", "column", v[0]);
+       }},
       {"--slices",
        [this](const Values& v) {
          arguments_.slices = parse_count("--slices", v[0], 1, 1'000'000);
        }},
       {"--interval",
-       [this](const Values& v) { arguments_.interval = parse_level(v[0]); }},
+       [this](const Values& v) {
+         arguments_.interval = parse_level("--interval", v[0]);
+       }},
       {"--interval-method",
        [this](const Values& v) {
          arguments_.interval_method = parse_method(v[0]);
        }},
       {"--ids", [this](const Values& v) { arguments_.ids = v[0]; }},
       {"--groups", [this](const Values& v) { arguments_.groups = v[0]; }},
+      {"--replicates",
+       [this](const Values& v) { arguments_.replicates = user_path(v[0]); }},
       {"--batch-size",
        [this](const Values& v) {
          arguments_.batch_size =
@@ -358,6 +289,12 @@ bool is_json_lines(const Arguments& arguments) {
          has_json_lines_name(arguments.inputs.front());
 }
 
+std::string id_path(const Arguments& arguments) {
+  const bool is_file = !arguments.inputs.empty() && !is_json_lines(arguments);
+  if (!is_file) return "";
+  return arguments.ids.empty() ? arguments.groups : arguments.ids;
+}
+
 Arguments parse_evaluate(const std::vector<std::string>& words, bool of_log) {
   return EvaluateParser().parse(words, of_log);
 }
@@ -371,7 +308,7 @@ Arguments parse_arguments(int argc, char** argv) {
   if (words.empty() || is_help(words[0]) || is_help(words.back())) {
     TORCH_CHECK_VALUE(
         !words.empty(),
-        "expected list, describe, evaluate or report; see --help");
+        "expected list, describe, evaluate, report or compare; see --help");
     return arguments;
   }
   const std::string& command = words[0];
@@ -385,12 +322,15 @@ Arguments parse_arguments(int argc, char** argv) {
   if (command == "report") {
     return parse_report({words.begin() + 1, words.end()});
   }
+  if (command == "compare") {
+    return parse_compare({words.begin() + 1, words.end()});
+  }
   if (command == "list") return parse_listing(Command::kList, words);
   if (command == "describe") return parse_describe(words);
   TORCH_CHECK_VALUE(
       command == "completion", "unknown command '", command, "'",
-      internal::did_you_mean(
-          command, {"list", "describe", "evaluate", "report", "completion"}));
+      internal::did_you_mean(command, {"list", "describe", "evaluate", "report",
+                                       "compare", "completion"}));
   TORCH_CHECK_VALUE(words.size() == 2, "completion: expected bash or zsh, got ",
                     words.size() - 1);
   arguments.command = Command::kCompletion;

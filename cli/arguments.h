@@ -16,6 +16,7 @@ enum class Command {
   kDescribe,
   kEvaluate,
   kReport,
+  kCompare,
   kCompletion
 };
 enum class Format { kTable, kJson, kCsv };
@@ -37,8 +38,9 @@ struct Arguments {
   std::int64_t slices = 0;      // to show; 0: all
   double interval = 0;          // the level; 0: without intervals
   IntervalMethod interval_method = IntervalMethod::kAuto;
-  std::string ids;              // column with the rows' ids
-  std::string groups;           // column with those of groups of rows
+  std::string ids;              // of the rows: column, key or file
+  std::string groups;           // the same of groups of rows
+  std::string replicates;       // file for replicates, to be compared
   CsvOptions csv_options;       // tables use its labels, too
   std::int64_t batch_size = 0;  // 0: about 16 MB
   std::int64_t ranks = 0;       // 0: from --split or the launcher, or 1
@@ -47,16 +49,24 @@ struct Arguments {
   std::string output;
   std::vector<std::string> logs;  // to report on, instead of inputs
   std::string title;              // of a report
+  std::vector<std::string> runs;  // files of replicates to compare
+  double level = 0.95;            // of their comparison
 };
 
 /// Whether the inputs are those of one file of JSON lines, .jsonl.
 bool is_json_lines(const Arguments& arguments);
+
+/// The file that --ids or --groups name, if they do not name a column or key.
+std::string id_path(const Arguments& arguments);
 
 extern const char* const kHelp;
 
 /// The words of `report`: --log, --title, and the options of `evaluate` that
 /// apply. Throws c10::ValueError for invalid ones.
 Arguments parse_report(const std::vector<std::string>& words);
+
+/// The words of `compare`. Throws c10::ValueError for invalid ones.
+Arguments parse_compare(const std::vector<std::string>& words);
 
 /// The words of `evaluate`; with `of_log`, those of its options that apply to a
 /// log. Throws c10::ValueError for invalid ones.

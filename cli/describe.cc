@@ -195,7 +195,7 @@ constexpr const char* kBash = R"(_tally() {
   local words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    words="list describe evaluate report completion --help --version"
+    words="list describe evaluate report compare completion --help --version"
   else
     case $before in
       describe | -m | --metrics) words="%M" ;;
@@ -207,8 +207,9 @@ constexpr const char* kBash = R"(_tally() {
           words="%O"
         elif [[ ${COMP_WORDS[1]} == report && $word == -* ]]; then
           words="%R"
-        elif [[ ${COMP_WORDS[1]} == evaluate || ${COMP_WORDS[1]} == report ]]
-        then
+        elif [[ ${COMP_WORDS[1]} == compare && $word == -* ]]; then
+          words="--level --format --output"
+        elif [[ ${COMP_WORDS[1]} =~ ^(evaluate|report|compare)$ ]]; then
           compopt -o default
         fi
         ;;
@@ -237,7 +238,7 @@ std::string completion(const Registry& registry, const std::string& shell) {
   }
   std::string text = kBash;
   replace("%M", names, text);
-  replace("%O", std::string(kOptions) + " --format", text);
+  replace("%O", std::string(kOptions) + " --replicates --format", text);
   replace("%R", std::string(kOptions) + " --log --title", text);
   return shell == "zsh" ? kZsh + text : text;
 }

@@ -77,21 +77,29 @@ SlicedMetric make_slices(const CollectionConfig& config,
   return slices;
 }
 
+/// The option that intervals are made for.
+const char* interval_option(const Arguments& arguments) {
+  return arguments.replicates.empty() ? "--interval" : "--replicates";
+}
+
 std::vector<NamedInterval> make_intervals(const Arguments& arguments,
                                           const CollectionConfig& config,
                                           const MetricCollection& metrics) {
   IntervalOptions options;
-  options.level(arguments.interval)
-      .method(arguments.interval_method)
-      .grouped(!arguments.groups.empty());
+  options.method(arguments.interval_method).grouped(!arguments.groups.empty());
+  if (arguments.interval > 0) options.level(arguments.interval);
+  const bool chooses = !arguments.replicates.empty() &&
+                       arguments.interval_method == IntervalMethod::kAuto;
   std::vector<NamedInterval> intervals;
   for (const CollectionConfig::Member& member : config.members) {
     try {
-      intervals.push_back(
-          {config.prefix + member.name + config.postfix,
-           IntervalMetric(metrics.extract(member.name), options)});
+      auto metric = metrics.extract(member.name);
+      if (chooses) options.method(resampling_method(*metric));
+      intervals.push_back({config.prefix + member.name + config.postfix,
+                           IntervalMetric(std::move(metric), options)});
     } catch (const c10::ValueError& error) {
-      TORCH_CHECK_VALUE(false, "--interval: ", member.name, ": ", error.msg());
+      TORCH_CHECK_VALUE(false, interval_option(arguments), ": ", member.name,
+                        ": ", error.msg());
     }
   }
   return intervals;
@@ -165,6 +173,16 @@ void update(NamedInterval& interval, const SampleIds& ids, NamedInputs inputs) {
   interval.metric.update_inputs(ids, NamedInputs(own));
 }
 
+void update_interval(NamedInterval& interval, const SampleIds& ids,
+                     const std::vector<std::string>& names,
+                     const std::vector<InputValue>& values) {
+  try {
+    update(names, values, [&](auto inputs) { update(interval, ids, inputs); });
+  } catch (const c10::Error& error) {
+    TORCH_CHECK_VALUE(false, interval.name, ": ", sync::describe(error));
+  }
+}
+
 void update(Job& job, int rank, Progress& progress, Watcher* watcher) {
   const std::int64_t begin = std::accumulate(
       job.split.begin(), job.split.begin() + rank, std::int64_t{0});
@@ -190,8 +208,7 @@ void update(Job& job, int rank, Progress& progress, Watcher* watcher) {
       if (!job.intervals.empty()) {
         const SampleIds ids = ids_of(job, columns, first, count);
         for (NamedInterval& interval : job.intervals) {
-          update(job.source->names(), values,
-                 [&](auto inputs) { update(interval, ids, inputs); });
+          update_interval(interval, ids, job.source->names(), values);
         }
       }
     } catch (const c10::Error& error) {
@@ -225,7 +242,7 @@ Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
     job.by = arguments.by;
     job.slices = make_slices(job.config, job.metrics, arguments.slices);
   }
-  if (arguments.interval > 0) {
+  if (arguments.interval > 0 || !arguments.replicates.empty()) {
     job.intervals = make_intervals(arguments, job.config, job.metrics);
   }
   job.split = split_rows(arguments, rows, ranks);
@@ -256,6 +273,10 @@ Report evaluate(const Arguments& arguments,
   report.by = job->by;
   if (job->slices) report.slices = job->slices->compute();
   for (NamedInterval& each : job->intervals) {
+    if (!arguments.replicates.empty()) {
+      report.replicates.emplace_back(each.name, each.metric.replicates());
+    }
+    if (arguments.interval <= 0) continue;
     for (const auto& [part, interval] : each.metric.compute()) {
       report.intervals.add(part.empty() ? each.name : each.name + "." + part,
                            interval);

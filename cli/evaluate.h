@@ -31,9 +31,10 @@ struct Job {
   CollectionConfig config;
   std::unique_ptr<Source> source;
   MetricCollection metrics;
-  std::vector<std::string> by;           ///< columns of the slices' keys
-  std::optional<SlicedMetric> slices;    ///< if there are such columns
-  std::vector<NamedInterval> intervals;  ///< if asked for
+  std::vector<std::string> by;         ///< columns of the slices' keys
+  std::optional<SlicedMetric> slices;  ///< if there are such columns
+  std::vector<NamedInterval>
+      intervals;  ///< if they or replicates are asked for
 };
 
 /// Size allowed for a tensor regardless of the files' size: enough for a
@@ -54,7 +55,8 @@ struct Report {
   std::string table;            ///< instead of the usual one, unless empty
   std::vector<std::string> by;  ///< columns, of whose values there are slices
   std::vector<Slice> slices;
-  Intervals intervals;  ///< named as the results
+  Intervals intervals;         ///< named as the results
+  NamedReplicates replicates;  ///< if asked for
 };
 
 /// Sees what an evaluation reads, beside its metrics. Neither throws.

@@ -3,9 +3,11 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 
+#include "tally/cli/id_file.h"
 #include "tally/cli/npy.h"
 #include "tally/cli/text_file.h"
 #include "tally/cli/wanted.h"
@@ -127,16 +129,21 @@ class FilesSource final : public Source {
     }
     const auto wanted =
         wanted_inputs(groups.size(), names_, metrics, files_by_name);
+    const auto check_rows = [&](const auto& file) {
+      if (rows_ < 0) rows_ = file.rows();
+      TORCH_CHECK_VALUE(file.rows() == rows_,
+                        "expected the same number of rows in ", file.path(),
+                        " and ", groups[0].paths[0], ", got ", file.rows(),
+                        " and ", rows_);
+    };
     for (std::size_t i = 0; i < groups.size(); ++i) {
       inputs_.push_back(open_group(groups[i], wanted[i]));
-      visit(inputs_.back(), [&](const auto& file) {
-        if (rows_ < 0) rows_ = file.rows();
-        TORCH_CHECK_VALUE(file.rows() == rows_,
-                          "expected the same number of rows in ", file.path(),
-                          " and ", groups[0].paths[0], ", got ", file.rows(),
-                          " and ", rows_);
-      });
+      visit(inputs_.back(), check_rows);
     }
+    const std::string ids = id_path(arguments);
+    if (ids.empty()) return;
+    ids_.emplace(ids);
+    check_rows(*ids_);
   }
 
   std::int64_t rows() const override { return rows_; }
@@ -145,6 +152,7 @@ class FilesSource final : public Source {
     for (const Content& input : inputs_) {
       visit(input, [&](const auto& file) { bytes += file.bytes_per_row(); });
     }
+    if (ids_) bytes += ids_->bytes_per_row();
     return bytes;
   }
   std::string remarks() const override {
@@ -165,7 +173,12 @@ class FilesSource final : public Source {
           npy != nullptr ? InputValue::of((*npy)->read(begin, end))
                          : read_texts(std::get<TextFiles>(input), begin, end));
     }
+    if (ids_) keys_ = ids_->read(begin, end);
     return values;
+  }
+  std::vector<Names> keys() override {
+    if (!ids_) return {};
+    return {std::move(keys_)};
   }
 
  private:
@@ -180,6 +193,8 @@ class FilesSource final : public Source {
 
   Names names_;
   std::vector<Content> inputs_;
+  std::optional<IdFile> ids_;
+  Names keys_;  // of the rows read last
   std::int64_t rows_ = -1;
 };
 

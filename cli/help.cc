@@ -37,9 +37,10 @@ const char* const kHelp =
                                       the others as one (default: all)
     --interval 0.95                   also confidence intervals at this level
     --interval-method M               how, such as jackknife (default: auto)
-    --ids a                           column of --csv with ids of the rows
-                                      (default: their numbers), or
-    --groups a                        with ids of what rows belong to
+    --ids a                           ids of the rows: column of --csv, key of
+                                      .jsonl, or a file besides .npy and .txt
+                                      files (default: their numbers), or
+    --groups a                        ids of what rows belong to
     --batch-size N                    rows at a time (default: 16 MB)
     --ranks N                         local processes (default: 1, or those of
                                       the launcher, such as torchrun)
@@ -47,11 +48,17 @@ const char* const kHelp =
     --format table|json|csv           output format (default: table)
     -o, --output FILE                 write to FILE instead of standard output
   tally report ...        writes a page of HTML with tables and charts; options:
-    those of evaluate except --format, or
+    those of evaluate except --format and --replicates, or
     --log FILE                        the log.jsonl of a run, with --labels;
                                       of several runs, which are compared:
                                       --log FILE --log FILE
     --title TEXT                      the page's heading
+  tally compare A B       compares two models on the same rows: differences,
+                          intervals and p-values, from the files that evaluate
+                          writes with --replicates; options:
+    --level 0.95                      of the intervals (default: 0.95)
+    --format table|json|csv           output format (default: table)
+    -o, --output FILE                 write to FILE instead of standard output
   tally completion SHELL  prints a completion script for bash or zsh
   tally --version
 

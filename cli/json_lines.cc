@@ -60,6 +60,14 @@ bool is_of(CsvKind kind, const Json& value) {
   return is_integer(value) || value.is_number();
 }
 
+bool is_id(const Json& value) {
+  return value.is_number_integer() || value.is_string();
+}
+
+std::string id_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 std::vector<std::string> texts_of(const Json& value) {
   if (value.is_string()) return {value.get<std::string>()};
   return value.get<std::vector<std::string>>();
@@ -98,10 +106,7 @@ JsonLines::JsonLines(std::string path, const std::string& columns)
         std::find(keys_.begin(), keys_.end(), item) != keys_.end();
     const std::string name = is_key ? "" : take_input_name(item);
     if (!name.empty()) names_.push_back(name);
-    TORCH_CHECK_VALUE(keys_.empty() || std::find(keys_.begin(), keys_.end(),
-                                                 item) != keys_.end(),
-                      file_.path(), ": no key '", item, "' in line 1",
-                      internal::did_you_mean(item, keys_));
+    check_key(item);
     inputs_.push_back(item);
   }
   TORCH_CHECK_VALUE(names_.empty() || names_.size() == inputs_.size(),
@@ -109,6 +114,18 @@ JsonLines::JsonLines(std::string path, const std::string& columns)
                     "got '",
                     columns, "'");
   if (columns.empty()) inputs_ = keys_;
+}
+
+void JsonLines::check_key(const std::string& key) const {
+  TORCH_CHECK_VALUE(keys_.empty() || std::find(keys_.begin(), keys_.end(),
+                                               key) != keys_.end(),
+                    file_.path(), ": no key '", key, "' in line 1",
+                    internal::did_you_mean(key, keys_));
+}
+
+void JsonLines::add_ids(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) check_key(key);
+  id_keys_ = keys;
 }
 
 void JsonLines::choose(
@@ -147,6 +164,14 @@ void JsonLines::scan(const std::vector<CsvKind>& kinds) {
       all_integers[i] = all_integers[i] && is_integer(*found);
       has_lists_[i] = has_lists_[i] || found->is_array();
     }
+    for (const std::string& key : id_keys_) {
+      const auto found = object.find(key);
+      if (found == object.end()) fail(row, "no key '" + key + "'");
+      if (!is_id(*found)) {
+        fail(row, "key '" + key + "': expected an integer or a text, got " +
+                      shown_json(*found));
+      }
+    }
   }
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (kinds_[i] != CsvKind::kEither) continue;
@@ -154,11 +179,14 @@ void JsonLines::scan(const std::vector<CsvKind>& kinds) {
   }
 }
 
-std::vector<InputValue> JsonLines::read(std::int64_t begin,
-                                        std::int64_t end) const {
+std::vector<InputValue> JsonLines::read(std::int64_t begin, std::int64_t end) {
   std::vector<Json> rows;
   for (const std::string& line : file_.read(begin, end)) {
     rows.push_back(Json::parse(line));
+  }
+  ids_.assign(id_keys_.size(), {});
+  for (std::size_t i = 0; i < id_keys_.size(); ++i) {
+    for (const Json& row : rows) ids_[i].push_back(id_of(row.at(id_keys_[i])));
   }
   std::vector<InputValue> inputs;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {

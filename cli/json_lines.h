@@ -27,6 +27,9 @@ class JsonLines {
   /// Replaces the inputs of the constructor by named ones, by indices in
   /// header().
   void choose(const std::vector<std::pair<std::string, std::size_t>>& columns);
+  /// Adds keys whose values are ids: integers, or texts. Throws
+  /// c10::ValueError for a key that the first line does not have.
+  void add_ids(const std::vector<std::string>& keys);
   /// The keys of the inputs.
   const std::vector<std::string>& inputs() const { return inputs_; }
   /// Their names, or empty.
@@ -40,9 +43,13 @@ class JsonLines {
   std::int64_t bytes_per_row() const { return file_.bytes_per_row(); }
   const TextFile& file() const { return file_; }
   /// Rows [begin, end) of each input. REQUIRES: scan().
-  std::vector<InputValue> read(std::int64_t begin, std::int64_t end) const;
+  std::vector<InputValue> read(std::int64_t begin, std::int64_t end);
+  /// The ids in these rows, key by key: integers as decimal numbers, so that
+  /// they are those of a column of a CSV file.
+  std::vector<std::vector<std::string>> take_ids() { return std::move(ids_); }
 
  private:
+  void check_key(const std::string& key) const;
   [[noreturn]] void fail(std::int64_t row, const std::string& what) const;
 
   TextFile file_;
@@ -51,6 +58,8 @@ class JsonLines {
   std::vector<std::string> names_;
   std::vector<CsvKind> kinds_;
   std::vector<bool> has_lists_;
+  std::vector<std::string> id_keys_;
+  std::vector<std::vector<std::string>> ids_;  // of the rows read last
 };
 
 }  // namespace tally::cli

@@ -19,6 +19,8 @@ Arguments parse_report(const std::vector<std::string>& words) {
     const std::string name = words[i].substr(0, words[i].find('='));
     TORCH_CHECK_VALUE(name != "--format",
                       "--format: report writes HTML; see evaluate");
+    TORCH_CHECK_VALUE(name != "--replicates",
+                      "--replicates: not written by report; see evaluate");
     if (name != "--log" && name != "--title") {
       others.push_back(words[i]);
       continue;

@@ -16,6 +16,15 @@
 namespace tally::cli {
 namespace {
 
+/// The columns of --ids and --groups, at most one.
+std::vector<std::string> id_columns(const Arguments& arguments) {
+  std::vector<std::string> columns;
+  for (const std::string& column : {arguments.ids, arguments.groups}) {
+    if (!column.empty()) columns.push_back(column);
+  }
+  return columns;
+}
+
 class CsvSource final : public Source {
  public:
   CsvSource(const Arguments& arguments,
@@ -36,8 +45,8 @@ class CsvSource final : public Source {
     }
     remarks_ = column_remark(arguments, metrics, file_.inputs(), file_.names());
     std::vector<std::string> keys = arguments.by;
-    for (const std::string& column : {arguments.ids, arguments.groups}) {
-      if (!column.empty()) keys.push_back(column);
+    for (std::string& column : id_columns(arguments)) {
+      keys.push_back(std::move(column));
     }
     keys_ = keys.size();
     file_.add_keys(keys);
@@ -106,6 +115,7 @@ class JsonSource final : public Source {
     }
     const auto wanted = wanted_inputs(file_.inputs().size(), file_.names(),
                                       metrics, columns_by_name);
+    file_.add_ids(id_columns(arguments));
     std::vector<CsvKind> kinds;
     std::transform(wanted.begin(), wanted.end(), std::back_inserter(kinds),
                    kind_of);
@@ -128,6 +138,9 @@ class JsonSource final : public Source {
   }
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
     return file_.read(begin, end);
+  }
+  std::vector<std::vector<std::string>> keys() override {
+    return file_.take_ids();
   }
 
  private:

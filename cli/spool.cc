@@ -23,6 +23,8 @@ std::vector<std::string> streams_of(const Arguments& arguments) {
   std::vector<std::string> paths = arguments.inputs;
   paths.push_back(arguments.csv);
   paths.push_back(arguments.config);
+  paths.push_back(id_path(arguments));
+  paths.insert(paths.end(), arguments.runs.begin(), arguments.runs.end());
   std::vector<std::string> streams;
   for (const std::string& path : paths) {
     struct stat status {};

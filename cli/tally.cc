@@ -11,11 +11,13 @@
 #include <string>
 
 #include "tally/cli/arguments.h"
+#include "tally/cli/compare.h"
 #include "tally/cli/describe.h"
 #include "tally/cli/evaluate.h"
 #include "tally/cli/output.h"
 #include "tally/cli/report.h"
 #include "tally/cli/spool.h"
+#include "tally/metrics/intervals/replicates.h"
 #include "tally/sinks/progress.h"
 #include "tally/sync/communicator.h"
 #include "tally/sync/environment.h"
@@ -61,6 +63,7 @@ int on_ranks(Arguments& arguments, int argc, char** argv, OnRank call) {
         {1, arguments.ranks,
          static_cast<std::int64_t>(arguments.split.size())}));
     tally::cli::check_output(arguments.output);
+    tally::cli::check_output(arguments.replicates);
     if (ranks > 1) {
       tally::cli::prepare(arguments, ranks);
       if (const auto status = tally::sync::launch_local(ranks, argc, argv)) {
@@ -81,6 +84,10 @@ int run_evaluate(Arguments& arguments, int argc, char** argv) {
         const auto report = tally::cli::evaluate(arguments, ranks, progress);
         if (ranks->rank() != 0) return;
         tally::cli::print_remarks(report);
+        if (!arguments.replicates.empty()) {
+          tally::cli::write_output(arguments.replicates,
+                                   tally::to_text(report.replicates));
+        }
         tally::cli::write_output(
             arguments.output, tally::cli::render(report, arguments.format,
                                                  arguments.csv_options.labels));
@@ -100,6 +107,16 @@ int run_report(Arguments& arguments, int argc, char** argv) {
       });
 }
 
+int run_compare(const Arguments& arguments) {
+  const tally::cli::Spool spool(arguments, /*is_rank=*/false);
+  tally::cli::check_output(arguments.output);
+  const auto runs = tally::cli::compare_runs(arguments);
+  tally::cli::print_remarks(runs);
+  tally::cli::write_output(arguments.output,
+                           tally::cli::render(runs, arguments.format));
+  return 0;
+}
+
 std::string version() {
   const tally::BuildInfo build = tally::build_info();
   return std::string("tally ") + build.version + " (LibTorch " +
@@ -114,6 +131,8 @@ int run(int argc, char** argv) {
       return run_evaluate(arguments, argc, argv);
     case Command::kReport:
       return run_report(arguments, argc, argv);
+    case Command::kCompare:
+      return run_compare(arguments);
     case Command::kVersion:
       tally::cli::write_output("", version());
       return 0;

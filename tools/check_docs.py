@@ -22,11 +22,11 @@ INLINE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"!?\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\]\(([^()\s]+)\)")
 HTML_LINK = re.compile(r"<[^>]*\b(?:href|src|srcset)=\"([^\"\s]+)\"")
 
-# "[examples/NAME.cc](...) prints", and what.
-PRINTS = re.compile(r"\[(examples/[\w/]+\.cc)\]\([^)]*\) prints\s+```\w*\n(.*?)```", re.DOTALL)
+# "[examples/NAME.cc](...) prints", or NAME.sh, and what.
+PRINTS = re.compile(r"\[(examples/[\w/]+\.(?:cc|sh))\]\([^)]*\) prints\s+```\w*\n(.*?)```", re.DOTALL)
 # Labels of a reader's own workspace.
 NOT_OURS = re.compile(r"//my[:/]")
-COMMANDS = {"list", "describe", "evaluate", "report", "completion"}
+COMMANDS = {"list", "describe", "evaluate", "report", "compare", "completion"}
 
 
 @functools.cache
@@ -145,7 +145,7 @@ def check_outputs(page):
     which a test holds it."""
     text = text_of(page)
     for match in PRINTS.finditer(text):
-        promised = re.sub(r"^//(   )?", "", text_of(match.group(1)), flags=re.M)
+        promised = re.sub(r"^(?://|#)(   )?", "", text_of(match.group(1)), flags=re.M)
         if match.group(2) not in promised:
             yield f"{page}:{at(text, match.start())}: {match.group(1)} prints something else"
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace tally::cli {
 
@@ -27,5 +28,18 @@ class Folder {
 };
 
 std::string read_file(const std::string& path);
+
+/// A .npy file of a vector; dtype as NumPy writes it, "<i8".
+template <class Number>
+std::string npy(const std::string& dtype, const std::vector<Number>& numbers) {
+  std::string header = "{'descr': '" + dtype +
+                       "', 'fortran_order': False, 'shape': (" +
+                       std::to_string(numbers.size()) + ",), }";
+  header.resize(117, ' ');
+  std::string file("\x93NUMPY\x01\x00\x76\x00", 10);
+  file += header + "\n";
+  return file.append(reinterpret_cast<const char*>(numbers.data()),
+                     numbers.size() * sizeof(Number));
+}
 
 }  // namespace tally::cli

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "tally/tests/cli/files.h"
+#include "tally/tests/cli/run_tally.h"
 #include "tally/tests/examples/program.h"
 #include "tally/version.h"
 
@@ -17,8 +17,6 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
-using Json = nlohmann::json;
-using Words = std::vector<std::string>;
 
 const char* const kMetrics =
     "accuracy=MulticlassAccuracy(num_classes=3, average=micro); "
@@ -26,11 +24,6 @@ const char* const kMetrics =
     "confusion=MulticlassConfusionMatrix(num_classes=3); "
     "auroc=MulticlassAUROC(num_classes=3, average=none); "
     "loss=MulticlassLogLoss(num_classes=3)";
-
-Words evaluate(Words words) {
-  words.insert(words.begin(), {"cli/tally", "evaluate"});
-  return words;
-}
 
 Words evaluate_predictions(Words words = {}) {
   words.insert(words.begin(),
@@ -40,18 +33,6 @@ Words evaluate_predictions(Words words = {}) {
 }
 
 Json expected() { return Json::parse(read_file(data_file("expected.json"))); }
-
-void expect_near(const Json& value, const Json& wanted, double tolerance) {
-  ASSERT_EQ(value.is_array(), wanted.is_array()) << value << wanted;
-  if (!value.is_array()) {
-    EXPECT_NEAR(value.get<double>(), wanted.get<double>(), tolerance);
-    return;
-  }
-  ASSERT_EQ(value.size(), wanted.size());
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    expect_near(value[i], wanted[i], tolerance);
-  }
-}
 
 /// That a program ended well with the expected values; the tolerance is far
 /// below what one sample counts.
@@ -66,14 +47,6 @@ void expect_values(const Program::Result& result, int ranks,
     SCOPED_TRACE(name);
     expect_near(value, expected().at(name), tolerance);
   }
-}
-
-void expect_refusal(const Program::Result& result, const std::string& what) {
-  EXPECT_EQ(result.status, 2);
-  EXPECT_THAT(result.output, IsEmpty());
-  EXPECT_THAT(result.errors, StartsWith("tally: "));
-  EXPECT_THAT(result.errors, HasSubstr(what));
-  EXPECT_EQ(result.errors.find('\n'), result.errors.size() - 1);
 }
 
 TEST(TallyTest, GivesTheValuesOfScikitLearn) {
@@ -170,140 +143,6 @@ TEST(TallyTest, ReadsLabelsAndLeavesRowsOut) {
   EXPECT_EQ(result.errors,
             "tally: preds is column 'preds', target is column 'target'\n"
             "tally: rows skipped because of an empty field: 1\n");
-}
-
-TEST(TallyTest, EvaluatesSlices) {
-  const Folder folder;
-  const std::string csv = folder.write("x.csv",
-                                       "preds,site,target,year\n"
-                                       "1,north,1,7\n0,south,1,7\n1,,1,8\n"
-                                       "0,north,1,8\n0,north,0,7\n1,east,0,\n");
-  const auto sliced = [&](std::vector<std::string> more) {
-    more.insert(more.begin(),
-                {"-m", "BinaryAccuracy; rows=SumMetric()", "--csv", csv,
-                 "--columns", "preds=preds,target=target,value=target"});
-    more.insert(more.end(), {"--format", "json"});
-    const auto result = run_program(evaluate(more));
-    EXPECT_EQ(result.status, 0) << result.errors;
-    return Json::parse(result.output);
-  };
-  Json one;
-  for (const char* ranks : {"1", "2", "3", "5"}) {
-    Json json = sliced({"--by", "site", "--ranks", ranks});
-    json.erase("ranks");
-    if (one.is_null()) one = json;
-    EXPECT_EQ(json, one) << ranks;
-  }
-  EXPECT_EQ(one["slices"].dump(),
-            "[{\"key\":{\"site\":null},\"metrics\":{\"BinaryAccuracy\":1.0,"
-            "\"rows\":1.0},\"rows\":1},"
-            "{\"key\":{\"site\":\"east\"},\"metrics\":{\"BinaryAccuracy\":0.0,"
-            "\"rows\":0.0},\"rows\":1},"
-            "{\"key\":{\"site\":\"north\"},\"metrics\":{\"BinaryAccuracy\":"
-            "0.6666666666666666,\"rows\":2.0},\"rows\":3},"
-            "{\"key\":{\"site\":\"south\"},\"metrics\":{\"BinaryAccuracy\":0.0,"
-            "\"rows\":1.0},\"rows\":1}]");
-  const Json crossed =
-      sliced({"--by", "site,year", "--slices", "2", "--batch-size", "1"});
-  ASSERT_EQ(crossed["slices"].size(), 3);
-  EXPECT_EQ(crossed["slices"][0]["key"],
-            Json({{"site", nullptr}, {"year", "8"}}));
-  EXPECT_EQ(crossed["slices"][1]["key"],
-            Json({{"site", "north"}, {"year", "7"}}));
-  EXPECT_EQ(crossed["slices"][2]["rows"], 3);
-  EXPECT_TRUE(crossed["slices"][2]["key"].is_null());
-}
-
-TEST(TallyTest, EvaluatesIntervals) {
-  const Folder folder;
-  std::string rows = "preds,target,user,name\n";
-  for (int i = 0; i < 40; ++i) {
-    rows += std::to_string(i * 37 % 40 / 40.0) + "," +
-            std::to_string(i * 37 % 40 >= 15 && i % 7 > 0 ? 1 : 0) + "," +
-            std::to_string(i % 9) + ",n" + std::to_string(i) + "\n";
-  }
-  const std::string csv = folder.write("x.csv", rows);
-  const auto intervals = [&](std::vector<std::string> more) {
-    more.insert(more.begin(),
-                {"-m",
-                 "accuracy=BinaryAccuracy; auroc=BinaryAUROC; "
-                 "ap=BinaryAveragePrecision; loss=MeanSquaredError",
-                 "--csv", csv, "--columns", "preds=preds,target=target",
-                 "--interval", "0.9", "--format", "json"});
-    const auto result = run_program(evaluate(more));
-    EXPECT_EQ(result.status, 0) << result.errors;
-    return Json::parse(result.output)["intervals"];
-  };
-  Json one;
-  for (const char* ranks : {"1", "3"}) {
-    const Json json = intervals({"--ranks", ranks, "--batch-size", "6"});
-    if (one.is_null()) one = json;
-    for (const auto& [name, interval] : json.items()) {
-      EXPECT_EQ(interval["level"], 0.9);
-      EXPECT_EQ(interval["n"], 40);
-      for (const char* part : {"value", "low", "high", "standard_error"}) {
-        expect_near(interval[part], one[name][part], 1e-12);
-      }
-      EXPECT_LT(interval["low"], interval["value"]);
-      EXPECT_LT(interval["value"], interval["high"]);
-    }
-  }
-  EXPECT_EQ(one["accuracy"]["method"], "wilson");
-  EXPECT_EQ(one["auroc"]["method"], "delong");
-  EXPECT_EQ(one["ap"]["method"], "jackknife");
-  EXPECT_EQ(one["loss"]["method"], "poisson");
-  EXPECT_EQ(one["loss"]["replicates"], 1000);
-  const Json named = intervals({"--ids", "name"});
-  EXPECT_NE(named["loss"]["low"], one["loss"]["low"]);
-  EXPECT_EQ(named["accuracy"], one["accuracy"]);
-  EXPECT_EQ(
-      intervals({"--groups", "user", "--ranks", "2"})["accuracy"]["method"],
-      "jackknife");
-  const auto table =
-      run_program(evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
-                            "preds,target", "--interval", "0.95"}));
-  EXPECT_THAT(table.output, HasSubstr("95 % intervals of 40 rows: wilson\n"));
-  const auto lines = run_program(
-      evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
-                "preds,target", "--interval", "0.95", "--format", "csv"}));
-  EXPECT_THAT(lines.output, HasSubstr("BinaryAccuracy.low,,0."));
-}
-
-TEST(TallyTest, RefusesIntervalsThatThereAreNot) {
-  const Folder folder;
-  const std::string csv =
-      folder.write("x.csv", "preds,target,id\n1,1,a\n0,1,a\n0,1,b\n");
-  const auto refusal = [&](const char* metric, const char* method) {
-    return run_program(evaluate({"-m", metric, "--csv", csv, "--columns",
-                                 "preds,target", "--ids", "id", "--interval",
-                                 "0.95", "--interval-method", method}));
-  };
-  expect_refusal(refusal("worst=MaxError", "auto"),
-                 "--interval: worst: MaxError has no interval");
-  expect_refusal(refusal("MeanSquaredError", "delong"),
-                 "expected a metric that method delong fits, got "
-                 "MeanSquaredError(");
-  expect_refusal(refusal("MeanSquaredError", "jackknife"),
-                 "expected each id once, got ");
-}
-
-TEST(TallyTest, RefusesWhatCannotBeSliced) {
-  const Folder folder;
-  const std::string csv =
-      folder.write("x.csv", "preds,target,site\n1,1,0.5\n0,1,2\n");
-  const auto refusal = [&](const char* metric, const char* by) {
-    return run_program(evaluate(
-        {"-m", metric, "--csv", csv, "--by", by, "--columns", "preds,target"}));
-  };
-  expect_refusal(refusal("BinaryAccuracy", "none"), csv + ": no column 'none'");
-  expect_refusal(refusal("BinaryAccuracy", "site"),
-                 "rows 0 to 1: --by: expected integers or texts in column "
-                 "'site', got 0.5; put numbers into bins");
-  expect_refusal(
-      refusal("MinMaxMetric(metric=BinaryAccuracy())", "target"),
-      "SlicedMetric: expected a metric whose value does not depend on the "
-      "batches that rows come in, got "
-      "MinMaxMetric(metric=BinaryAccuracy(threshold=0.5, ");
 }
 
 TEST(TallyTest, EvaluatesClustersAndCategories) {
@@ -412,18 +251,6 @@ TEST(TallyTest, TakesInputsByName) {
   expect_refusal(run_program(evaluate({"--metrics", kMetrics, "--inputs", preds,
                                        "targets=" + data_file("target.npy")})),
                  "no metric takes an input 'targets'; did you mean 'target'?");
-}
-
-template <class Number>
-std::string npy(const std::string& dtype, const std::vector<Number>& numbers) {
-  std::string header = "{'descr': '" + dtype +
-                       "', 'fortran_order': False, 'shape': (" +
-                       std::to_string(numbers.size()) + ",), }";
-  header.resize(117, ' ');
-  std::string file("\x93NUMPY\x01\x00\x76\x00", 10);
-  file += header + "\n";
-  return file.append(reinterpret_cast<const char*>(numbers.data()),
-                     numbers.size() * sizeof(Number));
 }
 
 TEST(TallyTest, RanksTheDocumentsOfQueries) {

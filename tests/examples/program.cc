@@ -149,15 +149,15 @@ Program::Result run_program(std::vector<std::string> arguments,
   return Program(std::move(arguments), environment).wait();
 }
 
-std::string promised_by(const std::string& source) {
-  const std::string indent = "//   ";
+std::string promised_by(const std::string& source, const std::string& mark) {
+  const std::string indent = mark + "   ";
   std::ifstream file(source);
   std::string block;
   for (std::string line;
-       std::getline(file, line) && line.rfind("//", 0) == 0;) {
+       std::getline(file, line) && line.rfind(mark, 0) == 0;) {
     if (line.rfind(indent, 0) == 0) {
       block += line.substr(indent.size()) + "\n";
-    } else if (line != "//") {
+    } else if (line != mark) {
       block.clear();
     } else if (!block.empty()) {
       block += "\n";

@@ -58,7 +58,8 @@ Program::Result run_program(std::vector<std::string> arguments,
                             const std::vector<std::string>& environment = {});
 
 /// What the comment that a source begins with says its program prints: the
-/// indented lines at its end.
-std::string promised_by(const std::string& source);
+/// indented lines at its end. `mark` begins a comment's lines.
+std::string promised_by(const std::string& source,
+                        const std::string& mark = "//");
 
 }  // namespace tally::testkit

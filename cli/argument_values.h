@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tally/cli/arguments.h"
+
+/// The values of options. All throw c10::ValueError that names the option.
+namespace tally::cli {
+
+inline constexpr std::int64_t kMostRanks = 256;
+
+std::int64_t parse_count(const std::string& option, const std::string& text,
+                         std::int64_t least, std::int64_t most);
+std::vector<std::int64_t> parse_split(const std::string& text);
+Format parse_format(const std::string& text);
+Missing parse_missing(const std::string& text);
+char parse_delimiter(const std::string& text);
+/// "a,b", each item once and none empty; `what` is one of them.
+std::vector<std::string> parse_list(const std::string& option, const char* what,
+                                    const std::string& text);
+double parse_level(const std::string& option, const std::string& text);
+IntervalMethod parse_method(const std::string& text);
+
+/// The long name of the option if the word is one, else empty.
+std::string option_name(const std::string& word);
+
+}  // namespace tally::cli

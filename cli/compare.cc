@@ -1,0 +1,234 @@
+#include "tally/cli/compare.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "tally/cli/input_file.h"
+#include "tally/metrics/intervals/replicates.h"
+#include "tally/metrics/results_csv.h"
+#include "tally/metrics/results_json.h"
+#include "tally/metrics/results_table.h"
+
+namespace tally::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Room for the replicates of 100 000 numbers.
+constexpr std::int64_t kMostBytes = std::int64_t{4} << 30;
+// Parts with more elements have no lines in a table.
+constexpr std::int64_t kMostLines = 100;
+
+NamedReplicates read_replicates(const std::string& path) {
+  const std::string text = read_text(path, kMostBytes);
+  try {
+    return parse_replicates(text);
+  } catch (const c10::ValueError& error) {
+    TORCH_CHECK_VALUE(false, path, ": ", error.msg());
+  }
+}
+
+const Replicates* find(const NamedReplicates& all, const std::string& name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(),
+                   [&](const auto& each) { return each.first == name; });
+  return found == all.end() ? nullptr : &found->second;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string quoted(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string method_of(const Comparison& comparison) {
+  return EnumNames<ComparisonMethod>::kNames[static_cast<int>(
+      comparison.method)];
+}
+
+/// The tensors of a comparison, by the names of columns.
+Results columns_of(const Comparison& comparison, const char* p_value) {
+  Results columns;
+  columns.add("first", comparison.first);
+  columns.add("second", comparison.second);
+  columns.add("difference", comparison.difference);
+  columns.add("low", comparison.low);
+  columns.add("high", comparison.high);
+  columns.add(p_value, comparison.p_value);
+  return columns;
+}
+
+std::string comparison_json(const Comparison& comparison) {
+  std::string text = to_json(columns_of(comparison, "p_value"));
+  text.back() = ',';
+  const Json rest = {{"level", comparison.level},
+                     {"method", method_of(comparison)},
+                     {"n", comparison.n},
+                     {"replicates", comparison.replicates},
+                     {"undefined", comparison.undefined}};
+  return text + rest.dump().substr(1);
+}
+
+std::string render_json(const ComparedRuns& runs) {
+  std::string text = "{\"first\":" + quoted(runs.first) +
+                     ",\"second\":" + quoted(runs.second) + ",\"comparisons\":";
+  std::string separator = "{";
+  for (const auto& [name, comparison] : runs.comparisons) {
+    text += separator + quoted(name) + ":" + comparison_json(comparison);
+    separator = ",";
+  }
+  const auto list = [](const std::vector<std::string>& names) {
+    return Json(names).dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  return text + "},\"only_first\":" + list(runs.only_first) +
+         ",\"only_second\":" + list(runs.only_second) + "}\n";
+}
+
+/// "2 0", the place of an element; empty for a single number.
+std::string index_of(std::int64_t element, at::IntArrayRef sizes) {
+  std::string text;
+  for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
+    text = std::to_string(element % *size) + (text.empty() ? "" : " ") + text;
+    element /= *size;
+  }
+  return text;
+}
+
+std::string render_csv(const ComparedRuns& runs) {
+  std::string text =
+      "metric,index,first,second,difference,low,high,p_value,n,undefined\n";
+  for (const auto& [name, comparison] : runs.comparisons) {
+    const Results columns = columns_of(comparison, "p_value");
+    for (std::int64_t i = 0; i < comparison.first.numel(); ++i) {
+      text += csv_field(name) + "," +
+              csv_field(index_of(i, comparison.first.sizes()));
+      for (const auto& [column, values] : columns) {
+        Results number;
+        number.add("", values.reshape({-1})[i]);
+        std::string line = to_csv_lines(number, "");
+        text += line.substr(1, line.size() - 2);  // ",,1.5\n"
+      }
+      text += "," + std::to_string(comparison.n) + "," +
+              std::to_string(comparison.undefined) + "\n";
+    }
+  }
+  return text;
+}
+
+std::string render_table(const ComparedRuns& runs) {
+  std::vector<std::string> labels;
+  std::string too_large;
+  std::vector<std::pair<std::string, std::vector<at::Tensor>>> columns;
+  const auto append = [&](std::size_t place, const std::string& name,
+                          const at::Tensor& values) {
+    if (columns.size() <= place) columns.push_back({name, {}});
+    columns[place].second.push_back(values.reshape({-1}));
+  };
+  for (const auto& [name, comparison] : runs.comparisons) {
+    const std::int64_t count = comparison.first.numel();
+    if (count > kMostLines) {
+      too_large += name + ": " + std::to_string(count) +
+                   " elements, which json and csv show\n";
+      continue;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::string index = index_of(i, comparison.first.sizes());
+      labels.push_back(name + (index.empty() ? "" : " ") + index);
+    }
+    std::size_t place = 0;
+    for (const auto& [column, values] : columns_of(comparison, "p")) {
+      append(place++, column, values);
+    }
+    append(place++, "n", at::full({count}, comparison.n, at::kLong));
+    append(place, "undefined",
+           at::full({count}, comparison.undefined, at::kLong));
+  }
+  std::ostringstream text;
+  text << "first: " << runs.first << "\nsecond: " << runs.second << "\n"
+       << runs.level * 100 << " % intervals of first - second:";
+  std::vector<std::string> methods;
+  for (const auto& [name, comparison] : runs.comparisons) {
+    const std::string method = method_of(comparison);
+    if (std::find(methods.begin(), methods.end(), method) == methods.end()) {
+      methods.push_back(method);
+    }
+  }
+  text << " " << joined(methods) << "\n";
+  Results table;
+  for (const auto& [name, values] : columns) table.add(name, at::cat(values));
+  if (!labels.empty()) text << to_table(table, labels);
+  return text.str() + too_large;
+}
+
+}  // namespace
+
+ComparedRuns compare_runs(const Arguments& arguments) {
+  ComparedRuns runs;
+  runs.first = arguments.runs[0];
+  runs.second = arguments.runs[1];
+  runs.level = arguments.level;
+  const NamedReplicates first = read_replicates(runs.first);
+  const NamedReplicates second = read_replicates(runs.second);
+  std::vector<std::string> all_first, all_second;
+  for (const auto& [name, replicates] : second) {
+    all_second.push_back(name);
+    if (find(first, name) == nullptr) runs.only_second.push_back(name);
+  }
+  for (const auto& [name, replicates] : first) {
+    all_first.push_back(name);
+    const Replicates* const other = find(second, name);
+    if (other == nullptr) {
+      runs.only_first.push_back(name);
+      continue;
+    }
+    try {
+      for (auto& [part, comparison] :
+           compare(replicates, *other, arguments.level)) {
+        runs.comparisons.emplace_back(part.empty() ? name : name + "." + part,
+                                      std::move(comparison));
+      }
+    } catch (const c10::ValueError& error) {
+      TORCH_CHECK_VALUE(false, name, ": ", error.msg());
+    }
+  }
+  TORCH_CHECK_VALUE(!runs.comparisons.empty(), "compare: no metric is in both ",
+                    runs.first, " (", joined(all_first), ") and ", runs.second,
+                    " (", joined(all_second), ")");
+  return runs;
+}
+
+std::string render(const ComparedRuns& runs, Format format) {
+  switch (format) {
+    case Format::kJson:
+      return render_json(runs);
+    case Format::kCsv:
+      return render_csv(runs);
+    case Format::kTable:
+      break;
+  }
+  return render_table(runs);
+}
+
+void print_remarks(const ComparedRuns& runs) {
+  for (const auto& [path, names] :
+       {std::make_pair(&runs.first, &runs.only_first),
+        std::make_pair(&runs.second, &runs.only_second)}) {
+    if (names->empty()) continue;
+    std::cerr << "tally: only in " + *path + ": " + joined(*names) + "\n";
+  }
+}
+
+}  // namespace tally::cli

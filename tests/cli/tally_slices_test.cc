@@ -1,0 +1,210 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tally/tests/cli/files.h"
+#include "tally/tests/cli/run_tally.h"
+#include "tally/tests/examples/program.h"
+
+// Evaluations beyond one value for all rows: slices and intervals.
+
+namespace tally::cli {
+namespace {
+
+using tally::testkit::run_program;
+using ::testing::HasSubstr;
+
+TEST(TallySlicesTest, EvaluatesSlices) {
+  const Folder folder;
+  const std::string csv = folder.write("x.csv",
+                                       "preds,site,target,year\n"
+                                       "1,north,1,7\n0,south,1,7\n1,,1,8\n"
+                                       "0,north,1,8\n0,north,0,7\n1,east,0,\n");
+  const auto sliced = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"-m", "BinaryAccuracy; rows=SumMetric()", "--csv", csv,
+                 "--columns", "preds=preds,target=target,value=target"});
+    more.insert(more.end(), {"--format", "json"});
+    const auto result = run_program(evaluate(more));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return Json::parse(result.output);
+  };
+  Json one;
+  for (const char* ranks : {"1", "2", "3", "5"}) {
+    Json json = sliced({"--by", "site", "--ranks", ranks});
+    json.erase("ranks");
+    if (one.is_null()) one = json;
+    EXPECT_EQ(json, one) << ranks;
+  }
+  EXPECT_EQ(one["slices"].dump(),
+            "[{\"key\":{\"site\":null},\"metrics\":{\"BinaryAccuracy\":1.0,"
+            "\"rows\":1.0},\"rows\":1},"
+            "{\"key\":{\"site\":\"east\"},\"metrics\":{\"BinaryAccuracy\":0.0,"
+            "\"rows\":0.0},\"rows\":1},"
+            "{\"key\":{\"site\":\"north\"},\"metrics\":{\"BinaryAccuracy\":"
+            "0.6666666666666666,\"rows\":2.0},\"rows\":3},"
+            "{\"key\":{\"site\":\"south\"},\"metrics\":{\"BinaryAccuracy\":0.0,"
+            "\"rows\":1.0},\"rows\":1}]");
+  const Json crossed =
+      sliced({"--by", "site,year", "--slices", "2", "--batch-size", "1"});
+  ASSERT_EQ(crossed["slices"].size(), 3);
+  EXPECT_EQ(crossed["slices"][0]["key"],
+            Json({{"site", nullptr}, {"year", "8"}}));
+  EXPECT_EQ(crossed["slices"][1]["key"],
+            Json({{"site", "north"}, {"year", "7"}}));
+  EXPECT_EQ(crossed["slices"][2]["rows"], 3);
+  EXPECT_TRUE(crossed["slices"][2]["key"].is_null());
+}
+
+TEST(TallyIntervalsTest, EvaluatesIntervals) {
+  const Folder folder;
+  std::string rows = "preds,target,user,name\n";
+  for (int i = 0; i < 40; ++i) {
+    rows += std::to_string(i * 37 % 40 / 40.0) + "," +
+            std::to_string(i * 37 % 40 >= 15 && i % 7 > 0 ? 1 : 0) + "," +
+            std::to_string(i % 9) + ",n" + std::to_string(i) + "\n";
+  }
+  const std::string csv = folder.write("x.csv", rows);
+  const auto intervals = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"-m",
+                 "accuracy=BinaryAccuracy; auroc=BinaryAUROC; "
+                 "ap=BinaryAveragePrecision; loss=MeanSquaredError",
+                 "--csv", csv, "--columns", "preds=preds,target=target",
+                 "--interval", "0.9", "--format", "json"});
+    const auto result = run_program(evaluate(more));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return Json::parse(result.output)["intervals"];
+  };
+  Json one;
+  for (const char* ranks : {"1", "3"}) {
+    const Json json = intervals({"--ranks", ranks, "--batch-size", "6"});
+    if (one.is_null()) one = json;
+    for (const auto& [name, interval] : json.items()) {
+      EXPECT_EQ(interval["level"], 0.9);
+      EXPECT_EQ(interval["n"], 40);
+      for (const char* part : {"value", "low", "high", "standard_error"}) {
+        expect_near(interval[part], one[name][part], 1e-12);
+      }
+      EXPECT_LT(interval["low"], interval["value"]);
+      EXPECT_LT(interval["value"], interval["high"]);
+    }
+  }
+  EXPECT_EQ(one["accuracy"]["method"], "wilson");
+  EXPECT_EQ(one["auroc"]["method"], "delong");
+  EXPECT_EQ(one["ap"]["method"], "jackknife");
+  EXPECT_EQ(one["loss"]["method"], "poisson");
+  EXPECT_EQ(one["loss"]["replicates"], 1000);
+  const Json named = intervals({"--ids", "name"});
+  EXPECT_NE(named["loss"]["low"], one["loss"]["low"]);
+  EXPECT_EQ(named["accuracy"], one["accuracy"]);
+  EXPECT_EQ(
+      intervals({"--groups", "user", "--ranks", "2"})["accuracy"]["method"],
+      "jackknife");
+  const auto table =
+      run_program(evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
+                            "preds,target", "--interval", "0.95"}));
+  EXPECT_THAT(table.output, HasSubstr("95 % intervals of 40 rows: wilson\n"));
+  const auto lines = run_program(
+      evaluate({"-m", "BinaryAccuracy", "--csv", csv, "--columns",
+                "preds,target", "--interval", "0.95", "--format", "csv"}));
+  EXPECT_THAT(lines.output, HasSubstr("BinaryAccuracy.low,,0."));
+}
+
+TEST(TallyIntervalsTest, IdsAreTheSameInAllKindsOfFiles) {
+  const Folder folder;
+  std::vector<double> preds, target;
+  std::vector<std::int64_t> ids;
+  std::string csv = "preds,target,id\n", lines, texts;
+  for (int i = 0; i < 30; ++i) {
+    preds.push_back(i * 11 % 30);
+    target.push_back(i * 7 % 30);
+    ids.push_back(i * 19 % 30 - 9);
+    const std::string row[] = {std::to_string(i * 11 % 30),
+                               std::to_string(i * 7 % 30),
+                               std::to_string(ids.back())};
+    csv += row[0] + "," + row[1] + "," + row[2] + "\n";
+    lines += "{\"preds\": " + row[0] + ", \"target\": " + row[1] +
+             ", \"id\": " + row[2] + "}\n";
+    texts += row[2] + "\n";
+  }
+  const std::string arrays[] = {
+      folder.write("preds.npy", npy<double>("<f8", preds)),
+      folder.write("target.npy", npy<double>("<f8", target))};
+  const std::string names = folder.write("ids.txt", texts);
+  const auto interval = [&](Words words) {
+    words.insert(words.begin(), {"-m", "MeanSquaredError", "--interval", "0.9",
+                                 "--format", "json"});
+    const auto result = run_program(evaluate(std::move(words)));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return Json::parse(result.output)["intervals"]["MeanSquaredError"];
+  };
+  const Json wanted =
+      interval({"--csv", folder.write("x.csv", csv), "--ids", "id"});
+  const auto expect_same = [&](const Words& words) {
+    const Json json = interval(words);
+    for (const char* part : {"value", "low", "high"}) {
+      expect_near(json[part], wanted[part], 1e-12);
+    }
+  };
+  expect_same({"-i", folder.write("x.jsonl", lines), "--ids", "id"});
+  const std::string numbers =
+      folder.write("ids.npy", npy<std::int64_t>("<i8", ids));
+  for (const char* ranks : {"1", "3"}) {
+    expect_same({"-i", arrays[0], arrays[1], "--ids", numbers, "--ranks", ranks,
+                 "--batch-size", "4"});
+  }
+  expect_same({"-i", arrays[0], arrays[1], "--ids", names});
+  const auto piped = run_program(
+      {"/bin/sh", "-c",
+       "cat " + names + " | cli/tally evaluate -m MeanSquaredError --inputs " +
+           arrays[0] + " " + arrays[1] +
+           " --ids - --interval 0.9 --format json --ranks 2"});
+  expect_near(Json::parse(piped.output)["intervals"]["MeanSquaredError"]["low"],
+              wanted["low"], 1e-12);
+  EXPECT_NE(interval({"-i", arrays[0], arrays[1]})["low"], wanted["low"]);
+  expect_refusal(
+      run_program(
+          evaluate({"-m", "MeanSquaredError", "-i", arrays[0], arrays[1],
+                    "--interval", "0.9", "--ids", data_file("target.npy")})),
+      "expected the same number of rows in " + data_file("target.npy"));
+}
+
+TEST(TallyIntervalsTest, RefusesIntervalsThatThereAreNot) {
+  const Folder folder;
+  const std::string csv =
+      folder.write("x.csv", "preds,target,id\n1,1,a\n0,1,a\n0,1,b\n");
+  const auto refusal = [&](const char* metric, const char* method) {
+    return run_program(evaluate({"-m", metric, "--csv", csv, "--columns",
+                                 "preds,target", "--ids", "id", "--interval",
+                                 "0.95", "--interval-method", method}));
+  };
+  expect_refusal(refusal("worst=MaxError", "auto"),
+                 "--interval: worst: MaxError has no interval");
+  expect_refusal(refusal("MeanSquaredError", "delong"),
+                 "expected a metric that method delong fits, got "
+                 "MeanSquaredError(");
+  expect_refusal(refusal("MeanSquaredError", "jackknife"),
+                 "expected each id once, got ");
+}
+
+TEST(TallySlicesTest, RefusesWhatCannotBeSliced) {
+  const Folder folder;
+  const std::string csv =
+      folder.write("x.csv", "preds,target,site\n1,1,0.5\n0,1,2\n");
+  const auto refusal = [&](const char* metric, const char* by) {
+    return run_program(evaluate(
+        {"-m", metric, "--csv", csv, "--by", by, "--columns", "preds,target"}));
+  };
+  expect_refusal(refusal("BinaryAccuracy", "none"), csv + ": no column 'none'");
+  expect_refusal(refusal("BinaryAccuracy", "site"),
+                 "rows 0 to 1: --by: expected integers or texts in column "
+                 "'site', got 0.5; put numbers into bins");
+  expect_refusal(
+      refusal("MinMaxMetric(metric=BinaryAccuracy())", "target"),
+      "SlicedMetric: expected a metric whose value does not depend on the "
+      "batches that rows come in, got "
+      "MinMaxMetric(metric=BinaryAccuracy(threshold=0.5, ");
+}
+
+}  // namespace
+}  // namespace tally::cli
