@@ -676,6 +676,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/resampling_engine.cc
     metrics/intervals/row_accumulator.cc
     metrics/intervals/row_counts.cc
+    metrics/intervals/row_terms.cc
     metrics/intervals/sample_ids.cc
     metrics/intervals/weighted_sums.cc
     metrics/metric.cc

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tally/metrics/intervals/row_counts.h"
+#include "tally/metrics/intervals/row_terms.h"
 #include "tally/metrics/intervals/weighted_sums.h"
 #include "tally/metrics/sorted_rows.h"
 #include "tally/state/state_parts.h"
@@ -119,6 +120,7 @@ at::Tensor ReplicateEngine::rows_of(const RowReader& reader,
                                     std::size_t count) const {
   const auto rows = static_cast<std::int64_t>(count);
   at::Tensor values = row_counts(*metric_, inputs);
+  if (!values.defined()) values = row_terms(*metric_, inputs);
   if (values.defined() && values.size(1) == reader.width()) return values;
   values = at::empty({rows, reader.width()}, at::kDouble);
   auto* into = values.mutable_data_ptr<double>();
