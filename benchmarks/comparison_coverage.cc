@@ -94,9 +94,9 @@ struct Case {
 template <class Make>
 void measure(const Case& truth, ComparisonMethod method, const Make& make,
              std::int64_t runs) {
-  const char* name =
-      tally::EnumNames<ComparisonMethod>::kNames[static_cast<int>(method)];
-  std::printf("| %s | %s |", truth.name, name);
+  const std::string name =
+      tally::internal::OptionType<ComparisonMethod>::print(method);
+  std::printf("| %s | %s |", truth.name, name.c_str());
   std::string alarms;
   for (const std::int64_t n : {50, 200, 1000}) {
     std::int64_t covered = 0, found = 0;

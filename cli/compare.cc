@@ -11,15 +11,13 @@
 #include <utility>
 
 #include "tally/cli/input_file.h"
+#include "tally/cli/json_text.h"
 #include "tally/metrics/intervals/replicates.h"
 #include "tally/metrics/results_csv.h"
-#include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"
 
 namespace tally::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Room for the replicates of 100 000 numbers.
 constexpr std::int64_t kMostBytes = std::int64_t{4} << 30;
@@ -50,13 +48,8 @@ std::string joined(const std::vector<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-std::string quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string method_of(const Comparison& comparison) {
-  return EnumNames<ComparisonMethod>::kNames[static_cast<int>(
-      comparison.method)];
+  return internal::OptionType<ComparisonMethod>::print(comparison.method);
 }
 
 /// The tensors of a comparison, by the names of columns.
@@ -72,29 +65,25 @@ Results columns_of(const Comparison& comparison, const char* p_value) {
 }
 
 std::string comparison_json(const Comparison& comparison) {
-  std::string text = to_json(columns_of(comparison, "p_value"));
-  text.back() = ',';
-  const Json rest = {{"level", comparison.level},
-                     {"method", method_of(comparison)},
-                     {"n", comparison.n},
-                     {"replicates", comparison.replicates},
-                     {"undefined", comparison.undefined}};
-  return text + rest.dump().substr(1);
+  return json_object(columns_of(comparison, "p_value"),
+                     {{"level", comparison.level},
+                      {"method", method_of(comparison)},
+                      {"n", comparison.n},
+                      {"replicates", comparison.replicates},
+                      {"undefined", comparison.undefined}});
 }
 
 std::string render_json(const ComparedRuns& runs) {
-  std::string text = "{\"first\":" + quoted(runs.first) +
-                     ",\"second\":" + quoted(runs.second) + ",\"comparisons\":";
+  std::string text = "{\"first\":" + json_text(runs.first) +
+                     ",\"second\":" + json_text(runs.second) +
+                     ",\"comparisons\":";
   std::string separator = "{";
   for (const auto& [name, comparison] : runs.comparisons) {
-    text += separator + quoted(name) + ":" + comparison_json(comparison);
+    text += separator + json_text(name) + ":" + comparison_json(comparison);
     separator = ",";
   }
-  const auto list = [](const std::vector<std::string>& names) {
-    return Json(names).dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
-  return text + "},\"only_first\":" + list(runs.only_first) +
-         ",\"only_second\":" + list(runs.only_second) + "}\n";
+  return text + "},\"only_first\":" + json_text(runs.only_first) +
+         ",\"only_second\":" + json_text(runs.only_second) + "}\n";
 }
 
 /// "2 0", the place of an element; empty for a single number.

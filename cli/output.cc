@@ -16,6 +16,7 @@
 #include <sstream>
 #include <variant>
 
+#include "tally/cli/json_text.h"
 #include "tally/metrics/file.h"
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_json.h"
@@ -26,7 +27,7 @@ namespace tally::cli {
 namespace {
 
 std::string method_name(const Interval& interval) {
-  return EnumNames<IntervalMethod>::kNames[static_cast<int>(interval.method)];
+  return internal::OptionType<IntervalMethod>::print(interval.method);
 }
 
 /// "95 %".
@@ -51,8 +52,7 @@ std::string key_json(const std::vector<std::string>& by, const Slice& slice) {
     const auto* text = std::get_if<std::string>(&slice.key[i]);
     key[by[i]] = text != nullptr ? nlohmann::ordered_json(*text) : nullptr;
   }
-  return key.dump(-1, ' ', false,
-                  nlohmann::ordered_json::error_handler_t::replace);
+  return json_text(key);
 }
 
 /// {"value", "low", "high", "standard_error", "level", "method", ...}.
@@ -62,23 +62,18 @@ std::string interval_json(const Interval& interval) {
   ends.add("low", interval.low);
   ends.add("high", interval.high);
   ends.add("standard_error", interval.standard_error);
-  nlohmann::ordered_json rest = {{"level", interval.level},
-                                 {"method", method_name(interval)},
-                                 {"n", interval.n},
-                                 {"replicates", interval.replicates},
-                                 {"undefined", interval.undefined}};
-  std::string text = to_json(ends);
-  text.back() = ',';
-  return text + rest.dump().substr(1);
+  return json_object(ends, {{"level", interval.level},
+                            {"method", method_name(interval)},
+                            {"n", interval.n},
+                            {"replicates", interval.replicates},
+                            {"undefined", interval.undefined}});
 }
 
 std::string intervals_json(const Intervals& intervals) {
   std::string text;
   for (const auto& [name, interval] : intervals) {
     text += text.empty() ? "{" : ",";
-    text += nlohmann::json(name).dump(
-                -1, ' ', false, nlohmann::json::error_handler_t::replace) +
-            ":" + interval_json(interval);
+    text += json_text(name) + ":" + interval_json(interval);
   }
   return text + "}";
 }

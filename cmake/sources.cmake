@@ -1174,6 +1174,7 @@ set(TALLY_CLI_SOURCES
     cli/id_file.cc
     cli/input_file.cc
     cli/json_lines.cc
+    cli/json_text.cc
     cli/limits.cc
     cli/npy.cc
     cli/output.cc

@@ -1,5 +1,6 @@
 #include "tally/metrics/slice_comparison.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 

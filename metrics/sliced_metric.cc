@@ -1,5 +1,6 @@
 #include "tally/metrics/sliced_metric.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>

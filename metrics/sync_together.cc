@@ -1,5 +1,6 @@
 #include "tally/metrics/sync_together.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/full_like.h>
 #include <c10/util/Exception.h>
 

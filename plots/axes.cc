@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace tally::internal {
 namespace {
@@ -52,12 +51,8 @@ std::vector<std::string> tick_labels(const std::vector<double>& ticks) {
   for (int digits = 4; digits <= kMostDigits; ++digits) {
     if (std::adjacent_find(labels.begin(), labels.end()) == labels.end()) break;
     labels.clear();
-    for (const double tick : ticks) {
-      char text[32];
-      std::snprintf(text, sizeof text, "%.*g", digits, tick);
-      std::replace(text, text + sizeof text, ',', '.');
-      labels.emplace_back(text);
-    }
+    for (const double tick : ticks)
+      labels.push_back(plot_rounded(tick, digits));
   }
   return labels;
 }

@@ -1,5 +1,6 @@
 #include "tally/plots/svg.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -37,15 +38,19 @@ std::string plot_number(double value) {
   return text;
 }
 
-std::string plot_label(double value) {
+std::string plot_rounded(double value, int digits) {
   if (value == 0) return "0";  // not -0
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  if (std::abs(value) >= 1000 && std::abs(value) < 1e7) {
-    std::snprintf(text, sizeof text, "%lld", std::llround(value));
-  }
-  for (char& c : text) c = c == ',' ? '.' : c;
-  return text;
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  std::string number = text;
+  std::replace(number.begin(), number.end(), ',', '.');  // of some locales
+  return number;
+}
+
+std::string plot_label(double value) {
+  return std::abs(value) >= 1000 && std::abs(value) < 1e7
+             ? std::to_string(std::llround(value))
+             : plot_rounded(value, 3);
 }
 
 namespace {

@@ -52,6 +52,8 @@ class Svg {
 std::string plot_number(double value);
 /// A number for readers: "0.973", "12000".
 std::string plot_label(double value);
+/// With so many digits that count, and a point in any locale.
+std::string plot_rounded(double value, int digits);
 /// About the width of a text, in pixels.
 double text_width(const std::string& text);
 /// Cut to a width, with "..." at its end, if it is wider.

@@ -25,7 +25,7 @@ IntervalMethod ResamplingEngine::method() const {
 StateKey ResamplingEngine::key() const {
   return "Replicates(" + std::to_string(options_.replicates()) +
          ", seed=" + std::to_string(options_.seed()) + ", " +
-         EnumNames<IntervalMethod>::kNames[static_cast<int>(method())] + "; " +
+         OptionType<IntervalMethod>::print(method()) + "; " +
          metric_->state_key() + ")";
 }
 

@@ -54,9 +54,9 @@ struct BootStrapperOptions {
 /// int [N] or texts, or by position a SampleIds. Tensors and lists (of texts,
 /// of images) have the same number of rows, which are resampled together;
 /// additional 0-dim tensors are passed on. If all inputs are 0-dim, they are
-/// one row. Result: "mean" and "std" (unbiased; NaN for one copy) over the
-/// copies, "quantile" [number of quantiles, ...] (interpolated), "raw"
-/// [num_bootstraps,
+/// one row.
+/// Result: "mean" and "std" (unbiased; NaN for one copy) over the copies,
+/// "quantile" [number of quantiles, ...] (interpolated), "raw" [num_bootstraps,
 /// ...]; "part.mean" and so on for a metric with several results.
 /// State: that of the metric, once per copy.
 ///

@@ -28,7 +28,7 @@ using IntervalParts =
                std::int64_t, std::int64_t, std::int64_t>;
 
 std::string name_of(IntervalMethod method) {
-  return EnumNames<IntervalMethod>::kNames[static_cast<std::size_t>(method)];
+  return internal::OptionType<IntervalMethod>::print(method);
 }
 
 IntervalParts parts_of(const std::string& name, const Interval& interval) {

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from tally._errors import DistError, check_status, sync_error
+from tally._copies import Copyable
+from tally._errors import DistError, sync_error
 from tally._inputs import encode, tensor_of
 from tally._library import classes
 from tally._metric import Metric
@@ -38,7 +39,7 @@ class Interval(NamedTuple):
         return f"{value:.4g} [{low:.4g}, {high:.4g}]"
 
 
-class IntervalMetric:
+class IntervalMetric(Copyable):
     """A metric with confidence intervals, the same on any split over ranks.
 
         accuracy = tally.IntervalMetric(tally.BinaryAccuracy())
@@ -146,37 +147,15 @@ class IntervalMetric:
         """Forgets all rows."""
         self._held.reset()
 
-    # ---- copies
+    def _parts(self):
+        return self._metric, self._options
 
-    def clone(self):
-        """One of its own with the same options and rows."""
-        copy = type(self).__new__(type(self))
-        copy._options = self._options
-        copy._hold(self._metric)
-        check_status(copy._held.deserialize(self._held.serialize()))
-        return copy
-
-    def __copy__(self):
-        return self.clone()
-
-    def __deepcopy__(self, memo):
-        copy = self.clone()
-        memo[id(self)] = copy
-        return copy
-
-    def __reduce__(self):
-        return _restore, (type(self), self._metric, self._options, self._held.serialize())
+    def _rebuild(self, metric, options):
+        self._options = options
+        self._hold(metric)
 
 
 def _drawn(interval):
     """Percentiles need not contain the value; such ends are left out."""
     value, low, high = (float(each) for each in interval[:3])
     return (value, low, high) if low <= value <= high else value
-
-
-def _restore(cls, metric, options, state):
-    restored = cls.__new__(cls)
-    restored._options = options
-    restored._hold(metric)
-    check_status(restored._held.deserialize(state))
-    return restored

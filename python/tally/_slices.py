@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from tally._collection import MetricCollection
-from tally._errors import DistError, check_status, sync_error
+from tally._copies import Copyable
+from tally._errors import DistError, sync_error
 from tally._inputs import encode, tensor_of
 from tally._library import classes
 from tally._metric import Metric
@@ -111,7 +112,7 @@ def _members(metrics):
     )
 
 
-class SlicedMetric:
+class SlicedMetric(Copyable):
     """Metrics for each value of a key, or each combination of several, in one pass.
 
         by_hospital = tally.SlicedMetric(tally.MulticlassAccuracy(num_classes=3))
@@ -222,29 +223,8 @@ class SlicedMetric:
         """The number of slices of this rank so far."""
         return self._held.size()
 
-    # ---- copies
+    def _parts(self):
+        return self._members, self._options
 
-    def clone(self):
-        """One of its own with the same options and rows."""
-        copy = type(self).__new__(type(self))
-        copy._hold(self._members, self._options)
-        check_status(copy._held.deserialize(self._held.serialize()))
-        return copy
-
-    def __copy__(self):
-        return self.clone()
-
-    def __deepcopy__(self, memo):
-        copy = self.clone()
-        memo[id(self)] = copy
-        return copy
-
-    def __reduce__(self):
-        return _restore, (type(self), self._members, self._options, self._held.serialize())
-
-
-def _restore(cls, members, options, state):
-    restored = cls.__new__(cls)
-    restored._hold(members, options)
-    check_status(restored._held.deserialize(state))
-    return restored
+    def _rebuild(self, members, options):
+        self._hold(members, options)
