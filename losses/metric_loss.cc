@@ -90,37 +90,40 @@ MetricLossImpl::MetricLossImpl(std::unique_ptr<Metric> metric,
   metric_ = std::move(metric);
 }
 
-template <class AnyInputs>
-at::Tensor MetricLossImpl::forward_inputs(
-    AnyInputs inputs, const std::vector<at::Tensor>& tensors) {
+at::Tensor MetricLossImpl::forward_inputs(Inputs inputs) {
+  std::vector<at::Tensor> tensors;
+  for (const InputRef& input : inputs) input.append_tensors(tensors);
+  return loss_of([&] { return metric_->forward_inputs(inputs); },
+                 std::move(tensors));
+}
+
+at::Tensor MetricLossImpl::forward_inputs(NamedInputs inputs) {
+  std::vector<at::Tensor> tensors;
+  for (const NamedInput& input : inputs) input.value().append_tensors(tensors);
+  return loss_of([&] { return metric_->forward_inputs(inputs); },
+                 std::move(tensors));
+}
+
+at::Tensor MetricLossImpl::loss_of(c10::function_ref<Results()> forward,
+                                   std::vector<at::Tensor> tensors) {
   const internal::AutocastOff as_written;
-  std::vector<at::Tensor> learned;
-  for (const at::Tensor& tensor : tensors) {
-    if (tensor.defined() && tensor.requires_grad()) learned.push_back(tensor);
-  }
+  tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
+                               [](const at::Tensor& tensor) {
+                                 return !tensor.defined() ||
+                                        !tensor.requires_grad();
+                               }),
+                tensors.end());
   // A batch without rows leaves no trace in the loss.
-  const sync::LeadTo lead_to(learned);
+  const sync::LeadTo lead_to(tensors);
   const sync::internal::AsMetricLoss as_loss;
-  const Results results = metric_->forward_inputs(inputs);
+  const Results results = forward();
   at::Tensor loss = results.contains("") ? results[""] : results.value();
   if (!options_.accumulate()) metric_->reset();
   // To tie the others would cost a sum of their size each.
-  for (const at::Tensor& tensor : not_reached(loss, learned)) {
+  for (const at::Tensor& tensor : not_reached(loss, tensors)) {
     loss = sync::tie(loss, tensor);
   }
   return loss;
-}
-
-template at::Tensor MetricLossImpl::forward_inputs(
-    Inputs inputs, const std::vector<at::Tensor>& tensors);
-
-at::Tensor MetricLossImpl::forward(std::initializer_list<NamedInput> inputs) {
-  std::vector<at::Tensor> tensors;
-  for (const NamedInput& input : inputs) {
-    const InputRef value = input.value();
-    if (const auto* tensor = value.as<at::Tensor>()) tensors.push_back(*tensor);
-  }
-  return forward_inputs(NamedInputs(inputs), tensors);
 }
 
 void MetricLossImpl::reset() { metric_ = metric_->clone(); }

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <c10/util/FunctionRef.h>
 #include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
 
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <type_traits>
 #include <utility>
@@ -46,8 +46,8 @@ struct MetricLossOptions {
 /// rank without data passes an empty batch through its model, so that its
 /// backward() also runs; if all ranks do, the value is that of the metric
 /// without data.
-/// Inputs that hold tensors (ImageObjects) lead to them by a function
-/// tensors_of(input) beside their type; by name, only tensors do.
+/// Inputs of a user's own type lead to the tensors in them, as ImageObjects do,
+/// by a function tensors_of(input) beside the type.
 ///
 /// The accumulated state is not a parameter or buffer: torch::save of a module
 /// that contains the loss omits it. Use metric().save(path, ranks).
@@ -81,13 +81,13 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
 
   template <class... Args>
   at::Tensor forward(const Args&... args) {
-    std::vector<at::Tensor> tensors;
-    (keep_tensor(args, tensors), ...);
     return forward_inputs(
-        Inputs({InputRef::of(tally::internal::as_input(args))...}), tensors);
+        Inputs({InputRef::of(tally::internal::as_input(args))...}));
   }
   /// The same with inputs by name, in any order.
-  at::Tensor forward(std::initializer_list<NamedInput> inputs);
+  at::Tensor forward(std::initializer_list<NamedInput> inputs) {
+    return forward_inputs(NamedInputs(inputs));
+  }
 
   /// The metric with the accumulated state, to compute, reset or save.
   Metric& metric() { return *metric_; }
@@ -116,30 +116,10 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
       : std::is_same<decltype(&M::is_differentiable),
                      bool (M::Base::*)() const> {};
 
-  /// Whether a function tensors_of(input) is declared beside the input's type.
-  template <class T, class = void>
-  struct HasTensors : std::false_type {};
-  template <class T>
-  struct HasTensors<T,
-                    std::void_t<decltype(tensors_of(std::declval<const T&>()))>>
-      : std::true_type {};
-
-  template <class T>
-  static void keep_tensor(const T& input, std::vector<at::Tensor>& tensors) {
-    if constexpr (std::is_same_v<T, at::Tensor>) {
-      tensors.push_back(input);
-    } else if constexpr (std::is_same_v<T, std::optional<at::Tensor>>) {
-      if (input) tensors.push_back(*input);
-    } else if constexpr (HasTensors<T>::value) {
-      for (const at::Tensor& tensor : tensors_of(input)) {
-        tensors.push_back(tensor);
-      }
-    }
-  }
-  /// `AnyInputs` is Inputs or NamedInputs.
-  template <class AnyInputs>
-  at::Tensor forward_inputs(AnyInputs inputs,
-                            const std::vector<at::Tensor>& tensors);
+  at::Tensor forward_inputs(Inputs inputs);
+  at::Tensor forward_inputs(NamedInputs inputs);
+  at::Tensor loss_of(c10::function_ref<Results()> forward,
+                     std::vector<at::Tensor> tensors);
 
   std::shared_ptr<Metric> metric_;
   MetricLossOptions options_;

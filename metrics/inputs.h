@@ -50,6 +50,8 @@ struct InputOps {
   std::int64_t (*rows)(const void* value);
   /// The rows at the given indices. Null if the type has no rows.
   InputValue (*select)(const void* value, c10::ArrayRef<std::int64_t> places);
+  /// Appends the tensors in it, through which gradients flow.
+  void (*tensors)(const void* value, std::vector<at::Tensor>& tensors);
 };
 
 template <class T>
@@ -82,6 +84,11 @@ class InputRef {
   std::int64_t rows() const { return ops_->rows(value_); }
   /// The rows at the given indices, which may repeat. REQUIRES: rows() >= 0.
   InputValue select(c10::ArrayRef<std::int64_t> places) const;
+  /// Appends the tensors in it: itself, or what a function tensors_of(value)
+  /// that is declared beside its type returns.
+  void append_tensors(std::vector<at::Tensor>& tensors) const {
+    ops_->tensors(value_, tensors);
+  }
 
  private:
   friend class InputValue;
@@ -205,10 +212,29 @@ struct InputTraits<at::Tensor> {
                            c10::ArrayRef<std::int64_t> places);
 };
 
+template <class T, class = void>
+struct HasTensors : std::false_type {};
+template <class T>
+struct HasTensors<T,
+                  std::void_t<decltype(tensors_of(std::declval<const T&>()))>>
+    : std::true_type {};
+
+template <class T>
+void append_tensors_of([[maybe_unused]] const void* value,
+                       [[maybe_unused]] std::vector<at::Tensor>& tensors) {
+  if constexpr (std::is_same_v<T, at::Tensor>) {
+    tensors.push_back(*static_cast<const at::Tensor*>(value));
+  } else if constexpr (HasTensors<T>::value) {
+    for (const at::Tensor& tensor : tensors_of(*static_cast<const T*>(value))) {
+      tensors.push_back(tensor);
+    }
+  }
+}
+
 template <class T>
 const InputOps& input_ops() {
   static constexpr InputOps kOps{typeid(T), InputTraits<T>::rows,
-                                 InputTraits<T>::select};
+                                 InputTraits<T>::select, append_tensors_of<T>};
   return kOps;
 }
 

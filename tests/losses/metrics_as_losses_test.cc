@@ -200,15 +200,17 @@ FlatImageObjects one_each(const at::Tensor& boxes) {
 
 /// `M`, of boxes that a linear layer gives.
 template <class M>
-LossSubject overlap_subject(BoxOverlap overlap) {
+LossSubject overlap_subject(BoxOverlap overlap, bool by_name = false) {
   LossSubject subject;
-  subject.make = [] {
+  subject.make = [by_name] {
     const at::Tensor weight = normal_rows({3, 4}, 3).requires_grad_();
     return LossInstance{
         [loss = MetricLoss(M(BoxOverlapOptions().pairs(BoxPairs::kPaired))),
-         weight](const Tensors& batch) mutable {
-          return loss->forward(one_each(boxes_of(batch[0].matmul(weight))),
-                               one_each(batch[1]));
+         weight, by_name](const Tensors& batch) mutable {
+          const auto found = one_each(boxes_of(batch[0].matmul(weight)));
+          const auto target = one_each(batch[1]);
+          return by_name ? loss->forward({{"target", target}, {"preds", found}})
+                         : loss->forward(found, target);
         },
         {{"weight", weight}}};
   };
@@ -224,8 +226,8 @@ LossSubject overlap_subject(BoxOverlap overlap) {
 
 TEST(MetricsAsLossesTest, OverlapsOfBoxes) {
   check_loss(overlap_subject<IntersectionOverUnion>(BoxOverlap::kIoU));
-  check_loss(
-      overlap_subject<GeneralizedIntersectionOverUnion>(BoxOverlap::kGIoU));
+  check_loss(overlap_subject<GeneralizedIntersectionOverUnion>(
+      BoxOverlap::kGIoU, /*by_name=*/true));
   check_loss(overlap_subject<DistanceIntersectionOverUnion>(BoxOverlap::kDIoU));
   LossSubject complete =
       overlap_subject<CompleteIntersectionOverUnion>(BoxOverlap::kCIoU);
