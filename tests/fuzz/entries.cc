@@ -9,6 +9,7 @@ const std::vector<Entry>& entries() {
         {"config", read_config},
         {"exchange", read_exchange, exchange_seeds},
         {"metric_state", read_metric_state, metric_state_seeds},
+        {"slices", read_slices, slices_seeds},
     };
     all.insert(all.begin(), base_entries().begin(), base_entries().end());
     return all;

@@ -34,12 +34,14 @@ void read_exchange(std::string_view bytes);
 void read_json_lines(std::string_view bytes);
 void read_metric_state(std::string_view bytes);
 void read_npy(std::string_view bytes);
+void read_slices(std::string_view bytes);
 void read_state(std::string_view bytes);
 void read_text(std::string_view bytes);
 
 std::vector<std::string> checkpoint_seeds();
 std::vector<std::string> exchange_seeds();
 std::vector<std::string> metric_state_seeds();
+std::vector<std::string> slices_seeds();
 std::vector<std::string> state_seeds();
 
 }  // namespace tally::fuzz
