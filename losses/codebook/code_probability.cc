@@ -23,21 +23,20 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// Numbers in the larger of the two tables of one piece of the tokens: 2 MB.
-constexpr std::int64_t kTableNumbers = std::int64_t{1} << 19;
+// Numbers in the larger of the two tables of one piece of the tokens: 1 MB.
+constexpr std::int64_t kTableNumbers = std::int64_t{1} << 18;
 
 /// The probabilities of the codes of some bits, [c, n, 2^bits].
 struct Table {
   /// `set` and `unset` are [c, n, bits].
   Table(const at::Tensor& set, const at::Tensor& unset) {
-    const std::int64_t bits = set.size(2);
     levels.push_back(at::ones({set.size(0), set.size(1), 1}, set.options()));
-    for (std::int64_t k = 0; k < bits; ++k) {
-      const at::Tensor& above = levels.back();
-      levels.push_back(at::stack({above.mul(unset.narrow(2, k, 1)),
-                                  above.mul(set.narrow(2, k, 1))},
-                                 -1)
-                           .flatten(-2));
+    // The last bit first: the next one divides a row into halves.
+    for (std::int64_t k = set.size(2); k-- > 0;) {
+      const at::Tensor& rest = levels.back();
+      levels.push_back(at::cat(
+          {rest.mul(unset.narrow(2, k, 1)), rest.mul(set.narrow(2, k, 1))},
+          -1));
     }
   }
 
@@ -47,17 +46,17 @@ struct Table {
   at::Tensor gradient(at::Tensor of_last, const at::Tensor& set) const {
     const std::int64_t bits = set.size(2);
     std::vector<at::Tensor> of_bits(static_cast<std::size_t>(bits));
-    for (std::int64_t k = bits - 1; k >= 0; --k) {
-      const at::Tensor pairs = of_last.unflatten(-1, {-1, 2});
-      const at::Tensor difference =
-          pairs.select(-1, 1).sub(pairs.select(-1, 0));
-      of_bits[k] = levels[k].mul(difference).sum(-1);
-      of_last = pairs.select(-1, 0).add(difference.mul(set.narrow(2, k, 1)));
+    for (std::int64_t k = 0; k < bits; ++k) {
+      const at::Tensor& rest = levels[bits - 1 - k];
+      const auto halves = of_last.split(rest.size(2), -1);
+      const at::Tensor difference = halves[1].sub(halves[0]);
+      of_bits[k] = rest.mul(difference).sum(-1);
+      of_last = halves[0].add(difference.mul(set.narrow(2, k, 1)));
     }
     return bits == 0 ? at::zeros_like(set) : at::stack(of_bits, -1);
   }
 
-  /// levels[k] is of the first k bits.
+  /// levels[k] is of the last k bits.
   std::vector<at::Tensor> levels;
 };
 
