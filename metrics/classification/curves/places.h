@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -19,18 +20,21 @@ class HistogramSink {
                 std::int64_t columns, bool spread)
       : histogram_(histogram),
         stride_(2 * columns),
-        end_(curves * stride_),
+        curves_(curves),
         columns_(columns),
         spread_(spread && curves == 1 ? 3 * stride_ : 0) {}
 
   void add(const std::uint32_t* places, std::int64_t count,
            std::int64_t first_curve) {
     if (!spread_.empty()) return add_spread(places, count);
-    std::int64_t offset = first_curve * stride_;
-    for (std::int64_t i = 0; i < count; ++i) {
-      ++histogram_[offset + places[i]];
-      offset += stride_;
-      if (offset == end_) offset = 0;
+    if (curves_ == 1) return add_run(places, count, histogram_, 0);
+    std::int64_t curve = first_curve;
+    while (count > 0) {
+      const std::int64_t run = std::min(count, curves_ - curve);
+      add_run(places, run, histogram_ + curve * stride_, stride_);
+      places += run;
+      count -= run;
+      curve = 0;
     }
   }
   void add_one(std::int64_t curve, std::int64_t place) {
@@ -48,6 +52,11 @@ class HistogramSink {
   }
 
  private:
+  // The first place is of these bins, and each next one of those `stride` on.
+  static void add_run(const std::uint32_t* places, std::int64_t count,
+                      std::int64_t* bins, std::int64_t stride) {
+    for (std::int64_t i = 0; i < count; ++i, bins += stride) ++bins[places[i]];
+  }
   void add_spread(const std::uint32_t* places, std::int64_t count) {
     std::int64_t* const tables[] = {histogram_, spread_.data(),
                                     spread_.data() + stride_,
@@ -64,7 +73,7 @@ class HistogramSink {
 
   std::int64_t* histogram_;
   std::int64_t stride_;
-  std::int64_t end_;
+  std::int64_t curves_;
   std::int64_t columns_;
   std::vector<std::int64_t> spread_;
 };

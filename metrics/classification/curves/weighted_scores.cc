@@ -63,15 +63,28 @@ std::optional<WeightedScores> WeightedScores::of_samples(
   std::atomic<bool> all_numbers{true};
   for_each_task(threads, threads, [&](std::int64_t thread) {
     std::vector<std::uint64_t*> own = next[thread];
+    const std::int64_t begin = count * thread / threads;
+    const std::int64_t end = count * (thread + 1) / threads;
     bool are_numbers = true;
-    for (std::int64_t i = count * thread / threads;
-         i < count * (thread + 1) / threads; ++i) {
+    const auto is_in = [&](std::int64_t i) {
       const double weight = *weight_at(i);
-      if (codes[i] > 1 || weight == 0) continue;
+      if (codes[i] > 1 || weight == 0) return false;
       are_numbers &= scores[i] == scores[i] && is_weight(weight);
-      std::int64_t part = 0;
-      for (const Score cut : cuts) part += scores[i] >= cut;
-      *own[part]++ = samples.key(i, codes[i]);
+      return true;
+    };
+    if (cuts.empty()) {
+      std::uint64_t* key = own[0];
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (is_in(i)) *key++ = samples.key(i, codes[i]);
+      }
+      own[0] = key;
+    } else {
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (!is_in(i)) continue;
+        std::int64_t part = 0;
+        for (const Score cut : cuts) part += scores[i] >= cut;
+        *own[part]++ = samples.key(i, codes[i]);
+      }
     }
     if (!are_numbers) all_numbers = false;
     next[thread] = std::move(own);
@@ -108,6 +121,7 @@ std::optional<WeightedScores> WeightedScores::of_samples(
   for_each_task(cut_count + 1, threads, [&](std::int64_t i) {
     const Part& part = parts[i];
     Step* step = weighted.steps_.data() + part.first_step;
+    double totals[2] = {0, 0};
     for (const std::uint64_t* key = part.end; key > part.begin;) {
       const std::uint64_t highest = key[-1];
       double sums[2] = {0, 0};
@@ -121,9 +135,21 @@ std::optional<WeightedScores> WeightedScores::of_samples(
         sums[samples.code(*key)] += *weight_at(samples.index(*key));
       }
       *step++ = {samples.score(highest), sums[1], sums[0]};
+      totals[0] += sums[0];
+      totals[1] += sums[1];
     }
+    if (cut_count == 0) weighted.set_totals(totals[1], totals[0]);
   });
   weighted.size_ = steps;
+  // The same sums for any number of threads: step by step.
+  if (cut_count > 0) {
+    double totals[2] = {0, 0};
+    for (std::int64_t i = 0; i < steps; ++i) {
+      totals[0] += weighted.steps_[i].negatives;
+      totals[1] += weighted.steps_[i].positives;
+    }
+    weighted.set_totals(totals[1], totals[0]);
+  }
   return std::move(weighted).finished();
 }
 
@@ -198,13 +224,10 @@ std::optional<WeightedScores> WeightedScores::of(const at::Tensor& histogram,
 
 void WeightedScores::add(double score, double positives, double negatives) {
   steps_[size_++] = {score, positives, negatives};
+  set_totals(positives_ + positives, negatives_ + negatives);
 }
 
 std::optional<WeightedScores> WeightedScores::finished() && {
-  for (std::int64_t i = 0; i < size_; ++i) {
-    positives_ += steps_[i].positives;
-    negatives_ += steps_[i].negatives;
-  }
   // Finite weights may have sums that are not.
   if (!is_weight(positives_) || !is_weight(negatives_)) return std::nullopt;
   return std::move(*this);

@@ -56,6 +56,10 @@ class WeightedScores {
 
   // With capacity for steps.
   explicit WeightedScores(std::int64_t steps) : steps_(steps) {}
+  void set_totals(double positives, double negatives) {
+    positives_ = positives;
+    negatives_ = negatives;
+  }
   template <class Score>
   static std::optional<WeightedScores> of_samples(const Score* scores,
                                                   const std::uint8_t* codes,
@@ -64,7 +68,7 @@ class WeightedScores {
                                                   std::int64_t columns);
   // Scores must be added highest first.
   void add(double score, double positives, double negatives);
-  // With their totals, if these are finite.
+  // If the totals are finite.
   std::optional<WeightedScores> finished() &&;
 
   Scratch<Step> steps_;
