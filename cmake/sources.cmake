@@ -298,6 +298,8 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/proportions.h
     metrics/intervals/replicate_weights.h
     metrics/intervals/replicates.h
+    metrics/intervals/row_accumulator.h
+    metrics/intervals/row_metric.h
     metrics/intervals/sample_ids.h
     metrics/metric.h
     metrics/metric_base.h
@@ -676,6 +678,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/resampling_engine.cc
     metrics/intervals/row_accumulator.cc
     metrics/intervals/row_counts.cc
+    metrics/intervals/row_metric.cc
     metrics/intervals/row_terms.cc
     metrics/intervals/sample_ids.cc
     metrics/intervals/weighted_sums.cc

@@ -87,6 +87,15 @@ INTERVAL_OPTIONS = [
     "seed: int = 0",
     "grouped: bool = False",
 ]
+COMPARISON_OPTIONS = [
+    "level: float = 0.95",
+    'method: Literal["auto", "mcnemar", "delong", "poisson", "double_or_nothing", '
+    '"jackknife"] = "auto"',
+    "replicates: int = 1000",
+    "blocks: int = 20",
+    "seed: int = 0",
+    "grouped: bool = False",
+]
 LOSS_OPTIONS = [
     "process_group: ProcessGroup | None = None",
     "timeout: float | None = None",
@@ -280,14 +289,8 @@ class Interval(NamedTuple):
     replicates: int
     undefined: int
 
-class IntervalMetric:
-    def __init__(self, metric: Metric, *, %(interval_options)s) -> None: ...
+class _RowMetric:
     def update(self, *inputs: _Input, ids: Any = None, **named: _Input) -> None: ...
-    def compute(self) -> Any: ...
-    def plot(
-        self, value: Any = None, *, labels: Sequence[object] = (), title: str = "",
-        width: float = 480,
-    ) -> plots.Plot: ...
     def reset(self) -> None: ...
     def clone(self) -> Self: ...
     @property
@@ -296,6 +299,31 @@ class IntervalMetric:
     def uses_ids(self) -> bool: ...
     @property
     def rows(self) -> int: ...
+
+class IntervalMetric(_RowMetric):
+    def __init__(self, metric: Metric, *, %(interval_options)s) -> None: ...
+    def compute(self) -> Any: ...
+    def plot(
+        self, value: Any = None, *, labels: Sequence[object] = (), title: str = "",
+        width: float = 480,
+    ) -> plots.Plot: ...
+
+class Comparison(NamedTuple):
+    first: Tensor
+    second: Tensor
+    difference: Tensor
+    low: Tensor
+    high: Tensor
+    p_value: Tensor
+    level: float
+    method: str
+    n: int
+    replicates: int
+    undefined: int
+
+class ModelComparison(_RowMetric):
+    def __init__(self, metric: Metric, *, %(comparison_options)s) -> None: ...
+    def compute(self) -> Any: ...
 
 class FeatureExtractor:
     network: Any
@@ -499,6 +527,7 @@ def stubs(facts):
         "metric_options": ", ".join(METRIC_OPTIONS),
         "sync_options": ", ".join(SYNC_OPTIONS),
         "interval_options": ", ".join(INTERVAL_OPTIONS),
+        "comparison_options": ", ".join(COMPARISON_OPTIONS),
     }
     return {
         "tally/__init__.pyi": _INIT % options + "".join(map(metric_stub, facts["metrics"])),

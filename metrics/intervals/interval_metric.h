@@ -1,18 +1,13 @@
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "tally/metrics/input_order.h"
 #include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/intervals/interval_options.h"
 #include "tally/metrics/intervals/replicates.h"
-#include "tally/metrics/intervals/sample_ids.h"
+#include "tally/metrics/intervals/row_metric.h"
 #include "tally/metrics/metric.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
 
@@ -20,7 +15,6 @@ namespace tally {
 
 namespace internal::intervals {
 class IntervalEngine;
-class RowAccumulator;
 }  // namespace internal::intervals
 
 /// The method by which any metric has replicates(): kPoisson if its state is a
@@ -84,7 +78,7 @@ IntervalMethod resampling_method(const Metric& metric);
 ///     accuracy.update(scores, labels);
 ///     Interval interval = accuracy.compute().value();
 ///     std::cout << interval.low << interval.value << interval.high;
-class IntervalMetric {
+class IntervalMetric final : public RowMetric {
  public:
   using Options = IntervalOptions;
   static constexpr const char* kName = "IntervalMetric";
@@ -95,43 +89,9 @@ class IntervalMetric {
   ~IntervalMetric();
 
   const Options& options() const;
-  const Metric& metric() const;
+  const Metric& metric() const override;
   /// The method in use; never kAuto.
   IntervalMethod method() const;
-  /// Whether ids affect the result.
-  bool uses_ids() const;
-
-  /// Accumulates one batch.
-  template <class... Args>
-  void update(const Args&... args) {
-    update_inputs({InputRef::of(internal::as_input(args))...});
-  }
-  template <class... Args>
-  void update(const SampleIds& ids, const Args&... args) {
-    update_inputs(ids, {InputRef::of(internal::as_input(args))...});
-  }
-  /// The same with named inputs, in any order.
-  void update(std::initializer_list<NamedInput> inputs) {
-    update_inputs(NamedInputs(inputs));
-  }
-  void update(const SampleIds& ids, std::initializer_list<NamedInput> inputs) {
-    update_inputs(ids, NamedInputs(inputs));
-  }
-  void update_inputs(Inputs inputs) { update_rows(nullptr, inputs); }
-  void update_inputs(const SampleIds& ids, Inputs inputs) {
-    update_rows(&ids, inputs);
-  }
-  void update_inputs(std::initializer_list<InputRef> inputs) {
-    update_rows(nullptr, Inputs(inputs));
-  }
-  void update_inputs(const SampleIds& ids,
-                     std::initializer_list<InputRef> inputs) {
-    update_rows(&ids, Inputs(inputs));
-  }
-  void update_inputs(NamedInputs inputs) { update_named(nullptr, inputs); }
-  void update_inputs(const SampleIds& ids, NamedInputs inputs) {
-    update_named(&ids, inputs);
-  }
 
   /// Over all ranks: those of the metric's communicator.
   Intervals compute();
@@ -141,24 +101,13 @@ class IntervalMetric {
   /// kDoubleOrNothing and kJackknife, and without rows.
   Replicates replicates();
 
-  /// Saves and loads what this rank has accumulated, as bytes with version and
-  /// checksum. The metric, the method and options that affect its state must be
-  /// the same; on any error, everything is unchanged.
-  std::string serialize() const;
-  absl::Status deserialize(std::string_view bytes);
-
-  /// Forgets all rows.
-  void reset();
-  /// Rows of this rank so far.
-  std::int64_t rows() const;
-
  private:
-  void update_named(const SampleIds* ids, NamedInputs inputs);
-  void update_rows(const SampleIds* ids, Inputs inputs);
+  explicit IntervalMetric(
+      std::unique_ptr<internal::intervals::IntervalEngine> engine);
+  AnyState observe(Inputs inputs,
+                   const std::vector<std::int64_t>& ids) const override;
 
   std::unique_ptr<internal::intervals::IntervalEngine> engine_;
-  std::unique_ptr<internal::intervals::RowAccumulator> accumulated_;
-  internal::InputOrder input_order_;
 };
 
 }  // namespace tally

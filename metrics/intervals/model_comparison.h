@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "tally/metrics/intervals/comparison.h"
 #include "tally/metrics/intervals/model_comparison_options.h"
-#include "tally/metrics/intervals/sample_ids.h"
+#include "tally/metrics/intervals/row_metric.h"
 #include "tally/metrics/metric.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
 
@@ -14,7 +15,6 @@ namespace tally {
 
 namespace internal::intervals {
 class ComparisonEngine;
-class RowAccumulator;
 }  // namespace internal::intervals
 
 /// Whether one of two models is better, by a metric of both on the same rows.
@@ -22,9 +22,9 @@ class RowAccumulator;
 /// update(first, second, shared...), update(ids, first, second, shared...): the
 /// first input of the metric, the models' own, once for each model; then its
 /// other inputs, which both share. Of BinaryAccuracy: update(first_preds,
-/// second_preds, target). ids: those of the rows. compute(): for each part of
-/// the metric's result both values, first - second, the ends of its interval,
-/// and the p-value of no difference.
+/// second_preds, target), the names of the inputs. ids: those of the rows.
+/// compute(): for each part of the metric's result both values, first - second,
+/// the ends of its interval, and the p-value of no difference.
 ///
 /// kAuto selects the method by metric and options:
 ///
@@ -63,7 +63,7 @@ class RowAccumulator;
 ///     Comparison models = accuracy.compute()[0].second;
 ///     std::cout << models.difference << models.low << models.high
 ///               << models.p_value;
-class ModelComparison {
+class ModelComparison final : public RowMetric {
  public:
   using Options = ModelComparisonOptions;
   static constexpr const char* kName = "ModelComparison";
@@ -74,46 +74,23 @@ class ModelComparison {
   ~ModelComparison();
 
   const Options& options() const;
-  const Metric& metric() const;
+  const Metric& metric() const override;
+  c10::ArrayRef<InputInfo> inputs() const override { return inputs_; }
   /// The method in use; never kAuto.
   ComparisonMethod method() const;
-  /// Whether ids affect the result.
-  bool uses_ids() const;
-
-  /// Accumulates one batch.
-  template <class... Args>
-  void update(const Args&... args) {
-    update_inputs({InputRef::of(internal::as_input(args))...});
-  }
-  template <class... Args>
-  void update(const SampleIds& ids, const Args&... args) {
-    update_inputs(ids, {InputRef::of(internal::as_input(args))...});
-  }
-  void update_inputs(Inputs inputs) { update_rows(nullptr, inputs); }
-  void update_inputs(const SampleIds& ids, Inputs inputs) {
-    update_rows(&ids, inputs);
-  }
-  void update_inputs(std::initializer_list<InputRef> inputs) {
-    update_rows(nullptr, Inputs(inputs));
-  }
-  void update_inputs(const SampleIds& ids,
-                     std::initializer_list<InputRef> inputs) {
-    update_rows(&ids, Inputs(inputs));
-  }
 
   /// Over all ranks: those of the metric's communicator.
   Comparisons compute();
 
-  /// Forgets all rows.
-  void reset();
-  /// Rows of this rank so far.
-  std::int64_t rows() const;
-
  private:
-  void update_rows(const SampleIds* ids, Inputs inputs);
+  explicit ModelComparison(
+      std::unique_ptr<internal::intervals::ComparisonEngine> engine);
+  AnyState observe(Inputs inputs,
+                   const std::vector<std::int64_t>& ids) const override;
 
   std::unique_ptr<internal::intervals::ComparisonEngine> engine_;
-  std::unique_ptr<internal::intervals::RowAccumulator> accumulated_;
+  std::vector<std::string> names_;  // of the models' inputs
+  std::vector<InputInfo> inputs_;
 };
 
 }  // namespace tally

@@ -8,6 +8,7 @@ TORCH_LIBRARY(tally, m) {
   define_metrics(m);
   define_losses(m);
   define_interval_metric(m);
+  define_model_comparison(m);
   define_metric_logger(m);
   define_sliced_metric(m);
   define_functions(m);

@@ -8,6 +8,7 @@ void define_metrics(torch::Library& m);
 /// These after define_metrics, whose classes they name.
 void define_losses(torch::Library& m);
 void define_interval_metric(torch::Library& m);
+void define_model_comparison(torch::Library& m);
 void define_metric_logger(torch::Library& m);
 void define_sliced_metric(torch::Library& m);
 void define_functions(torch::Library& m);

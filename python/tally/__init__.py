@@ -12,6 +12,7 @@ what takes TorchMetrics' place.
 from tally._build import VERSION as __version__
 from tally._classes import CLASSES as _CLASSES
 from tally._collection import MetricCollection
+from tally._comparison import Comparison, ModelComparison
 from tally._errors import SyncError, SyncErrorCode
 from tally._features import FeatureExtractor, flatten_layers
 from tally._library import METRICS as _METRICS
@@ -31,6 +32,7 @@ from tally import functional, losses, plots
 globals().update(_CLASSES)
 
 __all__ = [
+    "Comparison",
     "CompositionalMetric",
     "FeatureExtractor",
     "Interval",
@@ -38,6 +40,7 @@ __all__ = [
     "Metric",
     "MetricCollection",
     "MetricLogger",
+    "ModelComparison",
     "Slice",
     "SlicedMetric",
     "SyncError",

@@ -4,12 +4,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from tally._copies import Copyable
-from tally._errors import DistError, sync_error
-from tally._inputs import encode, tensor_of
 from tally._library import classes
-from tally._metric import Metric
-from tally._ranks import follow
+from tally._rows import RowMetric
 from tally.plots import bar_plot, runs_plot
 
 
@@ -39,7 +35,7 @@ class Interval(NamedTuple):
         return f"{value:.4g} [{low:.4g}, {high:.4g}]"
 
 
-class IntervalMetric(Copyable):
+class IntervalMetric(RowMetric):
     """A metric with confidence intervals, the same on any split over ranks.
 
         accuracy = tally.IntervalMetric(tally.BinaryAccuracy())
@@ -64,61 +60,17 @@ class IntervalMetric(Copyable):
         grouped: Rows with the same id belong together, such as those of a user.
     """
 
+    _class = classes.IntervalMetric
+
     def __init__(
         self, metric, *, level=0.95, method="auto", ends="percentile", replicates=1000,
         blocks=20, seed=0, grouped=False,
     ):
-        if not isinstance(metric, Metric):
-            raise TypeError(
-                f"IntervalMetric expected a tally.Metric, got a {type(metric).__name__}"
-            )
-        self._options = (float(level), method, ends, replicates, blocks, seed, grouped)
-        self._hold(metric)
-
-    def _hold(self, metric):
-        self._held = classes.IntervalMetric(metric._held, *self._options)
-        self._metric = metric.clone()
-        self._declared = metric._declared
-
-    @property
-    def method(self):
-        """The method in use, never "auto"."""
-        return self._held.method()
-
-    @property
-    def uses_ids(self):
-        """Whether ids of rows make a difference; with several ranks they are then needed."""
-        return self._held.uses_ids()
-
-    @property
-    def rows(self):
-        """Rows of this rank so far."""
-        return self._held.rows()
-
-    def update(self, *inputs, ids=None, **named):
-        """Accumulates one batch; if it raises, nothing has changed.
-
-        ``ids`` has one for each row, an integer or a text: the same in every run and on
-        every rank, as its number in the data set. By default rows are numbered.
-        """
-        texts = None
-        if ids is not None and not isinstance(ids, Tensor):
-            listed = ids.tolist() if hasattr(ids, "tolist") else list(ids)
-            if listed and all(isinstance(each, str) for each in listed):
-                ids, texts = None, listed
-            else:
-                ids = tensor_of(ids)
-        self._held.update(ids, texts, *encode(inputs, named, self._declared))
+        super().__init__(metric, float(level), method, ends, replicates, blocks, seed, grouped)
 
     def compute(self):
         """An ``Interval``, or a dict of them for a result of several parts."""
-        follow()
-        try:
-            found = self._held.compute()
-        except DistError as error:
-            raise sync_error(error) from None
-        intervals = {name: Interval(*parts) for name, *parts in found}
-        return intervals[""] if list(intervals) == [""] else intervals
+        return self._compute(Interval)
 
     def plot(self, value=None, *, labels=(), title="", width=480):
         """A drawing of ``compute()``, or of `value`, which it gave, for notebooks and pages.
@@ -142,17 +94,6 @@ class IntervalMetric(Copyable):
             raise ValueError(f"expected intervals of numbers or of a vector to plot, got {sizes}")
         return runs_plot({key: _drawn(each) for key, each in numbers.items()}, title=title,
                          width=width)
-
-    def reset(self):
-        """Forgets all rows."""
-        self._held.reset()
-
-    def _parts(self):
-        return self._metric, self._options
-
-    def _rebuild(self, metric, options):
-        self._options = options
-        self._hold(metric)
 
 
 def _drawn(interval):

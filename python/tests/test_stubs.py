@@ -28,6 +28,9 @@ PROGRAM = """
     by_key.update(["a"], value, value)
     rows: int = by_key.compute()[0].rows
     method: str = accuracy.interval(level=0.9, method="wilson").method
+    models = tally.ModelComparison(accuracy, method="mcnemar")
+    models.update(value, value, value, ids=["a"])
+    counted: int = models.rows
     images = [{"boxes": value, "labels": value, "scores": value}]
     found: dict[str, torch.Tensor] = tally.MeanAveragePrecision()(images, images)
     with tally.MetricLogger(run="a") as logger:

@@ -263,6 +263,68 @@ TEST(ModelComparisonTest, SharesTheOtherInputs) {
               number((second() * wave(0.2)).sum() / wave(0.2).sum()), 1e-12);
 }
 
+TEST(ModelComparisonTest, TakesInputsByName) {
+  ModelComparison positional{MeanMetric()};
+  positional.update(first(), second(), wave(0.2));
+  const Comparison wanted = only(positional);
+  ModelComparison named{MeanMetric()};
+  named.update({{"weight", wave(0.2)},
+                {"second_value", second()},
+                {"first_value", first()}});
+  expect_same(only(named), wanted);
+  ModelComparison moved(std::move(named));
+  moved.reset();
+  moved.update(SampleIds(at::arange(kRows)), {{"second_value", second()},
+                                              {"first_value", first()},
+                                              {"weight", wave(0.2)}});
+  expect_same(only(moved), wanted);
+  EXPECT_THAT(
+      refusal_of([&] {
+        moved.update({{"value", first()}, {"second_value", second()}});
+      }),
+      HasSubstr("MeanMetric: expected the inputs first_value, second_value[, "
+                "weight], got 'value'"));
+  EXPECT_THAT(refusal_of([&] {
+                moved.update({{"first_value", first()}, {"weight", wave(0.2)}});
+              }),
+              HasSubstr("expected the input 'second_value'"));
+  EXPECT_EQ(moved.rows(), kRows);
+}
+
+TEST(ModelComparisonTest, IsSavedAndLoaded) {
+  const auto check = [](const auto& metric) {
+    const auto batch = [](ModelComparison& models, std::int64_t begin) {
+      const auto rows = [=](const at::Tensor& all) {
+        return all.narrow(0, begin, 45);
+      };
+      models.update(SampleIds(rows(at::arange(kRows))), rows(first()),
+                    rows(second()), rows(target()));
+    };
+    ModelComparison whole(metric.clone());
+    ModelComparison saved(metric.clone());
+    ModelComparison loaded(metric.clone());
+    batch(whole, 0);
+    batch(whole, 45);
+    batch(saved, 0);
+    const std::string bytes = saved.serialize();
+    ASSERT_TRUE(loaded.deserialize(bytes).ok());
+    EXPECT_EQ(loaded.rows(), 45);
+    batch(loaded, 45);
+    EXPECT_EQ(loaded.serialize(), whole.serialize());
+    expect_same(only(loaded), only(whole));
+    // On any error nothing has changed.
+    EXPECT_FALSE(saved.deserialize(bytes.substr(1)).ok());
+    IntervalMetric other(metric.clone());
+    EXPECT_EQ(saved.deserialize(other.serialize()).code(),
+              absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(saved.serialize(), bytes);
+  };
+  check(BinaryAccuracy());
+  check(BinaryAUROC());
+  check(BinaryF1Score());
+  check(MeanSquaredError());
+}
+
 TEST(ModelComparisonTest, HasNoValueWithoutRowsAndWithNan) {
   const auto check_nan = [](const Comparison& result) {
     for (const at::Tensor& part :

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/library.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/intervals/row_metric.h"
+#include "tally/metrics/options.h"
+#include "tally/python/csrc/object.h"
+#include "tally/python/csrc/syncable.h"
+#include "tally/python/csrc/values.h"
+
+namespace tally::python {
+
+template <class Enum>
+std::string words_of(Enum choice) {
+  return internal::OptionType<Enum>::print(choice);
+}
+
+/// The methods that classes of RowMetric share, but for those of its results.
+template <class T>
+void define_rows(torch::class_<Object<T>>& c) {
+  using Self = ObjectPtr<T>;
+  c.def("update", [](const Self& self, const std::optional<at::Tensor>& ids,
+                     const std::optional<Strings>& text_ids, Strings names,
+                     std::vector<std::int64_t> kinds,
+                     std::vector<at::Tensor> tensors, Strings texts) {
+    std::optional<SampleIds> known;
+    if (ids) known.emplace(*ids);
+    if (text_ids) known.emplace(*text_ids);
+    const ReadInputs read({std::move(names), std::move(kinds),
+                           std::move(tensors), std::move(texts)});
+    const auto update = [&](RowMetric& held, auto inputs) {
+      if (known) {
+        held.update_inputs(*known, inputs);
+      } else {
+        held.update_inputs(inputs);
+      }
+    };
+    self->use([&](RowMetric& held) {
+      if (read.by_name()) {
+        update(held, read.named());
+      } else {
+        update(held, read.inputs());
+      }
+    });
+  });
+  c.def("method", [](const Self& self) {
+    return self->use([](T& held) { return words_of(held.method()); });
+  });
+  c.def("uses_ids", [](const Self& self) {
+    return self->use([](RowMetric& held) { return held.uses_ids(); });
+  });
+  c.def("rows", [](const Self& self) {
+    return self->use([](RowMetric& held) { return held.rows(); });
+  });
+  c.def("reset", [](const Self& self) {
+    self->use([](RowMetric& held) { held.reset(); });
+  });
+  c.def("serialize", [](const Self& self) {
+    return self->use(
+        [](RowMetric& held) { return tensor_of(held.serialize()); });
+  });
+  c.def("deserialize", [](const Self& self, const at::Tensor& bytes) {
+    return self->use([&](RowMetric& held) {
+      return parts_of(held.deserialize(bytes_of(bytes)));
+    });
+  });
+}
+
+}  // namespace tally::python

@@ -1,0 +1,79 @@
+"""What intervals and comparisons share: rows, which may have ids."""
+
+from torch import Tensor
+
+from tally._copies import Copyable
+from tally._errors import DistError, sync_error
+from tally._inputs import encode, tensor_of
+from tally._metric import Metric
+from tally._ranks import follow
+
+
+class RowMetric(Copyable):
+    """Holds an object made of a metric, its ``_class``, and options in its order."""
+
+    _class = None
+
+    def __init__(self, metric, *options):
+        if not isinstance(metric, Metric):
+            raise TypeError(
+                f"{type(self).__name__} expected a tally.Metric, got a {type(metric).__name__}"
+            )
+        self._rebuild(metric, options)
+
+    def _parts(self):
+        return self._metric, self._options
+
+    def _rebuild(self, metric, options):
+        self._options = options
+        self._held = self._class(metric._held, *options)
+        self._metric = metric.clone()
+        self._declared = self._inputs_of(metric._declared)
+
+    def _inputs_of(self, declared):
+        """The kinds of inputs by name, given the metric's."""
+        return declared
+
+    @property
+    def method(self):
+        """The method in use, never "auto"."""
+        return self._held.method()
+
+    @property
+    def uses_ids(self):
+        """Whether ids of rows make a difference; with several ranks they are then needed."""
+        return self._held.uses_ids()
+
+    @property
+    def rows(self):
+        """Rows of this rank so far."""
+        return self._held.rows()
+
+    def update(self, *inputs, ids=None, **named):
+        """Accumulates one batch; if it raises, nothing has changed.
+
+        ``ids`` has one for each row, an integer or a text: the same in every run and on
+        every rank, as its number in the data set. By default rows are numbered.
+        """
+        texts = None
+        if ids is not None and not isinstance(ids, Tensor):
+            listed = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+            if listed and all(isinstance(each, str) for each in listed):
+                ids, texts = None, listed
+            else:
+                ids = tensor_of(ids)
+        self._held.update(ids, texts, *encode(inputs, named, self._declared))
+
+    def _compute(self, make):
+        """What `make` makes of each part, or a dict of them if there are several."""
+        follow()
+        try:
+            found = self._held.compute()
+        except DistError as error:
+            raise sync_error(error) from None
+        parts = {name: make(*part) for name, *part in found}
+        return parts[""] if list(parts) == [""] else parts
+
+    def reset(self):
+        """Forgets all rows."""
+        self._held.reset()
