@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-/// Sinks for LabelCurve and ClassCurve. Both support
+/// Sinks for the scores that observers of curves read. Both support
 ///     sink.add(places, count, first_curve);  // one of each curve in turn
 ///     sink.add_one(curve, place);
 ///     sink.make_positive(curve, place);      // of the row added last
