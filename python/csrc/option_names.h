@@ -49,5 +49,11 @@ Enum choice_of(const char* name, const std::string& words) {
   return value;
 }
 
+/// The reverse.
+template <class Enum>
+std::string words_of(Enum choice) {
+  return internal::OptionType<Enum>::print(choice);
+}
+
 }  // namespace python
 }  // namespace tally

@@ -10,19 +10,15 @@
 #include <vector>
 
 #include "tally/metrics/intervals/row_metric.h"
-#include "tally/metrics/options.h"
 #include "tally/python/csrc/object.h"
+#include "tally/python/csrc/option_names.h"
 #include "tally/python/csrc/syncable.h"
 #include "tally/python/csrc/values.h"
 
 namespace tally::python {
 
-template <class Enum>
-std::string words_of(Enum choice) {
-  return internal::OptionType<Enum>::print(choice);
-}
-
-/// The methods that classes of RowMetric share, but for those of its results.
+/// The methods that Python's classes of rows share, except compute(), whose
+/// result differs.
 template <class T>
 void define_rows(torch::class_<Object<T>>& c) {
   using Self = ObjectPtr<T>;

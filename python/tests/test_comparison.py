@@ -17,6 +17,7 @@ IDS = torch.arange(300)
 
 def test_accuracies_are_compared_as_by_statsmodels():
     tables = pytest.importorskip("statsmodels.stats.contingency_tables")
+    stats = pytest.importorskip("scipy.stats")
     models = tally.ModelComparison(tally.BinaryAccuracy(threshold=0.6), level=0.9)
     assert models.method == "mcnemar" and not models.uses_ids
     models.update(FIRST[:100], SECOND[:100], TARGET[:100])
@@ -26,9 +27,10 @@ def test_accuracies_are_compared_as_by_statsmodels():
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     table = [[int((first & second).sum()), only_first],
              [only_second, int((~first & ~second).sum())]]
-    # Of the two-sided exact p-value, half the probability of what was seen is too much.
-    exact = tables.mcnemar(table, exact=True).pvalue
-    assert 0 < result.p_value.item() < exact
+    # mid-p: what was seen counts half in either tail.
+    seen = stats.binom.pmf(only_second, only_first + only_second, 0.5)
+    expected = tables.mcnemar(table, exact=True).pvalue - seen
+    assert result.p_value.item() == pytest.approx(expected)
     assert result.first.item() == pytest.approx(first.double().mean().item())
     assert result.second.item() == pytest.approx(second.double().mean().item())
     assert result.difference.item() == pytest.approx((only_first - only_second) / 300)
