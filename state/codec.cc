@@ -191,6 +191,13 @@ void Encoder::fields(const Fields& fields) {
       case Field::Kind::kRows:
         tensor(field.as_rows().tensor());
         break;
+      case Field::Kind::kNote: {
+        const Note& note = field.as_note();
+        integer(note.rows());
+        integer(note.count());
+        integer(note.first());
+        break;
+      }
     }
   }
 }
@@ -352,6 +359,15 @@ void Decoder::fields(const Fields& fields) {
         field.as_rows() = rows.defined() ? Rows(rows) : Rows();
         break;
       }
+      case Field::Kind::kNote: {
+        const std::int64_t rows = integer(), count = integer(),
+                           first = integer();
+        TORCH_CHECK_VALUE(Note::are_valid(rows, count, first),
+                          "expected a note of state, got ", count, " of ", rows,
+                          " rows from ", first);
+        field.as_note().set(rows, count, first);
+        break;
+      }
     }
   }
 }
@@ -367,6 +383,8 @@ void Decoder::skip_fields(std::string_view schema) {
             : field.substr(name + 1, field.find(':', name + 1) - name - 1);
     if (kind == "int" || kind == "number") {
       take(sizeof(std::int64_t));
+    } else if (kind == "note") {
+      take(3 * sizeof(std::int64_t));
     } else {
       TORCH_CHECK_VALUE(kind == "tensor" || kind == "rows",
                         "expected fields of state, got '", std::string(field),

@@ -23,6 +23,8 @@ const char* kind_name(Field::Kind kind) {
       return "tensor";
     case Field::Kind::kRows:
       return "rows";
+    case Field::Kind::kNote:
+      return "note";
   }
   return "unknown";
 }
@@ -178,6 +180,9 @@ void commit_merge(const Fields& into, const Fields& from) {
       case Field::Kind::kRows:
         if (b.as_rows().defined()) a.as_rows().append(b.as_rows());
         break;
+      case Field::Kind::kNote:
+        a.as_note().append(b.as_note());
+        break;
     }
   }
 }
@@ -186,6 +191,7 @@ bool requires_grad(const Fields& fields) {
   return std::any_of(fields.begin(), fields.end(), [](const Field& field) {
     switch (field.kind) {
       case Field::Kind::kInt:
+      case Field::Kind::kNote:
         return false;
       case Field::Kind::kNumber:
         return field.as_number().requires_grad();

@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "tally/state/note.h"
 #include "tally/state/number.h"
 #include "tally/state/rows.h"
 
@@ -20,12 +21,13 @@ enum class Merge : std::uint8_t { kSum, kMin, kMax, kCat };
 
 /// One field of a state: its name, how it merges, and where it is.
 struct Field {
-  enum class Kind : std::uint8_t { kInt, kNumber, kTensor, kRows };
+  enum class Kind : std::uint8_t { kInt, kNumber, kTensor, kRows, kNote };
 
   std::int64_t& as_int() const { return *static_cast<std::int64_t*>(value); }
   Number& as_number() const { return *static_cast<Number*>(value); }
   at::Tensor& as_tensor() const { return *static_cast<at::Tensor*>(value); }
   Rows& as_rows() const { return *static_cast<Rows*>(value); }
+  Note& as_note() const { return *static_cast<Note*>(value); }
 
   const char* name;
   Kind kind;
@@ -63,6 +65,10 @@ class Fields {
   }
   Fields& operator()(const char* name, Rows& value) {
     return add(name, Field::Kind::kRows, Merge::kCat, &value);
+  }
+  /// It has the name of its kind.
+  Fields& operator()(Note& value) {
+    return add(value.kind().name, Field::Kind::kNote, Merge::kCat, &value);
   }
   /// Any other type.
   template <class T>

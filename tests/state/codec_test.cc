@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <tuple>
 
 namespace tally {
 namespace {
@@ -307,6 +308,36 @@ TEST(CodecTest, KeepsTheFieldsOfAState) {
   EXPECT_EQ(read.number.value(), 7);
   EXPECT_TRUE(read.tensor.equal(state.tensor));
   EXPECT_TRUE(read.rows.tensor().equal(state.rows.tensor()));
+}
+
+TEST(CodecTest, KeepsNotesAndRefusesOthers) {
+  static constexpr NoteKind kKind{"noted", "something is odd", "do otherwise"};
+  Note note(kKind), read(kKind);
+  Fields from, into;
+  from(note);
+  into(read);
+  note.add_rows(7);
+  note.mark(5);
+  note.mark(3);
+  std::string bytes;
+  Encoder(bytes).fields(from);
+  Decoder skipping(bytes);
+  skipping.skip_fields(from.schema());
+  EXPECT_EQ(skipping.remaining(), 0);
+  Decoder(bytes).fields(into);
+  EXPECT_EQ(read.rows(), 7);
+  EXPECT_EQ(read.count(), 2);
+  EXPECT_EQ(read.first(), 3);
+  // More marks than rows, or one behind them.
+  for (const auto& [rows, count, first] :
+       {std::tuple(1, 2, 0), std::tuple(3, 1, 3), std::tuple(3, -1, 0),
+        std::tuple(3, 1, -1)}) {
+    note.set(rows, count, first);
+    bytes.clear();
+    Encoder(bytes).fields(from);
+    EXPECT_THROW(Decoder(bytes).fields(into), c10::ValueError);
+  }
+  EXPECT_EQ(read.rows(), 7);
 }
 
 TEST(CodecTest, RefusesRowsWithoutDimensions) {

@@ -324,5 +324,53 @@ TEST(AnyStateTest, NothingChangesBeforeTheCommit) {
   EXPECT_EQ(into.get<Sums>().rows.size(), 4);
 }
 
+constexpr NoteKind kKind{"noted", "something is odd", "do otherwise"};
+
+struct Noted {
+  Note note{kKind};
+  void fields(Fields& f) { f(note); }
+};
+
+Noted noted(std::int64_t rows, std::initializer_list<std::int64_t> marks) {
+  Noted state;
+  state.note.add_rows(rows);
+  for (const std::int64_t row : marks) state.note.mark(row);
+  return state;
+}
+
+void expect_note(const Note& note, std::int64_t rows, std::int64_t count,
+                 std::int64_t first) {
+  EXPECT_EQ(note.rows(), rows);
+  EXPECT_EQ(note.count(), count);
+  EXPECT_EQ(note.first(), first);
+}
+
+TEST(NoteTest, CountsRowsAndKeepsTheFirst) {
+  expect_note(noted(5, {3, 3, 1}).note, 5, 2, 1);
+  Note parts(kKind);
+  parts.add_rows(5);
+  parts.add_marks(noted(0, {4}).note);
+  parts.add_marks(noted(0, {}).note);
+  parts.add_marks(2, 1);
+  expect_note(parts, 5, 3, 1);
+}
+
+TEST(NoteTest, MergesInOrderAndAssociatively) {
+  const Noted a = noted(2, {}), b = noted(3, {1, 2}), c = noted(1, {0});
+  EXPECT_EQ(fields_of(const_cast<Noted&>(a)).schema(), "noted:note:cat;");
+  Noted left = a, right = b, identity;
+  merge(left, b);
+  merge(left, c);
+  merge(right, c);
+  Noted all = a;
+  merge(all, right);
+  for (Noted* state : {&left, &all}) {
+    merge(*state, Noted());
+    merge(identity, *state);
+    expect_note(state->note, 6, 3, 3);
+  }
+  expect_note(identity.note, 12, 6, 3);
+}
+
 }  // namespace
 }  // namespace tally
