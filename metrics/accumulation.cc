@@ -3,6 +3,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -24,6 +25,8 @@ at::Tensor as_tensor(const Field& field) {
       const at::Tensor rows = field.as_rows().tensor();
       return rows.defined() ? rows.clone() : rows;
     }
+    case Field::Kind::kNote:
+      return at::scalar_tensor(field.as_note().count(), at::kLong);
   }
   return {};
 }
@@ -36,6 +39,7 @@ Accumulation::Accumulation(Accumulation&& other) noexcept
       history_(std::move(other.history_)),
       synced_(other.synced_),
       current_value_(other.current_value_),
+      may_warn_(other.may_warn_),
       value_communicator_(other.value_communicator_) {}
 
 Accumulation& Accumulation::operator=(Accumulation&& other) noexcept {
@@ -44,6 +48,7 @@ Accumulation& Accumulation::operator=(Accumulation&& other) noexcept {
   history_ = std::move(other.history_);
   synced_ = other.synced_;
   current_value_ = other.current_value_;
+  may_warn_ = other.may_warn_;
   value_communicator_ = other.value_communicator_;
   return *this;
 }
@@ -56,8 +61,67 @@ void Accumulation::add_group(std::string label, StateKey key, AnyState identity,
   group.key = std::move(key);
   group.identity = std::move(identity);
   group.outlasts_reset = tally::outlasts_reset(group.identity);
+  for (const Field& field : group.identity.fields()) {
+    group.has_notes = group.has_notes || field.kind == Field::Kind::kNote;
+  }
+  may_warn_ = may_warn_ || group.has_notes;
   group.local = group.identity;
   groups_.push_back(std::move(group));
+}
+
+void Accumulation::add_remarks(std::size_t group,
+                               const std::vector<std::string>& remarks) {
+  auto& own = groups_[group].remarks;
+  own.insert(own.end(), remarks.begin(), remarks.end());
+  may_warn_ = may_warn_ || !own.empty();
+}
+
+void Accumulation::warn(
+    c10::function_ref<const AnyState&(std::size_t group)> state_of,
+    const std::shared_ptr<sync::Communicator>& ranks) const {
+  const bool speaks =
+      ranks ? ranks->rank() == 0 : !synced_ || communicator()->rank() == 0;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const Group& group = groups_[i];
+    if (!group.has_notes && group.remarks.empty()) continue;
+    group.given->give(group.label, &state_of(i), group.remarks, speaks);
+  }
+}
+
+std::function<void(const std::vector<AnyState>&)> Accumulation::warn_later()
+    const {
+  if (!may_warn_) return [](const std::vector<AnyState>&) {};
+  struct Warner {
+    std::string label;
+    std::vector<std::string> remarks;
+    std::shared_ptr<GivenWarnings> given;
+  };
+  std::vector<Warner> warners;
+  for (const Group& group : groups_) {
+    warners.push_back({group.label, group.remarks, group.given});
+  }
+  return [warners = std::move(warners), speaks = communicator()->rank() == 0](
+             const std::vector<AnyState>& states) {
+    for (std::size_t i = 0; i < warners.size(); ++i) {
+      warners[i].given->give(warners[i].label, &states[i], warners[i].remarks,
+                             speaks);
+    }
+  };
+}
+
+void Accumulation::warn_of_own_rows() const {
+  for (const Group& group : groups_) {
+    if (!group.has_notes) continue;
+    const Fields fields = group.local.fields();
+    const bool any =
+        std::any_of(fields.begin(), fields.end(), [](const Field& field) {
+          return field.kind == Field::Kind::kNote &&
+                 field.as_note().count() > 0;
+        });
+    if (any && communicator()->rank() == 0) {
+      group.given->give(group.label, &group.local, {}, /*speaks=*/true);
+    }
+  }
 }
 
 void Accumulation::set_options(MetricOptions options) {
@@ -293,6 +357,7 @@ void Accumulation::reset() {
     group.synced = AnyState();
     group.update_count = 0;
     group.index_offset = 0;
+    group.given = group.given->fresh();
   }
   synced_ = false;
   invalidate_value();
@@ -330,8 +395,10 @@ void Accumulation::merge_state(const Accumulation& other) {
 }
 
 void Accumulation::copy_state(const Accumulation& other) {
-  for (std::size_t i = 0; i < groups_.size(); ++i)
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
     groups_[i] = other.groups_[i];
+    groups_[i].given = std::make_shared<GivenWarnings>(*other.groups_[i].given);
+  }
   history_ = other.history_;
   synced_ = other.synced_;
   invalidate_value();

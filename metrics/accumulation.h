@@ -1,10 +1,12 @@
 #pragma once
 
 #include <absl/status/status.h>
+#include <c10/util/FunctionRef.h>
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -97,6 +99,7 @@ class Accumulation {
     auto value =
         ranks ? value_of_ranks(batch, ranks, evaluate) : evaluate(batch);
     absorb(batch);
+    if (may_warn_) warn_of_own_rows();
     return value;
   }
 
@@ -120,9 +123,11 @@ class Accumulation {
     }
     if (!current) {
       invalidate_value();
-      kept = evaluate([&](std::size_t group) -> AnyState& {
+      const auto state_of = [&](std::size_t group) -> AnyState& {
         return states[group].defined() ? states[group] : this->current(group);
-      });
+      };
+      kept = evaluate(state_of);
+      if (may_warn_) warn(state_of, ranks);
       keep_what_outlasts(states);
       states.clear();
       finish(kept);
@@ -178,6 +183,15 @@ class Accumulation {
   CheckpointOrigin origin() const;
 
   void invalidate_value() { current_value_ = false; }
+
+  /// Adds sentences on options without effect of a group's metrics.
+  void add_remarks(std::size_t group, const std::vector<std::string>& remarks);
+  /// Gives the warnings of a value of these states that have not been given:
+  /// on rank 0 of `ranks`, or here if null.
+  void warn(c10::function_ref<const AnyState&(std::size_t group)> state_of,
+            const std::shared_ptr<sync::Communicator>& ranks) const;
+  /// The same for a value computed later, when this object may be gone.
+  std::function<void(const std::vector<AnyState>&)> warn_later() const;
 
   std::string label() const;
 
@@ -267,6 +281,9 @@ class Accumulation {
 
   void absorb_states(c10::ArrayRef<void*> batches);
 
+  // After forward(), which is not collective: rank 0 alone, which computes.
+  void warn_of_own_rows() const;
+
   // Whether the last computed value is valid for the state and these ranks.
   bool value_is_current(
       const std::shared_ptr<sync::Communicator>& communicator) const;
@@ -284,6 +301,7 @@ class Accumulation {
   std::shared_ptr<sync::internal::SyncHistory> history_;
   bool synced_ = false;
   bool current_value_ = false;
+  bool may_warn_ = false;  // a group has notes or remarks
   // Weak: a later communicator may have the same address.
   std::weak_ptr<sync::Communicator> value_communicator_;
   mutable std::atomic<bool> in_use_{false};

@@ -113,6 +113,7 @@ void MetricCollection::regroup() {
     } else {
       groups[member.group].label += "+" + member.name;
     }
+    accumulation_.add_remarks(member.group, member.metric->remarks());
   }
   derived_count_ = derived_of.size();
   std::vector<internal::InputUnion::Reader> readers;

@@ -117,6 +117,15 @@ void Expression::validate(const char* metric) const {
                     ": expected arithmetic with at least one metric");
 }
 
+std::vector<std::string> Expression::without_effect() const {
+  std::vector<std::string> remarks;
+  visit_metrics(*root_, [&](const Metric& metric) {
+    const auto& own = metric.remarks();
+    remarks.insert(remarks.end(), own.begin(), own.end());
+  });
+  return remarks;
+}
+
 StateKey Expression::metric_keys() const {
   StateKey keys;
   for (const Metric* metric : states()) keys += metric->state_key() + "; ";

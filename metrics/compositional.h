@@ -36,6 +36,8 @@ class Expression {
   void visit(OptionVisitor& v);
   void validate(const char* metric) const;
 
+  /// Those of its metrics.
+  std::vector<std::string> without_effect() const;
   const ExpressionNode* root() const { return root_.get(); }
   std::string text() const;
   /// The concatenated keys of its metrics.

@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "tally/metrics/input_order.h"
 #include "tally/metrics/inputs.h"
@@ -129,6 +130,10 @@ class Metric : public MetricBase {
   virtual bool is_differentiable() const = 0;
   /// Empty if neither direction is better.
   virtual std::optional<bool> higher_is_better() const = 0;
+  /// Sentences on options that have no effect because of others.
+  const std::vector<std::string>& remarks() const {
+    return accumulation_.group().remarks;
+  }
   /// Metrics with equal keys accumulate the same state from the same inputs.
   const StateKey& state_key() const { return accumulation_.group().key; }
   /// The key of a state from which derive() computes this metric's state, which

@@ -214,10 +214,16 @@ class MetricBase {
         local.push_back(group.local);
       }
     }
-    return PendingValue<Value>(
-        [merge, local = std::move(local), evaluate = snapshot()] {
-          return evaluate(merge ? merge->wait().states : local);
-        });
+    return PendingValue<Value>([merge, local = std::move(local),
+                                warn = accumulation_.warn_later(),
+                                evaluate = snapshot()] {
+      const std::vector<AnyState> merged =
+          merge ? merge->wait().states : std::vector<AnyState>();
+      const std::vector<AnyState>& states = merge ? merged : local;
+      Value value = evaluate(states);
+      warn(states);
+      return value;
+    });
   }
 
   friend class internal::SyncPart;

@@ -85,6 +85,7 @@ class MetricOf : public Metric {
         internal::state_key_of<Accumulator>(options_, this->metric_options()),
         internal::identity_of(accumulator_),
         this->metric_options().compute_on_cpu());
+    accumulation_.add_remarks(0, internal::remarks_of(options_));
   }
 
   const Options& options() const { return options_; }

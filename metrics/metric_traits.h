@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "tally/metrics/input_conversion.h"
 #include "tally/metrics/metric.h"
@@ -107,6 +108,27 @@ template <class Options>
 struct HasValidate<
     Options, std::void_t<decltype(std::declval<const Options&>().validate(""))>>
     : std::true_type {};
+
+// Options that may have no effect because of others have
+//     /// A sentence on each.
+//     std::vector<std::string> without_effect() const;
+template <class Options, class = void>
+struct HasWithoutEffect : std::false_type {};
+template <class Options>
+struct HasWithoutEffect<
+    Options,
+    std::void_t<decltype(std::declval<const Options&>().without_effect())>>
+    : std::true_type {};
+
+template <class Options>
+std::vector<std::string> remarks_of(const Options& options) {
+  if constexpr (HasWithoutEffect<Options>::value) {
+    return options.without_effect();
+  } else {
+    (void)options;
+    return {};
+  }
+}
 
 template <class Accumulator, class = void>
 struct HasName : std::false_type {};

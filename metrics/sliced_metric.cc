@@ -99,7 +99,11 @@ void SlicedMetric::add(std::string name, OwnedMetric owned) {
          observer(state).state_key() != metric->state_key()) {
     ++state;
   }
-  if (state == observers_.size()) observers_.push_back(members_.size());
+  if (state == observers_.size()) {
+    observers_.push_back(members_.size());
+    given_.push_back(std::make_shared<internal::GivenWarnings>(
+        internal::RowParts::kDisjoint));
+  }
   members_.push_back({std::move(name), std::move(metric), state});
   std::vector<internal::InputUnion::Reader> readers;
   for (const std::size_t member : observers_) {
@@ -337,11 +341,31 @@ SlicedMetric::Slices SlicedMetric::merged() const {
   return slices;
 }
 
+void SlicedMetric::reset() {
+  slices_.clear();
+  for (auto& given : given_) {
+    given = given->fresh();
+  }
+}
+
+void SlicedMetric::warn(const Slices& slices) const {
+  for (std::size_t i = 0; i < observers_.size(); ++i) {
+    std::vector<const AnyState*> states;
+    for (const auto& [key, slice] : slices) states.push_back(&slice.states[i]);
+    const MetricOptions& options = observer(i).metric_options();
+    auto ranks = options.communicator();
+    if (!ranks) ranks = sync::default_communicator();
+    given_[i]->give(observer(i).name(), states, observer(i).remarks(),
+                    !options.sync_on_compute() || ranks->rank() == 0);
+  }
+}
+
 std::vector<Slice> SlicedMetric::compute() {
   const internal::OutsideInference outside;
   const at::NoGradGuard no_grad;
   TORCH_CHECK_VALUE(!members_.empty(), kName, ": expected a metric, see add()");
   Slices slices = merged();
+  warn(slices);
   const std::optional<Accumulated> other = fold(slices);
   std::vector<Slice> values;
   for (const auto& [key, slice] : slices) {

@@ -14,6 +14,7 @@
 #include "tally/metrics/metric.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/slice_keys.h"
+#include "tally/metrics/warnings.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
 
 namespace tally {
@@ -122,7 +123,7 @@ class SlicedMetric {
   absl::Status deserialize(std::string_view bytes);
 
   /// Forgets all rows.
-  void reset() { slices_.clear(); }
+  void reset();
   /// Slices and rows of this rank so far.
   std::int64_t size() const {
     return static_cast<std::int64_t>(slices_.size());
@@ -164,6 +165,7 @@ class SlicedMetric {
                    const std::shared_ptr<sync::Communicator>& ranks) const;
   std::optional<Accumulated> fold(Slices& slices) const;
   Slice value_of(std::vector<SliceValue> key, const Accumulated& slice) const;
+  void warn(const Slices& slices) const;
 
   Options options_;
   std::int64_t columns_ = 0;  // of keys; 0 before the first
@@ -172,6 +174,8 @@ class SlicedMetric {
   internal::InputUnion union_;          // of the observers
   internal::InputOrder input_order_;
   Slices slices_;
+  // Of observers_; shared by what the compiler moves.
+  std::vector<std::shared_ptr<internal::GivenWarnings>> given_;
 };
 
 }  // namespace tally

@@ -23,7 +23,10 @@ bool is_size(const Field& field) {
 }
 
 std::int64_t elements_of(const Field& field) {
-  if (is_size(field) || field.kind == Field::Kind::kRows) return 0;
+  if (is_size(field) || field.kind == Field::Kind::kRows ||
+      field.kind == Field::Kind::kNote) {
+    return 0;
+  }
   if (field.kind != Field::Kind::kTensor) return 1;
   return field.as_tensor().defined() ? field.as_tensor().numel() : 0;
 }
@@ -103,6 +106,7 @@ void ReplicateSums::fields(Fields& f) {
 bool is_sum_of_rows(const AnyState& state) {
   if (!merges_by_field(state)) return false;
   for (const Field& field : state.fields()) {
+    if (field.kind == Field::Kind::kNote) continue;
     if (field.kind == Field::Kind::kRows || field.merge != Merge::kSum) {
       return false;
     }

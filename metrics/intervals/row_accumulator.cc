@@ -74,6 +74,9 @@ void check_distinct(const char* owner, const Rows& ids) {
 struct RowAccumulator::Held {
   AnyState state;
   RowIds ids;
+  // Blocks of rows, or two models.
+  std::shared_ptr<GivenWarnings> given =
+      std::make_shared<GivenWarnings>(RowParts::kDisjoint);
 };
 
 RowAccumulator::RowAccumulator(Rules rules)
@@ -87,7 +90,10 @@ RowAccumulator::~RowAccumulator() = default;
 
 std::int64_t RowAccumulator::rows() const { return held_->ids.rows; }
 
-void RowAccumulator::reset() { *held_ = Held{rules_.identity, {}}; }
+void RowAccumulator::reset() {
+  *held_ = Held();
+  held_->state = rules_.identity;
+}
 
 void RowAccumulator::check_ids(const Metric& metric, const SampleIds* ids,
                                std::int64_t rows) const {
@@ -150,7 +156,8 @@ absl::Status RowAccumulator::deserialize(const std::string& name,
   const absl::Status status = read_checkpoint(
       bytes, entries, [](const CheckpointOrigin&) { return absl::OkStatus(); });
   if (status.ok()) {
-    *held_ = Held{std::move(entries[0].state), entries[1].state.get<RowIds>()};
+    held_->state = std::move(entries[0].state);
+    held_->ids = entries[1].state.get<RowIds>();
   }
   return status;
 }
@@ -170,7 +177,8 @@ RowAccumulator::All RowAccumulator::merged(const Metric& metric) const {
     sync_options.timeout = metric.metric_options().sync_timeout();
     auto synced =
         sync::internal::sync_states(items, ranks_of(metric), sync_options);
-    all = {std::move(synced.states[0]), synced.states[1].get<RowIds>()};
+    all.state = std::move(synced.states[0]);
+    all.ids = synced.states[1].get<RowIds>();
     TORCH_CHECK_VALUE(all.ids.numbered == 0, rules_.owner,
                       ": expected ids, which a row's number cannot replace on ",
                       ranks_of(metric)->size(), " ranks");
@@ -178,6 +186,8 @@ RowAccumulator::All RowAccumulator::merged(const Metric& metric) const {
     all = *held_;
   }
   check_distinct(rules_.owner, all.ids.ids);
+  held_->given->give(metric.name(), &all.state, metric.remarks(),
+                     !syncs(metric) || ranks_of(metric)->rank() == 0);
   return {std::move(all.state), all.ids.rows,
           static_cast<std::int64_t>(
               static_cast<std::uint64_t>(all.ids.high_digest) << 32 ^

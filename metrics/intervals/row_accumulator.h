@@ -11,6 +11,7 @@
 
 #include "tally/metrics/intervals/sample_ids.h"
 #include "tally/metrics/metric.h"
+#include "tally/metrics/warnings.h"
 #include "tally/state/state.h"
 #include "tally/state/state_key.h"
 
@@ -50,8 +51,9 @@ class RowAccumulator {
   /// of another number, and what `observe` throws; nothing has changed then.
   void update(const Metric& metric, const SampleIds* ids, std::int64_t rows,
               Observe observe);
-  /// Collective, on the metric's ranks. Throws c10::ValueError for ids that
-  /// repeat and for numbered rows on several ranks.
+  /// Collective, on the metric's ranks. Gives the metric's warnings. Throws
+  /// c10::ValueError for ids that repeat and for numbered rows on several
+  /// ranks.
   All merged(const Metric& metric) const;
   void reset();
 

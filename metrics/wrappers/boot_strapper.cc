@@ -179,6 +179,8 @@ BootStrapper::BootStrapper(OwnedMetric metric, Options options)
     copies.emplace_back(std::to_string(i), identity);
   }
   set_state(AnyState::of(StateParts(std::move(copies))));
+  accumulation_.group().given =
+      std::make_shared<internal::GivenWarnings>(internal::RowParts::kResampled);
   inputs_ = this->metric().inputs().vec();
   change_inputs(inputs_);
 }

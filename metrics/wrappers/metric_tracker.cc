@@ -83,6 +83,7 @@ Results MetricTracker::compute_all() {
       all.add_group("step " + std::to_string(s) + ": " + group.label, group.key,
                     group.identity, group.on_cpu);
       all.groups().back().local = group.local;
+      all.groups().back().given = group.given;
       all.groups().back().update_count = group.update_count;
     }
   }

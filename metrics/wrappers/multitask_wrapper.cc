@@ -86,6 +86,11 @@ void MultitaskWrapper::remake_state() {
   accumulation_.add_group(kName, key + ")",
                           AnyState::of(StateParts(std::move(parts))),
                           keeps_on_cpu());
+  for (const Task& task : tasks_) {
+    for (const auto& group : task.metrics.accumulation_.groups()) {
+      accumulation_.add_remarks(0, group.remarks);
+    }
+  }
   accumulation_.invalidate_value();
   std::vector<internal::InputUnion::Reader> readers;
   for (const Task& task : tasks_) {

@@ -49,6 +49,9 @@ Running::Running(const char* name, OwnedMetric metric, Options options)
   empty_ = std::make_shared<const StateParts>(std::move(slots));
   accumulation_.add_group(name, key(), AnyState::of(*empty_),
                           metric_options().compute_on_cpu());
+  accumulation_.add_remarks(0, this->metric().remarks());
+  accumulation_.group().given =
+      std::make_shared<internal::GivenWarnings>(internal::RowParts::kDisjoint);
 }
 
 StateKey Running::key() const {

@@ -62,6 +62,7 @@ MetricWrapper::MetricWrapper(std::unique_ptr<Metric> metric)
 void MetricWrapper::set_state(AnyState identity) {
   accumulation_.add_group(name(), key(), std::move(identity),
                           metric_options().compute_on_cpu());
+  accumulation_.add_remarks(0, metric_->remarks());
 }
 
 std::unique_ptr<Metric> MetricWrapper::clone() const {

@@ -1,0 +1,106 @@
+#include "tally/metrics/warnings.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tally {
+namespace {
+
+thread_local WarningGuard::Handler* handler = nullptr;
+
+void give(const MetricWarning& warning) {
+  if (handler != nullptr) {
+    (*handler)(warning);
+  } else {
+    TORCH_WARN(warning.message());
+  }
+}
+
+}  // namespace
+
+std::string MetricWarning::message(const std::string& first_place) const {
+  std::string sentence = metric + ": " + text;
+  if (count > 0) {
+    sentence += " in " + std::to_string(count) + " of " + std::to_string(rows) +
+                (rows == 1 ? " row" : " rows");
+  }
+  if (!first_place.empty()) {
+    sentence += ", first " + first_place;
+  } else if (first >= 0) {
+    sentence += ", first row " + std::to_string(first);
+  }
+  if (!advice.empty()) sentence += "; " + advice;
+  return sentence;
+}
+
+WarningGuard::WarningGuard(Handler own)
+    : handler_(std::move(own)), outer_(std::exchange(handler, &handler_)) {}
+
+WarningGuard::~WarningGuard() { handler = outer_; }
+
+namespace internal {
+
+std::vector<KindOfNotes> notes_of(c10::ArrayRef<const AnyState*> states,
+                                  RowParts parts) {
+  std::vector<KindOfNotes> kinds;
+  const auto add = [&](const Note& note) {
+    const auto same =
+        std::find_if(kinds.begin(), kinds.end(), [&](const KindOfNotes& each) {
+          return &each.note.kind() == &note.kind();
+        });
+    if (same == kinds.end()) {
+      kinds.push_back({note, parts != RowParts::kResampled});
+    } else if (parts != RowParts::kDisjoint) {
+      if (same->note.count() < note.count()) same->note = note;
+    } else {
+      same->knows_first =
+          same->knows_first && (same->note.rows() == 0 || note.rows() == 0);
+      same->note.append(note);
+    }
+  };
+  for (const AnyState* state : states) {
+    for (const Field& field : state->fields()) {
+      if (field.kind == Field::Kind::kNote) add(field.as_note());
+    }
+  }
+  return kinds;
+}
+
+GivenWarnings::GivenWarnings(const GivenWarnings& other)
+    : parts_(other.parts_) {
+  const std::lock_guard<std::mutex> lock(other.mutex_);
+  kinds_ = other.kinds_;
+  remarked_ = other.remarked_;
+}
+
+void GivenWarnings::give(const std::string& metric,
+                         c10::ArrayRef<const AnyState*> states,
+                         c10::ArrayRef<std::string> remarks, bool speaks) {
+  std::vector<MetricWarning> fresh;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [note, knows_first] : notes_of(states, parts_)) {
+      const NoteKind& kind = note.kind();
+      if (note.count() == 0 ||
+          std::find(kinds_.begin(), kinds_.end(), &kind) != kinds_.end()) {
+        continue;
+      }
+      kinds_.push_back(&kind);
+      fresh.push_back({metric, kind.name, note.count(), note.rows(),
+                       knows_first ? note.first() : -1, kind.text,
+                       kind.advice});
+    }
+    if (!std::exchange(remarked_, true)) {
+      for (const std::string& remark : remarks) {
+        fresh.push_back({metric, "", 0, 0, -1, remark, ""});
+      }
+    }
+  }
+  if (!speaks) return;
+  for (const MetricWarning& warning : fresh) tally::give(warning);
+}
+
+}  // namespace internal
+}  // namespace tally
