@@ -51,30 +51,35 @@ BinarySquaredErrors::State BinarySquaredErrors::observe(
 MulticlassSquaredErrors::State MulticlassSquaredErrors::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
-  const bool logits = input_ == ScoreKind::kLogits;
-  return classification::sum_class_losses(
-      rules_, preds, target, weight,
-      [&](const auto* own, std::int64_t stride, std::int64_t label,
-          std::int64_t index) {
-        if (logits) {
+  const auto tensor_squares = [](const at::Tensor& p,
+                                 const at::Tensor& labels) {
+    const at::Tensor own = p.gather(1, labels.unsqueeze(1)).squeeze(1);
+    return p.square().sum(1).sub(own.mul(2)).add(1);
+  };
+  if (input_ == ScoreKind::kLogits) {
+    const auto sums = classification::sum_class_losses(
+        rules_, preds, target, weight,
+        [this](const auto* own, std::int64_t stride, std::int64_t label,
+               std::int64_t) {
           return logit_squares(own, stride, rules_.num_classes, label);
-        }
-        return squares(rules_.num_classes, label, [&](std::int64_t c) {
-          const double p = own[c * stride];
-          if (rules_.validate_args && (p < 0 || p > 1)) {
-            classification::refuse_probability(p, index);
-          }
-          return p;
+        },
+        [&](const at::Tensor& scores, const at::Tensor& labels) {
+          return tensor_squares(scores.softmax(1, at::kDouble), labels);
         });
+    return {sums.sum, sums.weight};
+  }
+  return classification::sum_probability_losses(
+      rules_, preds, target, weight,
+      [this](const auto* own, std::int64_t stride, std::int64_t label) {
+        return squares(
+            rules_.num_classes, label,
+            [&](std::int64_t c) -> double { return own[c * stride]; });
       },
       [&](const at::Tensor& scores, const at::Tensor& labels) {
-        if (!logits && rules_.validate_args) {
+        if (rules_.validate_args && !preds.is_cpu()) {
           classification::check_class_probabilities(scores);
         }
-        const at::Tensor p =
-            logits ? scores.softmax(1, at::kDouble) : scores.to(at::kDouble);
-        const at::Tensor own = p.gather(1, labels.unsqueeze(1)).squeeze(1);
-        return p.square().sum(1).sub(own.mul(2)).add(1);
+        return tensor_squares(scores.to(at::kDouble), labels);
       });
 }
 

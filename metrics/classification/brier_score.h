@@ -102,8 +102,9 @@ class BinaryBrierScore final
 ///
 /// State: the sums of w_i times the squares and of w_i (kSum). Without data it
 /// is NaN. A NaN among a position's scores or in its weight makes the result
-/// NaN; with kIgnore that position is ignored. A probability outside [0, 1] is
-/// a c10::ValueError (with validate_args), an invalid class a c10::IndexError.
+/// NaN; with kIgnore that position is ignored. With validate_args, a
+/// probability outside [0, 1] is a c10::ValueError; for sums of a row see
+/// MulticlassLogLoss. An invalid class is a c10::IndexError.
 ///
 /// Differentiable in preds and weight. Source: brier_score_loss of
 /// scikit-learn.

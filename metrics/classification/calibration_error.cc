@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <vector>
 
 #include "tally/metrics/classification/inputs/logit_tensors.h"
@@ -228,17 +229,26 @@ MulticlassCalibration::State MulticlassCalibration::observe(
   const bool logits = input_ == ScoreKind::kLogits;
   const bool checks_range = !logits && rules_.validate_args;
   const at::Tensor scores = preds.detach();
+  // The confidence alone counts: the others need not add up to 1.
+  const classification::ProbabilityRows rows(preds,
+                                             /*are_distributions=*/false);
+  State state;
+  state.unnormalized.add_rows(preds.size(0));
   if (classification::are_plain(scores, target, weight)) {
     const classification::LossWeights weights(weight, rules_.nan_policy);
     const at::Tensor wide =
         scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
     const std::int64_t positions =
         target.numel() == 0 ? 1 : target.numel() / target.size(0);
+    // A row of several positions may be that of several threads.
+    const bool checks_rows = checks_range && positions == 1;
+    std::mutex mutex;
     const auto sum = [&](const auto* data, const auto* labels) {
       return classification::sum_parts(
           n_bins_, target.numel(), rules_.num_classes, weights,
           [&](std::int64_t begin, std::int64_t end,
               classification::BinSums& sums) {
+            Note marks(classification::kUnnormalized);
             visit_positions(
                 rules_, data, labels, positions, begin, end,
                 [&](const auto* own, std::int64_t label, std::int64_t index) {
@@ -247,19 +257,25 @@ MulticlassCalibration::State MulticlassCalibration::observe(
                   if (logits) {
                     settle(own, rules_.num_classes, n_bins_, top.confidence);
                   }
-                  if (checks_range &&
-                      (top.confidence < 0 || top.confidence > 1)) {
-                    classification::refuse_probability(top.confidence, index);
+                  if (checks_rows) {
+                    rows.check(own, 1, index, marks);
                   }
                   sums.add(top.confidence, top.hit, index);
                 });
+            const std::lock_guard<std::mutex> lock(mutex);
+            state.unnormalized.add_marks(marks);
           });
     };
-    return classification::visit_labels(target, [&](const auto* labels) {
+    state.sums = classification::visit_labels(target, [&](const auto* labels) {
       return wide.scalar_type() == at::kDouble
                  ? sum(wide.const_data_ptr<double>(), labels)
                  : sum(wide.const_data_ptr<float>(), labels);
     });
+    if (checks_range && !checks_rows) {
+      classification::check_rows(rules_, rows, wide, target,
+                                 state.unnormalized);
+    }
+    return state;
   }
   const at::Tensor kept = classification::kept_labels(rules_, target);
   const auto [best, predicted] = scores.max(1);
@@ -272,10 +288,16 @@ MulticlassCalibration::State MulticlassCalibration::observe(
             .reshape(target.sizes());
   }
   confidence = confidence.masked_fill(kept.logical_not(), 0);
-  if (checks_range) classification::check_probabilities(confidence);
+  if (checks_range && scores.is_cpu()) {
+    classification::check_rows(rules_, rows, scores, target,
+                               state.unnormalized);
+  } else if (checks_range) {
+    classification::check_probabilities(confidence);
+  }
   const at::Tensor nan = scores.isnan().any(1);
-  return sum_bins(n_bins_, confidence.masked_fill(nan, kNaN),
-                  predicted.eq(target), kept, weight, rules_.nan_policy);
+  state.sums = sum_bins(n_bins_, confidence.masked_fill(nan, kNaN),
+                        predicted.eq(target), kept, weight, rules_.nan_policy);
+  return state;
 }
 
 at::Tensor BinaryCalibrationError::evaluate(const State& state) const {
@@ -283,7 +305,7 @@ at::Tensor BinaryCalibrationError::evaluate(const State& state) const {
 }
 
 at::Tensor MulticlassCalibrationError::evaluate(const State& state) const {
-  return calibration(state, options().norm());
+  return calibration(state.sums, options().norm());
 }
 
 }  // namespace tally

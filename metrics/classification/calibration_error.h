@@ -9,6 +9,7 @@
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/classification/pointwise/calibration_bins.h"
+#include "tally/metrics/classification/pointwise/class_probabilities.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
 #include "tally/metrics/metric_of.h"
 
@@ -111,7 +112,15 @@ class MulticlassCalibration {
   static constexpr const auto& kInputs =
       internal::classification::kMulticlassScoreInputs;
   using Options = MulticlassCalibrationErrorOptions;
-  using State = CalibrationBins;
+  struct State {
+    CalibrationBins sums;
+    Note unnormalized{internal::classification::kUnnormalized};
+
+    void fields(Fields& f) {
+      sums.fields(f);
+      f(unnormalized);
+    }
+  };
 
   MulticlassCalibration(const Options& options,
                         const MetricOptions& metric_options);
@@ -175,9 +184,11 @@ class BinaryCalibrationError final
 ///
 /// State: three sums per bin (kSum), no samples. Without data it is NaN. A NaN
 /// among a position's scores or in its weight makes the result NaN; with
-/// kIgnore that position is ignored. A confidence outside [0, 1] is a
-/// c10::ValueError (without validate_args it falls into the first or last bin),
-/// an invalid class a c10::IndexError.
+/// kIgnore that position is ignored. A probability outside [0, 1] is a
+/// c10::ValueError (without validate_args a confidence falls into the first or
+/// last bin), an invalid class a c10::IndexError. With validate_args, a row
+/// whose sum misses 1 by more than 0.001 (0.01 for bfloat16) gives a warning,
+/// `unnormalized`, except on a GPU.
 ///
 /// Not differentiable. Source: Guo, Pleiss, Sun and Weinberger, 2017.
 ///

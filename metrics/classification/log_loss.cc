@@ -137,7 +137,7 @@ MulticlassNegativeLogLikelihood::State MulticlassNegativeLogLikelihood::observe(
     const at::Tensor& preds, const at::Tensor& target,
     const at::Tensor& weight) const {
   if (input_ == ScoreKind::kLogits) {
-    return classification::sum_class_losses(
+    const auto sums = classification::sum_class_losses(
         rules_, preds, target, weight,
         [this](const auto* own, std::int64_t stride, std::int64_t label,
                std::int64_t) {
@@ -149,24 +149,23 @@ MulticlassNegativeLogLikelihood::State MulticlassNegativeLogLikelihood::observe(
               .squeeze(1)
               .neg();
         });
+    return {sums.sum, sums.weight};
   }
   internal::check_floating("preds", preds);
   const double eps = epsilon_of(preds.scalar_type());
-  return classification::sum_class_losses(
+  return classification::sum_probability_losses(
       rules_, preds, target, weight,
-      [&](const auto* own, std::int64_t stride, std::int64_t label,
-          std::int64_t index) {
+      [&](const auto* own, std::int64_t stride, std::int64_t label) {
         const double p = own[label * stride];
-        if (rules_.validate_args && (p < 0 || p > 1)) {
-          classification::refuse_probability(p, index);
-        }
         return -std::log(std::clamp(p, eps, 1 - eps));
       },
       [&](const at::Tensor& probabilities, const at::Tensor& labels) {
         const at::Tensor p = probabilities.gather(1, labels.unsqueeze(1))
                                  .squeeze(1)
                                  .to(at::kDouble);
-        if (rules_.validate_args) classification::check_probabilities(p);
+        if (rules_.validate_args && !preds.is_cpu()) {
+          classification::check_probabilities(p);
+        }
         return p.clamp(eps, 1 - eps).log().neg();
       });
 }

@@ -193,9 +193,11 @@ class BinaryLogLoss final
 /// State: the sums of w_i loss_i and of w_i (kSum). Before any update, or if
 /// everything is ignored, the mean is NaN and the sum 0. A NaN in a target's
 /// probability or weight makes the result NaN, as does a row of logits with a
-/// NaN or +infinity; with kIgnore that sample is ignored. A target's
-/// probability outside [0, 1] is a c10::ValueError, an invalid class a
-/// c10::IndexError.
+/// NaN or +infinity; with kIgnore that sample is ignored. With validate_args, a
+/// probability outside [0, 1] is a c10::ValueError, as is a row whose sum
+/// misses 1 by more than 0.05; one that misses it by more than 0.001 (0.01 for
+/// bfloat16) gives a warning, `unnormalized`. On a GPU only the target's
+/// probability is checked. An invalid class is a c10::IndexError.
 ///
 /// Differentiable in preds and weight; clipped probabilities have no gradient,
 /// so train on logits. Source: log_loss of scikit-learn.

@@ -5,6 +5,7 @@
 
 #include "tally/metrics/classification/options/inherited_arg.h"
 #include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/classification/pointwise/class_probabilities.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
 
 /// Common options of Brier scores and log losses.
@@ -79,7 +80,7 @@ template <class OptionsType>
 class MulticlassLosses {
  public:
   using Options = OptionsType;
-  using State = WeightedSum;
+  using State = ClassWeightedSum;
 
   MulticlassLosses(const Options& options, const MetricOptions& metric_options)
       : rules_{options.num_classes(), options.ignore_index(),

@@ -1,4 +1,5 @@
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
@@ -292,6 +293,61 @@ TEST(MulticlassLogLossTest, SharesItsStateWhetherSummedOrNot) {
 
 TEST(MulticlassLogLossTest, ValidatesItsOptions) {
   EXPECT_THROW(MulticlassLogLoss(1), c10::ValueError);
+}
+
+// Rows that miss 1 by more than rounding does are noted, those that cannot be
+// distributions refused; by loops and where a graph is recorded.
+TEST(MulticlassLogLossTest, ChecksThatProbabilitiesAddUp) {
+  const at::Tensor target = at::zeros({3}, at::kLong);
+  const auto note = [&](at::ScalarType dtype, double sum, bool graph,
+                        const MetricOptions& options = {}) {
+    at::Tensor preds = at::full({3, 9}, 1 / 9.0, at::kDouble);
+    preds.select(0, 1).mul_(sum);
+    preds = preds.to(dtype).requires_grad_(graph);
+    return MulticlassLogLoss(9, options).observe(preds, target).unnormalized;
+  };
+  for (const bool graph : {false, true}) {
+    for (const auto dtype : {at::kFloat, at::kDouble, at::kHalf}) {
+      EXPECT_EQ(note(dtype, 1.0003, graph).count(), 0);
+      EXPECT_EQ(note(dtype, 1.002, graph).count(), 1);
+      EXPECT_EQ(note(dtype, 0.98, graph).first(), 1);
+      EXPECT_EQ(note(dtype, 0.98, graph).rows(), 3);
+    }
+    EXPECT_EQ(note(at::kBFloat16, 1.002, graph).count(), 0);
+    EXPECT_EQ(note(at::kBFloat16, 0.97, graph).count(), 1);
+    EXPECT_EQ(
+        note(at::kDouble, 1.5, graph, MetricOptions().validate_args(false))
+            .count(),
+        0);
+    const at::Tensor ones =
+        at::full({2, 3, 2}, 1, at::kFloat).requires_grad_(graph);
+    MulticlassLogLoss loss(3);
+    EXPECT_THAT(
+        refusal<c10::ValueError>(loss, ones, at::zeros({2, 2}, at::kLong)),
+        HasSubstr("expected probabilities that add up to 1 over the "
+                  "classes as preds, got a sum of 3 at position 0"));
+  }
+}
+
+// A row is a sample, whatever its number of positions; what is ignored and NaN
+// need not add up.
+TEST(MulticlassLogLossTest, NotesSamples) {
+  at::Tensor preds = at::full({2, 2, 3}, 0.5, at::kDouble);
+  preds.select(0, 1).mul_(0.98);
+  auto options = MulticlassLogLossOptions(2).ignore_index(-1);
+  at::Tensor target = at::zeros({2, 3}, at::kLong);
+  const auto counted = [&] {
+    const Note note =
+        MulticlassLogLoss(options).observe(preds, target).unnormalized;
+    EXPECT_EQ(note.rows(), 2);
+    return note.count();
+  };
+  EXPECT_EQ(counted(), 1);
+  target.select(0, 1).fill_(-1);
+  EXPECT_EQ(counted(), 0);
+  target.zero_();
+  preds.select(0, 1).fill_(kNaN);
+  EXPECT_EQ(counted(), 0);
 }
 
 }  // namespace
