@@ -13,6 +13,11 @@ void AggregationOptions::validate(const char* metric) const {
                     ": expected nan_value to be a number, got NaN");
 }
 
+std::vector<std::string> AggregationOptions::without_effect() const {
+  if (nan_value_ == 0 || nan_strategy_ == NanStrategy::kReplace) return {};
+  return {"nan_value has no effect without nan_strategy replace"};
+}
+
 namespace internal::aggregation {
 
 NanStrategy nan_strategy(const AggregationOptions& options,
@@ -29,14 +34,14 @@ NanStrategy nan_strategy(const AggregationOptions& options,
 }
 
 void report_nan(NanStrategy strategy, const char* input,
-                const at::Tensor& tensor) {
+                const at::Tensor& tensor, Note& note) {
   if (strategy != NanStrategy::kError && strategy != NanStrategy::kWarn) return;
-  if (!has_nan(tensor)) return;
+  const at::Tensor nan = tensor.detach().isnan().reshape(-1).to(at::kByte);
+  const std::int64_t count = nan.sum().item<std::int64_t>();
+  if (count == 0) return;
   TORCH_CHECK_VALUE(strategy != NanStrategy::kError, "expected ", input,
                     " without NaN, got some");
-  TORCH_WARN_ONCE(
-      "NaN in a metric's ", input,
-      " was ignored; choose a NanStrategy other than kWarn to silence this");
+  note.add_marks(count, nan.argmax().item<std::int64_t>());
 }
 
 }  // namespace internal::aggregation

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "tally/metrics/metric_options.h"
+#include "tally/state/note.h"
 
 namespace tally {
 
 /// How SumMetric, MeanMetric, MinMetric, MaxMetric and CatMetric handle NaN.
 enum class NanStrategy {
   kError,    ///< throw c10::ValueError; nothing changes
-  kWarn,     ///< ignore it, and warn once
+  kWarn,     ///< ignore it, and warn
   kIgnore,   ///< ignore it
   kDisable,  ///< do not check: it propagates into the result
   kReplace,  ///< replace it by `nan_value`
@@ -40,6 +44,7 @@ struct AggregationOptions {
     v("nan_value", nan_value_);
   }
   void validate(const char* metric) const;
+  std::vector<std::string> without_effect() const;
 };
 
 namespace internal::aggregation {
@@ -48,9 +53,13 @@ namespace internal::aggregation {
 NanStrategy nan_strategy(const AggregationOptions& options,
                          const MetricOptions& metric_options);
 
-/// For kError and kWarn: throws or warns if there is a NaN.
+inline constexpr NoteKind kNan{
+    "nan", "NaN was ignored",
+    "choose a nan_strategy other than warn to silence this"};
+
+/// Under kError throws if there is a NaN, under kWarn marks the elements.
 void report_nan(NanStrategy strategy, const char* input,
-                const at::Tensor& tensor);
+                const at::Tensor& tensor, Note& note);
 
 }  // namespace internal::aggregation
 }  // namespace tally

@@ -14,7 +14,8 @@ class CatAggregation {
   using Options = AggregationOptions;
   struct State {
     Rows value;
-    void fields(Fields& f) { f("value", value); }
+    Note nan{internal::aggregation::kNan};
+    void fields(Fields& f) { f("value", value)(nan); }
   };
 
   CatAggregation(const Options& options, const MetricOptions& metric_options)

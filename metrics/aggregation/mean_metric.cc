@@ -92,6 +92,8 @@ MeanAggregation::State MeanAggregation::observe(
     // A NaN in the inputs would have come through.
     if (nan_strategy_ == NanStrategy::kDisable ||
         !std::isnan(state.sum.value() + state.weight.value())) {
+      if (nan_strategy_ == NanStrategy::kWarn)
+        state.nan.add_rows(value.numel());
       return state;
     }
   }
@@ -100,11 +102,15 @@ MeanAggregation::State MeanAggregation::observe(
 
 MeanAggregation::State MeanAggregation::observe_nan(
     const at::Tensor& value, const at::Tensor& weight) const {
-  internal::aggregation::report_nan(nan_strategy_, "value", value);
-  if (weight.defined())
-    internal::aggregation::report_nan(nan_strategy_, "weight", weight);
   at::Tensor wide_value = value.to(at::kDouble);
   at::Tensor wide_weight = expanded_weight(value, weight);
+  Note note(internal::aggregation::kNan);
+  note.add_rows(value.numel());
+  if (nan_strategy_ == NanStrategy::kError) {
+    internal::aggregation::report_nan(nan_strategy_, "value", value, note);
+    internal::aggregation::report_nan(nan_strategy_, "weight", wide_weight,
+                                      note);
+  }
   const at::Tensor nan_value = wide_value.isnan();
   const at::Tensor nan_weight = wide_weight.isnan();
   if (nan_strategy_ == NanStrategy::kReplace) {
@@ -113,10 +119,15 @@ MeanAggregation::State MeanAggregation::observe_nan(
     wide_weight = wide_weight.masked_fill(nan_weight, 0);
   } else {
     const at::Tensor nan = nan_value.logical_or(nan_weight);
+    internal::aggregation::report_nan(
+        nan_strategy_, "value",
+        wide_value.detach().masked_fill(nan, std::nan("")), note);
     wide_value = wide_value.masked_fill(nan, 0);
     wide_weight = wide_weight.masked_fill(nan, 0);
   }
-  return sums(wide_value, wide_weight);
+  State state = sums(wide_value, wide_weight);
+  if (nan_strategy_ == NanStrategy::kWarn) state.nan = note;
+  return state;
 }
 
 }  // namespace tally

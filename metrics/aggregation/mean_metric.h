@@ -16,7 +16,8 @@ class MeanAggregation {
   struct State {
     Number sum;
     Number weight;
-    void fields(Fields& f) { f("sum", sum)("weight", weight); }
+    Note nan{internal::aggregation::kNan};
+    void fields(Fields& f) { f("sum", sum)("weight", weight)(nan); }
   };
 
   MeanAggregation(const Options& options, const MetricOptions& metric_options)

@@ -44,21 +44,24 @@ ExtremesAggregation::State ExtremesAggregation::observe(
     const at::Tensor& value) const {
   internal::check_real("value", value);
   const at::Tensor given = value.requires_grad() ? value.detach() : value;
+  Note note(internal::aggregation::kNan);
+  if (nan_strategy_ == NanStrategy::kWarn) note.add_rows(given.numel());
   if (given.is_cpu() || nan_strategy_ == NanStrategy::kDisable) {
     State state = extremes(given);
     if (nan_strategy_ == NanStrategy::kDisable ||
         !std::isnan(state.min.value())) {
+      state.nan = note;
       return state;
     }
   }
-  internal::aggregation::report_nan(nan_strategy_, "value", given);
+  internal::aggregation::report_nan(nan_strategy_, "value", given, note);
   const at::Tensor wide = given.to(at::kDouble);
   const at::Tensor nan = wide.isnan();
   if (nan_strategy_ == NanStrategy::kReplace) {
     return extremes(wide.masked_fill(nan, nan_value_));
   }
   return {extremes(wide.masked_fill(nan, kInfinity)).min,
-          extremes(wide.masked_fill(nan, -kInfinity)).max};
+          extremes(wide.masked_fill(nan, -kInfinity)).max, note};
 }
 
 }  // namespace tally

@@ -17,8 +17,9 @@ class ExtremesAggregation {
   struct State {
     Number min = std::numeric_limits<double>::infinity();
     Number max = -std::numeric_limits<double>::infinity();
+    Note nan{internal::aggregation::kNan};
     void fields(Fields& f) {
-      f("min", min, Merge::kMin)("max", max, Merge::kMax);
+      f("min", min, Merge::kMin)("max", max, Merge::kMax)(nan);
     }
   };
 

@@ -26,17 +26,22 @@ Number sum_of(const at::Tensor& value) {
 
 SumAggregation::State SumAggregation::observe(const at::Tensor& value) const {
   internal::check_real("value", value);
+  State state;
+  if (nan_strategy_ == NanStrategy::kWarn) state.nan.add_rows(value.numel());
   if (value.is_cpu() || nan_strategy_ == NanStrategy::kDisable) {
-    const Number sum = sum_of(value);
+    state.sum = sum_of(value);
     // A NaN in the values would have come through.
-    if (nan_strategy_ == NanStrategy::kDisable || !std::isnan(sum.value())) {
-      return {sum};
+    if (nan_strategy_ == NanStrategy::kDisable ||
+        !std::isnan(state.sum.value())) {
+      return state;
     }
   }
-  internal::aggregation::report_nan(nan_strategy_, "value", value);
+  internal::aggregation::report_nan(nan_strategy_, "value", value, state.nan);
   const bool replace = nan_strategy_ == NanStrategy::kReplace;
   const at::Tensor wide = value.to(at::kDouble);
-  return {sum_of(wide.masked_fill(wide.isnan(), replace ? nan_value_ : 0.0))};
+  state.sum =
+      sum_of(wide.masked_fill(wide.isnan(), replace ? nan_value_ : 0.0));
+  return state;
 }
 
 }  // namespace tally

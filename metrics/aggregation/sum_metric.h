@@ -14,7 +14,8 @@ class SumAggregation {
   using Options = AggregationOptions;
   struct State {
     Number sum;
-    void fields(Fields& f) { f("sum", sum); }
+    Note nan{internal::aggregation::kNan};
+    void fields(Fields& f) { f("sum", sum)(nan); }
   };
 
   SumAggregation(const Options& options, const MetricOptions& metric_options)

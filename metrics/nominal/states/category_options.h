@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "tally/metrics/classification/options/inherited_arg.h"
 #include "tally/metrics/options.h"
@@ -48,6 +50,13 @@ struct CategoryOptions {
   /// c10::ValueError for values that are not as said above.
   void validate(const char* metric) const {
     internal::nominal::check_replace_value(metric, nan_replace_value_);
+  }
+  std::vector<std::string> without_effect() const {
+    if (nan_replace_value_ == 0 ||
+        nan_strategy_ == NominalNanStrategy::kReplace) {
+      return {};
+    }
+    return {"nan_replace_value has no effect without nan_strategy replace"};
   }
 };
 
