@@ -24,9 +24,9 @@ ICU.u_charType_72.restype = ctypes.c_int8
 ICU.u_isspace_72.restype = ctypes.c_int8
 ICU.u_hasBinaryProperty_72.restype = ctypes.c_int8
 
-# UCharCategory in the order of CharClass: others, L, N, P, S.
+# UCharCategory in the order of CharClass: others, L, N, P, S, M.
 CLASSES = [(), range(1, 6), range(9, 12), (*range(19, 24), 28, 29),
-           range(24, 28)]
+           range(24, 28), range(6, 9)]
 # UProperty.
 CASED, CASE_IGNORABLE = 49, 50
 COMBINING_CLASS, NFKC_QUICK_CHECK = 0x1002, 0x100F

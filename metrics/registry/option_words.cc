@@ -195,6 +195,7 @@ constexpr OptionWords kCommon[] = {
     {"thresholds", "Thresholds of the curve; none: every score."},
     {"ties", "Order of documents with equal scores."},
     {"tokenize", "How sentences are split into tokens."},
+    {"tokenizer", "How lines are split into tokens."},
     {"tolerance", "Largest distance that counts as on the other surface."},
     {"top_k", "Number of highest scores considered as predicted."},
     {"unjudged", "Documents with this target are not judged."},

@@ -52,6 +52,8 @@ struct BLEUScoreOptions {
 /// has none, sacrebleu's add-k is the same as here.
 /// State: the sums as integers; the same for any split.
 /// Empty texts have no n-grams.
+/// Warnings: rows with a text left whole, in a script without spaces between
+/// words (`unsplit`).
 /// Errors: c10::ValueError for inputs of different sizes, for a hypothesis
 /// without references, and for text that is not UTF-8, naming sample and byte.
 /// Not differentiable.

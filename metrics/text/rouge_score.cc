@@ -7,6 +7,7 @@
 #include <iterator>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "tally/metrics/exact_sums.h"
 #include "tally/metrics/text/kernels/for_each_sentence.h"
@@ -45,7 +46,9 @@ std::size_t sums_of(const ROUGEScoreOptions& options) {
 class RougeCounter {
  public:
   explicit RougeCounter(const ROUGEScoreOptions& options)
-      : scorer_(keys_of(options), options.use_stemmer()),
+      : scorer_(keys_of(options),
+                {options.tokenizer(), options.token_function(),
+                 options.use_stemmer()}),
         takes_best_(options.accumulate() == RougeAccumulate::kBest),
         sums_(sums_of(options)) {}
 
@@ -53,9 +56,11 @@ class RougeCounter {
            std::size_t sample) {
     text::check_utf8(prediction, {"preds", sample});
     scorer_.set_prediction(prediction);
+    note(prediction, scorer_.prediction_tokens(), sample);
     for (std::size_t i = 0; i < references.size(); ++i) {
       text::check_utf8(references[i], {"target", sample});
       const auto& values = scorer_.score(references[i]);
+      note(references[i], scorer_.reference_tokens(), sample);
       if (i == 0) {
         values_ = values;
       } else {
@@ -72,8 +77,15 @@ class RougeCounter {
   }
 
   at::Tensor sums() const { return sums_.tensor(); }
+  const Note& no_tokens() const { return no_tokens_; }
+  const Note& unsplit() const { return unsplit_; }
 
  private:
+  void note(std::string_view given, std::size_t tokens, std::size_t sample) {
+    const auto row = static_cast<std::int64_t>(sample);
+    if (tokens == 0 && text::has_letters(given)) no_tokens_.mark(row);
+    if (text::is_unsplit(given, tokens)) unsplit_.mark(row);
+  }
   void accumulate(const std::vector<text::RougeValue>& values) {
     for (std::size_t key = 0; key < values.size(); ++key) {
       if (!takes_best_) {
@@ -90,11 +102,23 @@ class RougeCounter {
   bool takes_best_;
   std::vector<text::RougeValue> values_;
   internal::ExactSums sums_;
+  Note no_tokens_{text::kNoTokens};
+  Note unsplit_{text::kUnsplit};
 };
 
 }  // namespace
 
+ROUGEScoreOptions& ROUGEScoreOptions::tokenizer(std::string label,
+                                                TokenFunction function) {
+  token_label_ = std::move(label);
+  token_function_ = std::move(function);
+  return *this;
+}
+
 void ROUGEScoreOptions::validate(const char* metric) const {
+  TORCH_CHECK_VALUE(!token_function_ || !token_label_.empty(), metric,
+                    ": expected a label that identifies the tokenizer's "
+                    "function, got an empty one");
   TORCH_CHECK_VALUE(!rouge_keys_.empty(), metric,
                     ": expected rouge_keys, got none");
   for (std::size_t i = 0; i < rouge_keys_.size(); ++i) {
@@ -110,8 +134,21 @@ void ROUGEScoreOptions::validate(const char* metric) const {
   }
 }
 
+std::vector<std::string> ROUGEScoreOptions::without_effect() const {
+  if (!use_stemmer_ || token_function_ ||
+      tokenizer_ != RougeTokenizer::kCharacters) {
+    return {};
+  }
+  return {"use_stemmer has no effect with tokenizer characters"};
+}
+
 RougeSums::State RougeSums::State::merge(const State& a, const State& b) {
-  return {text::added_counts(a.sums, b.sums), a.total + b.total};
+  State both = a;
+  both.sums = text::added_counts(a.sums, b.sums);
+  both.total += b.total;
+  both.no_tokens.append(b.no_tokens);
+  both.unsplit.append(b.unsplit);
+  return both;
 }
 
 RougeSums::State RougeSums::observe(const TextList& preds,
@@ -119,6 +156,8 @@ RougeSums::State RougeSums::observe(const TextList& preds,
   text::check_references(preds, target);
   State state;
   state.total = static_cast<std::int64_t>(preds.size());
+  state.no_tokens.add_rows(state.total);
+  state.unsplit.add_rows(state.total);
   std::mutex mutex;
   text::for_each_sentence(
       preds.size(), [&](std::size_t begin, std::size_t end) {
@@ -128,6 +167,8 @@ RougeSums::State RougeSums::observe(const TextList& preds,
         }
         const std::lock_guard<std::mutex> lock(mutex);
         state.sums = text::added_counts(state.sums, counter.sums());
+        state.no_tokens.add_marks(counter.no_tokens());
+        state.unsplit.add_marks(counter.unsplit());
       });
   return state;
 }

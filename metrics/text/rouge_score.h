@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/text/kernels/text_notes.h"
+#include "tally/metrics/text/options/rouge_tokenizer.h"
 
 namespace tally {
 
@@ -33,14 +35,41 @@ struct ROUGEScoreOptions {
   /// rouge2, rougeL, rougeLsum.
   TORCH_ARG(std::vector<std::string>, rouge_keys) = {"rouge1", "rouge2",
                                                      "rougeL", "rougeLsum"};
+  /// How a line is split into tokens. Default: kRougeScore, which finds none in
+  /// scripts other than Latin.
+  TORCH_ARG(RougeTokenizer, tokenizer) = RougeTokenizer::kRougeScore;
 
  public:
+  /// Splits lines by a function instead, which may be called from several
+  /// threads at once. `label` identifies it, as functions cannot be compared:
+  /// metrics with equal labels share states in a collection, load each other's
+  /// checkpoints, and sync.
+  ///
+  ///     ROUGEScoreOptions options;
+  ///     options.tokenizer("by comma", [](std::string_view line) {
+  ///       std::vector<std::string> tokens{""};
+  ///       for (char c : line) {
+  ///         if (c == ',') tokens.emplace_back();
+  ///         else tokens.back() += c;
+  ///       }
+  ///       return tokens;
+  ///     });
+  ROUGEScoreOptions& tokenizer(std::string label, TokenFunction function);
+  const TokenFunction& token_function() const { return token_function_; }
+
   void visit(OptionVisitor& v) {
     v("use_stemmer", use_stemmer_);
     v("accumulate", accumulate_);
     v("rouge_keys", rouge_keys_);
+    v("tokenizer", tokenizer_);
+    if (token_function_) v("token_function", token_label_);
   }
   void validate(const char* metric) const;
+  std::vector<std::string> without_effect() const;
+
+ private:
+  std::string token_label_;
+  TokenFunction token_function_ = nullptr;
 };
 
 /// The accumulator of ROUGEScore.
@@ -56,8 +85,12 @@ class RougeSums {
     /// int64 [3 keys, 7]: the exact sums of F, precision and recall.
     at::Tensor sums;
     std::int64_t total = 0;  ///< texts
+    Note no_tokens{internal::text::kNoTokens};
+    Note unsplit{internal::text::kUnsplit};
 
-    void fields(Fields& f) { f("sums", sums)("total", total); }
+    void fields(Fields& f) {
+      f("sums", sums)("total", total)(no_tokens)(unsplit);
+    }
     static State merge(const State& a, const State& b);
   };
 
@@ -80,14 +113,16 @@ class RougeSums {
 /// are in a longest common subsequence with any line of the text, each word as
 /// often as both texts have it at most. Lines end at "\n": put one after each
 /// sentence, as rouge-score expects, and unlike TorchMetrics, which splits
-/// sentences by itself. Tokens are runs of a-z and 0-9 in lower case; all else
-/// separates them, other letters, too.
+/// sentences by itself. Tokens are runs of a-z and 0-9 in lower case, unless
+/// `tokenizer` says otherwise; all else separates them, other letters, too.
 /// update(preds, target): texts in UTF-8, N of them and one or more references
 /// for each.
 /// Result: for each key KEY_fmeasure, KEY_precision and KEY_recall, 0-dim
 /// float64 in [0, 1], the means over the texts; NaN before any update.
 /// State: exact sums, up to 2^30 texts; the same for any split.
 /// A text or reference without tokens gives 0.
+/// Warnings: rows with a text that has letters but no token (`no_tokens`), and
+/// with one left whole in a script without spaces between words (`unsplit`).
 /// Errors: c10::ValueError for inputs of different sizes, for a text without
 /// references, and for text that is not UTF-8, naming sample and byte.
 /// Not differentiable.

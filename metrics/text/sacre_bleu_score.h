@@ -58,6 +58,8 @@ struct SacreBLEUScoreOptions {
 /// the installed `regex`). kZh has sacrebleu's ranges as they run: characters
 /// beyond FFFF are no tokens of their own.
 /// Empty texts have no n-grams.
+/// Warnings: rows with a text that the tokenizer leaves whole, in a script
+/// without spaces between words (`unsplit`).
 /// Errors: c10::ValueError for inputs of different sizes, for a hypothesis
 /// without references, and for text that is not UTF-8, naming sample and byte.
 /// Not differentiable.

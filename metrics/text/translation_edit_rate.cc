@@ -23,6 +23,7 @@ namespace text = internal::text;
 struct Sentence {
   std::int64_t edits = 0;
   double length = 0;  // the mean of its references
+  bool unsplit = false;
 
   double rate() const { return rate_of(static_cast<double>(edits), length); }
   static double rate_of(double edits, double length) {
@@ -63,6 +64,7 @@ Sentence sentence_of(std::size_t sample, const TextList& preds,
   words.clear();
   const auto hypothesis = words.read(preds[sample], {"preds", sample});
   Sentence sentence;
+  sentence.unsplit = text::is_unsplit(preds[sample], hypothesis.size());
   std::size_t length = 0;
   bool is_first = true;
   const TextList references = target[sample];
@@ -72,6 +74,8 @@ Sentence sentence_of(std::size_t sample, const TextList& preds,
     sentence.edits = is_first ? edits : std::min(edits, sentence.edits);
     is_first = false;
     length += own.size();
+    sentence.unsplit =
+        sentence.unsplit || text::is_unsplit(reference, own.size());
   }
   sentence.length =
       static_cast<double>(length) / static_cast<double>(references.size());
@@ -79,6 +83,11 @@ Sentence sentence_of(std::size_t sample, const TextList& preds,
 }
 
 }  // namespace
+
+std::vector<std::string> TranslationEditRateOptions::without_effect() const {
+  if (!asian_support_ || normalize_ || no_punctuation_) return {};
+  return {"asian_support has no effect without normalize or no_punctuation"};
+}
 
 TranslationEditSums::State TranslationEditSums::observe(
     const TextList& preds, const TextLists& target) const {
@@ -94,6 +103,10 @@ TranslationEditSums::State TranslationEditSums::observe(
         }
       });
   State state;
+  state.unsplit.add_rows(static_cast<std::int64_t>(sentences.size()));
+  for (std::size_t i = 0; i < sentences.size(); ++i) {
+    if (sentences[i].unsplit) state.unsplit.mark(static_cast<std::int64_t>(i));
+  }
   if (options_.sentence_level()) {
     const at::Tensor rates =
         at::empty({static_cast<std::int64_t>(sentences.size())}, at::kDouble);

@@ -3,8 +3,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/text/kernels/text_notes.h"
 #include "tally/state/fields.h"
 
 namespace tally {
@@ -38,6 +41,7 @@ struct TranslationEditRateOptions {
     v("asian_support", asian_support_);
     v("sentence_level", sentence_level_);
   }
+  std::vector<std::string> without_effect() const;
 };
 
 /// The accumulator of TranslationEditRate.
@@ -52,9 +56,10 @@ class TranslationEditSums {
     std::int64_t edits = 0;
     at::Tensor lengths;  // an exact sum: means over references are fractions
     Rows rates;          // sentence_level: instead of the sums
+    Note unsplit{internal::text::kUnsplit};
 
     void fields(Fields& f) {
-      f("edits", edits)("lengths", lengths)("rates", rates);
+      f("edits", edits)("lengths", lengths)("rates", rates)(unsplit);
     }
   };
 
@@ -80,6 +85,8 @@ class TranslationEditSums {
 /// State: the number of edits and the exact sum of the lengths, so that the
 /// value is the same for any split; with sentence_level the rates.
 /// Empty texts have no words.
+/// Warnings: rows with a text left whole, in a script without spaces between
+/// words (`unsplit`), and asian_support without normalize and no_punctuation.
 /// Errors: c10::ValueError for another number of preds than of target, for a
 /// text without references, and for what is not UTF-8, naming the sample and
 /// the byte.

@@ -4,12 +4,24 @@
 #include <utility>
 
 #include "tally/metrics/text/kernels/porter_stemmer.h"
+#include "tally/metrics/text/kernels/unicode.h"
 
 namespace tally::internal::text {
 namespace {
 
 // Shorter tokens are their own stem.
 constexpr std::size_t kShortestStemmed = 4;
+
+// What the stemmer knows.
+bool is_stemmed(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+bool is_of_word(char32_t c) {
+  const CharClass found = char_class(c);
+  return found == CharClass::kLetter || found == CharClass::kNumber ||
+         found == CharClass::kMark;
+}
 
 RougeValue value_of(std::int64_t hits, std::int64_t predicted,
                     std::int64_t expected) {
@@ -42,13 +54,16 @@ bool RougeKey::parse(const std::string& name, RougeKey& key) {
   return true;
 }
 
-RougeScorer::RougeScorer(std::vector<RougeKey> keys, bool use_stemmer)
-    : keys_(std::move(keys)), use_stemmer_(use_stemmer) {
+RougeScorer::RougeScorer(std::vector<RougeKey> keys, Rules rules)
+    : keys_(std::move(keys)), rules_(std::move(rules)) {
   for (const RougeKey& key : keys_) orders_ = std::max(orders_, key.n);
 }
 
 void RougeScorer::add_token(Text& out) {
-  if (use_stemmer_ && word_.size() >= kShortestStemmed) porter_stem(word_);
+  if (rules_.use_stemmer && word_.size() >= kShortestStemmed &&
+      std::all_of(word_.begin(), word_.end(), is_stemmed)) {
+    porter_stem(word_);
+  }
   if (!word_.empty()) {
     out.letters += word_;
     out.ends.push_back(out.letters.size());
@@ -56,32 +71,76 @@ void RougeScorer::add_token(Text& out) {
   word_.clear();
 }
 
-// Tokens are runs of a-z and 0-9 in lower case. Two other code points have a
-// lower case that begins with one of these: U+0130, the dotted capital I, whose
-// dot then ends the token, and U+212A, the Kelvin sign.
 void RougeScorer::read(std::string_view text, Text& out) {
-  constexpr std::string_view kDottedI = "\xC4\xB0", kKelvin = "\xE2\x84\xAA";
   out.letters.clear();
   out.ends.clear();
   out.lines.clear();
-  word_.clear();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+  while (true) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    read_line(text.substr(0, end), out);
+    out.lines.push_back(out.ends.size());
+    if (end == text.size()) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void RougeScorer::read_line(std::string_view line, Text& out) {
+  if (rules_.token_function) {
+    for (const std::string& token : rules_.token_function(line)) {
+      word_ = token;
+      add_token(out);
+    }
+  } else if (rules_.tokenizer == RougeTokenizer::kRougeScore) {
+    read_ascii(line, out);
+  } else {
+    read_unicode(line, out);
+  }
+}
+
+// Runs of a-z and 0-9 in lower case. Two other code points have a lower case
+// that begins with one of these: U+0130, the dotted capital I, whose dot then
+// ends the token, and U+212A, the Kelvin sign.
+void RougeScorer::read_ascii(std::string_view line, Text& out) {
+  constexpr std::string_view kDottedI = "\xC4\xB0", kKelvin = "\xE2\x84\xAA";
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (is_stemmed(c)) {
       word_ += c;
     } else if (c >= 'A' && c <= 'Z') {
       word_ += static_cast<char>(c - 'A' + 'a');
-    } else if (text.substr(i, kKelvin.size()) == kKelvin) {
+    } else if (line.substr(i, kKelvin.size()) == kKelvin) {
       word_ += 'k';
       i += kKelvin.size() - 1;
     } else {
-      if (text.substr(i, kDottedI.size()) == kDottedI) word_ += 'i';
+      if (line.substr(i, kDottedI.size()) == kDottedI) word_ += 'i';
       if (!word_.empty()) add_token(out);
-      if (c == '\n') out.lines.push_back(out.ends.size());
     }
   }
   add_token(out);
-  out.lines.push_back(out.ends.size());
+}
+
+void RougeScorer::read_unicode(std::string_view line, Text& out) {
+  decoded_.clear();
+  for (std::size_t at = 0; at < line.size();) {
+    decoded_ += next_code_point(line, at);
+  }
+  const bool by_space = rules_.tokenizer == RougeTokenizer::kWhitespace;
+  if (!by_space) decoded_ = lower(decoded_);
+  const std::u32string_view text = decoded_;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = begin;
+    if (rules_.tokenizer == RougeTokenizer::kCharacters) {
+      end += is_space(text[begin]) ? 0 : 1;
+    } else {
+      while (end < text.size() &&
+             (by_space ? !is_space(text[end]) : is_of_word(text[end]))) {
+        ++end;
+      }
+    }
+    word_ = encode_utf8(text.substr(begin, end - begin));
+    add_token(out);
+    begin = std::max(end, begin + 1);
+  }
 }
 
 void RougeScorer::set_prediction(std::string_view text) {

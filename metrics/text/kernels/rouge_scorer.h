@@ -9,6 +9,7 @@
 #include "tally/metrics/text/kernels/common_subsequence.h"
 #include "tally/metrics/text/kernels/ngram_counts.h"
 #include "tally/metrics/text/kernels/token_ids.h"
+#include "tally/metrics/text/options/rouge_tokenizer.h"
 
 namespace tally::internal::text {
 
@@ -29,12 +30,21 @@ struct RougeValue {
 /// Scores texts as rouge-score 0.1.2 does.
 class RougeScorer {
  public:
-  RougeScorer(std::vector<RougeKey> keys, bool use_stemmer);
+  struct Rules {
+    RougeTokenizer tokenizer = RougeTokenizer::kRougeScore;
+    TokenFunction token_function = nullptr;  // instead, unless null
+    bool use_stemmer = false;
+  };
+
+  RougeScorer(std::vector<RougeKey> keys, Rules rules);
 
   /// Sets the prediction, in valid UTF-8.
   void set_prediction(std::string_view text);
   /// Its value for each key in comparison to a reference in valid UTF-8.
   const std::vector<RougeValue>& score(std::string_view reference);
+  /// Of the last ones.
+  std::size_t prediction_tokens() const { return prediction_.ends.size(); }
+  std::size_t reference_tokens() const { return reference_.ends.size(); }
 
  private:
   struct Text {
@@ -50,18 +60,22 @@ class RougeScorer {
   };
 
   void read(std::string_view text, Text& out);
+  void read_line(std::string_view line, Text& out);
+  void read_ascii(std::string_view line, Text& out);
+  void read_unicode(std::string_view line, Text& out);
   void add_token(Text& out);
   RougeValue sequence();
   RougeValue summary();
 
   std::vector<RougeKey> keys_;
-  bool use_stemmer_;
+  Rules rules_;
   std::int64_t orders_ = 0;  // of the longest n-grams
   Text prediction_, reference_;
   TokenIds tokens_;
   NgramCounts ngrams_;
   CommonSubsequence common_;
   std::string word_;
+  std::u32string decoded_;
   std::vector<std::int64_t> matches_;
   std::vector<char> hit_;
   std::vector<std::int64_t> left_in_prediction_, left_in_reference_;

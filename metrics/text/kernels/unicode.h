@@ -39,13 +39,14 @@ std::string encode_utf8(std::u32string_view text);
 /// The code point at `at` of valid UTF-8, and moves `at` behind it.
 char32_t next_code_point(std::string_view text, std::size_t& at);
 
-/// General categories by their first letter: L, N, P, S.
+/// General categories by their first letter: L, N, P, S, M.
 enum class CharClass : std::uint8_t {
   kOther,
   kLetter,
   kNumber,
   kPunctuation,
-  kSymbol
+  kSymbol,
+  kMark
 };
 CharClass char_class(char32_t c);
 

@@ -80,6 +80,9 @@ class BleuCounter {
     for (const std::u32string_view token : out.tokenized.tokens) {
       out.ids.push_back(tokens_.id(token));
     }
+    if (is_unsplit(text, out.ids.size())) {
+      state_.unsplit.mark(static_cast<std::int64_t>(place.sample));
+    }
   }
 
   std::int64_t orders_;
@@ -174,6 +177,8 @@ BleuCounts::State BleuCounts::State::merge(const State& a, const State& b) {
   sum.preds_len = a.preds_len + b.preds_len;
   sum.target_len = a.target_len + b.target_len;
   sum.references = ReferenceCounts::merge(a.references, b.references);
+  sum.unsplit = a.unsplit;
+  sum.unsplit.append(b.unsplit);
   return sum;
 }
 
@@ -181,6 +186,8 @@ BleuCounts::State BleuCounts::observe(const TextList& preds,
                                       const TextLists& target) const {
   internal::text::check_references(preds, target);
   State state;
+  Note unsplit(internal::text::kUnsplit);
+  unsplit.add_rows(static_cast<std::int64_t>(preds.size()));
   std::mutex mutex;
   internal::text::for_each_sentence(
       preds.size(), [&](std::size_t begin, std::size_t end) {
@@ -190,7 +197,9 @@ BleuCounts::State BleuCounts::observe(const TextList& preds,
         }
         const std::lock_guard<std::mutex> lock(mutex);
         state = State::merge(state, counter.state());
+        unsplit.add_marks(counter.state().unsplit);
       });
+  state.unsplit = unsplit;
   return state;
 }
 

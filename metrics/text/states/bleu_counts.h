@@ -7,6 +7,7 @@
 
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
+#include "tally/metrics/text/kernels/text_notes.h"
 #include "tally/metrics/text/options/bleu_tokenizer.h"
 #include "tally/metrics/text/states/reference_counts.h"
 #include "tally/metrics/text_list.h"
@@ -61,11 +62,13 @@ class BleuCounts {
     std::int64_t preds_len = 0;   ///< tokens of the hypotheses
     std::int64_t target_len = 0;  ///< tokens of the closest references
     ReferenceCounts references;
+    Note unsplit{internal::text::kUnsplit};
 
     void fields(Fields& f) {
       f("matches", matches)("totals", totals);
       f("preds_len", preds_len)("target_len", target_len);
       references.fields(f);
+      f(unsplit);
     }
     static State merge(const State& a, const State& b);
   };

@@ -28,9 +28,11 @@ std::int64_t hypothesis_tokens(const EditErrorsState& s) {
   return s.hits + s.substitutions + s.insertions;
 }
 
-// `pairs` is copied for each thread.
-template <class Pairs>
-EditErrorsState sum_errors(std::size_t count, const Pairs& pairs) {
+// `pairs` is copied for each thread; calls see(sample, pair) for each, also
+// from several threads.
+template <class Pairs, class See>
+EditErrorsState sum_errors(std::size_t count, const Pairs& pairs,
+                           const See& see) {
   text::EditCounts sum;
   std::mutex mutex;
   text::for_each_sentence(count, [&](std::size_t begin, std::size_t end) {
@@ -41,11 +43,17 @@ EditErrorsState sum_errors(std::size_t count, const Pairs& pairs) {
     for (std::size_t i = begin; i < end; ++i) {
       reader.read(i, pair);
       counts += alignment.align(pair.target, pair.preds, pair.distinct);
+      see(i, pair);
     }
     const std::lock_guard<std::mutex> lock(mutex);
     sum += counts;
   });
   return {sum.hits, sum.substitutions, sum.deletions, sum.insertions};
+}
+
+template <class Pairs>
+EditErrorsState sum_errors(std::size_t count, const Pairs& pairs) {
+  return sum_errors(count, pairs, [](std::size_t, const text::TokenPair&) {});
 }
 
 }  // namespace
@@ -74,10 +82,24 @@ double information_preserved(const EditErrorsState& state) {
 
 }  // namespace internal::text
 
-EditErrorsState WordErrors::observe(const TextList& preds,
+WordErrorsState WordErrors::observe(const TextList& preds,
                                     const TextList& target) const {
   text::check_same_count(preds.size(), target.size());
-  return sum_errors(preds.size(), text::WordPairs(preds, target, split_));
+  Note unsplit(text::kUnsplit);
+  unsplit.add_rows(static_cast<std::int64_t>(preds.size()));
+  std::mutex mutex;
+  const EditErrorsState errors =
+      sum_errors(preds.size(), text::WordPairs(preds, target, split_),
+                 [&](std::size_t i, const text::TokenPair& pair) {
+                   if (text::is_unsplit(preds[i], pair.preds.size()) ||
+                       text::is_unsplit(target[i], pair.target.size())) {
+                     Note mark(text::kUnsplit);
+                     mark.mark(static_cast<std::int64_t>(i));
+                     const std::lock_guard<std::mutex> lock(mutex);
+                     unsplit.add_marks(mark);
+                   }
+                 });
+  return {errors, unsplit};
 }
 
 EditErrorsState CharErrors::observe(const TextList& preds,

@@ -7,6 +7,7 @@
 
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/text/kernels/text_notes.h"
 #include "tally/metrics/text/kernels/words.h"
 #include "tally/state/fields.h"
 
@@ -22,6 +23,16 @@ struct EditErrorsState {
   void fields(Fields& f) {
     f("hits", hits)("substitutions", substitutions);
     f("deletions", deletions)("insertions", insertions);
+  }
+};
+
+/// The same for words of texts.
+struct WordErrorsState : EditErrorsState {
+  Note unsplit{internal::text::kUnsplit};
+
+  void fields(Fields& f) {
+    EditErrorsState::fields(f);
+    f(unsplit);
   }
 };
 
@@ -50,7 +61,8 @@ struct WordErrorOptions {
   void visit(OptionVisitor& v) { v("split", split_); }
 };
 
-/// The accumulator of metrics of words.
+/// The accumulator of metrics of words. They warn about texts left whole, in a
+/// script without spaces between words (`unsplit`).
 class WordErrors {
  public:
   static constexpr const char* kName = "WordErrors";
@@ -58,7 +70,7 @@ class WordErrors {
       {"preds", InputKind::kText, "texts [N]"},
       {"target", InputKind::kText, "reference texts [N]"}};
   using Options = WordErrorOptions;
-  using State = EditErrorsState;
+  using State = WordErrorsState;
 
   explicit WordErrors(const Options& options) : split_(options.split()) {}
   State observe(const TextList& preds, const TextList& target) const;

@@ -240,5 +240,27 @@ TEST(TokenErrorRateTest, EqualsWordsWithoutPadding) {
   EXPECT_EQ(rate.update_count(), 2);
 }
 
+TEST(WordErrorRateTest, NotesTextsLeftWhole) {
+  const auto note = [](const Texts& texts) {
+    return WordErrorRate().observe(texts, Texts(texts.size(), "a")).unsplit;
+  };
+  // Of two ideographs or more; a single one is a word. Korean has spaces.
+  const Note some = note({"a", "\u4ECA", "\u4ECA\u5929", "\uC624\uB298",
+                          "\u4ECA \u5929", "\u0E2A\u0E27\u0E31"});
+  EXPECT_EQ(some.rows(), 6);
+  EXPECT_EQ(some.count(), 2);
+  EXPECT_EQ(some.first(), 2);
+  // References, too.
+  EXPECT_EQ(WordErrorRate()
+                .observe(Texts{"a", "b"}, Texts{"a", "\u4ECA\u5929"})
+                .unsplit.first(),
+            1);
+  // The same with several threads.
+  Texts many(1000, "a");
+  for (std::size_t i = 100; i < many.size(); i += 3) many[i] = "\u4ECA\u5929";
+  EXPECT_EQ(note(many).count(), 300);
+  EXPECT_EQ(note(many).first(), 100);
+}
+
 }  // namespace
 }  // namespace tally

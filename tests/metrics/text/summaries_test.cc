@@ -5,6 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tally/metrics/text/rouge_score.h"
@@ -88,6 +90,53 @@ TEST(ROUGEScoreTest, TokensAreLettersAndDigitsOfASCII) {
   EXPECT_EQ(f("Caf\u00E9", "caf"), 1);
   EXPECT_EQ(f("\u4F60\u597D", "\u4F60\u597D"), 0);
   EXPECT_EQ(f("\u212Aelvin \u0130stanbul", "kelvin i stanbul"), 1);
+}
+
+TEST(ROUGEScoreTest, SplitsByAFunction) {
+  const auto by_comma = [](std::string_view line) {
+    Texts tokens{""};
+    for (const char c : line) {
+      if (c == ',') {
+        tokens.emplace_back();
+      } else {
+        tokens.back() += c;
+      }
+    }
+    return tokens;
+  };
+  ROUGEScoreOptions options;
+  options.tokenizer("by comma", by_comma);
+  // Case and blanks count; tokens without letters are none.
+  EXPECT_EQ(rouge(options, {"a b,C,,d"}, {{"a b,c\nd"}}, "rouge1_fmeasure"),
+            2.0 / 3);
+  EXPECT_EQ(rouge(options, {"a b"}, {{"a"}}, "rouge1_fmeasure"), 0);
+
+  const ROUGEScore own(options),
+      other(ROUGEScoreOptions().tokenizer("by comma", by_comma)), plain;
+  EXPECT_EQ(own.state_key(), other.state_key());
+  EXPECT_NE(own.state_key(), plain.state_key());
+  EXPECT_THAT(refusal_of([&] {
+                ROUGEScore{ROUGEScoreOptions().tokenizer("", by_comma)};
+              }),
+              HasSubstr("ROUGEScore: expected a label that identifies the "
+                        "tokenizer's function"));
+}
+
+TEST(ROUGEScoreTest, NotesTextsThatItsTokenizerWasNotMadeFor) {
+  const Texts hindi = {"a", "\u091B\u0964", "..."};
+  const Texts chinese = {"\u4ECA\u5929\uFF0C\u516C\u56ED"};
+  const auto notes = [](RougeTokenizer tokenizer, const Texts& texts) {
+    const ROUGEScore metric(ROUGEScoreOptions().tokenizer(tokenizer));
+    const auto state = metric.observe(texts, texts);
+    EXPECT_EQ(state.no_tokens.rows(), static_cast<int>(texts.size()));
+    return std::make_pair(state.no_tokens.count(), state.unsplit.count());
+  };
+  using Counts = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(notes(RougeTokenizer::kRougeScore, hindi), Counts(1, 0));
+  EXPECT_EQ(notes(RougeTokenizer::kUnicode, hindi), Counts(0, 0));
+  EXPECT_EQ(notes(RougeTokenizer::kRougeScore, chinese), Counts(1, 0));
+  EXPECT_EQ(notes(RougeTokenizer::kWhitespace, chinese), Counts(0, 1));
+  EXPECT_EQ(notes(RougeTokenizer::kCharacters, chinese), Counts(0, 0));
 }
 
 TEST(ROUGEScoreTest, TakesTheBestReferenceForEachKey) {

@@ -219,6 +219,21 @@ TEST(CHRFScoreTest, CutsOneMarkOffAWord) {
   EXPECT_EQ(counts(".", "."), std::make_pair(1L, 1L));
 }
 
+TEST(TranslationTest, NotesSentencesLeftWhole) {
+  const Texts preds = {"a b", "\u4ECA\u5929\u3002"};
+  const auto count = [&](BleuTokenizer tokenizer) {
+    const SacreBLEUScore metric(SacreBLEUScoreOptions().tokenize(tokenizer));
+    const Note note = metric.observe(preds, preds).unsplit;
+    EXPECT_EQ(note.rows(), 2);
+    return note.count();
+  };
+  EXPECT_EQ(count(BleuTokenizer::k13a), 1);
+  EXPECT_EQ(count(BleuTokenizer::kNone), 1);
+  EXPECT_EQ(count(BleuTokenizer::kZh), 0);
+  EXPECT_EQ(count(BleuTokenizer::kChar), 0);
+  EXPECT_EQ(BLEUScore().observe(preds, preds).unsplit.first(), 1);
+}
+
 TEST(TranslationTest, RefusesBadInputs) {
   SacreBLEUScore bleu;
   bleu.update(Texts{"a"}, Texts{"a"});

@@ -48,6 +48,22 @@ TEST(TranslationEditRateTest, WithoutReferenceWords) {
   EXPECT_EQ(TranslationEditRate(each).compute().sizes(), at::IntArrayRef({0}));
 }
 
+TEST(TranslationEditRateTest, SaysWhichOptionHasNoEffect) {
+  using Options = TranslationEditRateOptions;
+  EXPECT_EQ(Options().asian_support(true).without_effect().size(), 1);
+  for (const Options& options :
+       {Options(), Options().asian_support(true).normalize(true),
+        Options().asian_support(true).no_punctuation(true)}) {
+    EXPECT_TRUE(options.without_effect().empty());
+  }
+  const std::vector<std::string> texts = {"a", "\u4ECA\u5929"};
+  EXPECT_EQ(TranslationEditRate().observe(texts, texts).unsplit.count(), 1);
+  EXPECT_EQ(TranslationEditRate(Options().asian_support(true).normalize(true))
+                .observe(texts, texts)
+                .unsplit.count(),
+            0);
+}
+
 TEST(TranslationEditRateTest, NormalizesAsTercom) {
   const auto options = TranslationEditRateOptions().normalize(true);
   EXPECT_EQ(value_of<TranslationEditRate>("It's U.S. 1,000-5",

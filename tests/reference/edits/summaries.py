@@ -10,6 +10,7 @@ import random
 from typing import Any
 
 import numpy as np
+import regex
 from corpus import AWKWARD, DATA, batches, case, pairs
 from nltk.stem.porter import PorterStemmer
 from rouge_score.rouge_scorer import RougeScorer
@@ -42,7 +43,36 @@ def several() -> Rows:
             for i, (a, b, c) in enumerate(zip(*made, strict=True))]
 
 
+# A word and a vowel sign, a mark alone, numbers of other scripts, joined text.
+LANGUAGES = [
+    ("पूर्व प्रधानमन्त्री शिंजो आबेको हत्याले जापान स्तब्ध छ।",
+     ["पूर्व प्रधानमन्त्री शिंजो आबेको हत्या भयो ।"]),
+    ("今天天气很好，我们去公园散步。", ["今天天气不错，我们去公园散步吧。"]),
+    ("Élan vital, naïve CAFÉ", ["élan naïve\ncafé vital"]),
+    ("القط جلس على السجادة", ["القط على السجادة"]),
+    ("ΟΔΟΣ Οδός x_y 3.14", ["οδος οδός x y 3 14"]),
+    ("สวัสดีครับ", ["สวัสดี ครับ"]),
+    ("İstanbul \u212Aelvin ١٢٣", ["i\u0307stanbul kelvin ١٢٣"]),
+]
+
+
+class Tokenizer:
+    """A tokenizer of rouge-score."""
+
+    def __init__(self, tokenize: Any) -> None:
+        self.tokenize = tokenize
+
+
+TOKENIZERS = {
+    "whitespace": Tokenizer(str.split),
+    "unicode": Tokenizer(
+        lambda text: regex.findall(r"[\p{L}\p{M}\p{N}]+", text.lower())),
+    "characters": Tokenizer(
+        lambda text: [c for c in text.lower() if not c.isspace()]),
+}
+
 NAMED = {
+    "languages": rows_of([(a, b[0]) for a, b in LANGUAGES]),
     "summaries": rows_of(pairs("summaries", 24, 20, WORDS)),
     "awkward": rows_of(AWKWARD),
     "references": several(),
@@ -53,9 +83,10 @@ NAMED = {
 }
 
 
-def values(rows: Rows, keys: tuple[str, ...], stemmer: bool,
-           accumulate: str) -> dict[str, float]:
-    scorer = RougeScorer(list(keys), use_stemmer=stemmer)
+def values(rows: Rows, keys: tuple[str, ...], stemmer: bool, accumulate: str,
+           tokenizer: str = "rouge_score") -> dict[str, float]:
+    scorer = RougeScorer(list(keys), use_stemmer=stemmer,
+                         tokenizer=TOKENIZERS.get(tokenizer))
     sums: dict[str, list[float]] = {}
     for prediction, references in rows:
         if accumulate == "best":
@@ -91,7 +122,15 @@ def rouge() -> None:
             f"{name}_{stemmer}_{accumulate}_{len(keys)}", options,
             batches(predictions, references),
             values(NAMED[name], keys, stemmer, accumulate)))
-    write_both("ROUGEScore", ROUGE, cases, {"references_True_avg_4"})
+    for tokenizer in TOKENIZERS:
+        for name in ("languages", "references"):
+            predictions, references = zip(*NAMED[name], strict=True)
+            cases.append(case(
+                f"{name}_{tokenizer}", {"tokenizer": tokenizer},
+                batches(predictions, references),
+                values(NAMED[name], KEYS, False, "best", tokenizer)))
+    write_both("ROUGEScore", ROUGE, cases,
+               {"references_True_avg_4", "languages_unicode"})
 
 
 def long_text() -> None:
