@@ -35,6 +35,10 @@ bool has_replicates(IntervalMethod method) {
   }
 }
 
+bool is_flag(const std::string& name) {
+  return name == "--strict" || name == "--quiet";
+}
+
 /// The options of evaluate.
 class EvaluateParser {
  public:
@@ -46,6 +50,15 @@ class EvaluateParser {
                         "'; see --help");
       check_known(name);
       const std::size_t equals = word.find('=');
+      if (is_flag(name)) {
+        TORCH_CHECK_VALUE(equals == word.npos, name,
+                          ": expected no value, got '", word.substr(equals + 1),
+                          "'");
+        TORCH_CHECK_VALUE(given_.emplace(name, true).second, name,
+                          ": given twice");
+        setters_.at(name)({});
+        continue;
+      }
       std::vector<std::string> values;
       if (equals != word.npos) values.push_back(word.substr(equals + 1));
       const bool takes_more =
@@ -124,6 +137,8 @@ class EvaluateParser {
     TORCH_CHECK_VALUE(a.by.empty() || !a.csv.empty(), "--by: requires --csv");
     TORCH_CHECK_VALUE(a.slices == 0 || !a.by.empty(),
                       "--slices: requires --by");
+    TORCH_CHECK_VALUE(!a.strict || !a.quiet,
+                      "expected one of --strict and --quiet, got both");
     check_interval();
     for (const std::string& path : a.inputs) {
       TORCH_CHECK_VALUE(!has_json_lines_name(path) || is_json_lines(a),
@@ -233,6 +248,8 @@ class EvaluateParser {
        }},
       {"--split",
        [this](const Values& v) { arguments_.split = parse_split(v[0]); }},
+      {"--strict", [this](const Values&) { arguments_.strict = true; }},
+      {"--quiet", [this](const Values&) { arguments_.quiet = true; }},
       {"--format",
        [this](const Values& v) { arguments_.format = parse_format(v[0]); }},
       {"--output",

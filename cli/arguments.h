@@ -48,6 +48,8 @@ struct Arguments {
   Format format = Format::kTable;
   std::string output;
   std::vector<std::string> logs;  // to report on, instead of inputs
+  bool strict = false;            // warnings are errors
+  bool quiet = false;             // no warnings and remarks
   std::string title;              // of a report
   std::vector<std::string> runs;  // files of replicates to compare
   double level = 0.95;            // of their comparison

@@ -273,6 +273,15 @@ void CsvFile::go_to(std::int64_t row) {
   for (std::int64_t i = 0; i < row % kRowsPerMark; ++i) next_row(skipped);
 }
 
+std::int64_t CsvFile::line_of(std::int64_t row) {
+  next_row_ = -1;
+  go_to(row);
+  std::int64_t skipped = 0;
+  TORCH_CHECK_VALUE(next_row(skipped), file_.path(),
+                    ": unexpected end of file");
+  return records_.line();
+}
+
 std::vector<at::Tensor> CsvFile::read(std::int64_t begin, std::int64_t end) {
   std::vector<at::Tensor> tensors;
   texts_.resize(inputs_.size());

@@ -33,6 +33,7 @@ class CsvFile {
   CsvFile(std::string path, const std::string& columns,
           CsvOptions options = CsvOptions());
 
+  const std::string& path() const { return file_.path(); }
   /// The fields of the first line.
   const std::vector<std::string>& header() const { return names_; }
   /// Replaces the inputs of the constructor by named ones, each a single column
@@ -57,6 +58,8 @@ class CsvFile {
 
   /// Rows [begin, end) as int64 or float64; text inputs are undefined tensors.
   std::vector<at::Tensor> read(std::int64_t begin, std::int64_t end);
+  /// The line in the file, from 1, on which a row starts. REQUIRES: scan().
+  std::int64_t line_of(std::int64_t row);
   /// The texts of an input in these rows: for each row, those of its columns.
   std::vector<std::vector<std::string>> take_texts(std::size_t input) {
     return std::move(texts_[input]);

@@ -10,6 +10,8 @@
 #include <optional>
 #include <sstream>
 
+#include "tally/metrics/warnings.h"
+
 namespace tally::cli {
 namespace {
 
@@ -115,6 +117,26 @@ const char* answer(const MetricEntry& entry, std::optional<bool> value,
   return entry.is_wrapper ? "same as the wrapped metric" : neither;
 }
 
+/// What it may warn about; a wrapper of what its metric warns about.
+std::vector<NoteKind> notes_of(const Registry& registry,
+                               const MetricEntry& entry) {
+  std::vector<NoteKind> kinds;
+  if (entry.is_wrapper) return kinds;
+  const AnyState state = registry.make(example_of(entry))->make_state();
+  for (const auto& each : internal::notes_of(&state)) {
+    kinds.push_back(each.note.kind());
+  }
+  return kinds;
+}
+
+std::string warnings_of(const Registry& registry, const MetricEntry& entry) {
+  std::string text;
+  for (const NoteKind& kind : notes_of(registry, entry)) {
+    text += "  " + std::string(kind.text) + "\n      " + kind.advice + "\n";
+  }
+  return text.empty() ? "" : "\nwarnings\n" + text;
+}
+
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return std::tolower(c); });
@@ -178,6 +200,11 @@ nlohmann::ordered_json metric_json(const Registry& registry,
                               {"what", input.words},
                               {"optional", input.is_optional}});
   }
+  json["warnings"] = nlohmann::ordered_json::array();
+  for (const NoteKind& kind : notes_of(registry, entry)) {
+    json["warnings"].push_back(
+        {{"name", kind.name}, {"what", kind.text}, {"advice", kind.advice}});
+  }
   if (const std::string inner = inner_option(entry); !inner.empty()) {
     json["other_inputs"] = inner;  // are those of this option's metric
   }
@@ -187,7 +214,7 @@ nlohmann::ordered_json metric_json(const Registry& registry,
 constexpr const char* kOptions =
     "--metrics --config --inputs --coco --csv --columns --delimiter --missing "
     "--labels --by --slices --interval --interval-method --ids --groups "
-    "--batch-size --ranks --split --output";
+    "--batch-size --ranks --split --strict --quiet --output";
 
 // %M: the names of all metrics; %O, %R: the options of evaluate, of report.
 constexpr const char* kBash = R"(_tally() {
@@ -277,7 +304,8 @@ std::string describe_metric(const Registry& registry, const std::string& name,
   }
   std::string text = name + "\n  " + entry.summary.what + "\n";
   if (!entry.options.empty()) text += "\noptions\n" + options_of(entry);
-  return text + "\ninputs\n" + inputs_of(registry, entry) + "\n" +
+  return text + "\ninputs\n" + inputs_of(registry, entry) +
+         warnings_of(registry, entry) + "\n" +
          aligned({{"range", entry.summary.range, ""},
                   {"differentiable",
                    answer(entry, entry.is_differentiable, "no"), ""},

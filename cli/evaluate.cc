@@ -10,6 +10,7 @@
 #include "tally/cli/agree.h"
 #include "tally/cli/coco_source.h"
 #include "tally/cli/input_file.h"
+#include "tally/metrics/warnings.h"
 #include "tally/state/parse_number.h"
 #include "tally/sync/errors.h"
 
@@ -220,6 +221,24 @@ void update(Job& job, int rank, Progress& progress, Watcher* watcher) {
   }
 }
 
+/// Remarks on the files and warnings of the metrics, one per line. Throws
+/// c10::ValueError instead if warnings are errors.
+std::string told(const Job& job, const Arguments& arguments,
+                 const std::vector<MetricWarning>& warnings) {
+  if (arguments.quiet) return "";
+  std::string lines = job.source->remarks();
+  std::string errors;
+  for (const MetricWarning& warning : warnings) {
+    const std::string place =
+        warning.first < 0 ? "" : job.source->place(warning.first);
+    const std::string text = warning.message(place);
+    lines += "warning: " + text + "\n";
+    errors += (errors.empty() ? "" : "; ") + text;
+  }
+  TORCH_CHECK_VALUE(errors.empty() || !arguments.strict, "--strict: ", errors);
+  return lines;
+}
+
 }  // namespace
 
 Job prepare(const Arguments& arguments, int ranks, std::int64_t spare_bytes) {
@@ -268,8 +287,16 @@ Report evaluate(const Arguments& arguments,
   Report report;
   report.ranks = ranks->size();
   report.rows = job->source->rows();
-  report.results = job->metrics.compute();
-  report.remarks = job->source->remarks();
+  std::vector<MetricWarning> warnings;
+  {
+    const WarningGuard guard(
+        [&](const MetricWarning& warning) { warnings.push_back(warning); });
+    report.results = job->metrics.compute();
+  }
+  agree(failure_of([&] { report.remarks = told(*job, arguments, warnings); }),
+        ranks);
+  // They have the same rows, and nothing else to warn about.
+  const WarningGuard guard([](const MetricWarning&) {});
   report.by = job->by;
   if (job->slices) report.slices = job->slices->compute();
   for (NamedInterval& each : job->intervals) {

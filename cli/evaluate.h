@@ -51,7 +51,7 @@ struct Report {
   int ranks = 1;
   std::int64_t rows = 0;
   Results results;
-  std::string remarks;          ///< of the source
+  std::string remarks;          ///< of the source, and warnings; one per line
   std::string table;            ///< instead of the usual one, unless empty
   std::vector<std::string> by;  ///< columns, of whose values there are slices
   std::vector<Slice> slices;

@@ -164,6 +164,14 @@ class FilesSource final : public Source {
     }
     return remarks;
   }
+  // Of texts, as other files have no lines.
+  std::string place(std::int64_t row) override {
+    for (const Content& input : inputs_) {
+      const auto* texts = std::get_if<TextFiles>(&input);
+      if (texts != nullptr) return line_place(*texts->front(), row);
+    }
+    return Source::place(row);
+  }
   const Names& names() const override { return names_; }
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
     std::vector<InputValue> values;

@@ -45,6 +45,9 @@ const char* const kHelp =
     --ranks N                         local processes (default: 1, or those of
                                       the launcher, such as torchrun)
     --split 12,6,0                    rows of each rank (default: even)
+    --strict                          warnings are errors
+    --quiet                           no warnings and remarks on the standard
+                                      error
     --format table|json|csv           output format (default: table)
     -o, --output FILE                 write to FILE instead of standard output
   tally report ...        writes a page of HTML with tables and charts; options:

@@ -75,6 +75,10 @@ class CsvSource final : public Source {
     return inputs;
   }
 
+  std::string place(std::int64_t row) override {
+    return file_.path() + ", line " + std::to_string(file_.line_of(row));
+  }
+
   std::vector<std::vector<std::string>> keys() override {
     std::vector<std::vector<std::string>> columns;
     for (std::size_t i = kinds_.size() - keys_; i < kinds_.size(); ++i) {
@@ -138,6 +142,9 @@ class JsonSource final : public Source {
   }
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
     return file_.read(begin, end);
+  }
+  std::string place(std::int64_t row) override {
+    return line_place(file_.file(), row);
   }
   std::vector<std::vector<std::string>> keys() override {
     return file_.take_ids();

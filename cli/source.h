@@ -30,6 +30,10 @@ class Source {
     static const Categories kNone;
     return kNone;
   }
+  /// Where the user finds a row: "x.csv, line 7".
+  virtual std::string place(std::int64_t row) {
+    return "row " + std::to_string(row);
+  }
   /// Rows [begin, end) of each input.
   virtual std::vector<InputValue> read(std::int64_t begin,
                                        std::int64_t end) = 0;

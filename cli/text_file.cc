@@ -86,6 +86,10 @@ std::vector<std::string> TextFile::read(std::int64_t begin,
   return lines;
 }
 
+std::string line_place(const TextFile& file, std::int64_t row) {
+  return file.path() + ", line " + std::to_string(row + 1);
+}
+
 std::string mark_remark(const TextFile& file) {
   return file.has_mark()
              ? file.path() + ": left out the byte order mark at the start\n"

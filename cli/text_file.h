@@ -38,6 +38,9 @@ class TextFile {
   std::vector<std::int64_t> starts_;
 };
 
+/// "x.txt, line 7" of a row, the lines of which are counted from 1.
+std::string line_place(const TextFile& file, std::int64_t row);
+
 /// What to tell users of files with a byte order mark; empty for others.
 std::string mark_remark(const TextFile& file);
 
