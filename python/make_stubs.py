@@ -37,6 +37,8 @@ def option_type(option):
         known = "Literal[" + ", ".join(f'"{name}"' for name in names) + "]"
         if is_list:
             known = f"Sequence[{known}]"
+    if option["name"] == "tokenizer":
+        known += " | Callable[[str], Sequence[str]]"
     return known + (" | None" if optional else "")
 
 

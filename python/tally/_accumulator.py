@@ -248,6 +248,10 @@ class Accumulator(torch.nn.Module):
             self.__dict__["_device"] = device
         return self
 
+    def _lend(self):
+        """What it holds, for another object that reads the inputs."""
+        return self._held
+
     # ---- copies
 
     def clone(self):

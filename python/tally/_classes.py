@@ -4,6 +4,7 @@ from tally._accumulator import METRIC_OPTIONS
 from tally._library import METRICS
 from tally._metric import Metric
 from tally._options import signature_of
+from tally._tokens import Tokenized
 
 _OPTIONS_DOC = """
     dist_sync_on_step: ``forward()`` gives the value over the batches of all ranks.
@@ -47,9 +48,10 @@ def describe(entry):
 
 def metric_class(entry):
     """The class of Python for a metric of the registry."""
+    splits = any(option["name"] == "tokenizer" for option in entry["options"])
     return type(
         entry["name"],
-        (Metric,),
+        (Tokenized if splits else Metric,),
         {
             "__module__": "tally",
             "__doc__": describe(entry),

@@ -74,7 +74,7 @@ class MetricCollection(Accumulator):
         held = classes.MetricCollection(prefix, postfix)
         members = []
         for name, metric in metrics:
-            held.add(name, metric._held)
+            held.add(name, metric._lend())
             members.append((name, metric.clone()))
         fields = self.__dict__
         fields["_metrics"] = members

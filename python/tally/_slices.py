@@ -149,7 +149,7 @@ class SlicedMetric(Copyable):
         self._is_single = len(members) == 1 and not members[0][0]
         self._declared = {}
         for name, metric in members:
-            self._held.add(name, metric._held)
+            self._held.add(name, metric._lend())
             for input_name, kind in metric._declared.items():
                 self._declared.setdefault(input_name, kind)
 

@@ -249,7 +249,7 @@ class MetricLoss(torch.nn.Module):
         fields["_given"] = options
         gradient_flow, process_group, sync_timeout, accumulate = options
         fields["_held"] = classes.MetricLoss(
-            metric._held, gradient_flow, boxed(process_group), sync_timeout, accumulate
+            metric._lend(), gradient_flow, boxed(process_group), sync_timeout, accumulate
         )
         metric._hold(self._held.metric(), dict(metric._options, dist_sync_on_step=True))
         fields["metric"] = metric
