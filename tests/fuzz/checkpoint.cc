@@ -15,19 +15,14 @@
 #include "tally/metrics/registry/registry.h"
 #include "tally/metrics/sliced_metric.h"
 #include "tally/state/codec.h"
-#include "tally/sync/errors.h"
-#include "tally/sync/fingerprint.h"
 #include "tally/tests/fuzz/entries.h"
+#include "tally/tests/fuzz/saved.h"
 #include "tally/tests/fuzz/support.h"
 
 namespace tally::fuzz {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 constexpr std::int64_t kMostCount = 100;
-// Magic and version, then length and checksum.
-constexpr std::size_t kLengthAt = 16;
-constexpr std::size_t kEnvelopeBytes = 32;
 
 MetricCollection make_collection() {
   MetricCollection collection;
@@ -36,29 +31,6 @@ MetricCollection make_collection() {
     collection.add(text, make_metric(text));
   }
   return collection;
-}
-
-/// Batches of which every metric takes one.
-std::vector<std::vector<at::Tensor>> batches() {
-  const at::Tensor scores =
-      at::arange(12, at::kDouble).mul(5).remainder(12).div(12);
-  const at::Tensor table = scores.reshape({4, 3});
-  const at::Tensor binary = at::arange(12, at::kLong).remainder(2);
-  const at::Tensor shares = table.div(table.sum(1, /*keepdim=*/true));
-  const at::Tensor classes = at::arange(4, at::kLong).remainder(3);
-  const at::Tensor counts = binary.reshape({4, 3}).add(1);
-  const at::Tensor masks = at::arange(2 * 5 * 4 * 3, at::kLong)
-                               .remainder(7)
-                               .lt(3)
-                               .reshape({2, 5, 4, 3});
-  const at::Tensor points =
-      at::arange(24, at::kDouble).square().reshape({2, 6, 2});
-  return {{scores, binary},         {shares, classes},
-          {scores, scores.add(1)},  {table, binary.reshape({4, 3})},
-          {table, table.add(1)},    {scores},
-          {scores, binary, binary}, {scores.narrow(0, 0, 4), table, classes},
-          {binary, binary.flip(0)}, {counts},
-          {masks, masks.flip(0)},   {points, points.flip(1)}};
 }
 
 void update_somehow(Metric& metric) {
@@ -84,31 +56,11 @@ std::size_t head_size(std::string_view checkpoint) {
   return checkpoint.size() - decoder.remaining();
 }
 
-/// A checkpoint with this body, whose length and checksum are right.
-std::string sealed(std::string_view body) {
-  std::string checkpoint = MetricCollection().serialize();
-  checkpoint.resize(kEnvelopeBytes);
-  const std::uint64_t numbers[] = {body.size(), sync::fingerprint(body)};
-  std::memcpy(checkpoint.data() + kLengthAt, numbers, sizeof numbers);
-  return checkpoint.append(body);
-}
-
 /// A checkpoint of the metric that holds these as update count and fields.
 std::string forged(const Metric& metric, std::string_view fields) {
   std::string checkpoint = metric.serialize();
   checkpoint.resize(head_size(checkpoint));
   return sealed(checkpoint.substr(kEnvelopeBytes).append(fields));
-}
-
-/// What a state claims may make no sense, and is then refused where it is used.
-template <class Call>
-void use(const Call& call) {
-  try {
-    call();
-  } catch (const c10::Error& error) {
-    require(sync::describe(error).find("INTERNAL ASSERT") == std::string::npos,
-            "a state that makes no sense is refused");
-  }
 }
 
 }  // namespace
@@ -204,23 +156,6 @@ SlicedMetric make_slices() {
   SlicedMetric slices(make_metric("BinaryAUROC"));
   slices.add("error", make_metric("MeanSquaredError"));
   return slices;
-}
-
-/// A number, and as many of the bytes behind it; the others remain.
-std::string_view take_part(std::string_view& bytes) {
-  std::uint64_t size = 0;
-  const std::size_t known = std::min(bytes.size(), sizeof size);
-  std::memcpy(&size, bytes.data(), known);
-  bytes.remove_prefix(known);
-  const std::string_view part = bytes.substr(0, size);
-  bytes.remove_prefix(part.size());
-  return part;
-}
-
-std::string number_text(std::uint64_t number) {
-  std::string text(sizeof number, '\0');
-  std::memcpy(text.data(), &number, sizeof number);
-  return text;
 }
 
 }  // namespace

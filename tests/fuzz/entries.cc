@@ -6,10 +6,14 @@ const std::vector<Entry>& entries() {
   static const std::vector<Entry> list = [] {
     std::vector<Entry> all = {
         {"checkpoint", read_checkpoint_file, checkpoint_seeds},
+        {"coco", read_coco},
+        {"comparison", read_comparison, comparison_seeds},
         {"config", read_config},
         {"exchange", read_exchange, exchange_seeds},
+        {"interval", read_interval, interval_seeds},
         {"metric_state", read_metric_state, metric_state_seeds},
         {"slices", read_slices, slices_seeds},
+        {"tracker", read_tracker, tracker_seeds},
     };
     all.insert(all.begin(), base_entries().begin(), base_entries().end());
     return all;

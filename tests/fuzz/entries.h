@@ -27,21 +27,28 @@ const std::vector<Entry>& fuzzed_entries();
 
 void read_arguments(std::string_view bytes);
 void read_checkpoint_file(std::string_view bytes);
+void read_coco(std::string_view bytes);
+void read_comparison(std::string_view bytes);
 void read_config(std::string_view bytes);
 void read_csv(std::string_view bytes);
 void read_environment(std::string_view bytes);
 void read_exchange(std::string_view bytes);
+void read_interval(std::string_view bytes);
 void read_json_lines(std::string_view bytes);
 void read_metric_state(std::string_view bytes);
 void read_npy(std::string_view bytes);
 void read_slices(std::string_view bytes);
 void read_state(std::string_view bytes);
 void read_text(std::string_view bytes);
+void read_tracker(std::string_view bytes);
 
 std::vector<std::string> checkpoint_seeds();
+std::vector<std::string> comparison_seeds();
 std::vector<std::string> exchange_seeds();
+std::vector<std::string> interval_seeds();
 std::vector<std::string> metric_state_seeds();
 std::vector<std::string> slices_seeds();
 std::vector<std::string> state_seeds();
+std::vector<std::string> tracker_seeds();
 
 }  // namespace tally::fuzz

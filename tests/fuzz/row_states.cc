@@ -1,0 +1,178 @@
+#include <ATen/ops/arange.h>
+
+#include <string>
+#include <vector>
+
+#include "tally/cli/limits.h"
+#include "tally/metrics/intervals/interval_metric.h"
+#include "tally/metrics/intervals/model_comparison.h"
+#include "tally/metrics/registry/registry.h"
+#include "tally/metrics/wrappers/metric_tracker.h"
+#include "tally/state/codec.h"
+#include "tally/sync/fingerprint.h"
+#include "tally/tests/fuzz/entries.h"
+#include "tally/tests/fuzz/saved.h"
+#include "tally/tests/fuzz/support.h"
+
+namespace tally::fuzz {
+namespace {
+
+/// What is loaded from `given` into make(): refused without a change, or saved
+/// as it is; add(it) and it.compute() may then refuse it.
+template <class Make, class Add>
+void read_saved(const std::string& given, const Make& make, const Add& add) {
+  auto read = make();
+  const std::string before = read.serialize();
+  if (!read.deserialize(given).ok()) {
+    require(read.serialize() == before, "what is refused changes nothing");
+    return;
+  }
+  const std::string after = read.serialize();
+  auto copy = make();
+  require(copy.deserialize(after).ok() && copy.serialize() == after,
+          "what was saved is what is loaded");
+  use([&] { read.compute(); });
+  use([&] { add(copy); });
+  use([&] { copy.compute(); });
+}
+
+/// A method's number, for which there is an engine of its own.
+IntervalMetric make_interval(unsigned char which) {
+  IntervalOptions options;
+  options.replicates(20);
+  switch (which % 4) {
+    case 0:
+      return IntervalMetric(make_metric("BinaryAccuracy"), options);
+    case 1:
+      return IntervalMetric(make_metric("BinaryAUROC"), options);
+    case 2:
+      return IntervalMetric(make_metric("MeanSquaredError"),
+                            options.method(IntervalMethod::kPoisson));
+    default:
+      return IntervalMetric(make_metric("SpearmanCorrCoef"),
+                            options.method(IntervalMethod::kJackknife));
+  }
+}
+
+ModelComparison make_comparison(unsigned char which) {
+  ModelComparisonOptions options;
+  switch (which % 3) {
+    case 0:
+      return ModelComparison(make_metric("BinaryAccuracy"), options);
+    case 1:
+      return ModelComparison(make_metric("BinaryAUROC"), options);
+    default:
+      return ModelComparison(make_metric("MeanSquaredError"), options);
+  }
+}
+
+SampleIds ids() { return SampleIds(at::arange(12)); }
+
+const at::Tensor& scores() {
+  static const at::Tensor batch = batches()[0][0];
+  return batch;
+}
+const at::Tensor& labels() {
+  static const at::Tensor batch = batches()[0][1];
+  return batch;
+}
+
+/// Seeds: which one, and the body of its checkpoint, empty and with rows.
+template <class Make, class Add>
+std::vector<std::string> seeds_of(int count, const Make& make, const Add& add) {
+  std::vector<std::string> seeds;
+  for (int which = 0; which < count; ++which) {
+    auto each = make(static_cast<unsigned char>(which));
+    for (int rows = 0; rows < 2; ++rows) {
+      seeds.push_back(static_cast<char>(which) +
+                      each.serialize().substr(kEnvelopeBytes));
+      add(each);
+    }
+  }
+  return seeds;
+}
+
+void add_rows(IntervalMetric& interval) {
+  interval.update(ids(), scores(), labels());
+}
+void add_rows(ModelComparison& comparison) {
+  comparison.update(ids(), scores(), scores().flip(0), labels());
+}
+
+/// Which one it is, and the body of its checkpoint.
+template <class Make>
+void read_rows(std::string_view bytes, const Make& make) {
+  if (bytes.empty()) return;
+  const cli::TensorLimit limit(kMostBytes);
+  const auto which = static_cast<unsigned char>(bytes.front());
+  read_saved(
+      sealed(bytes.substr(1)), [&] { return make(which); },
+      [](auto& read) { add_rows(read); });
+}
+
+MetricTracker make_tracker() {
+  return MetricTracker(make_metric("MeanSquaredError"));
+}
+
+void add_step(MetricTracker& tracker) {
+  tracker.increment();
+  tracker.update(scores(), scores().add(1));
+}
+
+constexpr const char* kTrackerMark = "TALLYTRK 2";
+
+}  // namespace
+
+void read_interval(std::string_view bytes) { read_rows(bytes, make_interval); }
+
+std::vector<std::string> interval_seeds() {
+  return seeds_of(4, make_interval, [](auto& each) { add_rows(each); });
+}
+
+void read_comparison(std::string_view bytes) {
+  read_rows(bytes, make_comparison);
+}
+
+std::vector<std::string> comparison_seeds() {
+  return seeds_of(3, make_comparison, [](auto& each) { add_rows(each); });
+}
+
+/// The length of the body of a step's checkpoint, that body, and what follows
+/// the checkpoint in a tracker of one step.
+void read_tracker(std::string_view bytes) {
+  const cli::TensorLimit limit(kMostBytes);
+  const std::string step = sealed(take_part(bytes));
+  std::string body;
+  Encoder encoder(body);
+  encoder.integer(1);
+  encoder.text(step);
+  body += bytes;
+  std::string given;
+  Encoder envelope(given);
+  envelope.text(kTrackerMark);
+  envelope.integer(static_cast<std::int64_t>(sync::fingerprint(body)));
+  read_saved(given + body, make_tracker, add_step);
+}
+
+std::vector<std::string> tracker_seeds() {
+  MetricTracker tracker = make_tracker();
+  add_step(tracker);
+  const std::string bytes = tracker.serialize();
+  Decoder decoder(bytes);
+  decoder.text();
+  decoder.integer();
+  decoder.integer();
+  const std::string step = decoder.text();
+  const std::string head =
+      number_text(step.size() - kEnvelopeBytes) + step.substr(kEnvelopeBytes);
+  // Without a value, and with that of a step that is over.
+  std::string value;
+  Encoder encoder(value);
+  encoder.integer(1);
+  encoder.text("MeanSquaredError");
+  encoder.tensor(scores()[0]);
+  return {head + bytes.substr(bytes.size() - decoder.remaining()),
+          head + value};
+}
+
+}  // namespace tally::fuzz
