@@ -7,6 +7,7 @@ set(TALLY_SYNC_HEADERS
     state/fields.h
     state/fresh_tensor.h
     state/limit_grad.h
+    state/note.h
     state/number.h
     state/outside_inference.h
     state/rows.h
@@ -191,6 +192,7 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/options/score_kind.h
     metrics/classification/options/thresholds.h
     metrics/classification/pointwise/calibration_bins.h
+    metrics/classification/pointwise/class_probabilities.h
     metrics/classification/pointwise/loss_options.h
     metrics/classification/pointwise/loss_sums.h
     metrics/classification/precision.h
@@ -414,10 +416,12 @@ set(TALLY_METRICS_HEADERS
     metrics/text/edit_distance.h
     metrics/text/entity_scores.h
     metrics/text/extended_edit_distance.h
+    metrics/text/kernels/text_notes.h
     metrics/text/kernels/unicode.h
     metrics/text/kernels/words.h
     metrics/text/match_error_rate.h
     metrics/text/options/bleu_tokenizer.h
+    metrics/text/options/rouge_tokenizer.h
     metrics/text/options/sentence_reduction.h
     metrics/text/options/tag_rules.h
     metrics/text/perplexity.h
@@ -437,6 +441,7 @@ set(TALLY_METRICS_HEADERS
     metrics/text/word_info_lost.h
     metrics/text/word_info_preserved.h
     metrics/text_list.h
+    metrics/warnings.h
     metrics/wrappers/boot_strapper.h
     metrics/wrappers/classwise_wrapper.h
     metrics/wrappers/input_transformer.h
@@ -534,6 +539,7 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/multilabel_ranking.cc
     metrics/classification/negative_predictive_value.cc
     metrics/classification/options/thresholds.cc
+    metrics/classification/pointwise/class_probabilities.cc
     metrics/classification/pointwise/loss_sums.cc
     metrics/classification/precision.cc
     metrics/classification/precision_recall_curve.cc
@@ -822,6 +828,7 @@ set(TALLY_METRICS_SOURCES
     metrics/text/kernels/sentence_tokenizer.cc
     metrics/text/kernels/tag_entities.cc
     metrics/text/kernels/tercom_tokenizer.cc
+    metrics/text/kernels/text_notes.cc
     metrics/text/kernels/token_ids.cc
     metrics/text/kernels/token_pairs.cc
     metrics/text/kernels/translation_edits.cc
@@ -845,6 +852,7 @@ set(TALLY_METRICS_SOURCES
     metrics/text/word_error_rate.cc
     metrics/text/word_info_lost.cc
     metrics/text/word_info_preserved.cc
+    metrics/warnings.cc
     metrics/wrappers/boot_strapper.cc
     metrics/wrappers/classwise_wrapper.cc
     metrics/wrappers/input_transformer.cc
