@@ -50,8 +50,8 @@ enum class MetricLaw {
   kMixedRanks,
   /// Updates in c10::InferenceMode give the same bits.
   kInference,
-  /// 1, 2 and 5 threads give the same bits (see
-  /// MetricLawOptions::check_threads).
+  /// 1, 2 and 5 threads give the same bits, or values within
+  /// MetricLawOptions::threads_rtol (see MetricLawOptions::check_threads).
   kThreads,
   /// Gradients of forward() equal numerical ones, and over ranks those of one
   /// process; a metric that is not differentiable has none.
@@ -85,6 +85,9 @@ struct MetricLawOptions {
   /// Check kThreads. LibTorch's sums depend on the number of threads, so most
   /// metrics that use them break it. Default: false.
   TORCH_ARG(bool, check_threads) = false;
+  /// Tolerance between values by different numbers of threads, measured like
+  /// `rtol`. Default: 0, the same bits.
+  TORCH_ARG(double, threads_rtol) = 0;
   /// Inputs with respect to which a differentiable metric has a gradient.
   /// Default: the first.
   TORCH_ARG(std::vector<std::size_t>, differentiable_inputs) = {0};

@@ -146,8 +146,8 @@ def tally_cc_test(
     Args:
       name: the target's name.
       srcs: sources. Each has what it names for itself in `namespace {`.
-      deps: libraries; GoogleTest, GoogleMock, a seed and the limit of
-        TALLY_HWY_TARGET are added.
+      deps: libraries; GoogleTest, GoogleMock, a seed, the limit of
+        TALLY_HWY_TARGET and the order of TALLY_SUM_ORDER are added.
       copts: appended to the project's compiler options.
       linkopts: appended to the project's linker options.
       openmp: set it where a source calls at::parallel_for.
@@ -185,6 +185,7 @@ def tally_cc_test(
         linkstatic = True,
         deps = pch_deps + deps + [
             "//tests/testing:seed",
+            "//tests/testing:sum_order",
             "//tests/testing:vector_limit",
             "@gtest//:gtest" if main else "@gtest//:gtest_main",
         ],

@@ -25,16 +25,15 @@ bool is_over_ranks(MetricLaw law) {
 
 LawCheck::LawCheck(LawSubject subject)
     : subject_(std::move(subject)), pristine_(subject_.batches) {
-  double largest = 1;
   for (const Batch& batch : batches()) {
     for (const BatchInput& input : batch) {
       if (!input.is_floating() || input.tensor().numel() == 0) continue;
       const double most =
           input.tensor().nan_to_num(0, 0, 0).abs().max().item<double>();
-      largest = std::max(largest, most);
+      largest_ = std::max(largest_, most);
     }
   }
-  near_ = {options().rtol(), 1e-2 * options().rtol() * largest};
+  near_ = tolerance(options().rtol());
 }
 
 std::vector<Finding> LawCheck::check(MetricLaw law) {

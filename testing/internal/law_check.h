@@ -50,6 +50,9 @@ class LawCheck {
   }
   const std::vector<Batch>& batches() const { return subject_.batches; }
   bool obeys(MetricLaw law) const;
+  Tolerance tolerance(double rtol) const {
+    return {rtol, 1e-2 * rtol * largest_};
+  }
   std::vector<Split> splits(int ranks) const;
   /// At most two of the numbers of ranks above 1.
   std::vector<int> few_ranks() const;
@@ -76,6 +79,8 @@ class LawCheck {
 
   LawSubject subject_;
   const std::vector<Batch> pristine_;
+  /// The largest input, at least 1.
+  double largest_ = 1;
   Tolerance near_;
   std::optional<Results> whole_;
   Findings findings_;

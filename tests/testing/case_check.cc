@@ -7,6 +7,7 @@
 #include "tally/sync/errors.h"
 #include "tally/testing/compare.h"
 #include "tally/testing/internal/law_check.h"
+#include "tally/tests/testing/sum_order.h"
 
 namespace tally::testkit {
 
@@ -67,17 +68,28 @@ void CaseCheck::check_laws(bool thoroughly) {
   subject.compare_gradients = options_.skip_gradients.count(fixture_.name) == 0;
   subject.options.metric_options(metric_options_)
       .rtol(options_.split_rtol)
+      .threads_rtol(options_.threads_rtol)
       .takes_empty_batches(options_.takes_empty_batches)
       .order_matters(options_.order_matters)
       .differentiable_inputs(options_.differentiable_inputs);
   if (options_.outlasts_reset) subject.options.without({MetricLaw::kReset});
   internal::LawCheck check(std::move(subject));
-  for (const MetricLaw law : internal::all_laws()) {
-    if (!checks(law, thoroughly)) continue;
+  const auto expect = [&](MetricLaw law, const char* where) {
     for (const internal::Finding& finding : check.check(law)) {
-      ADD_FAILURE() << "case " << fixture_.name << ", " << law << ": "
+      ADD_FAILURE() << "case " << fixture_.name << ", " << law << where << ": "
                     << finding.text();
     }
+  };
+  for (const MetricLaw law : internal::all_laws()) {
+    if (checks(law, thoroughly)) expect(law, "");
+  }
+  // Compared with the value in LibTorch's own order.
+  check.whole();
+  const SumOrder order(1);
+  for (const MetricLaw law :
+       {MetricLaw::kSplits, MetricLaw::kSyncedForward, MetricLaw::kMixedRanks,
+        MetricLaw::kInference, MetricLaw::kThreads}) {
+    if (checks(law, thoroughly)) expect(law, ", with sums in another order");
   }
 }
 
@@ -88,7 +100,7 @@ bool CaseCheck::checks(MetricLaw law, bool thoroughly) const {
     case MetricLaw::kReset:
       return !options_.outlasts_reset;
     case MetricLaw::kThreads:
-      return !options_.threads_matter;
+      return options_.checks_threads;
     default:
       return true;
   }

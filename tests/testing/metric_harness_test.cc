@@ -17,7 +17,7 @@ TEST(MetricHarnessTest, PassesAMetricOfSums) {
   options.skip_cases = {
       "root",   "outputs",         "outputs_root",       "int32_root",
       "weight", "weight_multidim", "weight_outputs_root"};
-  options.threads_matter = true;
+  options.threads_rtol = 1e-12;
   check_metric<SampleMeanSquaredError>("MeanSquaredError", options);
 }
 
@@ -30,7 +30,7 @@ TEST(MetricHarnessTest, PassesAMetricWithAMergeOfItsOwn) {
                         "weight",
                         "weight_outputs"};
   options.differentiable_inputs = {0, 1};
-  options.threads_matter = true;
+  options.threads_rtol = 1e-12;
   check_metric<SampleCorrelation>("PearsonCorrCoef", options);
 }
 
@@ -154,7 +154,7 @@ class FaultyMetric final
 template <Fault kFault>
 std::string complaint() {
   HarnessOptions options;
-  options.threads_matter = kFault != Fault::kThreads;
+  options.threads_rtol = kFault == Fault::kThreads ? 0 : 1e-12;
   for (const FixtureCase& one : read_fixture("MeanSquaredError")) {
     if (one.name != "float64") options.skip_cases.insert(one.name);
   }

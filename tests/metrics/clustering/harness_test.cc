@@ -42,7 +42,7 @@ TEST(ClusteringHarnessTest, ClusterAccuracy) {
 // them with several threads.
 HarnessOptions with_pairs() {
   HarnessOptions options;
-  options.threads_matter = true;
+  options.checks_threads = false;
   return options;
 }
 

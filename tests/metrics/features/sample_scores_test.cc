@@ -22,6 +22,7 @@
 #include "tally/testing/metric_laws.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
+#include "tally/tests/testing/sum_order.h"
 
 namespace tally {
 namespace {
@@ -52,7 +53,7 @@ TEST(FeatureSamplesTest, MetricsPassTheHarness) {
   testkit::HarnessOptions options;
   testkit::check_metric<InceptionScore>("features/InceptionScore", options);
   // The law's many samples have too many pairs for a test; see below.
-  options.threads_matter = true;
+  options.checks_threads = false;
   testkit::check_metric<Kid>("features/KernelInceptionDistance", options);
   options.split_rtol = 1e-11;
   testkit::check_metric<MiFid>(
@@ -62,7 +63,7 @@ TEST(FeatureSamplesTest, MetricsPassTheHarness) {
 TEST(FeatureSamplesTest, NeighborhoodsPassTheHarnessExactly) {
   testkit::HarnessOptions options;
   options.split_rtol = 0;
-  options.threads_matter = true;  // as above
+  options.checks_threads = false;  // as above
   testkit::check_metric<PrecisionRecall>("features/ImprovedPrecisionRecall",
                                          options);
   testkit::check_metric<DensityCoverage>("features/DensityCoverage", options);
@@ -78,10 +79,19 @@ void check_threads() {
       testkit::MetricLawOptions().check_threads(true));
 }
 
-TEST(FeatureSamplesTest, TheNumberOfThreadsDecidesNothing) {
+void check_threads_of_all() {
   check_threads<Kid>();
   check_threads<PrecisionRecall>();
   check_threads<DensityCoverage>();
+}
+
+TEST(FeatureSamplesTest, TheNumberOfThreadsDecidesNothing) {
+  check_threads_of_all();
+}
+
+TEST(FeatureSamplesTest, TheNumberOfThreadsDecidesNothingInAnotherOrder) {
+  const testkit::SumOrder order(1);
+  check_threads_of_all();
 }
 
 TEST(FeatureSamplesTest, ACollectionKeepsFeaturesOnce) {
