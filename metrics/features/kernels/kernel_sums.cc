@@ -1,5 +1,6 @@
 #include "tally/metrics/features/kernels/kernel_sums.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "tally/metrics/features/kernels/hash.h"
-#include "tally/metrics/one_thread_each.h"
+#include "tally/metrics/features/kernels/row_products.h"
 #include "tally/metrics/plain_values.h"
 
 namespace tally::internal::features {
@@ -29,16 +30,15 @@ struct Tile {
   bool on_diagonal;
 };
 
-double sum_of(const Tile& tile, const at::Tensor& x, const at::Tensor& y,
-              const PolynomialKernel& kernel) {
-  const at::Tensor products =
-      x.narrow(0, tile.row, tile.rows)
-          .matmul(y.narrow(0, tile.column, tile.columns).t())
-          .contiguous();
-  const double* const from = products.const_data_ptr<double>();
+// `x` and `y` have `dims` columns.
+double sum_of(const Tile& tile, const double* x, const double* y,
+              std::int64_t dims, const PolynomialKernel& kernel,
+              std::vector<double>& products) {
+  row_products(x + tile.row * dims, tile.rows, y + tile.column * dims,
+               tile.columns, dims, products.data());
   double sum = 0;
   for (std::int64_t i = 0; i < tile.rows; ++i) {
-    const double* const row = from + i * tile.columns;
+    const double* const row = products.data() + i * tile.columns;
     // Of a tile on the diagonal what is above it.
     const std::int64_t begin = tile.on_diagonal ? i + 1 : 0;
     sum += sum_terms(tile.columns - begin, [&](std::int64_t j) {
@@ -60,13 +60,18 @@ double sum_over_pairs(const at::Tensor& x, const at::Tensor& y, bool among_x,
                        among_x && row == column});
     }
   }
+  const at::Tensor rows_of_x = x.contiguous(), rows_of_y = y.contiguous();
+  const auto* const from_x = rows_of_x.const_data_ptr<double>();
+  const auto* const from_y = rows_of_y.const_data_ptr<double>();
   std::vector<double> sums(tiles.size());
-  one_thread_each(static_cast<std::int64_t>(tiles.size()),
-                  [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t i = begin; i < end; ++i) {
-                      sums[i] = sum_of(tiles[i], x, y, kernel);
-                    }
-                  });
+  at::parallel_for(0, static_cast<std::int64_t>(tiles.size()), 1,
+                   [&](std::int64_t begin, std::int64_t end) {
+                     std::vector<double> products(kSide * kSide);
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       sums[i] = sum_of(tiles[i], from_x, from_y, x.size(1),
+                                        kernel, products);
+                     }
+                   });
   double sum = 0;
   for (const double part : sums) sum += part;
   return sum;
