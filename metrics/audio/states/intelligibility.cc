@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tally/metrics/audio/kernels/active_frames.h"
+#include "tally/metrics/audio/kernels/fourier_transform.h"
 #include "tally/metrics/audio/kernels/resampler.h"
 #include "tally/metrics/one_thread_each.h"
 
@@ -24,6 +25,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
+constexpr double kPi = 3.14159265358979323846;
 constexpr std::int64_t kRate = 10000;
 constexpr std::int64_t kTransform = 512;
 // Frames that are compared together.
@@ -105,11 +107,68 @@ at::Tensor overlapped(const at::Tensor& frames) {
       .reshape({-1});
 }
 
+// The transform of a frame: its even and odd values, as real and imaginary
+// parts, are transformed, and then put together.
+class FrameTransform {
+ public:
+  FrameTransform() : half_(kTransform / 2), turns_(kTransform / 2) {
+    for (std::int64_t k = 0; k < kTransform / 2; ++k) {
+      const double angle = -2 * kPi * static_cast<double>(k) / kTransform;
+      turns_.re[k] = std::cos(angle);
+      turns_.im[k] = std::sin(angle);
+    }
+  }
+
+  // The squared magnitudes of the bands' bins; the others are left.
+  void powers(const double* frame, ComplexValues& values, ComplexValues& work,
+              double* powers) const {
+    values.re.assign(kTransform / 2, 0);
+    values.im.assign(kTransform / 2, 0);
+    for (std::int64_t i = 0; i < kFrame / 2; ++i) {
+      values.re[i] = frame[2 * i];
+      values.im[i] = frame[2 * i + 1];
+    }
+    half_.transform(values, work);
+    for (std::int64_t k = kEdges[0]; k < kEdges[kBands]; ++k) {
+      const std::int64_t mirror = kTransform / 2 - k;
+      const double even_re = 0.5 * (values.re[k] + values.re[mirror]);
+      const double even_im = 0.5 * (values.im[k] - values.im[mirror]);
+      const double odd_re = 0.5 * (values.im[k] + values.im[mirror]);
+      const double odd_im = 0.5 * (values.re[mirror] - values.re[k]);
+      const double re =
+          even_re + (turns_.re[k] * odd_re - turns_.im[k] * odd_im);
+      const double im =
+          even_im + (turns_.re[k] * odd_im + turns_.im[k] * odd_re);
+      powers[k] = re * re + im * im;
+    }
+  }
+
+ private:
+  FourierTransform half_;
+  ComplexValues turns_;
+};
+
+// Of frames [K, 256], [K, bins].
+at::Tensor powers_of(const at::Tensor& frames) {
+  if (!frames.is_cpu() || frames.requires_grad()) {
+    return at::view_as_real(at::fft_rfft(frames, kTransform)).square().sum({2});
+  }
+  // The rounding of LibTorch's transform depends on the number of threads.
+  static const FrameTransform transform;
+  const at::Tensor plain = frames.contiguous();
+  at::Tensor powers = at::zeros({frames.size(0), kEdges[kBands]}, at::kDouble);
+  const auto* const from = plain.const_data_ptr<double>();
+  auto* const to = powers.mutable_data_ptr<double>();
+  ComplexValues values, work;
+  for (std::int64_t i = 0; i < frames.size(0); ++i) {
+    transform.powers(from + i * kFrame, values, work, to + i * kEdges[kBands]);
+  }
+  return powers;
+}
+
 // Magnitudes of the bands, [15, frames].
 at::Tensor bands_of(const at::Tensor& frames) {
-  const at::Tensor spectrum =
-      at::view_as_real(at::fft_rfft(frames, kTransform));
-  const at::Tensor power = spectrum.square().sum({2});
+  const at::Tensor power = powers_of(frames);
   std::vector<at::Tensor> bands;
   for (std::int64_t i = 0; i < kBands; ++i) {
     bands.push_back(
