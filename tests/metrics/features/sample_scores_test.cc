@@ -260,6 +260,23 @@ TEST(MemorizationInformedTest, AFarSetAndRowsOfZerosDoNotCount) {
               near * value_of(Fid(), real, zeros).item<double>(), 1e-6);
 }
 
+TEST(MemorizationInformedTest, RoundingDoesNotBringSamplesNear) {
+  // Cosines of 0.8, whose distance is 0.2, but less than that as it is rounded.
+  const at::Tensor real =
+      at::tensor({1.0, 0.0, 0.0, 1.0}, at::kDouble).reshape({2, 2});
+  const at::Tensor generated =
+      at::tensor({4.0, 3.0, 3.0, 4.0}, at::kDouble).reshape({2, 2});
+  const double fid = value_of(Fid(), real, generated).item<double>();
+  using Options = MemorizationInformedFrechetInceptionDistanceOptions;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const testkit::SumOrder order(seed);
+    EXPECT_NEAR(
+        value_of(MiFid(Options().cosine_distance_eps(0.2)), real, generated)
+            .item<double>(),
+        fid, 1e-9 * fid);
+  }
+}
+
 TEST(MemorizationInformedTest, TheMeanIsOverGeneratedSamples) {
   // One of two generated samples is a copy; TorchMetrics asks real ones.
   const at::Tensor real =
