@@ -14,6 +14,7 @@
 
 #include "tally/sync/errors.h"
 #include "tally/testing/internal/numerical_gradient.h"
+#include "tally/tests/testing/sum_order.h"
 
 namespace tally::testkit {
 namespace {
@@ -141,6 +142,14 @@ void check_one_process(const LossSubject& subject) {
   const Evaluation multiple = evaluate_once(subject, -0.7);
   expect_like(multiple.gradients, one.gradients, -0.7, subject.tolerance,
               "of a multiple");
+  {
+    const SumOrder order(1);
+    const Evaluation other = evaluate_once(subject, 1);
+    EXPECT_NEAR(other.value, one.value, value_tolerance)
+        << "with sums in another order";
+    expect_like(other.gradients, one.gradients, 1, subject.tolerance,
+                "with sums in another order");
+  }
   const at::NoGradGuard no_grad;
   const at::Tensor plain = subject.make().loss(subject.batch);
   EXPECT_FALSE(plain.requires_grad());
@@ -313,6 +322,10 @@ void check_loss(const LossSubject& subject) {
     SCOPED_TRACE(c10::str(ranks, " ranks"));
     check_ranks(subject, ranks);
   }
+  if (subject.ranks.empty()) return;
+  SCOPED_TRACE("with sums in another order");
+  const SumOrder order(1);
+  check_ranks(subject, std::min(subject.ranks.back(), 2));
 }
 
 SecondDerivatives second_derivatives(

@@ -50,12 +50,14 @@ struct LossSubject {
 ///
 /// * in one process, its value and all gradients are the reference's, and the
 ///   gradients are numerically the loss's derivatives, also of a multiple of
-///   the loss; without gradients recorded it has the same value;
+///   the loss; without gradients recorded it has the same value, and with
+///   LibTorch's sums in another order (SumOrder) all are the same;
 /// * over 1, 2, 3 and 5 ranks with different rows, dealt evenly, unevenly, with
 ///   a last or a first rank that has none and with all rows on one rank, the
 ///   mean of the ranks' losses, the gradients of the rows and the averaged
 ///   gradients of the parameters are those of one process with all rows
 ///   (check_distributed_gradients): factor 1, residual below the tolerance.
+///   So they are over 2 ranks with LibTorch's sums in another order.
 ///
 /// Losses whose state changes from call to call need tests of their own.
 void check_loss(const LossSubject& subject);

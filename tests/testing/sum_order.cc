@@ -178,8 +178,10 @@ at::Tensor dot(const at::Tensor& a, const at::Tensor& b) {
 // order: a reduction over them is the same one.
 at::Tensor reordered(const at::Tensor& self, at::OptionalIntArrayRef dims) {
   if (!is_real(self) || self.dim() == 0) return self;
-  const std::uint64_t key =
-      key_of(self.sizes(), self.numel() >= at::internal::GRAIN_SIZE);
+  const bool has_threads = self.numel() >= at::internal::GRAIN_SIZE &&
+                           at::get_num_threads() > 1 &&
+                           !at::in_parallel_region();
+  const std::uint64_t key = key_of(self.sizes(), has_threads);
   const bool all = !dims.has_value() || dims->empty();
   at::Tensor result = self;
   for (std::int64_t d = 0; d < self.dim(); ++d) {

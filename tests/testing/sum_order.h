@@ -11,7 +11,8 @@ namespace tally::testkit {
 /// * of products of matrices and vectors: from the place in the result, the
 ///   sizes, the number of threads and the thread;
 /// * of sums, norms and variances: from the sizes and, where LibTorch uses
-///   several threads (32768 numbers or more), from their number.
+///   several threads (from 32768 numbers on, outside of at::parallel_for), from
+///   their number.
 ///
 /// Decompositions of matrices and Fourier transforms, whose sums are not at
 /// hand, get inputs that differ in the last bit, by the same rules as products.

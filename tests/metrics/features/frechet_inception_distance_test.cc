@@ -13,6 +13,8 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -46,7 +48,19 @@ TEST(FrechetInceptionDistanceTest, PassesTheHarness) {
   options.threads_rtol = 1e-12;
   // A column's standard deviation has a kink at 0.
   options.skip_gradients = {"constant_columns"};
-  testkit::check_metric<Fid>("features/FrechetInceptionDistance", options);
+  // Few samples, many times: their covariance is singular, and the roots of its
+  // least eigenvalues are of rounding.
+  const std::set<std::string> singular = {"few_real", "few_generated",
+                                          "few_samples"};
+  options.skip_cases = singular;
+  const std::string fixture = "features/FrechetInceptionDistance";
+  testkit::check_metric<Fid>(fixture, options);
+  options.threads_rtol = 1e-7;
+  options.skip_cases.clear();
+  for (const testkit::FixtureCase& one : testkit::read_fixture(fixture)) {
+    if (singular.count(one.name) == 0) options.skip_cases.insert(one.name);
+  }
+  testkit::check_metric<Fid>(fixture, options);
 }
 
 TEST(FrechetInceptionDistanceTest, AnySplitHasTheSameValue) {
