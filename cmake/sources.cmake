@@ -618,6 +618,7 @@ set(TALLY_METRICS_SOURCES
     metrics/features/kernels/frechet_distance.cc
     metrics/features/kernels/kernel_sums.cc
     metrics/features/kernels/neighborhoods.cc
+    metrics/features/kernels/row_products.cc
     metrics/features/learned_perceptual_image_patch_similarity.cc
     metrics/features/memorization_informed_frechet_inception_distance.cc
     metrics/features/split_statistics.cc

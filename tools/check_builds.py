@@ -5,7 +5,9 @@ Usage: check_builds.py
 The lists of the CMake build have to be those of Bazel (cmake_sources.py). Bazel 9
 has no C++ rules of its own, nor CcInfo and cc_common: each file has to load those
 that it uses. Python files have to parse. version.h, MODULE.bazel and CHANGELOG.md
-have to agree on the version. Prints what is wrong and exits with 1.
+have to agree on the version. Sources that leave products of matrices and the like
+to LibTorch have to say in libtorch_products.txt why they may. Prints what is wrong
+and exits with 1.
 """
 
 import ast
@@ -21,6 +23,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Stands in for rules_cc where the rules are Bazel's own.
 EXEMPT = "third_party/debian/"
+
+# Calls whose order of sums is that of MKL or oneDNN.
+PRODUCTS = re.compile(
+    r"(\.|->|at::)(matmul|mm|bmm|mv|dot|(addmm|addmv|baddbmm|addbmm|mm|bmm)(_|_out)?|einsum)\("
+    r"|ATen/ops/(linear|linalg_\w+|fft_\w+|conv\w*|_?cdist\w*)\.h"
+)
 
 REMOVED = re.compile(r"((cc|java|objc|proto|py|sh)_[a-z_]+|CcInfo)$")
 
@@ -92,8 +100,29 @@ def check_versions():
             yield f"{file}: the version is {found}, in version.h {version}"
 
 
+def check_products():
+    """Each source with such calls is in the list, and nothing else is."""
+    page = "tools/libtorch_products.txt"
+    reasons = {}
+    for line in (ROOT / page).read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            file, _, reason = line.partition("  ")
+            reasons[file] = reason
+    files = listed("metrics/*.cc", "metrics/*.h", "losses/*.cc", "losses/*.h")
+    users = set()
+    for file in files:
+        lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+        if any(PRODUCTS.search(line.partition("//")[0]) for line in lines):
+            users.add(file)
+    for file in sorted(users - reasons.keys()):
+        yield f"{file}: leaves sums to LibTorch, and {page} does not say why it may"
+    for file in sorted(reasons):
+        if file not in users or not reasons[file]:
+            yield f"{page}: {file} leaves no sums to LibTorch, or for no reason"
+
+
 def main():
-    found = [*check_loads(), *check_python(), *check_versions()]
+    found = [*check_loads(), *check_python(), *check_versions(), *check_products()]
     for line in found:
         print(line)
     return 1 if found or cmake_sources.main(["--check"]) else 0

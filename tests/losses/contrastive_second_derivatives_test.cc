@@ -109,13 +109,12 @@ TEST(ContrastiveSecondDerivativesTest, SigLipLoss) {
 TEST(ContrastiveSecondDerivativesTest, NTXentLoss) {
   const auto subject = [](const NTXentLossOptions& options) {
     LossSubject result;
+    const at::Tensor start = unit_rows({4, 3}, 3);
     result.make = [=] {
       NTXentLoss loss(options);
       loss->to(at::kDouble);
-      const at::Tensor bank = loss->memory_bank;
-      const at::Tensor start = bank.defined() ? bank.clone() : bank;
       return LossInstance{[=](const Tensors& batch) mutable {
-                            if (bank.defined()) {
+                            if (loss->memory_bank.defined()) {
                               const at::NoGradGuard no_grad;
                               loss->memory_bank.copy_(start);
                             }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tally/sync/errors.h"
@@ -10,6 +11,12 @@
 #include "tally/tests/testing/sum_order.h"
 
 namespace tally::testkit {
+namespace {
+
+// docs/numerics.md
+constexpr double kAcrossProcessors = 1e-12;
+
+}  // namespace
 
 CaseCheck::CaseCheck(const FixtureCase& fixture, const MetricFactory& factory,
                      const HarnessOptions& options)
@@ -73,23 +80,29 @@ void CaseCheck::check_laws(bool thoroughly) {
       .order_matters(options_.order_matters)
       .differentiable_inputs(options_.differentiable_inputs);
   if (options_.outlasts_reset) subject.options.without({MetricLaw::kReset});
-  internal::LawCheck check(std::move(subject));
-  const auto expect = [&](MetricLaw law, const char* where) {
+  const auto expect = [&](internal::LawCheck& check, MetricLaw law,
+                          const char* where) {
+    if (!checks(law, thoroughly)) return;
     for (const internal::Finding& finding : check.check(law)) {
       ADD_FAILURE() << "case " << fixture_.name << ", " << law << where << ": "
                     << finding.text();
     }
   };
-  for (const MetricLaw law : internal::all_laws()) {
-    if (checks(law, thoroughly)) expect(law, "");
-  }
-  // Compared with the value in LibTorch's own order.
-  check.whole();
+  internal::LawCheck check(subject);
+  for (const MetricLaw law : internal::all_laws()) expect(check, law, "");
+
+  // A law about the value of all rows, which is that of LibTorch's own order.
+  subject.options.rtol(std::max(options_.split_rtol, kAcrossProcessors));
+  internal::LawCheck across(subject);
+  across.whole();
   const SumOrder order(1);
+  expect(across, MetricLaw::kAssociativity, ", across orders of sums");
+  subject.options.rtol(options_.split_rtol);
+  internal::LawCheck other(std::move(subject));
   for (const MetricLaw law :
        {MetricLaw::kSplits, MetricLaw::kSyncedForward, MetricLaw::kMixedRanks,
         MetricLaw::kInference, MetricLaw::kThreads}) {
-    if (checks(law, thoroughly)) expect(law, ", with sums in another order");
+    expect(other, law, ", with sums in another order");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "tally/metrics/pairwise/pairwise.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cdist.h>
@@ -16,10 +17,12 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tally/tests/testing/fixtures.h"
 #include "tally/tests/testing/refusal.h"
+#include "tally/tests/testing/sum_order.h"
 
 namespace tally {
 namespace {
@@ -267,6 +270,38 @@ TEST(PairwiseTest, InfiniteExponentIsTheLargest) {
   const at::Tensor value = pairwise_minkowski_distance(
       x, {}, std::numeric_limits<double>::infinity());
   EXPECT_EQ(value[0][1].item<double>(), 4);
+}
+
+TEST(PairwiseTest, OrdersOfSumsOnlyRound) {
+  const int before = at::get_num_threads();
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+    const double tolerance = dtype == at::kDouble ? 1e-12 : 1e-5;
+    const at::Tensor x = at::randn({70, 200}, dtype).set_requires_grad(true);
+    const at::Tensor y = at::randn({60, 200}, dtype);
+    for (const auto& [name, function] : functions()) {
+      SCOPED_TRACE(name);
+      for (const PairReduction reduction :
+           {PairReduction::kNone, PairReduction::kMean}) {
+        const auto evaluate = [&, &run = function] {
+          const at::Tensor value =
+              run(x, y, PairwiseOptions().reduction(reduction));
+          return std::make_pair(value.detach(),
+                                torch::autograd::grad({value.sum()}, {x})[0]);
+        };
+        const auto [value, gradient] = evaluate();
+        for (const int threads : {1, 3}) {
+          at::set_num_threads(threads);
+          const testkit::SumOrder order(1);
+          const auto [other, of_other] = evaluate();
+          EXPECT_TRUE(other.allclose(value, tolerance, tolerance));
+          const double scale = gradient.abs().max().item<double>();
+          EXPECT_TRUE(
+              of_other.allclose(gradient, tolerance, tolerance * scale));
+        }
+        at::set_num_threads(before);
+      }
+    }
+  }
 }
 
 TEST(PairwiseTest, BadInputsAreRefused) {

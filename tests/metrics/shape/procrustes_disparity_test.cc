@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "tally/metrics/shape/kernels/singular_values.h"
+#include "tally/testing/metric_laws.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
+#include "tally/tests/testing/sum_order.h"
 
 namespace tally {
 namespace {
@@ -35,6 +37,18 @@ TEST(ProcrustesDisparityTest, PassesTheHarness) {
   testkit::HarnessOptions options;
   options.differentiable_inputs = {0, 1};
   testkit::check_metric<ProcrustesDisparity>("ProcrustesDisparity", options);
+}
+
+TEST(ProcrustesDisparityTest, ThreadsRoundInManyDimensions) {
+  const auto check = [] {
+    testkit::check_metric_law<ProcrustesDisparity>(
+        testkit::MetricLaw::kThreads,
+        {at::randn({3, 80, 70}), at::randn({3, 80, 70})},
+        testkit::MetricLawOptions().check_threads(true).threads_rtol(1e-12));
+  };
+  check();
+  const testkit::SumOrder order(1);
+  check();
 }
 
 TEST(ProcrustesDisparityTest, AMirrorImageMatchesUnlessReflectionIsFalse) {
