@@ -16,8 +16,8 @@ namespace tally {
 /// are real: [N], or one flag for all. A FeatureExtractor turns images into
 /// features. Values can be compared only if the network is the same.
 /// Result: 0-dim float64, at least 0; NaN for fewer than two samples of either
-/// kind. The value is exact also where covariances are singular, as with fewer
-/// samples than D.
+/// kind. The value is exact also with fewer samples than D; with more of them,
+/// but linearly dependent features, it is exact to 1e-7.
 /// State: see FeatureMoments; its size does not depend on the number of
 /// samples. To compute the statistics of real samples once, keep them in a
 /// metric of their own, and merge_state() it after each reset().

@@ -97,7 +97,7 @@ void CaseCheck::check_laws(bool thoroughly) {
   across.whole();
   const SumOrder order(1);
   expect(across, MetricLaw::kAssociativity, ", across orders of sums");
-  subject.options.rtol(options_.split_rtol);
+  subject.options.rtol(options_.split_rtol).ranks({2});
   internal::LawCheck other(std::move(subject));
   for (const MetricLaw law :
        {MetricLaw::kSplits, MetricLaw::kSyncedForward, MetricLaw::kMixedRanks,
