@@ -41,8 +41,11 @@ struct DiceScoreOptions : OverlapOptions<DiceScoreOptions> {
 /// update(preds, target): with SegmentationFormat::kIndex labels [N, ...] of
 /// integers or bool; with kOneHot a mask of 0 and 1 for each class,
 /// [N, C, ...], masks may overlap; with kMixed one of these and one of those.
-/// Floating-point [N, C, ...] are scores, of which the largest is the label
-/// (the first of equal ones). Any number of dimensions behind these.
+/// Floating-point preds [N, C, ...] of more than one class are scores, of which
+/// the largest is the label (the first of equal ones), so that each place has
+/// one class. Probabilities of masks that may overlap, and those of one class,
+/// have to be compared with a threshold first: `preds > 0.5`. Any number of
+/// dimensions behind these.
 /// Result: SegmentationScore, 0-dim, or with Average::kNone [C] (without the
 /// background if that does not count); float64 in [0, 1]. kSamplewise: the mean
 /// over the samples. A class that is in neither input of a sample is left out
@@ -53,8 +56,9 @@ struct DiceScoreOptions : OverlapOptions<DiceScoreOptions> {
 /// out.
 /// Errors: c10::IndexError for labels out of range, and masks that are not 0 or
 /// 1; c10::TypeError for labels that are not integers; c10::ValueError for
-/// other shapes and for NaN with NanPolicy::kError. Not differentiable. Source:
-/// Dice 1945.
+/// floating-point preds of one class and floating-point masks as target, for
+/// other shapes, and for NaN with NanPolicy::kError. Not differentiable.
+/// Source: Dice 1945.
 ///
 /// Example:
 ///     DiceScore dice(DiceScoreOptions(5).input_format(

@@ -60,9 +60,23 @@ at::Tensor checked_integers(const char* name, const at::Tensor& tensor,
                     value, " at position ", position);
 }
 
+// The largest of one score says nothing, and a target is no score.
+void check_scores(const char* name, const at::Tensor& scores, bool is_target) {
+  TORCH_CHECK_VALUE(
+      !is_target && scores.size(1) > 1, "expected ", name,
+      is_target ? " as masks of 0 and 1, of an integer dtype or bool, got "
+                : " of one class as a mask of 0 and 1, of an integer dtype or "
+                  "bool, got ",
+      scores.scalar_type(), "; threshold ", is_target ? "it" : "the scores",
+      ": ", name, " > 0.5");
+}
+
 at::Tensor labels_of(const char* name, const at::Tensor& tensor,
                      std::int64_t num_classes) {
-  check_integral(name, tensor);
+  TORCH_CHECK_TYPE(!at::isFloatingType(tensor.scalar_type()), "expected ", name,
+                   " of an integer dtype, got ", tensor.scalar_type(),
+                   "; threshold scores of a mask: ", name,
+                   " > 0.5; labels in whole numbers: ", name, ".to(at::kLong)");
   const at::Tensor labels = checked_integers(name, tensor, num_classes - 1);
   if (labels.scalar_type() == at::kBool) return labels;
   return labels.to(num_classes <= kByteClasses ? at::kByte : at::kInt);
@@ -142,6 +156,7 @@ ClassMasks::ClassMasks(const at::Tensor& preds, const at::Tensor& target,
       const at::Tensor masks = checked_integers(name, tensor, 1);
       return masks.scalar_type() == at::kBool ? masks : masks.to(at::kByte);
     }
+    check_scores(name, tensor, &tensor == &target);
     const at::Tensor scores = tensor.detach().to(at::kCPU);
     if (has_nan(scores)) {
       TORCH_CHECK_VALUE(format.nan_policy != NanPolicy::kError, "expected ",

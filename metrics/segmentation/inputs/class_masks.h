@@ -16,7 +16,7 @@ namespace tally::internal::segmentation {
 
 inline constexpr InputInfo kMaskInputs[] = {
     {"preds", InputKind::kReal,
-     "int labels [N, ...], or 0 and 1 or float scores [N, C, ...]"},
+     "int labels [N, ...], or 0 and 1 or float scores [N, C, ...], C > 1"},
     {"target", InputKind::kReal,
      "int labels [N, ...], or 0 and 1 [N, C, ...]"}};
 
@@ -45,9 +45,10 @@ class ClassMasks {
  public:
   /// c10::TypeError or c10::ValueError unless both are of that format, of one
   /// shape, on one device and of numbers that mean something in it; c10::
-  /// IndexError for a label that is no class. Of scores the largest counts (the
-  /// first of equal ones). Samples with NaN among their scores are left out, or
-  /// are an error if the policy is kError.
+  /// IndexError for a label that is no class; c10::ValueError for
+  /// floating-point preds of one class, and a floating-point target. Of scores
+  /// the largest counts (the first of equal ones). Samples with NaN among their
+  /// scores are left out, or are an error if the policy is kError.
   ClassMasks(const at::Tensor& preds, const at::Tensor& target,
              const MaskFormat& format);
 

@@ -11,7 +11,7 @@ namespace tally {
 
 /// What preds and target of segmentation metrics are.
 enum class SegmentationFormat {
-  kOneHot,  ///< both [N, C, ...]: a mask for each class, or scores
+  kOneHot,  ///< both [N, C, ...]: a mask for each class; preds: or scores
   kIndex,   ///< both [N, ...]: the class of each place
   kMixed,   ///< one of them [N, C, ...], the other one [N, ...]
 };

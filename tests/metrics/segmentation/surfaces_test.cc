@@ -383,7 +383,7 @@ TEST(SurfacesTest, WithoutUpdates) {
   EXPECT_EQ(distance.compute().cases.item<std::int64_t>(), 0);
   BoundaryF1 f1(BoundaryF1Options(2).count_cases(false));
   EXPECT_TRUE(std::isnan(f1.compute_results().value().item<double>()));
-  f1.update(at::zeros({0, 2, 3, 3}), at::zeros({0, 2, 3, 3}));
+  f1.update(at::zeros({0, 2, 3, 3}), at::zeros({0, 2, 3, 3}, at::kLong));
   EXPECT_TRUE(std::isnan(f1.compute().value.item<double>()));
 }
 
