@@ -59,6 +59,7 @@ class MultiScaleSimilarity : public internal::image::ImageMeasure {
 
   void check(internal::image::Tensors images) const override;
   at::Tensor scores(internal::image::Tensors images) const override;
+  std::optional<double> data_range() const override { return rule_.data_range; }
   bool takes_any_dtype() const override { return true; }
 
  private:
@@ -81,10 +82,13 @@ class MultiScaleSimilarity : public internal::image::ImageMeasure {
 /// ones; NaN without images. State: the sum in float64 and the number of
 /// images, merged by addition. NaN and infinities: give NaN; NanPolicy::kIgnore
 /// leaves images with NaN out. Errors: c10::ValueError for other or different
-/// shapes, for images whose smallest scale does not hold a window, and for NaN
-/// with NanPolicy::kError; c10::TypeError for complex or sparse inputs.
-/// Differentiable in preds and target; a score of 0 has a gradient of 0.
-/// Source: Wang, Simoncelli and Bovik 2003.
+/// shapes, for images whose smallest scale does not hold a window, for NaN with
+/// NanPolicy::kError, and for values of the target, or of integer preds,
+/// further apart than data_range (floating-point preds, such as those of a
+/// network that learns, may leave it; unchecked without validate_args);
+/// c10::TypeError for complex or sparse inputs. Differentiable in preds and
+/// target; a score of 0 has a gradient of 0. Source: Wang, Simoncelli and Bovik
+/// 2003.
 ///
 /// Example:
 ///     MultiScaleStructuralSimilarityIndexMeasure ms_ssim(/*data_range=*/1.0);

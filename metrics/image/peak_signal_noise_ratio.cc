@@ -40,6 +40,11 @@ void image::PeakSignal::check(Tensors images) const {
       !sizes.empty() && c10::multiply_integers(sizes.slice(1)) > 0,
       "expected preds and target of shape [N, ...], all but N at least 1, got ",
       sizes);
+  // Channels of an image without a batch would be taken for images.
+  TORCH_CHECK_VALUE(!options_.per_image() || sizes.size() >= 4,
+                    "expected preds and target of shape [N, C, H, W] or "
+                    "[N, C, D, H, W] with per_image, got ",
+                    sizes, "; one image is [1, C, H, W]: preds.unsqueeze(0)");
 }
 
 at::Tensor image::PeakSignal::scores(Tensors images) const {
@@ -51,7 +56,7 @@ at::Tensor image::PeakSignal::scores(Tensors images) const {
 
 ImageScoresState PeakSignalErrors::observe(const at::Tensor& preds,
                                            const at::Tensor& target) const {
-  State state = image::observe_images(measure_, {preds, target}, nan_policy_);
+  State state = image::observe_images(measure_, {preds, target}, rules_);
   if (!per_image_) {
     state.total *= c10::multiply_integers(preds.sizes().slice(1));
   }

@@ -47,6 +47,9 @@ class PeakSignal : public ImageMeasure {
   explicit PeakSignal(Options options) : options_(std::move(options)) {}
   void check(Tensors images) const override;
   at::Tensor scores(Tensors images) const override;
+  std::optional<double> data_range() const override {
+    return options_.data_range();
+  }
   bool takes_any_dtype() const override { return true; }
 
  private:
@@ -68,14 +71,14 @@ class PeakSignalErrors {
   PeakSignalErrors(const Options& options, const MetricOptions& metric_options)
       : measure_(options),
         per_image_(options.per_image()),
-        nan_policy_(metric_options.nan_policy()) {}
+        rules_(metric_options) {}
 
   State observe(const at::Tensor& preds, const at::Tensor& target) const;
 
  private:
   internal::image::PeakSignal measure_;
   bool per_image_;
-  NanPolicy nan_policy_;
+  internal::image::ImageRules rules_;
 };
 
 /// The peak signal-to-noise ratio (PSNR) of images, in decibels.
@@ -89,10 +92,12 @@ class PeakSignalErrors {
 /// Result: 0-dim float64; infinity for equal images; NaN without images.
 /// State: a sum in float64 and a count, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the image out.
-/// Errors: c10::ValueError for different shapes, for images without values,
-/// and for NaN with NanPolicy::kError; c10::TypeError for complex or sparse
-/// inputs.
-/// Differentiable in preds and target; equal images have a gradient of 0.
+/// Errors: c10::ValueError for different shapes, for images without values, for
+/// NaN with NanPolicy::kError, and for values of the target, or of integer
+/// preds, further apart than data_range (floating-point preds, such as those of
+/// a network that learns, may leave it; unchecked without validate_args);
+/// c10::TypeError for complex or sparse inputs. Differentiable in preds and
+/// target; equal images have a gradient of 0.
 ///
 /// Example:
 ///     PeakSignalNoiseRatio psnr(/*data_range=*/1.0);

@@ -43,6 +43,9 @@ class BlockedSignal : public internal::image::ImageMeasure {
 
   void check(internal::image::Tensors images) const override;
   at::Tensor scores(internal::image::Tensors images) const override;
+  std::optional<double> data_range() const override {
+    return options_.data_range();
+  }
 
  private:
   PeakSignalNoiseRatioWithBlockedEffectOptions options_;
@@ -65,10 +68,11 @@ class BlockedSignal : public internal::image::ImageMeasure {
 /// State: the sum in float64 and the number of images, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the image out.
 /// Errors: c10::ValueError for other or different shapes, for images not larger
-/// than a block, and for NaN with NanPolicy::kError; c10::TypeError for complex
-/// or sparse inputs.
-/// Differentiable in preds and target.
-/// Source: Yim and Bovik 2011.
+/// than a block, for NaN with NanPolicy::kError, and for values of the target,
+/// or of integer preds, further apart than data_range (floating-point preds,
+/// such as those of a network that learns, may leave it; unchecked without
+/// validate_args); c10::TypeError for complex or sparse inputs. Differentiable
+/// in preds and target. Source: Yim and Bovik 2011.
 ///
 /// Example:
 ///     PeakSignalNoiseRatioWithBlockedEffect psnr_b(/*data_range=*/1.0);

@@ -89,19 +89,19 @@ class FusionScores {
   using State = ImageScoresState;
 
   FusionScores(const Options& options, const MetricOptions& metric_options)
-      : measure_(options), nan_policy_(metric_options.nan_policy()) {}
+      : measure_(options), rules_(metric_options) {}
 
   State observe(const at::Tensor& preds, const at::Tensor& ms,
                 const at::Tensor& pan, const at::Tensor& pan_lr = {}) const {
     const at::Tensor all[] = {preds, ms, pan, pan_lr};
     return internal::image::observe_images(
         measure_, internal::image::Tensors(all, pan_lr.defined() ? 4 : 3),
-        nan_policy_);
+        rules_);
   }
 
  private:
   Measure measure_;
-  NanPolicy nan_policy_;
+  internal::image::ImageRules rules_;
 };
 
 /// The spatial distortion index (D_s) of images sharpened by a panchromatic

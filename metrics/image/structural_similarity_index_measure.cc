@@ -25,7 +25,8 @@ image::StructuralRule image::StructuralRule::make(
   return {gaussian_kernel ? gaussian_taps(kernel_size, sigma)
                           : uniform_taps(kernel_size),
           {c1 * c1, c2 * c2},
-          border};
+          border,
+          data_range};
 }
 
 void image::StructuralRule::check(Tensors images, std::int64_t halvings) const {

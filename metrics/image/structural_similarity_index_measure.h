@@ -59,6 +59,7 @@ struct StructuralRule {
   Taps taps;
   SsimConstants constants;
   ImageBorder border;
+  double data_range;
 
   /// Throws c10::ValueError for options out of range.
   template <class Self>
@@ -113,6 +114,7 @@ class StructuralSimilarity : public internal::image::ImageMeasure {
 
   void check(internal::image::Tensors images) const override;
   at::Tensor scores(internal::image::Tensors images) const override;
+  std::optional<double> data_range() const override { return rule_.data_range; }
   bool takes_any_dtype() const override { return true; }
 
  private:
@@ -138,11 +140,14 @@ class StructuralSimilarity : public internal::image::ImageMeasure {
 /// State: the sum in float64 and the number of images, merged by addition.
 /// NaN and infinities: give NaN; NanPolicy::kIgnore leaves images with NaN out.
 /// Errors: c10::ValueError for other or different shapes, for images smaller
-/// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
-/// complex or sparse inputs. Differentiable in preds and target. On the CPU,
-/// images are computed in their dtype (float32 or float64), in one pass forward
-/// and one backward, without memory of their size besides the gradient; volumes
-/// are computed in float64. Source: Wang, Bovik, Sheikh and Simoncelli 2004.
+/// than a window, for NaN with NanPolicy::kError, and for values of the target,
+/// or of integer preds, further apart than data_range (floating-point preds,
+/// such as those of a network that learns, may leave it; unchecked without
+/// validate_args); c10::TypeError for complex or sparse inputs. Differentiable
+/// in preds and target. On the CPU, images are computed in their dtype (float32
+/// or float64), in one pass forward and one backward, without memory of their
+/// size besides the gradient; volumes are computed in float64. Source: Wang,
+/// Bovik, Sheikh and Simoncelli 2004.
 ///
 /// Example:
 ///     StructuralSimilarityIndexMeasure ssim(/*data_range=*/1.0);

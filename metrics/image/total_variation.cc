@@ -26,7 +26,7 @@ struct Variation : image::ImageMeasure {
 }  // namespace
 
 ImageScoresState Variations::observe(const at::Tensor& img) const {
-  return image::observe_images(Variation(), {img}, nan_policy_);
+  return image::observe_images(Variation(), {img}, rules_);
 }
 
 at::Tensor TotalVariation::evaluate(const State& state) const {

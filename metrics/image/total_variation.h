@@ -30,12 +30,12 @@ class Variations {
   using State = ImageScoresState;
 
   Variations(const Options&, const MetricOptions& metric_options)
-      : nan_policy_(metric_options.nan_policy()) {}
+      : rules_(metric_options) {}
 
   State observe(const at::Tensor& img) const;
 
  private:
-  NanPolicy nan_policy_;
+  internal::image::ImageRules rules_;
 };
 
 /// The total variation of images, anisotropic: the sum of the absolute

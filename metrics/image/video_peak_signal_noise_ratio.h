@@ -49,9 +49,12 @@ class FramePeakSignal : public internal::image::PeakSignal {
 /// without videos.
 /// State: the sum in float64 and the number of videos, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the video out.
-/// Errors: c10::ValueError for other or different shapes, and for NaN with
-/// NanPolicy::kError; c10::TypeError for complex or sparse inputs.
-/// Differentiable in preds and target; equal frames have a gradient of 0.
+/// Errors: c10::ValueError for other or different shapes, for NaN with
+/// NanPolicy::kError, and for values of the target, or of integer preds,
+/// further apart than data_range (floating-point preds, such as those of a
+/// network that learns, may leave it; unchecked without validate_args);
+/// c10::TypeError for complex or sparse inputs. Differentiable in preds and
+/// target; equal frames have a gradient of 0.
 ///
 /// Example:
 ///     VideoPeakSignalNoiseRatio psnr(/*data_range=*/1.0);

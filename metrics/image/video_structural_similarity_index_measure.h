@@ -31,6 +31,7 @@ class FrameSimilarity : public internal::image::ImageMeasure {
 
   void check(internal::image::Tensors images) const override;
   at::Tensor scores(internal::image::Tensors images) const override;
+  std::optional<double> data_range() const override { return rule_.data_range; }
   bool takes_any_dtype() const override { return true; }
 
  private:
@@ -47,9 +48,11 @@ class FrameSimilarity : public internal::image::ImageMeasure {
 /// State: the sum in float64 and the number of videos, merged by addition.
 /// NaN and infinities: give NaN; NanPolicy::kIgnore leaves videos with NaN out.
 /// Errors: c10::ValueError for other or different shapes, for frames smaller
-/// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
-/// complex or sparse inputs.
-/// Differentiable in preds and target.
+/// than a window, for NaN with NanPolicy::kError, and for values of the target,
+/// or of integer preds, further apart than data_range (floating-point preds,
+/// such as those of a network that learns, may leave it; unchecked without
+/// validate_args); c10::TypeError for complex or sparse inputs. Differentiable
+/// in preds and target.
 ///
 /// Example:
 ///     VideoStructuralSimilarityIndexMeasure ssim(/*data_range=*/1.0);

@@ -167,7 +167,7 @@ TEST(MetricsAsLossesTest, StructuralSimilarityIndexMeasure) {
   check_loss(subject_of(
       [] {
         return StructuralSimilarityIndexMeasure(
-            StructuralSimilarityIndexMeasureOptions(/*data_range=*/2)
+            StructuralSimilarityIndexMeasureOptions(/*data_range=*/10)
                 .gaussian_kernel(false)
                 .kernel_size(3));
       },
@@ -179,7 +179,7 @@ TEST(MetricsAsLossesTest, StructuralSimilarityIndexMeasure) {
         };
         const at::Tensor mx = mean(x), my = mean(y), both = mx * my;
         const at::Tensor squares = mx * mx + my * my;
-        const double c1 = 0.02 * 0.02, c2 = 0.06 * 0.06;
+        const double c1 = 0.1 * 0.1, c2 = 0.3 * 0.3;
         return ((2 * both + c1) * (2 * (mean(x * y) - both) + c2) /
                 ((squares + c1) * (mean(x * x + y * y) - squares + c2)))
             .mean();

@@ -18,6 +18,9 @@ class FrameMeasure : public ImageMeasure {
       : of_frames_(of_frames) {}
   void check(Tensors videos) const override;
   at::Tensor scores(Tensors videos) const override;
+  std::optional<double> data_range() const override {
+    return of_frames_.data_range();
+  }
   bool takes_any_dtype() const override { return of_frames_.takes_any_dtype(); }
 
  private:
@@ -36,16 +39,16 @@ class FrameScores {
   using State = ImageScoresState;
 
   FrameScores(const Options& options, const MetricOptions& metric_options)
-      : measure_(options), nan_policy_(metric_options.nan_policy()) {}
+      : measure_(options), rules_(metric_options) {}
 
   State observe(const at::Tensor& preds, const at::Tensor& target) const {
     return internal::image::observe_images(
-        internal::image::FrameMeasure(measure_), {preds, target}, nan_policy_);
+        internal::image::FrameMeasure(measure_), {preds, target}, rules_);
   }
 
  private:
   Measure measure_;
-  NanPolicy nan_policy_;
+  internal::image::ImageRules rules_;
 };
 
 }  // namespace tally

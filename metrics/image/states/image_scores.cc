@@ -1,6 +1,7 @@
 #include "tally/metrics/image/states/image_scores.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/aminmax.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -30,6 +31,21 @@ bool records(Tensors images) {
     if (tensor.requires_grad()) return true;
   }
   return false;
+}
+
+// NaN and infinity are looked after elsewhere.
+void check_range(const char* input, const at::Tensor& images, double range) {
+  constexpr double kRounding = 1.01;
+  const bool fits_always = images.scalar_type() == at::kByte && range >= 255;
+  if (images.numel() == 0 || fits_always) return;
+  const auto [least, largest] = at::aminmax(images.detach());
+  const double low = least.item<double>(), high = largest.item<double>();
+  TORCH_CHECK_VALUE(
+      !std::isfinite(high - low) || high - low <= kRounding * range,
+      "expected ", input, " within a data_range of ", range,
+      ", the difference of the largest and the smallest value "
+      "that an image can have, got values from ",
+      low, " to ", high);
 }
 
 std::vector<at::Tensor> widened(Tensors images) {
@@ -123,8 +139,9 @@ void check_positive(const char* metric, const char* option, double value) {
 }
 
 ImageScoresState observe_images(const ImageMeasure& measure, Tensors images,
-                                NanPolicy policy) {
+                                const ImageRules& rules) {
   measure.check(images);
+  const NanPolicy policy = rules.nan_policy;
   std::vector<at::Tensor> used = images.vec();
   if (policy != NanPolicy::kPropagate && images[0].size(0) > 0) {
     const at::Tensor found = images_with_nan(images);
@@ -135,6 +152,10 @@ ImageScoresState observe_images(const ImageMeasure& measure, Tensors images,
       const at::Tensor kept = found.logical_not().nonzero().squeeze(1);
       for (at::Tensor& tensor : used) tensor = tensor.index_select(0, kept);
     }
+  }
+  if (const auto range = measure.data_range(); range && rules.validate_args) {
+    check_range("target", used[1], *range);
+    if (!used[0].is_floating_point()) check_range("preds", used[0], *range);
   }
   return {sum_of(measure, used), used[0].size(0)};
 }

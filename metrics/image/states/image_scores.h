@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "tally/metrics/classification/options/inherited_arg.h"
 #include "tally/metrics/inputs.h"
@@ -66,6 +67,9 @@ class ImageMeasure {
   /// float64 [N], with a graph, of float64 images, or of any dtype if
   /// takes_any_dtype().
   virtual at::Tensor scores(Tensors images) const = 0;
+  /// The difference of the largest and the smallest value that an image can
+  /// have; none if that does not matter.
+  virtual std::optional<double> data_range() const { return std::nullopt; }
   /// Whether scores() takes images as they are, and its result depends neither
   /// on the number of threads nor on the images beside.
   virtual bool takes_any_dtype() const { return false; }
@@ -84,10 +88,24 @@ void check_window_option(const char* metric, const char* option,
 /// c10::ValueError unless the number is finite and above 0.
 void check_positive(const char* metric, const char* option, double value);
 
+/// What of MetricOptions decides how images are read.
+struct ImageRules {
+  explicit ImageRules(const MetricOptions& options)
+      : nan_policy(options.nan_policy()),
+        validate_args(options.validate_args()) {}
+
+  NanPolicy nan_policy;
+  bool validate_args;
+};
+
 /// The scores of a batch. NaN in an image: its score is NaN;
-/// NanPolicy::kIgnore leaves the image out, kError throws c10::ValueError.
+/// NanPolicy::kIgnore leaves the image out, kError throws c10::ValueError. With
+/// validate_args, c10::ValueError if values of the target, or of integer preds,
+/// lie further apart than the measure's data_range, by more than 1 % of it
+/// (rounding of bfloat16). Floating-point preds may leave it, as those of a
+/// network that learns do.
 ImageScoresState observe_images(const ImageMeasure& measure, Tensors images,
-                                NanPolicy policy);
+                                const ImageRules& rules);
 
 at::Tensor reduced(const ImageScoresState& state, ImageReduction reduction);
 
@@ -120,16 +138,15 @@ class ImageScores {
   using State = ImageScoresState;
 
   ImageScores(const Options& options, const MetricOptions& metric_options)
-      : measure_(options), nan_policy_(metric_options.nan_policy()) {}
+      : measure_(options), rules_(metric_options) {}
 
   State observe(const at::Tensor& preds, const at::Tensor& target) const {
-    return internal::image::observe_images(measure_, {preds, target},
-                                           nan_policy_);
+    return internal::image::observe_images(measure_, {preds, target}, rules_);
   }
 
  private:
   Measure measure_;
-  NanPolicy nan_policy_;
+  internal::image::ImageRules rules_;
 };
 
 }  // namespace tally

@@ -50,6 +50,21 @@ TEST(PeakSignalNoiseRatioTest, PoolsErrorsUnlessPerImage) {
   EXPECT_NEAR(each.forward(preds, target).item<double>(), 40, 1e-10);
 }
 
+// Errors of channels 0.2, 0.02 and 0.01.
+TEST(PeakSignalNoiseRatioTest, AnImageWithoutABatchIsNoBatchOfChannels) {
+  const at::Tensor target = at::zeros({3, 4, 4}, at::kDouble);
+  const at::Tensor preds =
+      target.add(at::tensor({0.2, 0.02, 0.01}).reshape({3, 1, 1}));
+  const auto options = PeakSignalNoiseRatioOptions(1).per_image(true);
+  PeakSignalNoiseRatio each(options);
+  EXPECT_THAT(refusal_of([&] { each.update(preds, target); }),
+              HasSubstr("got [3, 4, 4]; one image is [1, C, H, W]: "
+                        "preds.unsqueeze(0)"));
+  EXPECT_NEAR(
+      each.forward(preds.unsqueeze(0), target.unsqueeze(0)).item<double>(),
+      -10 * std::log10((0.04 + 0.0004 + 0.0001) / 3), 1e-10);
+}
+
 TEST(PeakSignalNoiseRatioTest, EqualImagesAreInfiniteWithoutAGradient) {
   for (const bool per_image : {false, true}) {
     PeakSignalNoiseRatio metric(
