@@ -41,15 +41,17 @@ Extremes extremes(const CountRows& rows, ClassValue value) {
   const auto* const data = rates.const_data_ptr<double>();
   std::int64_t low = -1;
   std::int64_t high = -1;
+  std::int64_t compared = 0;
   for (std::int64_t g = 0; g < rates.numel(); ++g) {
     if (std::isnan(data[g])) continue;
+    ++compared;
     if (low < 0 || data[g] < data[low]) low = g;
     if (high < 0 || data[g] > data[high]) high = g;
   }
   Extremes result{at::Tensor(at::detail::empty_cpu({}, at::kDouble)),
                   at::Tensor(at::detail::empty_cpu({2}, at::kLong))};
   *result.ratio.mutable_data_ptr<double>() =
-      low < 0 || rows.has_nans() ? kNaN : data[low] / data[high];
+      compared < 2 || rows.has_nans() ? kNaN : data[low] / data[high];
   auto* const groups = result.groups.mutable_data_ptr<std::int64_t>();
   groups[0] = low;
   groups[1] = high;

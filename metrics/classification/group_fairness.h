@@ -195,9 +195,10 @@ struct Fairness {
 /// num_groups).
 ///
 /// Result: ratios, 0-dim float64 in [0, 1], each with the lowest and highest
-/// group, int64 [2]. Groups without positions (without targets that are 1) are
-/// excluded; if none remains the ratio is NaN and the groups are -1. If all
-/// rates are 0 it is also NaN. State: five counts per group (kSum), so that a
+/// group, int64 [2]. Groups without positions (without targets that are 1) have
+/// no rate and are excluded. With fewer than two groups left nothing is
+/// compared, and the ratio is NaN, as it is if all rates are 0; with none left
+/// the groups are -1. State: five counts per group (kSum), so that a
 /// batch or rank may lack groups. NaN in preds: ratios are NaN, kIgnore ignores
 /// the position.
 ///

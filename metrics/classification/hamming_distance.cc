@@ -1,5 +1,7 @@
 #include "tally/metrics/classification/hamming_distance.h"
 
+#include <cmath>
+
 namespace tally {
 
 namespace classification = internal::classification;
@@ -15,7 +17,8 @@ at::Tensor BinaryHammingDistance::evaluate(const State& state) const {
 at::Tensor MulticlassHammingDistance::evaluate(const State& state) const {
   const auto value =
       [zero = options().zero_division()](const classification::ClassCounts& c) {
-        return 1 - classification::divide(c.tp, c.target, zero);
+        if (c.target > 0) return 1 - c.tp / c.target;
+        return c.predicted > 0 && !std::isnan(zero) ? 1 : zero;
       };
   return classification::average_classes(state, options(), value);
 }

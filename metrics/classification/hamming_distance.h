@@ -45,8 +45,10 @@ class BinaryHammingDistance final
 
 /// The fraction of positions whose class is predicted incorrectly.
 ///
-///     1 - MulticlassAccuracy
-/// zero_division is the accuracy of a class without targets.
+///     fn / (tp + fn) of a class, 1 - MulticlassAccuracy
+/// A class that never occurs, neither as a target nor predicted, has the value
+/// zero_division, which here is a distance: 0 by default. One that is predicted
+/// and never a target is always wrong: 1, or NaN if zero_division is.
 ///
 /// update(preds, target, weight = {}): see MulticlassCounts, also for empty
 /// input, NaN, ignored positions and invalid values.

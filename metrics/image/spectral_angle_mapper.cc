@@ -10,6 +10,8 @@ namespace image = internal::image;
 
 namespace {
 
+constexpr double kRight = 1.57079632679489661923;
+
 at::Tensor length(const at::Tensor& spectra) {
   return at::linalg_vector_norm(spectra, 2, {1}, /*keepdim=*/true);
 }
@@ -31,7 +33,11 @@ at::Tensor SpectralAngle::scores(image::Tensors images) const {
   // Of pixels without a spectrum, whose gradient would be 0 / 0.
   const at::Tensor none =
       apart.detach().eq(0).logical_and(along.detach().eq(0));
-  return at::atan2(apart, along.masked_fill(none, 1)).mul(2).mean({1, 2, 3});
+  const at::Tensor equal = u.detach().eq(v.detach()).all(1, /*keepdim=*/true);
+  const at::Tensor angles = at::atan2(apart, along.masked_fill(none, 1)).mul(2);
+  return angles.masked_fill(none, kRight)
+      .masked_fill(none.logical_and(equal), 0)
+      .mean({1, 2, 3});
 }
 
 at::Tensor SpectralAngleMapper::evaluate(const State& state) const {

@@ -35,8 +35,8 @@ class SpectralAngle : public internal::image::ImageMeasure {
 /// update(preds, target): [N, C, H, W] of the same shape, any real dtypes; at
 /// least two channels.
 /// Result: 0-dim float64, in [0, pi] for each image, 0 for equal ones; a pixel
-/// that is 0 in all channels of either image has an angle of 0. NaN without
-/// images.
+/// that is 0 in all channels of one image alone has an angle of pi / 2, as its
+/// cosine would be 0, and in both images of 0. NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the image out.
 /// Errors: c10::ValueError for other or different shapes, and for NaN with

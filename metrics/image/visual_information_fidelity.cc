@@ -29,6 +29,7 @@ at::Tensor halved(const at::Tensor& images) {
 
 struct Information {
   at::Tensor preds, target;  // [N, C]
+  at::Tensor varies;         // whether preds do, bool
 };
 
 Information information(const at::Tensor& preds, const at::Tensor& target,
@@ -51,7 +52,8 @@ Information information(const at::Tensor& preds, const at::Tensor& target,
   const at::Tensor kept = gain.masked_fill(unlike.logical_or(no_preds), 0);
   const at::Tensor source = tt.masked_fill(no_target, 0);
   return {kept.square().mul(source).div(rest.add(noise)).log1p().sum({2, 3}),
-          source.div(noise).log1p().sum({2, 3})};
+          source.div(noise).log1p().sum({2, 3}),
+          no_preds.logical_not().flatten(2).any(2)};
 }
 
 }  // namespace
@@ -79,7 +81,8 @@ at::Tensor VisualInformation::scores(image::Tensors images) const {
   };
   at::Tensor preds = prepared(images[0]), target = prepared(images[1]);
   Information sums{at::zeros({}, preds.options()),
-                   at::zeros({}, preds.options())};
+                   at::zeros({}, preds.options()),
+                   at::zeros({}, preds.options().dtype(at::kBool))};
   for (const std::int64_t size : {17, 9, 5, 3}) {
     const image::Taps taps =
         image::gaussian_taps(size, static_cast<double>(size) / 5);
@@ -91,10 +94,12 @@ at::Tensor VisualInformation::scores(image::Tensors images) const {
         information(preds, target, taps, options_.sigma_n_sq());
     sums.preds = sums.preds.add(more.preds);
     sums.target = sums.target.add(more.target);
+    sums.varies = sums.varies.logical_or(more.varies);
   }
   const at::Tensor none = sums.target.detach().eq(0);
   return sums.preds.div(sums.target.masked_fill(none, 1))
       .masked_fill(none, 1)
+      .masked_fill(none.logical_and(sums.varies), 0)
       .mean(1);
 }
 

@@ -47,6 +47,9 @@ class VisualInformation : public internal::image::ImageMeasure {
 
   void check(internal::image::Tensors images) const override;
   at::Tensor scores(internal::image::Tensors images) const override;
+  std::optional<double> data_range() const override {
+    return options_.data_range();
+  }
 
  private:
   VisualInformationFidelityOptions options_;
@@ -60,7 +63,7 @@ class VisualInformation : public internal::image::ImageMeasure {
 /// over windows of four scales, with the variance s^2 of target, and the gain g
 /// and the residual variance v of preds; n is the variance of the visual noise.
 /// Computed for each channel, averaged over channels, then over images. A
-/// constant target, which has no information, gives 1.
+/// constant target has no information: 1 if preds are constant, too, else 0.
 /// update(preds, target): [N, C, H, W] of the same shape, any real dtypes; at
 /// least 41 x 41 pixels.
 /// Result: 0-dim float64, 0 or more, 1 for equal images, above 1 for more
@@ -68,10 +71,12 @@ class VisualInformation : public internal::image::ImageMeasure {
 /// State: the sum in float64 and the number of images, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore leaves the image out.
 /// Errors: c10::ValueError for other or different shapes, for images smaller
-/// than a window, and for NaN with NanPolicy::kError; c10::TypeError for
-/// complex or sparse inputs. Differentiable in preds and target. Source: Sheikh
-/// and Bovik 2006, as in sewar and TorchMetrics, which take images from 0 to
-/// 255.
+/// than a window, for NaN with NanPolicy::kError, and for values of the target,
+/// or of integer preds, further apart than data_range (floating-point preds,
+/// such as those of a network that learns, may leave it; unchecked without
+/// validate_args); c10::TypeError for complex or sparse inputs. Differentiable
+/// in preds and target. Source: Sheikh and Bovik 2006, as in sewar and
+/// TorchMetrics, which take images from 0 to 255.
 ///
 /// Example:
 ///     VisualInformationFidelity vif(/*data_range=*/1.0);

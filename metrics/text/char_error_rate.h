@@ -16,8 +16,8 @@ namespace tally {
 /// text, which TorchMetrics counts, too.
 /// update(preds, target): texts [N] and reference texts [N], UTF-8.
 /// Result: 0-dim float64, at least 0; without any characters in the references
-/// the number of insertions, as in jiwer, 0 before any update.
-/// State: H, S, D and I as integers, merged by addition.
+/// the number of insertions, as in jiwer, NaN before any update.
+/// State: H, S, D, I and the number of samples as integers, merged by addition.
 /// Empty texts have no characters. Unicode forms (NFC or NFD) differ.
 /// Errors: c10::ValueError for another number of preds than of target, and for
 /// what is not UTF-8, naming the sample and the byte.

@@ -17,8 +17,8 @@ using MatchErrorRateOptions = WordErrorOptions;
 /// several such alignments rapidfuzz's counts, as in jiwer: for "b c" and the
 /// reference "a b" the value is 1, for "a b" and the reference "b c" 2 / 3.
 /// update(preds, target): texts [N] and reference texts [N], UTF-8.
-/// Result: 0-dim float64, in [0, 1]; 0 without any words, and before any
-/// update.
+/// Result: 0-dim float64, in [0, 1]; 0 without any words, as in jiwer;
+/// NaN before any update.
 /// State, empty texts and errors: as WordErrorRate, which shares the state.
 /// Not differentiable.
 /// Source: Morris, Maier and Green 2004; jiwer 4.0.0, whose values it equals.

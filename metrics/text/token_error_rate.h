@@ -16,9 +16,9 @@ namespace tally {
 /// together; other measures by the option `measure`.
 /// update(preds, target): integers [N, L] and [N, M], a sequence in each row.
 /// Result: 0-dim float64, in the range of the measure; values without any
-/// tokens as those of the metric of words.
-/// State: H, S, D and I as integers, merged by addition; shared by all
-/// measures.
+/// tokens as those of the metric of words, NaN without rows.
+/// State: H, S, D, I and the number of samples as integers, merged by addition;
+/// shared by all measures.
 /// Errors: c10::TypeError unless both are of integers; c10::ValueError for
 /// other shapes.
 /// Not differentiable.

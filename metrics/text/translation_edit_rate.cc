@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,7 @@ TranslationEditSums::State TranslationEditSums::observe(
     state.rates = Rows(rates);
     return state;
   }
+  state.samples = static_cast<std::int64_t>(sentences.size());
   internal::ExactSums lengths(1);
   for (const Sentence& sentence : sentences) {
     state.edits += sentence.edits;
@@ -130,8 +132,10 @@ at::Tensor TranslationEditRate::evaluate(const State& state) const {
                                  : at::empty({0}, at::kDouble);
   }
   return internal::scalar_tensor(
-      Sentence::rate_of(static_cast<double>(state.edits),
-                        internal::ExactSums::value(state.lengths)));
+      state.samples == 0
+          ? std::numeric_limits<double>::quiet_NaN()
+          : Sentence::rate_of(static_cast<double>(state.edits),
+                              internal::ExactSums::value(state.lengths)));
 }
 
 }  // namespace tally

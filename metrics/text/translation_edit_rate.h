@@ -54,12 +54,14 @@ class TranslationEditSums {
   using Options = TranslationEditRateOptions;
   struct State {
     std::int64_t edits = 0;
+    std::int64_t samples = 0;
     at::Tensor lengths;  // an exact sum: means over references are fractions
     Rows rates;          // sentence_level: instead of the sums
     Note unsplit{internal::text::kUnsplit};
 
     void fields(Fields& f) {
-      f("edits", edits)("lengths", lengths)("rates", rates)(unsplit);
+      f("edits", edits)("samples", samples);
+      f("lengths", lengths)("rates", rates);
     }
   };
 
@@ -80,10 +82,10 @@ class TranslationEditSums {
 /// update(preds, target): texts [N] and a list of references for each, UTF-8;
 /// texts [N] in target are one reference each.
 /// Result: 0-dim float64, at least 0, with sentence_level [N]; without words in
-/// the references 1 if there are edits, else 0, as before any update. sacrebleu
-/// gives percentages: 100 times as much.
-/// State: the number of edits and the exact sum of the lengths, so that the
-/// value is the same for any split; with sentence_level the rates.
+/// the references 1 if there are edits, else 0, as in sacrebleu, whose
+/// percentages are 100 times as much; NaN before any update.
+/// State: the numbers of edits and samples, and the exact sum of the lengths,
+/// so that the value is the same for any split; with sentence_level the rates.
 /// Empty texts have no words.
 /// Warnings: rows with a text left whole, in a script without spaces between
 /// words (`unsplit`), and asian_support without normalize and no_punctuation.

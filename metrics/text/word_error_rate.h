@@ -17,15 +17,14 @@ using WordErrorRateOptions = WordErrorOptions;
 /// update(preds, target): texts [N] and reference texts [N], UTF-8.
 /// Result: 0-dim float64, at least 0, and above 1 where there are more edits
 /// than words; without any words in the references the number of insertions, as
-/// in jiwer, 0 before any update.
-/// State: H, S, D and I as integers, merged by addition; shared with
-/// MatchErrorRate, WordInfoLost and WordInfoPreserved with the same `split`.
-/// Empty texts have no words. Upper and lower case, punctuation and Unicode
-/// forms (NFC or NFD) differ.
-/// Errors: c10::ValueError for another number of preds than of target, and for
-/// what is not UTF-8, naming the sample and the byte.
-/// Not differentiable.
-/// Source: jiwer 4.0.0, whose values it equals.
+/// in jiwer: 0 for texts that are all empty. NaN before any update.
+/// State: H, S, D, I and the number of samples as integers, merged by addition;
+/// shared with MatchErrorRate, WordInfoLost and WordInfoPreserved with the same
+/// `split`. Empty texts have no words. Upper and lower case, punctuation and
+/// Unicode forms (NFC or NFD) differ. Errors: c10::ValueError for another
+/// number of preds than of target, and for what is not UTF-8, naming the sample
+/// and the byte. Not differentiable. Source: jiwer 4.0.0, whose values it
+/// equals.
 ///
 /// Example:
 ///     WordErrorRate rate;

@@ -17,7 +17,7 @@ using WordInfoPreservedOptions = WordErrorOptions;
 /// all pairs together.
 /// update(preds, target): texts [N] and reference texts [N], UTF-8.
 /// Result: 0-dim float64, in [0, 1]; 0 if only one side has words, 1 if neither
-/// has, and before any update.
+/// has, as in jiwer; NaN before any update.
 /// State, empty texts and errors: as WordErrorRate, which shares the state.
 /// Not differentiable.
 /// Source: Morris, Maier and Green 2004; jiwer 4.0.0, whose values it equals.

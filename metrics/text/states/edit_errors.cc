@@ -1,5 +1,6 @@
 #include "tally/metrics/text/states/edit_errors.h"
 
+#include <limits>
 #include <mutex>
 
 #include "tally/metrics/text/kernels/edit_alignment.h"
@@ -11,6 +12,8 @@ namespace tally {
 namespace {
 
 namespace text = internal::text;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double ratio(std::int64_t a, std::int64_t b) {
   return static_cast<double>(a) / static_cast<double>(b);
@@ -48,7 +51,8 @@ EditErrorsState sum_errors(std::size_t count, const Pairs& pairs,
     const std::lock_guard<std::mutex> lock(mutex);
     sum += counts;
   });
-  return {sum.hits, sum.substitutions, sum.deletions, sum.insertions};
+  return {sum.hits, sum.substitutions, sum.deletions, sum.insertions,
+          static_cast<std::int64_t>(count)};
 }
 
 template <class Pairs>
@@ -63,18 +67,21 @@ namespace internal::text {
 double error_rate(const EditErrorsState& state) {
   const std::int64_t reference = reference_tokens(state);
   const std::int64_t errors = edits(state);
+  if (state.samples == 0) return kNaN;
   return reference == 0 ? static_cast<double>(errors)
                         : ratio(errors, reference);
 }
 
 double match_error_rate(const EditErrorsState& state) {
   const std::int64_t errors = edits(state);
+  if (state.samples == 0) return kNaN;
   return errors == 0 ? 0 : ratio(errors, errors + state.hits);
 }
 
 double information_preserved(const EditErrorsState& state) {
   const std::int64_t reference = reference_tokens(state);
   const std::int64_t hypothesis = hypothesis_tokens(state);
+  if (state.samples == 0) return kNaN;
   if (reference == 0 && hypothesis == 0) return 1;
   if (state.hits == 0) return 0;
   return ratio(state.hits, reference) * ratio(state.hits, hypothesis);

@@ -19,10 +19,12 @@ struct EditErrorsState {
   std::int64_t substitutions = 0;
   std::int64_t deletions = 0;
   std::int64_t insertions = 0;
+  std::int64_t samples = 0;
 
   void fields(Fields& f) {
     f("hits", hits)("substitutions", substitutions);
     f("deletions", deletions)("insertions", insertions);
+    f("samples", samples);
   }
 };
 
@@ -37,6 +39,8 @@ struct WordErrorsState : EditErrorsState {
 };
 
 namespace internal::text {
+
+// Each is NaN without samples.
 
 /// Edits / tokens of the references; the number of edits if there are none.
 double error_rate(const EditErrorsState& state);

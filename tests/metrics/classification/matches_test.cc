@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -123,6 +124,21 @@ TEST(ExactMatchTest, RefusesInputs) {
               HasSubstr("expected no weight with multidim_average samplewise"));
   EXPECT_THAT(message(several, target.view({1, 2}), at::rand({1})),
               HasSubstr("expected no weight with multidim_average samplewise"));
+}
+
+// Group 1 has no target that is 1, group 2 no positions.
+TEST(GroupFairnessTest, OneRateAloneIsComparedWithNone) {
+  BinaryFairness fairness(3);
+  fairness.update(at::tensor({1, 0, 1, 1}), at::tensor({1, 1, 0, 0}),
+                  /*groups=*/at::tensor({0, 0, 1, 1}));
+  const Fairness value = fairness.compute();
+  EXPECT_EQ(value.demographic_parity.item<double>(), 0.5);
+  EXPECT_TRUE(std::isnan(value.equal_opportunity.item<double>()));
+  EXPECT_TRUE(value.equal_opportunity_groups.equal(at::tensor({0, 0})));
+  BinaryFairness one_group(2);
+  one_group.update(at::tensor({1, 0}), at::tensor({1, 1}), at::tensor({1, 1}));
+  EXPECT_TRUE(
+      std::isnan(one_group.compute().demographic_parity.item<double>()));
 }
 
 TEST(GroupFairnessTest, SharesItsState) {

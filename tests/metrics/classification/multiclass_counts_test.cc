@@ -270,6 +270,24 @@ TEST(MulticlassCountsTest, AnIgnoredClassLeavesTheMeans) {
   expect_mean_of_the_others<MulticlassJaccardIndex>(0.5);
 }
 
+// Class 2 never occurs, class 3 is predicted and never a target.
+TEST(MulticlassCountsTest, ADistanceOfAnAbsentClassIsZeroDivision) {
+  const at::Tensor preds = labels({0, 1, 1, 3});
+  const at::Tensor target = labels({0, 1, 1, 0});
+  const auto distances = [&](double zero_division) {
+    MulticlassHammingDistance metric(
+        Options(4).average(Average::kNone).zero_division(zero_division));
+    metric.update(preds, target);
+    return metric.compute();
+  };
+  const auto near = [](const at::Tensor& a, at::ArrayRef<double> b) {
+    return testkit::near(a, at::tensor(b, at::kDouble));
+  };
+  EXPECT_TRUE(near(distances(0), {0.5, 0, 0, 1}));
+  EXPECT_TRUE(near(distances(1), {0.5, 0, 1, 1}));
+  EXPECT_TRUE(near(distances(kNaN), {0.5, 0, kNaN, kNaN}));
+}
+
 TEST(MulticlassCountsTest, NothingCountedSamplewise) {
   const Options options =
       Options(3).multidim_average(MultidimAverage::kSamplewise);
