@@ -38,6 +38,12 @@ enum class MetricLaw {
   kReset,
   /// Non-contiguous inputs give the same value.
   kLayout,
+  /// No prediction compares better than the target itself. Checked for metrics
+  /// whose declared inputs preds and target have one shape and are both
+  /// floating-point or both not, and that say whether higher is better, on a
+  /// seeded family of predictions between the target and others, as far as the
+  /// metric takes them.
+  kBest,
   /// A rejected batch changes nothing, on any rank.
   kBadInput,
   /// Any split over ranks gives the value of one process, bit-identical on all

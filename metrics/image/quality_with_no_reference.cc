@@ -22,7 +22,8 @@ at::Tensor SharpenedQuality::scores(image::Tensors images) const {
   const at::Tensor spectral = image::spectral_distortion(
       images[0], images[1], rule_.taps, rule_.norm_order);
   const auto part = [](const at::Tensor& distortion, double exponent) {
-    const at::Tensor quality = distortion.neg().add(1);
+    // Below 0, two distortions, or an even power, would make a good one.
+    const at::Tensor quality = distortion.neg().add(1).clamp_min(0);
     return exponent == 1 ? quality : quality.pow(exponent);
   };
   return part(spectral, alpha_).mul(part(rule_.distortion(images), beta_));

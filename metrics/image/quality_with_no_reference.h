@@ -45,13 +45,13 @@ class SharpenedQuality : public internal::image::ImageMeasure {
 /// The quality with no reference (QNR) of images sharpened by a panchromatic
 /// image.
 ///
-///     (1 - D_lambda)^alpha (1 - D_s)^beta
+///     max(0, 1 - D_lambda)^alpha max(0, 1 - D_s)^beta
 ///
 /// of each image, with SpectralDistortionIndex (p = norm_order) and
 /// SpatialDistortionIndex; averaged over images.
 /// update(preds, ms, pan, pan_lr = {}): as of SpatialDistortionIndex.
-/// Result: 0-dim float64, at most 1 for each image; NaN without images, and for
-/// a fractional power of a negative number.
+/// Result: 0-dim float64, in [0, 1] for each image, 0 for a distortion of 1 or
+/// more; NaN without images.
 /// State: the sum in float64 and the number of images, merged by addition.
 /// NaN and errors: as of SpatialDistortionIndex.
 /// Differentiable in all inputs.

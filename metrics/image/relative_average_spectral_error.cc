@@ -17,7 +17,7 @@ at::Tensor AverageSpectralError::scores(image::Tensors images) const {
     return image::inner_means(values, window_size_).mean(1);
   };
   return image::root(means(images[0].sub(images[1]).square()))
-      .div(means(images[1]))
+      .div(means(images[1]).abs())
       .mul(100)
       .mean({1, 2});
 }

@@ -39,7 +39,7 @@ void add_image(Registry& r) {
   r.add<SpatialDistortionIndex>(
       {"Change of the likeness to a panchromatic image (D_s).", "[0, 2]"});
   r.add<QualityWithNoReference>(
-      {"Both distortions of sharpened images in one (QNR).", "at most 1"});
+      {"Both distortions of sharpened images in one (QNR).", "[0, 1]"});
   r.add<TotalVariation>(
       {"Sum of absolute differences of neighboring pixels.", "[0, inf]"});
   r.add<VideoPeakSignalNoiseRatio>(

@@ -19,14 +19,14 @@ at::Tensor error(const Moments<at::Tensor>& m, const at::Tensor& weight) {
 }
 
 double norm(const Moments<double>& m, double weight, Normalization kind) {
-  if (kind == Normalization::kMean) return m.mean_target;
+  if (kind == Normalization::kMean) return std::abs(m.mean_target);
   if (kind == Normalization::kStd) return std::sqrt(m.squares_target / weight);
   return std::sqrt(m.squares_target + m.mean_target * m.mean_target * weight);
 }
 
 at::Tensor norm(const Moments<at::Tensor>& m, const at::Tensor& weight,
                 Normalization kind) {
-  if (kind == Normalization::kMean) return m.mean_target;
+  if (kind == Normalization::kMean) return m.mean_target.abs();
   if (kind == Normalization::kStd) {
     return regression::root(m.squares_target.div(weight));
   }

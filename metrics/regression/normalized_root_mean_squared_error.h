@@ -7,7 +7,7 @@ namespace tally {
 
 /// The statistic of the targets that divides the error.
 enum class Normalization {
-  kMean,   ///< their mean, with its sign
+  kMean,   ///< the absolute value of their mean
   kRange,  ///< the difference between the largest and the smallest
   kStd,    ///< their standard deviation, not corrected for bias
   kL2,     ///< the square root of the sum of their squares
@@ -51,23 +51,24 @@ struct KeepsRange<NormalizedRootMeanSquaredErrorOptions> {
 };
 }  // namespace internal::regression
 
-/// The root of the mean squared error over the mean, the range, the standard
-/// deviation or the norm of the targets.
+/// The root of the mean squared error over the absolute mean, the range, the
+/// standard deviation or the norm of the targets.
 ///
 ///     sqrt(sum_i w_i (p_i - t_i)^2 / sum_i w_i) / normalization
 ///
 /// update(preds, target, weight = 1): of shape [N] or [N, 1], any real dtypes;
 /// weight [N]. With num_outputs > 1: [N, num_outputs], each row is a sample.
-/// Result: 0-dim, or [num_outputs]; float64. Infinite, or NaN without errors,
-/// where the normalization is 0. NaN before any update. State: see
-/// JointMoments, shared except with kRange, which additionally keeps the
+/// Result: 0-dim, or [num_outputs]; float64, 0 or more. Infinite, or NaN
+/// without errors, where the normalization is 0. NaN before any update. State:
+/// see JointMoments, shared except with kRange, which additionally keeps the
 /// (unweighted) range of the targets. NaN or infinity: propagates into its
 /// output; NanPolicy::kIgnore ignores samples with a NaN. Errors:
 /// c10::ValueError for shapes that differ or do not match num_outputs, for
 /// weights below 0, and for NaN with NanPolicy::kError; c10::TypeError for
 /// complex or sparse inputs.
-/// Differentiable in preds and target, with the range as a constant. Where the
-/// error is 0, the gradient is 0.
+/// Differentiable in preds and target, also through what divides the error;
+/// equal smallest or largest targets share the gradient of the range. Where the
+/// error is 0, so is the gradient.
 ///
 /// Example:
 ///     NormalizedRootMeanSquaredError nrmse(Normalization::kRange);

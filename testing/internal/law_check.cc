@@ -69,6 +69,9 @@ std::vector<Finding> LawCheck::check(MetricLaw law) {
       case MetricLaw::kLayout:
         check_layout();
         break;
+      case MetricLaw::kBest:
+        check_best();
+        break;
       case MetricLaw::kBadInput:
         check_bad_input();
         break;
@@ -149,6 +152,8 @@ const char* to_string(MetricLaw law) {
       return "reset";
     case MetricLaw::kLayout:
       return "layout";
+    case MetricLaw::kBest:
+      return "best";
     case MetricLaw::kBadInput:
       return "bad input";
     case MetricLaw::kSplits:

@@ -66,6 +66,7 @@ class LawCheck {
   void check_reset();
   void check_aliases();
   void check_layout();
+  void check_best();
   void check_bad_input();
   void check_bad_input_over_ranks(const Batch& bad, int ranks);
   void check_splits();

@@ -1,8 +1,17 @@
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
+#include <optional>
+#include <random>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tally/testing/internal/law_check.h"
 
@@ -22,6 +31,63 @@ void scramble(const at::Tensor& tensor) { BatchInput(tensor).scramble(); }
 
 void scramble(const Results& results) {
   for (const auto& [name, value] : results) scramble(value);
+}
+
+struct PredsAndTarget {
+  std::size_t preds, target;
+};
+
+// Where they are among the inputs, if the target could be the prediction.
+std::optional<PredsAndTarget> comparable(const Metric& metric,
+                                         const std::vector<Batch>& batches) {
+  const auto declared = metric.inputs();
+  const auto place_of = [&](std::string_view name) {
+    return static_cast<std::size_t>(
+        std::find_if(
+            declared.begin(), declared.end(),
+            [&](const InputInfo& input) { return input.name == name; }) -
+        declared.begin());
+  };
+  const PredsAndTarget at{place_of("preds"), place_of("target")};
+  for (const Batch& batch : batches) {
+    if (std::max(at.preds, at.target) >=
+        std::min(batch.size(), declared.size())) {
+      return std::nullopt;
+    }
+    const BatchInput &preds = batch[at.preds], &target = batch[at.target];
+    if (!preds.is_tensor() || !target.is_tensor() ||
+        preds.is_floating() != target.is_floating() ||
+        preds.tensor().dim() == 0 ||
+        preds.tensor().sizes() != target.tensor().sizes()) {
+      return std::nullopt;
+    }
+  }
+  return at;
+}
+
+// A prediction between two: floating-point ones are mixed, so that a metric
+// takes the result if it takes both; of others each element is of either.
+at::Tensor between(const at::Tensor& target, const at::Tensor& other,
+                   double share, std::mt19937_64& random) {
+  if (at::isFloatingType(target.scalar_type())) {
+    return target.to(at::kDouble)
+        .mul(1 - share)
+        .add(other.to(at::kDouble).mul(share))
+        .to(other.scalar_type());
+  }
+  std::vector<double> draws(static_cast<std::size_t>(target.numel()));
+  std::uniform_real_distribution<double> uniform;
+  for (double& draw : draws) draw = uniform(random);
+  const at::Tensor is_other =
+      at::tensor(draws, at::kDouble).lt(share).reshape(target.sizes());
+  return at::where(is_other, other, target.to(other.scalar_type()));
+}
+
+at::Tensor shuffled(const at::Tensor& rows, std::mt19937_64& random) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(rows.size(0)));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random);
+  return rows.index_select(0, at::tensor(order, at::kLong));
 }
 
 }  // namespace
@@ -214,6 +280,43 @@ void LawCheck::check_layout() {
   }
   findings_.expect(near(metric->compute_results(), whole(), near_),
                    "non-contiguous inputs give a different value");
+}
+
+void LawCheck::check_best() {
+  const std::optional<bool> higher = make()->higher_is_better();
+  const auto at = comparable(*make(), batches());
+  if (!higher || !at) return;
+  std::mt19937_64 random(subject_.seed);
+  const auto value_of = [&](double share, bool of_target) {
+    std::vector<Batch> guesses = batches();
+    for (Batch& batch : guesses) {
+      const at::Tensor& target = batch[at->target].tensor();
+      const at::Tensor& preds = batch[at->preds].tensor();
+      const at::Tensor other =
+          of_target ? shuffled(target, random).to(preds.scalar_type()) : preds;
+      batch[at->preds] = between(target, other, share, random);
+    }
+    try {
+      const Results results = made_of(guesses)->compute_results();
+      return results.contains("") ? results[""].to(at::kDouble) : at::Tensor();
+    } catch (const c10::Error&) {
+      return at::Tensor();  // Of a prediction that the metric does not take.
+    }
+  };
+  const at::Tensor best = value_of(0, false);
+  if (!best.defined()) return;
+  for (const bool of_target : {false, true}) {
+    for (const double share : {0.01, 0.3, 1.0}) {
+      const at::Tensor value = value_of(share, of_target);
+      if (!value.defined() || value.sizes() != best.sizes()) continue;
+      const at::Tensor gain = *higher ? value.sub(best) : best.sub(value);
+      const at::Tensor slack = best.abs().clamp_min(1).mul(1e-9);
+      if (!gain.gt(slack).any().item<bool>()) continue;
+      findings_.add("a prediction compares better than the target itself",
+                    c10::str("it has ", value, ", the target ", best));
+      return;
+    }
+  }
 }
 
 }  // namespace tally::testkit::internal

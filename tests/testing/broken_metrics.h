@@ -217,6 +217,30 @@ class IgnoresStrides final
   at::Tensor evaluate(const State& s) const { return s.sum.tensor(); }
 };
 
+/// Errors with their sign, where less is said to be better.
+struct SignedErrors {
+  static constexpr const char* kName = "SignedErrors";
+  static constexpr InputInfo kInputs[] = {
+      {"preds", InputKind::kReal, "real [N]"},
+      {"target", InputKind::kReal, "real [N]"}};
+  struct State {
+    Number sum;
+    void fields(Fields& f) { f("sum", sum); }
+  };
+  State observe(const at::Tensor& preds, const at::Tensor& target) const {
+    TORCH_CHECK_VALUE(preds.sizes() == target.sizes(), "other sizes");
+    return {Number(preds.sub(target).to(at::kDouble).sum())};
+  }
+};
+class PassesItsBest final
+    : public MetricOf<PassesItsBest, SignedErrors, at::Tensor> {
+ public:
+  using MetricOf::MetricOf;
+  static constexpr const char* kName = "PassesItsBest";
+  static constexpr std::optional<bool> kHigherIsBetter = false;
+  at::Tensor evaluate(const State& s) const { return s.sum.tensor(); }
+};
+
 /// Averages what ranks have already merged: the gradient is 1/W of the right
 /// one.
 struct SquaredSum {

@@ -114,6 +114,8 @@ bool CaseCheck::checks(MetricLaw law, bool thoroughly) const {
   switch (law) {
     case MetricLaw::kBadInput:
       return thoroughly;
+    case MetricLaw::kBest:
+      return options_.target_is_best;
     case MetricLaw::kReset:
       return !options_.outlasts_reset;
     case MetricLaw::kThreads:

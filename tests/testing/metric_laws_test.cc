@@ -126,6 +126,12 @@ TEST(MetricLawsTest, CatchAStrideThatIsIgnored) {
               StartsWith("IgnoresStrides() breaks the law of layout: "));
 }
 
+TEST(MetricLawsTest, CatchAValueBeyondThatOfTheTarget) {
+  EXPECT_THAT(complaint<PassesItsBest>(batch_of({reals(), reals()})),
+              StartsWith("PassesItsBest() breaks the law of best: a prediction "
+                         "compares better than the target itself"));
+}
+
 TEST(MetricLawsTest, CatchARefusalThatLeavesSomething) {
   EXPECT_THAT(complaint<RefusesTooLate>(batch_of({scores()})),
               StartsWith("RefusesTooLate() breaks the law of bad input: a "

@@ -108,8 +108,7 @@ at::Tensor merge_outputs(const at::Tensor& a, const Number& weight_a,
 }
 
 at::Tensor range_of(const at::Tensor& target, std::int64_t outputs) {
-  const at::Tensor wide =
-      target.detach().to(at::kDouble).reshape({-1, outputs});
+  const at::Tensor wide = target.to(at::kDouble).reshape({-1, outputs});
   return at::stack({wide.amin(0), wide.amax(0)});
 }
 

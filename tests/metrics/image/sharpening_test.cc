@@ -107,20 +107,31 @@ TEST(SpectralAngleMapperTest, EqualSpectraHaveNoAngle) {
   EXPECT_NEAR(value_of<SpectralAngleMapper>(target, target.neg()), M_PI, 1e-7);
 }
 
-TEST(SpectralAngleMapperTest, PixelsWithoutASpectrumHaveNoAngle) {
-  const at::Tensor target = at::ones({1, 2, 1, 2}, at::kDouble);
+// Of four pixels one is black in preds, one in target, one in both.
+TEST(SpectralAngleMapperTest, BlackIsLikeBlackAlone) {
+  at::Tensor target = at::ones({1, 2, 1, 4}, at::kDouble);
   at::Tensor preds = target.clone();
   preds.select(3, 1).zero_();
+  target.select(3, 2).zero_();
+  preds.select(3, 3).zero_();
+  target.select(3, 3).zero_();
   preds.requires_grad_();
   SpectralAngleMapper sam;
   const at::Tensor value = sam.forward(preds, target);
-  EXPECT_EQ(value.item<double>(), 0);
+  EXPECT_NEAR(value.item<double>(), 2 * (M_PI / 2) / 4, 1e-15);
   value.backward();
   EXPECT_TRUE(preds.grad().isfinite().all().item<bool>());
   EXPECT_THAT(refusal_of([&] {
                 sam.update(at::ones({1, 1, 2, 2}), at::ones({1, 1, 2, 2}));
               }),
               HasSubstr("expected images of at least 2 channels, got 1"));
+}
+
+TEST(SharpeningTest, ErrorsRelativeToNegativeMeansAreErrors) {
+  const at::Tensor target = at::rand({1, 2, 12, 12}, at::kDouble).add(1);
+  const at::Tensor preds = target.add(0.1);
+  EXPECT_NEAR(value_of<RelativeAverageSpectralError>(preds.neg(), target.neg()),
+              value_of<RelativeAverageSpectralError>(preds, target), 1e-12);
 }
 
 TEST(SharpeningTest, EqualImagesHaveGradientsOfZero) {

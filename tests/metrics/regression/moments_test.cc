@@ -10,12 +10,15 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "tally/metrics/collection.h"
 #include "tally/metrics/regression/kernels/pair_kernels.h"
 #include "tally/metrics/regression/normalized_root_mean_squared_error.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/metrics/regression/r2_score.h"
+#include "tally/testing/generators.h"
+#include "tally/testing/metric_laws.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -70,9 +73,50 @@ TEST(MomentsTest, RelativeSquaredErrorPassesTheHarness) {
 }
 TEST(MomentsTest, ConcordancePassesTheHarness) { check<ConcordanceCorrCoef>(); }
 TEST(MomentsTest, NormalizedErrorPassesTheHarness) {
-  testkit::HarnessOptions options;
-  testkit::check_metric<NormalizedRootMeanSquaredError>(
-      "NormalizedRootMeanSquaredError", options);
+  check<NormalizedRootMeanSquaredError>();
+}
+
+// Means of either sign, near and far from 0.
+TEST(MomentsTest, NoErrorOfAnyNormalizationIsBetterThanNone) {
+  for (const Normalization kind : {Normalization::kMean, Normalization::kRange,
+                                   Normalization::kStd, Normalization::kL2}) {
+    for (const double offset : {-2.0, -0.1, 0.0, 3.0}) {
+      testkit::check_metric_laws(
+          [&](const MetricOptions& options) {
+            return std::make_unique<NormalizedRootMeanSquaredError>(kind,
+                                                                    options);
+          },
+          [&](std::uint64_t seed, std::int64_t rows) {
+            return testkit::Batch{
+                testkit::reals()(seed, rows).tensor().add(offset),
+                testkit::reals()(seed + 1, rows).tensor().add(offset)};
+          },
+          testkit::MetricLawOptions().rounds(1).differentiable_inputs({0, 1}));
+    }
+  }
+}
+
+// -1, -2, 0.5, 1.5 and -0.5 have the mean -0.3.
+TEST(MomentsTest, NormalizedErrorOfANegativeMean) {
+  const at::Tensor target = at::tensor({-1.0, -2.0, 0.5, 1.5, -0.5});
+  NormalizedRootMeanSquaredError metric;
+  EXPECT_NEAR(metric.forward(target.add(0.1), target).item<double>(), 0.1 / 0.3,
+              1e-12);
+  EXPECT_NEAR(metric.forward(target.add(10), target).item<double>(), 10 / 0.3,
+              1e-12);
+}
+
+// RMSE / (max - min) = 1 / 4 for errors of 1 and targets 1, 2, 5.
+TEST(MomentsTest, TheGradientGoesThroughTheRange) {
+  const at::Tensor target = at::tensor({1.0, 2.0, 5.0}).set_requires_grad(true);
+  NormalizedRootMeanSquaredError metric(Normalization::kRange);
+  const at::Tensor value = metric.forward(target.detach().add(1), target);
+  EXPECT_EQ(value.item<double>(), 0.25);
+  value.backward();
+  // Of the error -1 / (3 * 4) each, of the range 1 / 16 and -1 / 16.
+  EXPECT_TRUE(target.grad().allclose(
+      at::tensor({-1.0 / 12 + 1.0 / 16, -1.0 / 12, -1.0 / 12 - 1.0 / 16}),
+      1e-12, 0));
 }
 
 template <class T>

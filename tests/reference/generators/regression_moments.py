@@ -214,7 +214,7 @@ def _concordance() -> Fixture:
 
 def _nrmse() -> Fixture:
     norms = {
-        "mean": lambda t, w: np.average(t, weights=w),
+        "mean": lambda t, w: np.abs(np.average(t, weights=w)),
         "range": lambda t, w: np.ptp(t),
         "std": lambda t, w: np.sqrt(np.average(
             (t - np.average(t, weights=w)) ** 2, weights=w)),
