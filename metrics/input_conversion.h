@@ -11,9 +11,12 @@
 /// observe().
 namespace tally::internal {
 
-[[noreturn]] void refuse_input_count(const char* metric, std::size_t least,
-                                     std::size_t most, std::size_t got);
-/// Throws c10::TypeError; names the input if `inputs` declare it.
+/// Both name the inputs that `inputs` declare.
+[[noreturn]] void refuse_input_count(const char* metric,
+                                     c10::ArrayRef<InputInfo> inputs,
+                                     std::size_t least, std::size_t most,
+                                     std::size_t got);
+/// Throws c10::TypeError.
 [[noreturn]] void refuse_input_type(const char* metric, std::size_t index,
                                     c10::ArrayRef<InputInfo> inputs,
                                     const std::type_info& expected,

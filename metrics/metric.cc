@@ -2,11 +2,55 @@
 
 #include <c10/util/Type.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
 #include "tally/metrics/metric_of.h"
 #include "tally/state/fresh_tensor.h"
 #include "tally/state/sole_owner.h"
+#include "tally/sync/autograd.h"
 
 namespace tally {
+
+namespace {
+
+// 0 / 0 has a sign on x86, with which NaN is printed.
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+template <class T>
+bool any_signed_nan(const at::Tensor& value) {
+  const T* const data = value.const_data_ptr<T>();
+  return std::any_of(data, data + value.numel(), [](T number) {
+    return std::isnan(number) && std::signbit(number);
+  });
+}
+
+bool has_signed_nan(const at::Tensor& value) {
+  if (!value.is_cpu()) return false;
+  if (!value.is_contiguous()) return has_signed_nan(value.contiguous());
+  switch (value.scalar_type()) {
+    case at::kDouble:
+      return any_signed_nan<double>(value);
+    case at::kFloat:
+      return any_signed_nan<float>(value);
+    case at::kHalf:
+      return any_signed_nan<at::Half>(value);
+    case at::kBFloat16:
+      return any_signed_nan<at::BFloat16>(value);
+    default:
+      return false;
+  }
+}
+
+std::string with_article(const std::string& noun) {
+  const bool is_vowel =
+      std::string_view("aeiou").find(noun[0]) != std::string_view::npos;
+  return (is_vowel ? "an " : "a ") + noun;
+}
+
+}  // namespace
 
 namespace internal {
 
@@ -14,11 +58,13 @@ std::string type_name(const std::type_info& type) {
   return c10::demangle(type.name());
 }
 
-void refuse_input_count(const char* metric, std::size_t least, std::size_t most,
-                        std::size_t got) {
+void refuse_input_count(const char* metric, c10::ArrayRef<InputInfo> inputs,
+                        std::size_t least, std::size_t most, std::size_t got) {
   TORCH_CHECK_VALUE(false, metric, ": expected ", least,
                     most > least ? c10::str(" to ", most) : std::string(),
-                    most == 1 ? " input" : " inputs", ", got ", got);
+                    most == 1 ? " input" : " inputs", ", got ", got,
+                    inputs.empty() ? "" : "; they are ",
+                    inputs.empty() ? "" : listed(inputs));
 }
 
 void refuse_input_type(const char* metric, std::size_t index,
@@ -28,8 +74,9 @@ void refuse_input_type(const char* metric, std::size_t index,
   const std::string input = index < inputs.size()
                                 ? inputs[index].name
                                 : "input " + std::to_string(index);
-  TORCH_CHECK_TYPE(false, metric, ": expected ", input, " to be a ",
-                   type_name(expected), ", got a ", type_name(got));
+  TORCH_CHECK_TYPE(false, metric, ": expected ", input, " to be ",
+                   with_article(type_name(expected)), ", got ",
+                   with_article(type_name(got)));
 }
 
 namespace {
@@ -157,6 +204,13 @@ void Metric::finish(at::Tensor& value) const {
   }
   if (!internal::is_sole_owner(value) && !value.requires_grad()) {
     value = internal::fresh_copy(value);
+  }
+  if (!has_signed_nan(value)) return;
+  if (value.requires_grad()) {
+    const at::Tensor plain = value.detach();
+    value = sync::replace_values(value, plain.masked_fill(plain.isnan(), kNaN));
+  } else {
+    value.masked_fill_(value.isnan(), kNaN);
   }
 }
 

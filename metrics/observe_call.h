@@ -49,7 +49,8 @@ class ObserveCall {
     if constexpr (kCount > 0) {
       return call_with<kCount - 1>(metric, inputs, observe);
     } else {
-      refuse_input_count(metric, least_inputs<0>(), kMost, inputs.size());
+      refuse_input_count(metric, declared_inputs<Accumulator>(),
+                         least_inputs<0>(), kMost, inputs.size());
     }
   }
 
@@ -72,8 +73,12 @@ class ObserveCall {
   static typename Accumulator::State unpack(const char* metric, Inputs inputs,
                                             const Observe& observe,
                                             std::index_sequence<kIndex...>) {
-    return observe(
-        *input<std::tuple_element_t<kIndex, Tuple>>(metric, inputs, kIndex)...);
+    // In their order: of several wrong inputs the first is named.
+    const std::tuple<decltype(input<std::tuple_element_t<kIndex, Tuple>>(
+        metric, inputs, kIndex))...>
+        values{input<std::tuple_element_t<kIndex, Tuple>>(metric, inputs,
+                                                          kIndex)...};
+    return observe(*std::get<kIndex>(values)...);
   }
 
   template <class T>

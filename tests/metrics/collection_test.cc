@@ -205,7 +205,8 @@ TEST(MetricCollectionTest, SaysWhichMemberRefusedABatch) {
                 HasSubstr("as 'sum of preds' of a collection"));
   }
   EXPECT_THAT(refusal_of([&] { metrics.update(large); }),
-              HasSubstr("MeanSquaredError: expected 2 to 3 inputs, got 1"));
+              HasSubstr("MeanSquaredError: expected 2 to 3 inputs, got 1; they "
+                        "are preds, target[, weight]"));
   EXPECT_THAT(
       refusal_of<c10::TypeError>([&] { metrics.update(large, "text"); }),
       HasSubstr("MeanSquaredError: expected target to be"));

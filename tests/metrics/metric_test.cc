@@ -117,7 +117,7 @@ TEST(MetricTest, InputsOfAnotherKindAreRefused) {
               HasSubstr("SampleMeanSquaredError: expected 2 inputs, got 1"));
   EXPECT_THAT(refusal_of<c10::Error>(
                   [&] { erased(metric).update(x, std::string("text")); }),
-              HasSubstr("expected input 1 to be a at::Tensor, got a std::"));
+              HasSubstr("expected input 1 to be an at::Tensor, got a std::"));
   EXPECT_THROW(metric.update(x, at::ones({3})), c10::ValueError);
   EXPECT_EQ(metric.status(), MetricState::kEmpty);
 }

@@ -282,7 +282,11 @@ TEST(NamedInputsTest, TextsHaveAnyType) {
   EXPECT_THAT(
       refusal_of<c10::TypeError>([&] { erased->update(kPreds, target); }),
       HasSubstr("SampleMatchRate: expected preds to be a tally::TextList, got "
-                "a at::Tensor"));
+                "an at::Tensor"));
+  // The first of several.
+  EXPECT_THAT(
+      refusal_of<c10::TypeError>([&] { erased->update(kPreds, kPreds); }),
+      HasSubstr("SampleMatchRate: expected preds to be"));
 }
 
 TEST(NamedInputsTest, RowsHaveAnyType) {

@@ -226,7 +226,7 @@ TEST(BootStrapperIdsTest, BadIdsChangeNothing) {
   const std::vector<testkit::SampleImage> images(4);
   EXPECT_THAT(
       refusal({"ids", images}),
-      HasSubstr("BootStrapper: expected ids to be a at::Tensor, got a"));
+      HasSubstr("BootStrapper: expected ids to be an at::Tensor, got a"));
   EXPECT_EQ(metric.serialize(), before);
 
   BootStrapper batches(SumMetric(), raw_only().sampling_strategy(

@@ -239,7 +239,7 @@ TEST(BootStrapperTest, RefusesBadOptionsAndInputs) {
       HasSubstr("expected inputs with the same number of rows, got 2 and 1"));
   EXPECT_THAT(
       refusal_of<c10::Error>([&] { pairs.update(std::string("x"), 1); }),
-      HasSubstr("to be a at::Tensor"));
+      HasSubstr("to be an at::Tensor"));
 }
 
 }  // namespace

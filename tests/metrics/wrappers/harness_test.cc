@@ -210,10 +210,11 @@ TEST(BootStrapperTest, ResamplesTextsAndRaggedRows) {
 TEST(WrappersTest, RefuseTextsWhereTheyNeedTensors) {
   const std::vector<std::string> texts = {"a"};
   MultioutputWrapper outputs(testkit::SampleMatchRate(), 2);
-  EXPECT_THAT(testkit::refusal_of<c10::TypeError>(
-                  [&] { outputs.update(texts, texts); }),
-              ::testing::HasSubstr("MultioutputWrapper: expected preds to be a "
-                                   "at::Tensor, got a std::vector"));
+  EXPECT_THAT(
+      testkit::refusal_of<c10::TypeError>(
+          [&] { outputs.update(texts, texts); }),
+      ::testing::HasSubstr("MultioutputWrapper: expected preds to be an "
+                           "at::Tensor, got a std::vector"));
   LambdaInputTransformer changed(
       testkit::SampleMatchRate(),
       LambdaInputTransformerOptions("same").preds(
@@ -221,7 +222,7 @@ TEST(WrappersTest, RefuseTextsWhereTheyNeedTensors) {
   EXPECT_THAT(testkit::refusal_of<c10::TypeError>(
                   [&] { changed.update(texts, texts); }),
               ::testing::HasSubstr("LambdaInputTransformer: expected preds to "
-                                   "be a at::Tensor, got a std::vector"));
+                                   "be an at::Tensor, got a std::vector"));
 }
 
 }  // namespace

@@ -219,7 +219,7 @@ TEST(InputTransformerTest, RefusesBadOptionsAndInputs) {
               HasSubstr("expected target of a real dtype"));
   EXPECT_THAT(
       refusal_of<c10::Error>([&] { metric.update(std::string("preds")); }),
-      HasSubstr("BinaryTargetTransformer: expected preds to be a "
+      HasSubstr("BinaryTargetTransformer: expected preds to be an "
                 "at::Tensor, got a std::"));
   EXPECT_EQ(metric.status(), MetricState::kEmpty);
 }
@@ -309,7 +309,7 @@ TEST(MultioutputWrapperTest, RefusesBadOptionsAndInputs) {
   EXPECT_THAT(refusal_of<c10::Error>([&] { metric.update(at::Tensor()); }),
               HasSubstr("expected a tensor as input 0, got an undefined one"));
   EXPECT_THAT(refusal_of<c10::Error>([&] { metric.update(std::string("x")); }),
-              HasSubstr("expected value to be a at::Tensor"));
+              HasSubstr("expected value to be an at::Tensor"));
   EXPECT_THAT(refusal_of<c10::Error>([&] { metric.update(); }),
               HasSubstr("expected at least 1 input, got 0"));
   MultioutputWrapper rows(CatMetric(), 2);
