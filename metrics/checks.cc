@@ -24,7 +24,10 @@ void check_integral(const char* input, const at::Tensor& tensor) {
   check_defined(input, tensor);
   TORCH_CHECK_TYPE(
       at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true),
-      "expected ", input, " of an integer dtype, got ", tensor.scalar_type());
+      "expected ", input, " of an integer dtype, got ", tensor.scalar_type(),
+      at::isFloatingType(tensor.scalar_type())
+          ? c10::str("; for whole numbers pass ", input, ".to(at::kLong)")
+          : "");
 }
 
 void check_real(const char* input, const at::Tensor& tensor) {

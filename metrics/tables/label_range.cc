@@ -3,8 +3,24 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tally::internal::tables {
+
+void check_whole_numbers(const char* input, const at::Tensor& labels,
+                         const std::string& place) {
+  if (!at::isFloatingType(labels.scalar_type())) return;
+  const at::Tensor plain =
+      labels.detach().to(at::kCPU, at::kDouble).contiguous();
+  const auto* const begin = plain.const_data_ptr<double>();
+  const auto* const end = begin + plain.numel();
+  // Larger ones are whole, but may have been others.
+  const auto* const wrong = std::find_if_not(begin, end, [](double label) {
+    return std::abs(label) <= 0x1p53 && label == std::trunc(label);
+  });
+  TORCH_CHECK_VALUE(wrong == end, place, "expected whole numbers as ", input,
+                    ", got ", *wrong, " at position ", wrong - begin);
+}
 
 void check_label_range(const char* input, const at::Tensor& labels,
                        std::optional<std::int64_t> num_classes) {

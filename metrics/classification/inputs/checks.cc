@@ -12,9 +12,18 @@ namespace tally::internal::classification {
 namespace {
 
 [[noreturn]] void refuse_part(double label, std::int64_t position) {
-  TORCH_CHECK_VALUE(false, "expected whole numbers as target, got ", label,
-                    " at position ", position,
-                    "; are preds and target swapped?");
+  // Images of 8 bits as numbers from 0 to 1, as ToTensor makes them of masks.
+  const double level = label * 255;
+  const bool may_be_mask =
+      label > 0 && label < 1 && std::abs(level - std::round(level)) < 1e-4;
+  TORCH_CHECK_VALUE(
+      false, "expected whole numbers as target, got ", label, " at position ",
+      position,
+      may_be_mask
+          ? "; is it a mask of 8 bits as numbers from 0 to 1 (then pass "
+            "target > 0.5), or"
+          : ";",
+      " are preds and target swapped?");
 }
 
 // REQUIRES: of dtype T, on the CPU.

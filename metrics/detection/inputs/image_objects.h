@@ -24,7 +24,9 @@ namespace tally {
 struct ImageObjects {
   at::Tensor boxes = {};   ///< real [n, 4]
   at::Tensor scores = {};  ///< real [n]; of detections
-  at::Tensor labels = {};  ///< int [n], from 0 to 2^31 - 1
+  /// [n], whole numbers of any real dtype from 0 to 2^31 - 1; without objects
+  /// as well
+  at::Tensor labels = {};
   /// int or bool [n]; of annotations. Undefined: no object is a crowd.
   at::Tensor iscrowd = {};
   /// real [n]; of annotations. Undefined: the areas of the boxes.

@@ -26,9 +26,17 @@ void check_box(const ReadRules& rules, std::size_t image, std::size_t place,
   const bool has_corners = rules.has_corners();
   const double width = has_corners ? box[2] - box[0] : box[2];
   const double height = has_corners ? box[3] - box[1] : box[3];
-  TORCH_CHECK_VALUE(width >= 0 && height >= 0, rules.image(image),
-                    ": expected boxes of no negative width or height, got ",
-                    width, " x ", height, " for box ", place);
+  // Sizes in place of a right and a bottom edge are above 0.
+  const bool may_be_sizes = rules.format == BoxFormat::kXYXY &&
+                            box[0] + width > 0 && box[1] + height > 0;
+  TORCH_CHECK_VALUE(
+      width >= 0 && height >= 0, rules.image(image),
+      ": expected boxes of no negative width or height, got ", width, " x ",
+      height, " for box ", place,
+      may_be_sizes ? ", read as left, top, right and bottom; if the last two "
+                     "numbers are width and height, set box_format: xywh, or "
+                     "cxcywh for centers"
+                   : "");
 }
 
 void check_object(const ReadRules& rules, const ObjectColumns& columns,

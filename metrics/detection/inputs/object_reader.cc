@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "tally/metrics/plain_values.h"
+#include "tally/metrics/tables/label_range.h"
 
 // Widths are compiled without contraction to fused multiply-adds (BUILD).
 namespace tally::internal::detection {
@@ -28,7 +29,8 @@ void copy_values(const at::Tensor& from, T* to) {
 // What is expected of a tensor of `count` objects.
 struct Expected {
   const char* what;
-  bool is_integer = false;
+  enum Numbers { kReal, kWhole, kMask };
+  Numbers numbers = kReal;
   std::vector<std::int64_t> row = {};  ///< sizes of a row; -1: any
 };
 
@@ -38,11 +40,12 @@ void check_tensor(const std::string& place, const Expected& expected,
   TORCH_CHECK_TYPE(tensor.defined(), place, ": expected ", expected.what,
                    ", got none");
   const at::ScalarType type = tensor.scalar_type();
-  TORCH_CHECK_TYPE(
-      expected.is_integer ? at::isIntegralType(type, /*includeBool=*/true)
-                          : !at::isComplexType(type),
-      place, ": expected ", expected.is_integer ? "integer " : "real ",
-      expected.what, ", got ", type);
+  const bool is_float = at::isFloatingType(type);
+  const bool is_mask = expected.numbers == Expected::kMask;
+  TORCH_CHECK_TYPE(!at::isComplexType(type) && !(is_mask && is_float), place,
+                   ": expected ", is_mask ? "bool or integer " : "real ",
+                   expected.what, ", got ", type,
+                   is_float ? "; threshold them: masks > 0.5" : "");
   // A tensor without objects may have any shape.
   bool fits = count == 0 && tensor.numel() == 0;
   if (tensor.dim() == static_cast<std::int64_t>(expected.row.size()) + 1) {
@@ -59,6 +62,9 @@ void check_tensor(const std::string& place, const Expected& expected,
   }
   TORCH_CHECK_VALUE(fits, place, ": expected ", expected.what, " [", count, row,
                     "] for ", count, " labels, got ", tensor.sizes());
+  if (is_float && expected.numbers == Expected::kWhole) {
+    tables::check_whole_numbers(expected.what, tensor, place + ": ");
+  }
 }
 
 }  // namespace
@@ -68,13 +74,14 @@ std::int64_t ObjectReader::check(const std::string& place,
   TORCH_CHECK_TYPE(objects.labels.defined(), place,
                    ": expected labels, got none");
   const std::int64_t count = objects.labels.numel();
-  check_tensor(place, {"labels", true}, objects.labels, count);
+  check_tensor(place, {"labels", Expected::kWhole}, objects.labels, count);
   if (rules_.has_boxes()) {
-    check_tensor(place, {"boxes", false, {4}}, objects.boxes, count);
+    check_tensor(place, {"boxes", Expected::kReal, {4}}, objects.boxes, count);
   }
   if (rules_.only_boxes) return count;
   if (rules_.shape == ObjectShape::kSegm && objects.masks.defined()) {
-    check_tensor(place, {"masks", true, {-1, -1}}, objects.masks, count);
+    check_tensor(place, {"masks", Expected::kMask, {-1, -1}}, objects.masks,
+                 count);
   } else if (rules_.shape == ObjectShape::kSegm) {
     TORCH_CHECK_VALUE(objects.runs.size() == static_cast<std::size_t>(count),
                       place, ": expected masks or runs of ", count,
@@ -84,7 +91,8 @@ std::int64_t ObjectReader::check(const std::string& place,
     const auto points = static_cast<std::int64_t>(rules_.sigmas.size());
     const bool is_flat = rules_.is_detected && objects.keypoints.defined() &&
                          objects.keypoints.size(-1) == 2;
-    check_tensor(place, {"keypoints", false, {points, is_flat ? 2 : 3}},
+    check_tensor(place,
+                 {"keypoints", Expected::kReal, {points, is_flat ? 2 : 3}},
                  objects.keypoints, count);
   }
   if (rules_.is_detected) {
@@ -92,10 +100,10 @@ std::int64_t ObjectReader::check(const std::string& place,
     return count;
   }
   if (objects.iscrowd.defined()) {
-    check_tensor(place, {"iscrowd", true}, objects.iscrowd, count);
+    check_tensor(place, {"iscrowd", Expected::kWhole}, objects.iscrowd, count);
   }
   if (objects.ignore.defined()) {
-    check_tensor(place, {"ignore", true}, objects.ignore, count);
+    check_tensor(place, {"ignore", Expected::kWhole}, objects.ignore, count);
   }
   if (objects.area.defined()) {
     check_tensor(place, {"area"}, objects.area, count);
@@ -156,7 +164,8 @@ void ObjectReader::read_judged_labels(const ImageObjectsList& list) const {
     const auto read_labels = [&](const char* what, const at::Tensor& labels) {
       std::vector<std::int64_t> sorted;
       if (!labels.defined()) return sorted;
-      check_tensor(rules_.image(i), {what, true}, labels, labels.numel());
+      check_tensor(rules_.image(i), {what, Expected::kWhole}, labels,
+                   labels.numel());
       sorted.resize(static_cast<std::size_t>(labels.numel()));
       copy_values(labels, sorted.data());
       std::sort(sorted.begin(), sorted.end());

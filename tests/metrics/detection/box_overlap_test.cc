@@ -225,6 +225,30 @@ TEST(CompleteIntersectionOverUnionTest, BoxesWithoutAreasAre0WithZeroGradient) {
   EXPECT_EQ(preds[0].boxes.grad().abs().sum().item<double>(), 0);
 }
 
+// Labels may be whole numbers of any dtype, as those of other metrics.
+TEST(IntersectionOverUnionTest, LabelsAreWholeNumbers) {
+  Images floats = {image(kApart, {0, 7}), image({}, {})};
+  for (ImageObjects& each : floats) each.labels = each.labels.to(at::kFloat);
+  const Images target = {image(kApart, {0, 7}), image({}, {})};
+  EXPECT_EQ(iou_of({}, floats, target), 1);
+  floats[0].labels[1] = 0.5;
+  EXPECT_THAT(refusal_of([&] { iou_of({}, floats, target); }),
+              HasSubstr("preds of image 0: expected whole numbers as labels, "
+                        "got 0.5 at position 1"));
+}
+
+TEST(IntersectionOverUnionTest, BoxesOfSizesAreToldOfBoxFormat) {
+  const Images good = {image({{0.1, 0.1, 0.5, 0.5}}, {0})};
+  const auto refusal = [&](const std::vector<double>& box) {
+    return refusal_of([&] { iou_of({}, good, {image({box}, {0})}); });
+  };
+  EXPECT_THAT(refusal({0.5, 0.5, 0.2, 0.2}),
+              HasSubstr("set box_format: xywh, or cxcywh for centers"));
+  EXPECT_THAT(refusal({0.5, 0.5, -0.2, 0.7}),
+              ::testing::EndsWith("got -0.7 x 0.2 for box 0"
+                                  " (IntersectionOverUnion)"));
+}
+
 TEST(IntersectionOverUnionTest, BadInputsNameImageAndBox) {
   IntersectionOverUnion metric;
   const Images good = {image({}, {}), image(kApart, {0, 0})};
