@@ -33,10 +33,10 @@ struct RetrievalAUROCOptions : TopKOptions<RetrievalAUROCOptions> {
 /// kExpected, and kNegative or kPositive, in those orders of ties in which that
 /// is so.
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Documents that are not retrieved, and those that are not
-/// judged, have no part in it. Result: 0-dim, or one value for each query;
-/// float64 in [0, 1], NaN without queries.
-/// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Documents
+/// that are not retrieved, and those that are not judged, have no part in it.
+/// Result: 0-dim, or one value for each query; float64 in [0, 1], NaN without
+/// queries. Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP.
 /// Not differentiable. Source: BinaryAUROC, for each query.
 ///
 /// Example:

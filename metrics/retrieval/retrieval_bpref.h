@@ -18,8 +18,8 @@ struct RetrievalBprefOptions : WholeRankingOptions<RetrievalBprefOptions> {};
 ///
 /// with n the documents of grade 0 above it, N all of them; 1 where n is 0.
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Result: 0-dim, or one value for each query; float64 in
-/// [0, 1], NaN without queries.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
+/// 0-dim, or one value for each query; float64 in [0, 1], NaN without queries.
 /// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP.
 /// keep_top_k is an error. Not differentiable.
 /// Source: trec_eval's bpref; Buckley & Voorhees 2004.

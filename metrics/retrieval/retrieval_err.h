@@ -35,8 +35,8 @@ struct RetrievalERROptions : TopKOptions<RetrievalERROptions> {
 ///     sum over ranks i up to k of 1 / i P_i prod over j < i of (1 - P_j)
 ///
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Result: 0-dim, or one value for each query; float64 in
-/// [0, 1], NaN without queries.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
+/// 0-dim, or one value for each query; float64 in [0, 1], NaN without queries.
 /// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP. Grades
 /// above g_max are an error of compute(). With TieOrder::kExpected n tied
 /// documents of several grades, m of them relevant, cost min(n, k) * min(m, r):

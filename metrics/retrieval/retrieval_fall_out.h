@@ -19,8 +19,8 @@ struct RetrievalFallOutOptions : TopKOptions<RetrievalFallOutOptions> {
 /// A query without documents of grade 0 counts as empty_target_action says.
 /// TieOrder::kPessimistic puts them first, which makes the value higher.
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Result: 0-dim, or one value for each query; float64 in
-/// [0, 1], NaN without queries.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
+/// 0-dim, or one value for each query; float64 in [0, 1], NaN without queries.
 /// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP.
 /// Not differentiable.
 ///

@@ -16,8 +16,8 @@ struct RetrievalHitRateOptions : TopKOptions<RetrievalHitRateOptions> {};
 /// With TieOrder::kExpected a query that ties at its k-th document has the
 /// chance that there is one.
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Result: 0-dim, or one value for each query; float64 in
-/// [0, 1], NaN without queries.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
+/// 0-dim, or one value for each query; float64 in [0, 1], NaN without queries.
 /// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP.
 /// Not differentiable. Source: trec_eval's success.
 ///

@@ -47,10 +47,11 @@ struct RetrievalMAPOptions : TopKOptions<RetrievalMAPOptions> {
 /// a score of -infinity says that it is judged but was not retrieved: it has no
 /// rank, and counts among the relevant (or not relevant) and in the ideal gain.
 /// A query's documents may come in any batches and on any ranks; it counts
-/// once. A document that comes twice counts twice; with doc_ids, which are
-/// given in every update or in none, that is an error of compute().
-/// Result: 0-dim, or one value for each query (QueryAggregation::kNone);
-/// float64 in [0, 1]. NaN without queries.
+/// once. Its number is therefore its own over all batches and ranks: the first
+/// queries of two batches, both numbered 0, are one query. A document that
+/// comes twice counts twice; with doc_ids, which are given in every update or
+/// in none, that is an error of compute(). Result: 0-dim, or one value for each
+/// query (QueryAggregation::kNone); float64 in [0, 1]. NaN without queries.
 /// Scores that are equal (-0 and 0 are) leave the order open: see TieOrder.
 /// kExpected is the exact mean over all orders, so that any split of the data
 /// gives the same value, to the bit.

@@ -14,8 +14,8 @@ struct RetrievalMRROptions : TopKOptions<RetrievalMRROptions> {};
 ///     1 / rank, or 0 if none is within the best k
 ///
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Result: 0-dim, or one value for each query; float64 in
-/// [0, 1], NaN without queries.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
+/// 0-dim, or one value for each query; float64 in [0, 1], NaN without queries.
 /// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP.
 /// Not differentiable. Source: trec_eval's recip_rank.
 ///

@@ -36,8 +36,8 @@ struct RetrievalNormalizedDCGOptions
 ///     NDCG = DCG / the DCG of all judged documents by descending grade
 ///
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Result: 0-dim, or one value for each query; float64 in
-/// [0, 1], NaN without queries.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
+/// 0-dim, or one value for each query; float64 in [0, 1], NaN without queries.
 /// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP. With
 /// kExponential grades above 1023 are an error of compute().
 /// Not differentiable. Source: Jarvelin & Kekalainen 2002; trec_eval's ndcg.

@@ -29,8 +29,8 @@ struct RetrievalPrecisionOptions : TopKOptions<RetrievalPrecisionOptions> {
 /// Without top_k, k is the number of documents that the query has retrieved;
 /// with adaptive_k it is that where it is less than top_k. 0 if there are none.
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Result: 0-dim, or one value for each query; float64 in
-/// [0, 1], NaN without queries.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
+/// 0-dim, or one value for each query; float64 in [0, 1], NaN without queries.
 /// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP.
 /// Not differentiable. Source: trec_eval's P.
 ///

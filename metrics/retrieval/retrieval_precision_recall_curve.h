@@ -50,11 +50,11 @@ struct RetrievalPrecisionRecall {
 /// Behind a query's last document its recall stays what it is, and its
 /// precision falls, unless adaptive_k keeps it.
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Result: RetrievalPrecisionRecall; float64 in [0, 1], NaN
-/// without queries. Depths are aggregated one by one.
-/// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP; also
-/// without max_k queries of more than 2^20 documents are an error of compute().
-/// Not differentiable.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
+/// RetrievalPrecisionRecall; float64 in [0, 1], NaN without queries. Depths are
+/// aggregated one by one. Inputs, ties, queries, state, NaN and errors: as in
+/// RetrievalMAP; also without max_k queries of more than 2^20 documents are an
+/// error of compute(). Not differentiable.
 ///
 /// Example:
 ///     RetrievalPrecisionRecallCurve curve(
@@ -101,11 +101,11 @@ struct RetrievalRecallAtDepth {
 ///
 /// Where that is 0, or nowhere: recall 0, and top_k is max_k.
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Result: RetrievalRecallAtDepth, each 0-dim, or one value
-/// for each query's own curve; recall float64 in [0, 1], NaN without queries
-/// (top_k is 0 then).
-/// Inputs, ties, queries, state, NaN and errors: as in
-/// RetrievalPrecisionRecallCurve. Not differentiable.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
+/// RetrievalRecallAtDepth, each 0-dim, or one value for each query's own curve;
+/// recall float64 in [0, 1], NaN without queries (top_k is 0 then). Inputs,
+/// ties, queries, state, NaN and errors: as in RetrievalPrecisionRecallCurve.
+/// Not differentiable.
 ///
 /// Example:
 ///     RetrievalRecallAtFixedPrecision recall(

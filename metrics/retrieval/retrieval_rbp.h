@@ -42,13 +42,12 @@ struct RankBiasedPrecision {
 ///
 /// with n the documents looked at, retrieved and among the best k.
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Result: RankBiasedPrecision, each 0-dim, or one value for
-/// each query; float64 in [0, 1], NaN without queries. empty_target_action says
-/// what the value is of a query without relevant documents, not what the
-/// residual is.
-/// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP. Grades
-/// above g_max are an error of compute().
-/// Not differentiable. Source: Moffat & Zobel 2008.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
+/// RankBiasedPrecision, each 0-dim, or one value for each query; float64 in [0,
+/// 1], NaN without queries. empty_target_action says what the value is of a
+/// query without relevant documents, not what the residual is. Inputs, ties,
+/// queries, state, NaN and errors: as in RetrievalMAP. Grades above g_max are
+/// an error of compute(). Not differentiable. Source: Moffat & Zobel 2008.
 ///
 /// Example:
 ///     RetrievalRBP rbp(RetrievalRBPOptions().persistence(0.9).unjudged(-1));

@@ -14,8 +14,8 @@ struct RetrievalRecallOptions : TopKOptions<RetrievalRecallOptions> {};
 ///     relevant documents within the best k / relevant documents
 ///
 /// update(preds, target, indexes, doc_ids = {}):
-/// see RetrievalMAP. Result: 0-dim, or one value for each query; float64 in
-/// [0, 1], NaN without queries.
+/// see RetrievalMAP; queries are numbered over all batches and ranks. Result:
+/// 0-dim, or one value for each query; float64 in [0, 1], NaN without queries.
 /// Inputs, ties, queries, state, NaN and errors: as in RetrievalMAP.
 /// Not differentiable. Source: trec_eval's recall.
 ///

@@ -51,7 +51,8 @@ class JudgedDocuments {
   static constexpr InputInfo kInputs[] = {
       {"preds", InputKind::kFloat, "float scores [N, ...]"},
       {"target", InputKind::kReal, "int or float grades, 0 or more [N, ...]"},
-      {"indexes", InputKind::kInteger, "int queries [N, ...]"},
+      {"indexes", InputKind::kInteger,
+       "int queries, numbered over all batches and ranks [N, ...]"},
       {"doc_ids", InputKind::kInteger, "int documents [N, ...]",
        /*is_optional=*/true}};
   using State = DocumentState;
