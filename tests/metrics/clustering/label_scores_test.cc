@@ -310,10 +310,12 @@ TEST(LabelScoresTest, RefuseWhatIsNoLabel) {
   RandScore score;
   EXPECT_EQ(refusal_of<c10::TypeError>(
                 [&] { score.update(at::ones({3}), at::ones({3}, at::kLong)); }),
-            "expected preds of an integer dtype, got Float (RandScore)");
+            "expected preds of an integer dtype, got Float; for whole "
+            "numbers pass preds.to(at::kLong) (RandScore)");
   EXPECT_EQ(refusal_of<c10::TypeError>(
                 [&] { score.update(at::ones({3}, at::kLong), at::ones({3})); }),
-            "expected target of an integer dtype, got Float (RandScore)");
+            "expected target of an integer dtype, got Float; for whole "
+            "numbers pass target.to(at::kLong) (RandScore)");
   EXPECT_EQ(refusal_of([&] {
               score.update(at::ones({3}, at::kLong), at::ones({4}, at::kLong));
             }),

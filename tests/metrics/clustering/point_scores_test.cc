@@ -259,7 +259,9 @@ void check_refusals() {
   EXPECT_EQ(refusal_of<c10::TypeError>([&] {
               metric.update(at::ones({4, 2}), at::ones({4}));
             }),
-            "expected labels of an integer dtype, got Float" + name);
+            "expected labels of an integer dtype, got Float; for whole "
+            "numbers pass labels.to(at::kLong)" +
+                name);
   EXPECT_EQ(refusal_of<c10::TypeError>([&] {
               metric.update(at::ones({4, 2}, at::kComplexFloat), own);
             }),
