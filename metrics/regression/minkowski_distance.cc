@@ -27,6 +27,7 @@ void MinkowskiDistanceOptions::validate(const char* metric) const {
 }
 
 at::Tensor MinkowskiDistance::evaluate(const State& state) const {
+  if (state.weight.value() == 0) return state.sum / state.weight;  // NaN
   const double exponent = 1 / options().p();
   if (state.sum.is_plain()) {
     return Number(std::pow(state.sum.value(), exponent));

@@ -47,9 +47,9 @@ extern template class ErrorSums<ErrorPower>;
 ///
 /// update(preds, target, weight = 1): of the same shape, any real dtypes; each
 /// pair of elements is a sample.
-/// Result: 0-dim float64, 0 or more; grows with the number of samples. 0 before
-/// any update.
-/// State: the sum in float64, merged by addition.
+/// Result: 0-dim float64, 0 or more; grows with the number of samples. NaN
+/// before any update.
+/// State: the sum and the number of samples in float64, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore ignores the sample.
 /// Errors: c10::ValueError for shapes that differ, for weights below 0, and for
 /// NaN with NanPolicy::kError; c10::TypeError for complex or sparse inputs.

@@ -75,6 +75,9 @@ at::Tensor SymmetricMeanAbsolutePercentageError::evaluate(
 
 at::Tensor WeightedMeanAbsolutePercentageError::evaluate(
     const State& state) const {
+  if (state.sum.value() == 0 && state.weight.value() == 0) {
+    return state.sum / state.weight;  // NaN
+  }
   return state.sum / max(state.weight, options().epsilon());
 }
 

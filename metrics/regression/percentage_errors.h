@@ -156,7 +156,8 @@ extern template class ErrorSums<ErrorOverTargets>;
 ///
 /// update(preds, target, weight = 1): of the same shape, any real dtypes; each
 /// pair of elements is a sample.
-/// Result: 0-dim float64, 0 or more; 0 before any update.
+/// Result: 0-dim float64, 0 or more; NaN before any update, and where all
+/// targets are 0 and predicted.
 /// State: both sums in float64, merged by addition.
 /// NaN: propagates; NanPolicy::kIgnore ignores the sample.
 /// Errors: c10::ValueError for shapes that differ, for weights below 0, and for
