@@ -1202,3 +1202,90 @@ set(TALLY_CLI_SOURCES
     cli/worst_slices.cc)
 
 set(TALLY_CLI_UNFUSED_SOURCES)
+
+set(TALLY_EXAMPLES
+    clip
+    custom_loss
+    custom_metric
+    custom_rows_metric
+    data_parallel
+    digits
+    eval_loop
+    rare_classes)
+
+set(TALLY_EXAMPLE_CLIP_COMPONENTS
+    sync
+    metrics
+    sinks
+    losses)
+
+set(TALLY_EXAMPLE_CLIP_SOURCES
+    examples/clip/clip.cc
+    examples/clip/options.cc
+    examples/clip/training.cc
+    examples/command_line.cc
+    examples/digits/data.cc)
+
+set(TALLY_EXAMPLE_CUSTOM_LOSS_COMPONENTS
+    sync
+    losses)
+
+set(TALLY_EXAMPLE_CUSTOM_LOSS_SOURCES
+    examples/custom_loss.cc)
+
+set(TALLY_EXAMPLE_CUSTOM_METRIC_COMPONENTS
+    sync
+    metrics)
+
+set(TALLY_EXAMPLE_CUSTOM_METRIC_SOURCES
+    examples/custom_metric.cc)
+
+set(TALLY_EXAMPLE_CUSTOM_ROWS_METRIC_COMPONENTS
+    sync
+    metrics)
+
+set(TALLY_EXAMPLE_CUSTOM_ROWS_METRIC_SOURCES
+    examples/custom_rows_metric.cc)
+
+set(TALLY_EXAMPLE_DATA_PARALLEL_COMPONENTS
+    sync
+    metrics
+    losses
+    training)
+
+set(TALLY_EXAMPLE_DATA_PARALLEL_SOURCES
+    examples/command_line.cc
+    examples/data_parallel/data_parallel.cc
+    examples/data_parallel/state.cc
+    examples/digits/data.cc)
+
+set(TALLY_EXAMPLE_DIGITS_COMPONENTS
+    sync
+    metrics
+    sinks
+    losses)
+
+set(TALLY_EXAMPLE_DIGITS_SOURCES
+    examples/command_line.cc
+    examples/digits/data.cc
+    examples/digits/digits.cc
+    examples/digits/options.cc
+    examples/digits/report.cc
+    examples/digits/training.cc)
+
+set(TALLY_EXAMPLE_EVAL_LOOP_COMPONENTS
+    sync
+    metrics)
+
+set(TALLY_EXAMPLE_EVAL_LOOP_SOURCES
+    examples/eval_loop.cc)
+
+set(TALLY_EXAMPLE_RARE_CLASSES_COMPONENTS
+    sync
+    metrics
+    sinks
+    losses)
+
+set(TALLY_EXAMPLE_RARE_CLASSES_SOURCES
+    examples/digits/data.cc
+    examples/rare_classes/rare_classes.cc)

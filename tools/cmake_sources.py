@@ -2,9 +2,9 @@
 
 Usage: cmake_sources.py [--check]
 
-Asks Bazel for the libraries and writes cmake/sources.cmake, so that who builds
-with CMake needs neither Bazel nor Python. With --check, says whether the file is
-what would be written, and writes nothing.
+Asks Bazel for the libraries and the examples and writes cmake/sources.cmake, so
+that who builds with CMake needs neither Bazel nor Python. With --check, says
+whether the file is what would be written, and writes nothing.
 """
 
 import collections
@@ -52,7 +52,7 @@ def component(label):
 
 def query():
     """Bazel's C++ targets in the folders that there are, as XML."""
-    patterns = ["//:version"] + [
+    patterns = ["//:version", "//examples/..."] + [
         f"//{folder}/..." for folder in FOLDERS if folder and (ROOT / folder).is_dir()
     ]
     expression = f'kind("cc_(library|binary) rule", {" + ".join(patterns)})'
@@ -90,14 +90,41 @@ def closure(headers):
     return found
 
 
+def sources_of(rule):
+    files = [path(label) for label in values(rule, "srcs")]
+    return {file for file in files if file and file.endswith(".cc")} - CHOICES
+
+
+def add_example(name, rules, lists):
+    """What a program of examples/ is made of: its sources and those of libraries
+    there, and the components that these use."""
+    wanted, found = [name], set()
+    example = lists[name.rpartition(":")[2]]
+    while wanted:
+        label = wanted.pop()
+        if label in found:
+            continue
+        found.add(label)
+        if label.startswith("//examples"):
+            example["SOURCES"] |= sources_of(rules[label])
+            wanted += values(rules[label], "deps")
+        elif component(label):
+            example["COMPONENTS"].add(component(label))
+
+
 def collect(rules):
-    """Returns the lists of each component."""
+    """Returns the lists of each component, and those of each example."""
     lists = collections.defaultdict(lambda: collections.defaultdict(set))
+    examples = collections.defaultdict(lambda: collections.defaultdict(set))
     public = set()
-    for rule in rules:
-        name = component(rule.get("name"))
-        sources = [path(label) for label in values(rule, "srcs")]
-        sources = {s for s in sources if s and s.endswith(".cc")} - CHOICES
+    by_name = {rule.get("name"): rule for rule in rules}
+    for label, rule in by_name.items():
+        if label.startswith("//examples"):
+            if rule.get("class") == "cc_binary":
+                add_example(label, by_name, examples)
+            continue
+        name = component(label)
+        sources = sources_of(rule)
         lists[name]["SOURCES"] |= sources
         for option in SEPARATE:
             if option in values(rule, "copts"):
@@ -109,23 +136,31 @@ def collect(rules):
             public |= {path(label) for label in values(rule, "hdrs")}
     for header in closure(public):
         lists[component("//" + header.rpartition("/")[0])]["HEADERS"].add(header)
-    return lists
+    return lists, examples
 
 
-def render(lists):
+def render(lists, examples):
     lines = ["# Written by tools/cmake_sources.py from Bazel's BUILD files."]
     order = list(COMPONENTS)
+
+    def add(name, items, key=str):
+        lines.append(f"\nset(TALLY_{name.upper()}")
+        lines.extend(f"    {item}" for item in sorted(items, key=key))
+        lines[-1] += ")"
+
     for name in filter(lists.__contains__, order):
-        for kind in ("COMPONENTS", "HEADERS", "SOURCES", "UNFUSED_SOURCES"):
-            key = order.index if kind == "COMPONENTS" else str
-            lines.append(f"\nset(TALLY_{name.upper()}_{kind}")
-            lines += [f"    {item}" for item in sorted(lists[name][kind], key=key)]
-            lines[-1] += ")"
+        add(f"{name}_COMPONENTS", lists[name]["COMPONENTS"], order.index)
+        for kind in ("HEADERS", "SOURCES", "UNFUSED_SOURCES"):
+            add(f"{name}_{kind}", lists[name][kind])
+    add("EXAMPLES", examples)
+    for name in sorted(examples):
+        add(f"EXAMPLE_{name}_COMPONENTS", examples[name]["COMPONENTS"], order.index)
+        add(f"EXAMPLE_{name}_SOURCES", examples[name]["SOURCES"])
     return "\n".join(lines) + "\n"
 
 
 def main(arguments):
-    text = render(collect(query().iter("rule")))
+    text = render(*collect(query().iter("rule")))
     if arguments == ["--check"]:
         if OUTPUT.exists() and OUTPUT.read_text(encoding="utf-8") == text:
             return 0
