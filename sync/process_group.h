@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <type_traits>
 
 #include "tally/sync/communicator.h"
 
@@ -30,5 +31,24 @@ std::shared_ptr<Communicator> make_communicator(
 std::shared_ptr<Communicator> make_communicator(
     const c10::intrusive_ptr<c10d::ProcessGroup>& group,
     std::chrono::milliseconds timeout = kDefaultTimeout);
+
+/// The same over a class derived from either, for example
+/// c10d::ProcessGroupGloo.
+///
+/// Example:
+///     sync::set_default_communicator(sync::make_communicator(group));
+template <class Group>
+std::enable_if_t<!std::is_same_v<Group, c10d::Backend> &&
+                     !std::is_same_v<Group, c10d::ProcessGroup>,
+                 std::shared_ptr<Communicator>>
+make_communicator(const c10::intrusive_ptr<Group>& group,
+                  std::chrono::milliseconds timeout = kDefaultTimeout) {
+  using Base = std::conditional_t<std::is_base_of_v<c10d::Backend, Group>,
+                                  c10d::Backend, c10d::ProcessGroup>;
+  static_assert(std::is_base_of_v<Base, Group>,
+                "expected a class derived from c10d::Backend or "
+                "c10d::ProcessGroup");
+  return make_communicator(c10::intrusive_ptr<Base>(group), timeout);
+}
 
 }  // namespace tally::sync

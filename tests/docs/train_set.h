@@ -5,10 +5,13 @@
 
 #include <cstddef>
 #include <optional>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
-// What the examples of the documentation call train_set.
+// What the examples of the documentation call train_set and test_set.
 struct TrainSet : torch::data::datasets::Dataset<TrainSet> {
   torch::data::Example<> get(std::size_t) override { return {}; }
   std::optional<std::size_t> size() const override { return 0; }
 };
-inline TrainSet train_set;
+inline TrainSet train_set, test_set;
+// And a group of the program's own.
+inline c10::intrusive_ptr<c10d::ProcessGroupGloo> group;

@@ -268,6 +268,8 @@ TEST(ProcessGroupTest, ExistingBackendGroupAndSubgroupWork) {
                                c10::intrusive_ptr<c10d::Backend>(backend)),
                            rank),
               3);
+    const c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo = backend;
+    EXPECT_EQ(sum_of_ranks(*make_communicator(gloo), rank), 3);
     if (rank == 1) return;
     c10::intrusive_ptr<c10d::Backend> ends =
         gloo_backend(store, "ends", rank / 2, 2);
@@ -303,10 +305,26 @@ TEST(ProcessGroupTest, NonMemberIsRefusedWithoutACollective) {
   refused(c10::make_intrusive<c10d::ProcessGroup>(store, -1, 2));
 }
 
+class OwnGroup : public c10d::ProcessGroup {
+ public:
+  using c10d::ProcessGroup::ProcessGroup;
+};
+
+TEST(ProcessGroupTest, GroupsOfADerivedClassAreGroups) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  const auto own = c10::make_intrusive<OwnGroup>(store, 0, 1);
+  own->setBackend(
+      at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
+      c10::intrusive_ptr<c10d::Backend>(gloo_backend(store, "own", 0, 1)));
+  EXPECT_EQ(make_communicator(own, kLongTimeout)->size(), 1);
+}
+
 TEST(ProcessGroupTest, NullAndBackendlessGroupsAreValueErrors) {
   EXPECT_THROW(make_communicator(c10::intrusive_ptr<c10d::Backend>()),
                c10::ValueError);
   EXPECT_THROW(make_communicator(c10::intrusive_ptr<c10d::ProcessGroup>()),
+               c10::ValueError);
+  EXPECT_THROW(make_communicator(c10::intrusive_ptr<c10d::ProcessGroupGloo>()),
                c10::ValueError);
   auto store = c10::make_intrusive<c10d::HashStore>();
   EXPECT_THROW(
