@@ -42,11 +42,12 @@ template <class Term>
 double sum_terms(std::int64_t count, const Term& term) {
   constexpr int kLanes = 8;
   double lanes[kLanes] = {};
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
+  // So that of a constant count the compiler knows whether any are left.
+  const std::int64_t whole = count - count % kLanes;
+  for (std::int64_t i = 0; i < whole; i += kLanes) {
     for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += term(i + lane);
   }
-  for (; i < count; ++i) lanes[0] += term(i);
+  for (std::int64_t i = whole; i < count; ++i) lanes[0] += term(i);
   double sum = 0;
   for (const double lane : lanes) sum += lane;
   return sum;

@@ -191,12 +191,9 @@ void fill_absent(std::vector<at::Tensor>& slots) {
     if (slot.defined() && !like.defined()) like = slot;
   }
   if (!like.defined()) return;
-  std::vector<std::int64_t> sizes = like.sizes().vec();
-  if (sizes.empty()) {
-    sizes.assign(1, 0);
-  } else {
-    sizes[0] = 0;
-  }
+  std::vector<std::int64_t> sizes =
+      (like.dim() == 0 ? like.unsqueeze(0) : like).sizes().vec();
+  sizes[0] = 0;
   for (at::Tensor& slot : slots) {
     if (!slot.defined()) slot = at::empty(sizes, like.options());
   }
