@@ -100,8 +100,10 @@ Content open_group(const FileGroup& group, const Wanted& wanted) {
                       ", got texts in ", path);
     texts.push_back(std::make_unique<TextFile>(path));
   }
-  TORCH_CHECK_VALUE(texts.size() == 1 || wanted.takes_several,
-                    wanted.refused_several, ", got ", texts.size(), " files");
+  TORCH_CHECK_VALUE(
+      texts.size() == 1 || (wanted.takes_several && wanted.words.empty()),
+      wanted.words.empty() ? wanted.refused_several : wanted.words, ", got ",
+      texts.size(), " files");
   return texts;
 }
 
@@ -127,8 +129,7 @@ class FilesSource final : public Source {
     for (const FileGroup& group : groups) {
       if (!group.name.empty()) names_.push_back(group.name);
     }
-    const auto wanted =
-        wanted_inputs(groups.size(), names_, metrics, files_by_name);
+    wanted_ = wanted_inputs(groups.size(), names_, metrics, files_by_name);
     const auto check_rows = [&](const auto& file) {
       if (rows_ < 0) rows_ = file.rows();
       TORCH_CHECK_VALUE(file.rows() == rows_,
@@ -137,7 +138,7 @@ class FilesSource final : public Source {
                         " and ", rows_);
     };
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      inputs_.push_back(open_group(groups[i], wanted[i]));
+      inputs_.push_back(open_group(groups[i], wanted_[i]));
       visit(inputs_.back(), check_rows);
     }
     const std::string ids = id_path(arguments);
@@ -175,11 +176,14 @@ class FilesSource final : public Source {
   const Names& names() const override { return names_; }
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
     std::vector<InputValue> values;
-    for (const Content& input : inputs_) {
-      const auto* npy = std::get_if<std::unique_ptr<NpyFile>>(&input);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const auto* npy = std::get_if<std::unique_ptr<NpyFile>>(&inputs_[i]);
       values.push_back(
-          npy != nullptr ? InputValue::of((*npy)->read(begin, end))
-                         : read_texts(std::get<TextFiles>(input), begin, end));
+          npy != nullptr
+              ? InputValue::of((*npy)->read(begin, end))
+              : split_if_wanted(
+                    wanted_[i],
+                    read_texts(std::get<TextFiles>(inputs_[i]), begin, end)));
     }
     if (ids_) keys_ = ids_->read(begin, end);
     return values;
@@ -200,6 +204,7 @@ class FilesSource final : public Source {
   }
 
   Names names_;
+  std::vector<Wanted> wanted_;
   std::vector<Content> inputs_;
   std::optional<IdFile> ids_;
   Names keys_;  // of the rows read last

@@ -145,6 +145,7 @@ void JsonLines::fail(std::int64_t row, const std::string& what) const {
 void JsonLines::scan(const std::vector<CsvKind>& kinds) {
   kinds_ = kinds;
   has_lists_.assign(inputs_.size(), false);
+  has_texts_.assign(inputs_.size(), false);
   std::vector<bool> all_integers(inputs_.size(), true);
   std::vector<std::string> lines;
   for (std::int64_t row = 0; row < rows(); ++row) {
@@ -163,6 +164,7 @@ void JsonLines::scan(const std::vector<CsvKind>& kinds) {
       }
       all_integers[i] = all_integers[i] && is_integer(*found);
       has_lists_[i] = has_lists_[i] || found->is_array();
+      has_texts_[i] = has_texts_[i] || found->is_string();
     }
     for (const std::string& key : id_keys_) {
       const auto found = object.find(key);

@@ -37,8 +37,9 @@ class JsonLines {
   /// Reads the file for the first time. Throws c10::ValueError that names the
   /// line and the key of an invalid value.
   void scan(const std::vector<CsvKind>& kinds);
-  /// Whether an input of texts has lists of them.
+  /// Whether an input of texts has lists of them, and texts alone.
   bool has_lists(std::size_t input) const { return has_lists_[input]; }
+  bool has_texts(std::size_t input) const { return has_texts_[input]; }
   std::int64_t rows() const { return file_.rows(); }
   std::int64_t bytes_per_row() const { return file_.bytes_per_row(); }
   const TextFile& file() const { return file_; }
@@ -58,6 +59,7 @@ class JsonLines {
   std::vector<std::string> names_;
   std::vector<CsvKind> kinds_;
   std::vector<bool> has_lists_;
+  std::vector<bool> has_texts_;
   std::vector<std::string> id_keys_;
   std::vector<std::vector<std::string>> ids_;  // of the rows read last
 };

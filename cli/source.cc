@@ -34,13 +34,13 @@ class CsvSource final : public Source {
       const auto columns = match_columns(file_.header(), metrics);
       if (!columns.empty()) file_.choose(columns);
     }
-    const auto wanted = wanted_inputs(file_.inputs().size(), file_.names(),
-                                      metrics, columns_by_name);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      kinds_.push_back(kind_of(wanted[i]));
+    wanted_ = wanted_inputs(file_.inputs().size(), file_.names(), metrics,
+                            columns_by_name);
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      kinds_.push_back(kind_of(wanted_[i]));
       TORCH_CHECK_VALUE(kinds_[i] != CsvKind::kTexts ||
-                            wanted[i].takes_several || file_.width(i) == 0,
-                        wanted[i].refused_several, ", got ", file_.width(i),
+                            wanted_[i].takes_several || file_.width(i) == 0,
+                        wanted_[i].refused_several, ", got ", file_.width(i),
                         " columns");
     }
     remarks_ = column_remark(arguments, metrics, file_.inputs(), file_.names());
@@ -69,7 +69,7 @@ class CsvSource final : public Source {
     std::vector<InputValue> inputs;
     for (std::size_t i = 0; i + keys_ < tensors.size(); ++i) {
       inputs.push_back(kinds_[i] == CsvKind::kTexts
-                           ? texts_of(i)
+                           ? split_if_wanted(wanted_[i], texts_of(i))
                            : InputValue::of(tensors[i]));
     }
     return inputs;
@@ -103,6 +103,7 @@ class CsvSource final : public Source {
   }
 
   CsvFile file_;
+  std::vector<Wanted> wanted_;
   std::vector<CsvKind> kinds_;
   std::size_t keys_ = 0;  // columns besides inputs, behind them
   std::string remarks_;
@@ -117,18 +118,24 @@ class JsonSource final : public Source {
       const auto keys = match_columns(file_.header(), metrics);
       if (!keys.empty()) file_.choose(keys);
     }
-    const auto wanted = wanted_inputs(file_.inputs().size(), file_.names(),
-                                      metrics, columns_by_name);
+    wanted_ = wanted_inputs(file_.inputs().size(), file_.names(), metrics,
+                            columns_by_name);
     file_.add_ids(id_columns(arguments));
     std::vector<CsvKind> kinds;
-    std::transform(wanted.begin(), wanted.end(), std::back_inserter(kinds),
+    std::transform(wanted_.begin(), wanted_.end(), std::back_inserter(kinds),
                    kind_of);
     file_.scan(kinds);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      TORCH_CHECK_VALUE(wanted[i].takes_several || !file_.has_lists(i),
-                        wanted[i].refused_several,
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      TORCH_CHECK_VALUE(wanted_[i].takes_several || !file_.has_lists(i),
+                        wanted_[i].refused_several,
                         ", got lists of texts for key '", file_.inputs()[i],
                         "'");
+      TORCH_CHECK_VALUE(wanted_[i].words.empty() || !file_.has_lists(i) ||
+                            !file_.has_texts(i),
+                        wanted_[i].words,
+                        ", as a text or as a list in every "
+                        "line, got both for key '",
+                        file_.inputs()[i], "'");
     }
     remarks_ = mark_remark(file_.file()) +
                column_remark(arguments, metrics, file_.inputs(), names());
@@ -141,7 +148,11 @@ class JsonSource final : public Source {
     return file_.names();
   }
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
-    return file_.read(begin, end);
+    std::vector<InputValue> inputs = file_.read(begin, end);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      inputs[i] = split_if_wanted(wanted_[i], std::move(inputs[i]));
+    }
+    return inputs;
   }
   std::string place(std::int64_t row) override {
     return line_place(file_.file(), row);
@@ -152,6 +163,7 @@ class JsonSource final : public Source {
 
  private:
   JsonLines file_;
+  std::vector<Wanted> wanted_;
   std::string remarks_;
 };
 

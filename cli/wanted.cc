@@ -3,7 +3,10 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <sstream>
+#include <utility>
 
 #include "tally/metrics/input_order.h"
 #include "tally/metrics/nearest.h"
@@ -30,14 +33,20 @@ void narrow(Wanted& wanted, const std::string& metric, const InputInfo& input) {
     wanted.takes_float = false;
     wanted.refused_float = refusal;
   }
-  if (kind != InputKind::kTextLists) {
+  const bool is_words = kind == InputKind::kTokens;
+  const bool is_lists = kind == InputKind::kTextLists;
+  if (!is_lists && !is_words) {
     wanted.takes_several = false;
     wanted.refused_several = refusal;
   }
-  if (kind != InputKind::kTextLists && kind != InputKind::kText) {
+  if (!is_lists && !is_words && kind != InputKind::kText) {
     wanted.takes_texts = false;
     wanted.refused_texts = refusal;
   }
+  std::string& text = is_words ? wanted.words : wanted.whole;
+  if (text.empty()) text = refusal;
+  TORCH_CHECK_VALUE(wanted.words.empty() || wanted.whole.empty(), wanted.words,
+                    ", and ", wanted.whole, ": evaluate them one by one");
 }
 
 std::vector<std::string> all_names(const std::vector<MetricInputs>& metrics) {
@@ -123,6 +132,18 @@ std::vector<Wanted> wanted_inputs(std::size_t count,
                                   Example example) {
   return names.empty() ? wanted_by_position(count, metrics, example)
                        : wanted_by_name(names, metrics);
+}
+
+InputValue split_if_wanted(const Wanted& wanted, InputValue input) {
+  const auto* texts = input.ref().as<std::vector<std::string>>();
+  if (wanted.words.empty() || texts == nullptr) return input;
+  std::vector<std::vector<std::string>> lists;
+  for (const std::string& text : *texts) {
+    std::istringstream words(text);
+    lists.emplace_back(std::istream_iterator<std::string>(words),
+                       std::istream_iterator<std::string>());
+  }
+  return InputValue::of(std::move(lists));
 }
 
 std::string files_by_name(const std::vector<std::string>& names) {

@@ -19,6 +19,8 @@ struct Wanted {
   std::string refused_float;  // the same for floating point
   std::string refused_texts;
   std::string refused_several;
+  std::string words;  // who takes the words of texts, split at blanks
+  std::string whole;  // who takes anything else
 };
 
 /// How to pass inputs, for error messages: "preds=FILE target=FILE".
@@ -32,6 +34,10 @@ std::vector<Wanted> wanted_inputs(std::size_t count,
                                   const std::vector<std::string>& names,
                                   const std::vector<MetricInputs>& metrics,
                                   Example example);
+
+/// The input, or the words of its texts, separated by blanks, if these are
+/// wanted: of "O B-PER I-PER" three tags.
+InputValue split_if_wanted(const Wanted& wanted, InputValue input);
 
 /// How numbers and texts that can be either are to be read. Throws
 /// c10::ValueError if nothing satisfies all metrics.

@@ -54,6 +54,7 @@ constexpr bool is_of_kind(InputKind kind) {
     case InputKind::kText:
       return std::is_same_v<T, TextList>;
     case InputKind::kTextLists:
+    case InputKind::kTokens:
       return std::is_same_v<T, TextLists>;
     case InputKind::kRagged:
     case InputKind::kTasks:
@@ -81,8 +82,8 @@ constexpr void check_inputs() {
   static_assert(are_of_kinds(inputs, count, static_cast<Tuple*>(nullptr)),
                 "the InputKind of each of kInputs goes with the type of "
                 "observe()'s parameter: kReal, kFloat and kInteger with "
-                "at::Tensor, kText with TextList, kTextLists with TextLists, "
-                "kRagged and kTasks with any other, kAny with all");
+                "at::Tensor, kText with TextList, kTextLists and kTokens with "
+                "TextLists, kRagged and kTasks with any other, kAny with all");
 }
 
 template <class Accumulator, class Options>

@@ -24,6 +24,7 @@ enum class InputKind {
   kInteger,    ///< a tensor of integers or bool
   kText,       ///< a TextList: one text per row
   kTextLists,  ///< TextLists: several texts per row
+  kTokens,     ///< TextLists: the words, or tags, of a text per row
   kRagged,     ///< a list with one element of any other type per row
   kTasks,      ///< a map of tasks to their inputs (see MultitaskWrapper)
   kAny,        ///< anything

@@ -90,6 +90,7 @@ InputGenerator of_kind(const InputInfo& input) {
     case InputKind::kText:
       return texts();
     case InputKind::kTextLists:
+    case InputKind::kTokens:
       return text_lists();
     default:
       TORCH_CHECK_VALUE(false, "expected inputs of numbers or texts, got '",

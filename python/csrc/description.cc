@@ -30,6 +30,8 @@ const char* kind_of(InputKind kind) {
       return "text";
     case InputKind::kTextLists:
       return "text_lists";
+    case InputKind::kTokens:
+      return "tokens";
     case InputKind::kRagged:
       return "ragged";
     case InputKind::kTasks:

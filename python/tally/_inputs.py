@@ -90,7 +90,7 @@ class _Encoder:
         elif (
             isinstance(value, (list, tuple))
             and all(_is_texts(v) for v in value)
-            and (any(value) or kind == "text_lists")
+            and (any(value) or kind in ("text_lists", "tokens"))
         ):
             self.kinds += [_TEXT_LISTS, len(value)]
             for texts in value:

@@ -143,6 +143,57 @@ TEST_F(TextSourceTest, FurtherFilesAreFurtherReferences) {
             "files");
 }
 
+TEST_F(TextSourceTest, TagsOfALineAreSeparatedByBlanks) {
+  const auto tags = ElementsAre(ElementsAre("O", "B-PER", "I-PER"),
+                                ElementsAre(), ElementsAre("B-LOC"));
+  const auto metrics = inputs_of({"EntityF1Score", "EntityRecall"});
+  const auto expect_tags = [&](const Arguments& arguments) {
+    const auto source = open_source(arguments, metrics);
+    for (const std::size_t input : {0, 1}) {
+      EXPECT_THAT(read_all<std::vector<Texts>>(*source, input), tags);
+    }
+  };
+  const std::string lines =
+      folder_.write("tags.txt", "O B-PER  I-PER\r\n\nB-LOC\t\n");
+  expect_tags(with_inputs({lines, lines}));
+  Arguments table;
+  table.csv = folder_.write("tags.csv",
+                            "preds,target\nO B-PER I-PER,O B-PER I-PER\n"
+                            "\"\",\"\"\nB-LOC,B-LOC\n");
+  expect_tags(table);
+  expect_tags(with_inputs({folder_.write(
+      "tags.jsonl",
+      "{\"preds\":\"O B-PER I-PER\",\"target\":[\"O\",\"B-PER\",\"I-PER\"]}\n"
+      "{\"preds\":\"\",\"target\":[]}\n"
+      "{\"preds\":\"B-LOC\",\"target\":[\"B-LOC\"]}\n")}));
+  const std::string both =
+      folder_.write("both.jsonl",
+                    "{\"preds\":\"O O\",\"target\":\"O O\"}\n"
+                    "{\"preds\":[\"O\",\"O\"],\"target\":\"O O\"}\n");
+  EXPECT_THAT(refusal_of([&] { open_source(with_inputs({both}), metrics); }),
+              EndsWith("tags, a list per sentence, as a text or as a list in "
+                       "every line, got both for key 'preds'"));
+  EXPECT_EQ(refusal_of([&] {
+              open_source(with_inputs({lines, lines, lines}), metrics);
+            }),
+            "EntityF1Score: expected the inputs preds, target, got 3");
+  EXPECT_EQ(
+      refusal_of([&] {
+        open_source(with_inputs({lines, lines}, {"preds", "preds"}), metrics);
+      }),
+      "EntityF1Score: expected the inputs preds, target, got no target");
+}
+
+TEST_F(TextSourceTest, AnInputIsWordsOrTextsForAllMetrics) {
+  EXPECT_EQ(refusal_of([&] {
+              open_source(with_inputs({hyp_, ref_}),
+                          inputs_of({"WordErrorRate", "EntityF1Score"}));
+            }),
+            "EntityF1Score: expected preds to be tags, a list per sentence, "
+            "and WordErrorRate: expected preds to be texts [N]: evaluate them "
+            "one by one");
+}
+
 TEST_F(TextSourceTest, MetricsOfOtherInputsRefuseTexts) {
   EXPECT_EQ(
       refusal_of([&] {

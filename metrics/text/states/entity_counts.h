@@ -52,8 +52,8 @@ class EntityCounts {
  public:
   static constexpr const char* kName = "EntityCounts";
   static constexpr InputInfo kInputs[] = {
-      {"preds", InputKind::kTextLists, "tags, a list per sentence"},
-      {"target", InputKind::kTextLists, "tags, a list per sentence"}};
+      {"preds", InputKind::kTokens, "tags, a list per sentence"},
+      {"target", InputKind::kTokens, "tags, a list per sentence"}};
   using Options = EntityScoreOptions;
 
   struct State {
