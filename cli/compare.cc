@@ -158,7 +158,9 @@ std::string render_table(const ComparedRuns& runs) {
   text << " " << joined(methods) << "\n";
   Results table;
   for (const auto& [name, values] : columns) table.add(name, at::cat(values));
-  if (!labels.empty()) text << to_table(table, labels);
+  if (!labels.empty()) {
+    text << tally::internal::table_of_columns(table, labels);
+  }
   return text.str() + too_large;
 }
 

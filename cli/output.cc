@@ -37,14 +37,6 @@ std::string percent(double level) {
   return text.str();
 }
 
-std::vector<std::string> labels_or_numbers(std::vector<std::string> labels,
-                                           std::int64_t size) {
-  if (static_cast<std::int64_t>(labels.size()) == size) return labels;
-  labels.clear();
-  for (std::int64_t i = 0; i < size; ++i) labels.push_back(std::to_string(i));
-  return labels;
-}
-
 std::string key_json(const std::vector<std::string>& by, const Slice& slice) {
   if (slice.is_other()) return "null";
   nlohmann::ordered_json key;
@@ -93,6 +85,8 @@ std::string render_json(const Report& report) {
   std::string text = "{\"ranks\":" + std::to_string(report.ranks) +
                      ",\"rows\":" + std::to_string(report.rows) +
                      ",\"metrics\":" + to_json(report.results);
+  const std::string dimensions = dimensions_to_json(report.results);
+  if (dimensions != "{}") text += ",\"dimensions\":" + dimensions;
   if (!report.intervals.empty()) {
     text += ",\"intervals\":" + intervals_json(report.intervals);
   }
@@ -146,13 +140,15 @@ std::string slices_table(const std::vector<Slice>& slices) {
     for (const Slice& slice : slices) values.push_back(slice.results[name]);
     columns.add(name, at::stack(values));
   }
-  return to_table(columns, names);
+  return tally::internal::table_of_columns(columns, names);
 }
 
 /// "accuracy  0.9 [0.85, 0.94]  wilson" for numbers, below each other, and a
 /// table for each vector.
-std::string intervals_table(const Intervals& intervals,
+std::string intervals_table(const Report& report,
                             const std::vector<std::string>& labels) {
+  const Intervals& intervals = report.intervals;
+  const Results& results = report.results;
   std::vector<std::string> names;
   std::vector<at::Tensor> values, lows, highs;
   std::string vectors;
@@ -162,14 +158,20 @@ std::string intervals_table(const Intervals& intervals,
       values.push_back(interval.value);
       lows.push_back(interval.low);
       highs.push_back(interval.high);
-    } else {
-      Results columns;
-      columns.add(name, interval.value);
-      columns.add("low", interval.low);
-      columns.add("high", interval.high);
-      vectors += "\n" + to_table(columns, labels_or_numbers(
-                                              labels, interval.value.size(0)));
+      continue;
     }
+    Results columns;
+    const Dimensions dimensions = results.dimensions(name);
+    columns.add(name, interval.value, dimensions);
+    columns.add("low", interval.low, dimensions);
+    columns.add("high", interval.high, dimensions);
+    vectors += "\n";
+    vectors +=
+        interval.value.dim() == 1
+            ? tally::internal::table_of_columns(
+                  columns,
+                  tally::internal::elements_of(results, name, 0, labels).names)
+            : to_table(columns, labels);
   }
   std::string text = intervals_text(intervals) + "\n";
   if (!names.empty()) {
@@ -177,7 +179,7 @@ std::string intervals_table(const Intervals& intervals,
     columns.add("value", at::stack(values));
     columns.add("low", at::stack(lows));
     columns.add("high", at::stack(highs));
-    text += to_table(columns, names);
+    text += tally::internal::table_of_columns(columns, names);
   }
   return text + vectors;
 }
@@ -245,7 +247,7 @@ std::string render(const Report& report, Format format,
   if (!report.table.empty()) return report.table;
   std::string text = to_table(report.results, labels);
   if (!report.intervals.empty()) {
-    text += "\n" + intervals_table(report.intervals, labels);
+    text += "\n" + intervals_table(report, labels);
   }
   if (!report.slices.empty()) text += "\n" + slices_table(report.slices);
   return text;

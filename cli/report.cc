@@ -29,10 +29,9 @@ std::string rows_text(std::int64_t rows, int ranks) {
 
 /// Whether the metrics asked for have a confusion matrix, or a curve.
 bool has_matrix(const Results& results) {
+  const Dimensions matrix{Dimension::kClass, Dimension::kClass};
   for (const auto& [name, value] : results) {
-    if (value.defined() && value.dim() == 2 && value.size(0) == value.size(1)) {
-      return true;
-    }
+    if (results.dimensions(name) == matrix) return true;
   }
   return false;
 }

@@ -174,11 +174,12 @@ void Accumulation::refuse_concurrent() const {
 void Accumulation::take_values(const ResultParts& graph,
                                const ResultParts& plain) {
   auto from = plain.begin();
-  for (const auto& [name, part] : graph) {
-    const at::Tensor& value = *(from++)->second;
-    *part = part->defined() && part->requires_grad()
-                ? sync::replace_values(*part, value)
-                : value;
+  for (const ResultParts::Part& part : graph) {
+    at::Tensor& own = *part.value;
+    const at::Tensor& value = *(from++)->value;
+    own = own.defined() && own.requires_grad()
+              ? sync::replace_values(own, value)
+              : value;
   }
 }
 

@@ -146,6 +146,15 @@ std::vector<const Metric*> Expression::states() const {
   return metrics;
 }
 
+Dimensions Expression::dimensions() const {
+  Dimensions most;
+  visit_metrics(*root_, [&](const Metric& metric) {
+    Dimensions own = metric.dimensions();
+    if (own.size() > most.size()) most = std::move(own);
+  });
+  return most;
+}
+
 bool Expression::is_differentiable() const {
   bool all = true;
   visit_metrics(*root_, [&](const Metric& metric) {

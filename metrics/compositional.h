@@ -45,6 +45,8 @@ class Expression {
   /// Its metrics, one of each state.
   std::vector<const Metric*> states() const;
   bool is_differentiable() const;
+  /// Those of the metric that has the most.
+  Dimensions dimensions() const;
 
  private:
   std::shared_ptr<const ExpressionNode> root_;

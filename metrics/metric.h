@@ -128,6 +128,8 @@ class Metric : public MetricBase {
   /// inside this one interpret the others differently.
   virtual std::size_t positional_inputs() const { return internal::kAnyNumber; }
   virtual bool is_differentiable() const = 0;
+  /// What the dimensions of the result are; see Results::add.
+  virtual Dimensions dimensions() const { return {}; }
   /// Empty if neither direction is better.
   virtual std::optional<bool> higher_is_better() const = 0;
   /// Sentences on options that have no effect because of others.

@@ -43,19 +43,18 @@ namespace tally {
 ///       static constexpr std::optional<bool> kHigherIsBetter = false;
 ///       at::Tensor evaluate(const State& s) const { return s.sum / s.total; }
 ///     };
-/// The two constants may be omitted (false; neither). All data is in options
-/// and state: Derived has no members (see examples/custom_metric).
+/// The two constants may be omitted (false; neither). Derived has no members:
+/// all data is in options and state (see examples/custom_metric).
 ///
 /// compute() before the first update, or if no rank has data, evaluates the
 /// empty state: counts and Numbers are 0, tensors undefined, Rows empty (or as
 /// defined by the accumulator's identity() const). 0 / 0 of Numbers is NaN;
 /// evaluate() must handle undefined tensors and empty Rows:
-///     at::Tensor evaluate(const State& s) const {
-///       if (s.rows.size() == 0) return scalar_tensor(std::nan(""));
-///       return s.rows.tensor().median();
-///     }
+///     if (s.rows.size() == 0) return scalar_tensor(std::nan(""));
 ///
 /// `Result` is an at::Tensor, Results, or a struct with visit(ResultParts&).
+/// What its dimensions are, say the options, Derived or, for parts, visit():
+///     Dimensions dimensions() const { return {Dimension::kClass}; }
 template <class Derived, class Accumulator, class ResultType,
           class OptionsType = typename internal::OptionsOf<Accumulator>::type>
 class MetricOf : public Metric {
@@ -149,9 +148,7 @@ class MetricOf : public Metric {
   /// collectives (the same on every rank). wait() then returns the value that
   /// compute() would have returned. Collective. The communicator must outlive
   /// the pending value.
-  ///
   ///     auto pending = metric.sync_async();
-  ///     train_one_more_step();
   ///     auto value = pending.wait();
   PendingValue<Result> sync_async() {
     return this->template sync_async_by<Result>([&] {
@@ -182,7 +179,7 @@ class MetricOf : public Metric {
 
   Results compute_results() override {
     Results results;
-    internal::add_result(compute(), "", results);
+    internal::add_result(*this, compute(), "", results);
     return results;
   }
   std::unique_ptr<Metric> clone() const override {
@@ -213,6 +210,9 @@ class MetricOf : public Metric {
     } else {
       return Metric::positional_inputs();
     }
+  }
+  Dimensions dimensions() const override {
+    return internal::dimensions_of(options_);
   }
   bool is_differentiable() const override { return Derived::kIsDifferentiable; }
   std::optional<bool> higher_is_better() const override {
@@ -252,8 +252,8 @@ class MetricOf : public Metric {
   }
   void evaluate_into(const AnyState& state, const std::string& name,
                      Results& results) const override {
-    internal::add_result(finished(derived().evaluate(state.get<State>())), name,
-                         results);
+    internal::add_result(
+        *this, finished(derived().evaluate(state.get<State>())), name, results);
   }
 
  protected:

@@ -225,6 +225,23 @@ StateKey source_key_of(const Options& options,
   return {};
 }
 
+template <class Options, class = void>
+struct HasDimensions : std::false_type {};
+template <class Options>
+struct HasDimensions<
+    Options, std::void_t<decltype(std::declval<const Options&>().dimensions())>>
+    : std::true_type {};
+
+template <class Options>
+Dimensions dimensions_of(const Options& options) {
+  if constexpr (HasDimensions<Options>::value) {
+    return options.dimensions();
+  } else {
+    (void)options;
+    return {};
+  }
+}
+
 template <class Options>
 Options validated(Options options, const char* metric) {
   if constexpr (HasValidate<Options>::value) options.validate(metric);
@@ -240,20 +257,31 @@ void for_each_part(Result& result, const Function& function) {
   } else {
     ResultParts parts;
     result_parts(result, parts);
-    for (const auto& [name, part] : parts) function(name, *part);
+    for (const ResultParts::Part& part : parts) {
+      function(part.name, *part.value);
+    }
   }
 }
 
-/// Adds the parts of a result as `name`, or `name.part`.
-template <class Result>
-void add_result(Result result, const std::string& name, Results& results) {
+/// Adds the parts of the metric's result as `name`, or `name.part`.
+template <class Metric, class Result>
+void add_result(const Metric& metric, Result result, const std::string& name,
+                Results& results) {
+  const auto add = [&](std::string full, at::Tensor& value, Dimensions own) {
+    if (own.empty() && value.defined() && value.dim() > 0) {
+      own = metric.dimensions();
+    }
+    results.add(std::move(full), std::move(value), std::move(own));
+  };
   if constexpr (std::is_same_v<Result, at::Tensor>) {
-    results.add(name, std::move(result));
+    add(name, result, {});
   } else {
-    for_each_part(result, [&](const std::string& part, at::Tensor& value) {
-      const char* dot = name.empty() || part.empty() ? "" : ".";
-      results.add(name + dot + part, std::move(value));
-    });
+    ResultParts parts;
+    result_parts(result, parts);
+    for (const ResultParts::Part& part : parts) {
+      const char* dot = name.empty() || part.name.empty() ? "" : ".";
+      add(name + dot + part.name, *part.value, part.dimensions);
+    }
   }
 }
 

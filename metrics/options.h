@@ -14,6 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include "tally/metrics/dimension.h"
+
 namespace tally {
 
 /// Nothing, a count, or a list: "none", "200", "[0.1, 0.5]".

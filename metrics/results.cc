@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <ostream>
 
 #include "tally/metrics/results_table.h"
@@ -20,9 +21,18 @@ std::string joined_names(const Results& results) {
 
 }  // namespace
 
-void Results::add(std::string name, at::Tensor value) {
+void Results::add(std::string name, at::Tensor value, Dimensions dimensions) {
   TORCH_CHECK_VALUE(!contains(name), "expected one result of each name, got '",
                     name, "' twice");
+  const std::int64_t count = value.defined() ? value.dim() : 0;
+  const auto given = static_cast<std::int64_t>(dimensions.size());
+  dimensions.erase(
+      dimensions.begin(),
+      dimensions.begin() + std::max<std::int64_t>(given - count, 0));
+  if (!dimensions.empty()) {
+    dimensions_.resize(values_.size());
+    dimensions_.push_back(std::move(dimensions));
+  }
   values_.emplace_back(std::move(name), std::move(value));
 }
 
@@ -31,18 +41,40 @@ bool Results::contains(const std::string& name) const {
                      [&](const value_type& v) { return v.first == name; });
 }
 
-const at::Tensor& Results::at(const std::string& name) const {
-  for (const auto& [key, value] : values_) {
-    if (key == name) return value;
+std::size_t Results::place_of(const std::string& name) const {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].first == name) return i;
   }
   TORCH_CHECK_INDEX(false, "unknown result '", name,
                     "'; there are: ", joined_names(*this));
+}
+
+const at::Tensor& Results::at(const std::string& name) const {
+  return values_[place_of(name)].second;
+}
+
+Dimensions Results::dimensions(const std::string& name) const {
+  const std::size_t place = place_of(name);
+  const at::Tensor& value = values_[place].second;
+  const auto count =
+      static_cast<std::size_t>(value.defined() ? value.dim() : 0);
+  Dimensions own;
+  if (place < dimensions_.size()) own = dimensions_[place];
+  own.resize(count, Dimension::kUnknown);
+  return own;
 }
 
 const at::Tensor& Results::value() const {
   TORCH_CHECK_INDEX(size() == 1, "expected one result, got ", size(), ": ",
                     joined_names(*this));
   return values_.front().second;
+}
+
+void Results::visit(ResultParts& parts) {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    parts(values_[i].first, values_[i].second,
+          i < dimensions_.size() ? dimensions_[i] : Dimensions());
+  }
 }
 
 std::ostream& operator<<(std::ostream& out, const Results& results) {

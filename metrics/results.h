@@ -7,25 +7,39 @@
 #include <utility>
 #include <vector>
 
+#include "tally/metrics/dimension.h"
+
 namespace tally {
 
-/// Collects the parts of a result that has several:
+/// Collects the parts of a result that has several, and what their dimensions
+/// are. Where a part says nothing, what its metric says of the result holds
+/// (see MetricOf).
 ///
 ///     struct RocCurve {
 ///       at::Tensor fpr, tpr;
-///       void visit(ResultParts& parts) { parts("fpr", fpr)("tpr", tpr); }
+///       void visit(ResultParts& parts) {
+///         const Dimensions curve{Dimension::kClass, Dimension::kPoint};
+///         parts("fpr", fpr, curve)("tpr", tpr, curve);
+///       }
 ///     };
 class ResultParts {
  public:
-  ResultParts& operator()(const std::string& name, at::Tensor& part) {
-    parts_.emplace_back(name, &part);
+  struct Part {
+    std::string name;
+    at::Tensor* value;
+    Dimensions dimensions;
+  };
+
+  ResultParts& operator()(const std::string& name, at::Tensor& part,
+                          Dimensions dimensions = {}) {
+    parts_.push_back({name, &part, std::move(dimensions)});
     return *this;
   }
   auto begin() const { return parts_.begin(); }
   auto end() const { return parts_.end(); }
 
  private:
-  std::vector<std::pair<std::string, at::Tensor*>> parts_;
+  std::vector<Part> parts_;
 };
 
 /// Named tensors in a stable order: what a collection's compute() returns. A
@@ -36,8 +50,10 @@ class Results {
  public:
   using value_type = std::pair<std::string, at::Tensor>;
 
-  /// Throws c10::ValueError if the name already exists.
-  void add(std::string name, at::Tensor value);
+  /// Throws c10::ValueError if the name already exists. Of more dimensions than
+  /// the value has, the last ones are the value's: {kSample, kClass} says what
+  /// [N, C] and [C] are. Of fewer, they are its first.
+  void add(std::string name, at::Tensor value, Dimensions dimensions = {});
   /// Reserves space for `count` results.
   void reserve(std::size_t count) { values_.reserve(count); }
   /// Throws c10::IndexError, listing the existing names.
@@ -46,6 +62,8 @@ class Results {
     return at(name);
   }
   bool contains(const std::string& name) const;
+  /// What each dimension of a result is. Throws like at().
+  Dimensions dimensions(const std::string& name) const;
   /// The only tensor. Throws c10::IndexError if there are none or several.
   const at::Tensor& value() const;
 
@@ -54,12 +72,13 @@ class Results {
   std::size_t size() const { return values_.size(); }
   bool empty() const { return values_.empty(); }
 
-  void visit(ResultParts& parts) {
-    for (auto& [name, value] : values_) parts(name, value);
-  }
+  void visit(ResultParts& parts);
 
  private:
+  std::size_t place_of(const std::string& name) const;
+
   std::vector<value_type> values_;
+  std::vector<Dimensions> dimensions_;  // as many, or fewer: the rest unknown
 };
 
 std::ostream& operator<<(std::ostream& out, const Results& results);
@@ -72,13 +91,26 @@ void result_parts(Result& result, ResultParts& parts) {
   result.visit(parts);
 }
 
+/// Prints a result of several parts as Results are printed.
+template <class Result, class = decltype(std::declval<Result&>().visit(
+                            std::declval<ResultParts&>()))>
+std::ostream& operator<<(std::ostream& out, Result result) {
+  ResultParts parts;
+  result.visit(parts);
+  Results results;
+  for (auto& [name, value, dimensions] : parts) {
+    results.add(name.empty() ? "value" : name, *value, dimensions);
+  }
+  return out << results;
+}
+
 /// With copied tensors.
 template <class Result>
 Result copy_of(Result result) {
   ResultParts parts;
   result_parts(result, parts);
-  for (const auto& [name, part] : parts) {
-    if (part->defined()) *part = part->clone();
+  for (const ResultParts::Part& part : parts) {
+    if (part.value->defined()) *part.value = part.value->clone();
   }
   return result;
 }

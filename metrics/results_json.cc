@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -46,12 +47,32 @@ Json json_of(const std::string& name, const at::Tensor& value) {
                                    : json_of<std::int64_t>(value, at::kLong);
 }
 
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace
 
 std::string to_json(const Results& results) {
   Json json = Json::object();
   for (const auto& [name, value] : results) json[name] = json_of(name, value);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dumped(json);
+}
+
+std::string dimensions_to_json(const Results& results) {
+  Json json = Json::object();
+  for (const auto& [name, value] : results) {
+    const Dimensions dimensions = results.dimensions(name);
+    if (std::all_of(dimensions.begin(), dimensions.end(), [](Dimension each) {
+          return each == Dimension::kUnknown;
+        })) {
+      continue;
+    }
+    for (const Dimension each : dimensions) {
+      json[name].push_back(to_string(each));
+    }
+  }
+  return dumped(json);
 }
 
 }  // namespace tally

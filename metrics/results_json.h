@@ -20,4 +20,8 @@ namespace tally {
 ///     std::cout << to_json(metrics.compute());    // {"accuracy":0.8}
 std::string to_json(const Results& results);
 
+/// What the dimensions of results are, of those whose metric says so:
+/// {"f1":["class"],"roc.fpr":["class","point"]}.
+std::string dimensions_to_json(const Results& results);
+
 }  // namespace tally

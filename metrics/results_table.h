@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -7,13 +8,15 @@
 
 namespace tally {
 
-/// Results as a table: one line per number; vectors of equal length side by
-/// side, one line per element; matrices with a name for every row and column.
-/// Larger tensors are shown by dtype and sizes.
+/// Results as a table: one line per number; vectors over the same elements side
+/// by side, one line per element; matrices with a name for every row and
+/// column. Larger tensors are shown by dtype and sizes.
 ///
-/// `labels` are class names, used for vectors and matrices of that size; others
-/// are numbered from 0. Without labels, a vector of at most ten elements is
-/// printed on one line, as operator<< does for Results.
+/// `labels` are class names: they name the elements of dimensions that are
+/// classes (see Dimension), if there is one for each, or those that the result
+/// `classes` of the same metric lists. All other elements are numbered from 0,
+/// and vectors of at most ten of them printed on one line, as operator<< does
+/// for Results.
 ///
 /// Example:
 ///     MetricCollection metrics;
@@ -25,4 +28,20 @@ namespace tally {
 std::string to_table(const Results& results,
                      const std::vector<std::string>& labels = {});
 
+namespace internal {
+
+/// What the elements along a dimension are shown as.
+struct Elements {
+  std::vector<std::string> names;
+  bool are_named = false;  ///< by the labels
+};
+Elements elements_of(const Results& results, const std::string& name,
+                     std::int64_t dimension,
+                     const std::vector<std::string>& labels);
+
+/// A line for each name, with the elements of vectors that are as long.
+std::string table_of_columns(const Results& columns,
+                             const std::vector<std::string>& names);
+
+}  // namespace internal
 }  // namespace tally

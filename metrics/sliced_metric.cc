@@ -320,7 +320,8 @@ Slice SlicedMetric::value_of(std::vector<SliceValue> key,
     Results results;
     member.metric->evaluate_into(slice.states[member.state], "", results);
     for (const auto& [part, result] : results) {
-      value.results.add(joined(member.name, part), result);
+      value.results.add(joined(member.name, part), result,
+                        results.dimensions(part));
     }
   }
   return value;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 
+#include "tally/metrics/results_table.h"
 #include "tally/report/results_report.h"
 
 namespace tally {
@@ -116,16 +117,10 @@ void add_step(std::vector<Tracks>& all, const MetricLog::Step& step,
       continue;
     }
     auto& tracks = tracks_of(all, name).tracks;
-    const auto count = static_cast<std::size_t>(value.size(0));
-    for (std::size_t i = 0; i < count; ++i) {
-      if (i == tracks.size()) {
-        tracks.push_back(
-            {labels.size() == count ? labels[i] : std::to_string(i),
-             {},
-             {},
-             {},
-             {}});
-      }
+    const auto elements =
+        internal::elements_of(step.results, name, 0, labels).names;
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      if (i == tracks.size()) tracks.push_back({elements[i], {}, {}, {}, {}});
       tracks[i].add(step.step, number_of(value[static_cast<std::int64_t>(i)]));
     }
   }
@@ -192,7 +187,7 @@ void add_log(ReportPage& page, const MetricLog& log,
   ReportIntervals intervals;
   for (const auto& [name, value] : last.results) {
     if (is_end(last.results, name)) continue;
-    values.add(name, value);
+    values.add(name, value, last.results.dimensions(name));
     if (has_interval(last.results, name)) {
       intervals[name] = {last.results[name + ".low"],
                          last.results[name + ".high"]};

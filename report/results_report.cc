@@ -4,6 +4,11 @@
 #include <c10/util/Exception.h>
 
 #include <cmath>
+#include <map>
+#include <utility>
+
+#include "tally/metrics/results_table.h"
+#include "tally/state/parse_number.h"
 
 namespace tally {
 namespace {
@@ -41,8 +46,8 @@ bool is_curve_part(const Results& results, const std::string& name) {
          (has(".top_k") && has_precision);
 }
 
-bool is_count_matrix(const at::Tensor& value) {
-  return value.dim() == 2 && value.size(0) == value.size(1) &&
+bool is_count_matrix(const at::Tensor& value, const Dimensions& dimensions) {
+  return dimensions == Dimensions{Dimension::kClass, Dimension::kClass} &&
          value.size(0) > 1 && value.size(0) <= kMostClasses &&
          c10::isIntegralType(value.scalar_type(), /*includeBool=*/false) &&
          value.min().item<std::int64_t>() >= 0;
@@ -57,7 +62,8 @@ Shown shown_as(const Results& results, const std::string& name,
   if (value.dim() == 1 && value.size(0) > 0 && value.size(0) <= kMostClasses) {
     return Shown::kVector;
   }
-  return is_count_matrix(value) ? Shown::kMatrix : Shown::kOther;
+  return is_count_matrix(value, results.dimensions(name)) ? Shown::kMatrix
+                                                          : Shown::kOther;
 }
 
 ReportCell number_cell(const at::Tensor& value) {
@@ -68,15 +74,31 @@ ReportCell number_cell(const at::Tensor& value) {
   return value.item<double>();
 }
 
-ReportCell class_cell(const Names& labels, std::int64_t i, std::int64_t count) {
-  if (static_cast<std::int64_t>(labels.size()) == count) {
-    return labels[static_cast<std::size_t>(i)];
-  }
-  return i;
+using Elements = internal::Elements;
+
+/// A number sorts as one.
+ReportCell element_cell(const Elements& elements, std::int64_t i) {
+  const std::string& name = elements.names[static_cast<std::size_t>(i)];
+  if (elements.are_named) return name;
+  const auto number = internal::parse_number<std::int64_t>(name);
+  return number ? ReportCell(*number) : ReportCell(name);
 }
 
-Names labels_for(const Names& labels, std::int64_t count) {
-  return static_cast<std::int64_t>(labels.size()) == count ? labels : Names();
+Names names_of(const Elements& elements) {
+  return elements.are_named ? elements.names : Names();
+}
+
+/// "class" also for a part of them.
+std::string word_of(Dimension dimension) {
+  switch (dimension) {
+    case Dimension::kForeground:
+    case Dimension::kListedClass:
+      return "class";
+    case Dimension::kUnknown:
+      return "element";
+    default:
+      return to_string(dimension);
+  }
 }
 
 void add_numbers(ReportPage& page, const Results& results,
@@ -107,37 +129,43 @@ void add_numbers(ReportPage& page, const Results& results,
 /// Of a vector, with its interval if it has one.
 void add_bars(ReportPage& page, const std::string& name,
               const at::Tensor& value, const ReportInterval& interval,
-              const Names& labels) {
+              const std::string& word, const Elements& elements) {
   const std::int64_t size = value.size(0);
-  ReportTable data{name, {"class", "value"}, {}};
+  ReportTable data{name, {word, "value"}, {}};
   if (interval.low.defined()) {
     data.columns.insert(data.columns.end(), {"low", "high"});
   }
   for (std::int64_t i = 0; i < size; ++i) {
-    data.rows.push_back({class_cell(labels, i, size), number_cell(value[i])});
+    data.rows.push_back({element_cell(elements, i), number_cell(value[i])});
     if (!interval.low.defined()) continue;
     data.rows.back().push_back(number_cell(interval.low[i]));
     data.rows.back().push_back(number_cell(interval.high[i]));
   }
-  page.chart(bar_plot(value, labels_for(labels, size),
-                      PlotOptions().title(name).width(400), interval.low,
-                      interval.high),
-             data);
+  page.chart(
+      bar_plot(value, names_of(elements), PlotOptions().title(name).width(400),
+               interval.low, interval.high),
+      data);
 }
 
 void add_vectors(ReportPage& page, const Results& results, const Names& labels,
                  const ReportIntervals& intervals) {
-  std::map<std::int64_t, Names> by_size;
+  // By what the elements are.
+  std::map<std::pair<std::string, Names>, Names> alike;
   for (const auto& [name, value] : results) {
-    if (shown_as(results, name, value) == Shown::kVector) {
-      by_size[value.size(0)].push_back(name);
-    }
+    if (shown_as(results, name, value) != Shown::kVector) continue;
+    const std::string word = word_of(results.dimensions(name).front());
+    Elements elements = internal::elements_of(results, name, 0, labels);
+    alike[{word, std::move(elements.names)}].push_back(name);
   }
-  for (const auto& [size, names] : by_size) {
-    ReportTable table{"By class", {"class"}, {}};
+  for (const auto& [key, names] : alike) {
+    const std::string& word = key.first;
+    const Elements elements =
+        internal::elements_of(results, names.front(), 0, labels);
+    const auto size = static_cast<std::int64_t>(elements.names.size());
+    ReportTable table{"By " + word, {word}, {}};
     table.columns.insert(table.columns.end(), names.begin(), names.end());
     for (std::int64_t i = 0; i < size; ++i) {
-      table.rows.push_back({class_cell(labels, i, size)});
+      table.rows.push_back({element_cell(elements, i)});
       for (const std::string& name : names) {
         table.rows.back().push_back(number_cell(results[name][i]));
       }
@@ -148,7 +176,7 @@ void add_vectors(ReportPage& page, const Results& results, const Names& labels,
       const auto found = intervals.find(names[k]);
       add_bars(page, names[k], results[names[k]],
                found == intervals.end() ? ReportInterval() : found->second,
-               labels);
+               word, elements);
     }
   }
 }
@@ -161,12 +189,11 @@ PlotCurve curve_of(const std::string& name, const at::Tensor& x,
 }
 
 std::vector<PlotCurve> curves_of(const at::Tensor& x, const at::Tensor& y,
-                                 const Names& labels) {
+                                 const Names& names) {
   if (x.dim() == 1) return {curve_of("", x, y)};
   std::vector<PlotCurve> curves;
   for (std::int64_t i = 0; i < x.size(0); ++i) {
-    curves.push_back(
-        curve_of(class_cell(labels, i, x.size(0)).text, x[i], y[i]));
+    curves.push_back(curve_of(names[static_cast<std::size_t>(i)], x[i], y[i]));
   }
   return curves;
 }
@@ -191,7 +218,8 @@ void add_curves(ReportPage& page, const Results& results, const Names& labels) {
         value.dim() > 2 || (value.dim() == 2 && value.size(0) > kMostCurves)) {
       continue;
     }
-    const auto curves = curves_of(value, y, labels);
+    const auto curves = curves_of(
+        value, y, internal::elements_of(results, name, 0, labels).names);
     if (curves.empty()) continue;
     if (is_roc) {
       add_roc(page, curves, stem);
@@ -209,7 +237,9 @@ void add_results(ReportPage& page, const Results& results, const Names& labels,
   add_vectors(page, results, labels, intervals);
   for (const auto& [name, value] : results) {
     if (shown_as(results, name, value) != Shown::kMatrix) continue;
-    add_confusion_matrix(page, value, labels_for(labels, value.size(0)), name);
+    add_confusion_matrix(
+        page, value, names_of(internal::elements_of(results, name, 0, labels)),
+        name);
   }
   add_curves(page, results, labels);
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tally/metrics/results_table.h"
 #include "tally/sinks/matrix_image.h"
 
 namespace tally::internal {
@@ -185,7 +186,7 @@ EventSummary::EventSummary(const Results& results,
                      "': expected real numbers, got ", value.scalar_type());
     const std::string stem = stem_of(results, name);
     if (stem.empty()) {
-      add(name, value);
+      add(results, name);
     } else if (name == stem + ".precision") {
       add_curves(stem, results);
     }
@@ -196,38 +197,38 @@ EventSummary::EventSummary(const Results& results,
     }
     for (const std::string& tag : value.dim() == 0
                                       ? std::vector<std::string>{name}
-                                      : element_tags(name, value.numel())) {
+                                      : element_tags(results, name, name)) {
       bounded_.push_back(tag);
     }
   }
 }
 
-std::vector<std::string> EventSummary::element_tags(const std::string& name,
-                                                    std::int64_t count) const {
-  const bool named = count == static_cast<std::int64_t>(labels_.size());
+std::vector<std::string> EventSummary::element_tags(
+    const Results& results, const std::string& name,
+    const std::string& stem) const {
   std::vector<std::string> tags;
-  for (std::int64_t i = 0; i < count; ++i) {
-    tags.push_back(
-        name + "/" +
-        (named ? labels_[static_cast<std::size_t>(i)] : std::to_string(i)));
+  for (const std::string& element :
+       internal::elements_of(results, name, 0, labels_).names) {
+    tags.push_back(stem + "/" + element);
   }
   return tags;
 }
 
-void EventSummary::add(const std::string& name, const at::Tensor& value) {
-  const at::Tensor numbers = numbers_of(value);
+void EventSummary::add(const Results& results, const std::string& name) {
+  const at::Tensor numbers = numbers_of(results[name]);
   const auto* first = static_cast<const double*>(numbers.data_ptr());
   const std::int64_t count = numbers.numel();
   if (numbers.dim() == 0) {
     add_scalar(name, *first);
   } else if (numbers.dim() == 1 && count <= kMostScalars) {
-    for (const std::string& tag : element_tags(name, count)) {
+    for (const std::string& tag : element_tags(results, name, name)) {
       add_scalar(tag, *first++);
     }
   } else {
-    const bool has_classes = numbers.dim() == 2 && count > 0 &&
-                             numbers.size(0) == numbers.size(1) &&
-                             numbers.size(0) <= kMostClasses;
+    const Dimensions dimensions = results.dimensions(name);
+    const bool has_classes =
+        numbers.dim() == 2 && dimensions[0] == dimensions[1] && count > 0 &&
+        numbers.size(0) == numbers.size(1) && numbers.size(0) <= kMostClasses;
     if (has_classes) add_image(name, numbers);
     add_histogram(name, first, first + count);
   }
@@ -297,7 +298,7 @@ void EventSummary::add_curves(const std::string& stem, const Results& results) {
   const bool is_one = thresholds.dim() == 1;
   const std::vector<std::string> tags =
       is_one ? std::vector<std::string>{stem}
-             : element_tags(stem, thresholds.size(0));
+             : element_tags(results, stem + ".thresholds", stem);
   Message data;
   data.integer(curve_data::kNumThresholds,
                static_cast<std::int64_t>(kThresholds));

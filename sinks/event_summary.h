@@ -20,14 +20,16 @@ class EventSummary {
   const std::vector<std::string>& bounded() const { return bounded_; }
 
  private:
-  void add(const std::string& name, const at::Tensor& value);
+  void add(const Results& results, const std::string& name);
   void add_scalar(const std::string& tag, double number);
   void add_image(const std::string& tag, const at::Tensor& matrix);
   void add_histogram(const std::string& tag, const double* begin,
                      const double* end);
   void add_curves(const std::string& stem, const Results& results);
-  std::vector<std::string> element_tags(const std::string& name,
-                                        std::int64_t count) const;
+  // Of the elements of a vector, or of several curves.
+  std::vector<std::string> element_tags(const Results& results,
+                                        const std::string& name,
+                                        const std::string& stem) const;
 
   const std::vector<std::string>& labels_;
   Message message_;

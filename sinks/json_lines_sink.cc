@@ -59,9 +59,15 @@ absl::Status JsonLinesSink::begin(const Run& run) {
 
 absl::Status JsonLinesSink::write(std::int64_t step, double time,
                                   const Results& results) {
-  return file_.append("{\"step\":" + std::to_string(step) +
-                      ",\"time\":" + internal::time_text(time) +
-                      ",\"results\":" + to_json(results) + "}\n");
+  std::string line = "{\"step\":" + std::to_string(step) +
+                     ",\"time\":" + internal::time_text(time) +
+                     ",\"results\":" + to_json(results);
+  std::string dimensions = dimensions_to_json(results);
+  if (dimensions != dimensions_) {
+    line += ",\"dimensions\":" + dimensions;
+    dimensions_ = std::move(dimensions);
+  }
+  return file_.append(line + "}\n");
 }
 
 }  // namespace tally

@@ -40,6 +40,7 @@ class JsonLinesSink final : public Sink {
 
  private:
   internal::LogFile file_;
+  std::string dimensions_ = "{}";  // as last written
 };
 
 }  // namespace tally

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tally/sinks/json_lines_sink.h"
@@ -74,7 +75,8 @@ at::Tensor tensor_of(const Json& json) {
 }
 
 /// Throws for anything that such a log does not have.
-void read_line(const Json& json, MetricLog& log) {
+void read_line(const Json& json, std::map<std::string, Dimensions>& dimensions,
+               MetricLog& log) {
   TORCH_CHECK_VALUE(json.is_object(), "expected an object");
   if (json.contains("tally_log")) {
     log.run = json.value("run", "");
@@ -89,9 +91,17 @@ void read_line(const Json& json, MetricLog& log) {
   if (json.contains("time") && json["time"].is_number()) {
     step.time = json["time"];
   }
+  if (json.contains("dimensions")) {
+    dimensions.clear();
+    for (const auto& [name, words] : json["dimensions"].items()) {
+      for (const Json& word : words) {
+        dimensions[name].push_back(dimension_of(word.get<std::string>()));
+      }
+    }
+  }
   for (const auto& [name, value] : json["results"].items()) {
     try {
-      step.results.add(name, tensor_of(value));
+      step.results.add(name, tensor_of(value), dimensions[name]);
     } catch (const c10::Error& error) {
       TORCH_CHECK_VALUE(false, name, ": ", error.what_without_backtrace());
     }
@@ -109,6 +119,7 @@ absl::StatusOr<MetricLog> read_metric_log(const std::string& path) {
   errno = 0;
   std::ifstream file(path);
   MetricLog log;
+  std::map<std::string, Dimensions> dimensions;  // of the steps so far
   std::string line;
   std::int64_t number = 0;
   while (std::getline(file, line)) {
@@ -128,7 +139,7 @@ absl::StatusOr<MetricLog> read_metric_log(const std::string& path) {
       return absl::FailedPreconditionError(message.c_str());
     }
     try {
-      read_line(json, log);
+      read_line(json, dimensions, log);
     } catch (const c10::Error& error) {
       return invalid(where + error.what_without_backtrace());
     } catch (const nlohmann::json::exception& error) {

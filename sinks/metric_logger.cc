@@ -95,8 +95,10 @@ Results MetricLogger::log(std::int64_t step, const std::string& name,
                           Metric& metric) {
   check_step(step);
   Results results;
-  for (const auto& [part, value] : metric.compute_results()) {
-    results.add(part.empty() ? name : name + "." + part, value);
+  const Results parts = metric.compute_results();
+  for (const auto& [part, value] : parts) {
+    results.add(part.empty() ? name : name + "." + part, value,
+                parts.dimensions(part));
   }
   write(step, results);
   return results;

@@ -1,6 +1,7 @@
 #include "tally/sinks/table_sink.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <ostream>
 #include <utility>
@@ -20,8 +21,10 @@ std::string number_text(const at::Tensor& value) {
   if (!value.is_floating_point()) {
     return std::to_string(value.item<std::int64_t>());
   }
+  const auto number = value.item<double>();
+  if (std::isnan(number)) return "nan";  // without the sign that it may have
   char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value.item<double>());
+  std::snprintf(text, sizeof text, "%.6g", number);
   return text;
 }
 
@@ -38,12 +41,8 @@ absl::Status TableSink::write(std::int64_t step, double,
                               const Results& results) {
   std::vector<std::string> names;
   std::string line = aligned(std::to_string(step), kNarrowest);
-  has_more_ = false;
   for (const auto& [name, value] : results) {
-    if (!value.defined() || value.dim() != 0 || value.is_complex()) {
-      has_more_ = true;
-      continue;
-    }
+    if (!value.defined() || value.dim() != 0 || value.is_complex()) continue;
     names.push_back(name);
     line +=
         "  " + aligned(number_text(value), std::max(kNarrowest, name.size()));
@@ -62,7 +61,7 @@ absl::Status TableSink::write(std::int64_t step, double,
 }
 
 absl::Status TableSink::finish() {
-  if (has_more_) out_ << '\n' << to_table(last_, labels_) << std::flush;
+  if (!last_.empty()) out_ << '\n' << to_table(last_, labels_) << std::flush;
   return status();
 }
 

@@ -41,7 +41,6 @@ class TableSink final : public Sink {
   std::vector<std::string> labels_;
   std::vector<std::string> names_;  // of the columns printed last
   Results last_;
-  bool has_more_ = false;  // than single numbers
 };
 
 }  // namespace tally

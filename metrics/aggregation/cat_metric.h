@@ -55,6 +55,7 @@ class CatMetric final : public MetricOf<CatMetric, CatAggregation, at::Tensor> {
   static constexpr bool kIsDifferentiable = true;
 
   at::Tensor evaluate(const State& state) const;
+  Dimensions dimensions() const override { return {Dimension::kSample}; }
 };
 
 }  // namespace tally

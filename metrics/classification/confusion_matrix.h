@@ -37,6 +37,9 @@ struct BinaryConfusionMatrixOptions
     BinaryCountsOptions::visit(v);
     v("normalize", normalize_, OptionRole::kValue);
   }
+  Dimensions dimensions() const {
+    return {Dimension::kSample, Dimension::kClass, Dimension::kClass};
+  }
 };
 
 /// Options of MultilabelConfusionMatrix.
@@ -52,6 +55,10 @@ struct MultilabelConfusionMatrixOptions
   void visit(OptionVisitor& v) {
     MultilabelCountsOptions::visit(v);
     v("normalize", normalize_, OptionRole::kValue);
+  }
+  Dimensions dimensions() const {
+    return {Dimension::kSample, Dimension::kClass, Dimension::kOutcome,
+            Dimension::kOutcome};
   }
 };
 
@@ -72,6 +79,9 @@ struct MulticlassConfusionMatrixOptions
   void visit(OptionVisitor& v) {
     MulticlassConfusionOptions::visit(v);
     v("normalize", normalize_, OptionRole::kValue);
+  }
+  Dimensions dimensions() const {
+    return {Dimension::kClass, Dimension::kClass};
   }
 };
 

@@ -150,11 +150,13 @@ at::Tensor BinaryGroupStatRates::evaluate(const State& state) const {
 void Fairness::visit(ResultParts& parts) {
   if (demographic_parity.defined()) {
     parts("demographic_parity", demographic_parity);
-    parts("demographic_parity_groups", demographic_parity_groups);
+    parts("demographic_parity_groups", demographic_parity_groups,
+          {Dimension::kPair});
   }
   if (equal_opportunity.defined()) {
     parts("equal_opportunity", equal_opportunity);
-    parts("equal_opportunity_groups", equal_opportunity_groups);
+    parts("equal_opportunity_groups", equal_opportunity_groups,
+          {Dimension::kPair});
   }
 }
 

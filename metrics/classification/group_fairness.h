@@ -61,6 +61,9 @@ struct BinaryGroupOptions {
 struct BinaryGroupStatRatesOptions
     : BinaryGroupOptions<BinaryGroupStatRatesOptions> {
   using BinaryGroupOptions::BinaryGroupOptions;
+  Dimensions dimensions() const {
+    return {Dimension::kGroup, Dimension::kCount};
+  }
 };
 
 /// The rate that BinaryFairness compares between groups.

@@ -66,6 +66,7 @@ struct MulticlassHingeLossOptions {
     v("mode", mode_);
     v("ignore_index", ignore_index_);
   }
+  Dimensions dimensions() const { return {Dimension::kClass}; }
   void validate(const char* metric) const;
 };
 

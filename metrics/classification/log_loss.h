@@ -85,6 +85,7 @@ struct MultilabelLogLossOptions {
     v("normalize", normalize_, OptionRole::kValue);
     v("ignore_index", ignore_index_);
   }
+  Dimensions dimensions() const { return {Dimension::kClass}; }
   void validate(const char* metric) const;
 };
 

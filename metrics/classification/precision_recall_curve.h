@@ -16,7 +16,9 @@ struct PrecisionRecall {
   at::Tensor thresholds;
 
   void visit(ResultParts& parts) {
-    parts("precision", precision)("recall", recall)("thresholds", thresholds);
+    const Dimensions curve{Dimension::kClass, Dimension::kPoint};
+    parts("precision", precision, curve)("recall", recall, curve);
+    parts("thresholds", thresholds, curve);
   }
 };
 

@@ -13,7 +13,9 @@ struct RocCurve {
   at::Tensor thresholds;
 
   void visit(ResultParts& parts) {
-    parts("fpr", fpr)("tpr", tpr)("thresholds", thresholds);
+    const Dimensions curve{Dimension::kClass, Dimension::kPoint};
+    parts("fpr", fpr, curve)("tpr", tpr, curve);
+    parts("thresholds", thresholds, curve);
   }
 };
 

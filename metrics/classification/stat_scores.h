@@ -10,6 +10,15 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal::classification {
+
+/// These, of which each element has the five numbers.
+inline Dimensions with_counts(Dimensions dimensions) {
+  dimensions.push_back(Dimension::kCount);
+  return dimensions;
+}
+
+}  // namespace internal::classification
 
 /// Numbers of true and false positives, true and false negatives, and targets
 /// that are 1.
@@ -38,6 +47,9 @@ class BinaryStatScores final
   static constexpr const char* kName = "BinaryStatScores";
 
   at::Tensor evaluate(const State& state) const;
+  Dimensions dimensions() const override {
+    return internal::classification::with_counts(MetricOf::dimensions());
+  }
 };
 
 /// Numbers of true and false positives, true and false negatives, and targets
@@ -69,6 +81,9 @@ class MulticlassStatScores final
   static constexpr const char* kName = "MulticlassStatScores";
 
   at::Tensor evaluate(const State& state) const;
+  Dimensions dimensions() const override {
+    return internal::classification::with_counts(MetricOf::dimensions());
+  }
 };
 
 /// Numbers of true and false positives, true and false negatives, and targets
@@ -100,6 +115,9 @@ class MultilabelStatScores final
   static constexpr const char* kName = "MultilabelStatScores";
 
   at::Tensor evaluate(const State& state) const;
+  Dimensions dimensions() const override {
+    return internal::classification::with_counts(MetricOf::dimensions());
+  }
 };
 
 }  // namespace tally

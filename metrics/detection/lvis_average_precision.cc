@@ -84,8 +84,8 @@ Results LVISAveragePrecision::evaluate(const State& state) const {
       values.mutable_data_ptr<double>()[k] =
           mean_of(curves.precision, {{}, std::vector<std::size_t>{k}});
     }
-    results.add("map_per_class", std::move(values));
-    results.add("classes", rows.labels());
+    results.add("map_per_class", std::move(values), {Dimension::kListedClass});
+    results.add("classes", rows.labels(), {Dimension::kListedClass});
   }
   return results;
 }

@@ -59,8 +59,10 @@ class Summary {
       precisions.mutable_data_ptr<double>()[k] = mean_of(curves.precision, one);
       recalls.mutable_data_ptr<double>()[k] = mean_of(curves.recall, one);
     }
-    results_.add("map_per_class", std::move(precisions));
-    results_.add(recall_name(last_) + "_per_class", std::move(recalls));
+    results_.add("map_per_class", std::move(precisions),
+                 {Dimension::kListedClass});
+    results_.add(recall_name(last_) + "_per_class", std::move(recalls),
+                 {Dimension::kListedClass});
   }
 
  private:
@@ -113,12 +115,16 @@ Results MeanAveragePrecision::evaluate(const State& state) const {
     summary.add_classes(
         is_pooled ? detection::precision_curves(rows, rows.classes, rules)
                   : curves);
-    results.add("classes", rows.labels());
+    results.add("classes", rows.labels(), {Dimension::kListedClass});
   }
   if (options().extended_summary()) {
-    results.add("precision", curves.precision);
-    results.add("recall", curves.recall);
-    results.add("scores", curves.scores);
+    const Dimensions recalls{Dimension::kThreshold, Dimension::kListedClass,
+                             Dimension::kArea, Dimension::kLimit};
+    Dimensions points = recalls;
+    points.insert(points.begin() + 1, Dimension::kPoint);
+    results.add("precision", curves.precision, points);
+    results.add("recall", curves.recall, recalls);
+    results.add("scores", curves.scores, points);
   }
   return results;
 }

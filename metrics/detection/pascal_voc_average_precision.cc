@@ -114,8 +114,9 @@ Results PascalVOCAveragePrecision::evaluate(const State& state) const {
                 internal::scalar_tensor(mean_of_defined(values[t])));
   }
   if (options().class_metrics()) {
-    results.add("map_per_class", tensor_of(of_classes));
-    results.add("classes", rows.labels());
+    results.add("map_per_class", tensor_of(of_classes),
+                {Dimension::kListedClass});
+    results.add("classes", rows.labels(), {Dimension::kListedClass});
   }
   return results;
 }

@@ -30,9 +30,10 @@ Results Intervals::results() const {
   Results results;
   for (const auto& [name, interval] : values_) {
     const std::string prefix = name.empty() ? "" : name + ".";
-    results.add(name.empty() ? "value" : name, interval.value);
-    results.add(prefix + "low", interval.low);
-    results.add(prefix + "high", interval.high);
+    const Dimensions& dimensions = interval.dimensions;
+    results.add(name.empty() ? "value" : name, interval.value, dimensions);
+    results.add(prefix + "low", interval.low, dimensions);
+    results.add(prefix + "high", interval.high, dimensions);
   }
   return results;
 }

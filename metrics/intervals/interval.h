@@ -58,6 +58,7 @@ struct Interval {
   at::Tensor low;
   at::Tensor high;
   at::Tensor standard_error;
+  Dimensions dimensions;  ///< of each of these
   double level = 0;
   IntervalMethod method = IntervalMethod::kAuto;  ///< the one used
   std::int64_t n = 0;                             ///< rows, over all ranks

@@ -110,7 +110,7 @@ FlatResult flat_result(const Metric& metric, const AnyState& state) {
         part.detach().to(at::kCPU, at::kDouble).contiguous().clone();
     const auto* const begin = values.const_data_ptr<double>();
     flat.values.insert(flat.values.end(), begin, begin + values.numel());
-    flat.results.add(name, values);
+    flat.results.add(name, values, results.dimensions(name));
   }
   return flat;
 }
@@ -123,6 +123,7 @@ Intervals make_intervals(const FlatResult& value,
   for (const auto& [name, part] : value.results) {
     Interval interval = unfilled;
     interval.value = part;
+    interval.dimensions = value.results.dimensions(name);
     const auto filled = [&](double Bounds::*end) {
       at::Tensor tensor = at::empty(part.sizes(), at::kDouble);
       auto* into = tensor.mutable_data_ptr<double>();

@@ -5,8 +5,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,17 @@
 #include "tally/metrics/registry/spec.h"
 
 namespace tally {
+namespace internal {
+
+/// Whether `std::cout << metric.compute()` compiles.
+template <class Result, class = void>
+struct IsPrinted : std::is_same<Result, at::Tensor> {};
+template <class Result>
+struct IsPrinted<Result, std::void_t<decltype(std::declval<std::ostream&>()
+                                              << std::declval<Result>())>>
+    : std::true_type {};
+
+}  // namespace internal
 
 class Registry;
 
@@ -148,6 +161,10 @@ class Registry {
 
   template <class M>
   static MetricEntry entry(const MetricSummary& summary, MetricFactory make) {
+    using Result = decltype(std::declval<M&>().compute());
+    static_assert(internal::IsPrinted<Result>::value,
+                  "the result of a metric is a tensor, Results, or a struct "
+                  "with visit(ResultParts&), which `<<` prints");
     return {M::kName,
             summary,
             describe_options(internal::unset_options<typename M::Options>()),

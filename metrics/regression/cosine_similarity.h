@@ -18,6 +18,7 @@ struct CosineSimilarityOptions {
   void visit(OptionVisitor& v) {
     v("reduction", reduction_, internal::regression::role_of(reduction_));
   }
+  Dimensions dimensions() const { return {Dimension::kSample}; }
 };
 
 /// The score of CosineSimilarity.

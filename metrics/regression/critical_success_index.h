@@ -25,6 +25,7 @@ struct CriticalSuccessIndexOptions {
     v("threshold", threshold_);
     v("keep_sequence_dim", keep_sequence_dim_);
   }
+  Dimensions dimensions() const { return {Dimension::kStep}; }
   void validate(const char* metric) const;
 };
 

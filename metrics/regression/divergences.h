@@ -25,6 +25,7 @@ struct KLDivergenceOptions {
     v("log_prob", log_prob_);
     v("reduction", reduction_, internal::regression::role_of(reduction_));
   }
+  Dimensions dimensions() const { return {Dimension::kSample}; }
 };
 using JensenShannonDivergenceOptions = KLDivergenceOptions;
 

@@ -51,6 +51,7 @@ struct KendallRankCorrCoefOptions {
     v("t_test", t_test_, OptionRole::kValue);
     v("alternative", alternative_, OptionRole::kValue);
   }
+  Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
 };
 

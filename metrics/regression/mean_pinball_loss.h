@@ -22,6 +22,7 @@ struct MeanPinballLossOptions {
     v("alpha", alpha_);
     v("num_outputs", num_outputs_, OptionRole::kSize);
   }
+  Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
 };
 

@@ -25,6 +25,7 @@ struct MeanSquaredLogErrorOptions {
     v("squared", squared_, OptionRole::kValue);
     v("num_outputs", num_outputs_, OptionRole::kSize);
   }
+  Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
 };
 

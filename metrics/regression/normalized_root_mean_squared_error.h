@@ -39,6 +39,7 @@ struct NormalizedRootMeanSquaredErrorOptions {
                                               : OptionRole::kValue);
     v("num_outputs", num_outputs_, OptionRole::kSize);
   }
+  Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
 };
 

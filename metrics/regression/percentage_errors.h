@@ -25,6 +25,7 @@ struct MeanAbsolutePercentageErrorOptions {
     v("epsilon", epsilon_);
     v("num_outputs", num_outputs_, OptionRole::kSize);
   }
+  Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
 };
 using SymmetricMeanAbsolutePercentageErrorOptions =

@@ -86,6 +86,7 @@ struct D2PinballScoreOptions {
     v("num_outputs", num_outputs_, OptionRole::kSize);
     v("multioutput", multioutput_, OptionRole::kValue);
   }
+  Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
 };
 
@@ -105,6 +106,7 @@ struct D2AbsoluteErrorScoreOptions {
     v("num_outputs", num_outputs_, OptionRole::kSize);
     v("multioutput", multioutput_, OptionRole::kValue);
   }
+  Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
 };
 

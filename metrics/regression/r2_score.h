@@ -29,6 +29,7 @@ struct R2ScoreOptions {
     v("adjusted", adjusted_, OptionRole::kValue);
     v("multioutput", multioutput_, OptionRole::kValue);
   }
+  Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
 };
 
@@ -86,6 +87,7 @@ struct ExplainedVarianceOptions {
     v("num_outputs", num_outputs_, OptionRole::kSize);
     v("multioutput", multioutput_, OptionRole::kValue);
   }
+  Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
 };
 
@@ -131,6 +133,7 @@ struct RelativeSquaredErrorOptions {
     v("num_outputs", num_outputs_, OptionRole::kSize);
     v("squared", squared_, OptionRole::kValue);
   }
+  Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
 };
 

@@ -40,7 +40,9 @@ struct RetrievalPrecisionRecall {
   at::Tensor top_k;      ///< int64 [max_k]: 1, 2, ...
 
   void visit(ResultParts& parts) {
-    parts("precision", precision)("recall", recall)("top_k", top_k);
+    const Dimensions curve{Dimension::kSample, Dimension::kPoint};
+    parts("precision", precision, curve)("recall", recall, curve);
+    parts("top_k", top_k, curve);
   }
 };
 

@@ -54,6 +54,7 @@ struct ExtendedEditDistanceOptions {
     v("skip_origin", skip_origin_);
     v("reduction", reduction_, internal::text::role_of(reduction_));
   }
+  Dimensions dimensions() const { return {Dimension::kSample}; }
   void validate(const char* metric) const;
 };
 

@@ -41,7 +41,7 @@ struct TranslationEditRateOptions {
     v("asian_support", asian_support_);
     v("sentence_level", sentence_level_);
   }
-  std::vector<std::string> without_effect() const;
+  Dimensions dimensions() const { return {Dimension::kSample}; }
 };
 
 /// The accumulator of TranslationEditRate.

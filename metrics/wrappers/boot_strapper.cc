@@ -275,23 +275,30 @@ void BootStrapper::evaluate_into(const AnyState& state, const std::string& name,
     copies.push_back(results_of(part));
   }
   Results statistics;
-  for (const auto& [part, given] : internal::stacked(copies, kName, "copy")) {
+  const Results all = internal::stacked(copies, kName, Dimension::kReplicate);
+  for (const auto& [part, given] : all) {
     const at::Tensor values = given.detach().to(at::kDouble);
+    const Dimensions dimensions = all.dimensions(part);
     if (options_.mean()) {
-      statistics.add(joined(part, "mean"), values.mean(0));
+      statistics.add(joined(part, "mean"), values.mean(0), dimensions);
     }
     if (options_.std()) {
       statistics.add(joined(part, "std"),
-                     values.size(0) > 1
-                         ? values.std(0)
-                         : values.select(0, 0).mul(std::nan("")));
+                     values.size(0) > 1 ? values.std(0)
+                                        : values.select(0, 0).mul(std::nan("")),
+                     dimensions);
     }
     if (!options_.quantile().empty()) {
       const at::Tensor places = at::tensor(options_.quantile(), at::kDouble);
+      Dimensions own = dimensions;
+      own.front() = Dimension::kQuantile;
       statistics.add(joined(part, "quantile"),
-                     at::quantile(values, places.to(values.device()), 0));
+                     at::quantile(values, places.to(values.device()), 0),
+                     std::move(own));
     }
-    if (options_.raw()) statistics.add(joined(part, "raw"), given.detach());
+    if (options_.raw()) {
+      statistics.add(joined(part, "raw"), given.detach(), dimensions);
+    }
   }
   add_results(std::move(statistics), name, results);
 }

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <set>
 
+#include "tally/metrics/results_table.h"
+
 namespace tally {
 namespace {
 
@@ -51,6 +53,7 @@ void ClasswiseWrapper::evaluate_into(const AnyState& state,
                     "; its average should be none");
   const at::Tensor& values = all.value();
   const auto count = static_cast<std::size_t>(values.size(0));
+  const std::string& own = all.begin()->first;
   const auto& labels = options_.labels();
   TORCH_CHECK_VALUE(labels.empty() || labels.size() == count, kName,
                     ": expected a label for each of ", count, " classes, got ",
@@ -58,11 +61,15 @@ void ClasswiseWrapper::evaluate_into(const AnyState& state,
   const bool is_plain = options_.prefix().empty() && options_.postfix().empty();
   const std::string prefix =
       is_plain ? lower(metric().name()) + "_" : options_.prefix();
+  const std::vector<std::string> numbers =
+      internal::elements_of(all, own, 0, {}).names;
+  const Dimensions dimensions = all.dimensions(own);
+  const Dimensions rest(dimensions.begin() + 1, dimensions.end());
   Results classes;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string label = labels.empty() ? std::to_string(i) : labels[i];
+    const std::string& label = labels.empty() ? numbers[i] : labels[i];
     classes.add(prefix + label + options_.postfix(),
-                values.select(0, static_cast<std::int64_t>(i)));
+                values.select(0, static_cast<std::int64_t>(i)), rest);
   }
   add_results(std::move(classes), name, results);
 }

@@ -103,7 +103,7 @@ Results MetricTracker::compute_all() {
       }
       kept.push_back(step.metrics.evaluate(states));
     }
-    return internal::stacked(kept, kName, "step");
+    return internal::stacked(kept, kName, Dimension::kStep);
   };
   Results values;
   Results result = all.compute(values, evaluate, [](Results&) {});

@@ -71,9 +71,10 @@ void MinMaxMetric::compute_into(AnyState& state, const std::string& name,
   auto& extremes = parts[kExtremes].get<ComputedExtremes>();
   extremes = ComputedExtremes::merge(extremes, extremes_of(values.value()));
   Results all;
-  all.add("raw", values.value());
-  all.add("min", extremes.min);
-  all.add("max", extremes.max);
+  const Dimensions dimensions = values.dimensions(values.begin()->first);
+  all.add("raw", values.value(), dimensions);
+  all.add("min", extremes.min, dimensions);
+  all.add("max", extremes.max, dimensions);
   add_results(std::move(all), name, results);
 }
 

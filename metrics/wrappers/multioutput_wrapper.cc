@@ -121,7 +121,8 @@ void MultioutputWrapper::evaluate_into(const AnyState& state,
   for (const AnyState& part : state.get<StateParts>().parts()) {
     outputs.push_back(results_of(part));
   }
-  add_results(internal::stacked(outputs, kName, "output"), name, results);
+  add_results(internal::stacked(outputs, kName, Dimension::kOutput), name,
+              results);
 }
 
 void MultioutputWrapper::compute_into(AnyState& state, const std::string& name,
@@ -131,7 +132,8 @@ void MultioutputWrapper::compute_into(AnyState& state, const std::string& name,
     outputs.emplace_back();
     metric().compute_into(part, "", outputs.back());
   }
-  add_results(internal::stacked(outputs, kName, "output"), name, results);
+  add_results(internal::stacked(outputs, kName, Dimension::kOutput), name,
+              results);
 }
 
 }  // namespace tally

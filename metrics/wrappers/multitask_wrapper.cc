@@ -245,11 +245,10 @@ void MultitaskWrapper::compute_into(AnyState& state, const std::string& name,
   std::size_t first = 0;
   auto& parts = state.get<StateParts>().parts();
   for (const Task& task : tasks_) {
-    for (auto& [result, value] :
-         task.metrics.compute_states([&](std::size_t group) -> AnyState& {
-           return parts[first + group];
-         })) {
-      all.add(result, value);
+    const Results own = task.metrics.compute_states(
+        [&](std::size_t group) -> AnyState& { return parts[first + group]; });
+    for (const auto& [result, value] : own) {
+      all.add(result, value, own.dimensions(result));
     }
     first += task.metrics.accumulation_.groups().size();
   }

@@ -11,6 +11,6 @@ namespace tally::internal {
 /// dimension. Throws c10::ValueError that starts with `owner` if names or sizes
 /// of the results differ; `what` names the dimension.
 Results stacked(const std::vector<Results>& several, const char* owner,
-                const char* what);
+                Dimension what);
 
 }  // namespace tally::internal

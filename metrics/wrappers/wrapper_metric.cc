@@ -39,10 +39,10 @@ void WrapperMetric::add_results(Results inner, const std::string& name,
                                 Results& results) const {
   ResultParts parts;
   inner.visit(parts);
-  for (const auto& [part, value] : parts) {
-    at::Tensor own = std::move(*value);
+  for (const ResultParts::Part& part : parts) {
+    at::Tensor own = std::move(*part.value);
     finish(own);
-    results.add(joined(name, part), std::move(own));
+    results.add(joined(name, part.name), std::move(own), part.dimensions);
   }
 }
 

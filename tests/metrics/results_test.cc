@@ -6,11 +6,15 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"
@@ -83,7 +87,7 @@ TEST(ResultsTest, PartsCanBeReplaced) {
   results.add("a", at::scalar_tensor(1));
   ResultParts parts;
   results.visit(parts);
-  for (const auto& [name, part] : parts) *part = part->add(1);
+  for (const ResultParts::Part& part : parts) *part.value = part.value->add(1);
   EXPECT_EQ(results["a"].item<double>(), 2);
 }
 
@@ -127,14 +131,19 @@ TEST(ResultsTest, PrintOneAlignedLineEach) {
             "1       0  0\n");
 }
 
+const Dimensions kOfClasses{Dimension::kClass};
+const Dimensions kOfPairsOfClasses{Dimension::kClass, Dimension::kClass};
+
 TEST(ResultsTest, TablesHaveLabels) {
   Results results;
-  results.add("accuracy", at::scalar_tensor(0.8125));
-  results.add("recall", at::arange(3, at::kDouble).div(4));
+  results.add("accuracy", at::scalar_tensor(0.8125), kOfClasses);
+  results.add("recall", at::arange(3, at::kDouble).div(4), kOfClasses);
   results.add("curve", at::zeros({101}));
-  results.add("images", at::arange(8, 11, at::kLong));
-  results.add("confusion", at::arange(9, at::kLong).view({3, 3}));
-  results.add("by rank", at::zeros({2, 3}));
+  results.add("images", at::arange(8, 11, at::kLong), kOfClasses);
+  results.add("confusion", at::arange(9, at::kLong).view({3, 3}),
+              kOfPairsOfClasses);
+  results.add("by rank", at::zeros({2, 3}),
+              {Dimension::kUnknown, Dimension::kClass});
   EXPECT_EQ(to_table(results, {"cat", "dog", "v\u00f6gel"}),
             "accuracy  0.8125\n"
             "curve     Float [101]\n"
@@ -153,6 +162,91 @@ TEST(ResultsTest, TablesHaveLabels) {
             "0          0    0      0\n"
             "1          0    0      0\n");
   EXPECT_EQ(to_table(Results()), "");
+}
+
+TEST(ResultsTest, LabelsNameClassesAlone) {
+  Results results;
+  results.add("f1", at::arange(2), kOfClasses);
+  results.add("groups", at::arange(2), {Dimension::kPair});
+  results.add("thresholds", at::arange(2), {Dimension::kPoint});
+  results.add("mine", at::arange(2));
+  results.add("rates", at::arange(10).view({2, 5}),
+              {Dimension::kClass, Dimension::kCount});
+  results.add("square", at::arange(4).view({2, 2}));
+  EXPECT_EQ(to_table(results, {"cat", "dog"}),
+            "groups      [0, 1]\n"
+            "thresholds  [0, 1]\n"
+            "mine        [0, 1]\n"
+            "\n"
+            "     f1\n"
+            "cat   0\n"
+            "dog   1\n"
+            "\n"
+            "rates  tp  fp  tn  fn  support\n"
+            "cat     0   1   2   3        4\n"
+            "dog     5   6   7   8        9\n"
+            "\n"
+            "square  0  1\n"
+            "0       0  1\n"
+            "1       2  3\n");
+}
+
+TEST(ResultsTest, LabelsAreThoseOfTheClassesThatThereAre) {
+  const std::vector<std::string> labels{"background", "cat", "dog", "owl"};
+  Results results;
+  results.add("dice", at::arange(3), {Dimension::kForeground});
+  results.add("map.map_per_class", at::arange(2), {Dimension::kListedClass});
+  results.add("map.classes", at::tensor({3, 7}), {Dimension::kListedClass});
+  EXPECT_EQ(to_table(results, labels),
+            "     dice\n"
+            "cat     0\n"
+            "dog     1\n"
+            "owl     2\n"
+            "\n"
+            "     map.map_per_class  map.classes\n"
+            "owl                  0            3\n"
+            "7                    1            7\n");
+  // Names for other classes are those of none of them.
+  EXPECT_THAT(to_table(results, {"cat", "dog"}),
+              ::testing::HasSubstr("dice  [0, 1, 2]\n"));
+}
+
+TEST(ResultsTest, HaveDimensions) {
+  Results results;
+  results.add("number", at::scalar_tensor(1), kOfClasses);
+  results.add("mine", at::zeros({2, 2}));
+  const Dimensions curve{Dimension::kClass, Dimension::kPoint};
+  results.add("curve", at::zeros({3}), curve);
+  results.add("curves", at::zeros({2, 3}), curve);
+  results.add("rows", at::zeros({2, 3}), {Dimension::kSample});
+  const Dimensions unknown(2, Dimension::kUnknown);
+  EXPECT_EQ(results.dimensions("number"), Dimensions());
+  EXPECT_EQ(results.dimensions("mine"), unknown);
+  EXPECT_EQ(results.dimensions("curve"), Dimensions{Dimension::kPoint});
+  EXPECT_EQ(results.dimensions("curves"), curve);
+  EXPECT_EQ(results.dimensions("rows"),
+            (Dimensions{Dimension::kSample, Dimension::kUnknown}));
+  EXPECT_THROW(results.dimensions("none"), c10::IndexError);
+  EXPECT_EQ(dimensions_to_json(results),
+            "{\"curve\":[\"point\"],\"curves\":[\"class\",\"point\"],"
+            "\"rows\":[\"sample\",\"unknown\"]}");
+  for (int i = 0; i <= static_cast<int>(Dimension::kLimit); ++i) {
+    const auto dimension = static_cast<Dimension>(i);
+    EXPECT_EQ(dimension_of(to_string(dimension)), dimension);
+  }
+  EXPECT_EQ(dimension_of("of another version"), Dimension::kUnknown);
+}
+
+struct Extremes {
+  at::Tensor value, low;
+  void visit(ResultParts& parts) { parts("", value)("low", low); }
+};
+
+TEST(ResultsTest, ResultsOfSeveralPartsArePrinted) {
+  Extremes extremes{at::scalar_tensor(2), at::tensor({0, 1})};
+  std::ostringstream out;
+  out << extremes << std::as_const(extremes);
+  EXPECT_EQ(out.str(), "value  2\nlow    [0, 1]\nvalue  2\nlow    [0, 1]\n");
 }
 
 TEST(ResultsTest, JsonHasEverything) {

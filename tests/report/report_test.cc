@@ -131,9 +131,12 @@ Results all_kinds() {
   results.add("accuracy", at::scalar_tensor(0.875, at::kDouble));
   results.add("rows", at::scalar_tensor(7, at::kLong));
   results.add("nothing", at::Tensor());
-  results.add("f1", at::tensor({0.5, std::nan("")}));
-  results.add("recall", at::tensor({0.25, 1.0}));
-  results.add("confusion", at::tensor({3, 1, 0, 3}).view({2, 2}));
+  const Dimensions classes{Dimension::kClass};
+  results.add("f1", at::tensor({0.5, std::nan("")}), classes);
+  results.add("recall", at::tensor({0.25, 1.0}), classes);
+  results.add("groups", at::tensor({0, 1}), {Dimension::kPair});
+  results.add("confusion", at::tensor({3, 1, 0, 3}).view({2, 2}),
+              {Dimension::kClass, Dimension::kClass});
   results.add("correlation", at::tensor({1.0, -0.5, -0.5, 1.0}).view({2, 2}));
   const at::Tensor x = at::linspace(0, 1, 5);
   results.add("roc.fpr", x);
@@ -167,6 +170,10 @@ TEST(ResultsReportTest, ShowsEachKindOfResult) {
             HasSubstr("<th scope=\"row\">cat</th><td data-value=\"0.25\">0.25"
                       "</td><td data-value=\"0.125\">0.125</td>"),
             HasSubstr("confusion of 2 classes"), HasSubstr(">area 0."),
+            HasSubstr("By class"), HasSubstr("By pair"),
+            // Labels are names of classes.
+            HasSubstr("<th scope=\"row\" data-value=\"1\">1</th>"
+                      "<td data-value=\"1\">1</td></tr>"),
             HasSubstr("average precision 0.75")));
   EXPECT_THAT(html, Not(HasSubstr(">roc.fpr<")));
   // Labels for another number of classes are not those of these.
@@ -254,7 +261,7 @@ TEST(LogReportTest, ShowsTheLastStepAndAllOfThem) {
   for (std::int64_t i = 1; i <= 3; ++i) {
     MetricLog::Step step{i, 0, {}};
     step.results.add("loss", at::scalar_tensor(1.0 / static_cast<double>(i)));
-    step.results.add("f1", at::tensor({0.5, 0.25}));
+    step.results.add("f1", at::tensor({0.5, 0.25}), {Dimension::kClass});
     if (i == 2) step.results.add("late", at::Tensor());
     log.steps.push_back(std::move(step));
   }

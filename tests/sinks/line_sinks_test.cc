@@ -23,7 +23,8 @@ constexpr double kTime = 1700000000.25;
 Results results_of(double accuracy) {
   Results results;
   results.add("accuracy", at::full({}, accuracy, at::kDouble));
-  results.add("f1", at::tensor({0.5, std::nan("")}, at::kDouble));
+  results.add("f1", at::tensor({0.5, std::nan("")}, at::kDouble),
+              {Dimension::kClass});
   results.add("rows", at::full({}, 7, at::kLong));
   return results;
 }
@@ -56,15 +57,18 @@ constexpr const char* kHead =
     "{\"tally_log\":1,\"run\":\"a \\\"run\\\"\",\"command\":\"train --lr 1\","
     "\"first_step\":0,\"time\":1700000000.250}\n";
 
-std::string json_line(int step) {
+/// What dimensions are is said once in each run.
+std::string json_line(int step, bool is_first = false) {
   return "{\"step\":" + std::to_string(step) +
          ",\"time\":1700000000.250,\"results\":{\"accuracy\":0.25,\"f1\":[0.5,"
-         "\"NaN\"],\"rows\":7}}\n";
+         "\"NaN\"],\"rows\":7}" +
+         (is_first ? ",\"dimensions\":{\"f1\":[\"class\"]}}\n" : "}\n");
 }
 
 TEST_F(JsonLinesSinkTest, WritesAnObjectForEachStep) {
   write_steps<JsonLinesSink>(path("log.jsonl"), 0, 1);
-  EXPECT_EQ(text_at(path("log.jsonl")), kHead + json_line(0) + json_line(1));
+  EXPECT_EQ(text_at(path("log.jsonl")),
+            kHead + json_line(0, true) + json_line(1));
 }
 
 TEST_F(JsonLinesSinkTest, ARestartCutsTheTornLineAndLaterSteps) {
@@ -75,7 +79,8 @@ TEST_F(JsonLinesSinkTest, ARestartCutsTheTornLineAndLaterSteps) {
   std::string head = kHead;
   head.replace(head.find("step\":0") + 6, 1, "3");
   EXPECT_EQ(text_at(path("log.jsonl")), kHead + json_line(1) + json_line(2) +
-                                            head + json_line(3) + json_line(4));
+                                            head + json_line(3, true) +
+                                            json_line(4));
 }
 
 TEST_F(JsonLinesSinkTest, ALogThatEndsWithinItsFirstLineStartsAnew) {
@@ -83,7 +88,7 @@ TEST_F(JsonLinesSinkTest, ALogThatEndsWithinItsFirstLineStartsAnew) {
        {std::size_t{0}, std::size_t{3}, std::string(kHead).size() - 1}) {
     write_text("log.jsonl", std::string(kHead).substr(0, size));
     write_steps<JsonLinesSink>(path("log.jsonl"), 0, 0);
-    EXPECT_EQ(text_at(path("log.jsonl")), kHead + json_line(0)) << size;
+    EXPECT_EQ(text_at(path("log.jsonl")), kHead + json_line(0, true)) << size;
   }
 }
 
@@ -200,7 +205,10 @@ TEST(TableSinkTest, PrintsNewNamesAndReportsAStreamThatFails) {
             "      step        loss\n"
             "         1           2\n"
             "      step        loss  a_long_name\n"
-            "         2           2            3\n");
+            "         2           2            3\n"
+            "\n"
+            "loss         2\n"
+            "a_long_name  3\n");
   out.setstate(std::ios::badbit);
   EXPECT_EQ(sink.write(3, kTime, results).code(),
             absl::StatusCode::kUnavailable);

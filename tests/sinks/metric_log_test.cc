@@ -34,7 +34,8 @@ class MetricLogTest : public testkit::LogFolder {
 TEST_F(MetricLogTest, ReadsWhatTheSinkWrites) {
   Results results;
   results.add("accuracy", at::scalar_tensor(0.1, at::kDouble));
-  results.add("counts", at::tensor({1, 2, 3, 4}).view({2, 2}));
+  const Dimensions dimensions{Dimension::kClass, Dimension::kPoint};
+  results.add("counts", at::tensor({1, 2, 3, 4}).view({2, 2}), dimensions);
   results.add("special", at::tensor({std::nan(""), -INFINITY, INFINITY}));
   results.add("nothing", at::Tensor());
   results.add("right", at::scalar_tensor(true, at::kBool));
@@ -42,7 +43,7 @@ TEST_F(MetricLogTest, ReadsWhatTheSinkWrites) {
   JsonLinesSink sink(path("log.jsonl"));
   ASSERT_TRUE(sink.begin({"run", "command", 0, 1}).ok());
   ASSERT_TRUE(sink.write(3, 17.25, results).ok());
-  ASSERT_TRUE(sink.write(4, 18, {}).ok());
+  ASSERT_TRUE(sink.write(4, 18, results).ok());
   ASSERT_TRUE(sink.finish().ok());
 
   const auto log = read_metric_log(path("log.jsonl"));
@@ -56,6 +57,11 @@ TEST_F(MetricLogTest, ReadsWhatTheSinkWrites) {
   ASSERT_EQ(logged.size(), results.size());
   EXPECT_EQ(logged["accuracy"].item<double>(), 0.1);
   EXPECT_TRUE(logged["counts"].equal(results["counts"]));
+  for (const MetricLog::Step& step : log->steps) {
+    EXPECT_EQ(step.results.dimensions("counts"), dimensions);
+    EXPECT_EQ(step.results.dimensions("special"),
+              Dimensions{Dimension::kUnknown});
+  }
   EXPECT_TRUE(std::isnan(logged["special"][0].item<double>()));
   EXPECT_EQ(logged["special"][1].item<double>(), -INFINITY);
   EXPECT_EQ(logged["special"][2].item<double>(), INFINITY);

@@ -39,7 +39,8 @@ TEST_F(TensorBoardSinkTest, WritesTheBytesOfTensorBoard) {
   results.add("accuracy", at::full({}, 0.75, at::kDouble));
   results.add("none", at::Tensor());
   results.add("zero", at::full({}, 0, at::kLong));
-  results.add("f1", at::tensor({0.5, INFINITY * 1.0}, at::kDouble));
+  results.add("f1", at::tensor({0.5, INFINITY * 1.0}, at::kDouble),
+              {Dimension::kClass});
   results.add("scores", at::arange(-20, 80));
   ASSERT_TRUE(sink.write(3, kTime + 60, results).ok());
   ASSERT_TRUE(sink.finish().ok());
@@ -59,9 +60,10 @@ TEST_F(TensorBoardSinkTest, WritesCurvesAndBandsOfTensorBoard) {
   ASSERT_TRUE(sink.write(1, kTime + 60, results).ok());
   // The layout comes again when there is more to show.
   Results more;
-  more.add("f1", at::tensor({0.5, 0.25}));
-  more.add("f1.low", at::tensor({0.25, 0.125}));
-  more.add("f1.high", at::tensor({0.75, 0.5}));
+  const Dimensions classes{Dimension::kClass};
+  more.add("f1", at::tensor({0.5, 0.25}), classes);
+  more.add("f1.low", at::tensor({0.25, 0.125}), classes);
+  more.add("f1.high", at::tensor({0.75, 0.5}), classes);
   ASSERT_TRUE(sink.write(2, kTime + 120, more).ok());
   ASSERT_TRUE(sink.write(3, kTime + 180, more).ok());
   EXPECT_EQ(text_at(sink.path()), text_at(kCurves));

@@ -13,8 +13,19 @@
 namespace tally::testkit {
 namespace {
 
-// docs/numerics.md
-constexpr double kAcrossProcessors = 1e-12;
+/// The metric says what each dimension of its result is, at least what the
+/// first is if the rest is what it was given.
+void check_dimensions(const Results& value, const std::string& name,
+                      bool only_first) {
+  Dimensions dimensions = value.dimensions(name);
+  if (only_first && !dimensions.empty()) dimensions.resize(1);
+  for (const Dimension dimension : dimensions) {
+    EXPECT_NE(dimension, Dimension::kUnknown)
+        << "part '" << name << "' of sizes " << value.at(name).sizes()
+        << ": expected the metric, or visit() of its result, to say what "
+           "each dimension is";
+  }
+}
 
 }  // namespace
 
@@ -54,6 +65,7 @@ void CaseCheck::check_reference() {
   EXPECT_EQ(value.size(), fixture_.expected.size());
   Results expected;
   for (const auto& [name, part] : value) {
+    check_dimensions(value, name, options_.gives_back);
     ASSERT_EQ(fixture_.expected.count(name), 1) << "part '" << name << "'";
     expected.add(name, fixture_.expected.at(name));
   }

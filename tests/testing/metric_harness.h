@@ -38,8 +38,8 @@ struct HarnessOptions {
   bool order_matters = false;
   /// Whether sums are LibTorch's, whose order the number of threads decides.
   bool threads_matter = false;
-  /// Whether no prediction compares better than the target itself.
-  bool target_is_best = true;
+  /// Whether a result has the dimensions of what was given, behind the first.
+  bool gives_back = false;
   /// Whether something is meant to outlast reset().
   bool outlasts_reset = false;
   /// The inputs that the value of a differentiable metric has a gradient for.

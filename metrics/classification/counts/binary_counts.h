@@ -42,6 +42,7 @@ struct BinaryCountsOptions {
     v("multidim_average", multidim_average_);
     v("ignore_index", ignore_index_);
   }
+  Dimensions dimensions() const { return {Dimension::kSample}; }
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
     internal::classification::check_threshold(metric, threshold_);

@@ -47,6 +47,7 @@ struct MulticlassCountsOptions {
     v("multidim_average", multidim_average_);
     v("ignore_index", ignore_index_);
   }
+  Dimensions dimensions() const { return {Dimension::kSample}; }
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
     internal::classification::check_num_classes(metric, num_classes_, top_k_);
@@ -70,6 +71,10 @@ struct MulticlassAverageOptions : MulticlassCountsOptions<Self> {
   void visit(OptionVisitor& v) {
     MulticlassCountsOptions<Self>::visit(v);
     v("average", average_, OptionRole::kValue);
+  }
+  Dimensions dimensions() const {
+    if (average_ != Average::kNone) return {Dimension::kSample};
+    return {Dimension::kSample, Dimension::kClass};
   }
 };
 

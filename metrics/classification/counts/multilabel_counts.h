@@ -50,6 +50,7 @@ struct MultilabelCountsOptions {
     v("multidim_average", multidim_average_);
     v("ignore_index", ignore_index_);
   }
+  Dimensions dimensions() const { return {Dimension::kSample}; }
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
     internal::classification::check_num_labels(metric, num_labels_);
@@ -75,6 +76,10 @@ struct MultilabelAverageOptions : MultilabelCountsOptions<Self> {
     MultilabelCountsOptions<Self>::visit(v);
     v("average", average_,
       averages_samples() ? OptionRole::kState : OptionRole::kValue);
+  }
+  Dimensions dimensions() const {
+    if (average_ != MultilabelAverage::kNone) return {Dimension::kSample};
+    return {Dimension::kSample, Dimension::kClass};
   }
   void validate(const char* metric) const {
     MultilabelCountsOptions<Self>::validate(metric);

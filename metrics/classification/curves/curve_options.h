@@ -69,6 +69,7 @@ class MulticlassCurveOptions : public BinaryCurveOptions<Derived> {
   CurveShape shape() const {
     return {CurveShape::Task::kMulticlass, num_classes_};
   }
+  Dimensions dimensions() const { return {Dimension::kClass}; }
   void visit_curves(OptionVisitor& v) {
     v("num_classes", num_classes_, OptionRole::kSize);
   }
@@ -101,6 +102,7 @@ class MultilabelCurveOptions : public BinaryCurveOptions<Derived> {
   CurveShape shape() const {
     return {CurveShape::Task::kMultilabel, num_labels_};
   }
+  Dimensions dimensions() const { return {Dimension::kClass}; }
   void visit_curves(OptionVisitor& v) {
     v("num_labels", num_labels_, OptionRole::kSize);
   }

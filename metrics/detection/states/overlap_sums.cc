@@ -222,8 +222,10 @@ Results detection::overlap_results(const OverlapSumsState& state,
   Results results;
   results.add(name, sum / Number(counts.sum()));
   if (options.class_metrics()) {
-    results.add(name + "_per_class", sums.div(counts));
-    results.add("classes", is_empty ? at::zeros({0}, at::kLong) : state.labels);
+    const Dimensions classes{Dimension::kListedClass};
+    results.add(name + "_per_class", sums.div(counts), classes);
+    results.add("classes", is_empty ? at::zeros({0}, at::kLong) : state.labels,
+                classes);
   }
   return results;
 }

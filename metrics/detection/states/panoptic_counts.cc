@@ -152,9 +152,11 @@ Results detection::panoptic_results(const PanopticRates& rates,
   Results results;
   const auto add_part = [&](const char* name,
                             const std::vector<double>& values) {
-    results.add(name, options.return_per_class()
-                          ? at::tensor(values, at::kDouble)
-                          : internal::scalar_tensor(mean_of(values)));
+    results.add(name,
+                options.return_per_class()
+                    ? at::tensor(values, at::kDouble)
+                    : internal::scalar_tensor(mean_of(values)),
+                {Dimension::kListedClass});
   };
   add_part("pq", pq);
   if (options.return_sq_and_rq()) {
@@ -162,7 +164,8 @@ Results detection::panoptic_results(const PanopticRates& rates,
     add_part("rq", rq);
   }
   if (options.return_per_class()) {
-    results.add("classes", at::tensor(classes, at::kLong));
+    results.add("classes", at::tensor(classes, at::kLong),
+                {Dimension::kListedClass});
   }
   return results;
 }

@@ -117,7 +117,11 @@ using TschuprowsTOptions = CramersVOptions;
 /// Example:
 ///     TheilsUMatrix matrix(
 ///         TheilsUMatrixOptions().nan_strategy(NominalNanStrategy::kCategory));
-struct TheilsUMatrixOptions : CategoryOptions<TheilsUMatrixOptions> {};
+struct TheilsUMatrixOptions : CategoryOptions<TheilsUMatrixOptions> {
+  Dimensions dimensions() const {
+    return {Dimension::kColumn, Dimension::kColumn};
+  }
+};
 using PearsonsContingencyCoefficientMatrixOptions = TheilsUMatrixOptions;
 
 /// Options of CramersVMatrix and TschuprowsTMatrix, as in CramersVOptions.
@@ -134,6 +138,9 @@ struct CramersVMatrixOptions : CategoryOptions<CramersVMatrixOptions> {
     CategoryOptions::visit(v);
     v("bias_correction", bias_correction_, OptionRole::kValue);
     v("yates", yates_, OptionRole::kValue);
+  }
+  Dimensions dimensions() const {
+    return {Dimension::kColumn, Dimension::kColumn};
   }
 };
 using TschuprowsTMatrixOptions = CramersVMatrixOptions;

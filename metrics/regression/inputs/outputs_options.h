@@ -22,6 +22,7 @@ struct OutputsOptions {
   void visit(OptionVisitor& v) {
     v("num_outputs", num_outputs_, OptionRole::kSize);
   }
+  Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
 };
 

@@ -127,6 +127,7 @@ struct RetrievalOptions {
     v("condensed", condensed_);
     v("keep_top_k", keep_top_k_);
   }
+  Dimensions dimensions() const { return {Dimension::kSample}; }
   void check_common(const char* metric) const {
     internal::retrieval::check_documents(metric, ignore_index_, unjudged_,
                                          condensed_, keep_top_k_);

@@ -56,6 +56,13 @@ struct SegmentationOptions {
     v("input_format", input_format_);
     v("count_cases", count_cases_, OptionRole::kValue);
   }
+  Dimensions dimensions() const {
+    // The only class there is counts.
+    const std::optional<std::int64_t> classes =
+        static_cast<const Self&>(*this).num_classes();
+    return {include_background_ || classes == 1 ? Dimension::kClass
+                                                : Dimension::kForeground};
+  }
 };
 
 namespace internal::segmentation {

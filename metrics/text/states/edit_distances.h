@@ -27,6 +27,7 @@ struct EditDistanceOptions {
     v("substitution_cost", substitution_cost_);
     v("reduction", reduction_, internal::text::role_of(reduction_));
   }
+  Dimensions dimensions() const { return {Dimension::kSample}; }
   void validate(const char* metric) const;
 };
 
@@ -50,6 +51,7 @@ struct TokenEditDistanceOptions {
     v("substitution_cost", substitution_cost_);
     v("reduction", reduction_, internal::text::role_of(reduction_));
   }
+  Dimensions dimensions() const { return {Dimension::kSample}; }
   void validate(const char* metric) const;
 };
 

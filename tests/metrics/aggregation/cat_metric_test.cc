@@ -20,6 +20,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 TEST(CatMetricTest, PassesTheHarness) {
   testkit::HarnessOptions options;
   options.order_matters = true;
+  options.gives_back = true;
   testkit::check_metric<CatMetric>("CatMetric", options);
 }
 
