@@ -106,6 +106,7 @@ class EvaluateParser {
     Arguments& a = arguments_;
     if (!a.coco.empty() && a.metrics.empty() && a.config.empty()) {
       a.metrics = "MeanAveragePrecision";
+      a.are_named = false;
     }
     TORCH_CHECK_VALUE(a.metrics.empty() != a.config.empty(),
                       "expected either --metrics or --config, got ",

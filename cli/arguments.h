@@ -28,6 +28,7 @@ struct Arguments {
   std::vector<std::string> words;  // that listed metrics must match
 
   std::string metrics;
+  bool are_named = true;  // unless nobody has asked for these
   std::string config;
   std::vector<std::string> inputs;
   std::vector<std::string> input_names;  // of all inputs, or none

@@ -172,17 +172,6 @@ void add_class_metrics(CollectionConfig& config) {
   }
 }
 
-Results short_names(const CollectionConfig& config, const Results& results) {
-  if (config.members.size() != 1) return results;
-  const std::string prefix = config.members.front().name + ".";
-  Results renamed;
-  for (const auto& [name, value] : results) {
-    renamed.add(name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name,
-                value);
-  }
-  return renamed;
-}
-
 std::string coco_summary(const CollectionConfig& config, const Results& results,
                          const Categories& categories) {
   const auto options = options_of(config);

@@ -20,11 +20,8 @@ std::unique_ptr<Source> open_coco(const Arguments& arguments,
 /// options say whether to.
 void add_class_metrics(CollectionConfig& config);
 
-/// Without the name of the metric, if there is one metric.
-Results short_names(const CollectionConfig& config, const Results& results);
-
 /// The lines that COCO's tools print and a table of the categories; empty
-/// unless `config` is one MeanAveragePrecision.
+/// unless `config` is one MeanAveragePrecision. `results` are without its name.
 std::string coco_summary(const CollectionConfig& config, const Results& results,
                          const Categories& categories);
 

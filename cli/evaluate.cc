@@ -129,6 +129,18 @@ SliceKeys keys_of(const std::vector<std::vector<std::string>>& columns,
   return *std::move(keys);
 }
 
+std::string without_prefix(const std::string& name, const std::string& prefix) {
+  return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
+}
+
+Results without_prefix(const Results& results, const std::string& prefix) {
+  Results renamed;
+  for (const auto& [name, value] : results) {
+    renamed.add(without_prefix(name, prefix), value, results.dimensions(name));
+  }
+  return renamed;
+}
+
 /// `update` is that of a collection, or of its slices.
 template <class Update>
 void update(const std::vector<std::string>& names,
@@ -287,32 +299,34 @@ Report evaluate(const Arguments& arguments,
   Report report;
   report.ranks = ranks->size();
   report.rows = job->source->rows();
-  std::vector<MetricWarning> warnings;
-  {
-    const WarningGuard guard(
-        [&](const MetricWarning& warning) { warnings.push_back(warning); });
-    report.results = job->metrics.compute();
-  }
-  agree(failure_of([&] { report.remarks = told(*job, arguments, warnings); }),
-        ranks);
-  // They have the same rows, and nothing else to warn about.
-  const WarningGuard guard([](const MetricWarning&) {});
+  const CollectionConfig& config = job->config;
+  const std::string name =
+      config.prefix + config.members.front().name + config.postfix + ".";
+  // Of a metric that has no name.
+  const std::string unnamed = arguments.are_named ? "" : name;
+  report.results = without_prefix(job->metrics.compute(), unnamed);
+  report.remarks = job->source->remarks();
   report.by = job->by;
   if (job->slices) report.slices = job->slices->compute();
+  for (Slice& slice : report.slices) {
+    slice.results = without_prefix(slice.results, unnamed);
+  }
   for (NamedInterval& each : job->intervals) {
     if (!arguments.replicates.empty()) {
       report.replicates.emplace_back(each.name, each.metric.replicates());
     }
     if (arguments.interval <= 0) continue;
     for (const auto& [part, interval] : each.metric.compute()) {
-      report.intervals.add(part.empty() ? each.name : each.name + "." + part,
-                           interval);
+      report.intervals.add(
+          part.empty() ? each.name
+                       : without_prefix(each.name + "." + part, unnamed),
+          interval);
     }
   }
   if (!arguments.coco.empty()) {
-    report.results = short_names(job->config, report.results);
     report.table =
-        coco_summary(job->config, report.results, job->source->categories());
+        coco_summary(job->config, without_prefix(report.results, name),
+                     job->source->categories());
   }
   return report;
 }

@@ -74,30 +74,69 @@ TEST_F(TallyCocoTest, PrintsTheLinesOfCocoAndCategories) {
                                        " -1.000  -1.000  bird\n"));
 }
 
+Json parsed(const Program::Result& result) {
+  EXPECT_EQ(result.status, 0) << result.errors;
+  return result.status == 0 ? Json::parse(result.output) : Json();
+}
+
 TEST_F(TallyCocoTest, RanksGiveTheSame) {
-  const Program::Result one =
-      evaluate({"--format", "json", "--metrics", "MeanAveragePrecision"});
-  ASSERT_EQ(one.status, 0) << one.errors;
-  const Json metrics = Json::parse(one.output).at("metrics");
+  const Json one = parsed(evaluate({"--format", "json"}));
   for (const char* key :
        {"map", "map_50", "map_75", "map_small", "map_medium", "map_large",
         "mar_1", "mar_10", "mar_100", "mar_small", "mar_medium", "mar_large"}) {
-    EXPECT_TRUE(metrics.contains(key)) << key;
+    EXPECT_TRUE(one.at("metrics").contains(key)) << key;
   }
-  const Program::Result two = evaluate({"--format", "json", "--ranks", "2"});
-  ASSERT_EQ(two.status, 0) << two.errors;
-  EXPECT_EQ(Json::parse(two.output).at("metrics"), metrics);
-  EXPECT_EQ(Json::parse(two.output).at("rows"), 2);
+  const Json two = parsed(evaluate({"--format", "json", "--ranks", "2"}));
+  EXPECT_EQ(two.at("metrics"), one.at("metrics"));
+  EXPECT_EQ(two.at("rows"), 2);
+}
+
+TEST_F(TallyCocoTest, KeysDoNotDependOnHowManyMetricsThereAre) {
+  const std::string metric = "a=MeanAveragePrecision";
+  const Json two = parsed(evaluate(
+      {"--format", "json", "--metrics", metric + "; b=MeanAverageRecall"}));
+  const Json one = parsed(evaluate({"--format", "json", "--metrics", metric}));
+  const Json unnamed = parsed(
+      evaluate({"--format", "json", "--metrics", "MeanAveragePrecision"}));
+  const Json none = parsed(evaluate({"--format", "json"}));
+  for (const auto& [key, value] : none.at("metrics").items()) {
+    EXPECT_EQ(two.at("metrics").at("a." + key), value) << key;
+    EXPECT_EQ(one.at("metrics").at("a." + key), value) << key;
+    EXPECT_EQ(unnamed.at("metrics").at("MeanAveragePrecision." + key), value);
+  }
+  EXPECT_EQ(one.at("metrics").size(), none.at("metrics").size());
+  EXPECT_EQ(none.at("dimensions"),
+            Json::parse(R"({"map_per_class": ["listed class"],
+                            "mar_100_per_class": ["listed class"],
+                            "classes": ["listed class"]})"));
+  // The lines of COCO's tools are those of the one metric, whatever its name.
+  EXPECT_EQ(evaluate({"--metrics", metric}).output, evaluate({}).output);
+}
+
+TEST_F(TallyCocoTest, IntervalsAndReplicatesAreNamedAsResults) {
+  const std::string replicates = folder_.write("r.json", "");
+  for (const bool is_named : {false, true}) {
+    Words words = {"--format", "json",         "--interval",
+                   "0.9",      "--replicates", replicates};
+    if (is_named)
+      words.insert(words.end(), {"--metrics", "a=MeanAverageRecall"});
+    const Json all = parsed(evaluate(words));
+    for (const auto& [key, interval] : all.at("intervals").items()) {
+      EXPECT_TRUE(all.at("metrics").contains(key)) << key;
+    }
+    EXPECT_FALSE(all.at("intervals").empty());
+  }
 }
 
 TEST_F(TallyCocoTest, ReadsMasks) {
-  const Program::Result result =
-      evaluate({"--format", "json", "--metrics",
-                "MeanAveragePrecision(iou_type=segm, class_metrics=true)"});
-  ASSERT_EQ(result.status, 0) << result.errors;
-  const Json metrics = Json::parse(result.output).at("metrics");
-  EXPECT_NEAR(metrics.at("map_per_class")[0].get<double>(), 51.0 / 101, 1e-12);
-  EXPECT_NEAR(metrics.at("map_per_class")[1].get<double>(), 1, 1e-12);
+  const Json metrics =
+      parsed(evaluate(
+                 {"--format", "json", "--metrics",
+                  "m=MeanAveragePrecision(iou_type=segm, class_metrics=true)"}))
+          .at("metrics");
+  const Json& values = metrics.at("m.map_per_class");
+  EXPECT_NEAR(values[0].get<double>(), 51.0 / 101, 1e-12);
+  EXPECT_NEAR(values[1].get<double>(), 1, 1e-12);
 }
 
 TEST_F(TallyCocoTest, BadFilesNameTheItem) {
