@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import pytest
 import ranks
@@ -189,6 +190,63 @@ def test_every_metric_of_both_is_replaced():
         for name in vars(module):
             if name in tally._METRICS and name not in _table.LEFT_OUT:
                 assert name in names, name
+
+
+LOGITS = torch.tensor([1.2, -3.0])
+SURE = torch.tensor([0.9678, 0.25])
+TWO = torch.tensor([1, 0])
+GUESSING = [
+    ("BinaryAUROC", {}, LOGITS, SURE, TWO),
+    ("BinaryAccuracy", {}, LOGITS, SURE, TWO),
+    ("BinaryHingeLoss", {}, LOGITS, SURE, TWO),
+    ("BinaryCalibrationError", {}, LOGITS, SURE, TWO),
+    ("MulticlassAUROC", {"num_classes": 2}, LOGITS.repeat(2, 1), torch.full((2, 2), 0.5), TWO),
+    (
+        "MultilabelF1Score", {"num_labels": 2}, LOGITS.repeat(2, 1), SURE.repeat(2, 1),
+        TWO.repeat(2, 1),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "logits", "sure", "target"), GUESSING)
+@pytest.mark.parametrize("call", ["update", "forward"])
+def test_batches_read_differently_are_warned_about(name, options, logits, sure, target, call):
+    mine = getattr(torchmetrics.classification, name)(**options)
+    theirs = getattr(real.classification, name)(**options)
+
+    def read(*batches):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for batch in batches:
+                getattr(mine, call)(batch, target)
+        return [str(each.message) for each in caught if "how rows are batched" in str(each.message)]
+
+    assert read(logits, logits) == []
+    (warning,) = read(sure, logits, sure)
+    assert name in warning
+    for batch in (logits, logits, sure, logits, sure):
+        theirs.update(batch, target)
+    same(mine.compute(), theirs.compute())
+    assert read(logits, sure) == []  # once
+    mine.reset()
+    assert read(sure, sure) == []
+    assert len(read(logits)) == 1  # per run
+    mine.reset()
+    assert read(logits) == []
+
+
+def test_what_is_not_guessed_is_not_warned_about():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        accuracy = torchmetrics.classification.MulticlassAccuracy(2)
+        accuracy.update(LOGITS.repeat(2, 1), TWO)  # the largest, whatever they are
+        accuracy.update(torch.full((2, 2), 0.5), TWO)
+        labels = torchmetrics.classification.BinaryAccuracy()
+        labels.update(TWO, TWO)
+        labels.update(LOGITS, TWO)
+        errors = torchmetrics.regression.MeanSquaredError()
+        errors.update(LOGITS, SURE)
+        errors.update(SURE, SURE)
 
 
 def test_errors_are_torchmetrics():

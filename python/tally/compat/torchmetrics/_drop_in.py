@@ -2,6 +2,8 @@
 
 import abc
 import inspect
+import sys
+import warnings
 
 import torch
 import torchmetrics
@@ -24,6 +26,19 @@ _OWN = (
 # The attribute that is the state. Of one name, so that a group in a collection that holds
 # several classes is noticed, in wrappers too.
 _STATE = "tally_state"
+
+
+# What _reading is as long as no batch has been taken as probabilities.
+_NOT_YET = (None, "logits")
+
+
+def _level_of_program():
+    """How far above its caller the program is, for a warning."""
+    ours = ("tally", "torchmetrics")
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(ours):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _squeezed(value):
@@ -61,6 +76,11 @@ class DropIn:
 
     # Whether update() and compute() are Tally's, and no subclass has its own.
     _is_whole = True
+
+    # Whether scores beyond [0, 1] are taken for logits, and how batches since the last
+    # reset() have been read: None, "probabilities", "logits" or "both".
+    _guesses = False
+    _reading = None
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -144,9 +164,13 @@ class DropIn:
         fields["_update_count"] += 1
         if not kwargs and self._prepare is None and len(args) in (1, 2):
             try:
-                return (self._update2 if len(args) == 2 else self._update1)(*args)
+                (self._update2 if len(args) == 2 else self._update1)(*args)
             except (ValueError, TypeError, IndexError, RuntimeError):
                 pass  # with more care, or with TorchMetrics' words
+            else:
+                if self._guesses and fields.get("_reading") in _NOT_YET:
+                    self._note_scores(args[0])
+                return None
         return self._carefully(self._tally.update, args, kwargs)
 
     @torch.jit.unused
@@ -172,6 +196,9 @@ class DropIn:
                 value = (self._forward2 if len(args) == 2 else self._forward1)(*args)
             except (ValueError, TypeError, IndexError, RuntimeError):
                 pass
+            else:
+                if self._guesses and fields.get("_reading") in _NOT_YET:
+                    self._note_scores(args[0])
         if value is None:
             value = self._carefully(self._tally.forward, args, kwargs)
         fields["_update_count"] += 1
@@ -184,20 +211,45 @@ class DropIn:
         return self.forward(*args, **kwargs)
 
     def _carefully(self, call, args, kwargs):
-        inputs = self._in_order(args, kwargs)
+        given = inputs = self._in_order(args, kwargs)
         if self._prepare is not None:
             inputs = type(self)._prepare(self, inputs)
         try:
-            return call(*inputs)
+            value = call(*inputs)
+            self._note_scores(given[0], inputs[0])
+            return value
         except (ValueError, TypeError, IndexError, RuntimeError) as error:
             repaired = self._repaired(inputs)
             if repaired is not None:
                 try:
-                    return getattr(self._tally, call.__name__)(*repaired)
+                    value = getattr(self._tally, call.__name__)(*repaired)
+                    self._note_scores(given[0], repaired[0])
+                    return value
                 except (ValueError, TypeError, IndexError, RuntimeError):
                     pass
             self._raise_as_torchmetrics(args, kwargs)
             raise _table.as_torchmetrics(self._real.__name__, error) from None
+
+    def _note_scores(self, given, taken=None):
+        """Warns once if some batches' scores were taken as they are, and others not."""
+        if not self._guesses or not isinstance(given, Tensor) or not given.is_floating_point():
+            return
+        self._note_reading("probabilities" if taken is None or taken is given else "logits")
+
+    def _note_reading(self, reading):
+        before = self.__dict__.get("_reading")
+        if reading is None or before in (reading, "both"):
+            return
+        self.__dict__["_reading"] = reading if before is None else "both"
+        if before is not None:
+            warnings.warn(
+                f"{self._real.__name__}: batches with a score outside [0, 1] were put through a "
+                "sigmoid or softmax, others were taken as probabilities, as TorchMetrics does: "
+                "the value depends on how rows are batched. Give probabilities, or logits, "
+                "throughout: tally's own metrics take logits with input='logits'",
+                UserWarning,
+                stacklevel=_level_of_program(),
+            )
 
     def _in_order(self, args, kwargs):
         args = self._signature.bind(*args, **kwargs).args
@@ -276,6 +328,7 @@ class DropIn:
         fields["_computed"] = None
         fields["_cache"] = None
         fields["_is_synced"] = False
+        fields["_reading"] = None
         if "_tally" in fields:
             self._tally.reset()
             if self._kept is not None:
@@ -331,6 +384,7 @@ class DropIn:
                 f"got {type(incoming_state)}"
             )
         self._tally.merge_state(incoming_state._tally)
+        self._note_reading(incoming_state._reading)
         self.__dict__["_computed"] = None
         self.__dict__["_update_count"] += incoming_state._update_count
 
@@ -418,6 +472,7 @@ def drop_in(real):
         "_signature": without_self(real.update),
         "_prepare": _table.PREPARED.get(name),
         "_construct": _table.CONSTRUCTED.get(name),
+        "_guesses": ".classification" in real.__module__,
         **_table.METHODS.get(name, {}),
     }
     if name in _table.RESULTS:
