@@ -5,7 +5,8 @@ Usage: check_docs.py
 Of every tracked Markdown page: relative links lead to files and headings that are
 there; commands name targets, programs, configurations and options that exist;
 what examples are said to print is what they say themselves. Of docs/names.md: the
-classes exist. Prints what is wrong and exits with 1.
+classes exist. Of the README and the guides: tools/commands.tsv says of each command
+how it was last tried. Prints what is wrong and exits with 1.
 """
 
 import functools
@@ -24,6 +25,8 @@ HTML_LINK = re.compile(r"<[^>]*\b(?:href|src|srcset)=\"([^\"\s]+)\"")
 
 # "[examples/NAME.cc](...) prints", or NAME.sh, and what.
 PRINTS = re.compile(r"\[(examples/[\w/]+\.(?:cc|sh))\]\([^)]*\) prints\s+```\w*\n(.*?)```", re.DOTALL)
+# A command, a tab, and how it was last tried.
+TRIED = "tools/commands.tsv"
 # Labels of a reader's own workspace.
 NOT_OURS = re.compile(r"//my[:/]")
 COMMANDS = {"list", "describe", "evaluate", "report", "compare", "completion"}
@@ -132,6 +135,35 @@ def check_commands(page):
             yield f"{page}:{at(text, match.start())}: {error}"
 
 
+def commands_of(page):
+    """The commands in a page's blocks of shell, without comments, by position."""
+    for block in FENCE.finditer(text_of(page)):
+        if block.group(1) != "sh":
+            continue
+        lines = block.group(2).replace("\\\n", " ").splitlines()
+        for line in lines:
+            command = " ".join(re.sub(r"(^|\s)#.*", "", line).split())
+            if command and command not in ("done", "wait"):
+                yield block.start(), command
+
+
+def check_tried(pages):
+    """Each command is in the list, and nothing else is."""
+    rows = [line.split("\t") for line in text_of(TRIED).splitlines() if line]
+    tried = {row[0]: row[1] for row in rows if len(row) == 2 and row[1].strip()}
+    named = set()
+    for page in pages:
+        for position, command in commands_of(page):
+            named.add(command)
+            if command not in tried:
+                yield (
+                    f"{page}:{at(text_of(page), position)}: {TRIED} does not say how this was "
+                    f"last tried: {command}"
+                )
+    for command in sorted({row[0] for row in rows} - named):
+        yield f"{TRIED}: no page names this: {command}"
+
+
 def is_comment(text, match):
     """Whether the slashes begin a comment of C++."""
     return match.group(0)[2:3] in ("", " ") or any(
@@ -171,6 +203,8 @@ def main():
         ["git", "ls-files", "--", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split()
     found = [*check_names("docs/names.md")]
+    guides = [page for page in pages if page == "README.md" or page.startswith("docs/")]
+    found += check_tried(guides)
     for page in pages:
         if (ROOT / page).exists():
             found += [*check_links(page), *check_commands(page), *check_outputs(page)]
