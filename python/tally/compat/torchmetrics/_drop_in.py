@@ -255,7 +255,7 @@ class DropIn:
         args = self._signature.bind(*args, **kwargs).args
         kinds = [each["kind"] for each in tally._METRICS[self._real.__name__]["inputs"]]
         return [
-            each if each is None or kind.startswith(("text", "ragged")) else tensor_of(each)
+            each if each is None or kind.startswith(("text", "tokens", "ragged")) else tensor_of(each)
             for each, kind in zip(args, kinds)
         ]
 
