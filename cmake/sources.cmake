@@ -244,6 +244,7 @@ set(TALLY_METRICS_HEADERS
     metrics/detection/states/matched_detections.h
     metrics/detection/states/overlap_sums.h
     metrics/detection/states/panoptic_counts.h
+    metrics/dimension.h
     metrics/features/bert_score.h
     metrics/features/clip_score.h
     metrics/features/feature_extractor.h
@@ -605,6 +606,7 @@ set(TALLY_METRICS_SOURCES
     metrics/detection/states/matched_detections.cc
     metrics/detection/states/overlap_sums.cc
     metrics/detection/states/panoptic_counts.cc
+    metrics/dimension.cc
     metrics/exact_sums.cc
     metrics/features/bert_score.cc
     metrics/features/clip_score.cc
