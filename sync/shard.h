@@ -14,8 +14,8 @@ namespace tally::sync {
 /// ... below `samples`. Throws c10::ValueError if `samples` is negative.
 ///
 /// Example:
-///     for (std::int64_t i : sync::shard_indices(set.size(), *communicator)) {
-///       metric.update(model->forward(set.get(i).data), set.get(i).target);
+///     for (std::int64_t i : sync::shard_indices(x.size(0), *communicator)) {
+///       metric.update(model->forward(x.narrow(0, i, 1)), y.narrow(0, i, 1));
 ///     }
 std::vector<std::int64_t> shard_indices(std::int64_t samples,
                                         const Communicator& communicator);

@@ -48,8 +48,11 @@ struct GradientAveragerOptions {
 ///
 /// Example:
 ///     training::GradientAverager averager(model->parameters());
-///     for (const Batch& batch : batches) {
-///       averager.backward(loss_of(batch));
+///     losses::MetricLoss loss{MeanSquaredError()};
+///     for (auto& batch : *loader) {
+///       optimizer.zero_grad();
+///       averager.backward(
+///           loss->forward(model->forward(batch.data), batch.target));
 ///       averager.clip_grad_norm(1.0);
 ///       optimizer.step();
 ///     }

@@ -198,9 +198,12 @@ class JoinedBatches {
 ///     training::ShardSampler sampler(*train_set.size());
 ///     auto data = torch::data::make_data_loader(train_set.map(collate),
 ///                                               sampler, 32);
+///     losses::MetricLoss loss{MeanSquaredError()};
 ///     for (auto& batch : training::join(data, collate.empty_batch())) {
-///       loss_of({model->forward(batch.data), batch.target, {}}).backward();
+///       optimizer.zero_grad();
+///       loss->forward(model->forward(batch.data), batch.target).backward();
 ///       sync::average_gradients(model->parameters());
+///       optimizer.step();
 ///       sampler.step();
 ///     }
 template <class Loader>

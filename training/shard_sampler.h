@@ -95,7 +95,9 @@ class ShardRequest {
 ///     for (std::int64_t epoch = sampler.epoch(); epoch < 10; ++epoch) {
 ///       sampler.set_epoch(epoch);
 ///       for (auto& batch : *loader) {
-///         loss_of({model->forward(batch.data), batch.target, {}}).backward();
+///         optimizer.zero_grad();
+///         model->forward(batch.data).sub(batch.target).square().mean().backward();
+///         optimizer.step();
 ///         sampler.step();
 ///       }
 ///     }

@@ -14,14 +14,11 @@
 #include "tally/metrics/collection.h"
 #include "tally/sync/communicator.h"
 
-// What the examples of the documentation take for granted.
+// What the examples of headers take for granted. Those of the guides have a
+// model and data of LibTorch: see guides_examples.cc.
 struct Batch {
   at::Tensor data, target, mask;
   std::int64_t size() const { return data.size(0); }
-};
-struct DataSet {
-  std::int64_t size() const { return 0; }
-  Batch get(std::int64_t) const { return {}; }
 };
 struct Linear {
   at::Tensor weight = at::zeros({10, 4}).requires_grad_();
@@ -52,7 +49,6 @@ struct Things {
   std::vector<Batch> batches;
   std::vector<Batch>* loader = &batches;
   Batch batch;
-  DataSet set;
   Optimizer optimizer;
   tally::MetricCollection metric;
   std::function<at::Tensor(const Batch&)> score_of, loss_of;
@@ -77,7 +73,6 @@ struct Things {
   auto& batches = things.batches;     \
   auto& loader = things.loader;       \
   auto& batch = things.batch;         \
-  auto& set = things.set;             \
   auto& optimizer = things.optimizer; \
   auto& metric = things.metric;       \
   auto& score_of = things.score_of;   \
