@@ -121,7 +121,7 @@ const char* answer(const MetricEntry& entry, std::optional<bool> value,
 std::vector<NoteKind> notes_of(const Registry& registry,
                                const MetricEntry& entry) {
   std::vector<NoteKind> kinds;
-  if (entry.is_wrapper) return kinds;
+  if (entry.is_wrapper || !entry.make) return kinds;
   const AnyState state = registry.make(example_of(entry))->make_state();
   for (const auto& each : internal::notes_of(&state)) {
     kinds.push_back(each.note.kind());

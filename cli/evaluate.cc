@@ -304,8 +304,16 @@ Report evaluate(const Arguments& arguments,
       config.prefix + config.members.front().name + config.postfix + ".";
   // Of a metric that has no name.
   const std::string unnamed = arguments.are_named ? "" : name;
-  report.results = without_prefix(job->metrics.compute(), unnamed);
-  report.remarks = job->source->remarks();
+  std::vector<MetricWarning> warnings;
+  {
+    const WarningGuard guard(
+        [&](const MetricWarning& warning) { warnings.push_back(warning); });
+    report.results = without_prefix(job->metrics.compute(), unnamed);
+  }
+  agree(failure_of([&] { report.remarks = told(*job, arguments, warnings); }),
+        ranks);
+  // They have the same rows, and nothing else to warn about.
+  const WarningGuard guard([](const MetricWarning&) {});
   report.by = job->by;
   if (job->slices) report.slices = job->slices->compute();
   for (Slice& slice : report.slices) {

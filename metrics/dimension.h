@@ -15,17 +15,17 @@ enum class Dimension {
   kOutcome,      ///< negative, positive
   kCount,        ///< true and false positives, true and false negatives, ...
   kPoint,        ///< the points of a curve
-  kThreshold,    ///< thresholds of overlaps
-  kPair,         ///< lowest, highest
-  kSample,       ///< samples, rows, queries, texts
-  kGroup,        ///< groups of samples
-  kOutput,       ///< the outputs of a regression, or of several metrics
-  kColumn,       ///< the columns of the data
-  kQuantile,     ///< quantiles of replicates
-  kReplicate,    ///< resampled copies
-  kStep,         ///< epochs, steps
-  kArea,         ///< ranges of areas
-  kLimit,        ///< how many detections count
+  kThreshold,
+  kPair,      ///< lowest, highest
+  kSample,    ///< samples, rows, queries, texts
+  kGroup,     ///< groups of samples
+  kOutput,    ///< the outputs of a regression, or of several metrics
+  kColumn,    ///< the columns of the data
+  kQuantile,  ///< of replicates
+  kReplicate,
+  kStep,   ///< epochs, steps
+  kArea,   ///< ranges of areas
+  kLimit,  ///< how many detections count
 };
 using Dimensions = std::vector<Dimension>;
 

@@ -149,6 +149,7 @@ class MetricOf : public Metric {
   /// compute() would have returned. Collective. The communicator must outlive
   /// the pending value.
   ///     auto pending = metric.sync_async();
+  ///     train_one_more_step();
   ///     auto value = pending.wait();
   PendingValue<Result> sync_async() {
     return this->template sync_async_by<Result>([&] {

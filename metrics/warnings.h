@@ -39,7 +39,7 @@ struct MetricWarning {
 ///     std::vector<MetricWarning> warnings;
 ///     const WarningGuard guard(
 ///         [&](const MetricWarning& w) { warnings.push_back(w); });
-///     double value = metric.compute().item<double>();
+///     metric.compute();
 class WarningGuard {
  public:
   using Handler = std::function<void(const MetricWarning&)>;

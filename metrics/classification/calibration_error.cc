@@ -230,8 +230,8 @@ MulticlassCalibration::State MulticlassCalibration::observe(
   const bool checks_range = !logits && rules_.validate_args;
   const at::Tensor scores = preds.detach();
   // The confidence alone counts: the others need not add up to 1.
-  const classification::ProbabilityRows rows(preds,
-                                             /*are_distributions=*/false);
+  const classification::ProbabilityRows row_sums(preds,
+                                                 /*are_distributions=*/false);
   State state;
   state.unnormalized.add_rows(preds.size(0));
   if (classification::are_plain(scores, target, weight)) {
@@ -258,7 +258,7 @@ MulticlassCalibration::State MulticlassCalibration::observe(
                     settle(own, rules_.num_classes, n_bins_, top.confidence);
                   }
                   if (checks_rows) {
-                    rows.check(own, 1, index, marks);
+                    row_sums.check(own, 1, index, marks);
                   }
                   sums.add(top.confidence, top.hit, index);
                 });
@@ -272,7 +272,7 @@ MulticlassCalibration::State MulticlassCalibration::observe(
                  : sum(wide.const_data_ptr<float>(), labels);
     });
     if (checks_range && !checks_rows) {
-      classification::check_rows(rules_, rows, wide, target,
+      classification::check_rows(rules_, row_sums, wide, target,
                                  state.unnormalized);
     }
     return state;
@@ -289,7 +289,7 @@ MulticlassCalibration::State MulticlassCalibration::observe(
   }
   confidence = confidence.masked_fill(kept.logical_not(), 0);
   if (checks_range && scores.is_cpu()) {
-    classification::check_rows(rules_, rows, scores, target,
+    classification::check_rows(rules_, row_sums, scores, target,
                                state.unnormalized);
   } else if (checks_range) {
     classification::check_probabilities(confidence);

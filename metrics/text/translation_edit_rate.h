@@ -41,6 +41,7 @@ struct TranslationEditRateOptions {
     v("asian_support", asian_support_);
     v("sentence_level", sentence_level_);
   }
+  std::vector<std::string> without_effect() const;
   Dimensions dimensions() const { return {Dimension::kSample}; }
 };
 
@@ -61,7 +62,7 @@ class TranslationEditSums {
 
     void fields(Fields& f) {
       f("edits", edits)("samples", samples);
-      f("lengths", lengths)("rates", rates);
+      f("lengths", lengths)("rates", rates)(unsplit);
     }
   };
 

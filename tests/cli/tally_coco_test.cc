@@ -118,8 +118,8 @@ TEST_F(TallyCocoTest, IntervalsAndReplicatesAreNamedAsResults) {
   for (const bool is_named : {false, true}) {
     Words words = {"--format", "json",         "--interval",
                    "0.9",      "--replicates", replicates};
-    if (is_named)
-      words.insert(words.end(), {"--metrics", "a=MeanAverageRecall"});
+    words.insert(words.end(), {"--metrics", is_named ? "a=MeanAverageRecall"
+                                                     : "MeanAverageRecall"});
     const Json all = parsed(evaluate(words));
     for (const auto& [key, interval] : all.at("intervals").items()) {
       EXPECT_TRUE(all.at("metrics").contains(key)) << key;

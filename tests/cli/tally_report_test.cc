@@ -145,7 +145,8 @@ TEST(TallyReportTest, ShowsALog) {
       "log.jsonl",
       "{\"tally_log\":1,\"run\":\"<run>\",\"command\":\"train --lr "
       "'1'\",\"first_step\":0,\"time\":1.0}\n"
-      "{\"step\":1,\"time\":2.0,\"results\":{\"loss\":0.5,\"f1\":[0.5,1]}}\n"
+      "{\"step\":1,\"time\":2.0,\"dimensions\":{\"f1\":[\"class\"]},"
+      "\"results\":{\"loss\":0.5,\"f1\":[0.5,1]}}\n"
       "{\"step\":2,\"time\":3.0,\"results\":{\"loss\":0.25,\"f1\":[1,1]}}\n");
   EXPECT_THAT(
       page_of(folder, {"--log", log, "--labels", "cat,dog"}),

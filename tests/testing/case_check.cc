@@ -13,6 +13,9 @@
 namespace tally::testkit {
 namespace {
 
+// docs/numerics.md
+constexpr double kAcrossProcessors = 1e-12;
+
 /// The metric says what each dimension of its result is, at least what the
 /// first is if the rest is what it was given.
 void check_dimensions(const Results& value, const std::string& name,

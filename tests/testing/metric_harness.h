@@ -36,8 +36,15 @@ struct HarnessOptions {
   /// Whether the order of the rows shows in the result; if not, rows are dealt
   /// to ranks in turn, too.
   bool order_matters = false;
-  /// Whether sums are LibTorch's, whose order the number of threads decides.
-  bool threads_matter = false;
+  /// How near values by different numbers of threads must be, measured like
+  /// split_rtol; 0: the same bits. For sums that are LibTorch's, see
+  /// docs/numerics.md.
+  double threads_rtol = 0;
+  /// Whether there is time for the law on threads, which takes the rows of a
+  /// case so often that threads share them.
+  bool checks_threads = true;
+  /// Whether no prediction compares better than the target itself.
+  bool target_is_best = true;
   /// Whether a result has the dimensions of what was given, behind the first.
   bool gives_back = false;
   /// Whether something is meant to outlast reset().

@@ -120,6 +120,7 @@ class SampleCat final : public MetricOf<SampleCat, SampleRows, at::Tensor> {
   static constexpr const char* kName = "SampleCat";
   static constexpr bool kIsDifferentiable = true;
   at::Tensor evaluate(const State& s) const { return s.rows.tensor(); }
+  Dimensions dimensions() const override { return {Dimension::kSample}; }
 };
 
 /// Minima and maxima, as numbers and as tensors, and a result with parts.

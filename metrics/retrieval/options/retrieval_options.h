@@ -112,6 +112,8 @@ struct RetrievalOptions {
   internal::retrieval::ValueRules rules(const char* metric) const {
     return {metric, ties_, empty_target_action_, aggregation_};
   }
+  /// One value per query, unless they are aggregated.
+  Dimensions dimensions() const { return {Dimension::kSample}; }
 
  protected:
   RetrievalOptions() = default;
@@ -127,7 +129,6 @@ struct RetrievalOptions {
     v("condensed", condensed_);
     v("keep_top_k", keep_top_k_);
   }
-  Dimensions dimensions() const { return {Dimension::kSample}; }
   void check_common(const char* metric) const {
     internal::retrieval::check_documents(metric, ignore_index_, unjudged_,
                                          condensed_, keep_top_k_);

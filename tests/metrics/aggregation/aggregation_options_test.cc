@@ -61,23 +61,26 @@ TEST(AggregationOptionsTest, ErrorNamesTheInputAndChangesNothing) {
 }
 
 TEST(AggregationOptionsTest, WarnsOfNanOnly) {
-  const bool always = c10::WarningUtils::get_warnAlways();
-  c10::WarningUtils::set_warnAlways(true);
   Warnings warnings;
   {
     const c10::WarningUtils::WarningHandlerGuard guard(&warnings);
     SumMetric sum;
     sum.update(at::tensor({1.0, 2.0}));
+    sum.compute();
     EXPECT_TRUE(warnings.texts.empty());
     sum.update(at::tensor({1.0, kNaN}));
-    SumMetric(NanStrategy::kIgnore).update(at::tensor({kNaN}));
-    SumMetric(NanStrategy::kDisable).update(at::tensor({kNaN}));
-    SumMetric(NanStrategy::kReplace).update(at::tensor({kNaN}));
+    sum.compute();
+    for (const auto strategy :
+         {NanStrategy::kIgnore, NanStrategy::kDisable, NanStrategy::kReplace}) {
+      SumMetric other(strategy);
+      other.update(at::tensor({kNaN}));
+      other.compute();
+    }
   }
-  c10::WarningUtils::set_warnAlways(always);
   ASSERT_EQ(warnings.texts.size(), 1);
   EXPECT_THAT(warnings.texts[0],
-              HasSubstr("NaN in a metric's value was ignored"));
+              HasSubstr("SumMetric: NaN was ignored in 1 of 4 rows, first row "
+                        "3; choose"));
 }
 
 TEST(AggregationOptionsTest, NanPolicyCountsWhereTheStrategyIsTheDefault) {

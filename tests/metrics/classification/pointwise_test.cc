@@ -91,7 +91,8 @@ TEST(PointwiseTest, LoopsEqualTensorOperations) {
     const bool logits = input == ScoreKind::kLogits;
     at::Tensor binary = logits ? at::randn({60}).mul(3) : at::rand({60});
     binary = binary.masked_fill(at::rand({60}).lt(0.1), kNaN);
-    at::Tensor rows = logits ? at::randn({60, 4}).mul(3) : at::rand({60, 4});
+    at::Tensor rows = at::randn({60, 4}).mul(3);
+    if (!logits) rows = rows.softmax(1);
     rows = rows.masked_fill(at::rand({60, 4}).lt(0.05), kNaN);
     rows[0][0] = binary[0] = kNaN;
     at::Tensor target = at::randint(-1, 2, {60}, at::kLong);
@@ -254,9 +255,9 @@ TEST(PointwiseTest, RefusesValues) {
   expect_refused<BinaryBrierScore>({}, at::rand({2}), labels({0, 2}), {},
                                    "expected target in [0, 2), got 2 at "
                                    "position 1");
-  expect_refused<MulticlassBrierScore>(2, at::rand({2, 2}), labels({0, 2}), {},
-                                       "expected target in [0, 2), got 2 at "
-                                       "position 1");
+  expect_refused<MulticlassBrierScore>(
+      2, at::rand({2, 2}).softmax(1), labels({0, 2}), {},
+      "expected target in [0, 2), got 2 at position 1");
   expect_refused<MulticlassHingeLoss>(2, at::rand({2, 3}), target, {},
                                       "expected preds [N, 2, ...]");
   expect_refused<BinaryHingeLoss>({}, at::rand({2}), target, at::rand({3}),

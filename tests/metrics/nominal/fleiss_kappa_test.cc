@@ -104,10 +104,12 @@ TEST(FleissKappaTest, RefusesWhatIsNoRating) {
             }),
             "expected counts of at least 0 in ratings, got -1 at [1, 0] "
             "(FleissKappa)");
-  EXPECT_EQ(refusal_of<c10::TypeError>([&] {
-              metric.update(at::ones({2, 2}));
-            }),
-            "expected ratings of an integer dtype, got Float (FleissKappa)");
+  EXPECT_EQ(
+      refusal_of<c10::TypeError>([&] {
+        metric.update(at::ones({2, 2}));
+      }),
+      "expected ratings of an integer dtype, got Float; for whole numbers "
+      "pass ratings.to(at::kLong) (FleissKappa)");
   EXPECT_EQ(refusal_of([&] { metric.update(at::ones({2}, at::kLong)); }),
             "expected ratings of shape [N, C], C at least 1, with mode counts, "
             "got [2] (FleissKappa)");
