@@ -186,7 +186,8 @@ TEST(DescribeTest, SaysItAsJson) {
          "expected": "one of macro, micro", "what": "How it is averaged."}],
       "inputs": [
         {"name": "preds", "what": "float [N]", "optional": false},
-        {"name": "weight", "what": "real [N]", "optional": true}]
+        {"name": "weight", "what": "real [N]", "optional": true}],
+      "warnings": []
 })json");
   EXPECT_EQ(nlohmann::json::parse(text), loss);
   EXPECT_EQ(nlohmann::json::parse(describe_metric(registry, "", Format::kJson)),

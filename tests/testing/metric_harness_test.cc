@@ -40,6 +40,7 @@ TEST(MetricHarnessTest, PassesAMetricOfRows) {
   options.skip_cases = {"nan_warn", "nan_ignore", "nan_replace",
                         "nan_replace_rows"};
   options.order_matters = true;
+  options.gives_back = true;
   check_metric<SampleCat>("CatMetric", options);
 }
 

@@ -1,3 +1,4 @@
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
@@ -104,8 +105,10 @@ TEST(MulticlassLogLossTest, OfNothing) {
 
 TEST(MulticlassLogLossTest, TakesEveryDtypeAndStride) {
   const at::Tensor target = at::randint(0, 4, {30, 2}, at::kLong);
-  // Exact in every floating-point dtype.
-  const at::Tensor preds = at::randint(1, 32, {30, 4, 2}).div(32);
+  // Exact in every floating-point dtype, and adding up to 1.
+  const at::Tensor some = at::randint(1, 10, {30, 3, 2});
+  const at::Tensor preds =
+      at::cat({some, some.sum(1, /*keepdim=*/true).neg().add(32)}, 1).div(32);
   const at::Tensor weight = at::randint(0, 9, {30, 2}).to(at::kFloat);
   for (const auto& given :
        {MulticlassLogLossOptions(4), logits(4), summed(4), logits(4)}) {
@@ -204,7 +207,7 @@ TEST(MulticlassLogLossTest, RefusesWhatIsNoProbability) {
     MulticlassLogLoss loss(2);
     EXPECT_THAT(refusal<c10::ValueError>(loss, scores, target),
                 AllOf(HasSubstr("expected probabilities in [0, 1] as preds, "
-                                "got -0.5 at position 2"),
+                                "got 2 at position 1"),
                       HasSubstr("MulticlassLogLoss")));
     EXPECT_GT(
         loss_of(2, scores, target, {}, MetricOptions().validate_args(false)),
@@ -213,7 +216,7 @@ TEST(MulticlassLogLossTest, RefusesWhatIsNoProbability) {
 }
 
 TEST(MulticlassLogLossTest, RefusesOtherTargets) {
-  const at::Tensor preds = at::rand({3, 4});
+  const at::Tensor preds = at::rand({3, 4}).softmax(1);
   for (const at::Tensor& scores : {preds, with_gaps(preds)}) {
     MulticlassLogLoss loss(4);
     EXPECT_THAT(refusal<c10::IndexError>(loss, scores, at::tensor({0, 4, 1})),
