@@ -293,10 +293,14 @@ TEST(PairwiseTest, OrdersOfSumsOnlyRound) {
           at::set_num_threads(threads);
           const testkit::SumOrder order(1);
           const auto [other, of_other] = evaluate();
-          EXPECT_TRUE(other.allclose(value, tolerance, tolerance));
-          const double scale = gradient.abs().max().item<double>();
-          EXPECT_TRUE(
-              of_other.allclose(gradient, tolerance, tolerance * scale));
+          // Terms that cancel leave the rounding of the larger ones.
+          const auto is_near = [tolerance = tolerance](const at::Tensor& a,
+                                                       const at::Tensor& b) {
+            const double scale = b.abs().max().item<double>();
+            return a.allclose(b, tolerance, tolerance * scale);
+          };
+          EXPECT_TRUE(is_near(other, value));
+          EXPECT_TRUE(is_near(of_other, gradient));
         }
         at::set_num_threads(before);
       }
