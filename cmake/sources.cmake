@@ -457,6 +457,7 @@ set(TALLY_METRICS_HEADERS
 set(TALLY_METRICS_SOURCES
     metrics/accumulation.cc
     metrics/accumulation_checkpoint.cc
+    metrics/accumulation_warnings.cc
     metrics/aggregation/aggregation_options.cc
     metrics/aggregation/cat_metric.cc
     metrics/aggregation/mean_metric.cc

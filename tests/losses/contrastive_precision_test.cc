@@ -4,6 +4,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <string>
@@ -184,6 +185,8 @@ TEST(ContrastivePrecisionTest, IsThatOfWiderNumbersInTiles) {
 }
 
 TEST(ContrastivePrecisionTest, TilesAreAsExactAsLibTorchsFunctions) {
+  // Sums in an order that no library has round more, each in its own way.
+  const double times = std::getenv("TALLY_SUM_ORDER") != nullptr ? 2 : 1;
   for (const Subject& subject : subjects()) {
     const Way& other = subject.ways.back();
     for (const FixtureCase& fixture : testkit::read_fixture(subject.fixture)) {
@@ -200,8 +203,7 @@ TEST(ContrastivePrecisionTest, TilesAreAsExactAsLibTorchsFunctions) {
         const auto theirs = errors(subject, other, fixture, dtype);
         const auto ours = errors(subject, subject.ways[0], fixture, dtype);
         for (std::size_t i = 0; i < ours.size(); ++i) {
-          // How a product rounds depends on its order, which nobody promises.
-          EXPECT_LE(ours[i], 2 * theirs[i] + few) << i;
+          EXPECT_LE(ours[i], times * theirs[i] + few) << i;
         }
       }
     }
