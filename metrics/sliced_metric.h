@@ -13,9 +13,9 @@
 #include "tally/metrics/input_order.h"
 #include "tally/metrics/metric.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/owned_metric.h"
 #include "tally/metrics/slice_keys.h"
 #include "tally/metrics/warnings.h"
-#include "tally/metrics/wrappers/wrapper_metric.h"
 
 namespace tally {
 

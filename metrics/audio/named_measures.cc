@@ -16,7 +16,7 @@
 #include "tally/metrics/audio/signal_noise_ratio.h"
 #include "tally/metrics/audio/source_aggregated_signal_distortion_ratio.h"
 #include "tally/metrics/nearest.h"
-#include "tally/metrics/registry/spec.h"
+#include "tally/metrics/metric_spec.h"
 
 namespace tally::internal::audio {
 namespace {

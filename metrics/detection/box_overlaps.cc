@@ -22,11 +22,6 @@ std::string shape_of(const at::Tensor& tensor) {
                           : "an undefined tensor";
 }
 
-detection::Edges<at::Tensor> edges_of(const at::Tensor& boxes) {
-  return {boxes.select(-1, 0), boxes.select(-1, 1), boxes.select(-1, 2),
-          boxes.select(-1, 3)};
-}
-
 void check_rows(const char* name, const at::Tensor& boxes) {
   detection::check_boxes(name, boxes);
   TORCH_CHECK_VALUE(boxes.dim() == 2, name, ": expected boxes [N, 4], got ",
@@ -52,12 +47,6 @@ void internal::detection::check_boxes(const char* name,
       ": expected boxes [left, top, right, bottom] of width and height at "
       "least 0, but box ",
       wrong.numel() == 0 ? 0 : wrong[0].item<std::int64_t>(), " is not");
-}
-
-at::Tensor internal::detection::overlaps_of(const at::Tensor& boxes,
-                                            const at::Tensor& others,
-                                            BoxOverlap overlap) {
-  return overlap_of(edges_of(boxes), edges_of(others), overlap);
 }
 
 at::Tensor box_overlaps(const at::Tensor& boxes, const at::Tensor& others,

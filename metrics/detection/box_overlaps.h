@@ -61,9 +61,6 @@ namespace internal::detection {
 
 /// Throws c10::ValueError, beginning with `name`, unless boxes are as above.
 void check_boxes(const char* name, const at::Tensor& boxes);
-/// box_overlaps() in the dtype of both, without checks.
-at::Tensor overlaps_of(const at::Tensor& boxes, const at::Tensor& others,
-                       BoxOverlap overlap);
 
 }  // namespace internal::detection
 }  // namespace tally

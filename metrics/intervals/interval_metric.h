@@ -9,7 +9,7 @@
 #include "tally/metrics/intervals/replicates.h"
 #include "tally/metrics/intervals/row_metric.h"
 #include "tally/metrics/metric.h"
-#include "tally/metrics/wrappers/wrapper_metric.h"
+#include "tally/metrics/owned_metric.h"
 
 namespace tally {
 

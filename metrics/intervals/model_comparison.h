@@ -9,7 +9,7 @@
 #include "tally/metrics/intervals/model_comparison_options.h"
 #include "tally/metrics/intervals/row_metric.h"
 #include "tally/metrics/metric.h"
-#include "tally/metrics/wrappers/wrapper_metric.h"
+#include "tally/metrics/owned_metric.h"
 
 namespace tally {
 

@@ -14,7 +14,7 @@
 
 #include "tally/metrics/metric.h"
 #include "tally/metrics/options.h"
-#include "tally/metrics/registry/spec.h"
+#include "tally/metrics/metric_spec.h"
 
 namespace tally {
 namespace internal {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "tally/metrics/detection/kernels/polygon_runs.h"
+#include "tally/metrics/detection/inputs/polygon_runs.h"
 
 namespace tally {
 namespace {

@@ -8,6 +8,14 @@
 #include <ATen/ops/zeros_like.h>
 
 namespace tally::internal::detection {
+namespace {
+
+Edges<at::Tensor> edges_of(const at::Tensor& boxes) {
+  return {boxes.select(-1, 0), boxes.select(-1, 1), boxes.select(-1, 2),
+          boxes.select(-1, 3)};
+}
+
+}  // namespace
 
 at::Tensor smaller(const at::Tensor& a, const at::Tensor& b) {
   return at::minimum(a, b);
@@ -31,6 +39,11 @@ at::Tensor aspect(const at::Tensor& width, const at::Tensor& height) {
   const at::Tensor one = at::ones_like(height.detach());
   return at::where(none, at::zeros_like(one),
                    at::atan2(width, at::where(none, one, height)));
+}
+
+at::Tensor overlaps_of(const at::Tensor& boxes, const at::Tensor& others,
+                       BoxOverlap overlap) {
+  return overlap_of(edges_of(boxes), edges_of(others), overlap);
 }
 
 }  // namespace tally::internal::detection

@@ -72,4 +72,9 @@ T overlap_of(const Edges<T>& a, const Edges<T>& b, BoxOverlap overlap) {
   return diou - weight * difference;
 }
 
+/// The overlaps of boxes [..., 4] of one dtype, of sizes that broadcast, without
+/// checks.
+at::Tensor overlaps_of(const at::Tensor& boxes, const at::Tensor& others,
+                       BoxOverlap overlap);
+
 }  // namespace tally::internal::detection

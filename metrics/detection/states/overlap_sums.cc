@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/detection/box_overlaps.h"
 #include "tally/metrics/detection/inputs/object_columns.h"
 #include "tally/metrics/detection/kernels/image_pairs.h"
+#include "tally/metrics/detection/kernels/overlap_formulas.h"
 #include "tally/state/number.h"
 
 namespace tally {

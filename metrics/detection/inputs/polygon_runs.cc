@@ -1,4 +1,4 @@
-#include "tally/metrics/detection/kernels/polygon_runs.h"
+#include "tally/metrics/detection/inputs/polygon_runs.h"
 
 #include <c10/util/Exception.h>
 

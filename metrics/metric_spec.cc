@@ -1,4 +1,4 @@
-#include "tally/metrics/registry/spec.h"
+#include "tally/metrics/metric_spec.h"
 
 #include <c10/util/Exception.h>
 
