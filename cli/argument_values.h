@@ -23,6 +23,9 @@ std::vector<std::string> parse_list(const std::string& option, const char* what,
 double parse_level(const std::string& option, const std::string& text);
 IntervalMethod parse_method(const std::string& text);
 
+/// Whether it is that of a file of JSON lines.
+bool has_json_lines_name(const std::string& path);
+
 /// The long name of the option if the word is one, else empty.
 std::string option_name(const std::string& word);
 

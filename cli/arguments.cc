@@ -5,258 +5,23 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
-#include <map>
+#include <iterator>
+#include <limits>
+#include <sstream>
+#include <string_view>
 
 #include "tally/cli/argument_values.h"
 #include "tally/cli/input_file.h"
 #include "tally/metrics/nearest.h"
 #include "tally/metrics/options.h"
+#include "tally/state/parse_number.h"
 
 namespace tally::cli {
 namespace {
 
-bool has_json_lines_name(const std::string& path) {
-  constexpr std::string_view kEnd = ".jsonl";
-  return path.size() >= kEnd.size() &&
-         path.compare(path.size() - kEnd.size(), kEnd.size(), kEnd) == 0;
-}
-
-/// Whether a method has replicates, or kAuto may select such a one.
-bool has_replicates(IntervalMethod method) {
-  switch (method) {
-    case IntervalMethod::kAuto:
-    case IntervalMethod::kPoisson:
-    case IntervalMethod::kDoubleOrNothing:
-    case IntervalMethod::kJackknife:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool is_flag(const std::string& name) {
-  return name == "--strict" || name == "--quiet";
-}
-
-/// The options of evaluate.
-class EvaluateParser {
- public:
-  Arguments parse(const std::vector<std::string>& words, bool of_log) {
-    for (std::size_t i = 0; i < words.size();) {
-      const std::string& word = words[i++];
-      const std::string name = option_name(word);
-      TORCH_CHECK_VALUE(!name.empty(), "expected an option, got '", word,
-                        "'; see --help");
-      check_known(name);
-      const std::size_t equals = word.find('=');
-      if (is_flag(name)) {
-        TORCH_CHECK_VALUE(equals == word.npos, name,
-                          ": expected no value, got '", word.substr(equals + 1),
-                          "'");
-        TORCH_CHECK_VALUE(given_.emplace(name, true).second, name,
-                          ": given twice");
-        setters_.at(name)({});
-        continue;
-      }
-      std::vector<std::string> values;
-      if (equals != word.npos) values.push_back(word.substr(equals + 1));
-      const bool takes_more =
-          name == "--inputs" || (name == "--coco" && values.size() < 2);
-      while (i < words.size() && (takes_more || values.empty()) &&
-             option_name(words[i]).empty()) {
-        values.push_back(words[i++]);
-      }
-      TORCH_CHECK_VALUE(!values.empty() && !values.back().empty(), name,
-                        ": expected a value, got none");
-      TORCH_CHECK_VALUE(given_.emplace(name, true).second, name,
-                        ": given twice");
-      setters_.at(name)(values);
-    }
-    if (of_log) {
-      check_log();
-    } else {
-      check_together();
-    }
-    arguments_.command = Command::kEvaluate;
-    return std::move(arguments_);
-  }
-
- private:
-  using Values = std::vector<std::string>;
-
-  void check_known(const std::string& name) const {
-    if (setters_.count(name) != 0) return;
-    std::vector<std::string> names;
-    for (const auto& [known, setter] : setters_) names.push_back(known);
-    TORCH_CHECK_VALUE(false, "unknown option '", name, "'",
-                      internal::did_you_mean(name, names));
-  }
-
-  void check_log() const {
-    for (const auto& [name, given] : given_) {
-      TORCH_CHECK_VALUE(name == "--labels" || name == "--output",
-                        "--log: expected no other options than --labels, "
-                        "--output and --title, got ",
-                        name);
-    }
-  }
-
-  void check_together() {
-    Arguments& a = arguments_;
-    if (!a.coco.empty() && a.metrics.empty() && a.config.empty()) {
-      a.metrics = "MeanAveragePrecision";
-      a.are_named = false;
-    }
-    TORCH_CHECK_VALUE(a.metrics.empty() != a.config.empty(),
-                      "expected either --metrics or --config, got ",
-                      a.metrics.empty() ? "neither" : "both");
-    const int sources = (a.inputs.empty() ? 0 : 1) + (a.csv.empty() ? 0 : 1) +
-                        (a.coco.empty() ? 0 : 1);
-    TORCH_CHECK_VALUE(sources == 1,
-                      "expected one of --inputs, --csv and --coco, got ",
-                      sources == 0 ? "none" : "several");
-    TORCH_CHECK_VALUE(a.coco.empty() || a.coco.size() == 2,
-                      "--coco: expected two files, annotations and results, "
-                      "got ",
-                      a.coco.size());
-    TORCH_CHECK_VALUE(
-        a.input_names.empty() || a.input_names.size() == a.inputs.size(),
-        "--inputs: expected names for all files or for none, got ",
-        a.input_names.size(), " names for ", a.inputs.size(),
-        " files (write ./NAME=FILE for a file with that name)");
-    for (const char* option : {"--columns", "--delimiter", "--missing"}) {
-      const bool fits =
-          !a.csv.empty() ||
-          (option == std::string_view("--columns") && is_json_lines(a));
-      TORCH_CHECK_VALUE(given_.count(option) == 0 || fits, option,
-                        ": requires --csv",
-                        option == std::string_view("--columns")
-                            ? " or one .jsonl file as --inputs"
-                            : "");
-    }
-    TORCH_CHECK_VALUE(a.by.empty() || !a.csv.empty(), "--by: requires --csv");
-    TORCH_CHECK_VALUE(a.slices == 0 || !a.by.empty(),
-                      "--slices: requires --by");
-    TORCH_CHECK_VALUE(!a.strict || !a.quiet,
-                      "expected one of --strict and --quiet, got both");
-    check_interval();
-    for (const std::string& path : a.inputs) {
-      TORCH_CHECK_VALUE(!has_json_lines_name(path) || is_json_lines(a),
-                        "--inputs: expected ", path,
-                        " alone and without a name, as it holds all inputs; "
-                        "use --columns to choose them");
-    }
-    const bool is_id = id_path(a) == kStandardInput;
-    const auto inputs =
-        std::count(a.inputs.begin(), a.inputs.end(), kStandardInput) + is_id;
-    TORCH_CHECK_VALUE(inputs < 2, "--inputs", is_id ? " and --ids" : "",
-                      ": expected - once, got it ", inputs, " times");
-    TORCH_CHECK_VALUE(a.split.empty() || a.ranks == 0 ||
-                          static_cast<std::int64_t>(a.split.size()) == a.ranks,
-                      "--split: expected one number for each of ", a.ranks,
-                      " ranks, got ", a.split.size());
-  }
-
-  void check_interval() {
-    Arguments& a = arguments_;
-    for (const char* option : {"--interval-method", "--ids", "--groups"}) {
-      TORCH_CHECK_VALUE(
-          given_.count(option) == 0 || a.interval > 0 || !a.replicates.empty(),
-          option, ": requires --interval or --replicates");
-    }
-    for (const char* option : {"--ids", "--groups"}) {
-      TORCH_CHECK_VALUE(given_.count(option) == 0 || a.coco.empty(), option,
-                        ": requires --csv or --inputs");
-    }
-    TORCH_CHECK_VALUE(a.ids.empty() || a.groups.empty(),
-                      "expected one of --ids and --groups, got both");
-    if (!id_path(a).empty()) {
-      std::string& path = a.ids.empty() ? a.groups : a.ids;
-      path = user_path(path);
-    }
-    TORCH_CHECK_VALUE(
-        a.replicates.empty() || has_replicates(a.interval_method),
-        "--replicates: expected --interval-method poisson, "
-        "double_or_nothing or jackknife, got ",
-        internal::OptionType<IntervalMethod>::print(a.interval_method));
-    TORCH_CHECK_VALUE(a.replicates.empty() || a.replicates != a.output,
-                      "--replicates: expected another file than --output");
-  }
-
-  Arguments arguments_;
-  std::map<std::string, bool> given_;
-  std::map<std::string, std::function<void(const Values&)>> setters_ = {
-      {"--metrics", [this](const Values& v) { arguments_.metrics = v[0]; }},
-      {"--config",
-       [this](const Values& v) { arguments_.config = user_path(v[0]); }},
-      {"--inputs",
-       [this](const Values& v) {
-         for (std::string path : v) {
-           const std::string name = take_input_name(path);
-           if (!name.empty()) arguments_.input_names.push_back(name);
-           arguments_.inputs.push_back(user_path(path));
-         }
-       }},
-      {"--coco",
-       [this](const Values& v) {
-         for (const std::string& path : v) {
-           arguments_.coco.push_back(user_path(path));
-         }
-       }},
-      {"--csv", [this](const Values& v) { arguments_.csv = user_path(v[0]); }},
-      {"--columns", [this](const Values& v) { arguments_.columns = v[0]; }},
-      {"--delimiter",
-       [this](const Values& v) {
-         arguments_.csv_options.delimiter = parse_delimiter(v[0]);
-       }},
-      {"--labels",
-       [this](const Values& v) {
-         arguments_.csv_options.labels = parse_list("--labels", "label", v[0]);
-       }},
-      {"--missing",
-       [this](const Values& v) {
-         arguments_.csv_options.missing = parse_missing(v[0]);
-       }},
-      {"--by",
-       [this](const Values& v) {
-         arguments_.by = parse_list("--by", "column", v[0]);
-       }},
-      {"--slices",
-       [this](const Values& v) {
-         arguments_.slices = parse_count("--slices", v[0], 1, 1'000'000);
-       }},
-      {"--interval",
-       [this](const Values& v) {
-         arguments_.interval = parse_level("--interval", v[0]);
-       }},
-      {"--interval-method",
-       [this](const Values& v) {
-         arguments_.interval_method = parse_method(v[0]);
-       }},
-      {"--ids", [this](const Values& v) { arguments_.ids = v[0]; }},
-      {"--groups", [this](const Values& v) { arguments_.groups = v[0]; }},
-      {"--replicates",
-       [this](const Values& v) { arguments_.replicates = user_path(v[0]); }},
-      {"--batch-size",
-       [this](const Values& v) {
-         arguments_.batch_size =
-             parse_count("--batch-size", v[0], 1, 1'000'000'000'000);
-       }},
-      {"--ranks",
-       [this](const Values& v) {
-         arguments_.ranks = parse_count("--ranks", v[0], 1, kMostRanks);
-       }},
-      {"--split",
-       [this](const Values& v) { arguments_.split = parse_split(v[0]); }},
-      {"--strict", [this](const Values&) { arguments_.strict = true; }},
-      {"--quiet", [this](const Values&) { arguments_.quiet = true; }},
-      {"--format",
-       [this](const Values& v) { arguments_.format = parse_format(v[0]); }},
-      {"--output",
-       [this](const Values& v) { arguments_.output = user_path(v[0]); }},
-  };
-};
+constexpr const char* kFormats[] = {"table", "json", "csv"};
+constexpr const char* kMissing[] = {"error", "skip", "nan"};
+constexpr std::size_t kMostLogs = 8;  // curves that a chart tells apart
 
 /// COMMAND [WORD...] [--format FORMAT].
 Arguments parse_listing(Command command,
@@ -296,6 +61,247 @@ Arguments parse_describe(const std::vector<std::string>& words) {
 
 }  // namespace
 
+const char* const kHelp =
+    R"help(Computes metrics from predictions in files, on one process or many.
+
+  tally list [WORD ...]   all metrics, or those with these words in name,
+                          domain or description; --format json
+  tally describe [NAME]   a metric's options, inputs and range, or, without
+                          NAME, those of all metrics; --format json
+  tally evaluate ...      computes values; options:
+    -m, --metrics "A(...); name=B(...)"
+                                      metrics, named as in `list`, or
+    --config FILE                     the same as JSON
+    -i, --inputs FILE FILE ...        .npy files, or .txt files with a text in
+                                      each line, in the order of the metrics'
+                                      inputs, or named: preds=FILE
+                                      target=FILE; several for more references;
+                                      or one .jsonl file with all inputs; or
+    --csv FILE --columns a,b          columns: a name, first:last for several,
+                                      or @1 if the first line has no names;
+                                      optionally named: preds=a,target=b
+                                      (default: matched by name); of .jsonl
+                                      files keys
+    --coco FILE FILE                  annotations and results of object
+                                      detection, as COCO's .json files (default
+                                      metric: MeanAveragePrecision)
+    --delimiter C                     field delimiter of --csv: a character or
+                                      tab (default: comma)
+    --missing error|skip|nan          empty fields of --csv (default: error)
+    --labels cat,dog                  names of classes 0, 1, ... in --csv
+                                      columns and in tables
+    --by a,b                          also the values for each text in these
+                                      columns of --csv, or each combination
+    --slices N                        of these the N with the most rows, and
+                                      the others as one (default: all)
+    --interval 0.95                   also confidence intervals at this level
+    --interval-method M               how, such as jackknife (default: auto)
+    --ids a                           ids of the rows: column of --csv, key of
+                                      .jsonl, or a file besides .npy and .txt
+                                      files (default: their numbers), or
+    --groups a                        ids of what rows belong to
+    --batch-size N                    rows at a time (default: 16 MB)
+    --ranks N                         local processes (default: 1, or those of
+                                      the launcher, such as torchrun)
+    --split 12,6,0                    rows of each rank (default: even)
+    --strict                          warnings are errors
+    --quiet                           no warnings and remarks on the standard
+                                      error
+    --format table|json|csv           output format (default: table)
+    -o, --output FILE                 write to FILE instead of standard output
+  tally report ...        writes a page of HTML with tables and charts; options:
+    those of evaluate except --format and --replicates, or
+    --log FILE                        the log.jsonl of a run, with --labels;
+                                      of several runs, which are compared:
+                                      --log FILE --log FILE
+    --title TEXT                      the page's heading
+  tally compare A B       compares two models on the same rows: differences,
+                          intervals and p-values, from the files that evaluate
+                          writes with --replicates; options:
+    --level 0.95                      of the intervals (default: 0.95)
+    --format table|json|csv           output format (default: table)
+    -o, --output FILE                 write to FILE instead of standard output
+  tally completion SHELL  prints a completion script for bash or zsh
+  tally --version
+
+A FILE of - is the standard input.
+)help";
+
+std::int64_t parse_count(const std::string& option, const std::string& text,
+                         std::int64_t least, std::int64_t most) {
+  const auto value = internal::parse_number<std::int64_t>(text);
+  TORCH_CHECK_VALUE(value && *value >= least && *value <= most, option,
+                    ": expected an integer from ", least, " to ", most,
+                    ", got '", text, "'");
+  return *value;
+}
+
+std::vector<std::int64_t> parse_split(const std::string& text) {
+  std::vector<std::int64_t> split;
+  std::istringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) {
+    split.push_back(parse_count("--split", item, 0,
+                                std::numeric_limits<std::int64_t>::max()));
+  }
+  TORCH_CHECK_VALUE(split.size() <= kMostRanks, "--split: expected at most ",
+                    kMostRanks, " ranks, got ", split.size());
+  return split;
+}
+
+Format parse_format(const std::string& text) {
+  const auto* found = std::find(std::begin(kFormats), std::end(kFormats), text);
+  TORCH_CHECK_VALUE(found != std::end(kFormats),
+                    "--format: expected table, json or csv, got '", text, "'");
+  return static_cast<Format>(found - kFormats);
+}
+
+Missing parse_missing(const std::string& text) {
+  const auto* found = std::find(std::begin(kMissing), std::end(kMissing), text);
+  TORCH_CHECK_VALUE(found != std::end(kMissing),
+                    "--missing: expected error, skip or nan, got '", text, "'");
+  return static_cast<Missing>(found - kMissing);
+}
+
+char parse_delimiter(const std::string& text) {
+  if (text == "tab" || text == "\\t") return '\t';
+  TORCH_CHECK_VALUE(text.size() == 1 && text != "\"" && text != "\n",
+                    "--delimiter: expected one character or tab, got '", text,
+                    "'");
+  return text[0];
+}
+
+std::vector<std::string> parse_list(const std::string& option, const char* what,
+                                    const std::string& text) {
+  std::vector<std::string> list;
+  std::istringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) {
+    TORCH_CHECK_VALUE(!item.empty() && std::find(list.begin(), list.end(),
+                                                 item) == list.end(),
+                      option, ": expected each ", what, " once, got '", item,
+                      "'", item.empty() ? "" : " twice");
+    list.push_back(item);
+  }
+  return list;
+}
+
+double parse_level(const std::string& option, const std::string& text) {
+  const auto level = internal::parse_number<double>(text);
+  TORCH_CHECK_VALUE(level && *level > 0 && *level < 1, option,
+                    ": expected a level in (0, 1), such as 0.95, got '", text,
+                    "'");
+  return *level;
+}
+
+IntervalMethod parse_method(const std::string& text) {
+  IntervalMethod method = IntervalMethod::kAuto;
+  const auto refusal =
+      internal::OptionType<IntervalMethod>::parse(text, method);
+  TORCH_CHECK_VALUE(!refusal, "--interval-method: expected ",
+                    refusal ? refusal->expected : "", ", got '", text, "'");
+  return method;
+}
+
+std::string option_name(const std::string& word) {
+  if (word == "-m") return "--metrics";
+  if (word == "-i") return "--inputs";
+  if (word == "-o") return "--output";
+  return word.rfind("--", 0) == 0 ? word.substr(0, word.find('=')) : "";
+}
+
+bool has_json_lines_name(const std::string& path) {
+  constexpr std::string_view kEnd = ".jsonl";
+  return path.size() >= kEnd.size() &&
+         path.compare(path.size() - kEnd.size(), kEnd.size(), kEnd) == 0;
+}
+
+Arguments parse_compare(const std::vector<std::string>& words) {
+  Arguments arguments;
+  arguments.command = Command::kCompare;
+  std::vector<std::string> given;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string name = option_name(words[i]);
+    if (name.empty()) {
+      arguments.runs.push_back(user_path(words[i]));
+      continue;
+    }
+    const bool is_known =
+        name == "--level" || name == "--format" || name == "--output";
+    TORCH_CHECK_VALUE(
+        is_known, "compare: unknown option '", name, "'",
+        internal::did_you_mean(name, {"--level", "--format", "--output"}));
+    TORCH_CHECK_VALUE(
+        std::find(given.begin(), given.end(), name) == given.end(), name,
+        ": given twice");
+    given.push_back(name);
+    const std::size_t equals = words[i].find('=');
+    std::string value;
+    if (equals != std::string::npos) {
+      value = words[i].substr(equals + 1);
+    } else if (i + 1 < words.size() && option_name(words[i + 1]).empty()) {
+      value = words[++i];
+    }
+    TORCH_CHECK_VALUE(!value.empty(), name, ": expected a value, got none");
+    if (name == "--level") {
+      arguments.level = parse_level(name, value);
+    } else if (name == "--format") {
+      arguments.format = parse_format(value);
+    } else {
+      arguments.output = user_path(value);
+    }
+  }
+  const std::size_t runs = arguments.runs.size();
+  TORCH_CHECK_VALUE(runs == 2,
+                    "compare: expected two files, written by evaluate with "
+                    "--replicates, got ",
+                    runs);
+  TORCH_CHECK_VALUE(std::count(arguments.runs.begin(), arguments.runs.end(),
+                               std::string(kStandardInput)) < 2,
+                    "compare: expected - once, got it 2 times");
+  return arguments;
+}
+
+Arguments parse_report(const std::vector<std::string>& words) {
+  std::vector<std::string> others;
+  std::vector<std::string> logs;
+  std::string title;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string name = words[i].substr(0, words[i].find('='));
+    TORCH_CHECK_VALUE(name != "--format",
+                      "--format: report writes HTML; see evaluate");
+    TORCH_CHECK_VALUE(name != "--replicates",
+                      "--replicates: not written by report; see evaluate");
+    if (name != "--log" && name != "--title") {
+      others.push_back(words[i]);
+      continue;
+    }
+    TORCH_CHECK_VALUE(name == "--log" || title.empty(), name, ": given twice");
+    std::string value;
+    if (name != words[i]) {
+      value = words[i].substr(name.size() + 1);
+    } else if (i + 1 < words.size() &&
+               (words[i + 1][0] != '-' || words[i + 1] == "-")) {
+      value = words[++i];
+    }
+    TORCH_CHECK_VALUE(!value.empty(), name, ": expected a value, got none");
+    if (name == "--title") {
+      title = value;
+      continue;
+    }
+    TORCH_CHECK_VALUE(std::find(logs.begin(), logs.end(), value) == logs.end(),
+                      "--log: got ", value, " twice");
+    logs.push_back(value);
+  }
+  Arguments arguments = parse_evaluate(others, /*of_log=*/!logs.empty());
+  TORCH_CHECK_VALUE(logs.size() <= kMostLogs, "--log: expected at most ",
+                    kMostLogs, ", got ", logs.size());
+  TORCH_CHECK_VALUE(logs.size() < 2 || arguments.csv_options.labels.empty(),
+                    "--labels: expected one --log, got ", logs.size());
+  for (const std::string& log : logs) arguments.logs.push_back(user_path(log));
+  arguments.command = Command::kReport;
+  arguments.title = title;
+  return arguments;
+}
+
 std::string user_path(const std::string& path) {
   const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
   if (folder == nullptr || path == kStandardInput) return path;
@@ -311,10 +317,6 @@ std::string id_path(const Arguments& arguments) {
   const bool is_file = !arguments.inputs.empty() && !is_json_lines(arguments);
   if (!is_file) return "";
   return arguments.ids.empty() ? arguments.groups : arguments.ids;
-}
-
-Arguments parse_evaluate(const std::vector<std::string>& words, bool of_log) {
-  return EvaluateParser().parse(words, of_log);
 }
 
 Arguments parse_arguments(int argc, char** argv) {

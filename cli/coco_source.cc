@@ -58,7 +58,7 @@ ObjectShape shape_of(const std::string& text) {
 }
 
 /// The options of the one MeanAveragePrecision, if it is that.
-std::optional<MeanAveragePrecisionOptions> options_of(
+std::optional<MeanAveragePrecisionOptions> precision_options(
     const CollectionConfig& config) {
   if (config.members.size() != 1) return std::nullopt;
   const MetricSpec spec = parse_metric_spec(config.members.front().text);
@@ -174,7 +174,7 @@ void add_class_metrics(CollectionConfig& config) {
 
 std::string coco_summary(const CollectionConfig& config, const Results& results,
                          const Categories& categories) {
-  const auto options = options_of(config);
+  const auto options = precision_options(config);
   if (!options) return "";
   const std::string recall =
       "mar_" + std::to_string(options->depths().back()) + "_per_class";

@@ -73,7 +73,7 @@ std::string comparison_json(const Comparison& comparison) {
                       {"undefined", comparison.undefined}});
 }
 
-std::string render_json(const ComparedRuns& runs) {
+std::string comparisons_json(const ComparedRuns& runs) {
   std::string text = "{\"first\":" + json_text(runs.first) +
                      ",\"second\":" + json_text(runs.second) +
                      ",\"comparisons\":";
@@ -96,7 +96,7 @@ std::string index_of(std::int64_t element, at::IntArrayRef sizes) {
   return text;
 }
 
-std::string render_csv(const ComparedRuns& runs) {
+std::string comparisons_csv(const ComparedRuns& runs) {
   std::string text =
       "metric,index,first,second,difference,low,high,p_value,n,undefined\n";
   for (const auto& [name, comparison] : runs.comparisons) {
@@ -117,7 +117,7 @@ std::string render_csv(const ComparedRuns& runs) {
   return text;
 }
 
-std::string render_table(const ComparedRuns& runs) {
+std::string comparisons_table(const ComparedRuns& runs) {
   std::vector<std::string> labels;
   std::string too_large;
   std::vector<std::pair<std::string, std::vector<at::Tensor>>> columns;
@@ -204,13 +204,13 @@ ComparedRuns compare_runs(const Arguments& arguments) {
 std::string render(const ComparedRuns& runs, Format format) {
   switch (format) {
     case Format::kJson:
-      return render_json(runs);
+      return comparisons_json(runs);
     case Format::kCsv:
-      return render_csv(runs);
+      return comparisons_csv(runs);
     case Format::kTable:
       break;
   }
-  return render_table(runs);
+  return comparisons_table(runs);
 }
 
 void print_remarks(const ComparedRuns& runs) {

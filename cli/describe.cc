@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 
+#include "tally/metrics/nearest.h"
 #include "tally/metrics/warnings.h"
 
 namespace tally::cli {
@@ -43,7 +43,7 @@ std::string example_of(const MetricEntry& entry) {
 }
 
 /// Each option with its default and accepted values, and its meaning below.
-std::string options_of(const MetricEntry& entry) {
+std::string options_text(const MetricEntry& entry) {
   const MetricSpec required = parse_metric_spec(example_of(entry));
   std::vector<Line> lines;
   for (const OptionInfo& option : entry.options) {
@@ -92,7 +92,7 @@ std::vector<InputInfo> own_inputs(const Registry& registry,
   return inputs;
 }
 
-std::string inputs_of(const Registry& registry, const MetricEntry& entry) {
+std::string inputs_text(const Registry& registry, const MetricEntry& entry) {
   std::vector<Line> lines;
   const std::vector<InputInfo> inputs = own_inputs(registry, entry);
   const std::string inner = inner_option(entry);
@@ -129,7 +129,7 @@ std::vector<NoteKind> notes_of(const Registry& registry,
   return kinds;
 }
 
-std::string warnings_of(const Registry& registry, const MetricEntry& entry) {
+std::string warnings_text(const Registry& registry, const MetricEntry& entry) {
   std::string text;
   for (const NoteKind& kind : notes_of(registry, entry)) {
     text += "  " + std::string(kind.text) + "\n      " + kind.advice + "\n";
@@ -137,23 +137,17 @@ std::string warnings_of(const Registry& registry, const MetricEntry& entry) {
   return text.empty() ? "" : "\nwarnings\n" + text;
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 bool has_words(const MetricEntry& entry,
                const std::vector<std::string>& words) {
-  const std::string text =
-      lower(entry.name + " " + entry.domain + " " + entry.summary.what);
+  const std::string text = internal::lower_case(
+      entry.name + " " + entry.domain + " " + entry.summary.what);
   return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
-    return text.find(lower(word)) != text.npos;
+    return text.find(internal::lower_case(word)) != text.npos;
   });
 }
 
-std::string joined(const std::vector<std::string>& words,
-                   const std::string& between) {
+std::string quoted_words(const std::vector<std::string>& words,
+                         const std::string& between) {
   std::string text;
   for (const std::string& word : words) {
     text += (text.empty() ? "" : between) + "'" + word + "'";
@@ -279,7 +273,8 @@ std::string list_metrics(const Registry& registry,
     domains[entry.domain].push_back({name, entry.summary.what, ""});
     json.push_back(summary_json(entry));
   }
-  TORCH_CHECK_VALUE(!json.empty(), "no metric has ", joined(words, " and "),
+  TORCH_CHECK_VALUE(!json.empty(), "no metric has ",
+                    quoted_words(words, " and "),
                     " in its name, domain or description");
   if (format == Format::kJson) return json.dump(1) + "\n";
   std::string text;
@@ -303,9 +298,9 @@ std::string describe_metric(const Registry& registry, const std::string& name,
     return metric_json(registry, entry).dump(1) + "\n";
   }
   std::string text = name + "\n  " + entry.summary.what + "\n";
-  if (!entry.options.empty()) text += "\noptions\n" + options_of(entry);
-  return text + "\ninputs\n" + inputs_of(registry, entry) +
-         warnings_of(registry, entry) + "\n" +
+  if (!entry.options.empty()) text += "\noptions\n" + options_text(entry);
+  return text + "\ninputs\n" + inputs_text(registry, entry) +
+         warnings_text(registry, entry) + "\n" +
          aligned({{"range", entry.summary.range, ""},
                   {"differentiable",
                    answer(entry, entry.is_differentiable, "no"), ""},

@@ -9,13 +9,11 @@
 #include <sstream>
 
 #include "tally/cli/input_file.h"
-#include "tally/cli/shown_json.h"
+#include "tally/cli/json_text.h"
 #include "tally/metrics/nearest.h"
 
 namespace tally::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 // Lines per read.
 constexpr std::int64_t kRows = 4096;
@@ -27,11 +25,8 @@ bool is_texts(const Json& value) {
 }
 
 // Those above 2^63 are numbers only.
-bool is_integer(const Json& value) {
-  const bool fits =
-      !value.is_number_unsigned() ||
-      value.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
-  return value.is_boolean() || (value.is_number_integer() && fits);
+bool is_integer_or_flag(const Json& value) {
+  return value.is_boolean() || is_integer(value);
 }
 
 const char* expected_of(CsvKind kind) {
@@ -50,14 +45,14 @@ const char* expected_of(CsvKind kind) {
 bool is_of(CsvKind kind, const Json& value) {
   switch (kind) {
     case CsvKind::kIntegers:
-      return is_integer(value);
+      return is_integer_or_flag(value);
     case CsvKind::kTexts:
       return value.is_string() || is_texts(value);
     case CsvKind::kFloats:
     case CsvKind::kEither:
       break;
   }
-  return is_integer(value) || value.is_number();
+  return is_integer_or_flag(value) || value.is_number();
 }
 
 bool is_id(const Json& value) {
@@ -162,7 +157,7 @@ void JsonLines::scan(const std::vector<CsvKind>& kinds) {
         fail(row, "key '" + inputs_[i] + "': expected " +
                       expected_of(kinds_[i]) + ", got " + shown_json(*found));
       }
-      all_integers[i] = all_integers[i] && is_integer(*found);
+      all_integers[i] = all_integers[i] && is_integer_or_flag(*found);
       has_lists_[i] = has_lists_[i] || found->is_array();
       has_texts_[i] = has_texts_[i] || found->is_string();
     }

@@ -1,5 +1,6 @@
 #include "tally/cli/json_text.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tally/metrics/results_json.h"
@@ -16,6 +17,49 @@ std::string json_object(const Results& numbers,
   std::string text = to_json(numbers);
   text.back() = ',';
   return text + json_text(rest).substr(1);
+}
+
+namespace {
+
+constexpr std::size_t kShownLength = 40;
+
+std::string dumped(const Json& value) {
+  return value.dump(-1, ' ', /*ensure_ascii=*/true,
+                    Json::error_handler_t::replace);
+}
+
+// Not dumped(), for which a value may be nested too deeply: it recurses to the
+// end, this only as long as something is to be shown.
+void show(const Json& value, std::string& out) {
+  if (!value.is_structured()) {
+    out += dumped(value);
+    return;
+  }
+  out += value.is_array() ? '[' : '{';
+  const char* separator = "";
+  for (const auto& [key, item] : value.items()) {
+    if (out.size() > kShownLength) return;
+    out += separator;
+    if (value.is_object()) out += dumped(key) + ":";
+    show(item, out);
+    separator = ",";
+  }
+  out += value.is_array() ? ']' : '}';
+}
+
+}  // namespace
+
+std::string shown_json(const Json& value) {
+  std::string out;
+  show(value, out);
+  return out.size() > kShownLength ? out.substr(0, kShownLength) + "..." : out;
+}
+
+bool is_integer(const Json& value) {
+  return value.is_number_integer() &&
+         (!value.is_number_unsigned() ||
+          value.get<std::uint64_t>() <=
+              std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace tally::cli

@@ -7,10 +7,18 @@
 
 namespace tally::cli {
 
+using Json = nlohmann::json;
+
 /// On one line; what is not UTF-8 is replaced.
 std::string json_text(const nlohmann::ordered_json& value);
 /// An object of these numbers and, behind them, the members of another.
 std::string json_object(const Results& numbers,
                         const nlohmann::ordered_json& rest);
+
+/// The first 40 characters of a value in ASCII, for messages about it.
+std::string shown_json(const Json& value);
+
+/// Whether it is an integer of at most 64 bits.
+bool is_integer(const Json& value);
 
 }  // namespace tally::cli

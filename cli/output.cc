@@ -21,7 +21,6 @@
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"
-#include "tally/sinks/write_all.h"
 
 namespace tally::cli {
 namespace {

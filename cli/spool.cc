@@ -35,7 +35,7 @@ std::vector<std::string> streams_of(const Arguments& arguments) {
   return streams;
 }
 
-void write_all(int to, const char* bytes, ssize_t count) {
+void write_temporary(int to, const char* bytes, ssize_t count) {
   while (count > 0) {
     const ssize_t done = write(to, bytes, static_cast<std::size_t>(count));
     if (done < 0 && errno == EINTR) continue;
@@ -91,7 +91,7 @@ std::string Spool::copy(const std::string& path) {
   ssize_t count = 0;
   do {
     count = read(from, buffer.data(), buffer.size());
-    if (count > 0) write_all(to, buffer.data(), count);
+    if (count > 0) write_temporary(to, buffer.data(), count);
   } while (count > 0 || (count < 0 && errno == EINTR));
   const int error = errno;
   close(from);

@@ -30,8 +30,6 @@ set(TALLY_SYNC_HEADERS
     sync/exchange/exchange.h
     sync/exchange/readiness.h
     sync/exchange/session.h
-    sync/exchange/state_sync.h
-    sync/exchange/sync_history.h
     sync/exchange/tensors.h
     sync/fingerprint.h
     sync/gather.h
@@ -56,38 +54,25 @@ set(TALLY_SYNC_HEADERS
 set(TALLY_SYNC_SOURCES
     state/codec.cc
     state/fields.cc
-    state/fresh_tensor.cc
     state/number.cc
     state/rows.cc
     state/state.cc
-    state/state_key.cc
-    state/state_parts.cc
     sync/agree.cc
     sync/autograd.cc
-    sync/average_gradients.cc
-    sync/average_over_ranks.cc
-    sync/broadcast_parameters.cc
     sync/collectives.cc
     sync/communicator.cc
-    sync/duplicate.cc
     sync/errors.cc
     sync/exchange/account.cc
-    sync/exchange/contribution.cc
     sync/exchange/exchange.cc
     sync/exchange/exchange_headers.cc
     sync/exchange/gathered_states.cc
     sync/exchange/gradient_layout.cc
-    sync/exchange/parameter_list.cc
     sync/exchange/readiness.cc
     sync/exchange/session.cc
-    sync/exchange/state_graph.cc
     sync/exchange/state_sync.cc
-    sync/exchange/sync_history.cc
     sync/exchange/tensor_collectives.cc
     sync/exchange/tensors.cc
     sync/fingerprint.cc
-    sync/gather.cc
-    sync/gradient_flow.cc
     sync/launch/environment.cc
     sync/launch/file_store.cc
     sync/launch/init.cc
@@ -95,21 +80,24 @@ set(TALLY_SYNC_SOURCES
     sync/launch/rendezvous.cc
     sync/launch/roster.cc
     sync/launch/spawn.cc
+    sync/parameters.cc
     sync/reduce.cc
     sync/reduction.cc
     sync/shard.cc
     sync/statistics.cc
-    sync/transport/deadline.cc
+    sync/transport/connections.cc
     sync/transport/gloo.cc
-    sync/transport/gloo_connections.cc
-    sync/transport/paired.cc
     sync/transport/process_group.cc
-    sync/transport/single_process.cc
-    sync/transport/sockets_opened.cc
+    sync/transport/single_and_paired.cc
     sync/transport/transport_errors.cc
     version.cc)
 
-set(TALLY_SYNC_UNFUSED_SOURCES)
+set(TALLY_SYNC_SINGLE_SOURCES
+    sync/fingerprint.cc
+    sync/launch/init.cc
+    sync/transport/connections.cc
+    sync/transport/gloo.cc
+    version.cc)
 
 set(TALLY_METRICS_COMPONENTS
     sync)
@@ -177,7 +165,6 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/inputs/checks.h
     metrics/classification/inputs/declared_inputs.h
     metrics/classification/inputs/multiclass_inputs.h
-    metrics/classification/inputs/multilabel_inputs.h
     metrics/classification/jaccard_index.h
     metrics/classification/kernels/count_kernels.h
     metrics/classification/kernels/key_sort.h
@@ -308,6 +295,7 @@ set(TALLY_METRICS_HEADERS
     metrics/metric_base.h
     metrics/metric_of.h
     metrics/metric_options.h
+    metrics/metric_spec.h
     metrics/metric_traits.h
     metrics/metrics.h
     metrics/nearest.h
@@ -324,6 +312,7 @@ set(TALLY_METRICS_HEADERS
     metrics/observe_call.h
     metrics/option_text.h
     metrics/options.h
+    metrics/owned_metric.h
     metrics/pairwise/pairwise.h
     metrics/rank_checkpoint.h
     metrics/registry/collection_config.h
@@ -456,76 +445,45 @@ set(TALLY_METRICS_HEADERS
 
 set(TALLY_METRICS_SOURCES
     metrics/accumulation.cc
-    metrics/accumulation_checkpoint.cc
-    metrics/accumulation_warnings.cc
-    metrics/aggregation/aggregation_options.cc
-    metrics/aggregation/cat_metric.cc
-    metrics/aggregation/mean_metric.cc
-    metrics/aggregation/min_max_metric.cc
-    metrics/aggregation/sum_metric.cc
-    metrics/archive.cc
-    metrics/audio/complex_scale_invariant_signal_noise_ratio.cc
+    metrics/aggregation/aggregates.cc
     metrics/audio/inputs/signals.cc
     metrics/audio/kernels/active_frames.cc
-    metrics/audio/kernels/coherence.cc
     metrics/audio/kernels/correlations.cc
-    metrics/audio/kernels/energy_ratio.cc
-    metrics/audio/kernels/fourier_transform.cc
+    metrics/audio/kernels/distortion_ratios.cc
     metrics/audio/kernels/resampler.cc
-    metrics/audio/kernels/toeplitz.cc
     metrics/audio/named_measures.cc
     metrics/audio/permutation_invariant_training.cc
-    metrics/audio/scale_invariant_signal_distortion_ratio.cc
-    metrics/audio/scale_invariant_signal_noise_ratio.cc
-    metrics/audio/short_time_objective_intelligibility.cc
-    metrics/audio/signal_distortion_ratio.cc
-    metrics/audio/signal_noise_ratio.cc
-    metrics/audio/source_aggregated_signal_distortion_ratio.cc
+    metrics/audio/signal_quality.cc
     metrics/audio/states/distortion.cc
     metrics/audio/states/intelligibility.cc
     metrics/audio/states/permuted.cc
-    metrics/audio/states/signal_measure.cc
     metrics/audio/states/signal_scores.cc
     metrics/best_permutation.cc
     metrics/checkpoint.cc
-    metrics/checks.cc
     metrics/classification/accuracy.cc
-    metrics/classification/auroc.cc
-    metrics/classification/average_precision.cc
-    metrics/classification/balanced_accuracy.cc
-    metrics/classification/brier_score.cc
+    metrics/classification/agreement.cc
     metrics/classification/calibration_error.cc
-    metrics/classification/cohen_kappa.cc
+    metrics/classification/class_rates.cc
     metrics/classification/confusion_matrix.cc
-    metrics/classification/counts/binary_counts.cc
     metrics/classification/counts/class_counts.cc
     metrics/classification/counts/element_counts.cc
-    metrics/classification/counts/multiclass_confusion.cc
     metrics/classification/counts/multiclass_counts.cc
-    metrics/classification/counts/multilabel_counts.cc
+    metrics/classification/curve_scores.cc
     metrics/classification/curves/class_curve.cc
     metrics/classification/curves/curve_counts.cc
     metrics/classification/curves/curve_observer.cc
-    metrics/classification/curves/curve_state.cc
-    metrics/classification/curves/curve_table.cc
     metrics/classification/curves/curve_values.cc
-    metrics/classification/curves/exact_scores.cc
-    metrics/classification/curves/fixed_rates.cc
     metrics/classification/curves/label_curve.cc
     metrics/classification/curves/score_counts.cc
     metrics/classification/curves/weighted_scores.cc
-    metrics/classification/equal_error_rate.cc
     metrics/classification/exact_match.cc
-    metrics/classification/f_score.cc
+    metrics/classification/fixed_rates.cc
     metrics/classification/group_fairness.cc
-    metrics/classification/hamming_distance.cc
     metrics/classification/hinge_loss.cc
     metrics/classification/inputs/binary_inputs.cc
     metrics/classification/inputs/checks.cc
     metrics/classification/inputs/logit_tensors.cc
     metrics/classification/inputs/multiclass_inputs.cc
-    metrics/classification/inputs/multilabel_inputs.cc
-    metrics/classification/jaccard_index.cc
     metrics/classification/kernels/bin_kernels.cc
     metrics/classification/kernels/calibration_kernels.cc
     metrics/classification/kernels/count_kernels.cc
@@ -535,273 +493,143 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/kernels/score_kernels.cc
     metrics/classification/kernels/scratch.cc
     metrics/classification/kernels/sorted_kernels.cc
-    metrics/classification/log_auc.cc
-    metrics/classification/log_loss.cc
-    metrics/classification/matthews_corr_coef.cc
     metrics/classification/multilabel_ranking.cc
-    metrics/classification/negative_predictive_value.cc
     metrics/classification/options/thresholds.cc
-    metrics/classification/pointwise/class_probabilities.cc
     metrics/classification/pointwise/loss_sums.cc
-    metrics/classification/precision.cc
-    metrics/classification/precision_recall_curve.cc
-    metrics/classification/recall.cc
-    metrics/classification/roc.cc
-    metrics/classification/specificity.cc
-    metrics/classification/stat_scores.cc
-    metrics/clustering/calinski_harabasz_score.cc
-    metrics/clustering/cluster_accuracy.cc
+    metrics/classification/probability_losses.cc
+    metrics/classification/score_curves.cc
+    metrics/clustering/cluster_separation.cc
     metrics/clustering/davies_bouldin_score.cc
-    metrics/clustering/dunn_index.cc
-    metrics/clustering/fowlkes_mallows_index.cc
-    metrics/clustering/homogeneity_completeness_v_measure.cc
     metrics/clustering/inputs/inputs.cc
-    metrics/clustering/kernels/assignment.cc
     metrics/clustering/kernels/block_distances.cc
-    metrics/clustering/kernels/expected_information.cc
-    metrics/clustering/kernels/extreme_distances.cc
-    metrics/clustering/kernels/pairs_of_samples.cc
-    metrics/clustering/kernels/point_clusters.cc
-    metrics/clustering/kernels/silhouettes.cc
-    metrics/clustering/mutual_info_score.cc
-    metrics/clustering/rand_score.cc
-    metrics/clustering/silhouette_score.cc
-    metrics/clustering/states/cluster_moments.cc
-    metrics/clustering/states/cluster_samples.cc
-    metrics/clustering/states/label_pairs.cc
+    metrics/clustering/kernels/contingency_scores.cc
+    metrics/clustering/kernels/point_distances.cc
+    metrics/clustering/label_agreement.cc
+    metrics/clustering/states/cluster_inputs.cc
     metrics/collection.cc
     metrics/compositional.cc
+    metrics/detection/average_precision.cc
     metrics/detection/box_overlaps.cc
-    metrics/detection/complete_intersection_over_union.cc
-    metrics/detection/curves/curve_means.cc
     metrics/detection/curves/distinct_rows.cc
-    metrics/detection/curves/hit_lists.cc
     metrics/detection/curves/precision_curves.cc
-    metrics/detection/distance_intersection_over_union.cc
-    metrics/detection/generalized_intersection_over_union.cc
     metrics/detection/inputs/image_objects.cc
     metrics/detection/inputs/object_columns.cc
     metrics/detection/inputs/object_reader.cc
+    metrics/detection/inputs/polygon_runs.cc
     metrics/detection/inputs/run_length_mask.cc
     metrics/detection/intersection_over_union.cc
-    metrics/detection/kernels/best_pairs.cc
-    metrics/detection/kernels/greedy_matches.cc
+    metrics/detection/kernels/box_pairs.cc
     metrics/detection/kernels/image_matcher.cc
-    metrics/detection/kernels/image_pairs.cc
-    metrics/detection/kernels/overlap_formulas.cc
+    metrics/detection/kernels/matchers.cc
     metrics/detection/kernels/overlaps.cc
-    metrics/detection/kernels/polygon_runs.cc
-    metrics/detection/kernels/segment_matcher.cc
-    metrics/detection/lvis_average_precision.cc
-    metrics/detection/mean_average_precision.cc
-    metrics/detection/mean_average_recall.cc
-    metrics/detection/modified_panoptic_quality.cc
-    metrics/detection/options/box_overlap_options.cc
     metrics/detection/options/detection_options.cc
-    metrics/detection/options/lvis_options.cc
     metrics/detection/options/option_checks.cc
-    metrics/detection/options/panoptic_options.cc
-    metrics/detection/options/voc_options.cc
     metrics/detection/panoptic_quality.cc
-    metrics/detection/pascal_voc_average_precision.cc
     metrics/detection/states/matched_detections.cc
     metrics/detection/states/overlap_sums.cc
     metrics/detection/states/panoptic_counts.cc
-    metrics/dimension.cc
     metrics/exact_sums.cc
-    metrics/features/bert_score.cc
-    metrics/features/clip_score.cc
     metrics/features/feature_extractor.cc
-    metrics/features/frechet_inception_distance.cc
-    metrics/features/improved_precision_recall.cc
-    metrics/features/inception_score.cc
+    metrics/features/generated_samples.cc
     metrics/features/inputs/inputs.cc
-    metrics/features/inputs/pairs.cc
-    metrics/features/kernel_inception_distance.cc
     metrics/features/kernels/frechet_distance.cc
     metrics/features/kernels/kernel_sums.cc
     metrics/features/kernels/neighborhoods.cc
     metrics/features/kernels/row_products.cc
-    metrics/features/learned_perceptual_image_patch_similarity.cc
-    metrics/features/memorization_informed_frechet_inception_distance.cc
-    metrics/features/split_statistics.cc
+    metrics/features/pair_similarities.cc
     metrics/features/states/feature_moments.cc
     metrics/features/states/feature_samples.cc
-    metrics/features/states/logit_samples.cc
     metrics/file.cc
-    metrics/image/error_relative_global_dimensionless_synthesis.cc
     metrics/image/image_gradients.cc
-    metrics/image/kernels/pixel_windows.cc
     metrics/image/kernels/squared_errors.cc
     metrics/image/kernels/ssim_kernels.cc
     metrics/image/kernels/structural.cc
-    metrics/image/kernels/universal_index.cc
     metrics/image/kernels/window_kernels.cc
     metrics/image/kernels/windows.cc
-    metrics/image/multi_scale_structural_similarity_index_measure.cc
-    metrics/image/peak_signal_noise_ratio.cc
-    metrics/image/peak_signal_noise_ratio_with_blocked_effect.cc
-    metrics/image/quality_with_no_reference.cc
-    metrics/image/relative_average_spectral_error.cc
-    metrics/image/root_mean_squared_error_using_sliding_window.cc
-    metrics/image/spatial_correlation_coefficient.cc
-    metrics/image/spatial_distortion_index.cc
-    metrics/image/spectral_angle_mapper.cc
-    metrics/image/spectral_distortion_index.cc
-    metrics/image/states/frame_scores.cc
+    metrics/image/pansharpening.cc
+    metrics/image/pixel_errors.cc
     metrics/image/states/image_scores.cc
-    metrics/image/structural_similarity_index_measure.cc
-    metrics/image/total_variation.cc
-    metrics/image/universal_image_quality_index.cc
-    metrics/image/video_peak_signal_noise_ratio.cc
-    metrics/image/video_structural_similarity_index_measure.cc
-    metrics/image/visual_information_fidelity.cc
-    metrics/input_order.cc
+    metrics/image/structural_similarity.cc
     metrics/inputs.cc
     metrics/intervals/area_engine.cc
     metrics/intervals/cell_engine.cc
     metrics/intervals/cell_table.cc
-    metrics/intervals/comparison_engine.cc
-    metrics/intervals/count_inputs.cc
     metrics/intervals/curve_engine.cc
-    metrics/intervals/curve_samples.cc
-    metrics/intervals/delong_engine.cc
-    metrics/intervals/drawn_replicates.cc
-    metrics/intervals/interval.cc
     metrics/intervals/interval_engine.cc
     metrics/intervals/interval_metric.cc
-    metrics/intervals/jackknife_engine.cc
     metrics/intervals/kernels/curve_kernels.cc
     metrics/intervals/kernels/distributions.cc
     metrics/intervals/kernels/poisson_count.cc
     metrics/intervals/kernels/score_groups.cc
     metrics/intervals/kernels/weight_kernels.cc
-    metrics/intervals/make_engine.cc
-    metrics/intervals/mcnemar_engine.cc
     metrics/intervals/model_comparison.cc
-    metrics/intervals/paired_tests.cc
+    metrics/intervals/paired_test_engines.cc
     metrics/intervals/proportion_engine.cc
     metrics/intervals/proportions.cc
     metrics/intervals/replicate_engine.cc
     metrics/intervals/replicate_weights.cc
     metrics/intervals/replicates.cc
     metrics/intervals/resampling_engine.cc
-    metrics/intervals/row_accumulator.cc
-    metrics/intervals/row_counts.cc
     metrics/intervals/row_metric.cc
-    metrics/intervals/row_terms.cc
     metrics/intervals/sample_ids.cc
     metrics/intervals/weighted_sums.cc
     metrics/metric.cc
     metrics/metric_base.cc
+    metrics/metric_spec.cc
     metrics/nearest.cc
-    metrics/nominal/cramers_v.cc
+    metrics/nominal/associations.cc
     metrics/nominal/fleiss_kappa.cc
-    metrics/nominal/pearsons_contingency_coefficient.cc
     metrics/nominal/states/association_values.cc
     metrics/nominal/states/categories.cc
-    metrics/nominal/states/category_pairs.cc
-    metrics/nominal/states/column_pairs.cc
-    metrics/nominal/theils_u.cc
-    metrics/nominal/tschuprows_t.cc
-    metrics/option_text.cc
     metrics/options.cc
-    metrics/pairwise/euclidean.cc
-    metrics/pairwise/pair_tiles.cc
+    metrics/owned_metric.cc
     metrics/pairwise/pairwise.cc
     metrics/rank_checkpoint.cc
-    metrics/registry/aggregation.cc
-    metrics/registry/audio.cc
     metrics/registry/classification.cc
-    metrics/registry/clustering.cc
     metrics/registry/collection_config.cc
-    metrics/registry/curves.cc
-    metrics/registry/detection.cc
-    metrics/registry/features.cc
-    metrics/registry/image.cc
-    metrics/registry/nominal.cc
+    metrics/registry/media.cc
     metrics/registry/option_words.cc
     metrics/registry/registry.cc
-    metrics/registry/regression.cc
     metrics/registry/retrieval.cc
-    metrics/registry/segmentation.cc
-    metrics/registry/shape.cc
-    metrics/registry/spec.cc
-    metrics/registry/text.cc
+    metrics/registry/statistics.cc
     metrics/registry/wrappers.cc
-    metrics/regression/continuous_ranked_probability_score.cc
-    metrics/regression/cosine_similarity.cc
+    metrics/regression/correlations.cc
     metrics/regression/critical_success_index.cc
-    metrics/regression/divergences.cc
+    metrics/regression/forecast_scores.cc
     metrics/regression/inputs/inputs.cc
-    metrics/regression/kendall_rank_corr_coef.cc
     metrics/regression/kernels/error_kernels.cc
-    metrics/regression/kernels/inversions.cc
     metrics/regression/kernels/pair_kernels.cc
     metrics/regression/kernels/pair_ranks.cc
     metrics/regression/kernels/row_kernels.cc
-    metrics/regression/kernels/value_table.cc
-    metrics/regression/max_error.cc
-    metrics/regression/mean_absolute_error.cc
-    metrics/regression/mean_pinball_loss.cc
-    metrics/regression/mean_squared_error.cc
-    metrics/regression/mean_squared_log_error.cc
-    metrics/regression/minkowski_distance.cc
-    metrics/regression/normalized_root_mean_squared_error.cc
-    metrics/regression/pearson_corr_coef.cc
-    metrics/regression/percentage_errors.cc
-    metrics/regression/quantile_scores.cc
-    metrics/regression/r2_score.cc
-    metrics/regression/spearman_corr_coef.cc
-    metrics/regression/states/error_sums.cc
-    metrics/regression/states/explained.cc
+    metrics/regression/kernels/value_counts.cc
+    metrics/regression/prediction_errors.cc
+    metrics/regression/row_comparisons.cc
     metrics/regression/states/joint_moments.cc
     metrics/regression/states/plain_moments.cc
-    metrics/regression/states/row_scores.cc
-    metrics/regression/states/sample_pairs.cc
-    metrics/regression/states/weighted_rows.cc
+    metrics/regression/states/prediction_states.cc
     metrics/regression/tweedie_deviance.cc
     metrics/results.cc
-    metrics/results_csv.cc
-    metrics/results_json.cc
     metrics/results_table.cc
+    metrics/retrieval/graded_gains.cc
+    metrics/retrieval/hit_fractions.cc
     metrics/retrieval/kernels/count_higher.cc
-    metrics/retrieval/kernels/hit_curves.cc
     metrics/retrieval/kernels/query_index.cc
     metrics/retrieval/kernels/query_values.cc
     metrics/retrieval/kernels/ranked_queries.cc
     metrics/retrieval/options/retrieval_options.cc
-    metrics/retrieval/retrieval_auroc.cc
-    metrics/retrieval/retrieval_bpref.cc
-    metrics/retrieval/retrieval_err.cc
-    metrics/retrieval/retrieval_fall_out.cc
-    metrics/retrieval/retrieval_hit_rate.cc
-    metrics/retrieval/retrieval_map.cc
-    metrics/retrieval/retrieval_mrr.cc
-    metrics/retrieval/retrieval_normalized_dcg.cc
-    metrics/retrieval/retrieval_precision.cc
-    metrics/retrieval/retrieval_precision_recall_curve.cc
-    metrics/retrieval/retrieval_r_precision.cc
-    metrics/retrieval/retrieval_rbp.cc
-    metrics/retrieval/retrieval_recall.cc
+    metrics/retrieval/pair_orders.cc
+    metrics/retrieval/rank_sums.cc
     metrics/retrieval/states/judged_documents.cc
-    metrics/segmentation/average_symmetric_surface_distance.cc
-    metrics/segmentation/boundary_f1.cc
-    metrics/segmentation/dice_score.cc
-    metrics/segmentation/generalized_dice_score.cc
-    metrics/segmentation/hausdorff_distance.cc
     metrics/segmentation/inputs/class_masks.cc
     metrics/segmentation/inputs/mask_rows.cc
     metrics/segmentation/kernels/bit_grid.cc
     metrics/segmentation/kernels/distance_transform.cc
-    metrics/segmentation/kernels/percentiles.cc
     metrics/segmentation/kernels/surface_distances.cc
-    metrics/segmentation/kernels/surface_elements.cc
-    metrics/segmentation/mean_iou.cc
-    metrics/segmentation/normalized_surface_distance.cc
     metrics/segmentation/options/segmentation_options.cc
+    metrics/segmentation/overlap_scores.cc
     metrics/segmentation/states/class_overlap.cc
     metrics/segmentation/states/surface_scores.cc
+    metrics/segmentation/surface_scores.cc
     metrics/shape/kernels/singular_values.cc
     metrics/shape/lip_vertex_error.cc
     metrics/shape/procrustes_disparity.cc
@@ -813,71 +641,72 @@ set(TALLY_METRICS_SOURCES
     metrics/sorted_rows.cc
     metrics/sync_together.cc
     metrics/tables/contingency.cc
-    metrics/tables/information.cc
-    metrics/tables/label_places.cc
-    metrics/tables/label_range.cc
+    metrics/tables/labels.cc
     metrics/tables/pair_counts.cc
-    metrics/text/bleu_score.cc
-    metrics/text/char_error_rate.cc
-    metrics/text/chrf_score.cc
-    metrics/text/edit_distance.cc
     metrics/text/entity_scores.cc
-    metrics/text/extended_edit_distance.cc
-    metrics/text/kernels/common_subsequence.cc
+    metrics/text/error_rates.cc
     metrics/text/kernels/edit_alignment.cc
-    metrics/text/kernels/extended_edits.cc
-    metrics/text/kernels/ngram_counts.cc
     metrics/text/kernels/porter_stemmer.cc
     metrics/text/kernels/rouge_scorer.cc
-    metrics/text/kernels/sentence_tokenizer.cc
     metrics/text/kernels/tag_entities.cc
-    metrics/text/kernels/tercom_tokenizer.cc
-    metrics/text/kernels/text_notes.cc
-    metrics/text/kernels/token_ids.cc
-    metrics/text/kernels/token_pairs.cc
+    metrics/text/kernels/tokenizers.cc
+    metrics/text/kernels/tokens.cc
     metrics/text/kernels/translation_edits.cc
     metrics/text/kernels/unicode.cc
     metrics/text/kernels/unicode_tables.cc
-    metrics/text/kernels/words.cc
-    metrics/text/match_error_rate.cc
     metrics/text/perplexity.cc
     metrics/text/rouge_score.cc
-    metrics/text/sacre_bleu_score.cc
     metrics/text/squad.cc
-    metrics/text/states/bleu_counts.cc
-    metrics/text/states/count_tensors.cc
-    metrics/text/states/edit_distances.cc
     metrics/text/states/edit_errors.cc
     metrics/text/states/entity_counts.cc
-    metrics/text/states/reference_counts.cc
-    metrics/text/token_edit_distance.cc
-    metrics/text/token_error_rate.cc
-    metrics/text/translation_edit_rate.cc
-    metrics/text/word_error_rate.cc
-    metrics/text/word_info_lost.cc
-    metrics/text/word_info_preserved.cc
+    metrics/text/states/translation_counts.cc
+    metrics/text/translation_edits.cc
+    metrics/text/translation_scores.cc
     metrics/warnings.cc
     metrics/wrappers/boot_strapper.cc
-    metrics/wrappers/classwise_wrapper.cc
     metrics/wrappers/input_transformer.cc
     metrics/wrappers/metric_tracker.cc
-    metrics/wrappers/min_max_wrapper.cc
-    metrics/wrappers/multioutput_wrapper.cc
     metrics/wrappers/multitask_wrapper.cc
+    metrics/wrappers/outputs.cc
     metrics/wrappers/running.cc
-    metrics/wrappers/stacked_results.cc
     metrics/wrappers/wrapper_metric.cc)
 
-set(TALLY_METRICS_UNFUSED_SOURCES
+set(TALLY_METRICS_SINGLE_SOURCES
+    metrics/aggregation/aggregates.cc
+    metrics/audio/inputs/signals.cc
+    metrics/audio/kernels/correlations.cc
+    metrics/audio/kernels/resampler.cc
+    metrics/classification/kernels/bin_kernels.cc
+    metrics/classification/kernels/calibration_kernels.cc
+    metrics/classification/kernels/count_kernels.cc
+    metrics/classification/kernels/key_sort.cc
     metrics/classification/kernels/logit_kernels.cc
-    metrics/detection/inputs/object_columns.cc
-    metrics/detection/inputs/object_reader.cc
-    metrics/detection/kernels/image_pairs.cc
-    metrics/detection/kernels/overlaps.cc
-    metrics/detection/kernels/polygon_runs.cc
-    metrics/detection/options/option_checks.cc
+    metrics/classification/kernels/rank_statistics.cc
+    metrics/classification/kernels/score_kernels.cc
+    metrics/classification/kernels/scratch.cc
+    metrics/classification/kernels/sorted_kernels.cc
+    metrics/classification/options/thresholds.cc
+    metrics/classification/pointwise/loss_sums.cc
+    metrics/clustering/inputs/inputs.cc
+    metrics/clustering/kernels/block_distances.cc
+    metrics/clustering/states/cluster_inputs.cc
+    metrics/features/inputs/inputs.cc
+    metrics/features/kernels/row_products.cc
+    metrics/image/kernels/ssim_kernels.cc
+    metrics/image/kernels/window_kernels.cc
+    metrics/image/states/image_scores.cc
     metrics/intervals/kernels/curve_kernels.cc
-    metrics/intervals/kernels/weight_kernels.cc)
+    metrics/intervals/kernels/weight_kernels.cc
+    metrics/pairwise/pairwise.cc
+    metrics/regression/inputs/inputs.cc
+    metrics/regression/kernels/error_kernels.cc
+    metrics/regression/kernels/pair_kernels.cc
+    metrics/regression/kernels/row_kernels.cc
+    metrics/retrieval/kernels/count_higher.cc
+    metrics/retrieval/options/retrieval_options.cc
+    metrics/retrieval/states/judged_documents.cc
+    metrics/segmentation/options/segmentation_options.cc
+    metrics/shape/kernels/singular_values.cc)
 
 set(TALLY_SINKS_COMPONENTS
     sync
@@ -896,18 +725,14 @@ set(TALLY_SINKS_HEADERS
     sinks/tensorboard_sink.h)
 
 set(TALLY_SINKS_SOURCES
-    sinks/csv_sink.cc
     sinks/event_summary.cc
-    sinks/json_lines_sink.cc
-    sinks/log_file.cc
-    sinks/matrix_image.cc
+    sinks/line_sinks.cc
     sinks/metric_log.cc
     sinks/metric_logger.cc
     sinks/progress.cc
-    sinks/table_sink.cc
     sinks/tensorboard_sink.cc)
 
-set(TALLY_SINKS_UNFUSED_SOURCES)
+set(TALLY_SINKS_SINGLE_SOURCES)
 
 set(TALLY_PLOTS_COMPONENTS
     sinks)
@@ -919,16 +744,12 @@ set(TALLY_PLOTS_HEADERS
 
 set(TALLY_PLOTS_SOURCES
     plots/axes.cc
-    plots/calibration_bins.cc
-    plots/calibration_plot.cc
     plots/curve_plots.cc
     plots/matrix_plots.cc
-    plots/plot_inputs.cc
     plots/scatter_plots.cc
-    plots/svg.cc
-    plots/thin.cc)
+    plots/svg.cc)
 
-set(TALLY_PLOTS_UNFUSED_SOURCES)
+set(TALLY_PLOTS_SINGLE_SOURCES)
 
 set(TALLY_REPORT_COMPONENTS
     sync
@@ -947,7 +768,7 @@ set(TALLY_REPORT_SOURCES
     report/report_page.cc
     report/results_report.cc)
 
-set(TALLY_REPORT_UNFUSED_SOURCES)
+set(TALLY_REPORT_SINGLE_SOURCES)
 
 set(TALLY_LOSSES_COMPONENTS
     sync
@@ -999,74 +820,57 @@ set(TALLY_LOSSES_HEADERS
     losses/soft_order/soft_spearman_loss.h)
 
 set(TALLY_LOSSES_SOURCES
-    losses/all_rows.cc
     losses/boxes/box_overlap_loss.cc
-    losses/calibration/confidences.cc
+    losses/calibration/confidence_losses.cc
     losses/calibration/cross_entropy_loss.cc
-    losses/calibration/mmce_loss.cc
-    losses/calibration/soft_calibration_loss.cc
     losses/check_distributed_gradients.cc
-    losses/codebook/code_gradient.cc
-    losses/codebook/code_probability.cc
-    losses/codebook/fixed_order.cc
-    losses/codebook/kmeans.cc
+    losses/codebook/code_functions.cc
+    losses/codebook/code_vectors.cc
     losses/codebook/lfq.cc
     losses/codebook/nearest.cc
-    losses/codebook/nearest_by_device.cc
     losses/codebook/nearest_kernels.cc
-    losses/codebook/projection.cc
-    losses/codebook/token_batch.cc
     losses/codebook/tokens.cc
     losses/codebook/vector_quantize.cc
     losses/contrastive/clip_loss.cc
     losses/contrastive/loss_call.cc
-    losses/contrastive/nt_xent_loss.cc
-    losses/contrastive/ring.cc
     losses/contrastive/same_label_kernels.cc
-    losses/contrastive/same_label_loss.cc
+    losses/contrastive/same_label_losses.cc
     losses/contrastive/same_label_ring.cc
     losses/contrastive/sig_lip_loss.cc
     losses/contrastive/sigmoid_kernels.cc
-    losses/contrastive/sigmoid_ring.cc
     losses/contrastive/softmax_kernels.cc
     losses/contrastive/softmax_ring.cc
-    losses/contrastive/sup_con_loss.cc
     losses/contrastive/tiles.cc
     losses/distributed_gradient_report.cc
     losses/grad_cache.cc
     losses/gradient_comparison.cc
-    losses/gradient_reference.cc
-    losses/label_inputs.cc
-    losses/loss_of_rows.cc
+    losses/loss_inputs.cc
     losses/lovasz/lovasz_losses.cc
     losses/lovasz/lovasz_order.cc
     losses/metric_loss.cc
-    losses/pairs/barlow_twins_loss.cc
-    losses/pairs/coca_loss.cc
+    losses/pairs/clip_companions.cc
     losses/pairs/dcl_loss.cc
-    losses/pairs/distill_clip_loss.cc
     losses/pairs/row_pieces.cc
     losses/pairs/two_views.cc
-    losses/pairs/vicreg_loss.cc
     losses/ranking/ap_losses.cc
     losses/ranking/auc_losses.cc
-    losses/ranking/pair_sums.cc
     losses/ranking/partial_auc_loss.cc
-    losses/ranking/query_lists.cc
     losses/ranking/scored_labels.cc
     losses/slates/slate_losses.cc
     losses/slates/slates.cc
     losses/soft_counts/soft_counts.cc
     losses/soft_counts/soft_counts_kernels.cc
-    losses/soft_counts/soft_counts_loss.cc
     losses/soft_counts/soft_counts_losses.cc
-    losses/soft_order/isotonic.cc
     losses/soft_order/soft_order.cc
     losses/soft_order/soft_spearman_loss.cc)
 
-set(TALLY_LOSSES_UNFUSED_SOURCES
-    losses/codebook/nearest.cc
-    losses/codebook/nearest_by_device.cc)
+set(TALLY_LOSSES_SINGLE_SOURCES
+    losses/boxes/box_overlap_loss.cc
+    losses/codebook/nearest_kernels.cc
+    losses/contrastive/same_label_kernels.cc
+    losses/contrastive/sigmoid_kernels.cc
+    losses/contrastive/softmax_kernels.cc
+    losses/soft_counts/soft_counts_kernels.cc)
 
 set(TALLY_TRAINING_COMPONENTS
     sync)
@@ -1089,7 +893,7 @@ set(TALLY_TRAINING_SOURCES
     training/shard_sampler.cc
     training/sync_batch_norm.cc)
 
-set(TALLY_TRAINING_UNFUSED_SOURCES)
+set(TALLY_TRAINING_SINGLE_SOURCES)
 
 set(TALLY_TESTING_COMPONENTS
     sync
@@ -1127,17 +931,12 @@ set(TALLY_TESTING_SOURCES
     testing/batch.cc
     testing/compare.cc
     testing/faulty_communicator.cc
-    testing/generators.cc
     testing/gradients.cc
-    testing/internal/call_status.cc
     testing/internal/child.cc
     testing/internal/cpp_text.cc
-    testing/internal/drive.cc
     testing/internal/flags.cc
-    testing/internal/folder.cc
     testing/internal/gradient_law.cc
     testing/internal/law_check.cc
-    testing/internal/laws_of_bad_input.cc
     testing/internal/laws_of_modes.cc
     testing/internal/laws_of_one_process.cc
     testing/internal/laws_over_ranks.cc
@@ -1148,7 +947,6 @@ set(TALLY_TESTING_SOURCES
     testing/internal/rank_state.cc
     testing/internal/report.cc
     testing/internal/runner.cc
-    testing/internal/shrink.cc
     testing/internal/splits.cc
     testing/internal/stacks.cc
     testing/internal/thread_runner.cc
@@ -1158,7 +956,15 @@ set(TALLY_TESTING_SOURCES
     testing/rank.cc
     testing/thread_ranks.cc)
 
-set(TALLY_TESTING_UNFUSED_SOURCES)
+set(TALLY_TESTING_SINGLE_SOURCES
+    testing/allocation_fault.cc
+    testing/batch.cc
+    testing/compare.cc
+    testing/faulty_communicator.cc
+    testing/gradients.cc
+    testing/internal/memory_group.cc
+    testing/internal/numerical_gradient.cc
+    testing/thread_ranks.cc)
 
 set(TALLY_CLI_COMPONENTS
     sync
@@ -1170,41 +976,38 @@ set(TALLY_CLI_COMPONENTS
 set(TALLY_CLI_HEADERS)
 
 set(TALLY_CLI_SOURCES
-    cli/agree.cc
-    cli/argument_values.cc
     cli/arguments.cc
     cli/coco_files.cc
-    cli/coco_items.cc
     cli/coco_source.cc
-    cli/columns.cc
     cli/compare.cc
-    cli/compare_arguments.cc
     cli/csv.cc
     cli/csv_records.cc
     cli/curves.cc
     cli/describe.cc
     cli/evaluate.cc
+    cli/evaluate_arguments.cc
     cli/files_source.cc
-    cli/help.cc
-    cli/id_file.cc
     cli/input_file.cc
     cli/json_lines.cc
     cli/json_text.cc
     cli/limits.cc
     cli/npy.cc
     cli/output.cc
-    cli/regression_rows.cc
     cli/report.cc
-    cli/report_arguments.cc
-    cli/shown_json.cc
     cli/source.cc
     cli/spool.cc
     cli/tally.cc
-    cli/text_file.cc
     cli/wanted.cc
-    cli/worst_slices.cc)
+    cli/watchers.cc)
 
-set(TALLY_CLI_UNFUSED_SOURCES)
+set(TALLY_CLI_SINGLE_SOURCES
+    cli/compare.cc
+    cli/describe.cc
+    cli/json_text.cc
+    cli/limits.cc
+    cli/output.cc
+    cli/spool.cc
+    cli/tally.cc)
 
 set(TALLY_EXAMPLES
     clip

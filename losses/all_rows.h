@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/FunctionRef.h>
 
 #include <vector>
 
@@ -22,5 +23,13 @@ at::Tensor all_rows(const sync::Call& call, const RankRows& rows,
 at::Tensor replicated_value(const sync::Call& call, const at::Tensor& value,
                             const std::vector<at::Tensor>& inputs,
                             const std::vector<at::Tensor>& gradients);
+
+/// `loss` of the rows of all ranks, which every rank computes from all of them;
+/// [M, ...], in rank order. The gradient with respect to `own` is exact when
+/// averaged over the ranks; no communication in backward. Second-order
+/// gradients are a c10::Error. Collective: ranks have agreed on `rows`.
+at::Tensor loss_of_rows(
+    const sync::Call& call, const RankRows& rows, const at::Tensor& own,
+    c10::function_ref<at::Tensor(const at::Tensor& all)> loss);
 
 }  // namespace tally::losses::internal

@@ -22,12 +22,12 @@ namespace {
 using sync::Agreement;
 using sync::Call;
 using sync::Offer;
-using Tensors = std::vector<at::Tensor>;
-using Loss = std::function<at::Tensor(const Tensors&)>;
+using TensorVector = std::vector<at::Tensor>;
+using Loss = std::function<at::Tensor(const TensorVector&)>;
 using Parameters = std::vector<std::pair<std::string, at::Tensor>>;
 using Options = CheckDistributedGradientsOptions;
 
-std::int64_t checked_rows(const Tensors& batch) {
+std::int64_t checked_rows(const TensorVector& batch) {
   TORCH_CHECK_VALUE(!batch.empty(), "expected a batch of at least one tensor");
   for (std::size_t i = 0; i < batch.size(); ++i) {
     TORCH_CHECK_VALUE(batch[i].defined() && batch[i].dim() > 0,
@@ -41,7 +41,7 @@ std::int64_t checked_rows(const Tensors& batch) {
   return batch[0].size(0);
 }
 
-void check(const Parameters& parameters) {
+void check_parameters(const Parameters& parameters) {
   for (const auto& [name, parameter] : parameters) {
     TORCH_CHECK_VALUE(
         parameter.defined() && parameter.is_leaf() && parameter.requires_grad(),
@@ -82,7 +82,8 @@ std::vector<std::int64_t> deal(std::int64_t rows, int ranks,
 }
 
 // The narrowest dtype that gradients pass through.
-at::ScalarType narrowest(const Tensors& batch, const Parameters& parameters) {
+at::ScalarType narrowest(const TensorVector& batch,
+                         const Parameters& parameters) {
   at::ScalarType result = at::kDouble;
   const auto see = [&](const at::Tensor& tensor) {
     const at::ScalarType dtype = c10::toRealValueType(tensor.scalar_type());
@@ -108,7 +109,7 @@ bool differentiable(const at::Tensor& tensor) {
 std::string input_name(std::size_t i) { return c10::str("input ", i); }
 
 // What all ranks must have in common, one line per item.
-std::string schema_of(const Tensors& batch, const Parameters& parameters,
+std::string schema_of(const TensorVector& batch, const Parameters& parameters,
                       const Options& options,
                       const std::vector<std::int64_t>& rows) {
   std::string text = c10::str(
@@ -133,8 +134,9 @@ std::string schema_of(const Tensors& batch, const Parameters& parameters,
 
 struct Run {
   double loss = 0;
-  Tensors parameters;  ///< gradients, float64 on the CPU; undefined for none
-  Tensors inputs;
+  TensorVector
+      parameters;  ///< gradients, float64 on the CPU; undefined for none
+  TensorVector inputs;
 };
 
 at::Tensor as_double(const at::Tensor& gradient) {
@@ -162,7 +164,7 @@ class GradientsAside {
 
  private:
   const Parameters& parameters_;
-  Tensors aside_;
+  TensorVector aside_;
 };
 
 // A parameter with other values for as long as it lives.
@@ -181,7 +183,7 @@ class Moved {
 };
 
 // With every source of randomness as in the last call.
-at::Tensor evaluate(const Loss& loss, const Tensors& batch,
+at::Tensor evaluate(const Loss& loss, const TensorVector& batch,
                     const Options& options) {
   at::manual_seed(options.seed());
   const at::Tensor value = loss(batch);
@@ -194,8 +196,9 @@ at::Tensor evaluate(const Loss& loss, const Tensors& batch,
   return value.sum();
 }
 
-Tensors rows_of(const Tensors& batch, std::int64_t first, std::int64_t rows) {
-  Tensors shard;
+TensorVector rows_of(const TensorVector& batch, std::int64_t first,
+                     std::int64_t rows) {
+  TensorVector shard;
   for (const at::Tensor& tensor : batch) {
     shard.push_back(tensor.detach().narrow(0, first, rows).clone());
     if (differentiable(tensor)) shard.back().set_requires_grad(true);
@@ -203,8 +206,8 @@ Tensors rows_of(const Tensors& batch, std::int64_t first, std::int64_t rows) {
   return shard;
 }
 
-Run run(const Loss& loss, const Tensors& shard, const Parameters& parameters,
-        const Options& options,
+Run run(const Loss& loss, const TensorVector& shard,
+        const Parameters& parameters, const Options& options,
         std::shared_ptr<sync::Communicator> communicator) {
   const sync::CommunicatorGuard ranks(std::move(communicator));
   const at::AutoGradMode record(true);
@@ -224,13 +227,13 @@ Run run(const Loss& loss, const Tensors& shard, const Parameters& parameters,
 
 // Holds what `run` says against differences of the loss in one process.
 internal::ReferenceCheck check_derivatives(const Loss& loss,
-                                           const Tensors& batch,
+                                           const TensorVector& batch,
                                            const Parameters& parameters,
                                            const Run& run,
                                            const Options& options) {
   const sync::CommunicatorGuard alone(sync::single_process_communicator());
   const at::AutoGradMode record(true);
-  const auto loss_of = [&](const Tensors& rows) {
+  const auto loss_of = [&](const TensorVector& rows) {
     return evaluate(loss, rows_of(rows, 0, rows[0].size(0)), options)
         .item<double>();
   };
@@ -239,7 +242,7 @@ internal::ReferenceCheck check_derivatives(const Loss& loss,
     if (!differentiable(batch[i])) continue;
     gradients.push_back({input_name(i), run.inputs[i], batch[i],
                          [&, i](const at::Tensor& point) {
-                           Tensors moved = batch;
+                           TensorVector moved = batch;
                            moved[i] = point;
                            return loss_of(moved);
                          }});
@@ -299,7 +302,7 @@ bool exact_loss(const DistributedGradientReport& report, double rounding) {
 }  // namespace
 
 DistributedGradientReport check_distributed_gradients(
-    const Loss& loss, const Tensors& batch, const Parameters& parameters,
+    const Loss& loss, const TensorVector& batch, const Parameters& parameters,
     const Options& options) {
   const Call call("check_distributed_gradients", options.communicator());
   DistributedGradientReport report;
@@ -311,7 +314,7 @@ DistributedGradientReport check_distributed_gradients(
                       "expected a tolerance of at least 0, got ",
                       options.tolerance());
     const std::int64_t rows = checked_rows(batch);
-    check(parameters);
+    check_parameters(parameters);
     report.rows = deal(rows, call.size(), options);
     report.gradients = options.gradients();
     report.dtype = narrowest(batch, parameters);
@@ -360,7 +363,7 @@ DistributedGradientReport check_distributed_gradients(
   report.same_rows = internal::same_rows(batch, report.rows);
   const double divisor =
       options.gradients() == GradientReduction::kMean ? call.size() : 1;
-  Tensors all_of_whole = whole.parameters;
+  TensorVector all_of_whole = whole.parameters;
   all_of_whole.insert(all_of_whole.end(), whole.inputs.begin(),
                       whole.inputs.end());
   const internal::GradientComparison comparison(all_of_whole, report.tolerance,
@@ -377,7 +380,7 @@ DistributedGradientReport check_distributed_gradients(
   }
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (!differentiable(batch[i])) continue;
-    Tensors parts;
+    TensorVector parts;
     std::int64_t begin = 0;
     for (std::size_t r = 0; r < runs.size(); ++r) {
       parts.push_back(or_zeros(runs[r].inputs[i],

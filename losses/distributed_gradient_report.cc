@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tally/losses/check_distributed_gradients.h"
+#include "tally/sync/gradient_flow.h"
 
 namespace tally::losses {
 namespace {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tally/losses/shape_text.h"
 #include "tally/sync/agree.h"
 
 namespace tally::losses {
@@ -69,7 +70,7 @@ std::vector<at::Device> devices_of(const Tensors& batch) {
   return devices;
 }
 
-void check(const Tensors& batch, const GradCacheOptions& options) {
+void check_batch(const Tensors& batch, const GradCacheOptions& options) {
   TORCH_CHECK_VALUE(options.micro_batches() >= 1,
                     "cached_backward: expected at least 1 micro-batch, got ",
                     options.micro_batches());
@@ -114,9 +115,7 @@ void check_representations(const Tensors& some, const Tensors& rows,
         tensor.defined() && tensor.is_floating_point() && tensor.dim() > 0 &&
             tensor.size(0) == rows[0].size(0),
         "cached_backward: expected encode to give floating tensors of ",
-        rows[0].size(0), " rows, got ",
-        tensor.defined() ? c10::str(tensor.toString(), ' ', tensor.sizes())
-                         : "an undefined tensor");
+        rows[0].size(0), " rows, got ", internal::shape_text(tensor));
   }
 }
 
@@ -130,7 +129,7 @@ struct Encoded {
 template <class Encode>
 Encoded encode_all(const Encode& encode, const Tensors& batch,
                    const GradCacheOptions& options) {
-  check(batch, options);
+  check_batch(batch, options);
   Encoded encoded;
   encoded.pieces = micro_batches(batch, options.micro_batches());
   const std::vector<at::Device> devices = devices_of(batch);

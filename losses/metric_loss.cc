@@ -133,3 +133,5 @@ void MetricLossImpl::pretty_print(std::ostream& stream) const {
 }
 
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::MetricLossImpl>;

@@ -128,3 +128,5 @@ class MetricLossImpl : public torch::nn::Cloneable<MetricLossImpl> {
 TORCH_MODULE(MetricLoss);
 
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::MetricLossImpl>;

@@ -4,9 +4,12 @@
 #include <c10/util/Exception.h>
 
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "tally/sync/autograd.h"
+#include "tally/sync/communicator.h"
+#include "tally/sync/exchange/state_sync.h"
 
 namespace tally::internal {
 namespace {
@@ -228,16 +231,40 @@ void Accumulation::set_value_current(
   value_communicator_ = communicator;
 }
 
-std::shared_ptr<sync::internal::PendingSync> Accumulation::start_merge_ranks()
-    const {
+bool Accumulation::states_to_compute(
+    const std::shared_ptr<sync::Communicator>& ranks, States& states) {
+  const bool current = value_is_current(ranks);
+  if (!ranks) {
+    if (!current) copy_what_outlasts(states);
+    return current;
+  }
+  sync::internal::SyncResult merged =
+      merge_ranks(sync::internal::SyncCall::kCompute, ranks, current);
+  states.assign(std::make_move_iterator(merged.states.begin()),
+                std::make_move_iterator(merged.states.end()));
+  return merged.all_cached;
+}
+
+void Accumulation::report_failure(
+    const std::shared_ptr<sync::Communicator>& communicator) const {
+  sync::internal::report_failure(label(), std::current_exception(),
+                                 *communicator, options_.sync_timeout());
+}
+
+std::function<std::vector<AnyState>()> Accumulation::start_merge_ranks() const {
   const auto ranks = other_ranks();
-  if (!ranks) return nullptr;
+  if (!ranks) {
+    std::vector<AnyState> local;
+    for (const Group& group : groups_) local.push_back(group.local);
+    return [local = std::move(local)] { return local; };
+  }
   sync::internal::SyncOptions options;
   options.call = sync::internal::SyncCall::kSyncAsync;
   options.timeout = options_.sync_timeout();
   auto list = or_report(ranks, [&] { return items(false); });
-  return std::make_shared<sync::internal::PendingSync>(std::move(list), ranks,
-                                                       options);
+  return
+      [pending = std::make_shared<sync::internal::PendingSync>(
+           std::move(list), ranks, options)] { return pending->wait().states; };
 }
 
 void Accumulation::require_one_sync() const {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,9 +19,15 @@
 #include "tally/state/outside_inference.h"
 #include "tally/state/state.h"
 #include "tally/state/state_key.h"
-#include "tally/sync/exchange/state_sync.h"
 
 namespace tally {
+
+namespace sync::internal {
+enum class SyncCall : std::uint16_t;
+class SyncHistory;
+struct SyncItem;
+struct SyncResult;
+}  // namespace sync::internal
 
 /// The lifecycle state of a metric or collection.
 ///
@@ -110,17 +115,8 @@ class Accumulation {
   template <class Value, class Evaluate, class Finish>
   Value compute(Value& kept, const Evaluate& evaluate, const Finish& finish) {
     const auto ranks = ranks_to_sync();
-    bool current = value_is_current(ranks);
     States states;
-    if (ranks) {
-      sync::internal::SyncResult merged =
-          merge_ranks(sync::internal::SyncCall::kCompute, ranks, current);
-      current = merged.all_cached;
-      states.assign(std::make_move_iterator(merged.states.begin()),
-                    std::make_move_iterator(merged.states.end()));
-    } else if (!current) {
-      copy_what_outlasts(states);
-    }
+    const bool current = states_to_compute(ranks, states);
     if (!current) {
       invalidate_value();
       const auto state_of = [&](std::size_t group) -> AnyState& {
@@ -147,9 +143,10 @@ class Accumulation {
   sync::internal::SyncResult merge_ranks(
       sync::internal::SyncCall call,
       const std::shared_ptr<sync::Communicator>& communicator, bool cached);
-  /// Starts merging the current local states of all ranks; collective. Null if
+  /// Starts merging the current local states of all ranks; collective. To be
+  /// called once: returns the merged states, or this rank's as they are now if
   /// there are no other ranks.
-  std::shared_ptr<sync::internal::PendingSync> start_merge_ranks() const;
+  std::function<std::vector<AnyState>()> start_merge_ranks() const;
 
   /// This rank's contribution to a sync: its local states, or only identities.
   std::vector<sync::internal::SyncItem> items(bool with_identity_only) const;
@@ -210,6 +207,8 @@ class Accumulation {
   };
 
  private:
+  using States = c10::SmallVector<AnyState, 1>;
+
   [[noreturn]] void refuse_synced(const char* verb) const;
   [[noreturn]] void refuse_concurrent() const;
   std::shared_ptr<sync::Communicator> other_ranks() const;
@@ -230,11 +229,14 @@ class Accumulation {
     try {
       return prepare();
     } catch (...) {
-      sync::internal::report_failure(label(), std::current_exception(),
-                                     *communicator, options_.sync_timeout());
+      report_failure(communicator);
       throw;
     }
   }
+
+  // In a handler: tells the other ranks of its exception.
+  void report_failure(
+      const std::shared_ptr<sync::Communicator>& communicator) const;
 
   // The merged batches of all ranks, with their graph; collective.
   std::vector<AnyState> merge_batches(
@@ -292,8 +294,12 @@ class Accumulation {
 
   // Evaluation may store data that survives a reset in a state: it gets a copy,
   // which is kept only if evaluation succeeds.
-  using States = c10::SmallVector<AnyState, 1>;
   void copy_what_outlasts(States& states) const;
+  // Fills `states` with those that compute() reads in place of the local or
+  // synced ones; collective if there are ranks. True, and no states, if the
+  // value is current.
+  bool states_to_compute(const std::shared_ptr<sync::Communicator>& ranks,
+                         States& states);
   void keep_what_outlasts(const States& states);
 
   MetricOptions options_;

@@ -30,12 +30,8 @@ struct Envelope {
   std::uint64_t checksum;  // of what follows
 };
 
-// absl's string_view is a type of its own here.
 absl::Status data_loss(const std::string& message) {
   return absl::DataLossError(message.c_str());
-}
-absl::Status precondition(const std::string& message) {
-  return absl::FailedPreconditionError(message.c_str());
 }
 
 absl::Status check_envelope(const Envelope& envelope, std::int64_t size) {
@@ -115,7 +111,7 @@ CheckpointOrigin read_origin(Decoder& decoder) {
   return origin;
 }
 
-std::vector<Held> read_entries(std::string_view body, Decoder& decoder,
+std::vector<Held> held_entries(std::string_view body, Decoder& decoder,
                                bool with_offsets) {
   std::vector<Held> all;
   const std::int64_t count = decoder.integer();
@@ -211,8 +207,8 @@ std::string difference(const Held& held, const CheckpointEntry& entry) {
                   only_in(fields, held_fields));
 }
 
-absl::Status read_all(const std::vector<Held>& held,
-                      std::vector<CheckpointEntry>& entries) {
+absl::Status read_all_held(const std::vector<Held>& held,
+                           std::vector<CheckpointEntry>& entries) {
   if (held.size() != entries.size()) {
     return precondition(c10::str("the checkpoint holds the states of ",
                                  labels_of(held), "; expected those of ",
@@ -271,13 +267,17 @@ absl::Status read_intact(std::string_view bytes, CheckOrigin check,
     const absl::Status checked =
         check(has_origin ? read_origin(decoder) : CheckpointOrigin());
     if (!checked.ok()) return checked;
-    return read(read_entries(body, decoder, has_origin));
+    return read(held_entries(body, decoder, has_origin));
   } catch (const std::exception& error) {
     return damaged(error);
   }
 }
 
 }  // namespace
+
+absl::Status precondition(const std::string& message) {
+  return absl::FailedPreconditionError(message.c_str());
+}
 
 std::string write_checkpoint(const std::vector<CheckpointEntry>& entries,
                              const CheckpointOrigin& origin) {
@@ -351,9 +351,10 @@ absl::Status read_checkpoint(std::string_view bytes,
                              std::vector<CheckpointEntry>& entries,
                              CheckOrigin check) {
   std::vector<CheckpointEntry> filled = entries;
-  const absl::Status status = read_intact(
-      bytes, check,
-      [&](const std::vector<Held>& held) { return read_all(held, filled); });
+  const absl::Status status =
+      read_intact(bytes, check, [&](const std::vector<Held>& held) {
+        return read_all_held(held, filled);
+      });
   if (status.ok()) entries = std::move(filled);
   return status;
 }

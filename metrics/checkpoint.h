@@ -12,6 +12,9 @@
 
 namespace tally::internal {
 
+/// kFailedPrecondition. absl's string_view is a type of its own here.
+absl::Status precondition(const std::string& message);
+
 struct CheckpointEntry {
   std::string label;
   std::string key;

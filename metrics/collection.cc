@@ -14,9 +14,9 @@
 namespace tally {
 namespace {
 
-constexpr const char* kName = "MetricCollection";
+constexpr const char* kCollection = "MetricCollection";
 
-std::string joined(const std::vector<std::string>& names) {
+std::string comma_separated(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {
     text += (text.empty() ? "" : ", ") + name;
@@ -195,18 +195,18 @@ std::vector<AnyState> MetricCollection::observe(
 
 std::vector<AnyState> MetricCollection::observe_positional(
     Inputs inputs) const {
-  union_.check_agreement(kName, inputs.size());
+  union_.check_agreement(kCollection, inputs.size());
   return observe(BatchOrigin(accumulation_),
                  [&](std::size_t) { return inputs; });
 }
 
 std::vector<AnyState> MetricCollection::observe_named(NamedInputs given) {
-  union_.check_names(kName);
+  union_.check_names(kCollection);
   internal::OrderedInputs ordered;
   input_order_.arrange(
       given, inputs(),
       [&](std::size_t i) {
-        return i < inputs().size() ? union_.reader_of(i) : kName;
+        return i < inputs().size() ? union_.reader_of(i) : kCollection;
       },
       ordered);
   return observe_union(ordered, BatchOrigin(accumulation_));
@@ -361,7 +361,7 @@ std::unique_ptr<Metric> MetricCollection::extract(
     return metric;
   }
   TORCH_CHECK_INDEX(false, "unknown metric '", name, "'; there are: ",
-                    members_.empty() ? "none" : joined(names()));
+                    members_.empty() ? "none" : comma_separated(names()));
 }
 
 std::vector<std::vector<std::string>> MetricCollection::groups() const {

@@ -235,4 +235,7 @@ at::Tensor CompositionalMetric::evaluate(const State& state) const {
   return internal::Evaluation(metrics, state.parts())(*options().root());
 }
 
+template class MetricOf<CompositionalMetric, internal::ExpressionAccumulator,
+                        at::Tensor, internal::Expression>;
+
 }  // namespace tally

@@ -197,4 +197,8 @@ CompositionalMetric sqrt(const A& a) {
   return internal::compose("sqrt", internal::square_root, a);
 }
 
+extern template class MetricOf<CompositionalMetric,
+                               internal::ExpressionAccumulator, at::Tensor,
+                               internal::Expression>;
+
 }  // namespace tally

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "tally/metrics/common/constants.h"
 
 namespace tally::internal {
 namespace {
@@ -88,12 +89,12 @@ double ExactSums::value(const at::Tensor& sums, std::size_t sum) {
       plain.const_data_ptr<std::int64_t>() + kParts * sum;
   const bool is_nan = parts[kNaNs] > 0 || (parts[kPlusInfinities] > 0 &&
                                            parts[kMinusInfinities] > 0);
-  if (is_nan) return std::numeric_limits<double>::quiet_NaN();
+  if (is_nan) return kNaN;
   if (parts[kPlusInfinities] > 0) {
-    return std::numeric_limits<double>::infinity();
+    return kInfinity;
   }
   if (parts[kMinusInfinities] > 0) {
-    return -std::numeric_limits<double>::infinity();
+    return -kInfinity;
   }
   return fixed_point_value(parts);
 }

@@ -61,21 +61,9 @@ class File {
   int descriptor_;
 };
 
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return false;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 /// All of them, unless the file is shorter than it was.
-bool read_all(int descriptor, char* bytes, std::int64_t count,
-              std::int64_t offset) {
+bool read_bytes(int descriptor, char* bytes, std::int64_t count,
+                std::int64_t offset) {
   while (count > 0) {
     const ssize_t got =
         ::pread(descriptor, bytes, static_cast<std::size_t>(count), offset);
@@ -144,6 +132,18 @@ std::pair<int, std::string> create_beside(const std::string& path) {
 
 }  // namespace
 
+bool write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
 absl::Status write_file(const std::string& path, std::string_view bytes) {
   const std::string target = followed(path);
   struct stat status {};
@@ -178,7 +178,8 @@ absl::Status read_file(
   const std::int64_t size = status.st_size;
   char head[kHead];
   const std::int64_t known = std::min(size, kHead);
-  if (!read_all(file.get(), head, known, 0)) return io_error(path, kUnreadable);
+  if (!read_bytes(file.get(), head, known, 0))
+    return io_error(path, kUnreadable);
   const absl::Status checked =
       check(std::string_view(head, static_cast<std::size_t>(known)), size);
   if (!checked.ok()) return checked;
@@ -187,7 +188,7 @@ absl::Status read_file(
   } catch (const std::exception&) {  // too long, or too long for this machine
     return io_error(path, kUnreadable, ENOMEM);
   }
-  if (!read_all(file.get(), bytes.data(), size, 0)) {
+  if (!read_bytes(file.get(), bytes.data(), size, 0)) {
     return io_error(path, kUnreadable);
   }
   return absl::OkStatus();

@@ -17,6 +17,10 @@ namespace tally::internal {
 /// Returns kInvalidArgument if `path` exists and is not a regular file.
 absl::Status write_file(const std::string& path, std::string_view bytes);
 
+/// Writes all of the bytes, by a single write(2) unless it is interrupted;
+/// false with errno set if that fails.
+bool write_all(int descriptor, std::string_view bytes);
+
 /// Reads a regular file; kInvalidArgument for any other. `check` gets the first
 /// kHead bytes, or all if there are fewer, and the size before the rest is
 /// read.

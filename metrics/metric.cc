@@ -4,20 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string_view>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/state/fresh_tensor.h"
 #include "tally/state/sole_owner.h"
 #include "tally/sync/autograd.h"
+#include "tally/sync/communicator.h"
 
 namespace tally {
 
 namespace {
-
-// 0 / 0 has a sign on x86, with which NaN is printed.
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
 bool any_signed_nan(const at::Tensor& value) {
@@ -27,6 +25,7 @@ bool any_signed_nan(const at::Tensor& value) {
   });
 }
 
+// 0 / 0 has a sign on x86, with which NaN is printed.
 bool has_signed_nan(const at::Tensor& value) {
   if (!value.is_cpu()) return false;
   if (!value.is_contiguous()) return has_signed_nan(value.contiguous());
@@ -208,9 +207,10 @@ void Metric::finish(at::Tensor& value) const {
   if (!has_signed_nan(value)) return;
   if (value.requires_grad()) {
     const at::Tensor plain = value.detach();
-    value = sync::replace_values(value, plain.masked_fill(plain.isnan(), kNaN));
+    value = sync::replace_values(
+        value, plain.masked_fill(plain.isnan(), internal::kNaN));
   } else {
-    value.masked_fill_(value.isnan(), kNaN);
+    value.masked_fill_(value.isnan(), internal::kNaN);
   }
 }
 

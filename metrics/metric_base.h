@@ -207,19 +207,10 @@ class MetricBase {
   PendingValue<Value> sync_async_by(const Snapshot& snapshot) {
     const Use use(accumulation_);
     accumulation_.require_unsynced("sync_async");
-    const auto merge = accumulation_.start_merge_ranks();
-    std::vector<AnyState> local;
-    if (!merge) {
-      for (const auto& group : accumulation_.groups()) {
-        local.push_back(group.local);
-      }
-    }
-    return PendingValue<Value>([merge, local = std::move(local),
+    return PendingValue<Value>([wait = accumulation_.start_merge_ranks(),
                                 warn = accumulation_.warn_later(),
                                 evaluate = snapshot()] {
-      const std::vector<AnyState> merged =
-          merge ? merge->wait().states : std::vector<AnyState>();
-      const std::vector<AnyState>& states = merge ? merged : local;
+      const std::vector<AnyState> states = wait();
       Value value = evaluate(states);
       warn(states);
       return value;

@@ -87,6 +87,8 @@ class MetricOf : public Metric {
     accumulation_.add_remarks(0, internal::remarks_of(options_));
   }
 
+  ~MetricOf() override;
+
   const Options& options() const { return options_; }
 
   /// inputs(), unless they depend on options.
@@ -298,5 +300,9 @@ class MetricOf : public Metric {
   Accumulator accumulator_;
   Result value_{};
 };
+
+// Here, so that `extern template` reaches it.
+template <class Derived, class Accumulator, class ResultType, class OptionsType>
+MetricOf<Derived, Accumulator, ResultType, OptionsType>::~MetricOf() = default;
 
 }  // namespace tally

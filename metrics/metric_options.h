@@ -3,10 +3,14 @@
 #include <memory>
 
 #include "tally/metrics/options.h"
-#include "tally/sync/communicator.h"
 #include "tally/sync/gradient_flow.h"
+#include "tally/sync/timeout.h"
 
 namespace tally {
+
+namespace sync {
+class Communicator;
+}  // namespace sync
 
 /// How a metric handles NaN in its inputs. Each metric's header specifies the
 /// meaning of kPropagate and kIgnore.

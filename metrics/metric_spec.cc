@@ -32,8 +32,8 @@ bool is_name(std::string_view text) {
 }
 
 /// As there, but throws.
-std::size_t find_outside(std::string_view text, std::string_view ends,
-                         std::size_t begin = 0) {
+std::size_t first_outside(std::string_view text, std::string_view ends,
+                          std::size_t begin = 0) {
   const auto found = internal::find_outside(text, ends, begin);
   TORCH_CHECK_VALUE(found.ok(), found.status().message(), " in ", shown(text));
   return *found;
@@ -52,7 +52,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 /// "name=value" in two, or nothing and the text.
 std::pair<std::string_view, std::string_view> split_name(std::string_view text,
                                                          char between) {
-  const std::size_t at = find_outside(text, std::string_view(&between, 1));
+  const std::size_t at = first_outside(text, std::string_view(&between, 1));
   if (at == text.size()) return {{}, text};
   return {trimmed(text.substr(0, at)), trimmed(text.substr(at + 1))};
 }
@@ -68,10 +68,10 @@ MetricSpec parse_metric_spec(std::string_view text) {
   MetricSpec spec;
   spec.name = std::string(name);
   if (open == whole.size()) return spec;
-  find_outside(whole, "", open);
+  first_outside(whole, "", open);
   TORCH_CHECK_VALUE(whole.back() == ')', "expected ", name,
                     "(...) to end with ')', got ", shown(text));
-  const std::size_t close = find_outside(whole, ")", open + 1);
+  const std::size_t close = first_outside(whole, ")", open + 1);
   const std::string_view behind = trimmed(whole.substr(close + 1));
   TORCH_CHECK_VALUE(behind.empty(), "expected ",
                     behind[0] == ',' ? "';' between metrics" : "nothing",
@@ -118,7 +118,7 @@ std::vector<std::pair<std::string, std::string>> parse_items(
     return items;
   }
   const bool has_names = whole[0] == '{';
-  TORCH_CHECK_VALUE(find_outside(whole, "") == whole.size() &&
+  TORCH_CHECK_VALUE(first_outside(whole, "") == whole.size() &&
                         whole.back() == (has_names ? '}' : ']'),
                     "expected ",
                     has_names ? "{name: item, ...}" : "[item, ...]", ", got ",

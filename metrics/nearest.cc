@@ -11,13 +11,6 @@ constexpr std::size_t kLongestCompared = 64;
 constexpr std::size_t kShortestPart = 4;
 constexpr std::size_t kMostParts = 6;
 
-std::string lower(std::string text) {
-  for (char& c : text) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return text;
-}
-
 // Of Damerau and Levenshtein: letters changed, left out, added, or swapped with
 // a neighbor.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
@@ -41,7 +34,7 @@ std::string with_part(const std::string& part,
                       const std::vector<std::string>& candidates) {
   std::vector<std::string> found;
   for (const std::string& candidate : candidates) {
-    if (lower(candidate).find(part) != std::string::npos) {
+    if (lower_case(candidate).find(part) != std::string::npos) {
       found.push_back("'" + candidate + "'");
     }
   }
@@ -58,11 +51,11 @@ std::string with_part(const std::string& part,
 std::string did_you_mean(const std::string& name,
                          const std::vector<std::string>& candidates) {
   if (name.size() > kLongestCompared) return "";
-  const std::string wanted = lower(name);
+  const std::string wanted = lower_case(name);
   std::size_t best = std::max<std::size_t>(1, name.size() / 3) + 1;
   std::string nearest;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(wanted, lower(candidate));
+    const std::size_t distance = edit_distance(wanted, lower_case(candidate));
     if (distance < best && distance < candidate.size()) {
       best = distance;
       nearest = "'" + candidate + "'";
@@ -72,6 +65,13 @@ std::string did_you_mean(const std::string& name,
     nearest = with_part(wanted, candidates);
   }
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return text;
 }
 
 }  // namespace tally::internal

@@ -11,4 +11,7 @@ namespace tally::internal {
 std::string did_you_mean(const std::string& name,
                          const std::vector<std::string>& candidates);
 
+/// With the letters of ASCII in lower case.
+std::string lower_case(std::string text);
+
 }  // namespace tally::internal

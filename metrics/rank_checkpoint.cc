@@ -13,16 +13,13 @@
 #include "tally/metrics/file.h"
 #include "tally/state/codec.h"
 #include "tally/sync/agree.h"
+#include "tally/sync/exchange/state_sync.h"
 
 namespace tally::internal {
 namespace {
 
 using Entries = std::vector<CheckpointEntry>;
 using Kind = CheckpointOrigin::Kind;
-
-absl::Status precondition(const std::string& message) {
-  return absl::FailedPreconditionError(message.c_str());
-}
 
 std::string schema_of(const Entries& entries) {
   std::string text;
@@ -109,8 +106,8 @@ void go_on_after(const std::vector<std::string>& notes, Entries& entries) {
   }
 }
 
-absl::Status read_entries(const std::string& path, Entries& entries,
-                          CheckOrigin check) {
+absl::Status read_entry_file(const std::string& path, Entries& entries,
+                             CheckOrigin check) {
   std::string bytes;
   const absl::Status status = read_file(path, bytes, check_checkpoint);
   return status.ok() ? read_checkpoint(bytes, entries, check) : status;
@@ -166,7 +163,8 @@ absl::Status load_one_file(const sync::Call& call, Accumulation& accumulation,
   Entries entries = accumulation.empty_entries();
   const Outcome read =
       first_does(call, schema_of(entries), [&](std::string& note) {
-        const absl::Status status = read_entries(path, entries, check_one_file);
+        const absl::Status status =
+            read_entry_file(path, entries, check_one_file);
         note = encode_indexes(entries);
         return status;
       });
@@ -189,7 +187,7 @@ std::string file_of(const std::string& path, const CheckpointOrigin& files,
 
 absl::Status read_files(const std::string& path, CheckpointOrigin& files) {
   Entries none;
-  return read_entries(path, none, [&](const CheckpointOrigin& origin) {
+  return read_entry_file(path, none, [&](const CheckpointOrigin& origin) {
     if (origin.kind != Kind::kFiles) {
       return precondition(
           origin.kind == Kind::kAllRanks
@@ -267,7 +265,7 @@ absl::Status merge_file(const std::string& path, const CheckpointOrigin& files,
   Entries more = empty;
   const std::string file = file_of(path, files, r);
   const absl::Status status =
-      read_entries(file, more, [&](const CheckpointOrigin& origin) {
+      read_entry_file(file, more, [&](const CheckpointOrigin& origin) {
         if (origin.kind == Kind::kOneRank && origin.rank == r &&
             origin.ranks == files.ranks && origin.set == files.set) {
           return absl::OkStatus();

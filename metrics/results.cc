@@ -3,12 +3,43 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "tally/metrics/dimension.h"
+#include "tally/metrics/results_csv.h"
+#include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"
 
 namespace tally {
+namespace {
+
+// In the order of Dimension.
+constexpr const char* kDimensionNames[] = {
+    "unknown",      "class",     "foreground class",
+    "listed class", "outcome",   "count",
+    "point",        "threshold", "pair",
+    "sample",       "group",     "output",
+    "column",       "quantile",  "replicate",
+    "step",         "area",      "limit"};
+
+}  // namespace
+
+const char* to_string(Dimension dimension) {
+  return kDimensionNames[static_cast<std::size_t>(dimension)];
+}
+
+Dimension dimension_of(const std::string& text) {
+  const auto* found =
+      std::find(std::begin(kDimensionNames), std::end(kDimensionNames), text);
+  if (found == std::end(kDimensionNames)) return Dimension::kUnknown;
+  return static_cast<Dimension>(found - std::begin(kDimensionNames));
+}
+
 namespace {
 
 std::string joined_names(const Results& results) {
@@ -79,6 +110,140 @@ void Results::visit(ResultParts& parts) {
 
 std::ostream& operator<<(std::ostream& out, const Results& results) {
   return out << to_table(results);
+}
+
+namespace {
+
+/// The format that to_json uses.
+std::string csv_number(bool value) { return value ? "true" : "false"; }
+std::string csv_number(std::int64_t number) { return std::to_string(number); }
+std::string csv_number(double number) {
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
+  return nlohmann::json(number).dump();
+}
+
+/// Reads elements at `next` and advances it past them.
+template <class Element>
+void add_lines(const std::string& name, const std::string& place,
+               at::IntArrayRef sizes, const Element*& next, std::string& text) {
+  if (sizes.empty()) {
+    text += name + "," + place + "," + csv_number(*next++) + "\n";
+    return;
+  }
+  for (std::int64_t i = 0; i < sizes.front(); ++i) {
+    add_lines(name, place + (place.empty() ? "" : " ") + std::to_string(i),
+              sizes.slice(1), next, text);
+  }
+}
+
+template <class Element>
+void add_lines(const std::string& name, const at::Tensor& value,
+               at::ScalarType dtype, std::string& text) {
+  const at::Tensor elements = value.to(at::kCPU, dtype).contiguous();
+  const auto* next = static_cast<const Element*>(elements.data_ptr());
+  add_lines(name, "", elements.sizes(), next, text);
+}
+
+}  // namespace
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string to_csv(const Results& results) {
+  return "metric,index,value\n" + to_csv_lines(results, "");
+}
+
+std::string to_csv_lines(const Results& results, std::string_view prefix) {
+  std::string text;
+  for (const auto& [name, value] : results) {
+    const std::string field = std::string(prefix) + csv_field(name);
+    if (!value.defined()) {
+      text += field + ",,null\n";
+      continue;
+    }
+    TORCH_CHECK_TYPE(!value.is_complex(), "result '", name,
+                     "': expected real numbers, got ", value.scalar_type());
+    if (value.scalar_type() == at::kBool) {
+      add_lines<bool>(field, value, at::kBool, text);
+    } else if (value.is_floating_point()) {
+      add_lines<double>(field, value, at::kDouble, text);
+    } else {
+      add_lines<std::int64_t>(field, value, at::kLong, text);
+    }
+  }
+  return text;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(bool value) { return value; }
+Json json_of(std::int64_t number) { return number; }
+Json json_of(double number) {
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
+  return number;
+}
+
+/// Elements are taken from where `next` points to, which goes behind them.
+template <class Element>
+Json json_of(at::IntArrayRef sizes, const Element*& next) {
+  if (sizes.empty()) return json_of(*next++);
+  Json list = Json::array();
+  for (std::int64_t i = 0; i < sizes.front(); ++i) {
+    list.push_back(json_of(sizes.slice(1), next));
+  }
+  return list;
+}
+
+template <class Element>
+Json json_of(const at::Tensor& value, at::ScalarType dtype) {
+  const at::Tensor elements = value.to(at::kCPU, dtype).contiguous();
+  const auto* next = static_cast<const Element*>(elements.data_ptr());
+  return json_of(elements.sizes(), next);
+}
+
+Json json_of(const std::string& name, const at::Tensor& value) {
+  if (!value.defined()) return nullptr;
+  TORCH_CHECK_TYPE(!value.is_complex(), "result '", name,
+                   "': expected real numbers, got ", value.scalar_type());
+  if (value.scalar_type() == at::kBool) return json_of<bool>(value, at::kBool);
+  return value.is_floating_point() ? json_of<double>(value, at::kDouble)
+                                   : json_of<std::int64_t>(value, at::kLong);
+}
+
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string to_json(const Results& results) {
+  Json json = Json::object();
+  for (const auto& [name, value] : results) json[name] = json_of(name, value);
+  return dumped(json);
+}
+
+std::string dimensions_to_json(const Results& results) {
+  Json json = Json::object();
+  for (const auto& [name, value] : results) {
+    const Dimensions dimensions = results.dimensions(name);
+    if (std::all_of(dimensions.begin(), dimensions.end(), [](Dimension each) {
+          return each == Dimension::kUnknown;
+        })) {
+      continue;
+    }
+    for (const Dimension each : dimensions) {
+      json[name].push_back(to_string(each));
+    }
+  }
+  return dumped(json);
 }
 
 }  // namespace tally

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/features/kernels/hash.h"
 #include "tally/metrics/intervals/kernels/distributions.h"
 #include "tally/state/outside_inference.h"
@@ -18,7 +18,6 @@ namespace tally {
 namespace {
 
 constexpr std::int64_t kBlocks = 20;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 using States = std::vector<AnyState>;
 
@@ -66,7 +65,7 @@ class Evaluator {
 
   /// The jackknife's variance of the value of all blocks together.
   double variance(const States& blocks) const {
-    if (blocks.size() < 2) return kNan;
+    if (blocks.size() < 2) return internal::kNaN;
     std::vector<double> values;
     for (const AnyState& state : without_each(blocks)) {
       values.push_back(value(state));
@@ -87,7 +86,7 @@ class Evaluator {
 void adjust(std::vector<ComparedSlice>& slices) {
   std::vector<ComparedSlice*> order;
   for (ComparedSlice& slice : slices) {
-    slice.q = kNan;
+    slice.q = internal::kNaN;
     if (!std::isnan(slice.p)) order.push_back(&slice);
   }
   std::sort(order.begin(), order.end(),
@@ -210,7 +209,7 @@ void SliceComparison::compare(const std::vector<Group>& groups,
   const double degrees = static_cast<double>(total.size()) - 1;
   const double bound = degrees > 0 ? internal::intervals::student_t_quantile(
                                          (1 + options_.level()) / 2, degrees)
-                                   : kNan;
+                                   : internal::kNaN;
   const States rests = evaluator.without_each(wholes);
   for (std::size_t k = 0; k < groups.size(); ++k) {
     const Group& group = groups[k];
@@ -242,7 +241,7 @@ void SliceComparison::compare(const std::vector<Group>& groups,
     slice.high = slice.difference + half;
     const bool is_none = slice.difference == 0;
     slice.effect = is_none ? 0 : slice.difference / spread;
-    slice.p = std::isnan(error) ? kNan
+    slice.p = std::isnan(error) ? internal::kNaN
               : is_none         ? 1
                                 : internal::intervals::student_t_p_value(
                                       slice.difference / error, degrees);
@@ -273,7 +272,7 @@ std::vector<ComparedSlice> SliceComparison::compute() const {
   adjust(slices);
   const auto badness = [&](const ComparedSlice& slice) {
     const double bound = higher_is_better_ ? slice.high : -slice.low;
-    return std::isnan(bound) ? std::numeric_limits<double>::infinity() : bound;
+    return std::isnan(bound) ? internal::kInfinity : bound;
   };
   std::stable_sort(slices.begin(), slices.end(),
                    [&](const ComparedSlice& a, const ComparedSlice& b) {

@@ -8,17 +8,17 @@
 #include <cmath>
 #include <deque>
 #include <exception>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/sync/exchange/state_sync.h"
 
 namespace tally::internal {
 namespace {
 
-constexpr const char* kName = "sync_together";
+constexpr const char* kSyncTogether = "sync_together";
 
 struct MeanState {
   at::Tensor sum;
@@ -29,11 +29,13 @@ struct MeanState {
 /// What the ranks must have in common of tensor `i`.
 sync::internal::SyncItem item_of(const SyncPart& part, std::size_t i) {
   const at::Tensor& mean = part.mean();
-  TORCH_CHECK_VALUE(mean.defined(), kName, ": tensor ", i, " is undefined");
-  TORCH_CHECK_VALUE(at::isFloatingType(mean.scalar_type()), kName,
+  TORCH_CHECK_VALUE(mean.defined(), kSyncTogether, ": tensor ", i,
+                    " is undefined");
+  TORCH_CHECK_VALUE(at::isFloatingType(mean.scalar_type()), kSyncTogether,
                     ": expected a floating-point dtype, got ",
                     mean.scalar_type(), " of tensor ", i);
-  TORCH_CHECK_VALUE(std::isfinite(part.count()) && part.count() >= 0, kName,
+  TORCH_CHECK_VALUE(std::isfinite(part.count()) && part.count() >= 0,
+                    kSyncTogether,
                     ": expected a count that is finite and not negative, got ",
                     part.count(), " for tensor ", i);
   MeanState state;
@@ -50,8 +52,7 @@ sync::internal::SyncItem item_of(const SyncPart& part, std::size_t i) {
 at::Tensor value_of(const AnyState& merged, const at::Tensor& own) {
   const MeanState& state = merged.get<MeanState>();
   if (!state.sum.defined()) {
-    return at::full_like(own.detach(),
-                         std::numeric_limits<double>::quiet_NaN());
+    return at::full_like(own.detach(), kNaN);
   }
   return state.sum.div(state.count.value()).to(own.options());
 }
@@ -70,7 +71,7 @@ class Together {
       }
     }
     if (!communicator_) communicator_ = sync::default_communicator();
-    if (label_.empty()) label_ = kName;
+    if (label_.empty()) label_ = kSyncTogether;
     options_.call = sync::internal::SyncCall::kSyncTogether;
   }
 
@@ -113,11 +114,12 @@ class Together {
                                        return before.accumulation() ==
                                               accumulation;
                                      }),
-                        kName, ": expected each metric once, got ",
+                        kSyncTogether, ": expected each metric once, got ",
                         accumulation->label(), " twice");
       in_use_.emplace_back(*accumulation);
       accumulation->require_one_sync();
-      TORCH_CHECK_VALUE(accumulation->communicator() == communicator_, kName,
+      TORCH_CHECK_VALUE(accumulation->communicator() == communicator_,
+                        kSyncTogether,
                         ": expected metrics of one communicator, got that of ",
                         accumulation->label(), " besides another");
       if (!options_.history) options_.history = accumulation->history();

@@ -4,9 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "tally/plots/plots.h"
 #include "tally/plots/svg.h"
 
 namespace tally::internal {
+
+/// Beside axes, and of lines behind others.
+inline constexpr double kLeft = 64;
+inline constexpr double kTop = 36;
+inline constexpr double kRight = 16;
+inline constexpr const char* kFaint = "#767676";
 
 /// A range of values.
 struct PlotRange {
@@ -52,6 +59,11 @@ class Axes {
   PlotRange x_;
   PlotRange y_;
 };
+
+/// The options' title, or another if they have none.
+std::string title_of(const PlotOptions& options, const char* other);
+/// Above a drawing.
+void draw_title(Svg& svg, const PlotOptions& options, const std::string& title);
 
 /// A line for each series, below a drawing: its style and its name.
 void draw_legend(Svg& svg, PlotPoint corner, double width,

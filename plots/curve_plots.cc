@@ -1,30 +1,80 @@
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "tally/plots/axes.h"
+#include "tally/plots/calibration_bins.h"
 #include "tally/plots/plot_inputs.h"
 #include "tally/plots/plots.h"
+
+namespace tally::internal {
+namespace {
+
+constexpr double kZ = 1.959963984540054;  // of 95 %
+
+/// Wilson's interval of k successes of n.
+CalibrationBin bin_of(double sum, double k, double n) {
+  const double p = k / n, z2 = kZ * kZ;
+  const double center = (p + z2 / (2 * n)) / (1 + z2 / n);
+  const double half =
+      kZ / (1 + z2 / n) * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n));
+  return {sum / n, p, std::max(0.0, center - half),
+          std::min(1.0, center + half), n};
+}
+
+}  // namespace
+
+std::vector<CalibrationBin> calibration_bins(const std::vector<double>& preds,
+                                             const std::vector<double>& target,
+                                             std::int64_t count) {
+  std::vector<std::size_t> order(preds.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(
+      order.begin(), order.end(),
+      [&](std::size_t a, std::size_t b) { return preds[a] < preds[b]; });
+  std::vector<CalibrationBin> bins;
+  std::size_t begin = 0;
+  for (std::int64_t bin = 1; bin <= count; ++bin) {
+    std::size_t end = order.size() * static_cast<std::size_t>(bin) /
+                      static_cast<std::size_t>(count);
+    // Equal predictions share a bin, or it would depend on their order.
+    while (end > begin && end < order.size() &&
+           preds[order[end]] == preds[order[end - 1]]) {
+      ++end;
+    }
+    if (end <= begin) continue;
+    double sum = 0, positives = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      sum += preds[order[i]];
+      positives += target[order[i]];
+    }
+    bins.push_back(bin_of(sum, positives, static_cast<double>(end - begin)));
+    begin = end;
+  }
+  return bins;
+}
+
+}  // namespace tally::internal
 
 namespace tally {
 namespace {
 
 using internal::Axes;
+using internal::kFaint;
+using internal::kLeft;
+using internal::kRight;
+using internal::kTop;
 using internal::PlotArea;
 using internal::PlotRange;
 using internal::PlottedCurve;
 using internal::Svg;
+using internal::title_of;
 
-constexpr double kLeft = 64;
-constexpr double kTop = 36;
-constexpr double kRight = 16;
 constexpr double kBelow = 52;  // numbers and a name
-constexpr const char* kFaint = "#767676";
 
 using Names = std::vector<std::string>;
-
-std::string title_of(const PlotOptions& options, const char* other) {
-  return options.title().empty() ? other : options.title();
-}
 
 std::string listed(const Names& names) {
   std::string text;
@@ -44,9 +94,7 @@ std::string drawn(const PlotOptions& options, const std::string& title,
   const double height =
       below + internal::kLegendLine * static_cast<double>(legend.size());
   Svg svg(options.width(), height, title, title + ". " + listed(legend));
-  svg.text({options.width() / 2, 20},
-           internal::shortened(title, options.width() - 16),
-           internal::Anchor::kMiddle);
+  internal::draw_title(svg, options, title);
   draw(svg, area);
   internal::draw_legend(svg, {kLeft, below}, width, legend);
   return svg.str();
@@ -211,6 +259,69 @@ std::string retrieval_plot(const std::vector<PlotCurve>& curves,
                  axes.draw("documents", "value");
                  draw_marked(svg, axes, numbers);
                });
+}
+
+namespace {
+
+constexpr const char* kCalibrationPlot = "calibration_plot";
+constexpr int kBars = 20;
+
+}  // namespace
+
+std::string calibration_plot(const at::Tensor& preds, const at::Tensor& target,
+                             std::int64_t bins, const PlotOptions& options) {
+  const std::vector<double> p =
+      internal::plotted(kCalibrationPlot, "preds", preds, 1);
+  const std::vector<double> t =
+      internal::plotted(kCalibrationPlot, "target", target, 1);
+  TORCH_CHECK_VALUE(bins > 0, kCalibrationPlot,
+                    ": expected at least 1 bin, got ", bins);
+  TORCH_CHECK_VALUE(p.size() == t.size(), kCalibrationPlot,
+                    ": expected as many preds as targets, got ", p.size(),
+                    " and ", t.size());
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    TORCH_CHECK_VALUE(p[i] >= 0 && p[i] <= 1, kCalibrationPlot,
+                      ": expected preds in [0, 1], got ", p[i]);
+    TORCH_CHECK_VALUE(t[i] == 0 || t[i] == 1, kCalibrationPlot,
+                      ": expected targets of 0 and 1, got ", t[i]);
+  }
+  const auto found = internal::calibration_bins(p, t, bins);
+  const std::string title = title_of(options, "Calibration");
+  const double side = options.width() - 80;
+  Svg svg(options.width(), side + 190, title,
+          title + " of " + std::to_string(p.size()) + " predictions in " +
+              std::to_string(found.size()) +
+              " bins, with 95 % Wilson intervals");
+  internal::draw_title(svg, options, title);
+  Axes axes(svg, {64, 36, side, side}, {0, 1}, {0, 1});
+  axes.draw("", "positives");
+  axes.line({0, 0}, {1, 1}, kFaint, 1, "4 4");
+  const auto& style = internal::plot_style(0);
+  std::vector<double> means, ratios;
+  for (const internal::CalibrationBin& bin : found) {
+    axes.line({bin.mean, bin.low}, {bin.mean, bin.high}, style.color, 2);
+    svg.marker(axes.at(bin.mean, bin.ratio), 0);
+    means.push_back(bin.mean);
+    ratios.push_back(bin.ratio);
+  }
+  axes.curve(means, ratios, style);
+
+  std::vector<double> counts(kBars);
+  for (const double value : p) {
+    const auto bar = static_cast<std::size_t>(value * kBars);
+    ++counts[std::min<std::size_t>(bar, kBars - 1)];
+  }
+  const double most = *std::max_element(counts.begin(), counts.end());
+  Axes below(svg, {64, side + 66, side, 70}, {0, 1}, {0, std::max(most, 1.0)});
+  below.draw("predicted probability", "rows", 5, 2);
+  for (int i = 0; i < kBars; ++i) {
+    const auto corner =
+        below.at(double(i) / kBars, counts[static_cast<std::size_t>(i)]);
+    const auto foot = below.at(double(i + 1) / kBars, 0);
+    svg.rectangle({corner.x + 0.5, corner.y}, foot.x - corner.x - 1,
+                  foot.y - corner.y, style.color);
+  }
+  return svg.str();
 }
 
 }  // namespace tally

@@ -64,8 +64,7 @@ std::string confusion_matrix_plot(const at::Tensor& matrix,
                     matrix.sizes());
   const auto classes = static_cast<std::size_t>(matrix.size(0));
   const auto names = internal::plotted_labels(kName, labels, classes);
-  const std::string title =
-      options.title().empty() ? "Confusion matrix" : options.title();
+  const std::string title = internal::title_of(options, "Confusion matrix");
   const double label = label_width(names, options.width());
   const double left = 48 + label;
   const double side = options.width() - left - 16;
@@ -77,9 +76,7 @@ std::string confusion_matrix_plot(const at::Tensor& matrix,
                     title + " of " + std::to_string(classes) +
                         " classes: rows are true, columns predicted; colors "
                         "are parts of rows");
-  svg.text({options.width() / 2, 20},
-           internal::shortened(title, options.width() - 16),
-           internal::Anchor::kMiddle);
+  internal::draw_title(svg, options, title);
   const bool has_numbers = fits(counts, cell);
   const auto every =
       static_cast<std::size_t>(std::ceil(std::max(1.0, kNameLine / cell)));
@@ -127,8 +124,7 @@ std::string bar_plot(const at::Tensor& values,
   TORCH_CHECK_VALUE(!numbers.empty(), kName,
                     ": expected at least 1 value, got 0");
   const auto names = internal::plotted_labels(kName, labels, numbers.size());
-  const std::string title =
-      options.title().empty() ? "Values" : options.title();
+  const std::string title = internal::title_of(options, "Values");
   TORCH_CHECK_VALUE(low.defined() == high.defined(), kName,
                     ": expected both bounds or none, got one");
   std::vector<double> lower, upper;
@@ -152,9 +148,7 @@ std::string bar_plot(const at::Tensor& values,
   internal::Svg svg(
       options.width(), 36 + height + 40, title,
       title + " of " + std::to_string(numbers.size()) + " classes");
-  svg.text({options.width() / 2, 20},
-           internal::shortened(title, options.width() - 16),
-           internal::Anchor::kMiddle);
+  internal::draw_title(svg, options, title);
   internal::Axes axes(svg, {left, 36, width, height}, range, {0, 1});
   axes.draw("", "", 5, 0);
   for (std::size_t i = 0; i < numbers.size(); ++i) {

@@ -14,13 +14,14 @@ namespace {
 
 using internal::Anchor;
 using internal::Axes;
+using internal::draw_title;
+using internal::kFaint;
+using internal::kLeft;
+using internal::kRight;
+using internal::kTop;
 using internal::PlotRange;
 using internal::Svg;
-
-constexpr double kLeft = 64;
-constexpr double kTop = 36;
-constexpr double kRight = 16;
-constexpr const char* kFaint = "#767676";
+using internal::title_of;
 
 struct Pairs {
   std::vector<double> preds;
@@ -48,16 +49,6 @@ void draw_points(Svg& svg, const Axes& axes, const std::vector<double>& x,
     const std::pair cell{std::lround(at.x / kCell), std::lround(at.y / kCell)};
     if (taken.insert(cell).second) svg.dot(at, internal::plot_style(0).color);
   }
-}
-
-std::string title_of(const PlotOptions& options, const char* other) {
-  return options.title().empty() ? other : options.title();
-}
-
-void draw_title(Svg& svg, const PlotOptions& options,
-                const std::string& title) {
-  svg.text({options.width() / 2, 20},
-           internal::shortened(title, options.width() - 16), Anchor::kMiddle);
 }
 
 std::string rows_text(std::size_t rows) {

@@ -14,7 +14,7 @@
 namespace tally {
 namespace {
 
-constexpr std::int64_t kMostCurves = 8;
+constexpr std::int64_t kMostTracks = 8;  // in a chart
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// The steps of a result that is a number, or of a vector's element.
@@ -113,7 +113,7 @@ void add_step(std::vector<Tracks>& all, const MetricLog::Step& step,
       continue;
     }
     if (!value.defined() || value.is_complex() || value.dim() != 1 ||
-        value.size(0) < 1 || value.size(0) > kMostCurves) {
+        value.size(0) < 1 || value.size(0) > kMostTracks) {
       continue;
     }
     auto& tracks = tracks_of(all, name).tracks;
@@ -203,8 +203,8 @@ void add_log(ReportPage& page, const MetricLog& log,
 }
 
 void add_logs(ReportPage& page, const std::vector<NamedLog>& logs) {
-  TORCH_CHECK_VALUE(!logs.empty() && logs.size() <= kMostCurves,
-                    "expected from 1 to ", kMostCurves, " logs, got ",
+  TORCH_CHECK_VALUE(!logs.empty() && logs.size() <= kMostTracks,
+                    "expected from 1 to ", kMostTracks, " logs, got ",
                     logs.size());
   std::set<std::string> names;
   for (const NamedLog& run : logs) {

@@ -5,7 +5,29 @@
 
 #include <algorithm>
 
+#include "tally/state/state_key.h"
+#include "tally/state/state_parts.h"
+
 namespace tally {
+
+std::string StateKey::type_names() const {
+  std::string names;
+  for (const std::type_index& type : types_) {
+    names += (names.empty() ? "" : ", ") + c10::demangle(type.name());
+  }
+  return names;
+}
+
+void StateKey::add_types(const StateKey& other) {
+  types_.insert(types_.end(), other.types_.begin(), other.types_.end());
+}
+
+StateKey& StateKey::operator+=(const StateKey& other) {
+  text_ += other.text_;
+  add_types(other);
+  return *this;
+}
+
 namespace {
 
 const std::vector<AnyState>& parts_of(const AnyState& state) {
@@ -116,6 +138,38 @@ void reset(AnyState& state, const AnyState& identity) {
     state.ops().forget(state.data());
   } else {
     state = identity;
+  }
+}
+
+StateParts::StateParts(std::vector<std::pair<std::string, AnyState>> parts) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  for (auto& [name, state] : parts) {
+    for (const Field& field : state.fields()) {
+      names->push_back(name + "." + field.name);
+    }
+    parts_.push_back(std::move(state));
+  }
+  names_ = std::move(names);
+}
+
+StateParts::StateParts(std::shared_ptr<const StateParts> identity,
+                       LonePart lone)
+    : identity_(std::move(identity)), lone_(std::move(lone)) {}
+
+void StateParts::make_whole() {
+  parts_ = identity_->parts_;
+  names_ = identity_->names_;
+  parts_[lone_.place] = std::move(lone_.state);
+  identity_.reset();
+}
+
+void StateParts::fields(Fields& f) {
+  std::size_t next = 0;
+  for (AnyState& part : parts()) {
+    for (Field field : part.fields()) {
+      field.name = (*names_)[next++].c_str();
+      f.add(field);
+    }
   }
 }
 

@@ -8,6 +8,8 @@
 
 #include <utility>
 
+#include "tally/sync/gradient_flow.h"
+
 namespace tally::sync {
 namespace {
 

@@ -10,9 +10,19 @@
 #include "tally/sync/autograd.h"
 #include "tally/sync/exchange/tensor_collectives.h"
 #include "tally/sync/exchange/tensors.h"
+#include "tally/sync/gather.h"
 #include "tally/sync/reduce.h"
 
 namespace tally::sync {
+
+std::vector<at::Tensor> gather_all_tensors(
+    const at::Tensor& tensor, GradientFlow flow,
+    std::shared_ptr<Communicator> communicator, Timeout timeout) {
+  const Call call("gather_all_tensors", std::move(communicator), timeout);
+  return internal::gather(call, flow, internal::Alike::kDimensions,
+                          [&] { return tensor; });
+}
+
 namespace {
 
 using internal::Chunks;
@@ -115,7 +125,8 @@ void check_like_root(const Call& call, const TensorAgreement& agreement,
   if (!others.empty()) mismatch(call, agreement, text, std::move(others));
 }
 
-at::Tensor broadcast(const Call& call, const at::Tensor& tensor, int root) {
+at::Tensor broadcast_from(const Call& call, const at::Tensor& tensor,
+                          int root) {
   const AskedBy asked = call.asked();
   const bool is_root = call.rank() == root;
   at::Tensor own;
@@ -211,7 +222,7 @@ at::Tensor reduce_scatter(const at::Tensor& tensor, Reduction reduction,
 at::Tensor broadcast(const at::Tensor& tensor, int root,
                      std::shared_ptr<Communicator> communicator,
                      Timeout timeout) {
-  return broadcast(
+  return broadcast_from(
       Call(c10::str("broadcast from ", root), std::move(communicator), timeout),
       tensor, root);
 }

@@ -11,6 +11,7 @@
 #include "tally/sync/exchange/session.h"
 #include "tally/sync/transport/deadline.h"
 #include "tally/sync/transport/transport_errors.h"
+#include "tally/sync/transport/turn.h"
 
 namespace tally::sync {
 namespace {
@@ -134,6 +135,7 @@ Communicator::Communicator(int rank, int size, c10::Device device,
       device_(device),
       accelerator_(accelerator),
       timeout_(timeout),
+      turn_(std::make_unique<internal::Turn>()),
       session_(std::make_unique<internal::ExchangeSession>()) {
   TORCH_CHECK_VALUE(size > 0, "expected a positive world size, got ", size);
   TORCH_CHECK_VALUE(rank >= 0 && rank < size, "expected a rank below ", size,
@@ -201,7 +203,7 @@ void Communicator::run(const char* name, const Timeout& timeout,
   session_->background.advance();
   // What was begun may end when another thread is through with its own.
   const bool begins = booking.calls > 0;
-  if (!(begins ? turn_.try_enter() : turn_.enter())) {
+  if (!(begins ? turn_->try_enter() : turn_->enter())) {
     throw SyncError(SyncErrorCode::kInvalidUse,
                     "another thread is inside a collective of this "
                     "communicator (" +
@@ -211,7 +213,7 @@ void Communicator::run(const char* name, const Timeout& timeout,
   struct Release {
     internal::Turn& turn;
     ~Release() { turn.leave(); }
-  } release{turn_};
+  } release{*turn_};
   if (!broken_reason_.empty()) {
     const std::string of = broken_asker_.empty() ? "" : " of " + broken_asker_;
     throw SyncError(SyncErrorCode::kGroupBroken,

@@ -16,12 +16,12 @@
 #include "tally/sync/account.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/timeout.h"
-#include "tally/sync/transport/turn.h"
 
 namespace tally::sync {
 
 namespace internal {
 struct ExchangeSession;
+class Turn;
 }  // namespace internal
 
 enum class ReduceOp { kSum, kMin, kMax };
@@ -188,7 +188,7 @@ class Communicator {
   c10::Device device_;
   std::optional<c10::Device> accelerator_;
   std::chrono::milliseconds timeout_;
-  internal::Turn turn_;
+  std::unique_ptr<internal::Turn> turn_;
   std::int64_t collectives_ = 0;
   CommunicationAccount account_;
   std::string broken_reason_;

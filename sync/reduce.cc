@@ -61,10 +61,6 @@ at::Tensor reducible(const at::Tensor& tensor, c10::Device device) {
   return copy.is_complex() ? at::view_as_real(copy) : copy;
 }
 
-std::int64_t bytes_of(const at::Tensor& tensor) {
-  return static_cast<std::int64_t>(tensor.nbytes());
-}
-
 // Of tensors that are not at hand: in place of `moved`, a reducible copy of
 // this rank's.
 at::Tensor all_sum(const Call& call, at::Tensor moved, const at::Tensor& own) {
@@ -83,7 +79,7 @@ at::Tensor all_extreme(const Call& call, at::Tensor moved,
   }
   at::Tensor somewhere;
   if (any_nan) {
-    make_ready(call, agreement, bytes_of(own), [&] {
+    make_ready(call, agreement, static_cast<std::int64_t>(own.nbytes()), [&] {
       const at::Tensor is_nan = moved.isnan();
       somewhere = is_nan.to(at::kByte);
       const double infinity = std::numeric_limits<double>::infinity();
@@ -199,7 +195,7 @@ at::Tensor reduce(const Call& call, Reduction reduction,
       result = all_extreme(call, moved, own, largest, agreement);
       if (!agreement.any_graph) return;
       at::Tensor one;
-      make_ready(call, agreement, bytes_of(own), [&] {
+      make_ready(call, agreement, static_cast<std::int64_t>(own.nbytes()), [&] {
         mine = equals(own, result);
         one = reducible(mine, agreement.device);
       });

@@ -1,5 +1,7 @@
 #include "tally/sync/reduction.h"
 
+#include "tally/sync/gradient_flow.h"
+
 namespace tally::sync {
 
 const char* to_string(Reduction reduction) noexcept {
@@ -29,6 +31,20 @@ at::ScalarType accumulate_dtype(at::ScalarType dtype) {
     return dtype == at::kUInt64 ? at::ScalarType::Undefined : at::kLong;
   }
   return at::ScalarType::Undefined;
+}
+
+const char* to_string(GradientFlow flow) noexcept {
+  switch (flow) {
+    case GradientFlow::kDetached:
+      return "kDetached";
+    case GradientFlow::kLocal:
+      return "kLocal";
+    case GradientFlow::kReplicated:
+      return "kReplicated";
+    case GradientFlow::kAllRanks:
+      return "kAllRanks";
+  }
+  return "unknown";
 }
 
 }  // namespace tally::sync

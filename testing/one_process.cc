@@ -60,7 +60,7 @@ std::vector<RowSplit> row_splits(std::int64_t rows, int ranks,
   return splits;
 }
 
-std::int64_t checked_rows(const Function& function, const Tensors& rows) {
+std::int64_t common_rows(const Function& function, const Tensors& rows) {
   TORCH_CHECK_VALUE(function, "expected a function, got none");
   TORCH_CHECK_VALUE(!rows.empty(), "expected at least one tensor of rows");
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -98,7 +98,7 @@ class Check {
   AssertionResult run() {
     std::vector<RowSplit> splits;
     sync::agree(call_, [&] {
-      const std::int64_t count = checked_rows(function_, rows_);
+      const std::int64_t count = common_rows(function_, rows_);
       splits = row_splits(count, call_.size(), options_);
       TORCH_CHECK_VALUE(!splits.empty(), "expected at least as many rows as ",
                         "ranks without idle ranks, got ", count, " for ",

@@ -82,7 +82,10 @@ def names_in(package):
     build = ROOT / package / "BUILD"
     if not build.is_file():
         return None
-    return set(re.findall(r"\bname = \"([^\"]+)\"", build.read_text(encoding="utf-8")))
+    text = build.read_text(encoding="utf-8")
+    # A header of a folder has a label of its own (tools/tally.bzl).
+    labels = re.findall(r"\"(\w+)\.h\"", text) if "tally_cc_folder(" in text else []
+    return {*re.findall(r"\bname = \"([^\"]+)\"", text), *labels}
 
 
 def label_error(label):

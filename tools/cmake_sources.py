@@ -34,7 +34,8 @@ FOLDERS = {folder: name for name, folders in COMPONENTS.items() for folder in fo
 # Of these, a build has one; CMakeLists.txt says which.
 CHOICES = {"sync/transport/nccl.cc", "sync/transport/nccl_stub.cc"}
 
-SEPARATE = ["-ffp-contract=off"]
+# What Bazel's build makes of sources that it compiles together.
+JOINED = re.compile(r"_joined_\d+\.cc$")
 
 
 def path(label):
@@ -92,7 +93,12 @@ def closure(headers):
 
 def sources_of(rule):
     files = [path(label) for label in values(rule, "srcs")]
-    return {file for file in files if file and file.endswith(".cc")} - CHOICES
+    found = {file for file in files if file and file.endswith(".cc")} - CHOICES
+    return {file for file in found if not JOINED.search(file)}
+
+
+def is_joined(rule):
+    return any(JOINED.search(label) for label in values(rule, "srcs"))
 
 
 def add_example(name, rules, lists):
@@ -126,9 +132,8 @@ def collect(rules):
         name = component(label)
         sources = sources_of(rule)
         lists[name]["SOURCES"] |= sources
-        for option in SEPARATE:
-            if option in values(rule, "copts"):
-                lists[name]["UNFUSED_SOURCES"] |= sources
+        if not is_joined(rule):
+            lists[name]["SINGLE_SOURCES"] |= sources
         for label in values(rule, "deps"):
             if component(label) not in (None, name):
                 lists[name]["COMPONENTS"].add(component(label))
@@ -150,7 +155,7 @@ def render(lists, examples):
 
     for name in filter(lists.__contains__, order):
         add(f"{name}_COMPONENTS", lists[name]["COMPONENTS"], order.index)
-        for kind in ("HEADERS", "SOURCES", "UNFUSED_SOURCES"):
+        for kind in ("HEADERS", "SOURCES", "SINGLE_SOURCES"):
             add(f"{name}_{kind}", lists[name][kind])
     add("EXAMPLES", examples)
     for name in sorted(examples):

@@ -15,7 +15,7 @@ COMPILE_ATTRS = {
 COMPILE_FRAGMENTS = ["cpp"]
 COMPILE_TOOLCHAINS = ["@bazel_tools//tools/cpp:toolchain_type"]
 
-def compile_action(ctx, source, output, flags):
+def compile_action(ctx, source, output, flags, pic = True):
     """Returns what ctx.actions needs to compile a source of a rule with those.
 
     Args:
@@ -23,6 +23,7 @@ def compile_action(ctx, source, output, flags):
       source: a file.
       output: the path of the object file.
       flags: options behind all others.
+      pic: whether with -fPIC.
 
     Returns:
       A struct of executable, arguments, env and inputs.
@@ -49,7 +50,7 @@ def compile_action(ctx, source, output, flags):
         quote_include_directories = compilation.quote_includes,
         system_include_directories = compilation.system_includes,
         preprocessor_defines = compilation.defines,
-        use_pic = True,
+        use_pic = pic,
     )
     return struct(
         executable = cc_common.get_tool_for_action(

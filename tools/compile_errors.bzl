@@ -1,7 +1,7 @@
 """What the compiler says of a source with mistakes in it."""
 
 load(":compile_action.bzl", "COMPILE_ATTRS", "COMPILE_FRAGMENTS", "COMPILE_TOOLCHAINS", "compile_action")
-load(":copts.bzl", "COPTS", "optimisation")
+load(":copts.bzl", project_copts = "copts")
 load(":tally.bzl", "precompiled")
 
 def _impl(ctx):
@@ -45,6 +45,6 @@ def compile_errors(name, src, out, deps, pch = "test"):
         testonly = True,
         src = src,
         out = out,
-        copts = COPTS + optimisation(pch) + pch_copts,
+        copts = project_copts(pch) + pch_copts,
         deps = deps + pch_deps,
     )

@@ -6,38 +6,27 @@ library in its deps; packages do not say so themselves.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load(":copts.bzl", "COPTS", "OPENMP", "optimisation")
+load(":copts.bzl", "OPENMP", project_copts = "copts")
 
-def precompiled(name, openmp = False):
-    """Returns the dependencies and options that a precompiled header takes."""
+def precompiled(name):
+    """Returns the dependencies and options that a header of tools/pch takes."""
     if not name:
         return [], []
-    pch = name + "_openmp" if openmp else name
+    disabled = str(Label("//tools/pch:disabled"))
     return select({
-        str(Label("//tools/pch:enabled")): [str(Label("//tools/pch:" + pch))],
-        "//conditions:default": [],
+        disabled: [],
+        "//conditions:default": [str(Label("//tools/pch:" + name))],
     }), select({
-        str(Label("//tools/pch:enabled")): ["-include", "tools/pch/{}.pch/pch.h".format(pch)],
-        "//conditions:default": [],
+        disabled: [],
+        "//conditions:default": ["-include", "tools/pch/{}.pch/pch.h".format(name)],
     })
 
-def _openmp(openmp):
-    """Returns the options of sources that call at::parallel_for."""
-    if not openmp:
-        return []
-    return select({
-        # Another OpenMP than LibTorch's: parallel_for is then a loop.
-        str(Label("//tools:fuzz")): [],
-        "//conditions:default": OPENMP,
-    })
-
-# How many sources of a test are compiled as one at most. The more, the less in
-# all, and the longer the wait after a change of one.
+# How many sources are compiled as one at most. The more, the less in all, and the
+# longer the wait after a change of one.
 _JOINED = 8
 
-# Each source has a name of its own in its unnamed namespaces, so that what the
-# sources name alike stays apart. GCC takes a source within another for a header,
-# whose classes should not have bases with internal linkage.
+# GCC takes a source within another for a header, whose classes should not have
+# bases with internal linkage.
 _JOIN = """(
   echo "#ifndef __clang__"
   echo "#pragma GCC diagnostic ignored \\"-Wsubobject-linkage\\""
@@ -45,32 +34,47 @@ _JOIN = """(
   for source in $(SRCS); do
     file=$${source##*/}
     echo "#line 1 \\"$$source\\""
-    sed -e "s/^namespace {$$/& namespace joined_$${file%.cc} {/" \
-        -e "s/^}  \\/\\/ namespace$$/}&/" $$source
+    COPY $$source
   done
 ) >$@"""
 
-def _joined(name, srcs):
-    """Returns the sources of a test, joined where headers are precompiled."""
+# The sources of a library have no two names alike in their unnamed namespaces:
+# tools/check_names sees to that.
+_JOIN_LIBRARY = _JOIN.replace("COPY", "cat")
+
+# Each source of a test gets a name of its own in its unnamed namespaces, so that
+# what the sources name alike stays apart.
+_JOIN_TEST = _JOIN.replace("COPY", """sed \\
+        -e "s/^namespace {$$/& namespace joined_$${file%.cc} {/" \\
+        -e "s/^}  \\/\\/ namespace$$/}&/\"""")
+
+def _joined(name, srcs, command, joined = _JOINED, testonly = None):
+    """Returns sources, joined unless --define=tally_alone names their folder."""
     sources = [src for src in srcs if src.endswith(".cc")]
-    if len(sources) < 2:
+    if len(sources) < 2 or joined < 2:
         return srcs
     count = len(sources)
-    groups = (count + _JOINED - 1) // _JOINED
-    joined = [src for src in srcs if src not in sources]
+    groups = (count + joined - 1) // joined
+    outs = [src for src in srcs if src not in sources]
     for i in range(groups):
         out = "{}_joined_{}.cc".format(name, i)
         native.genrule(
             name = out.replace(".cc", ""),
-            testonly = True,
+            testonly = testonly,
             srcs = sources[i * count // groups:(i + 1) * count // groups],
             outs = [out],
-            cmd = _JOIN,
+            cmd = command,
         )
-        joined.append(out)
+        outs.append(out)
+    alone = name + "_alone"
+    native.config_setting(
+        name = alone,
+        define_values = {"tally_alone": native.package_name()},
+    )
     return select({
-        str(Label("//tools/pch:enabled")): joined,
-        "//conditions:default": srcs,
+        ":" + alone: srcs,
+        str(Label("//tools:alone")): srcs,
+        "//conditions:default": outs,
     })
 
 def _include_prefix():
@@ -84,8 +88,10 @@ def tally_cc_library(
         deps = [],
         copts = [],
         linkopts = [],
-        openmp = False,
+        joined = _JOINED,
         pch = "aten",
+        textual_hdrs = [],
+        vectorized = False,
         **kwargs):
     """A cc_library whose headers are seen under <tally/PACKAGE/...>.
 
@@ -96,8 +102,11 @@ def tally_cc_library(
       deps: libraries.
       copts: appended to the project's compiler options.
       linkopts: appended to the project's linker options.
-      openmp: set it where a source calls at::parallel_for.
+      joined: how many sources are compiled as one at most.
       pch: the header of tools/pch that the sources begin with, if any.
+      textual_hdrs: files that sources include.
+      vectorized: whether Highway compiles the sources once more for each vector
+        target.
       **kwargs: visibility, testonly, alwayslink, tags and so on, as in
         cc_library.
     """
@@ -114,19 +123,58 @@ def tally_cc_library(
             visibility = ["//visibility:private"],
         )
         deps = deps + [":" + name + "_private_hdrs"]
-    pch_deps, pch_copts = precompiled(pch, openmp)
+    sources = [src for src in srcs if src not in private_hdrs]
+    pch_deps, pch_copts = precompiled(pch)
     cc_library(
         name = name,
-        srcs = [src for src in srcs if src not in private_hdrs],
+        srcs = _joined(
+            name,
+            sources,
+            _JOIN_LIBRARY,
+            1 if vectorized else joined,
+            kwargs.get("testonly"),
+        ),
+        textual_hdrs = textual_hdrs + (sources if vectorized else []),
         hdrs = hdrs,
-        copts = pch_copts + COPTS + optimisation(pch) + _openmp(openmp) + copts,
+        copts = pch_copts + project_copts(pch) + copts,
         include_prefix = _include_prefix(),
-        linkopts = _openmp(openmp) + linkopts,
+        linkopts = OPENMP + linkopts,
         # No shared library beside each archive: it would only cost a link.
         linkstatic = True,
         deps = pch_deps + deps,
         **kwargs
     )
+
+def tally_cc_folder(name, hdrs, labels = {}, visibility = None, **kwargs):
+    """The library of a folder, and a label for each of its public headers.
+
+    Whoever depends on one of the labels gets the whole library: its sources are
+    compiled together.
+
+    Args:
+      name: the library's name.
+      hdrs: headers for other targets. Each has a label of its name.
+      labels: other labels, and the headers that they stand for.
+      visibility: of the library and the labels.
+      **kwargs: as in tally_cc_library.
+    """
+    tally_cc_library(
+        name = name,
+        hdrs = hdrs,
+        visibility = visibility,
+        **kwargs
+    )
+    named = {hdr[:-len(".h")]: [hdr] for hdr in hdrs}
+    named.update(labels)
+    for label, headers in named.items():
+        if label != name:
+            cc_library(
+                name = label,
+                hdrs = headers,
+                testonly = kwargs.get("testonly"),
+                deps = [":" + name],
+                visibility = visibility,
+            )
 
 def tally_cc_test(
         name,
@@ -134,7 +182,6 @@ def tally_cc_test(
         deps = [],
         copts = [],
         linkopts = [],
-        openmp = False,
         pch = "test",
         main = False,
         size = "small",
@@ -150,7 +197,6 @@ def tally_cc_test(
         TALLY_HWY_TARGET and the order of TALLY_SUM_ORDER are added.
       copts: appended to the project's compiler options.
       linkopts: appended to the project's linker options.
-      openmp: set it where a source calls at::parallel_for.
       pch: the header of tools/pch that the sources begin with, if any.
       main: set it where a source has a main() of its own.
       size: as in cc_test; "small" stops the test after a minute.
@@ -159,12 +205,12 @@ def tally_cc_test(
         passive, and LibTorch's flight recorder off, unless given here.
       **kwargs: args, tags, timeout and so on, as in cc_test.
     """
-    pch_deps, pch_copts = precompiled(pch, openmp)
+    pch_deps, pch_copts = precompiled(pch)
     cc_test(
         name = name,
         size = size,
-        srcs = _joined(name, srcs),
-        copts = pch_copts + COPTS + optimisation(pch) + _openmp(openmp) + copts,
+        srcs = _joined(name, srcs, _JOIN_TEST, testonly = True),
+        copts = pch_copts + project_copts(pch) + copts,
         data = data + select({
             "//tools:asan": ["//tools:lsan.supp"],
             "//tools:tsan": ["//tools:tsan.supp"],
@@ -181,7 +227,7 @@ def tally_cc_test(
             },
             **env
         ),
-        linkopts = _openmp(openmp) + linkopts,
+        linkopts = OPENMP + linkopts,
         linkstatic = True,
         deps = pch_deps + deps + [
             "//tests/testing:seed",
@@ -198,7 +244,6 @@ def tally_cc_binary(
         deps = [],
         copts = [],
         linkopts = [],
-        openmp = False,
         pch = "aten",
         **kwargs):
     """A program.
@@ -209,16 +254,15 @@ def tally_cc_binary(
       deps: libraries.
       copts: appended to the project's compiler options.
       linkopts: appended to the project's linker options.
-      openmp: set it where a source calls at::parallel_for.
       pch: the header of tools/pch that the sources begin with, if any.
       **kwargs: visibility, data, testonly and so on, as in cc_binary.
     """
-    pch_deps, pch_copts = precompiled(pch, openmp)
+    pch_deps, pch_copts = precompiled(pch)
     cc_binary(
         name = name,
         srcs = srcs,
-        copts = pch_copts + COPTS + optimisation(pch) + _openmp(openmp) + copts,
-        linkopts = _openmp(openmp) + linkopts,
+        copts = pch_copts + project_copts(pch) + copts,
+        linkopts = OPENMP + linkopts,
         linkstatic = True,
         deps = pch_deps + deps,
         **kwargs

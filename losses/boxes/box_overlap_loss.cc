@@ -63,4 +63,8 @@ at::Tensor BoxOverlapLossImpl::forward(const at::Tensor& preds,
   return functional::box_overlap_loss(preds, target, options());
 }
 
+template class internal::LossModule<BoxOverlapLossImpl, BoxOverlapLossOptions>;
+
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::BoxOverlapLossImpl>;

@@ -79,4 +79,9 @@ at::Tensor box_overlap_loss(const at::Tensor& preds, const at::Tensor& target,
 using ::tally::box_overlaps;
 
 }  // namespace functional
+extern template class internal::LossModule<BoxOverlapLossImpl,
+                                           BoxOverlapLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::BoxOverlapLossImpl>;

@@ -193,4 +193,11 @@ at::Tensor FocalLossImpl::forward(const at::Tensor& preds,
   return functional::focal_loss(preds, target, options());
 }
 
+template class internal::LossModule<CrossEntropyLossImpl,
+                                    CrossEntropyLossOptions>;
+template class internal::LossModule<FocalLossImpl, FocalLossOptions>;
+
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::CrossEntropyLossImpl>;
+template class torch::nn::Cloneable<tally::losses::FocalLossImpl>;

@@ -147,4 +147,11 @@ at::Tensor focal_loss(const at::Tensor& preds, const at::Tensor& target,
                       const FocalLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<CrossEntropyLossImpl,
+                                           CrossEntropyLossOptions>;
+extern template class internal::LossModule<FocalLossImpl, FocalLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::CrossEntropyLossImpl>;
+extern template class torch::nn::Cloneable<tally::losses::FocalLossImpl>;

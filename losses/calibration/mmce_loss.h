@@ -84,4 +84,8 @@ at::Tensor mmce_loss(const at::Tensor& preds, const at::Tensor& target,
                      const MMCELossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<MMCELossImpl, MMCELossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::MMCELossImpl>;

@@ -92,4 +92,10 @@ at::Tensor soft_calibration_loss(
     const SoftCalibrationLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<SoftCalibrationLossImpl,
+                                           SoftCalibrationLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<
+    tally::losses::SoftCalibrationLossImpl>;

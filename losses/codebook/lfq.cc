@@ -49,7 +49,7 @@ void check_between(const char* name, double value, double least,
 }
 
 /// The options with defaults filled in.
-LFQOptions completed(LFQOptions o) {
+LFQOptions completed_lfq(LFQOptions o) {
   TORCH_CHECK_VALUE(o.dim() > 0 || o.codebook_size() > 0,
                     "LFQ: expected option 'dim' or 'codebook_size' to be "
                     "above 0, got ",
@@ -216,9 +216,9 @@ void set_losses(const at::Tensor& sums, const LFQOptions& o,
 
 /// `rotation` may be undefined. `prepare` gives the latents; what it throws
 /// reaches all ranks.
-LFQOutput quantize(const LFQOptions& o, bool training,
-                   const at::Tensor& rotation,
-                   c10::function_ref<Latents()> prepare) {
+LFQOutput quantize_lfq(const LFQOptions& o, bool training,
+                       const at::Tensor& rotation,
+                       c10::function_ref<Latents()> prepare) {
   const internal::AutocastOff autocast_off;
   LFQOutput output;
   Latents latents;
@@ -257,8 +257,8 @@ LFQOutput lfq(const at::Tensor& x, const LFQOptions& options,
               const at::Tensor& mask, bool training) {
   LFQOptions o = options;
   internal::TokenView view;
-  LFQOutput output = quantize(o, training, {}, [&] {
-    o = completed(options);
+  LFQOutput output = quantize_lfq(o, training, {}, [&] {
+    o = completed_lfq(options);
     view = internal::TokenView("LFQ", x, all_bits(o), /*channel_first=*/false,
                                mask);
     return latents_of(view.tokens(), o, {}, view.counts());
@@ -271,7 +271,9 @@ LFQOutput lfq(const at::Tensor& x, const LFQOptions& options,
 
 }  // namespace functional
 
-LFQImpl::LFQImpl(LFQOptions o) : options_(completed(std::move(o))) { reset(); }
+LFQImpl::LFQImpl(LFQOptions o) : options_(completed_lfq(std::move(o))) {
+  reset();
+}
 
 void LFQImpl::reset() {
   const tally::internal::OutsideInference outside;
@@ -297,7 +299,7 @@ LFQOutput LFQImpl::forward(const at::Tensor& x, const at::Tensor& mask,
   LFQOptions o = options_;
   if (inverse_temperature) o.inverse_temperature(*inverse_temperature);
   internal::TokenView view;
-  LFQOutput output = quantize(o, is_training(), rotation, [&] {
+  LFQOutput output = quantize_lfq(o, is_training(), rotation, [&] {
     check_between("inverse_temperature", o.inverse_temperature(), 0,
                   "at least 0");
     view = internal::TokenView("LFQ", x, o.dim(), o.channel_first(), mask);
@@ -356,3 +358,5 @@ void LFQImpl::pretty_print(std::ostream& stream) const {
 }
 
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::LFQImpl>;

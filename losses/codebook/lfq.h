@@ -148,3 +148,5 @@ class LFQImpl : public torch::nn::Cloneable<LFQImpl> {
 TORCH_MODULE(LFQ);
 
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::LFQImpl>;

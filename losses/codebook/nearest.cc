@@ -1,6 +1,9 @@
 #include "tally/losses/codebook/nearest.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
@@ -15,14 +18,57 @@
 
 #include "tally/losses/codebook/nearest_bound.h"
 #include "tally/losses/codebook/nearest_kernels.h"
+#include "tally/metrics/common/constants.h"
 
 // Compiled without contraction to fused multiply-adds (BUILD).
 namespace tally::losses::internal {
+
+at::Tensor nearest_by_device(const at::Tensor& tokens, const at::Tensor& codes,
+                             bool cosine) {
+  const at::NoTF32Guard no_tf32;
+  const NearestBound bound(codes.scalar_type(), codes.is_cpu(), codes.size(1),
+                           cosine);
+  const auto lengths = [](const at::Tensor& vectors) {
+    return vectors.to(at::kDouble).square().sum(-1).sqrt();
+  };
+  const at::Tensor of_codes = lengths(codes);
+  const at::Tensor half_squares =
+      of_codes.square().div(2).to(codes.scalar_type());
+  const double longest = of_codes.max().item<double>();
+  const std::int64_t at_once = std::max<std::int64_t>(
+      1, kProductBytesAtOnce / (codes.size(0) * codes.element_size()));
+  std::vector<at::Tensor> found, doubtful;
+  for (const at::Tensor& piece : tokens.split(at_once)) {
+    at::Tensor values = piece.matmul(codes.t());
+    if (!cosine) values.sub_(half_squares);
+    const auto [best, code] = values.max(1, /*keepdim=*/true);
+    values.scatter_(1, code, -tally::internal::kInfinity);
+    const at::Tensor size = lengths(piece);
+    const at::Tensor lead =
+        best.squeeze(1).to(at::kDouble).sub(values.amax(1).to(at::kDouble));
+    const at::Tensor sure =
+        lead.gt(bound.error(size, longest) * 2 + bound.blur(size, longest))
+            .logical_and(bound.holds(size, longest));
+    found.push_back(code.squeeze(1));
+    doubtful.push_back(sure.logical_not());
+  }
+  if (found.empty()) {
+    return at::empty({0}, tokens.options().dtype(at::kLong));
+  }
+  at::Tensor indices = at::cat(found);
+  const at::Tensor rows = at::cat(doubtful).nonzero().squeeze(1);
+  if (rows.numel() > 0) {
+    indices.index_copy_(
+        0, rows,
+        nearest(tokens.index_select(0, rows).cpu(), codes.cpu(), cosine)
+            .to(indices.device()));
+  }
+  return indices;
+}
+
 namespace {
 
 constexpr std::int64_t kOperationsAtOnce = 1 << 16;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 constexpr int kLanes = 8;
 using Lanes = std::array<double, kLanes>;
@@ -35,7 +81,7 @@ double sum_of(const Lanes& lanes) {
 /// The sum of term(k), added up in one order whatever the processor: lanes of
 /// a vector, however long it is, are sums of their own.
 template <class Term>
-double fixed_sum(std::int64_t size, const Term& term) {
+double lane_sum(std::int64_t size, const Term& term) {
   Lanes lanes{};
   std::int64_t k = 0;
   for (; k + kLanes <= size; k += kLanes) {
@@ -49,7 +95,7 @@ double fixed_sum(std::int64_t size, const Term& term) {
 template <class T>
 double distance(const T* token, const T* code, std::int64_t dims,
                 double scale) {
-  return fixed_sum(dims, [=](std::int64_t k) {
+  return lane_sum(dims, [=](std::int64_t k) {
     const double difference = static_cast<double>(token[k]) * scale -
                               static_cast<double>(code[k]) * scale;
     return difference * difference;
@@ -58,7 +104,7 @@ double distance(const T* token, const T* code, std::int64_t dims,
 
 template <class T>
 double product(const T* a, const T* b, std::int64_t dims) {
-  return fixed_sum(dims, [=](std::int64_t k) {
+  return lane_sum(dims, [=](std::int64_t k) {
     return static_cast<double>(a[k]) * static_cast<double>(b[k]);
   });
 }
@@ -90,10 +136,10 @@ template <class T, class Candidates>
 std::int64_t choose(const T* token, const Rows<T>& codes, bool cosine,
                     const Candidates& candidates) {
   std::int64_t best = 0;
-  double least = kInfinity;
+  double least = tally::internal::kInfinity;
   const auto compare = [&](double scale) {
     best = 0;
-    least = kInfinity;
+    least = tally::internal::kInfinity;
     for (const std::int64_t code : candidates) {
       const double value =
           cosine ? -product(token, codes[code], codes.dims)
@@ -107,7 +153,7 @@ std::int64_t choose(const T* token, const Rows<T>& codes, bool cosine,
   compare(1);
   if constexpr (std::is_same_v<T, double>) {
     // Squares that overflow, or that lose bits below the normal numbers.
-    if (!cosine && least == kInfinity) compare(0x1p-600);
+    if (!cosine && least == tally::internal::kInfinity) compare(0x1p-600);
     if (!cosine && least < 0x1p-900) compare(0x1p500);
   }
   return best;
@@ -129,7 +175,7 @@ class Screen {
       const double square = squares_[j];
       const bool finite =
           std::isfinite(square) || all_finite(codes_[j], codes_.dims);
-      half_squares_[j] = static_cast<T>(!finite  ? kInfinity
+      half_squares_[j] = static_cast<T>(!finite  ? tally::internal::kInfinity
                                         : cosine ? 0
                                                  : square / 2);
       if (finite) longest = std::max(longest, square);
@@ -156,7 +202,7 @@ class Screen {
         margins[i] =
             bound_.holds(size, longest_)
                 ? bound_.error(size, longest_) * 2 + bound_.blur(size, longest_)
-                : kNaN;
+                : tally::internal::kNaN;
       }
       find_leads(products, half_squares_.data(), some, codes_.count,
                  margins.data(), found);

@@ -44,7 +44,7 @@ void check_number(const char* name, double value, double least, double most) {
 }
 
 /// The options with defaults filled in.
-Options completed(Options o) {
+Options completed_options(Options o) {
   const auto check_size = [](const char* name, std::int64_t value,
                              std::int64_t least) {
     TORCH_CHECK_VALUE(value >= least, "VectorQuantize: option '", name,
@@ -75,7 +75,7 @@ at::Tensor compared(const at::Tensor& tokens, const Options& o) {
 }
 
 /// `state` is what else the ranks' codes have in common.
-TokenBatch agreed_batch(
+TokenBatch agreed_tokens(
     const Call& call, const Options& o, const std::string& state,
     c10::function_ref<std::pair<at::Tensor, at::Tensor>()> tokens_and_counts) {
   return internal::agreed_batch(call,
@@ -171,7 +171,7 @@ VectorQuantizeOutput vector_quantize(const at::Tensor& x,
     set_shapes(view, quantized, quantized.codes, output);
     return output;
   }
-  const TokenBatch batch = agreed_batch(call, options, "given", tokens);
+  const TokenBatch batch = agreed_tokens(call, options, "given", tokens);
   sync::or_give_up(*call.communicator, [&] {
     const Quantized quantized = quantize(batch, codebook, options, true);
     set_loss(call, batch, options, quantized.own_errors,
@@ -189,7 +189,7 @@ struct VectorQuantizeImpl::Step {
 };
 
 VectorQuantizeImpl::VectorQuantizeImpl(VectorQuantizeOptions o)
-    : options_(completed(std::move(o))) {
+    : options_(completed_options(std::move(o))) {
   reset();
 }
 
@@ -304,7 +304,7 @@ VectorQuantizeOutput VectorQuantizeImpl::forward(const at::Tensor& x,
   Quantized quantized;
   if (is_training()) {
     Step step{call_of(options_), {}};
-    step.batch = agreed_batch(step.call, options_, progress(), tokens);
+    step.batch = agreed_tokens(step.call, options_, progress(), tokens);
     sync::or_give_up(*step.call.communicator, [&] {
       {
         const at::NoGradGuard no_grad;
@@ -376,3 +376,5 @@ void VectorQuantizeImpl::pretty_print(std::ostream& stream) const {
 }
 
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::VectorQuantizeImpl>;

@@ -158,3 +158,5 @@ class VectorQuantizeImpl : public torch::nn::Cloneable<VectorQuantizeImpl> {
 TORCH_MODULE(VectorQuantize);
 
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::VectorQuantizeImpl>;

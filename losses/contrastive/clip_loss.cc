@@ -24,9 +24,9 @@ using internal::RowAgreement;
 using internal::RowOffer;
 using sync::Call;
 
-constexpr const char* kName = "ClipLoss";
+constexpr const char* kClipLoss = "ClipLoss";
 
-struct Inputs {
+struct ClipInputs {
   at::Tensor image, text, scale, bias;
   double scale_value = 0;
 
@@ -38,31 +38,29 @@ struct Inputs {
   }
 };
 
-void check(const ClipLossOptions& options) {
+void check_clip(const ClipLossOptions& options) {
   TORCH_CHECK_VALUE(
-      !options.local_loss() || options.gather_with_grad(), kName,
+      !options.local_loss() || options.gather_with_grad(), kClipLoss,
       ": local_loss without gather_with_grad is biased: a row would get no "
       "gradient as a column of other rows' logits, neither this rank's nor the "
       "others'. Set gather_with_grad too");
-  TORCH_CHECK_VALUE(options.logits_budget_bytes() >= 0, kName,
-                    ": expected logits_budget_bytes of at least 0, got ",
-                    options.logits_budget_bytes());
+  internal::check_budget(kClipLoss, options.logits_budget_bytes());
 }
 
-bool tiled(const ClipLossOptions& options, const Inputs& inputs) {
+bool tiled(const ClipLossOptions& options, const ClipInputs& inputs) {
   return options.pairwise_logits() == PairwiseLogits::kTiled &&
          inputs.image.is_cpu();
 }
 
-Call call_of(const ClipLossOptions& options) {
-  return Call(kName, options.communicator(), options.timeout());
+Call clip_call(const ClipLossOptions& options) {
+  return Call(kClipLoss, options.communicator(), options.timeout());
 }
 
 /// Checks the arguments, here and on all ranks.
-RowAgreement agree(const Call& call, const ClipLossOptions& options,
-                   Inputs& inputs) {
+RowAgreement agree_on_clip(const Call& call, const ClipLossOptions& options,
+                           ClipInputs& inputs) {
   return internal::agree_on_rows(call, [&] {
-    check(options);
+    check_clip(options);
     internal::check_features(call, "image_features", inputs.image,
                              "text_features", inputs.text);
     inputs.scale_value =
@@ -105,7 +103,7 @@ at::Tensor widened(const at::Tensor& features) {
 
 /// Of all ranks' rows, or of this rank's alone.
 ClipLogits gathered_logits(const Call& call, const ClipLossOptions& options,
-                           const Inputs& inputs, bool own_rows) {
+                           const ClipInputs& inputs, bool own_rows) {
   const at::Tensor image = widened(inputs.image);
   const at::Tensor text = widened(inputs.text);
   const at::Tensor images = gathered(call, options, image);
@@ -124,8 +122,9 @@ double entropies(const internal::RankRows& rows) {
   return 2.0 * static_cast<double>(rows.total());
 }
 
-at::Tensor gathered_loss(const Call& call, const ClipLossOptions& options,
-                         const Inputs& inputs, const RowAgreement& agreement) {
+at::Tensor gathered_clip_loss(const Call& call, const ClipLossOptions& options,
+                              const ClipInputs& inputs,
+                              const RowAgreement& agreement) {
   // Without gradients of what other ranks do, each needs all rows itself.
   const bool own_rows = options.gather_with_grad();
   const ClipLogits logits = gathered_logits(call, options, inputs, own_rows);
@@ -147,10 +146,10 @@ at::Tensor gathered_loss(const Call& call, const ClipLossOptions& options,
 }
 
 /// The tiled loss, for as long as its backward pass may come.
-class TiledLoss {
+class TiledClipLoss {
  public:
-  TiledLoss(Call call, const ClipLossOptions& options, Inputs inputs,
-            const RowAgreement& agreement)
+  TiledClipLoss(Call call, const ClipLossOptions& options, ClipInputs inputs,
+                const RowAgreement& agreement)
       : options_(options),
         inputs_(std::move(inputs)),
         untouched_({inputs_.image, inputs_.text}),
@@ -218,22 +217,22 @@ class TiledLoss {
 
  private:
   ClipLossOptions options_;
-  Inputs inputs_;
+  ClipInputs inputs_;
   internal::Untouched untouched_;
   Call backward_;
   internal::SoftmaxProblem problem_;
   internal::SoftmaxState state_;
 };
 
-at::Tensor loss_of(const ClipLossOptions& options, Inputs inputs) {
+at::Tensor loss_of(const ClipLossOptions& options, ClipInputs inputs) {
   const internal::AutocastOff autocast_off;
-  const Call call = call_of(options);
-  const RowAgreement agreement = agree(call, options, inputs);
+  const Call call = clip_call(options);
+  const RowAgreement agreement = agree_on_clip(call, options, inputs);
   return sync::or_give_up(*call.communicator, [&] {
     if (!tiled(options, inputs)) {
-      return gathered_loss(call, options, inputs, agreement);
+      return gathered_clip_loss(call, options, inputs, agreement);
     }
-    const auto tiles = std::make_shared<TiledLoss>(
+    const auto tiles = std::make_shared<TiledClipLoss>(
         call, options, std::move(inputs), agreement);
     return internal::attach_tiles(agreement, tiles->forward(), tiles);
   });
@@ -257,12 +256,12 @@ ClipLogits clip_logits(const at::Tensor& image_features,
                        const at::Tensor& logit_scale,
                        const at::Tensor& logit_bias,
                        const ClipLossOptions& options) {
-  Inputs inputs{image_features, text_features, logit_scale, logit_bias};
+  ClipInputs inputs{image_features, text_features, logit_scale, logit_bias};
   const internal::AutocastOff autocast_off;
   const ClipLossOptions whole =
       ClipLossOptions(options).pairwise_logits(PairwiseLogits::kGathered);
-  const Call call = call_of(options);
-  agree(call, whole, inputs);
+  const Call call = clip_call(options);
+  agree_on_clip(call, whole, inputs);
   return sync::or_give_up(*call.communicator, [&] {
     return gathered_logits(call, options, inputs, options.local_loss());
   });
@@ -272,7 +271,7 @@ ClipLogits clip_logits(const at::Tensor& image_features,
 
 ClipLossImpl::ClipLossImpl(ClipLossOptions options)
     : options_(std::move(options)) {
-  check(options_);
+  check_clip(options_);
 }
 
 at::Tensor ClipLossImpl::forward(const at::Tensor& image_features,
@@ -300,3 +299,5 @@ void ClipLossImpl::pretty_print(std::ostream& stream) const {
 }
 
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::ClipLossImpl>;

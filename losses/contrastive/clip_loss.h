@@ -113,3 +113,5 @@ ClipLogits clip_logits(const at::Tensor& image_features,
 
 }  // namespace functional
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::ClipLossImpl>;

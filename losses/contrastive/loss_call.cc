@@ -4,6 +4,7 @@
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/scalar_tensor.h>
 
+#include "tally/losses/shape_text.h"
 #include "tally/state/codec.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
@@ -43,9 +44,14 @@ double checked_number(const Call& call, const char* name,
   TORCH_CHECK_VALUE(
       tensor.defined() && tensor.numel() == 1 && tensor.is_floating_point(),
       call.name, ": expected ", name, " to be one floating number, got ",
-      tensor.defined() ? c10::str(tensor.toString(), ' ', tensor.sizes())
-                       : "an undefined tensor");
+      shape_text(tensor));
   return tensor.item<double>();
+}
+
+void check_budget(const char* loss, std::int64_t bytes) {
+  TORCH_CHECK_VALUE(bytes >= 0, loss,
+                    ": expected logits_budget_bytes of at least 0, got ",
+                    bytes);
 }
 
 RowAgreement agree_on_rows(const Call& call,

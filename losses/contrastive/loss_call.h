@@ -29,6 +29,9 @@ void check_features(const sync::Call& call, const char* name_a,
 double checked_number(const sync::Call& call, const char* name,
                       const at::Tensor& tensor);
 
+/// Of the memory for logits. Throws c10::ValueError for a negative number.
+void check_budget(const char* loss, std::int64_t bytes);
+
 /// The ranks' numbers of rows, from one exchange with this rank's `offer` and
 /// number of rows.
 struct RowAgreement {

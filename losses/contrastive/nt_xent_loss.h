@@ -98,3 +98,5 @@ at::Tensor nt_xent_loss(const at::Tensor& out0, const at::Tensor& out1,
 
 }  // namespace functional
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::NTXentLossImpl>;

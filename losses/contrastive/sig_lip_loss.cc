@@ -3,6 +3,7 @@
 #include <ATen/ops/diagonal_scatter.h>
 #include <ATen/ops/log_sigmoid.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <optional>
 #include <utility>
@@ -11,11 +12,113 @@
 #include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/contrastive/sigmoid_ring.h"
+#include "tally/losses/contrastive/sum_round.h"
+#include "tally/losses/contrastive/tile_kernels.h"
 #include "tally/losses/contrastive/tiles.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"
 #include "tally/sync/reduction.h"
+
+namespace tally::losses::internal {
+namespace {
+
+template <class T>
+class SigmoidRound {
+ public:
+  SigmoidRound(const SigmoidProblem& problem, bool with_gradients,
+               double weight)
+      : problem_(problem),
+        with_gradients_(with_gradients),
+        weight_(weight),
+        tiles_(problem.a.options()) {}
+
+  SigmoidResult run() {
+    Ring ring(problem_.call);
+    CirculatingTensor columns(ring, padded(problem_.b, problem_.rows.most()));
+    if (!with_gradients_) {
+      for (int step = 0; step < ring.steps(); ++step) {
+        columns.depart(step);
+        const int owner = ring.owner(step);
+        const Block block{step, owner, problem_.rows.of(owner)};
+        for_each_range(block.rows, kTileColumns,
+                       [&](std::int64_t first, std::int64_t size) {
+                         panel(block, columns.here().narrow(0, first, size),
+                               first, {});
+                       });
+        columns.arrive();
+      }
+      return std::move(result_);
+    }
+    result_.a_gradient = at::zeros_like(problem_.a);
+    result_.b_gradient = sum_round(
+        ring, problem_.rows, problem_.b, {&columns},
+        [&](const Block& block, const RowRange& range,
+            const at::Tensor& gradient) {
+          panel(block, columns.here().narrow(0, range.first, range.size),
+                range.first, gradient);
+        });
+    result_.a_gradient.mul_(problem_.scale);
+    result_.b_gradient.mul_(problem_.scale);
+    return std::move(result_);
+  }
+
+ private:
+  void panel(const Block& block, const at::Tensor& columns,
+             std::int64_t first_column, const at::Tensor& gradient) {
+    for_each_range(
+        problem_.a.size(0), kTileRows,
+        [&](std::int64_t first, std::int64_t rows) {
+          const at::Tensor a = problem_.a.narrow(0, first, rows);
+          const at::Tensor tile = tiles_.product(a, columns);
+          // Only in the own block does a row meet its pair.
+          add_losses(tile, block.step == 0 ? first - first_column : kNoColumn);
+          if (!with_gradients_) return;
+          add_product(result_.a_gradient.narrow(0, first, rows), tile, columns);
+          add_product(gradient, tile.t(), a);
+        });
+  }
+
+  void add_losses(const at::Tensor& tile, std::int64_t pair) {
+    T* const q = tile.mutable_data_ptr<T>();
+    const std::int64_t width = tile.size(1);
+    std::vector<SigmoidSums> sums(at::get_num_threads());
+    for_each_stripe(
+        tile.size(0), [&](std::int64_t begin, std::int64_t size, int thread) {
+          const Tile<T> stripe{q + begin * width, size, width,
+                               static_cast<T>(problem_.scale), pair + begin};
+          const SigmoidSums here =
+              sigmoid(stripe, static_cast<T>(problem_.bias),
+                      static_cast<T>(weight_), with_gradients_);
+          sums[thread].loss += here.loss;
+          sums[thread].logits += here.logits;
+          sums[thread].scale += here.scale;
+        });
+    for (const SigmoidSums& of_thread : sums) {
+      result_.loss += of_thread.loss;
+      result_.bias_gradient += of_thread.logits;
+      result_.scale_gradient += of_thread.scale;
+    }
+  }
+
+  const SigmoidProblem& problem_;
+  bool with_gradients_;
+  double weight_;
+  TileBuffer tiles_;
+  SigmoidResult result_;
+};
+
+}  // namespace
+
+SigmoidResult sigmoid_round(const SigmoidProblem& problem, bool with_gradients,
+                            double weight) {
+  if (problem.a.scalar_type() == at::kDouble) {
+    return SigmoidRound<double>(problem, with_gradients, weight).run();
+  }
+  return SigmoidRound<float>(problem, with_gradients, weight).run();
+}
+
+}  // namespace tally::losses::internal
 
 namespace tally::losses {
 namespace {
@@ -24,9 +127,9 @@ using internal::RowAgreement;
 using internal::RowOffer;
 using sync::Call;
 
-constexpr const char* kName = "SigLipLoss";
+constexpr const char* kSigLipLoss = "SigLipLoss";
 
-struct Inputs {
+struct SigLipInputs {
   at::Tensor image, text, scale, bias;
   double scale_value = 0;
   double bias_value = 0;
@@ -51,15 +154,16 @@ const char* name_of(SigLipExchange exchange) {
 }
 
 SigLipExchange exchange_for(const SigLipLossOptions& options,
-                            const Inputs& inputs) {
+                            const SigLipInputs& inputs) {
   const bool tiles = options.exchange() == SigLipExchange::kTiledRing;
   return tiles && !inputs.image.is_cpu() ? SigLipExchange::kShift
                                          : options.exchange();
 }
 
 /// Checks the arguments, here and on all ranks.
-RowAgreement agree(const Call& call, const SigLipLossOptions& options,
-                   Inputs& inputs) {
+RowAgreement agree_on_sig_lip(const Call& call,
+                              const SigLipLossOptions& options,
+                              SigLipInputs& inputs) {
   return internal::agree_on_rows(call, [&] {
     internal::check_features(call, "image_features", inputs.image,
                              "text_features", inputs.text);
@@ -83,9 +187,9 @@ RowAgreement agree(const Call& call, const SigLipLossOptions& options,
 }
 
 /// The loss in one round, for as long as its backward pass may come.
-class TiledLoss {
+class TiledSigLipLoss {
  public:
-  TiledLoss(Call call, Inputs inputs, const RowAgreement& agreement)
+  TiledSigLipLoss(Call call, SigLipInputs inputs, const RowAgreement& agreement)
       : inputs_(std::move(inputs)),
         untouched_({inputs_.image, inputs_.text}),
         backward_(call.backward(agreement.sequence)),
@@ -141,7 +245,7 @@ class TiledLoss {
     });
   }
 
-  Inputs inputs_;
+  SigLipInputs inputs_;
   internal::Untouched untouched_;
   Call backward_;
   internal::SigmoidProblem problem_;
@@ -198,7 +302,8 @@ void exchange_texts(SigLipExchange exchange, const Call& call,
 }
 
 at::Tensor exchanged_loss(SigLipExchange exchange, const Call& call,
-                          const Inputs& inputs, const RowAgreement& agreement) {
+                          const SigLipInputs& inputs,
+                          const RowAgreement& agreement) {
   const at::ScalarType dtype =
       sync::accumulate_dtype(inputs.image.scalar_type());
   const at::Tensor image = inputs.image.to(dtype);
@@ -230,16 +335,16 @@ at::Tensor sig_lip_loss(const at::Tensor& image_features,
                         const at::Tensor& logit_bias,
                         const SigLipLossOptions& options) {
   const internal::AutocastOff autocast_off;
-  const Call call(kName, options.communicator(), options.timeout());
-  Inputs inputs{image_features, text_features, logit_scale, logit_bias};
-  const RowAgreement agreement = agree(call, options, inputs);
+  const Call call(kSigLipLoss, options.communicator(), options.timeout());
+  SigLipInputs inputs{image_features, text_features, logit_scale, logit_bias};
+  const RowAgreement agreement = agree_on_sig_lip(call, options, inputs);
   const SigLipExchange exchange = exchange_for(options, inputs);
   return sync::or_give_up(*call.communicator, [&] {
     if (exchange != SigLipExchange::kTiledRing) {
       return exchanged_loss(exchange, call, inputs, agreement);
     }
     const auto tiles =
-        std::make_shared<TiledLoss>(call, std::move(inputs), agreement);
+        std::make_shared<TiledSigLipLoss>(call, std::move(inputs), agreement);
     return internal::attach_tiles(agreement,
                                   tiles->forward(agreement.any_graph), tiles);
   });
@@ -263,3 +368,5 @@ void SigLipLossImpl::pretty_print(std::ostream& stream) const {
 }
 
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::SigLipLossImpl>;

@@ -94,3 +94,5 @@ at::Tensor sig_lip_loss(const at::Tensor& image_features,
 
 }  // namespace functional
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::SigLipLossImpl>;

@@ -17,7 +17,7 @@ namespace tally::losses::internal {
 namespace {
 
 template <class T>
-constexpr T kNone = -std::numeric_limits<T>::infinity();
+constexpr T kLowest = -std::numeric_limits<T>::infinity();
 
 /// Merges two maxima with their sums of exp(scale * (q - max)) into the first.
 void merge(double scale, double& max, double& sum, double other_max,
@@ -52,7 +52,7 @@ class SoftmaxForward {
         threads_(at::get_num_threads()),
         tiles_(options_),
         rows_(signed_rows(problem)),
-        row_max_(padded_array(count_, kNone<T>, options_)),
+        row_max_(padded_array(count_, kLowest<T>, options_)),
         row_sum_(count_, 0),
         pairs_(count_, 0),
         panel_max_(at::empty({threads_, kTileColumns + kPadding}, options_)),
@@ -68,7 +68,7 @@ class SoftmaxForward {
     CirculatingTensor columns(ring, padded(problem_.b, most));
     // Maxima and sums of the columns that are here.
     at::Tensor statistics = at::empty({2, most}, options_.dtype(at::kDouble));
-    statistics[0].fill_(kNone<double>);
+    statistics[0].fill_(kLowest<double>);
     statistics[1].zero_();
     at::Tensor arriving;
     for (int step = 0; step < ring.steps(); ++step) {
@@ -95,7 +95,7 @@ class SoftmaxForward {
     double* const sum = max + statistics.size(1);
     for_each_range(block.rows, kTileColumns,
                    [&](std::int64_t first, std::int64_t width) {
-                     panel_max_.fill_(kNone<T>);
+                     panel_max_.fill_(kLowest<T>);
                      panel_sum_.zero_();
                      panel(block, columns.narrow(0, first, width), first);
                      merge_panel(max + first, sum + first, width);

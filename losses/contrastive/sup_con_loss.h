@@ -82,3 +82,5 @@ at::Tensor sup_con_loss(const at::Tensor& features,
 
 }  // namespace functional
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::SupConLossImpl>;

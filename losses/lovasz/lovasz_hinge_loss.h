@@ -89,4 +89,9 @@ at::Tensor lovasz_hinge_loss(const at::Tensor& preds, const at::Tensor& target,
                              const LovaszHingeLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<LovaszHingeLossImpl,
+                                           LovaszHingeLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::LovaszHingeLossImpl>;

@@ -295,4 +295,12 @@ at::Tensor LovaszSoftmaxLossImpl::forward(const at::Tensor& preds,
   return functional::lovasz_softmax_loss(preds, target, options());
 }
 
+template class internal::LossModule<LovaszHingeLossImpl,
+                                    LovaszHingeLossOptions>;
+template class internal::LossModule<LovaszSoftmaxLossImpl,
+                                    LovaszSoftmaxLossOptions>;
+
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::LovaszHingeLossImpl>;
+template class torch::nn::Cloneable<tally::losses::LovaszSoftmaxLossImpl>;

@@ -100,6 +100,9 @@ at::Tensor lovasz_softmax_loss(const at::Tensor& preds,
                                const LovaszSoftmaxLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<LovaszSoftmaxLossImpl,
+                                           LovaszSoftmaxLossOptions>;
+
 }  // namespace tally::losses
 
 namespace tally {
@@ -108,3 +111,6 @@ struct EnumNames<losses::LovaszClasses> {
   static constexpr const char* kNames[] = {"present", "all"};
 };
 }  // namespace tally
+
+extern template class torch::nn::Cloneable<
+    tally::losses::LovaszSoftmaxLossImpl>;

@@ -76,3 +76,5 @@ at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
 
 }  // namespace functional
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::BarlowTwinsLossImpl>;

@@ -88,3 +88,5 @@ CoCaLosses coca_loss(const at::Tensor& image_features,
 
 }  // namespace functional
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::CoCaLossImpl>;

@@ -5,7 +5,6 @@
 #include <ATen/ops/stack.h>
 
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "tally/losses/contrastive/loss_call.h"
 #include "tally/losses/pairs/row_pieces.h"
 #include "tally/losses/pairs/two_views.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/collectives.h"
 
@@ -53,17 +53,17 @@ at::Tensor negatives(const Tensors& by_row, const Tensors& shared) {
   const at::Tensor& rows = by_row[0];
   const at::Tensor& skip = by_row[1];
   return rows.matmul(shared[0].t())
-      .scatter(1, skip, -std::numeric_limits<double>::infinity())
+      .scatter(1, skip, -tally::internal::kInfinity)
       .logsumexp(1)
       .sum();
 }
 
 at::Tensor loss_of(const Call& call, const at::Tensor& a, const at::Tensor& b,
-                   double temperature, c10::function_ref<void()> check,
+                   double temperature, c10::function_ref<void()> check_options,
                    const Weigh& weigh) {
   const internal::AutocastOff as_written;
   const internal::RowAgreement agreement = internal::agree_on_rows(call, [&] {
-    check();
+    check_options();
     internal::check_features(call, "a", a, "b", b);
     return internal::RowOffer{a.size(0),
                               c10::str(a.scalar_type(), " rows of ", a.size(1),
@@ -116,11 +116,11 @@ at::Tensor checked_weights(const char* loss, const at::Tensor& weights,
   return weights;
 }
 
-void check(const DCLLossOptions& options) {
+void check_dcl(const DCLLossOptions& options) {
   check_positive("DCLLoss", "temperature", options.temperature());
 }
 
-void check(const DCLWLossOptions& options) {
+void check_dcl(const DCLWLossOptions& options) {
   check_positive("DCLWLoss", "temperature", options.temperature());
   check_positive("DCLWLoss", "sigma", options.sigma());
 }
@@ -133,7 +133,7 @@ at::Tensor dcl_loss(const at::Tensor& a, const at::Tensor& b,
                     const DCLLossOptions& options) {
   const Call call("DCLLoss", options.communicator(), options.timeout());
   return loss_of(
-      call, a, b, options.temperature(), [&] { check(options); },
+      call, a, b, options.temperature(), [&] { check_dcl(options); },
       [&](const Pairs& pairs) {
         if (!options.weight_fn()) return std::pair<at::Tensor, at::Tensor>();
         const auto weights = [&](const at::Tensor& x, const at::Tensor& y) {
@@ -149,7 +149,7 @@ at::Tensor dclw_loss(const at::Tensor& a, const at::Tensor& b,
                      const DCLWLossOptions& options) {
   const Call call("DCLWLoss", options.communicator(), options.timeout());
   return loss_of(
-      call, a, b, options.temperature(), [&] { check(options); },
+      call, a, b, options.temperature(), [&] { check_dcl(options); },
       [&](const Pairs& pairs) {
         const at::Tensor similarities =
             dots(pairs.all_a.detach(), pairs.all_b.detach())
@@ -167,7 +167,7 @@ at::Tensor dclw_loss(const at::Tensor& a, const at::Tensor& b,
 
 DCLLossImpl::DCLLossImpl(DCLLossOptions options)
     : options_(std::move(options)) {
-  check(options_);
+  check_dcl(options_);
 }
 
 at::Tensor DCLLossImpl::forward(const at::Tensor& a, const at::Tensor& b) {
@@ -181,7 +181,7 @@ void DCLLossImpl::pretty_print(std::ostream& stream) const {
 
 DCLWLossImpl::DCLWLossImpl(DCLWLossOptions options)
     : options_(std::move(options)) {
-  check(options_);
+  check_dcl(options_);
 }
 
 at::Tensor DCLWLossImpl::forward(const at::Tensor& a, const at::Tensor& b) {
@@ -194,3 +194,6 @@ void DCLWLossImpl::pretty_print(std::ostream& stream) const {
 }
 
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::DCLLossImpl>;
+template class torch::nn::Cloneable<tally::losses::DCLWLossImpl>;

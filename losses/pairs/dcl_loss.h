@@ -120,3 +120,6 @@ at::Tensor dclw_loss(const at::Tensor& a, const at::Tensor& b,
 
 }  // namespace functional
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::DCLLossImpl>;
+extern template class torch::nn::Cloneable<tally::losses::DCLWLossImpl>;

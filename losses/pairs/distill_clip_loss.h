@@ -83,3 +83,5 @@ DistillClipLosses distill_clip_loss(const at::Tensor& image_features,
 
 }  // namespace functional
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::DistillClipLossImpl>;

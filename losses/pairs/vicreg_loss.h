@@ -78,3 +78,5 @@ at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
 
 }  // namespace functional
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::VICRegLossImpl>;

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "tally/losses/ranking/query_lists.h"
 #include "tally/losses/ranking/scored_labels.h"
 #include "tally/losses/ranking/smooth_ap_loss.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/sync/reduce.h"
 
 namespace tally::losses {
@@ -31,14 +31,14 @@ namespace {
 using internal::ScoredLabels;
 using sync::Call;
 
-void check(const SmoothAPLossOptions& options) {
+void check_average_precision(const SmoothAPLossOptions& options) {
   TORCH_CHECK_VALUE(
       std::isfinite(options.temperature()) && options.temperature() > 0,
       SmoothAPLossImpl::kName, ": expected temperature above 0, got ",
       options.temperature());
 }
 
-void check(const FastAPLossOptions& options) {
+void check_average_precision(const FastAPLossOptions& options) {
   TORCH_CHECK_VALUE(options.num_bins() >= 1, FastAPLossImpl::kName,
                     ": expected num_bins of at least 1, got ",
                     options.num_bins());
@@ -107,7 +107,7 @@ void for_each_tile(const Ranking& of, double temperature, const Body& body) {
               .scatter_(
                   1,
                   of.is.narrow(0, begin - of.before, end - begin).unsqueeze(1),
-                  -std::numeric_limits<double>::infinity());
+                  -tally::internal::kInfinity);
         }
         const at::Tensor above = x.sigmoid();
         // Not above * (1 - above), which is 0 far above.
@@ -270,7 +270,7 @@ at::Tensor smooth_ap_loss(const at::Tensor& preds, const at::Tensor& target,
   const internal::LabelAgreement ranks = internal::agree_on_labels(
       call,
       [&] {
-        check(options);
+        check_average_precision(options);
         return internal::scored_labels(name, preds, target, query);
       },
       own);
@@ -290,14 +290,14 @@ at::Tensor fast_ap_loss(const at::Tensor& preds, const at::Tensor& target,
   const Call call = internal::call_of(name, options);
   if (query.defined()) {
     return fast_ap_of_queries(call, options, [&] {
-      check(options);
+      check_average_precision(options);
       return internal::scored_labels(name, preds, target, query);
     });
   }
   ScoredLabels samples;
   at::Tensor own;
   const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
-    check(options);
+    check_average_precision(options);
     samples = internal::scored_labels(name, preds, target);
     own = histograms_of(options, samples, {}, 1);
     return own.detach();
@@ -313,7 +313,7 @@ at::Tensor fast_ap_loss(const at::Tensor& preds, const at::Tensor& target,
 
 SmoothAPLossImpl::SmoothAPLossImpl(SmoothAPLossOptions options)
     : LossModule(std::move(options)) {
-  check(this->options());
+  check_average_precision(this->options());
 }
 
 at::Tensor SmoothAPLossImpl::forward(const at::Tensor& preds,
@@ -324,7 +324,7 @@ at::Tensor SmoothAPLossImpl::forward(const at::Tensor& preds,
 
 FastAPLossImpl::FastAPLossImpl(FastAPLossOptions options)
     : LossModule(std::move(options)) {
-  check(this->options());
+  check_average_precision(this->options());
 }
 
 at::Tensor FastAPLossImpl::forward(const at::Tensor& preds,
@@ -333,4 +333,10 @@ at::Tensor FastAPLossImpl::forward(const at::Tensor& preds,
   return functional::fast_ap_loss(preds, target, options(), query);
 }
 
+template class internal::LossModule<FastAPLossImpl, FastAPLossOptions>;
+template class internal::LossModule<SmoothAPLossImpl, SmoothAPLossOptions>;
+
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::FastAPLossImpl>;
+template class torch::nn::Cloneable<tally::losses::SmoothAPLossImpl>;

@@ -92,4 +92,8 @@ at::Tensor aucm_loss(const at::Tensor& preds, const at::Tensor& target,
                      const at::Tensor& alpha = {});
 
 }  // namespace functional
+extern template class internal::LossModule<AUCMLossImpl, AUCMLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::AUCMLossImpl>;

@@ -88,4 +88,8 @@ at::Tensor fast_ap_loss(const at::Tensor& preds, const at::Tensor& target,
                         const at::Tensor& query = {});
 
 }  // namespace functional
+extern template class internal::LossModule<FastAPLossImpl, FastAPLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::FastAPLossImpl>;

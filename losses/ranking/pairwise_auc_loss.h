@@ -96,6 +96,9 @@ at::Tensor pairwise_auc_loss(const at::Tensor& preds, const at::Tensor& target,
                              const PairwiseAUCLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<PairwiseAUCLossImpl,
+                                           PairwiseAUCLossOptions>;
+
 }  // namespace tally::losses
 
 namespace tally {
@@ -105,3 +108,5 @@ struct EnumNames<losses::AUCSurrogate> {
                                            "logistic"};
 };
 }  // namespace tally
+
+extern template class torch::nn::Cloneable<tally::losses::PairwiseAUCLossImpl>;

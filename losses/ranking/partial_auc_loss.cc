@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "tally/losses/contrastive/tiles.h"
 #include "tally/losses/ranking/pair_sums.h"
 #include "tally/losses/ranking/scored_labels.h"
+#include "tally/metrics/common/constants.h"
 
 namespace tally::losses {
 namespace {
@@ -29,7 +29,7 @@ using internal::LabelAgreement;
 using internal::ScoredLabels;
 using sync::Call;
 
-void check(const PartialAUCLossOptions& options) {
+void check_partial_auc(const PartialAUCLossOptions& options) {
   const char* const name = PartialAUCLossImpl::kName;
   const auto above_0 = [&](const char* option, double value) {
     TORCH_CHECK_VALUE(std::isfinite(value) && value > 0, name, ": expected ",
@@ -181,8 +181,7 @@ at::Tensor log_sum_exp_loss(const Call& call,
   };
 
   at::Tensor largest =
-      at::full({rows.total()}, -std::numeric_limits<double>::infinity(),
-               plain.options());
+      at::full({rows.total()}, -tally::internal::kInfinity, plain.options());
   for_each_tile([&](std::int64_t first, std::int64_t size,
                     const at::Tensor& cost, const at::Tensor&) {
     largest.narrow(0, first, size).copy_(cost.amax(1));
@@ -240,7 +239,7 @@ at::Tensor partial_auc_loss(const at::Tensor& preds, const at::Tensor& target,
   const LabelAgreement ranks = internal::agree_on_labels(
       call,
       [&] {
-        check(options);
+        check_partial_auc(options);
         return internal::scored_labels(name, preds, target);
       },
       own);
@@ -258,7 +257,7 @@ at::Tensor partial_auc_loss(const at::Tensor& preds, const at::Tensor& target,
 
 PartialAUCLossImpl::PartialAUCLossImpl(PartialAUCLossOptions options)
     : LossModule(std::move(options)) {
-  check(this->options());
+  check_partial_auc(this->options());
 }
 
 at::Tensor PartialAUCLossImpl::forward(const at::Tensor& preds,
@@ -266,4 +265,8 @@ at::Tensor PartialAUCLossImpl::forward(const at::Tensor& preds,
   return functional::partial_auc_loss(preds, target, options());
 }
 
+template class internal::LossModule<PartialAUCLossImpl, PartialAUCLossOptions>;
+
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::PartialAUCLossImpl>;

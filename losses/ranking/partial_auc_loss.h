@@ -98,6 +98,9 @@ at::Tensor partial_auc_loss(const at::Tensor& preds, const at::Tensor& target,
                             const PartialAUCLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<PartialAUCLossImpl,
+                                           PartialAUCLossOptions>;
+
 }  // namespace tally::losses
 
 namespace tally {
@@ -106,3 +109,5 @@ struct EnumNames<losses::PartialAUCForm> {
   static constexpr const char* kNames[] = {"top", "log_sum_exp"};
 };
 }  // namespace tally
+
+extern template class torch::nn::Cloneable<tally::losses::PartialAUCLossImpl>;

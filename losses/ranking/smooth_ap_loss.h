@@ -81,4 +81,9 @@ at::Tensor smooth_ap_loss(const at::Tensor& preds, const at::Tensor& target,
                           const at::Tensor& query = {});
 
 }  // namespace functional
+extern template class internal::LossModule<SmoothAPLossImpl,
+                                           SmoothAPLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::SmoothAPLossImpl>;

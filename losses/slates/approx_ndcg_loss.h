@@ -79,4 +79,9 @@ at::Tensor approx_ndcg_loss(const at::Tensor& preds, const at::Tensor& target,
                             const at::Tensor& query = {});
 
 }  // namespace functional
+extern template class internal::LossModule<ApproxNDCGLossImpl,
+                                           ApproxNDCGLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::ApproxNDCGLossImpl>;

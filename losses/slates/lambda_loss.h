@@ -99,6 +99,8 @@ at::Tensor lambda_loss(const at::Tensor& preds, const at::Tensor& target,
                        const at::Tensor& query = {});
 
 }  // namespace functional
+extern template class internal::LossModule<LambdaLossImpl, LambdaLossOptions>;
+
 }  // namespace tally::losses
 
 namespace tally {
@@ -117,3 +119,5 @@ struct EnumNames<losses::LambdaMean> {
   static constexpr const char* kNames[] = {"pairs", "slates"};
 };
 }  // namespace tally
+
+extern template class torch::nn::Cloneable<tally::losses::LambdaLossImpl>;

@@ -49,4 +49,8 @@ at::Tensor list_net_loss(const at::Tensor& preds, const at::Tensor& target,
                          const at::Tensor& query = {});
 
 }  // namespace functional
+extern template class internal::LossModule<ListNetLossImpl, ListNetLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::ListNetLossImpl>;

@@ -17,6 +17,7 @@
 #include "tally/losses/slates/lambda_loss.h"
 #include "tally/losses/slates/list_net_loss.h"
 #include "tally/losses/slates/slates.h"
+#include "tally/metrics/common/constants.h"
 
 namespace tally::losses {
 namespace {
@@ -33,8 +34,6 @@ using internal::slates::or_one;
 using internal::slates::Part;
 using internal::slates::Slates;
 using Tensors = std::vector<at::Tensor>;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void check(const ApproxNDCGLossOptions& options) {
   check_above_0(ApproxNDCGLossImpl::kName, "alpha", options.alpha());
@@ -125,10 +124,10 @@ at::Tensor pairs_of(const LambdaLossOptions& options, const at::Tensor& grades,
 Part lambda_part(const LambdaLossOptions& options, const Slates& slates) {
   const std::int64_t length = slates.grades.size(1);
   // Padding comes last, equal scores by index.
-  const at::Tensor order =
-      std::get<1>(at::sort(slates.scores.detach().masked_fill(
-                               slates.items.logical_not(), -kInfinity),
-                           /*stable=*/true, 1, /*descending=*/true));
+  const at::Tensor order = std::get<1>(
+      at::sort(slates.scores.detach().masked_fill(slates.items.logical_not(),
+                                                  -tally::internal::kInfinity),
+               /*stable=*/true, 1, /*descending=*/true));
   const at::Tensor scores = slates.scores.gather(1, order);
   const at::Tensor grades = slates.grades.gather(1, order);
   const at::Tensor items = slates.items.gather(1, order);
@@ -262,4 +261,12 @@ at::Tensor ListNetLossImpl::forward(const at::Tensor& preds,
   return functional::list_net_loss(preds, target, options(), query);
 }
 
+template class internal::LossModule<ApproxNDCGLossImpl, ApproxNDCGLossOptions>;
+template class internal::LossModule<LambdaLossImpl, LambdaLossOptions>;
+template class internal::LossModule<ListNetLossImpl, ListNetLossOptions>;
+
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::ApproxNDCGLossImpl>;
+template class torch::nn::Cloneable<tally::losses::LambdaLossImpl>;
+template class torch::nn::Cloneable<tally::losses::ListNetLossImpl>;

@@ -18,8 +18,8 @@
 #include "tally/losses/all_rows.h"
 #include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/loss_call.h"
-#include "tally/losses/loss_of_rows.h"
 #include "tally/losses/ranking/scored_labels.h"
+#include "tally/losses/shape_text.h"
 #include "tally/sync/reduce.h"
 #include "tally/sync/reduction.h"
 
@@ -27,11 +27,6 @@ namespace tally::losses::internal::slates {
 namespace {
 
 using sync::Call;
-
-std::string shape_of(const at::Tensor& tensor) {
-  return tensor.defined() ? c10::str(tensor.toString(), ' ', tensor.sizes())
-                          : "an undefined tensor";
-}
 
 at::Tensor mean_of(const Part& part) {
   return part.sum.to(at::kDouble)
@@ -53,7 +48,7 @@ at::Tensor loss_of_lists(const Call& call, double padding,
             loss,
             ": expected preds of size [items] and a floating "
             "dtype with query, got ",
-            shape_of(preds));
+            shape_text(preds));
         ids = checked_query(loss, preds, query);
         TORCH_CHECK_VALUE(target.defined(), loss,
                           ": expected target, got an undefined tensor");
@@ -100,13 +95,13 @@ Slates checked_slates(const char* loss, const at::Tensor& preds,
                     loss,
                     ": expected preds of size [slates, items] and a floating "
                     "dtype, got ",
-                    shape_of(preds));
+                    shape_text(preds));
   TORCH_CHECK_VALUE(target.defined() && target.layout() == at::kStrided &&
                         !target.is_complex() &&
                         target.sizes() == preds.sizes() &&
                         target.device() == preds.device(),
                     loss, ": expected target of size ", preds.sizes(), " on ",
-                    preds.device(), ", got ", shape_of(target));
+                    preds.device(), ", got ", shape_text(target));
   TORCH_CHECK_VALUE(!target.requires_grad(), loss,
                     ": expected target that requires no gradient; detach() it");
   Slates slates;

@@ -53,4 +53,10 @@ at::Tensor balanced_accuracy_loss(
     const BalancedAccuracyLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<BalancedAccuracyLossImpl,
+                                           BalancedAccuracyLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<
+    tally::losses::BalancedAccuracyLossImpl>;

@@ -122,6 +122,10 @@ at::Tensor generalized_dice_loss(
     const GeneralizedDiceLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<DiceLossImpl, DiceLossOptions>;
+extern template class internal::LossModule<GeneralizedDiceLossImpl,
+                                           GeneralizedDiceLossOptions>;
+
 }  // namespace tally::losses
 
 namespace tally {
@@ -130,3 +134,7 @@ struct EnumNames<losses::DiceWeight> {
   static constexpr const char* kNames[] = {"square", "simple", "uniform"};
 };
 }  // namespace tally
+
+extern template class torch::nn::Cloneable<tally::losses::DiceLossImpl>;
+extern template class torch::nn::Cloneable<
+    tally::losses::GeneralizedDiceLossImpl>;

@@ -50,4 +50,8 @@ at::Tensor f_beta_loss(const at::Tensor& preds, const at::Tensor& target,
                        const FBetaLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<FBetaLossImpl, FBetaLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::FBetaLossImpl>;

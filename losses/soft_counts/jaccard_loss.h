@@ -44,4 +44,8 @@ at::Tensor jaccard_loss(const at::Tensor& preds, const at::Tensor& target,
                         const JaccardLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<JaccardLossImpl, JaccardLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::JaccardLossImpl>;

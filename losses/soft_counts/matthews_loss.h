@@ -52,4 +52,9 @@ at::Tensor matthews_loss(const at::Tensor& preds, const at::Tensor& target,
                          const MatthewsLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<MatthewsLossImpl,
+                                           MatthewsLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::MatthewsLossImpl>;

@@ -1,16 +1,172 @@
+#include <ATen/ops/cat.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
 #include <utility>
 
+#include "tally/losses/autocast.h"
+#include "tally/losses/label_inputs.h"
 #include "tally/losses/soft_counts/balanced_accuracy_loss.h"
 #include "tally/losses/soft_counts/dice_loss.h"
 #include "tally/losses/soft_counts/f_beta_loss.h"
 #include "tally/losses/soft_counts/jaccard_loss.h"
 #include "tally/losses/soft_counts/matthews_loss.h"
+#include "tally/losses/soft_counts/soft_counts.h"
 #include "tally/losses/soft_counts/soft_counts_loss.h"
 #include "tally/losses/soft_counts/tversky_loss.h"
+#include "tally/sync/autograd.h"
+#include "tally/sync/reduce.h"
+#include "tally/sync/reduction.h"
+
+namespace tally::losses::internal {
+namespace {
+
+using Settings = SoftCountsSettings;
+
+/// The product of dimensions from `first` on, which may be none.
+std::int64_t positions_of(const at::Tensor& tensor, std::int64_t first) {
+  return c10::multiply_integers(tensor.sizes().slice(first));
+}
+
+SoftCountsInput input_of(const Settings& s, const at::Tensor& preds,
+                         const at::Tensor& target) {
+  const bool binary = s.mode == LabelMode::kBinary;
+  const std::int64_t samples = preds.size(0);
+  const std::int64_t classes = binary ? 1 : preds.size(1);
+  const std::int64_t positions = positions_of(preds, binary ? 1 : 2);
+  SoftCountsInput input;
+  input.preds = preds.to(sync::accumulate_dtype(preds.scalar_type()))
+                    .reshape({samples, classes, positions});
+  input.target = target.dim() == preds.dim()
+                     ? target.reshape({samples, classes, positions})
+                     : target.reshape({samples, positions});
+  input.activation = s.input == ScoreKind::kProbabilities ? Activation::kNone
+                     : s.mode == LabelMode::kMulticlass   ? Activation::kSoftmax
+                                                        : Activation::kSigmoid;
+  input.soft_labels = s.soft_labels;
+  input.by_sample = !s.batch;
+  input.ignore_index = s.ignore_index;
+  return input;
+}
+
+/// Losses of groups, and what they count in a mean.
+struct Weighted {
+  at::Tensor loss, weight;
+};
+
+/// From [groups, kSoftCounts, C]: [groups, C] of losses, 0 where nothing
+/// counts.
+Weighted losses_of(const Settings& s, const at::Tensor& sums,
+                   LossOfCounts loss) {
+  at::Tensor counted = sums;
+  if (!s.include_background && sums.size(2) > 1) {
+    counted = sums.narrow(2, 1, sums.size(2) - 1);
+  }
+  if (s.average == Average::kMicro) counted = counted.sum({2}, true);
+  const SoftCountsOf counts{counted.select(1, 0), counted.select(1, 1),
+                            counted.select(1, 2), counted.select(1, 3)};
+  Weighted result;
+  result.loss = loss(counts);
+  at::Tensor target = counts.target.detach(), count = counts.count.detach();
+  if (result.loss.size(1) != target.size(1)) {
+    target = target.sum({1}, true);
+    count = count.sum({1}, true);
+  }
+  at::Tensor counts_at_all = count.gt(0), has_loss = counts_at_all;
+  if (s.absent != AbsentClassLoss::kSmooth) {
+    has_loss = has_loss.logical_and(target.gt(0));
+  }
+  if (s.absent == AbsentClassLoss::kSkip) counts_at_all = has_loss;
+  result.loss =
+      at::where(has_loss, result.loss, at::zeros({}, result.loss.options()));
+  result.weight = counts_at_all.to(at::kDouble);
+  if (s.average == Average::kWeighted) {
+    result.weight = result.weight.mul(target);
+  }
+  return result;
+}
+
+/// The mean over classes, of weight 1 unless nothing counts; as they are with
+/// kNone.
+Weighted averaged(const Settings& s, const Weighted& classes) {
+  if (s.average == Average::kNone) return classes;
+  const at::Tensor total = classes.weight.sum({1}, true);
+  const at::Tensor any = total.gt(0);
+  return {classes.loss.mul(classes.weight)
+              .sum({1}, true)
+              .div(at::where(any, total, at::ones_like(total))),
+          any.to(at::kDouble)};
+}
+
+/// Of [1, classes] or [1, 1], in the dtype of results.
+at::Tensor result_of(const Settings& s, const at::Tensor& loss,
+                     const at::Tensor& preds) {
+  const at::Tensor result =
+      loss.to(sync::accumulate_dtype(preds.scalar_type()));
+  return s.average == Average::kNone ? result.select(0, 0) : result.reshape({});
+}
+
+}  // namespace
+
+void check_at_least_0(const std::string& loss, const char* option,
+                      double value) {
+  TORCH_CHECK_VALUE(std::isfinite(value) && value >= 0, loss, ": expected ",
+                    option, " of at least 0, got ", value);
+}
+
+void check_above_0(const std::string& loss, const char* option, double value) {
+  TORCH_CHECK_VALUE(std::isfinite(value) && value > 0, loss, ": expected ",
+                    option, " above 0, got ", value);
+}
+
+void check(const Settings& settings) {
+  TORCH_CHECK_VALUE(settings.input != ScoreKind::kScores, settings.name,
+                    ": expected input to be probabilities or logits, got "
+                    "scores");
+  check_at_least_0(settings.name, "smooth_nr", settings.smooth_nr);
+  check_above_0(settings.name, "smooth_dr", settings.smooth_dr);
+}
+
+at::Tensor soft_counts_loss(const Settings& settings, const at::Tensor& preds,
+                            const at::Tensor& target,
+                            c10::function_ref<void()> check_options,
+                            LossOfCounts loss) {
+  const AutocastOff as_written;
+  sync::Call call(settings.description, settings.communicator,
+                  settings.timeout);
+  call.asker = settings.name;
+  at::Tensor own;
+  const at::Tensor all = sync::reduce(call, sync::Reduction::kSum, [&] {
+    check(settings);
+    check_options();
+    check_labels(settings.name, settings.mode, settings.ignore_index, preds,
+                 target);
+    own = soft_counts(call, input_of(settings, preds, target));
+    if (!settings.batch) {
+      const Weighted samples =
+          averaged(settings, losses_of(settings, own, loss));
+      own = at::stack({samples.loss.mul(samples.weight).sum({0}, true),
+                       samples.weight.sum({0}, true)});
+    }
+    return own.detach();
+  });
+  const at::Tensor sums = sync::replicated(call, own, all, call.size());
+  if (settings.batch) {
+    return result_of(settings,
+                     averaged(settings, losses_of(settings, sums, loss)).loss,
+                     preds);
+  }
+  return result_of(settings,
+                   sums[0].div(at::where(sums[1].gt(0), sums[1].detach(),
+                                         at::ones_like(sums[1]))),
+                   preds);
+}
+
+}  // namespace tally::losses::internal
 
 namespace tally::losses {
 namespace {
@@ -20,19 +176,19 @@ using internal::check_at_least_0;
 using internal::SoftCountsOf;
 using internal::SoftCountsSettings;
 
-SoftCountsSettings settings_of(const char* name,
-                               const GeneralizedDiceLossOptions& options) {
+SoftCountsSettings settings_for(const char* name,
+                                const GeneralizedDiceLossOptions& options) {
   return internal::settings_of(name, options, Average::kMacro);
 }
-SoftCountsSettings settings_of(const char* name,
-                               const MatthewsLossOptions& options) {
+SoftCountsSettings settings_for(const char* name,
+                                const MatthewsLossOptions& options) {
   const bool joint = options.mode() == LabelMode::kMulticlass &&
                      options.average() == Average::kMicro;
   return internal::settings_of(name, options,
                                joint ? Average::kMacro : options.average());
 }
 template <class Options>
-SoftCountsSettings settings_of(const char* name, const Options& options) {
+SoftCountsSettings settings_for(const char* name, const Options& options) {
   return internal::settings_of(name, options, options.average());
 }
 
@@ -152,8 +308,8 @@ at::Tensor loss_of(const GeneralizedDiceLossOptions& options,
 }
 
 template <class Options>
-void check(const char* name, const Options& options) {
-  internal::check(settings_of(name, options));
+void check_all(const char* name, const Options& options) {
+  internal::check(settings_for(name, options));
   check_own(name, options);
 }
 
@@ -161,7 +317,7 @@ template <class Options>
 at::Tensor forward(const char* name, const at::Tensor& preds,
                    const at::Tensor& target, const Options& options) {
   return internal::soft_counts_loss(
-      settings_of(name, options), preds, target,
+      settings_for(name, options), preds, target,
       [&] { check_own(name, options); },
       [&](const SoftCountsOf& counts) { return loss_of(options, counts); });
 }
@@ -172,7 +328,7 @@ at::Tensor forward(const char* name, const at::Tensor& preds,
 #define TALLY_SOFT_COUNTS_LOSS(Loss, function)                         \
   Loss##Impl::Loss##Impl(Loss##Options options)                        \
       : LossModule(std::move(options)) {                               \
-    check(kName, this->options());                                     \
+    check_all(kName, this->options());                                 \
   }                                                                    \
   at::Tensor Loss##Impl::forward(const at::Tensor& preds,              \
                                  const at::Tensor& target) {           \
@@ -182,7 +338,8 @@ at::Tensor forward(const char* name, const at::Tensor& preds,
                                   const at::Tensor& target,            \
                                   const Loss##Options& options) {      \
     return losses::forward(Loss##Impl::kName, preds, target, options); \
-  }
+  }                                                                    \
+  template class internal::LossModule<Loss##Impl, Loss##Options>;
 
 TALLY_SOFT_COUNTS_LOSS(DiceLoss, dice_loss)
 TALLY_SOFT_COUNTS_LOSS(GeneralizedDiceLoss, generalized_dice_loss)
@@ -196,3 +353,12 @@ TALLY_SOFT_COUNTS_LOSS(BalancedAccuracyLoss, balanced_accuracy_loss)
 #undef TALLY_SOFT_COUNTS_LOSS
 
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::DiceLossImpl>;
+template class torch::nn::Cloneable<tally::losses::GeneralizedDiceLossImpl>;
+template class torch::nn::Cloneable<tally::losses::JaccardLossImpl>;
+template class torch::nn::Cloneable<tally::losses::TverskyLossImpl>;
+template class torch::nn::Cloneable<tally::losses::FocalTverskyLossImpl>;
+template class torch::nn::Cloneable<tally::losses::FBetaLossImpl>;
+template class torch::nn::Cloneable<tally::losses::MatthewsLossImpl>;
+template class torch::nn::Cloneable<tally::losses::BalancedAccuracyLossImpl>;

@@ -106,4 +106,11 @@ at::Tensor focal_tversky_loss(const at::Tensor& preds, const at::Tensor& target,
                               const FocalTverskyLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<TverskyLossImpl, TverskyLossOptions>;
+extern template class internal::LossModule<FocalTverskyLossImpl,
+                                           FocalTverskyLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::TverskyLossImpl>;
+extern template class torch::nn::Cloneable<tally::losses::FocalTverskyLossImpl>;

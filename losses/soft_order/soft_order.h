@@ -129,5 +129,11 @@ at::Tensor soft_sort(const at::Tensor& values,
                      const SoftSortOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<SoftRankImpl, SoftRankOptions>;
+extern template class internal::LossModule<SoftSortImpl, SoftSortOptions>;
+
 }  // namespace losses
 }  // namespace tally
+
+extern template class torch::nn::Cloneable<tally::losses::SoftRankImpl>;
+extern template class torch::nn::Cloneable<tally::losses::SoftSortImpl>;

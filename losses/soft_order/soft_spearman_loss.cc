@@ -12,7 +12,7 @@
 #include "tally/losses/all_rows.h"
 #include "tally/losses/autocast.h"
 #include "tally/losses/contrastive/loss_call.h"
-#include "tally/losses/loss_of_rows.h"
+#include "tally/losses/shape_text.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/reduction.h"
 
@@ -21,15 +21,10 @@ namespace {
 
 using sync::Call;
 
-void check(const SoftSpearmanLossOptions& options) {
+void check_spearman(const SoftSpearmanLossOptions& options) {
   TORCH_CHECK_VALUE(std::isfinite(options.strength()) && options.strength() > 0,
                     SoftSpearmanLossImpl::kName,
                     ": expected strength above 0, got ", options.strength());
-}
-
-std::string shape_of(const at::Tensor& tensor) {
-  return tensor.defined() ? c10::str(tensor.toString(), ' ', tensor.sizes())
-                          : "an undefined tensor";
 }
 
 void check_inputs(const at::Tensor& preds, const at::Tensor& target) {
@@ -37,13 +32,13 @@ void check_inputs(const at::Tensor& preds, const at::Tensor& target) {
   TORCH_CHECK_VALUE(preds.defined() && preds.layout() == at::kStrided &&
                         preds.is_floating_point(),
                     name, ": expected preds of a floating dtype, got ",
-                    shape_of(preds));
+                    internal::shape_text(preds));
   TORCH_CHECK_VALUE(
       target.defined() && target.layout() == at::kStrided &&
           !target.is_complex() && target.sizes() == preds.sizes() &&
           target.device() == preds.device(),
       name, ": expected target of real numbers of size ", preds.sizes(), " on ",
-      preds.device(), ", got ", shape_of(target));
+      preds.device(), ", got ", internal::shape_text(target));
   TORCH_CHECK_VALUE(!target.requires_grad(), name,
                     ": expected target that requires no gradient; detach() it");
 }
@@ -93,7 +88,7 @@ at::Tensor soft_spearman_loss(const at::Tensor& preds, const at::Tensor& target,
   const Call call = internal::call_of(SoftSpearmanLossImpl::kName, options);
   const internal::RankRows rows =
       internal::agree_on_rows(call, [&] {
-        check(options);
+        check_spearman(options);
         check_inputs(preds, target);
         return internal::RowOffer{
             preds.numel(),
@@ -118,7 +113,7 @@ at::Tensor soft_spearman_loss(const at::Tensor& preds, const at::Tensor& target,
 
 SoftSpearmanLossImpl::SoftSpearmanLossImpl(SoftSpearmanLossOptions options)
     : LossModule(std::move(options)) {
-  check(this->options());
+  check_spearman(this->options());
 }
 
 at::Tensor SoftSpearmanLossImpl::forward(const at::Tensor& preds,
@@ -126,4 +121,9 @@ at::Tensor SoftSpearmanLossImpl::forward(const at::Tensor& preds,
   return functional::soft_spearman_loss(preds, target, options());
 }
 
+template class internal::LossModule<SoftSpearmanLossImpl,
+                                    SoftSpearmanLossOptions>;
+
 }  // namespace tally::losses
+
+template class torch::nn::Cloneable<tally::losses::SoftSpearmanLossImpl>;

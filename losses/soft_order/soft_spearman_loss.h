@@ -86,4 +86,9 @@ at::Tensor soft_spearman_loss(const at::Tensor& preds, const at::Tensor& target,
                               const SoftSpearmanLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<SoftSpearmanLossImpl,
+                                           SoftSpearmanLossOptions>;
+
 }  // namespace tally::losses
+
+extern template class torch::nn::Cloneable<tally::losses::SoftSpearmanLossImpl>;

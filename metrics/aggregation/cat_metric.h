@@ -58,4 +58,6 @@ class CatMetric final : public MetricOf<CatMetric, CatAggregation, at::Tensor> {
   Dimensions dimensions() const override { return {Dimension::kSample}; }
 };
 
+extern template class MetricOf<CatMetric, CatAggregation, at::Tensor>;
+
 }  // namespace tally

@@ -67,4 +67,6 @@ class MeanMetric final
   }
 };
 
+extern template class MetricOf<MeanMetric, MeanAggregation, at::Tensor>;
+
 }  // namespace tally

@@ -85,4 +85,7 @@ class MaxMetric final
   at::Tensor evaluate(const State& state) const { return state.max; }
 };
 
+extern template class MetricOf<MinMetric, ExtremesAggregation, at::Tensor>;
+extern template class MetricOf<MaxMetric, ExtremesAggregation, at::Tensor>;
+
 }  // namespace tally

@@ -59,4 +59,6 @@ class SumMetric final : public MetricOf<SumMetric, SumAggregation, at::Tensor> {
   at::Tensor evaluate(const State& state) const { return state.sum; }
 };
 
+extern template class MetricOf<SumMetric, SumAggregation, at::Tensor>;
+
 }  // namespace tally

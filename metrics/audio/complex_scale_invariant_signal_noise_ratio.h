@@ -60,4 +60,7 @@ class ComplexScaleInvariantSignalNoiseRatio final
   SignalScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<ComplexScaleInvariantSignalNoiseRatio,
+                               SignalScores<ComplexNoiseRatio>, SignalScore>;
+
 }  // namespace tally

@@ -86,4 +86,7 @@ at::Tensor pit_permutate(const at::Tensor& preds,
   return internal::audio::permuted(preds, orders);
 }
 
+template class MetricOf<PermutationInvariantTraining,
+                        SignalScores<BestPermutation>, SignalScore>;
+
 }  // namespace tally

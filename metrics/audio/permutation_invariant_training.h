@@ -144,4 +144,7 @@ at::Tensor best_permutations(
 at::Tensor pit_permutate(const at::Tensor& preds,
                          const at::Tensor& permutations);
 
+extern template class MetricOf<PermutationInvariantTraining,
+                               SignalScores<BestPermutation>, SignalScore>;
+
 }  // namespace tally

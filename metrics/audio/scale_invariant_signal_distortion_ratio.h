@@ -64,4 +64,8 @@ class ScaleInvariantSignalDistortionRatio final
   SignalScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<ScaleInvariantSignalDistortionRatio,
+                               SignalScores<ScaledDistortionRatio>,
+                               SignalScore>;
+
 }  // namespace tally

@@ -54,4 +54,7 @@ class ScaleInvariantSignalNoiseRatio final
   SignalScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<ScaleInvariantSignalNoiseRatio,
+                               SignalScores<ScaledNoiseRatio>, SignalScore>;
+
 }  // namespace tally

@@ -91,4 +91,7 @@ class ShortTimeObjectiveIntelligibility final
   SignalScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<ShortTimeObjectiveIntelligibility,
+                               SignalScores<Intelligibility>, SignalScore>;
+
 }  // namespace tally

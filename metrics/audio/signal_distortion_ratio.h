@@ -90,4 +90,7 @@ class SignalDistortionRatio final
   SignalScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<
+    SignalDistortionRatio, SignalScores<FilteredDistortionRatio>, SignalScore>;
+
 }  // namespace tally

@@ -59,4 +59,7 @@ class SignalNoiseRatio final
   SignalScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<SignalNoiseRatio, SignalScores<NoiseRatio>,
+                               SignalScore>;
+
 }  // namespace tally

@@ -72,4 +72,8 @@ class SourceAggregatedSignalDistortionRatio final
   SignalScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<SourceAggregatedSignalDistortionRatio,
+                               SignalScores<AggregatedDistortionRatio>,
+                               SignalScore>;
+
 }  // namespace tally

@@ -104,4 +104,11 @@ class MultilabelAccuracy final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryAccuracy, BinaryCounts, at::Tensor,
+                               BinaryAccuracyOptions>;
+extern template class MetricOf<MulticlassAccuracy, MulticlassCounts, at::Tensor,
+                               MulticlassAccuracyOptions>;
+extern template class MetricOf<MultilabelAccuracy, MultilabelCounts, at::Tensor,
+                               MultilabelAccuracyOptions>;
+
 }  // namespace tally

@@ -128,4 +128,11 @@ class MultilabelAUROC final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryAUROC, BinaryCurve, at::Tensor,
+                               BinaryAUROCOptions>;
+extern template class MetricOf<MulticlassAUROC, MulticlassCurve, at::Tensor,
+                               MulticlassAUROCOptions>;
+extern template class MetricOf<MultilabelAUROC, MultilabelCurve, at::Tensor,
+                               MultilabelAUROCOptions>;
+
 }  // namespace tally

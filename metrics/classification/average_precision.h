@@ -98,4 +98,11 @@ class MultilabelAveragePrecision final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryAveragePrecision, BinaryCurve, at::Tensor,
+                               BinaryAveragePrecisionOptions>;
+extern template class MetricOf<MulticlassAveragePrecision, MulticlassCurve,
+                               at::Tensor, MulticlassAveragePrecisionOptions>;
+extern template class MetricOf<MultilabelAveragePrecision, MultilabelCurve,
+                               at::Tensor, MultilabelAveragePrecisionOptions>;
+
 }  // namespace tally

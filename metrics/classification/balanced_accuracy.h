@@ -101,4 +101,9 @@ class MulticlassBalancedAccuracy final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryBalancedAccuracy, BinaryCounts, at::Tensor,
+                               BinaryBalancedAccuracyOptions>;
+extern template class MetricOf<MulticlassBalancedAccuracy, MulticlassCounts,
+                               at::Tensor, MulticlassBalancedAccuracyOptions>;
+
 }  // namespace tally

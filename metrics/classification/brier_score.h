@@ -126,4 +126,9 @@ class MulticlassBrierScore final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryBrierScore, BinarySquaredErrors,
+                               at::Tensor>;
+extern template class MetricOf<MulticlassBrierScore, MulticlassSquaredErrors,
+                               at::Tensor>;
+
 }  // namespace tally

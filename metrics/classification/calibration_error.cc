@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <mutex>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "tally/metrics/classification/kernels/logit_kernels.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/metrics/classification/pointwise/bin_sums.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
@@ -24,7 +24,6 @@ namespace classification = internal::classification;
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // So many probabilities of a binary metric are made together.
 constexpr std::int64_t kBlock = 1024;
 
@@ -63,7 +62,7 @@ CalibrationBins sum_bins(std::int64_t n_bins, const at::Tensor& confidences,
 at::Tensor calibration(const CalibrationBins& state, CalibrationNorm norm) {
   at::Tensor result = internal::fresh_tensor({}, at::kDouble);
   double& value = *result.mutable_data_ptr<double>();
-  value = kNaN;
+  value = internal::kNaN;
   if (!state.bins.defined() || state.nans.value() > 0) return result;
   const at::Tensor bins = state.bins.cpu();
   const std::int64_t n_bins = bins.size(1);
@@ -295,7 +294,7 @@ MulticlassCalibration::State MulticlassCalibration::observe(
     classification::check_probabilities(confidence);
   }
   const at::Tensor nan = scores.isnan().any(1);
-  state.sums = sum_bins(n_bins_, confidence.masked_fill(nan, kNaN),
+  state.sums = sum_bins(n_bins_, confidence.masked_fill(nan, internal::kNaN),
                         predicted.eq(target), kept, weight, rules_.nan_policy);
   return state;
 }
@@ -307,5 +306,9 @@ at::Tensor BinaryCalibrationError::evaluate(const State& state) const {
 at::Tensor MulticlassCalibrationError::evaluate(const State& state) const {
   return calibration(state.sums, options().norm());
 }
+
+template class MetricOf<BinaryCalibrationError, BinaryCalibration, at::Tensor>;
+template class MetricOf<MulticlassCalibrationError, MulticlassCalibration,
+                        at::Tensor>;
 
 }  // namespace tally

@@ -208,4 +208,9 @@ class MulticlassCalibrationError final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryCalibrationError, BinaryCalibration,
+                               at::Tensor>;
+extern template class MetricOf<MulticlassCalibrationError,
+                               MulticlassCalibration, at::Tensor>;
+
 }  // namespace tally

@@ -114,4 +114,9 @@ class MulticlassCohenKappa final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryCohenKappa, BinaryCounts, at::Tensor,
+                               BinaryCohenKappaOptions>;
+extern template class MetricOf<MulticlassCohenKappa, MulticlassCounts,
+                               at::Tensor, MulticlassCohenKappaOptions>;
+
 }  // namespace tally

@@ -1,10 +1,12 @@
 #include "tally/metrics/classification/confusion_matrix.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/ops/full.h>
 
 #include <cmath>
-#include <limits>
 
+#include "tally/metrics/classification/stat_scores.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
@@ -13,7 +15,11 @@ namespace classification = internal::classification;
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+at::Tensor as_counts(const classification::CountRows& rows,
+                     const at::Tensor& values) {
+  if (rows.is_weighted() || values.isnan().any().item().toBool()) return values;
+  return values.to(at::kLong);
+}
 
 // {{tn, fp}, {fn, tp}}.
 void fill_matrix(const classification::ClassCounts& c, Normalize normalize,
@@ -38,8 +44,8 @@ void fill_matrix(const classification::ClassCounts& c, Normalize normalize,
   }
   const double counts[4] = {c.tn(), c.fp(), c.fn(), c.tp};
   for (int i = 0; i < 4; ++i) {
-    out[i] =
-        c.nans > 0 ? kNaN : classification::divide(counts[i], divisors[i], 0);
+    out[i] = c.nans > 0 ? internal::kNaN
+                        : classification::divide(counts[i], divisors[i], 0);
   }
 }
 
@@ -54,10 +60,50 @@ at::Tensor matrices(const classification::CountRows& rows, Normalize normalize,
   };
   const at::Tensor values = single ? rows.values({2, 2}, fill)
                                    : rows.values({rows.classes(), 2, 2}, fill);
-  return normalize == Normalize::kNone && !rows.is_weighted() &&
-                 !values.isnan().any().item().toBool()
-             ? values.to(at::kLong)
-             : values;
+  return normalize == Normalize::kNone ? as_counts(rows, values) : values;
+}
+
+constexpr int kScores = 5;
+
+void add_scores(const classification::ClassCounts& c, double factor,
+                double* out) {
+  const double scores[kScores] = {c.tp, c.fp(), c.tn(), c.fn(), c.target};
+  for (int i = 0; i < kScores; ++i) {
+    out[i] += c.nans > 0 ? internal::kNaN : factor * scores[i];
+  }
+}
+
+at::Tensor scores_of(const classification::CountRows& rows, Average average) {
+  switch (average) {
+    case Average::kMicro:
+      return as_counts(rows,
+                       rows.values(kScores, [](const auto& row, double* out) {
+                         std::fill_n(out, kScores, 0);
+                         add_scores(row.sum(), 1, out);
+                       }));
+    case Average::kNone:
+      return as_counts(rows,
+                       rows.values({rows.classes(), kScores},
+                                   [](const auto& row, double* out) {
+                                     for (const auto& counts : row.classes) {
+                                       std::fill_n(out, kScores, 0);
+                                       add_scores(counts, 1, out);
+                                       out += kScores;
+                                     }
+                                   }));
+    default:
+      return rows.values(kScores, [&](const auto& row, double* out) {
+        const double targets = row.sum().target;
+        std::fill_n(out, kScores, 0);
+        for (const auto& counts : row.classes) {
+          add_scores(counts,
+                     average == Average::kMacro
+                         ? 1.0 / static_cast<double>(rows.classes())
+                         : classification::divide(counts.target, targets, 0),
+                     out);
+        }
+      });
+  }
 }
 
 }  // namespace
@@ -82,7 +128,7 @@ at::Tensor MulticlassConfusionMatrix::evaluate(const State& state) const {
   if (!counts.defined())
     counts = internal::fresh_zeros({classes, classes}, at::kLong);
   if (state.nans.value() > 0) {
-    return at::full({classes, classes}, kNaN,
+    return at::full({classes, classes}, internal::kNaN,
                     counts.options().dtype(at::kDouble));
   }
   at::Tensor divisors;
@@ -102,5 +148,42 @@ at::Tensor MulticlassConfusionMatrix::evaluate(const State& state) const {
   // Where the divisor is 0, so are the counts.
   return counts.to(at::kDouble).div(divisors.masked_fill(divisors.eq(0), 1));
 }
+
+at::Tensor BinaryStatScores::evaluate(const State& state) const {
+  return scores_of(classification::rows_of(state, options().multidim_average()),
+                   Average::kMicro);
+}
+
+at::Tensor MulticlassStatScores::evaluate(const State& state) const {
+  return scores_of(classification::rows_of(state, options()),
+                   options().average());
+}
+
+at::Tensor MultilabelStatScores::evaluate(const State& state) const {
+  if (options().averages_samples()) {
+    const classification::LabelledSamples samples =
+        classification::samples_of(state);
+    const at::Tensor scores =
+        scores_of(samples.rows, Average::kMicro).to(at::kDouble);
+    const at::Tensor& weights = samples.weights;
+    if (!weights.defined()) return scores.mean(0);
+    return scores.mul(weights.unsqueeze(1)).sum(0).div(weights.sum());
+  }
+  return scores_of(classification::rows_of(state, options()),
+                   static_cast<Average>(options().average()));
+}
+
+template class MetricOf<BinaryConfusionMatrix, BinaryCounts, at::Tensor,
+                        BinaryConfusionMatrixOptions>;
+template class MetricOf<MulticlassConfusionMatrix, MulticlassConfusion,
+                        at::Tensor, MulticlassConfusionMatrixOptions>;
+template class MetricOf<MultilabelConfusionMatrix, MultilabelCounts, at::Tensor,
+                        MultilabelConfusionMatrixOptions>;
+template class MetricOf<BinaryStatScores, BinaryCounts, at::Tensor,
+                        BinaryStatScoresOptions>;
+template class MetricOf<MulticlassStatScores, MulticlassCounts, at::Tensor,
+                        MulticlassStatScoresOptions>;
+template class MetricOf<MultilabelStatScores, MultilabelCounts, at::Tensor,
+                        MultilabelStatScoresOptions>;
 
 }  // namespace tally

@@ -177,4 +177,11 @@ class MultilabelConfusionMatrix final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryConfusionMatrix, BinaryCounts, at::Tensor,
+                               BinaryConfusionMatrixOptions>;
+extern template class MetricOf<MulticlassConfusionMatrix, MulticlassConfusion,
+                               at::Tensor, MulticlassConfusionMatrixOptions>;
+extern template class MetricOf<MultilabelConfusionMatrix, MultilabelCounts,
+                               at::Tensor, MultilabelConfusionMatrixOptions>;
+
 }  // namespace tally

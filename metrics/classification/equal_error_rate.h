@@ -90,4 +90,11 @@ class MultilabelEER final : public MetricOf<MultilabelEER, MultilabelCurve,
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryEER, BinaryCurve, at::Tensor,
+                               BinaryEEROptions>;
+extern template class MetricOf<MulticlassEER, MulticlassCurve, at::Tensor,
+                               MulticlassEEROptions>;
+extern template class MetricOf<MultilabelEER, MultilabelCurve, at::Tensor,
+                               MultilabelEEROptions>;
+
 }  // namespace tally

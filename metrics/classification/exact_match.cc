@@ -4,16 +4,14 @@
 #include <ATen/ops/full.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "tally/metrics/classification/counts/binary_counts.h"
 #include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/common/constants.h"
 
 namespace tally {
 namespace internal::classification {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 at::Tensor no_bits(at::IntArrayRef sizes) {
   at::Tensor bits(at::detail::empty_cpu(sizes, at::kByte));
@@ -40,6 +38,12 @@ at::Tensor match_weight(const at::Tensor& weight, const at::Tensor& target,
     if (const auto index = first_true(nan)) refuse_nan("weight", *index);
   }
   return weights.masked_fill(nan, 0);
+}
+
+at::Tensor value_of(const Matches& state, bool samplewise) {
+  if (!samplewise) return state.matches / state.total;
+  return state.samples.defined() ? state.samples.tensor().clone()
+                                 : at::full({0}, kNaN, at::kDouble);
 }
 
 }  // namespace
@@ -144,15 +148,6 @@ at::Tensor match_bits_by_tensors(const BinaryBatch& batch) {
   return bits_of(any(elements.kept), any(wrong), any(elements.nan));
 }
 
-namespace {
-
-at::Tensor value_of(const Matches& state, bool samplewise) {
-  if (!samplewise) return state.matches / state.total;
-  return state.samples.defined() ? state.samples.tensor().clone()
-                                 : at::full({0}, kNaN, at::kDouble);
-}
-
-}  // namespace
 }  // namespace internal::classification
 
 namespace classification = internal::classification;
@@ -218,5 +213,8 @@ at::Tensor MultilabelExactMatch::evaluate(const State& state) const {
   return classification::value_of(
       state, options().multidim_average() == MultidimAverage::kSamplewise);
 }
+
+template class MetricOf<MulticlassExactMatch, MulticlassMatches, at::Tensor>;
+template class MetricOf<MultilabelExactMatch, MultilabelMatches, at::Tensor>;
 
 }  // namespace tally

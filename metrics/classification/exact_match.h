@@ -170,4 +170,9 @@ class MultilabelExactMatch final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MulticlassExactMatch, MulticlassMatches,
+                               at::Tensor>;
+extern template class MetricOf<MultilabelExactMatch, MultilabelMatches,
+                               at::Tensor>;
+
 }  // namespace tally

@@ -257,4 +257,17 @@ class MultilabelF1Score final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryFBetaScore, BinaryCounts, at::Tensor,
+                               BinaryFBetaScoreOptions>;
+extern template class MetricOf<BinaryF1Score, BinaryCounts, at::Tensor,
+                               BinaryF1ScoreOptions>;
+extern template class MetricOf<MulticlassFBetaScore, MulticlassCounts,
+                               at::Tensor, MulticlassFBetaScoreOptions>;
+extern template class MetricOf<MulticlassF1Score, MulticlassCounts, at::Tensor,
+                               MulticlassF1ScoreOptions>;
+extern template class MetricOf<MultilabelFBetaScore, MultilabelCounts,
+                               at::Tensor, MultilabelFBetaScoreOptions>;
+extern template class MetricOf<MultilabelF1Score, MultilabelCounts, at::Tensor,
+                               MultilabelF1ScoreOptions>;
+
 }  // namespace tally

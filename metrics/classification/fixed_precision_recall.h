@@ -217,4 +217,23 @@ class MultilabelPrecisionAtFixedRecall final
   static constexpr const char* kName = "MultilabelPrecisionAtFixedRecall";
 };
 
+extern template class MetricOf<BinaryRecallAtFixedPrecision, BinaryCurve,
+                               RecallAtPrecision,
+                               BinaryRecallAtFixedPrecisionOptions>;
+extern template class MetricOf<MulticlassRecallAtFixedPrecision,
+                               MulticlassCurve, RecallAtPrecision,
+                               MulticlassRecallAtFixedPrecisionOptions>;
+extern template class MetricOf<MultilabelRecallAtFixedPrecision,
+                               MultilabelCurve, RecallAtPrecision,
+                               MultilabelRecallAtFixedPrecisionOptions>;
+extern template class MetricOf<BinaryPrecisionAtFixedRecall, BinaryCurve,
+                               PrecisionAtRecall,
+                               BinaryPrecisionAtFixedRecallOptions>;
+extern template class MetricOf<MulticlassPrecisionAtFixedRecall,
+                               MulticlassCurve, PrecisionAtRecall,
+                               MulticlassPrecisionAtFixedRecallOptions>;
+extern template class MetricOf<MultilabelPrecisionAtFixedRecall,
+                               MultilabelCurve, PrecisionAtRecall,
+                               MultilabelPrecisionAtFixedRecallOptions>;
+
 }  // namespace tally

@@ -221,4 +221,23 @@ class MultilabelSpecificityAtSensitivity final
   static constexpr const char* kName = "MultilabelSpecificityAtSensitivity";
 };
 
+extern template class MetricOf<BinarySensitivityAtSpecificity, BinaryCurve,
+                               SensitivityAtThreshold,
+                               BinarySensitivityAtSpecificityOptions>;
+extern template class MetricOf<MulticlassSensitivityAtSpecificity,
+                               MulticlassCurve, SensitivityAtThreshold,
+                               MulticlassSensitivityAtSpecificityOptions>;
+extern template class MetricOf<MultilabelSensitivityAtSpecificity,
+                               MultilabelCurve, SensitivityAtThreshold,
+                               MultilabelSensitivityAtSpecificityOptions>;
+extern template class MetricOf<BinarySpecificityAtSensitivity, BinaryCurve,
+                               SpecificityAtThreshold,
+                               BinarySpecificityAtSensitivityOptions>;
+extern template class MetricOf<MulticlassSpecificityAtSensitivity,
+                               MulticlassCurve, SpecificityAtThreshold,
+                               MulticlassSpecificityAtSensitivityOptions>;
+extern template class MetricOf<MultilabelSpecificityAtSensitivity,
+                               MultilabelCurve, SpecificityAtThreshold,
+                               MultilabelSpecificityAtSensitivityOptions>;
+
 }  // namespace tally

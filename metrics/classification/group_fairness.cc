@@ -6,18 +6,16 @@
 #include <c10/util/Exception.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/classification/counts/element_counts.h"
 #include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace internal::classification {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 [[noreturn]] void refuse_group(std::int64_t group, std::int64_t position,
                                std::int64_t num_groups) {
@@ -139,9 +137,9 @@ at::Tensor BinaryGroupStatRates::evaluate(const State& state) const {
       .values({groups, 4}, [](const auto& row, double* out) {
         for (const classification::ClassCounts& c : row.classes) {
           for (const double count : {c.tp, c.fp(), c.tn(), c.fn()}) {
-            *out++ = c.nans > 0 ? classification::kNaN
+            *out++ = c.nans > 0 ? internal::kNaN
                                 : classification::divide(count, c.total,
-                                                         classification::kNaN);
+                                                         internal::kNaN);
           }
         }
       });
@@ -175,12 +173,17 @@ Fairness BinaryFairness::evaluate(const State& state) const {
   if (options().task() != FairnessTask::kDemographicParity) {
     const auto [ratio, groups] = classification::extremes(
         rows, [](const classification::ClassCounts& c) {
-          return classification::divide(c.tp, c.target, classification::kNaN);
+          return classification::divide(c.tp, c.target, internal::kNaN);
         });
     result.equal_opportunity = ratio;
     result.equal_opportunity_groups = groups;
   }
   return result;
 }
+
+template class MetricOf<BinaryGroupStatRates, BinaryGroupCounts, at::Tensor,
+                        BinaryGroupStatRatesOptions>;
+template class MetricOf<BinaryFairness, BinaryGroupCounts, Fairness,
+                        BinaryFairnessOptions>;
 
 }  // namespace tally

@@ -223,4 +223,9 @@ class BinaryFairness final : public MetricOf<BinaryFairness, BinaryGroupCounts,
   Fairness evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryGroupStatRates, BinaryGroupCounts,
+                               at::Tensor, BinaryGroupStatRatesOptions>;
+extern template class MetricOf<BinaryFairness, BinaryGroupCounts, Fairness,
+                               BinaryFairnessOptions>;
+
 }  // namespace tally

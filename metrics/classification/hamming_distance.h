@@ -104,4 +104,11 @@ class MultilabelHammingDistance final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryHammingDistance, BinaryCounts, at::Tensor,
+                               BinaryHammingDistanceOptions>;
+extern template class MetricOf<MulticlassHammingDistance, MulticlassCounts,
+                               at::Tensor, MulticlassHammingDistanceOptions>;
+extern template class MetricOf<MultilabelHammingDistance, MultilabelCounts,
+                               at::Tensor, MultilabelHammingDistanceOptions>;
+
 }  // namespace tally

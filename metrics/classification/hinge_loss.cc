@@ -3,8 +3,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
-#include <limits>
-
+#include "tally/metrics/common/constants.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
@@ -12,8 +11,6 @@ namespace tally {
 namespace classification = internal::classification;
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // NaN stays NaN.
 double hinge(double margin, bool squared) {
@@ -29,7 +26,7 @@ at::Tensor hinge(const at::Tensor& margin, bool squared) {
 template <class Score>
 double best_other(const Score* scores, std::int64_t stride,
                   std::int64_t classes, std::int64_t label) {
-  double best = -kInfinity;
+  double best = -internal::kInfinity;
   for (std::int64_t c = 0; c < classes; ++c) {
     const double score = scores[c * stride];
     if (score != score) return score;
@@ -87,7 +84,8 @@ MulticlassMargins::State MulticlassMargins::observe(
         const at::Tensor scores = given.to(at::kDouble);
         const at::Tensor index = labels.unsqueeze(1);
         const at::Tensor own = scores.gather(1, index).squeeze(1);
-        const at::Tensor others = scores.scatter(1, index, -kInfinity).amax(1);
+        const at::Tensor others =
+            scores.scatter(1, index, -internal::kInfinity).amax(1);
         return hinge(own.sub(others), squared_);
       });
   return {sum.sum.tensor(), sum.weight};
@@ -145,8 +143,7 @@ MulticlassMargins::State MulticlassMargins::one_vs_all(
                               .reshape({classes, -1})
                               .sum(1);
   const at::Tensor has_nan = scores.detach().isnan().any();
-  return {sums.masked_fill(has_nan, std::numeric_limits<double>::quiet_NaN()),
-          Number(weights.sum())};
+  return {sums.masked_fill(has_nan, internal::kNaN), Number(weights.sum())};
 }
 
 at::Tensor BinaryHingeLoss::evaluate(const State& state) const {
@@ -155,12 +152,15 @@ at::Tensor BinaryHingeLoss::evaluate(const State& state) const {
 
 at::Tensor MulticlassHingeLoss::evaluate(const State& state) const {
   if (!state.sums.defined()) {
-    const double nan = std::numeric_limits<double>::quiet_NaN();
     return options().mode() == HingeMode::kOneVsAll
-               ? at::full({options().num_classes()}, nan, at::kDouble)
-               : at::full({}, nan, at::kDouble);
+               ? at::full({options().num_classes()}, internal::kNaN,
+                          at::kDouble)
+               : at::full({}, internal::kNaN, at::kDouble);
   }
   return state.sums.div(state.weight.tensor());
 }
+
+template class MetricOf<BinaryHingeLoss, BinaryMargins, at::Tensor>;
+template class MetricOf<MulticlassHingeLoss, MulticlassMargins, at::Tensor>;
 
 }  // namespace tally

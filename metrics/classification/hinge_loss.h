@@ -185,4 +185,8 @@ class MulticlassHingeLoss final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryHingeLoss, BinaryMargins, at::Tensor>;
+extern template class MetricOf<MulticlassHingeLoss, MulticlassMargins,
+                               at::Tensor>;
+
 }  // namespace tally

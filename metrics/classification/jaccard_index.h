@@ -105,4 +105,11 @@ class MultilabelJaccardIndex final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryJaccardIndex, BinaryCounts, at::Tensor,
+                               BinaryJaccardIndexOptions>;
+extern template class MetricOf<MulticlassJaccardIndex, MulticlassCounts,
+                               at::Tensor, MulticlassJaccardIndexOptions>;
+extern template class MetricOf<MultilabelJaccardIndex, MultilabelCounts,
+                               at::Tensor, MultilabelJaccardIndexOptions>;
+
 }  // namespace tally

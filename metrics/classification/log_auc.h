@@ -127,4 +127,11 @@ class MultilabelLogAUC final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryLogAUC, BinaryCurve, at::Tensor,
+                               BinaryLogAUCOptions>;
+extern template class MetricOf<MulticlassLogAUC, MulticlassCurve, at::Tensor,
+                               MulticlassLogAUCOptions>;
+extern template class MetricOf<MultilabelLogAUC, MultilabelCurve, at::Tensor,
+                               MultilabelLogAUCOptions>;
+
 }  // namespace tally

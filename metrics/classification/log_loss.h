@@ -257,4 +257,11 @@ class MultilabelLogLoss final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryLogLoss, BinaryNegativeLogLikelihood,
+                               at::Tensor>;
+extern template class MetricOf<MulticlassLogLoss,
+                               MulticlassNegativeLogLikelihood, at::Tensor>;
+extern template class MetricOf<MultilabelLogLoss,
+                               MultilabelNegativeLogLikelihood, at::Tensor>;
+
 }  // namespace tally

@@ -114,4 +114,11 @@ class MultilabelMatthewsCorrCoef final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryMatthewsCorrCoef, BinaryCounts, at::Tensor,
+                               BinaryMatthewsCorrCoefOptions>;
+extern template class MetricOf<MulticlassMatthewsCorrCoef, MulticlassCounts,
+                               at::Tensor, MulticlassMatthewsCorrCoefOptions>;
+extern template class MetricOf<MultilabelMatthewsCorrCoef, MultilabelCounts,
+                               at::Tensor, MultilabelMatthewsCorrCoefOptions>;
+
 }  // namespace tally

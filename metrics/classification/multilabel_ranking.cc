@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/common/constants.h"
 
 namespace tally {
 
@@ -112,7 +112,7 @@ bool MultilabelRanking::split_row(const Score* scores, const Label* labels,
   }
   if (!has_nan) return true;
   if (nan_policy_ == NanPolicy::kIgnore) return false;
-  buffers.positives.assign(1, std::numeric_limits<double>::quiet_NaN());
+  buffers.positives.assign(1, internal::kNaN);
   return true;
 }
 
@@ -185,5 +185,10 @@ at::Tensor MultilabelRankingAveragePrecision::evaluate(
 at::Tensor MultilabelRankingLoss::evaluate(const State& state) const {
   return state.loss / state.weight;
 }
+
+template class MetricOf<MultilabelCoverageError, MultilabelRanking, at::Tensor>;
+template class MetricOf<MultilabelRankingAveragePrecision, MultilabelRanking,
+                        at::Tensor>;
+template class MetricOf<MultilabelRankingLoss, MultilabelRanking, at::Tensor>;
 
 }  // namespace tally

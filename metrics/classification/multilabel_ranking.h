@@ -157,4 +157,11 @@ class MultilabelRankingLoss final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MultilabelCoverageError, MultilabelRanking,
+                               at::Tensor>;
+extern template class MetricOf<MultilabelRankingAveragePrecision,
+                               MultilabelRanking, at::Tensor>;
+extern template class MetricOf<MultilabelRankingLoss, MultilabelRanking,
+                               at::Tensor>;
+
 }  // namespace tally

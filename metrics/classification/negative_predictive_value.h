@@ -107,4 +107,14 @@ class MultilabelNegativePredictiveValue final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryNegativePredictiveValue, BinaryCounts,
+                               at::Tensor,
+                               BinaryNegativePredictiveValueOptions>;
+extern template class MetricOf<MulticlassNegativePredictiveValue,
+                               MulticlassCounts, at::Tensor,
+                               MulticlassNegativePredictiveValueOptions>;
+extern template class MetricOf<MultilabelNegativePredictiveValue,
+                               MultilabelCounts, at::Tensor,
+                               MultilabelNegativePredictiveValueOptions>;
+
 }  // namespace tally

@@ -105,4 +105,11 @@ class MultilabelPrecision final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryPrecision, BinaryCounts, at::Tensor,
+                               BinaryPrecisionOptions>;
+extern template class MetricOf<MulticlassPrecision, MulticlassCounts,
+                               at::Tensor, MulticlassPrecisionOptions>;
+extern template class MetricOf<MultilabelPrecision, MultilabelCounts,
+                               at::Tensor, MultilabelPrecisionOptions>;
+
 }  // namespace tally

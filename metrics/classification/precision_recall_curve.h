@@ -156,4 +156,14 @@ class MultilabelPrecisionRecallCurve final
   PrecisionRecall evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryPrecisionRecallCurve, BinaryCurve,
+                               PrecisionRecall,
+                               BinaryPrecisionRecallCurveOptions>;
+extern template class MetricOf<MulticlassPrecisionRecallCurve, MulticlassCurve,
+                               PrecisionRecall,
+                               MulticlassPrecisionRecallCurveOptions>;
+extern template class MetricOf<MultilabelPrecisionRecallCurve, MultilabelCurve,
+                               PrecisionRecall,
+                               MultilabelPrecisionRecallCurveOptions>;
+
 }  // namespace tally

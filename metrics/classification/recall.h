@@ -104,4 +104,11 @@ class MultilabelRecall final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryRecall, BinaryCounts, at::Tensor,
+                               BinaryRecallOptions>;
+extern template class MetricOf<MulticlassRecall, MulticlassCounts, at::Tensor,
+                               MulticlassRecallOptions>;
+extern template class MetricOf<MultilabelRecall, MultilabelCounts, at::Tensor,
+                               MultilabelRecallOptions>;
+
 }  // namespace tally

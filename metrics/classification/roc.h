@@ -113,4 +113,11 @@ class MultilabelROC final : public MetricOf<MultilabelROC, MultilabelCurve,
   RocCurve evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinaryROC, BinaryCurve, RocCurve,
+                               BinaryROCOptions>;
+extern template class MetricOf<MulticlassROC, MulticlassCurve, RocCurve,
+                               MulticlassROCOptions>;
+extern template class MetricOf<MultilabelROC, MultilabelCurve, RocCurve,
+                               MultilabelROCOptions>;
+
 }  // namespace tally

@@ -106,4 +106,11 @@ class MultilabelSpecificity final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BinarySpecificity, BinaryCounts, at::Tensor,
+                               BinarySpecificityOptions>;
+extern template class MetricOf<MulticlassSpecificity, MulticlassCounts,
+                               at::Tensor, MulticlassSpecificityOptions>;
+extern template class MetricOf<MultilabelSpecificity, MultilabelCounts,
+                               at::Tensor, MultilabelSpecificityOptions>;
+
 }  // namespace tally

@@ -120,4 +120,11 @@ class MultilabelStatScores final
   }
 };
 
+extern template class MetricOf<BinaryStatScores, BinaryCounts, at::Tensor,
+                               BinaryStatScoresOptions>;
+extern template class MetricOf<MulticlassStatScores, MulticlassCounts,
+                               at::Tensor, MulticlassStatScoresOptions>;
+extern template class MetricOf<MultilabelStatScores, MultilabelCounts,
+                               at::Tensor, MultilabelStatScoresOptions>;
+
 }  // namespace tally

@@ -40,4 +40,7 @@ class CalinskiHarabaszScore final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<CalinskiHarabaszScore, ClusterMoments,
+                               at::Tensor>;
+
 }  // namespace tally

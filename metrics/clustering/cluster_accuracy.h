@@ -62,4 +62,7 @@ class ClusterAccuracy final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<ClusterAccuracy, LabelPairs, at::Tensor,
+                               ClusterAccuracyOptions>;
+
 }  // namespace tally

@@ -6,11 +6,11 @@
 #include <c10/util/Exception.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tally/metrics/checks.h"
 #include "tally/metrics/clustering/inputs/inputs.h"
 #include "tally/metrics/clustering/kernels/point_clusters.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/plain_values.h"
 #include "tally/metrics/tables/label_places.h"
 #include "tally/metrics/tables/label_range.h"
@@ -269,9 +269,12 @@ at::Tensor DaviesBouldinScore::evaluate(const State& state) const {
   if (size < 2 || size >= clusters.total ||
       !clusters.widths.detach().isfinite().all().item<bool>() ||
       !clusters.centroids.detach().isfinite().all().item<bool>()) {
-    return internal::scalar_tensor(std::numeric_limits<double>::quiet_NaN());
+    return internal::scalar_tensor(internal::kNaN);
   }
   return mean_likeness(clusters);
 }
+
+template class MetricOf<DaviesBouldinScore, ClusterScatter, at::Tensor,
+                        DaviesBouldinScoreOptions>;
 
 }  // namespace tally

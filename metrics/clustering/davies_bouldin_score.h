@@ -107,4 +107,7 @@ class DaviesBouldinScore final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<DaviesBouldinScore, ClusterScatter, at::Tensor,
+                               DaviesBouldinScoreOptions>;
+
 }  // namespace tally

@@ -70,4 +70,7 @@ class DunnIndex final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<DunnIndex, ClusterSamples, at::Tensor,
+                               DunnIndexOptions>;
+
 }  // namespace tally

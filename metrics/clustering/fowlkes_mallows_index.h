@@ -34,4 +34,6 @@ class FowlkesMallowsIndex final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<FowlkesMallowsIndex, LabelPairs, at::Tensor>;
+
 }  // namespace tally

@@ -95,4 +95,9 @@ class VMeasureScore final : public MetricOf<VMeasureScore, LabelPairs,
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<HomogeneityScore, LabelPairs, at::Tensor>;
+extern template class MetricOf<CompletenessScore, LabelPairs, at::Tensor>;
+extern template class MetricOf<VMeasureScore, LabelPairs, at::Tensor,
+                               VMeasureScoreOptions>;
+
 }  // namespace tally

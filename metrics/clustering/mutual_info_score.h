@@ -125,4 +125,10 @@ class AdjustedMutualInfoScore final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MutualInfoScore, LabelPairs, at::Tensor>;
+extern template class MetricOf<NormalizedMutualInfoScore, LabelPairs,
+                               at::Tensor, NormalizedMutualInfoScoreOptions>;
+extern template class MetricOf<AdjustedMutualInfoScore, LabelPairs, at::Tensor,
+                               AdjustedMutualInfoScoreOptions>;
+
 }  // namespace tally

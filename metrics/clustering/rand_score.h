@@ -59,4 +59,7 @@ class AdjustedRandScore final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RandScore, LabelPairs, at::Tensor>;
+extern template class MetricOf<AdjustedRandScore, LabelPairs, at::Tensor>;
+
 }  // namespace tally

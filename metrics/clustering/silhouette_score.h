@@ -66,4 +66,7 @@ class SilhouetteScore final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<SilhouetteScore, ClusterSamples, at::Tensor,
+                               SilhouetteScoreOptions>;
+
 }  // namespace tally

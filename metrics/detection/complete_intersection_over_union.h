@@ -43,4 +43,7 @@ class CompleteIntersectionOverUnion final
   Results evaluate(const State& state) const;
 };
 
+extern template class MetricOf<CompleteIntersectionOverUnion,
+                               OverlapSums<BoxOverlap::kCIoU>, Results>;
+
 }  // namespace tally

@@ -42,4 +42,7 @@ class DistanceIntersectionOverUnion final
   Results evaluate(const State& state) const;
 };
 
+extern template class MetricOf<DistanceIntersectionOverUnion,
+                               OverlapSums<BoxOverlap::kDIoU>, Results>;
+
 }  // namespace tally

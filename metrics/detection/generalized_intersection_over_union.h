@@ -43,4 +43,7 @@ class GeneralizedIntersectionOverUnion final
   Results evaluate(const State& state) const;
 };
 
+extern template class MetricOf<GeneralizedIntersectionOverUnion,
+                               OverlapSums<BoxOverlap::kGIoU>, Results>;
+
 }  // namespace tally

@@ -50,4 +50,7 @@ class IntersectionOverUnion final
   Results evaluate(const State& state) const;
 };
 
+extern template class MetricOf<IntersectionOverUnion,
+                               OverlapSums<BoxOverlap::kIoU>, Results>;
+
 }  // namespace tally

@@ -46,4 +46,7 @@ class LVISAveragePrecision final
   Results evaluate(const State& state) const;
 };
 
+extern template class MetricOf<LVISAveragePrecision, MatchedDetections, Results,
+                               LVISOptions>;
+
 }  // namespace tally

@@ -82,4 +82,7 @@ class MeanAveragePrecision final
   Results evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MeanAveragePrecision, MatchedDetections, Results,
+                               MeanAveragePrecisionOptions>;
+
 }  // namespace tally

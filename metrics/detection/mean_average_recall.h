@@ -37,4 +37,7 @@ class MeanAverageRecall final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MeanAverageRecall, MatchedDetections, at::Tensor,
+                               MeanAveragePrecisionOptions>;
+
 }  // namespace tally

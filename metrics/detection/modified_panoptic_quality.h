@@ -33,4 +33,7 @@ class ModifiedPanopticQuality final
   Results evaluate(const State& state) const;
 };
 
+extern template class MetricOf<ModifiedPanopticQuality, PanopticCounts,
+                               Results>;
+
 }  // namespace tally

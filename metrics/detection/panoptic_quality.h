@@ -50,4 +50,6 @@ class PanopticQuality final
   Results evaluate(const State& state) const;
 };
 
+extern template class MetricOf<PanopticQuality, PanopticCounts, Results>;
+
 }  // namespace tally

@@ -48,4 +48,7 @@ class PascalVOCAveragePrecision final
   Results evaluate(const State& state) const;
 };
 
+extern template class MetricOf<PascalVOCAveragePrecision, MatchedDetections,
+                               Results, PascalVOCOptions>;
+
 }  // namespace tally

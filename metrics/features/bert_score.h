@@ -104,4 +104,7 @@ class BERTScore final : public MetricOf<BERTScore, TokenMatches,
   PrecisionRecallF1 evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BERTScore, TokenMatches, PrecisionRecallF1,
+                               BERTScoreOptions>;
+
 }  // namespace tally

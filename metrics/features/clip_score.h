@@ -69,4 +69,7 @@ class CLIPScore final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<CLIPScore, FeatureCosines, at::Tensor,
+                               CLIPScoreOptions>;
+
 }  // namespace tally

@@ -44,4 +44,7 @@ class FrechetInceptionDistance final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<FrechetInceptionDistance, FeatureMoments,
+                               at::Tensor>;
+
 }  // namespace tally

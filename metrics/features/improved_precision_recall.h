@@ -110,4 +110,11 @@ class DensityCoverage final
   DensityCoverageOfFeatures evaluate(const State& state) const;
 };
 
+extern template class MetricOf<ImprovedPrecisionRecall, FeatureSamples,
+                               PrecisionRecallOfFeatures,
+                               ImprovedPrecisionRecallOptions>;
+extern template class MetricOf<DensityCoverage, FeatureSamples,
+                               DensityCoverageOfFeatures,
+                               DensityCoverageOptions>;
+
 }  // namespace tally

@@ -52,4 +52,7 @@ class InceptionScore final
   SplitStatistics evaluate(const State& state) const;
 };
 
+extern template class MetricOf<InceptionScore, LogitSamples, SplitStatistics,
+                               InceptionScoreOptions>;
+
 }  // namespace tally

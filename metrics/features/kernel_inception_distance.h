@@ -78,4 +78,7 @@ class KernelInceptionDistance final
   SplitStatistics evaluate(const State& state) const;
 };
 
+extern template class MetricOf<KernelInceptionDistance, FeatureSamples,
+                               SplitStatistics, KernelInceptionDistanceOptions>;
+
 }  // namespace tally

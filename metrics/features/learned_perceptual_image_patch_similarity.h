@@ -107,4 +107,7 @@ class LearnedPerceptualImagePatchSimilarity final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<LearnedPerceptualImagePatchSimilarity,
+                               PerceptualDistances, at::Tensor>;
+
 }  // namespace tally

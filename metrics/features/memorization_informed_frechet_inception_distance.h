@@ -56,4 +56,8 @@ class MemorizationInformedFrechetInceptionDistance final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<
+    MemorizationInformedFrechetInceptionDistance, FeatureSamples, at::Tensor,
+    MemorizationInformedFrechetInceptionDistanceOptions>;
+
 }  // namespace tally

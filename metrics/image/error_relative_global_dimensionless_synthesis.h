@@ -72,4 +72,7 @@ class ErrorRelativeGlobalDimensionlessSynthesis final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<ErrorRelativeGlobalDimensionlessSynthesis,
+                               ImageScores<RelativeGlobalError>, at::Tensor>;
+
 }  // namespace tally

@@ -107,4 +107,7 @@ class MultiScaleStructuralSimilarityIndexMeasure final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MultiScaleStructuralSimilarityIndexMeasure,
+                               ImageScores<MultiScaleSimilarity>, at::Tensor>;
+
 }  // namespace tally

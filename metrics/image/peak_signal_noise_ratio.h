@@ -114,4 +114,7 @@ class PeakSignalNoiseRatio final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<PeakSignalNoiseRatio, PeakSignalErrors,
+                               at::Tensor>;
+
 }  // namespace tally

@@ -90,4 +90,7 @@ class PeakSignalNoiseRatioWithBlockedEffect final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<PeakSignalNoiseRatioWithBlockedEffect,
+                               ImageScores<BlockedSignal>, at::Tensor>;
+
 }  // namespace tally

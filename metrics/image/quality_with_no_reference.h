@@ -74,4 +74,7 @@ class QualityWithNoReference final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<QualityWithNoReference,
+                               FusionScores<SharpenedQuality>, at::Tensor>;
+
 }  // namespace tally

@@ -63,4 +63,7 @@ class RelativeAverageSpectralError final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RelativeAverageSpectralError,
+                               ImageScores<AverageSpectralError>, at::Tensor>;
+
 }  // namespace tally

@@ -61,4 +61,7 @@ class RootMeanSquaredErrorUsingSlidingWindow final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RootMeanSquaredErrorUsingSlidingWindow,
+                               ImageScores<SlidingError>, at::Tensor>;
+
 }  // namespace tally

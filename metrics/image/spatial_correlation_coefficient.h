@@ -63,4 +63,7 @@ class SpatialCorrelationCoefficient final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<SpatialCorrelationCoefficient,
+                               ImageScores<SpatialCorrelation>, at::Tensor>;
+
 }  // namespace tally

@@ -144,4 +144,7 @@ class SpatialDistortionIndex final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<SpatialDistortionIndex,
+                               FusionScores<SpatialDistortion>, at::Tensor>;
+
 }  // namespace tally

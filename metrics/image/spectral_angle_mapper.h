@@ -60,4 +60,7 @@ class SpectralAngleMapper final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<SpectralAngleMapper, ImageScores<SpectralAngle>,
+                               at::Tensor>;
+
 }  // namespace tally

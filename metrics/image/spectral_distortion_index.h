@@ -90,4 +90,7 @@ class SpectralDistortionIndex final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<SpectralDistortionIndex,
+                               ImageScores<SpectralDistortion>, at::Tensor>;
+
 }  // namespace tally

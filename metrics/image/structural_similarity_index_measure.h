@@ -165,4 +165,7 @@ class StructuralSimilarityIndexMeasure final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<StructuralSimilarityIndexMeasure,
+                               ImageScores<StructuralSimilarity>, at::Tensor>;
+
 }  // namespace tally

@@ -69,4 +69,6 @@ class TotalVariation final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<TotalVariation, Variations, at::Tensor>;
+
 }  // namespace tally

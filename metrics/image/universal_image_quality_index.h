@@ -93,4 +93,7 @@ class UniversalImageQualityIndex final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<UniversalImageQualityIndex,
+                               ImageScores<UniversalQuality>, at::Tensor>;
+
 }  // namespace tally

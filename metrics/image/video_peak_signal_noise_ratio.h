@@ -72,4 +72,7 @@ class VideoPeakSignalNoiseRatio final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<VideoPeakSignalNoiseRatio,
+                               FrameScores<FramePeakSignal>, at::Tensor>;
+
 }  // namespace tally

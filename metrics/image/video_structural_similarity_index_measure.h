@@ -70,4 +70,7 @@ class VideoStructuralSimilarityIndexMeasure final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<VideoStructuralSimilarityIndexMeasure,
+                               FrameScores<FrameSimilarity>, at::Tensor>;
+
 }  // namespace tally

@@ -94,4 +94,7 @@ class VisualInformationFidelity final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<VisualInformationFidelity,
+                               ImageScores<VisualInformation>, at::Tensor>;
+
 }  // namespace tally

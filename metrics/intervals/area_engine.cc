@@ -1,5 +1,3 @@
-#include "tally/metrics/intervals/area_engine.h"
-
 #include <ATen/ops/cat.h>
 #include <ATen/ops/ones.h>
 #include <c10/util/Exception.h>
@@ -7,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -15,14 +12,14 @@
 
 #include "tally/metrics/classification/auroc.h"
 #include "tally/metrics/classification/curves/curve_counts.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/kernels/score_groups.h"
+#include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/proportions.h"
 
 namespace tally::internal::intervals {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 using classification::CurveView;
 using classification::ScoreCounts;

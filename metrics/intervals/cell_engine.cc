@@ -1,6 +1,3 @@
-#include "tally/metrics/intervals/cell_engine.h"
-
-#include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -22,18 +19,13 @@
 #include "tally/metrics/classification/precision.h"
 #include "tally/metrics/classification/recall.h"
 #include "tally/metrics/classification/specificity.h"
+#include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/intervals/cell_table.h"
 #include "tally/metrics/intervals/count_inputs.h"
+#include "tally/metrics/intervals/make_engine.h"
 
 namespace tally::internal::intervals {
 namespace {
-
-at::Tensor tensor_of(const std::vector<double>& numbers) {
-  at::Tensor tensor =
-      at::empty({static_cast<std::int64_t>(numbers.size())}, at::kDouble);
-  std::copy(numbers.begin(), numbers.end(), tensor.mutable_data_ptr<double>());
-  return tensor;
-}
 
 template <class M>
 ValueRange range_of(const M& metric) {

@@ -5,26 +5,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/intervals/count_inputs.h"
+#include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/intervals/kernels/distributions.h"
 #include "tally/metrics/intervals/proportions.h"
 
 namespace tally {
-
-void IntervalOptions::validate() const {
-  internal::intervals::check_level(level_);
-  TORCH_CHECK_VALUE(replicates_ >= 2, "expected at least 2 replicates, got ",
-                    replicates_);
-  TORCH_CHECK_VALUE(blocks_ >= 2, "expected at least 2 blocks, got ", blocks_);
-}
-
 namespace internal::intervals {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 bool too_many_undefined(std::int64_t undefined, std::size_t all) {
   constexpr std::int64_t kOneIn = 20;
@@ -220,5 +213,56 @@ std::int64_t rows_of_inputs(Inputs inputs) {
   return rows == -1 ? 1 : rows;
 }
 
+void check_counted(const Metric& metric, Inputs inputs, std::int64_t dims) {
+  if (inputs.size() < 2) return;  // refused by the metric
+  const auto* const target = inputs[1].as<at::Tensor>();
+  TORCH_CHECK_VALUE(
+      target == nullptr || !target->defined() || target->dim() <= dims,
+      metric.name(), ": expected one sample per row, got target of sizes ",
+      target->sizes(), "; use method poisson or jackknife");
+  TORCH_CHECK_VALUE(inputs.size() < 3 || inputs[2].is_none(), metric.name(),
+                    ": expected no weight; use method poisson or jackknife");
+}
+
 }  // namespace internal::intervals
+
+void Intervals::add(std::string name, Interval interval) {
+  values_.emplace_back(std::move(name), std::move(interval));
+}
+
+const Interval& Intervals::at(const std::string& name) const {
+  std::string names;
+  for (const auto& [own, interval] : values_) {
+    if (own == name) return interval;
+    names += (names.empty() ? "'" : ", '") + own + "'";
+  }
+  TORCH_CHECK_INDEX(false, "no interval '", name,
+                    "', expected one of: ", names);
+}
+
+const Interval& Intervals::value() const {
+  TORCH_CHECK_INDEX(values_.size() == 1, "expected one interval, got ",
+                    values_.size());
+  return values_.front().second;
+}
+
+Results Intervals::results() const {
+  Results results;
+  for (const auto& [name, interval] : values_) {
+    const std::string prefix = name.empty() ? "" : name + ".";
+    const Dimensions& dimensions = interval.dimensions;
+    results.add(name.empty() ? "value" : name, interval.value, dimensions);
+    results.add(prefix + "low", interval.low, dimensions);
+    results.add(prefix + "high", interval.high, dimensions);
+  }
+  return results;
+}
+
+void IntervalOptions::validate() const {
+  internal::intervals::check_level(level_);
+  TORCH_CHECK_VALUE(replicates_ >= 2, "expected at least 2 replicates, got ",
+                    replicates_);
+  TORCH_CHECK_VALUE(blocks_ >= 2, "expected at least 2 blocks, got ", blocks_);
+}
+
 }  // namespace tally

@@ -17,6 +17,10 @@
 
 namespace tally::internal::intervals {
 
+inline std::string text_of(IntervalMethod method) {
+  return OptionType<IntervalMethod>::print(method);
+}
+
 /// A result as one list of numbers.
 struct FlatResult {
   Results results;  // float64, on the CPU

@@ -11,4 +11,27 @@ namespace tally::internal::intervals {
 std::unique_ptr<IntervalEngine> make_engine(std::unique_ptr<Metric> metric,
                                             const IntervalOptions& options);
 
+/// Wilson's or Clopper-Pearson's intervals, where each element of the metric's
+/// result is a function of a proportion of rows; otherwise null, and `metric`
+/// is unchanged.
+std::unique_ptr<IntervalEngine> proportion_engine(
+    std::unique_ptr<Metric>& metric, const IntervalOptions& options);
+
+/// The delta method or Poisson counts over the cells of a confusion matrix, for
+/// metrics whose state is determined by one; otherwise null, and `metric` is
+/// unchanged.
+std::unique_ptr<IntervalEngine> cell_engine(std::unique_ptr<Metric>& metric,
+                                            const IntervalOptions& options);
+
+/// DeLong's or Newcombe's intervals of areas under ROC curves, one for each
+/// curve; null for other metrics and options, and `metric` is then unchanged.
+std::unique_ptr<IntervalEngine> area_engine(std::unique_ptr<Metric>& metric,
+                                            const IntervalOptions& options);
+
+/// Replicates of the areas under exact curves of a binary classifier: AUROC and
+/// average precision. Takes the metric if it is such a one, and otherwise
+/// returns null.
+std::unique_ptr<IntervalEngine> curve_engine(std::unique_ptr<Metric>& metric,
+                                             const IntervalOptions& options);
+
 }  // namespace tally::internal::intervals

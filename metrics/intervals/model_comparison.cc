@@ -1,15 +1,162 @@
 #include "tally/metrics/intervals/model_comparison.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
 #include <c10/util/Exception.h>
 
 #include <utility>
 #include <vector>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/intervals/comparison_engine.h"
+#include "tally/metrics/intervals/drawn_replicates.h"
+#include "tally/metrics/intervals/interval_metric.h"
+#include "tally/metrics/intervals/make_engine.h"
+#include "tally/metrics/intervals/replicates.h"
 #include "tally/state/outside_inference.h"
+#include "tally/state/state_parts.h"
 
 namespace tally {
+namespace internal::intervals {
+namespace {
+
+std::string method_name(ComparisonMethod method) {
+  return OptionType<ComparisonMethod>::print(method);
+}
+
+IntervalMethod interval_method(ComparisonMethod method, const Metric& metric) {
+  switch (method) {
+    case ComparisonMethod::kPoisson:
+      return IntervalMethod::kPoisson;
+    case ComparisonMethod::kDoubleOrNothing:
+      return IntervalMethod::kDoubleOrNothing;
+    case ComparisonMethod::kJackknife:
+      return IntervalMethod::kJackknife;
+    default:
+      return resampling_method(metric);
+  }
+}
+
+/// From replicates by id, or without blocks: what the models' own are, row by
+/// row with the same weights.
+class ResampledEngine final : public ComparisonEngine {
+ public:
+  ResampledEngine(std::unique_ptr<IntervalEngine> each,
+                  const ModelComparisonOptions& options)
+      : ComparisonEngine(options), each_(std::move(each)) {}
+
+  const Metric& metric() const override { return each_->metric(); }
+  ComparisonMethod method() const override {
+    return comparison_method(each_->method());
+  }
+  bool uses_ids() const override { return true; }
+  AnyState identity() const override {
+    return both(each_->identity(), each_->identity());
+  }
+  StateKey key() const override { return "Both(" + each_->key() + ")"; }
+  AnyState observe(Inputs first, Inputs second,
+                   const std::vector<std::int64_t>& ids) const override {
+    AnyState own = each_->observe(first, ids);
+    return both(std::move(own), each_->observe(second, ids));
+  }
+  Comparisons compare(const AnyState& state, std::int64_t n) const override {
+    const auto& parts = state.get<StateParts>().parts();
+    const auto first = drawn_replicates(*each_, parts[0], n, /*digest=*/0);
+    const auto second = drawn_replicates(*each_, parts[1], n, /*digest=*/0);
+    if (first && second) {
+      return tally::compare(*first, *second, options().level());
+    }
+    Comparisons without;
+    for (const auto& [name, value] :
+         flat_result(metric(), metric().make_state()).results) {
+      Comparison part = unfilled(n);
+      part.first = part.second = value;
+      part.difference = at::full(value.sizes(), kNaN, at::kDouble);
+      part.low = part.high = part.p_value = part.difference;
+      without.emplace_back(name, std::move(part));
+    }
+    return without;
+  }
+
+ private:
+  static AnyState both(AnyState first, AnyState second) {
+    return AnyState::of(StateParts(
+        {{"first", std::move(first)}, {"second", std::move(second)}}));
+  }
+
+  std::unique_ptr<IntervalEngine> each_;
+};
+
+IntervalOptions interval_options(const ModelComparisonOptions& options) {
+  return IntervalOptions()
+      .level(options.level())
+      .replicates(options.replicates())
+      .blocks(options.blocks())
+      .seed(options.seed())
+      .grouped(options.grouped());
+}
+
+}  // namespace
+
+Comparison ComparisonEngine::unfilled(std::int64_t n) const {
+  Comparison comparison;
+  for (at::Tensor* number :
+       {&comparison.first, &comparison.second, &comparison.difference,
+        &comparison.low, &comparison.high, &comparison.p_value}) {
+    *number = at::full({}, kNaN, at::kDouble);
+  }
+  comparison.level = options_.level();
+  comparison.method = method();
+  comparison.n = n;
+  return comparison;
+}
+
+void check_inputs(const Metric& metric, Inputs inputs) {
+  AnyState batch = metric.make_batch();
+  metric.observe_into(batch, inputs, BatchOrigin());
+}
+
+void check_same_nan(const Metric& metric, Inputs first, Inputs second) {
+  if (metric.metric_options().nan_policy() != NanPolicy::kIgnore) return;
+  const at::Tensor& a = *first[0].as<at::Tensor>();
+  const at::Tensor& b = *second[0].as<at::Tensor>();
+  const auto rows_with = [](const at::Tensor& preds) {
+    return preds.isnan().reshape({preds.size(0), -1}).any(1);
+  };
+  TORCH_CHECK_VALUE(rows_with(a).equal(rows_with(b)), metric.name(),
+                    ": expected both models' preds to be NaN in the same rows, "
+                    "which are ignored");
+}
+
+std::unique_ptr<ComparisonEngine> make_comparison_engine(
+    std::unique_ptr<Metric> metric, const ModelComparisonOptions& options) {
+  IntervalOptions each = interval_options(options);
+  each.validate();
+  const ComparisonMethod method = options.method();
+  const bool is_auto = method == ComparisonMethod::kAuto;
+  const bool is_test = method == ComparisonMethod::kMcnemar ||
+                       method == ComparisonMethod::kDelong;
+  TORCH_CHECK_VALUE(!is_test || !options.grouped(),
+                    "expected method poisson, double_or_nothing or jackknife "
+                    "for grouped rows, got ",
+                    method_name(method));
+  std::unique_ptr<ComparisonEngine> engine;
+  if ((is_auto && !options.grouped()) || method == ComparisonMethod::kMcnemar) {
+    engine = mcnemar_engine(metric, options);
+  }
+  if (!engine && ((is_auto && !options.grouped()) ||
+                  method == ComparisonMethod::kDelong)) {
+    engine = delong_engine(metric, options);
+  }
+  if (engine) return engine;
+  TORCH_CHECK_VALUE(!is_test, "expected a metric that method ",
+                    method_name(method), " fits, got ", metric->repr());
+  each.method(interval_method(method, *metric));
+  return std::make_unique<ResampledEngine>(make_engine(std::move(metric), each),
+                                           options);
+}
+
+}  // namespace internal::intervals
 
 namespace intervals = internal::intervals;
 

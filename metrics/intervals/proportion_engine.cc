@@ -1,5 +1,3 @@
-#include "tally/metrics/intervals/proportion_engine.h"
-
 #include <c10/util/Exception.h>
 
 #include <cmath>
@@ -19,6 +17,7 @@
 #include "tally/metrics/classification/recall.h"
 #include "tally/metrics/classification/specificity.h"
 #include "tally/metrics/intervals/count_inputs.h"
+#include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/proportions.h"
 
 namespace tally::internal::intervals {
@@ -187,7 +186,7 @@ class ProportionEngine final : public IntervalEngine {
 };
 
 // The counts of a state without weights, in rows of `classes`.
-std::vector<double> numbers_of(const at::Tensor& counts, std::size_t size) {
+std::vector<double> counts_of(const at::Tensor& counts, std::size_t size) {
   std::vector<double> numbers(size, 0);
   if (!counts.defined()) return numbers;
   const at::Tensor values = counts.to(at::kCPU, at::kDouble).contiguous();
@@ -200,7 +199,7 @@ template <class M>
 Elements binary_elements(const Metric&, const AnyState& state) {
   const auto& own = state.get<BinaryCounts::State>();
   const auto more =
-      numbers_of(own.device_counts, classification::kElementCounts);
+      counts_of(own.device_counts, classification::kElementCounts);
   const auto count = [&](classification::ElementCount i) {
     return static_cast<double>(own.counts[i]) + more[i];
   };
@@ -214,7 +213,7 @@ Elements class_elements(const Metric& metric, const AnyState& state) {
   const auto& options = static_cast<const M&>(metric).options();
   const auto classes = static_cast<std::size_t>(options.num_classes());
   const auto counts =
-      numbers_of(state.get<MulticlassCounts::State>().counts, 3 * classes + 2);
+      counts_of(state.get<MulticlassCounts::State>().counts, 3 * classes + 2);
   double total = 0;
   for (std::size_t c = 0; c < classes; ++c) total += counts[2 * classes + c];
   Elements elements;
@@ -232,8 +231,8 @@ template <class M>
 Elements label_elements(const Metric& metric, const AnyState& state) {
   const auto& options = static_cast<const M&>(metric).options();
   const auto labels = static_cast<std::size_t>(options.num_labels());
-  const auto counts = numbers_of(state.get<MultilabelCounts::State>().counts,
-                                 classification::kElementCounts * labels);
+  const auto counts = counts_of(state.get<MultilabelCounts::State>().counts,
+                                classification::kElementCounts * labels);
   Elements elements;
   for (std::size_t l = 0; l < labels; ++l) {
     elements.push_back({counts[l], counts[labels + l], counts[2 * labels + l],

@@ -5,15 +5,50 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/intervals/drawn_replicates.h"
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/kernels/distributions.h"
 #include "tally/metrics/intervals/proportions.h"
 
 namespace tally {
+namespace internal::intervals {
+
+std::optional<Replicates> drawn_replicates(const IntervalEngine& engine,
+                                           const AnyState& state,
+                                           std::int64_t rows,
+                                           std::int64_t digest) {
+  const auto drawn = engine.draw(state, rows);
+  if (!drawn) return std::nullopt;
+  Replicates replicates;
+  replicates.metric = engine.metric().repr();
+  replicates.method = engine.method();
+  replicates.seed = engine.options().seed();
+  replicates.n = rows;
+  replicates.digest = digest;
+  const std::int64_t count = engine.method() == IntervalMethod::kJackknife
+                                 ? engine.options().blocks()
+                                 : engine.options().replicates();
+  auto element = drawn->replicates.begin();
+  for (const auto& [name, value] : drawn->value.results) {
+    const std::int64_t elements = value.numel();
+    at::Tensor numbers = at::empty({elements, count}, at::kDouble);
+    auto* into = numbers.mutable_data_ptr<double>();
+    for (std::int64_t i = 0; i < elements; ++i, ++element) {
+      into = std::copy(element->begin(), element->end(), into);
+    }
+    auto sizes = value.sizes().vec();
+    sizes.insert(sizes.begin(), count);
+    replicates.values.add(name, value);
+    replicates.replicates.add(name, numbers.t().contiguous().reshape(sizes));
+  }
+  return replicates;
+}
+
+}  // namespace internal::intervals
 
 namespace intervals = internal::intervals;
 
@@ -23,21 +58,16 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "tally replicates";
 constexpr int kVersion = 1;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-std::string text_of(IntervalMethod method) {
-  return internal::OptionType<IntervalMethod>::print(method);
-}
-
-Json numbers_of(const at::Tensor& tensor) {
+Json json_of(const at::Tensor& tensor) {
   Json numbers = Json::array();
   const auto* const begin = tensor.const_data_ptr<double>();
   for (std::int64_t i = 0; i < tensor.numel(); ++i) numbers.push_back(begin[i]);
   return numbers;
 }
 
-at::Tensor tensor_of(const Json& numbers,
-                     const std::vector<std::int64_t>& sizes) {
+at::Tensor tensor_from(const Json& numbers,
+                       const std::vector<std::int64_t>& sizes) {
   std::int64_t count = 1;
   for (const std::int64_t size : sizes) {
     TORCH_CHECK_VALUE(size >= 0 && size <= (std::int64_t{1} << 40) /
@@ -51,7 +81,7 @@ at::Tensor tensor_of(const Json& numbers,
   at::Tensor tensor = at::empty(sizes, at::kDouble);
   auto* into = tensor.mutable_data_ptr<double>();
   for (const Json& number : numbers) {
-    *into++ = number.is_null() ? kNaN : number.get<double>();
+    *into++ = number.is_null() ? internal::kNaN : number.get<double>();
   }
   return tensor;
 }
@@ -70,9 +100,9 @@ Replicates replicates_of(const Json& json) {
   for (const Json& part : json.at("parts")) {
     const auto name = part.at("name").get<std::string>();
     auto sizes = part.at("sizes").get<std::vector<std::int64_t>>();
-    replicates.values.add(name, tensor_of(part.at("value"), sizes));
+    replicates.values.add(name, tensor_from(part.at("value"), sizes));
     sizes.insert(sizes.begin(), count);
-    replicates.replicates.add(name, tensor_of(part.at("replicates"), sizes));
+    replicates.replicates.add(name, tensor_from(part.at("replicates"), sizes));
   }
   return replicates;
 }
@@ -98,7 +128,7 @@ double bootstrap_p_value(const std::vector<double>& differences) {
 /// A difference with its interval and p-value.
 struct Tested {
   intervals::Bounds bounds;
-  double p_value = kNaN;
+  double p_value = internal::kNaN;
 };
 
 Tested test_of(ComparisonMethod method, double difference,
@@ -137,12 +167,12 @@ std::string to_text(const NamedReplicates& replicates) {
       count = drawn.size(0);
       parts.push_back({{"name", part},
                        {"sizes", value.sizes().vec()},
-                       {"value", numbers_of(value)},
-                       {"replicates", numbers_of(drawn.contiguous())}});
+                       {"value", json_of(value)},
+                       {"replicates", json_of(drawn.contiguous())}});
     }
     metrics.push_back({{"name", name},
                        {"metric", each.metric},
-                       {"method", text_of(each.method)},
+                       {"method", intervals::text_of(each.method)},
                        {"seed", each.seed},
                        {"n", each.n},
                        {"digest", each.digest},
@@ -175,7 +205,7 @@ NamedReplicates parse_replicates(const std::string& text) {
   }
 }
 
-ComparisonMethod internal::intervals::comparison_method(IntervalMethod method) {
+ComparisonMethod intervals::comparison_method(IntervalMethod method) {
   switch (method) {
     case IntervalMethod::kPoisson:
       return ComparisonMethod::kPoisson;
@@ -187,7 +217,7 @@ ComparisonMethod internal::intervals::comparison_method(IntervalMethod method) {
       TORCH_CHECK_VALUE(false,
                         "compare: expected replicates of method poisson, "
                         "double_or_nothing or jackknife, got ",
-                        text_of(method));
+                        intervals::text_of(method));
   }
 }
 
@@ -195,7 +225,8 @@ Comparisons compare(const Replicates& first, const Replicates& second,
                     double level) {
   intervals::check_level(level);
   check_same("metric", first.metric, second.metric);
-  check_same("method", text_of(first.method), text_of(second.method));
+  check_same("method", intervals::text_of(first.method),
+             intervals::text_of(second.method));
   check_same("seed", first.seed, second.seed);
   check_same("number of rows", first.n, second.n);
   TORCH_CHECK_VALUE(first.digest == second.digest,

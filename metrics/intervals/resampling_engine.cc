@@ -1,8 +1,13 @@
 #include "tally/metrics/intervals/resampling_engine.h"
 
+#include <c10/util/Exception.h>
+
 #include <string>
 #include <utility>
 
+#include "tally/metrics/intervals/jackknife_engine.h"
+#include "tally/metrics/intervals/kernels/philox.h"
+#include "tally/metrics/sorted_rows.h"
 #include "tally/state/state_parts.h"
 
 namespace tally::internal::intervals {
@@ -25,8 +30,7 @@ IntervalMethod ResamplingEngine::method() const {
 StateKey ResamplingEngine::key() const {
   return "Replicates(" + std::to_string(options_.replicates()) +
          ", seed=" + std::to_string(options_.seed()) + ", " +
-         OptionType<IntervalMethod>::print(method()) + "; " +
-         metric_->state_key() + ")";
+         text_of(method()) + "; " + metric_->state_key() + ")";
 }
 
 AnyState ResamplingEngine::identity_with(AnyState resampled) const {
@@ -68,6 +72,103 @@ Intervals ResamplingEngine::intervals(const AnyState& state,
                                       skews[v]));
   }
   return make_intervals(value, bounds, unfilled(n, options_.replicates()));
+}
+
+std::int64_t block_of(std::int64_t seed, std::int64_t id, std::int64_t blocks) {
+  const auto words = PhiloxNumbers(seed, PhiloxStream::kBlocks)(0, id);
+  const std::uint64_t number = words[0] | std::uint64_t{words[1]} << 32;
+  return static_cast<std::int64_t>(number % static_cast<std::uint64_t>(blocks));
+}
+
+AnyState JackknifeEngine::identity() const {
+  std::vector<std::pair<std::string, AnyState>> blocks;
+  for (std::int64_t i = 0; i < options_.blocks(); ++i) {
+    blocks.emplace_back(std::to_string(i), metric_->make_state());
+  }
+  return AnyState::of(StateParts(std::move(blocks)));
+}
+
+StateKey JackknifeEngine::key() const {
+  return "Jackknife(blocks=" + std::to_string(options_.blocks()) +
+         ", seed=" + std::to_string(options_.seed()) + "; " +
+         metric_->state_key() + ")";
+}
+
+AnyState JackknifeEngine::observe(Inputs inputs,
+                                  const std::vector<std::int64_t>& ids) const {
+  std::vector<std::int64_t> codes;
+  codes.reserve(ids.size());
+  for (const std::int64_t id : ids) {
+    codes.push_back(block_of(options_.seed(), id, options_.blocks()));
+  }
+  AnyState batch = identity();
+  auto& states = batch.get<StateParts>().parts();
+  const auto observe_one = [&](std::size_t block, Inputs own) {
+    metric_->observe_into(states[block], own, BatchOrigin());
+  };
+  bool has_rows = false;
+  for (const InputRef& input : inputs) has_rows = has_rows || input.rows() >= 0;
+  if (!has_rows || ids.empty()) {
+    observe_one(ids.empty() ? 0 : static_cast<std::size_t>(codes[0]), inputs);
+    return batch;
+  }
+  const SortedRows sorted(codes, states.size(), inputs);
+  for (std::size_t block = 0; block < states.size(); ++block) {
+    sorted.use(block, [&](Inputs own, std::int64_t rows) {
+      if (rows > 0) observe_one(block, own);
+    });
+  }
+  return batch;
+}
+
+DrawnResult JackknifeEngine::values_of(const AnyState& state) const {
+  const auto& blocks = state.get<StateParts>().parts();
+  const std::string owner = metric_->name();
+  // Of the blocks before each, and from each on.
+  std::vector<AnyState> before = {metric_->make_state()};
+  for (const AnyState& block : blocks) {
+    AnyState next = before.back();
+    merge(next, block, owner.c_str());
+    before.push_back(std::move(next));
+  }
+  DrawnResult drawn;
+  drawn.value = flat_result(*metric_, before.back());
+  const std::size_t count = drawn.value.values.size();
+  drawn.replicates.assign(count, std::vector<double>(blocks.size()));
+  AnyState after = metric_->make_state();
+  for (std::size_t i = blocks.size(); i-- > 0;) {
+    AnyState rest = before[i];
+    merge(rest, after, owner.c_str());
+    const FlatResult each = flat_result(*metric_, rest);
+    TORCH_CHECK_VALUE(each.values.size() == count, owner,
+                      ": expected a result whose size does not depend on the "
+                      "data, got ",
+                      count, " and ", each.values.size(), " numbers");
+    for (std::size_t v = 0; v < count; ++v) {
+      drawn.replicates[v][i] = each.values[v];
+    }
+    AnyState own = blocks[i];
+    merge(own, std::move(after), owner.c_str());
+    after = std::move(own);
+  }
+  return drawn;
+}
+
+std::optional<DrawnResult> JackknifeEngine::draw(const AnyState& state,
+                                                 std::int64_t n) const {
+  if (n == 0) return std::nullopt;
+  return values_of(state);
+}
+
+Intervals JackknifeEngine::intervals(const AnyState& state,
+                                     std::int64_t n) const {
+  const DrawnResult drawn = values_of(state);
+  std::vector<Bounds> bounds;
+  for (std::size_t v = 0; v < drawn.replicates.size(); ++v) {
+    bounds.push_back(jackknife_bounds(drawn.value.values[v],
+                                      drawn.replicates[v], options_.level()));
+  }
+  return make_intervals(drawn.value, bounds, unfilled(n, options_.blocks()));
 }
 
 }  // namespace tally::internal::intervals

@@ -69,4 +69,9 @@ class CramersVMatrix final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<CramersV, CategoryPairs, at::Tensor,
+                               CramersVOptions>;
+extern template class MetricOf<CramersVMatrix, ColumnPairs, at::Tensor,
+                               CramersVMatrixOptions>;
+
 }  // namespace tally

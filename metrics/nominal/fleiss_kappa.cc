@@ -4,18 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "tally/metrics/checks.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace {
 
 using State = CategoryRatings::State;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 constexpr InputInfo kCountInputs[] = {
     {"ratings", InputKind::kInteger, "int counts [N, C]"}};
@@ -43,7 +41,7 @@ class Ratings {
     agreement_ += pairs / (all * (all - 1));
     ++rows_;
   }
-  void make_undefined() { agreement_ = kNaN; }
+  void make_undefined() { agreement_ = internal::kNaN; }
 
   State state() const {
     TORCH_CHECK_VALUE(fits_, "expected ratings that add up to less than 2^63");
@@ -133,7 +131,7 @@ State CategoryRatings::observe(const at::Tensor& ratings) const {
 
 at::Tensor FleissKappa::evaluate(const State& state) const {
   if (!state.categories.defined() || state.rows == 0) {
-    return internal::scalar_tensor(kNaN);
+    return internal::scalar_tensor(internal::kNaN);
   }
   const at::Tensor categories = state.categories.to(at::kCPU).contiguous();
   TORCH_CHECK_VALUE(
@@ -144,7 +142,7 @@ at::Tensor FleissKappa::evaluate(const State& state) const {
   const auto* const end = counts + categories.numel();
   // Pe is exactly 1 then, whatever rounding makes of it.
   if (std::count_if(counts, end, [](std::int64_t n) { return n > 0; }) < 2) {
-    return internal::scalar_tensor(kNaN);
+    return internal::scalar_tensor(internal::kNaN);
   }
   double total = 0;
   for (const auto* count = counts; count != end; ++count) {
@@ -159,5 +157,8 @@ at::Tensor FleissKappa::evaluate(const State& state) const {
       state.agreement.value() / static_cast<double>(state.rows);
   return internal::scalar_tensor((observed - expected) / (1 - expected));
 }
+
+template class MetricOf<FleissKappa, CategoryRatings, at::Tensor,
+                        FleissKappaOptions>;
 
 }  // namespace tally

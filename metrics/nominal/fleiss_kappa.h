@@ -96,4 +96,7 @@ class FleissKappa final : public MetricOf<FleissKappa, CategoryRatings,
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<FleissKappa, CategoryRatings, at::Tensor,
+                               FleissKappaOptions>;
+
 }  // namespace tally

@@ -59,4 +59,11 @@ class PearsonsContingencyCoefficientMatrix final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<PearsonsContingencyCoefficient, CategoryPairs,
+                               at::Tensor,
+                               PearsonsContingencyCoefficientOptions>;
+extern template class MetricOf<PearsonsContingencyCoefficientMatrix,
+                               ColumnPairs, at::Tensor,
+                               PearsonsContingencyCoefficientMatrixOptions>;
+
 }  // namespace tally

@@ -60,4 +60,9 @@ class TheilsUMatrix final : public MetricOf<TheilsUMatrix, ColumnPairs,
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<TheilsU, CategoryPairs, at::Tensor,
+                               TheilsUOptions>;
+extern template class MetricOf<TheilsUMatrix, ColumnPairs, at::Tensor,
+                               TheilsUMatrixOptions>;
+
 }  // namespace tally

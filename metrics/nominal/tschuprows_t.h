@@ -59,4 +59,9 @@ class TschuprowsTMatrix final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<TschuprowsT, CategoryPairs, at::Tensor,
+                               TschuprowsTOptions>;
+extern template class MetricOf<TschuprowsTMatrix, ColumnPairs, at::Tensor,
+                               TschuprowsTMatrixOptions>;
+
 }  // namespace tally

@@ -14,12 +14,13 @@ using Json = nlohmann::ordered_json;
 using Texts = std::map<std::string, std::string>;
 
 constexpr const char* kOwner = "config";
-constexpr int kDeepest = 32;
-constexpr std::size_t kMostShown = 60;
+constexpr int kDeepestBrackets = 32;
+constexpr std::size_t kMostShownJson = 60;
 
-std::string shown(const Json& value) {
+std::string shown_json(const Json& value) {
   const std::string text = value.dump();
-  return text.size() <= kMostShown ? text : text.substr(0, kMostShown) + "...";
+  return text.size() <= kMostShownJson ? text
+                                       : text.substr(0, kMostShownJson) + "...";
 }
 
 /// What an object says besides its metrics.
@@ -58,8 +59,8 @@ struct MemberOptions {
 class StrictKeys {
  public:
   bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    TORCH_CHECK_VALUE(depth <= kDeepest, kOwner, ": expected at most ",
-                      kDeepest, " levels of brackets");
+    TORCH_CHECK_VALUE(depth <= kDeepestBrackets, kOwner, ": expected at most ",
+                      kDeepestBrackets, " levels of brackets");
     if (event == Json::parse_event_t::object_start) keys_.emplace_back();
     if (event == Json::parse_event_t::object_end) keys_.pop_back();
     if (event == Json::parse_event_t::key) {
@@ -93,7 +94,8 @@ Json parse_json(std::string_view text) {
 const std::string& string_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   TORCH_CHECK_VALUE(found != object.end() && found->is_string(), kOwner,
-                    ": expected \"", key, "\" to be text in ", shown(object));
+                    ": expected \"", key, "\" to be text in ",
+                    shown_json(object));
   return found->get_ref<const std::string&>();
 }
 
@@ -118,11 +120,11 @@ std::string metric_text(const Json& object) {
   if (options == object.end()) return metric;
   TORCH_CHECK_VALUE(options->is_object(), kOwner,
                     ": expected \"options\" to be an object, got ",
-                    shown(*options));
+                    shown_json(*options));
   TORCH_CHECK_VALUE(metric.find('(') == metric.npos, kOwner,
                     ": expected options in \"options\" or in parentheses, got "
                     "both in ",
-                    shown(object));
+                    shown_json(object));
   return metric + "(" + joined(*options, "=") + ")";
 }
 
@@ -150,7 +152,7 @@ CollectionConfig::Member parse_member(const std::string& name,
   if (value.is_string()) return {name, value.get<std::string>(), defaults};
   const std::string owner = std::string(kOwner) + ": metric '" + name + "'";
   TORCH_CHECK_VALUE(value.is_object(), owner,
-                    ": expected text or an object, got ", shown(value));
+                    ": expected text or an object, got ", shown_json(value));
   MemberOptions options;
   options.metric_options = defaults;
   parse_options(options, owner, flat_texts(value));
@@ -164,7 +166,7 @@ void parse_members(const Json& metrics, const MetricOptions& defaults,
     for (const Json& item : metrics) {
       TORCH_CHECK_VALUE(item.is_string(), kOwner,
                         ": expected a list of texts as metrics, got ",
-                        shown(item));
+                        shown_json(item));
       list += item.get_ref<const std::string&>() + ";";
     }
     for (auto& [name, text] : parse_metric_list(list)) {
@@ -174,7 +176,7 @@ void parse_members(const Json& metrics, const MetricOptions& defaults,
   }
   TORCH_CHECK_VALUE(metrics.is_object(), kOwner,
                     ": expected metrics to be an object or a list, got ",
-                    shown(metrics));
+                    shown_json(metrics));
   for (const auto& [name, value] : metrics.items()) {
     config.members.push_back(parse_member(name, value, defaults));
   }
@@ -185,7 +187,7 @@ void parse_members(const Json& metrics, const MetricOptions& defaults,
 CollectionConfig parse_collection_config(std::string_view json) {
   const Json top = parse_json(json);
   TORCH_CHECK_VALUE(top.is_object(), kOwner, ": expected an object, got ",
-                    shown(top));
+                    shown_json(top));
   TopOptions options;
   parse_options(options, kOwner, flat_texts(top));
   TORCH_CHECK_VALUE(top.contains("metrics"), kOwner,

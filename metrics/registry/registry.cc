@@ -12,11 +12,12 @@ namespace tally {
 namespace {
 
 // Far more than anyone needs, and far less than the stack holds.
-constexpr int kDeepest = 16;
+constexpr int kDeepestMetrics = 16;
 
 void check_depth(int depth) {
-  TORCH_CHECK_VALUE(depth <= kDeepest, "expected metrics nested at most ",
-                    kDeepest, " times");
+  TORCH_CHECK_VALUE(depth <= kDeepestMetrics,
+                    "expected metrics nested at most ", kDeepestMetrics,
+                    " times");
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "tally/metrics/metric.h"
-#include "tally/metrics/options.h"
 #include "tally/metrics/metric_spec.h"
+#include "tally/metrics/options.h"
 
 namespace tally {
 namespace internal {

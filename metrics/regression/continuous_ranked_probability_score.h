@@ -61,4 +61,7 @@ class ContinuousRankedProbabilityScore final
   }
 };
 
+extern template class MetricOf<ContinuousRankedProbabilityScore, EnsembleScores,
+                               at::Tensor>;
+
 }  // namespace tally

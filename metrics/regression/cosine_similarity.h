@@ -70,4 +70,7 @@ class CosineSimilarity final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<CosineSimilarity, RowScores<CosineOfRows>,
+                               at::Tensor>;
+
 }  // namespace tally

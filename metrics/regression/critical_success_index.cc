@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "tally/metrics/checks.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/regression/inputs/inputs.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kCounts = 4;
 
 // [rows, kCounts], or [kCounts] of one that is not kept as such.
@@ -145,14 +145,14 @@ at::Tensor CriticalSuccessIndex::evaluate(const State& state) const {
   const bool keep = options().keep_sequence_dim().has_value();
   if (keep ? !state.sequence.defined() : !state.counts.defined()) {
     return keep ? internal::fresh_zeros({0}, at::kDouble)
-                : at::Tensor(Number(kNaN));
+                : at::Tensor(Number(internal::kNaN));
   }
   const at::Tensor counts =
       (keep ? state.sequence.tensor() : state.counts).to(at::kCPU).contiguous();
   const auto* const from = counts.const_data_ptr<std::int64_t>();
   const auto index = [from](std::int64_t row) {
     const std::int64_t* const c = from + row * kCounts;
-    return c[3] > 0 ? kNaN
+    return c[3] > 0 ? internal::kNaN
                     : static_cast<double>(c[0]) /
                           static_cast<double>(c[0] + c[1] + c[2]);
   };
@@ -163,5 +163,7 @@ at::Tensor CriticalSuccessIndex::evaluate(const State& state) const {
   }
   return values;
 }
+
+template class MetricOf<CriticalSuccessIndex, EventCounts, at::Tensor>;
 
 }  // namespace tally

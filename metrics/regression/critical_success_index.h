@@ -86,4 +86,6 @@ class CriticalSuccessIndex final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<CriticalSuccessIndex, EventCounts, at::Tensor>;
+
 }  // namespace tally

@@ -127,4 +127,8 @@ class JensenShannonDivergence final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<KLDivergence, RowScores<KLOfRows>, at::Tensor>;
+extern template class MetricOf<JensenShannonDivergence,
+                               RowScores<JensenShannonOfRows>, at::Tensor>;
+
 }  // namespace tally

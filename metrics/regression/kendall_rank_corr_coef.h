@@ -98,4 +98,7 @@ class KendallRankCorrCoef final
   KendallResult evaluate(const State& state) const;
 };
 
+extern template class MetricOf<KendallRankCorrCoef, SamplePairs, KendallResult,
+                               KendallRankCorrCoefOptions>;
+
 }  // namespace tally

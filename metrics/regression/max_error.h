@@ -54,4 +54,6 @@ class MaxError final : public MetricOf<MaxError, LargestError, at::Tensor> {
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MaxError, LargestError, at::Tensor>;
+
 }  // namespace tally

@@ -97,4 +97,8 @@ class LogCoshError final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MeanAbsoluteError, ErrorSums<AbsoluteError>,
+                               at::Tensor>;
+extern template class MetricOf<LogCoshError, ErrorSums<LogCosh>, at::Tensor>;
+
 }  // namespace tally

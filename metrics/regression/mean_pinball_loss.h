@@ -73,4 +73,7 @@ class MeanPinballLoss final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MeanPinballLoss, ErrorSums<PinballError>,
+                               at::Tensor>;
+
 }  // namespace tally

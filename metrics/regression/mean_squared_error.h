@@ -73,4 +73,7 @@ class MeanSquaredError final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MeanSquaredError, ErrorSums<SquaredError>,
+                               at::Tensor>;
+
 }  // namespace tally

@@ -79,4 +79,7 @@ class MeanSquaredLogError final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MeanSquaredLogError, ErrorSums<SquaredLogError>,
+                               at::Tensor>;
+
 }  // namespace tally

@@ -71,4 +71,7 @@ class MinkowskiDistance final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MinkowskiDistance, ErrorSums<ErrorPower>,
+                               at::Tensor>;
+
 }  // namespace tally

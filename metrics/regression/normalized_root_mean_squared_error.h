@@ -87,4 +87,8 @@ class NormalizedRootMeanSquaredError final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<NormalizedRootMeanSquaredError, JointMoments,
+                               at::Tensor,
+                               NormalizedRootMeanSquaredErrorOptions>;
+
 }  // namespace tally

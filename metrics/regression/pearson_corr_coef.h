@@ -70,4 +70,9 @@ class ConcordanceCorrCoef final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<PearsonCorrCoef, JointMoments, at::Tensor,
+                               PearsonCorrCoefOptions>;
+extern template class MetricOf<ConcordanceCorrCoef, JointMoments, at::Tensor,
+                               ConcordanceCorrCoefOptions>;
+
 }  // namespace tally

@@ -181,4 +181,11 @@ class WeightedMeanAbsolutePercentageError final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MeanAbsolutePercentageError,
+                               ErrorSums<AbsolutePercentageError>, at::Tensor>;
+extern template class MetricOf<SymmetricMeanAbsolutePercentageError,
+                               ErrorSums<SymmetricPercentageError>, at::Tensor>;
+extern template class MetricOf<WeightedMeanAbsolutePercentageError,
+                               ErrorSums<ErrorOverTargets>, at::Tensor>;
+
 }  // namespace tally

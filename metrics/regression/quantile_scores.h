@@ -201,4 +201,9 @@ class D2AbsoluteErrorScore final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MedianAbsoluteError, AbsoluteErrors, at::Tensor>;
+extern template class MetricOf<D2PinballScore, PinballAndTargets, at::Tensor>;
+extern template class MetricOf<D2AbsoluteErrorScore, PinballAndTargets,
+                               at::Tensor, D2AbsoluteErrorScoreOptions>;
+
 }  // namespace tally

@@ -164,4 +164,11 @@ class RelativeSquaredError final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<R2Score, JointMoments, at::Tensor,
+                               R2ScoreOptions>;
+extern template class MetricOf<ExplainedVariance, JointMoments, at::Tensor,
+                               ExplainedVarianceOptions>;
+extern template class MetricOf<RelativeSquaredError, JointMoments, at::Tensor,
+                               RelativeSquaredErrorOptions>;
+
 }  // namespace tally

@@ -41,4 +41,7 @@ class SpearmanCorrCoef final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<SpearmanCorrCoef, SamplePairs, at::Tensor,
+                               SpearmanCorrCoefOptions>;
+
 }  // namespace tally

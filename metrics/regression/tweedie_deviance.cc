@@ -236,4 +236,8 @@ at::Tensor D2TweedieScore::evaluate(const State& state) const {
                                         state.total);
 }
 
+template class MetricOf<TweedieDevianceScore, ErrorSums<TweedieDeviance>,
+                        at::Tensor>;
+template class MetricOf<D2TweedieScore, ExplainedDeviance, at::Tensor>;
+
 }  // namespace tally

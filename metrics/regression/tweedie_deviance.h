@@ -152,4 +152,8 @@ class D2TweedieScore final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<TweedieDevianceScore, ErrorSums<TweedieDeviance>,
+                               at::Tensor>;
+extern template class MetricOf<D2TweedieScore, ExplainedDeviance, at::Tensor>;
+
 }  // namespace tally

@@ -54,4 +54,7 @@ class RetrievalAUROC final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalAUROC, JudgedDocuments, at::Tensor,
+                               RetrievalAUROCOptions>;
+
 }  // namespace tally

@@ -39,4 +39,7 @@ class RetrievalBpref final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalBpref, JudgedDocuments, at::Tensor,
+                               RetrievalBprefOptions>;
+
 }  // namespace tally

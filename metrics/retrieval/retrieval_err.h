@@ -57,4 +57,7 @@ class RetrievalERR final : public MetricOf<RetrievalERR, JudgedDocuments,
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalERR, JudgedDocuments, at::Tensor,
+                               RetrievalERROptions>;
+
 }  // namespace tally

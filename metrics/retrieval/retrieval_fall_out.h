@@ -39,4 +39,7 @@ class RetrievalFallOut final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalFallOut, JudgedDocuments, at::Tensor,
+                               RetrievalFallOutOptions>;
+
 }  // namespace tally

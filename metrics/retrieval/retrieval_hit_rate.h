@@ -36,4 +36,7 @@ class RetrievalHitRate final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalHitRate, JudgedDocuments, at::Tensor,
+                               RetrievalHitRateOptions>;
+
 }  // namespace tally

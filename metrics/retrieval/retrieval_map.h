@@ -82,4 +82,7 @@ class RetrievalMAP final : public MetricOf<RetrievalMAP, JudgedDocuments,
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalMAP, JudgedDocuments, at::Tensor,
+                               RetrievalMAPOptions>;
+
 }  // namespace tally

@@ -33,4 +33,7 @@ class RetrievalMRR final : public MetricOf<RetrievalMRR, JudgedDocuments,
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalMRR, JudgedDocuments, at::Tensor,
+                               RetrievalMRROptions>;
+
 }  // namespace tally

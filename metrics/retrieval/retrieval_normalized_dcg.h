@@ -57,4 +57,7 @@ class RetrievalNormalizedDCG final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalNormalizedDCG, JudgedDocuments,
+                               at::Tensor, RetrievalNormalizedDCGOptions>;
+
 }  // namespace tally

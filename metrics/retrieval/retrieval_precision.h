@@ -49,4 +49,7 @@ class RetrievalPrecision final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalPrecision, JudgedDocuments, at::Tensor,
+                               RetrievalPrecisionOptions>;
+
 }  // namespace tally

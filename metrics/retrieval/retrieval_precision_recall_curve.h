@@ -126,4 +126,11 @@ class RetrievalRecallAtFixedPrecision final
   RetrievalRecallAtDepth evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalPrecisionRecallCurve, JudgedDocuments,
+                               RetrievalPrecisionRecall,
+                               RetrievalPrecisionRecallCurveOptions>;
+extern template class MetricOf<RetrievalRecallAtFixedPrecision, JudgedDocuments,
+                               RetrievalRecallAtDepth,
+                               RetrievalRecallAtFixedPrecisionOptions>;
+
 }  // namespace tally

@@ -36,4 +36,7 @@ class RetrievalRPrecision final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalRPrecision, JudgedDocuments, at::Tensor,
+                               RetrievalRPrecisionOptions>;
+
 }  // namespace tally

@@ -64,4 +64,7 @@ class RetrievalRBP final
   RankBiasedPrecision evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalRBP, JudgedDocuments,
+                               RankBiasedPrecision, RetrievalRBPOptions>;
+
 }  // namespace tally

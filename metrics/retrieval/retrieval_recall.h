@@ -34,4 +34,7 @@ class RetrievalRecall final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<RetrievalRecall, JudgedDocuments, at::Tensor,
+                               RetrievalRecallOptions>;
+
 }  // namespace tally

@@ -70,4 +70,8 @@ class AverageSymmetricSurfaceDistance final
   SegmentationScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<AverageSymmetricSurfaceDistance,
+                               SurfaceScores<AverageDistance>,
+                               SegmentationScore>;
+
 }  // namespace tally

@@ -86,4 +86,7 @@ class BoundaryF1 final
   SegmentationScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BoundaryF1, SurfaceScores<BoundaryMatch>,
+                               SegmentationScore>;
+
 }  // namespace tally

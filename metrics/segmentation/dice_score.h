@@ -75,4 +75,7 @@ class DiceScore final : public MetricOf<DiceScore, ClassOverlap,
   SegmentationScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<DiceScore, ClassOverlap, SegmentationScore,
+                               DiceScoreOptions>;
+
 }  // namespace tally

@@ -74,4 +74,7 @@ class GeneralizedDiceScore final
   SegmentationScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<GeneralizedDiceScore, ClassOverlap,
+                               SegmentationScore, GeneralizedDiceScoreOptions>;
+
 }  // namespace tally

@@ -113,4 +113,7 @@ class HausdorffDistance final
   SegmentationScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<
+    HausdorffDistance, SurfaceScores<LargestDistance>, SegmentationScore>;
+
 }  // namespace tally

@@ -62,4 +62,7 @@ class MeanIoU final : public MetricOf<MeanIoU, ClassOverlap, SegmentationScore,
   SegmentationScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MeanIoU, ClassOverlap, SegmentationScore,
+                               MeanIoUOptions>;
+
 }  // namespace tally

@@ -83,4 +83,7 @@ class NormalizedSurfaceDistance final
   SegmentationScore evaluate(const State& state) const;
 };
 
+extern template class MetricOf<NormalizedSurfaceDistance,
+                               SurfaceScores<NearFraction>, SegmentationScore>;
+
 }  // namespace tally

@@ -69,4 +69,6 @@ at::Tensor LipVertexError::evaluate(const State& state) const {
   return state.sum / Number(state.total);
 }
 
+template class MetricOf<LipVertexError, LipErrors, at::Tensor>;
+
 }  // namespace tally

@@ -82,4 +82,6 @@ class LipVertexError final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<LipVertexError, LipErrors, at::Tensor>;
+
 }  // namespace tally

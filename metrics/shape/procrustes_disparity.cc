@@ -170,4 +170,6 @@ at::Tensor ProcrustesDisparity::evaluate(const State& state) const {
              : at::Tensor(state.sum / state.total);
 }
 
+template class MetricOf<ProcrustesDisparity, Disparities, at::Tensor>;
+
 }  // namespace tally

@@ -96,4 +96,6 @@ class ProcrustesDisparity final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<ProcrustesDisparity, Disparities, at::Tensor>;
+
 }  // namespace tally

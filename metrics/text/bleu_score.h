@@ -74,4 +74,7 @@ class BLEUScore final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<BLEUScore, BleuCounts, at::Tensor,
+                               BLEUScoreOptions>;
+
 }  // namespace tally

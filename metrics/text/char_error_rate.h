@@ -39,4 +39,6 @@ class CharErrorRate final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<CharErrorRate, CharErrors, at::Tensor>;
+
 }  // namespace tally

@@ -118,4 +118,6 @@ class CHRFScore final
   std::string signature() const;
 };
 
+extern template class MetricOf<CHRFScore, CharNgramCounts, at::Tensor>;
+
 }  // namespace tally

@@ -37,4 +37,6 @@ class EditDistance final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<EditDistance, CharEditDistances, at::Tensor>;
+
 }  // namespace tally

@@ -84,4 +84,8 @@ Results EntityF1Score::evaluate(const State& state) const {
   return results_of(state, options(), f1);
 }
 
+template class MetricOf<EntityPrecision, EntityCounts, Results>;
+template class MetricOf<EntityRecall, EntityCounts, Results>;
+template class MetricOf<EntityF1Score, EntityCounts, Results>;
+
 }  // namespace tally

@@ -96,4 +96,8 @@ class EntityF1Score final
   Results evaluate(const State& state) const;
 };
 
+extern template class MetricOf<EntityPrecision, EntityCounts, Results>;
+extern template class MetricOf<EntityRecall, EntityCounts, Results>;
+extern template class MetricOf<EntityF1Score, EntityCounts, Results>;
+
 }  // namespace tally

@@ -123,4 +123,7 @@ class ExtendedEditDistance final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<ExtendedEditDistance, ExtendedEditDistances,
+                               at::Tensor>;
+
 }  // namespace tally

@@ -38,4 +38,6 @@ class MatchErrorRate final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<MatchErrorRate, WordErrors, at::Tensor>;
+
 }  // namespace tally

@@ -136,4 +136,6 @@ at::Tensor Perplexity::evaluate(const State& state) const {
                          : mean.tensor().exp();
 }
 
+template class MetricOf<Perplexity, TokenLikelihood, at::Tensor>;
+
 }  // namespace tally

@@ -89,4 +89,6 @@ class Perplexity final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<Perplexity, TokenLikelihood, at::Tensor>;
+
 }  // namespace tally

@@ -191,4 +191,6 @@ Results ROUGEScore::evaluate(const State& state) const {
   return results;
 }
 
+template class MetricOf<ROUGEScore, RougeSums, Results>;
+
 }  // namespace tally

@@ -142,4 +142,6 @@ class ROUGEScore final : public MetricOf<ROUGEScore, RougeSums, Results> {
   Results evaluate(const State& state) const;
 };
 
+extern template class MetricOf<ROUGEScore, RougeSums, Results>;
+
 }  // namespace tally

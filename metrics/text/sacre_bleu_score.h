@@ -90,4 +90,7 @@ class SacreBLEUScore final
   std::string signature() const;
 };
 
+extern template class MetricOf<SacreBLEUScore, BleuCounts, at::Tensor,
+                               SacreBLEUScoreOptions>;
+
 }  // namespace tally

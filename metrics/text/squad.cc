@@ -114,4 +114,6 @@ SQuADScores SQuAD::evaluate(const State& state) const {
           percentage(internal::ExactSums::value(state.f1))};
 }
 
+template class MetricOf<SQuAD, AnswerMatches, SQuADScores>;
+
 }  // namespace tally

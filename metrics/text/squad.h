@@ -91,4 +91,6 @@ class SQuAD final : public MetricOf<SQuAD, AnswerMatches, SQuADScores> {
   SQuADScores evaluate(const State& state) const;
 };
 
+extern template class MetricOf<SQuAD, AnswerMatches, SQuADScores>;
+
 }  // namespace tally

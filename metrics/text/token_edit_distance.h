@@ -29,4 +29,7 @@ class TokenEditDistance final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<TokenEditDistance, TokenEditDistances,
+                               at::Tensor>;
+
 }  // namespace tally

@@ -41,4 +41,6 @@ class TokenErrorRate final
   }
 };
 
+extern template class MetricOf<TokenErrorRate, TokenErrors, at::Tensor>;
+
 }  // namespace tally

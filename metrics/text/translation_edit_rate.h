@@ -111,4 +111,7 @@ class TranslationEditRate final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<TranslationEditRate, TranslationEditSums,
+                               at::Tensor>;
+
 }  // namespace tally

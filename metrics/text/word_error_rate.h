@@ -41,4 +41,6 @@ class WordErrorRate final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<WordErrorRate, WordErrors, at::Tensor>;
+
 }  // namespace tally

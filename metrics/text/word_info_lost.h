@@ -37,4 +37,6 @@ class WordInfoLost final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<WordInfoLost, WordErrors, at::Tensor>;
+
 }  // namespace tally

@@ -37,4 +37,6 @@ class WordInfoPreserved final
   at::Tensor evaluate(const State& state) const;
 };
 
+extern template class MetricOf<WordInfoPreserved, WordErrors, at::Tensor>;
+
 }  // namespace tally

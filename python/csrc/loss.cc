@@ -13,21 +13,21 @@ using at::Tensor;
 using Tensors = std::vector<Tensor>;
 using Texts = std::map<std::string, std::string>;
 
-c10::IValue value_of(Tensor value) { return value; }
-c10::IValue value_of(losses::ClipLogits v) {
+c10::IValue ivalue_of(Tensor value) { return value; }
+c10::IValue ivalue_of(losses::ClipLogits v) {
   return std::make_tuple(v.per_image, v.per_text);
 }
-c10::IValue value_of(losses::CoCaLosses v) {
+c10::IValue ivalue_of(losses::CoCaLosses v) {
   return std::make_tuple(v.contrastive, v.caption);
 }
-c10::IValue value_of(losses::DistillClipLosses v) {
+c10::IValue ivalue_of(losses::DistillClipLosses v) {
   return std::make_tuple(v.contrastive, v.distill);
 }
-c10::IValue value_of(losses::LFQOutput v) {
+c10::IValue ivalue_of(losses::LFQOutput v) {
   return std::make_tuple(v.quantized, v.indices, v.aux_loss,
                          v.per_sample_entropy, v.batch_entropy, v.commitment);
 }
-c10::IValue value_of(losses::VectorQuantizeOutput v) {
+c10::IValue ivalue_of(losses::VectorQuantizeOutput v) {
   return std::make_tuple(v.quantized, v.indices, v.loss, v.commitment);
 }
 
@@ -93,13 +93,13 @@ void put_all(const std::map<std::string, Tensor>& buffers,
 
 template <class Impl, std::size_t... I>
 c10::IValue call(Impl& impl, const Tensors& inputs, std::index_sequence<I...>) {
-  return value_of(impl.forward(inputs[I]...));
+  return ivalue_of(impl.forward(inputs[I]...));
 }
 c10::IValue call(losses::LFQImpl& impl, const Tensors& inputs,
                  std::index_sequence<0, 1, 2>) {
   std::optional<double> inverse_temperature;
   if (inputs[2].defined()) inverse_temperature = inputs[2].item<double>();
-  return value_of(impl.forward(inputs[0], inputs[1], inverse_temperature));
+  return ivalue_of(impl.forward(inputs[0], inputs[1], inverse_temperature));
 }
 
 /// The last two are what a weight_fn would give for each view as the first.
@@ -140,7 +140,7 @@ class LossOf final : public Loss {
     if constexpr (std::is_same_v<Impl, losses::ClipLossImpl>) {
       TORCH_CHECK_VALUE(inputs.size() == kInputs, "expected ", kInputs,
                         " inputs, got ", inputs.size());
-      return value_of(
+      return ivalue_of(
           impl_->logits(inputs[0], inputs[1], inputs[2], inputs[3]));
     } else {
       return Loss::logits(inputs);

@@ -6,12 +6,12 @@
 #include "tally/python/csrc/library.h"
 #include "tally/python/csrc/loss.h"
 #include "tally/python/csrc/object.h"
+#include "tally/python/csrc/values.h"
 
 namespace tally::python {
 namespace {
 
 using at::Tensor;
-using TensorDict = c10::Dict<std::string, Tensor>;
 using Optional = std::optional<Tensor>;
 
 std::vector<Tensor> given(const std::vector<Optional>& inputs) {

@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "tally/python/csrc/library.h"
+#include "tally/python/csrc/values.h"
 
 namespace tally::python {
 namespace {
 
 using at::Tensor;
-using Strings = std::vector<std::string>;
-using Tensors = std::vector<Tensor>;
 
-std::vector<PlotCurve> curves_of(const Strings& names, const Tensors& x,
-                                 const Tensors& y) {
+std::vector<PlotCurve> curves_of(const Strings& names,
+                                 const std::vector<Tensor>& x,
+                                 const std::vector<Tensor>& y) {
   TORCH_CHECK_VALUE(names.size() == x.size() && x.size() == y.size(),
                     "expected as many names as curves, got ", names.size(),
                     ", ", x.size(), " and ", y.size());
@@ -31,7 +31,7 @@ std::vector<PlotCurve> curves_of(const Strings& names, const Tensors& x,
   return curves;
 }
 
-PlotOptions options_of(std::string title, double width) {
+PlotOptions plot_options(std::string title, double width) {
   return PlotOptions().title(std::move(title)).width(width);
 }
 
@@ -41,37 +41,40 @@ struct Plots final : torch::CustomClassHolder {};
 
 void define_plots(torch::Library& m) {
   m.class_<Plots>("Plots")
-      .def_static("roc",
-                  [](const Strings& names, const Tensors& x, const Tensors& y,
-                     std::string title, double width) {
-                    return roc_plot(curves_of(names, x, y),
-                                    options_of(std::move(title), width));
-                  })
+      .def_static(
+          "roc",
+          [](const Strings& names, const std::vector<Tensor>& x,
+             const std::vector<Tensor>& y, std::string title, double width) {
+            return roc_plot(curves_of(names, x, y),
+                            plot_options(std::move(title), width));
+          })
       .def_static("precision_recall",
-                  [](const Strings& names, const Tensors& x, const Tensors& y,
-                     double prevalence, std::string title, double width) {
+                  [](const Strings& names, const std::vector<Tensor>& x,
+                     const std::vector<Tensor>& y, double prevalence,
+                     std::string title, double width) {
                     return precision_recall_plot(
                         curves_of(names, x, y), prevalence,
-                        options_of(std::move(title), width));
+                        plot_options(std::move(title), width));
                   })
-      .def_static("steps",
-                  [](const Strings& names, const Tensors& x, const Tensors& y,
-                     std::string title, double width) {
-                    return steps_plot(curves_of(names, x, y),
-                                      options_of(std::move(title), width));
-                  })
+      .def_static(
+          "steps",
+          [](const Strings& names, const std::vector<Tensor>& x,
+             const std::vector<Tensor>& y, std::string title, double width) {
+            return steps_plot(curves_of(names, x, y),
+                              plot_options(std::move(title), width));
+          })
       .def_static("calibration",
                   [](const Tensor& preds, const Tensor& target,
                      std::int64_t bins, std::string title, double width) {
                     return calibration_plot(
                         preds, target, bins,
-                        options_of(std::move(title), width));
+                        plot_options(std::move(title), width));
                   })
       .def_static("confusion_matrix",
                   [](const Tensor& matrix, const Strings& labels,
                      std::string title, double width) {
                     return confusion_matrix_plot(
-                        matrix, labels, options_of(std::move(title), width));
+                        matrix, labels, plot_options(std::move(title), width));
                   })
       .def_static("bars",
                   [](const Tensor& values, const Strings& labels,
@@ -79,7 +82,7 @@ void define_plots(torch::Library& m) {
                      const std::optional<Tensor>& high, std::string title,
                      double width) {
                     return bar_plot(
-                        values, labels, options_of(std::move(title), width),
+                        values, labels, plot_options(std::move(title), width),
                         low.value_or(Tensor()), high.value_or(Tensor()));
                   })
       .def_static(
@@ -95,7 +98,7 @@ void define_plots(torch::Library& m) {
             for (std::size_t i = 0; i < names.size(); ++i) {
               runs.push_back({names[i], values[i], lows[i], highs[i]});
             }
-            return runs_plot(runs, options_of(std::move(title), width));
+            return runs_plot(runs, plot_options(std::move(title), width));
           });
 }
 

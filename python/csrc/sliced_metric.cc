@@ -101,7 +101,7 @@ std::vector<std::vector<SliceValue>> known_keys(std::int64_t columns,
 /// Key, rows and results; the key of what others are folded into is empty.
 using SliceParts = std::tuple<Kinds, Strings, std::int64_t, TensorDict>;
 
-SliceParts parts_of(const Slice& slice) {
+SliceParts slice_parts(const Slice& slice) {
   Kinds kinds;
   Strings texts;
   for (const SliceValue& value : slice.key) {
@@ -156,7 +156,7 @@ void define_sliced_metric(torch::Library& m) {
     return self->use([](SlicedMetric& held) {
       std::vector<SliceParts> slices;
       for (const Slice& slice : held.compute()) {
-        slices.push_back(parts_of(slice));
+        slices.push_back(slice_parts(slice));
       }
       return slices;
     });

@@ -1,6 +1,7 @@
 #include "tally/sync/exchange/state_sync.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <c10/util/Type.h>
 
 #include <algorithm>
@@ -9,11 +10,141 @@
 #include <optional>
 #include <utility>
 
+#include "tally/sync/autograd.h"
 #include "tally/sync/exchange/exchange.h"
 #include "tally/sync/exchange/gathered_states.h"
+#include "tally/sync/exchange/sync_history.h"
+#include "tally/sync/exchange/tensor_collectives.h"
 #include "tally/sync/fingerprint.h"
 
 namespace tally::sync::internal {
+
+SyncHistory::Entry* SyncHistory::find(
+    const std::shared_ptr<Communicator>& communicator) {
+  // Weak: a later communicator at the same address is another one.
+  for (Entry& entry : entries_) {
+    if (!entry.first.owner_before(communicator) &&
+        !communicator.owner_before(entry.first)) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+std::uint32_t SyncHistory::uses(
+    const std::shared_ptr<Communicator>& communicator) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (const Entry* const entry = find(communicator)) return entry->second;
+  entries_.erase(
+      std::remove_if(entries_.begin(), entries_.end(),
+                     [](const Entry& entry) { return entry.first.expired(); }),
+      entries_.end());
+  entries_.emplace_back(communicator, 0);
+  return 0;
+}
+
+void SyncHistory::set_uses(const std::shared_ptr<Communicator>& communicator,
+                           std::uint32_t uses) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (Entry* const entry = find(communicator)) entry->second = uses;
+}
+
+namespace {
+
+// A field's value as a tensor; undefined if it is none or has no gradient.
+at::Tensor differentiable(const Field& field) {
+  at::Tensor value;
+  if (field.kind == Field::Kind::kNumber) value = field.as_number().tensor();
+  if (field.kind == Field::Kind::kTensor) value = field.as_tensor();
+  if (field.kind == Field::Kind::kRows) value = field.as_rows().tensor();
+  return value.defined() && at::isFloatingType(value.scalar_type())
+             ? value
+             : at::Tensor();
+}
+
+void assign(const Field& field, const at::Tensor& value) {
+  if (field.kind == Field::Kind::kNumber) field.as_number() = Number(value);
+  if (field.kind == Field::Kind::kTensor) field.as_tensor() = value;
+  if (field.kind == Field::Kind::kRows) field.as_rows() = Rows(value);
+}
+
+// `change` for every field of `states`, with its place among all fields.
+template <class Change>
+void for_each_field(States& states, const Change& change) {
+  for (size_t i = 0; i < states.size(); ++i) {
+    const Fields fields = states[i].fields();
+    for (size_t f = 0; f < fields.size(); ++f) change(fields[f], i, f);
+  }
+}
+
+}  // namespace
+
+void take_values(States& graph, const States& plain) {
+  for_each_field(graph, [&](const Field& field, size_t i, size_t f) {
+    if (field.kind == Field::Kind::kRows) return;  // only moved, never computed
+    const Field same = plain[i].fields()[f];
+    const at::Tensor value = differentiable(field);
+    if (value.defined() && value.requires_grad()) {
+      assign(field, replace_values(value, differentiable(same)));
+    } else if (field.kind == Field::Kind::kNumber) {
+      field.as_number() = same.as_number();
+    } else if (field.kind == Field::Kind::kTensor) {
+      field.as_tensor() = same.as_tensor();
+    }
+  });
+}
+
+States fold_own_graph(const GatheredStates& gathered, States own, size_t rank,
+                      double factor, const std::string& name) {
+  if (gathered.ranks() > 1) {
+    for_each_field(own, [&](const Field& field, size_t, size_t) {
+      const at::Tensor value = differentiable(field);
+      if (value.defined() && value.requires_grad()) {
+        assign(field, without_other_graphs(value, factor, name));
+      }
+    });
+  }
+  States result = gathered.fold(0, rank);
+  gathered.merge_rank(result, own, rank);
+  const States behind = gathered.fold(rank + 1, gathered.ranks());
+  gathered.merge_rank(result, behind, rank);
+  return result;
+}
+
+States fold_all_graphs(const GatheredStates& gathered, States own, size_t rank,
+                       const std::shared_ptr<Communicator>& communicator) {
+  std::vector<States> ranks;
+  for (size_t r = 0; r < gathered.ranks(); ++r) {
+    ranks.push_back(gathered.rank(r));
+  }
+  // A field that one rank lacks (an idle rank) has an empty place there.
+  std::vector<std::vector<at::Tensor>> slots(ranks.size());
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    for_each_field(ranks[r], [&](const Field& field, size_t, size_t) {
+      const at::Tensor value = differentiable(field);
+      slots[r].push_back(value.defined() ? value : at::empty({0}, at::kDouble));
+    });
+  }
+  std::vector<at::Tensor> mine;
+  size_t place = 0;
+  for_each_field(own, [&](const Field& field, size_t, size_t) {
+    const at::Tensor value = differentiable(field);
+    const at::Tensor& plain = slots[rank][place++];
+    mine.push_back(value.defined() ? value : plain);
+  });
+  slots = attach_all_ranks(mine, slots, communicator, gathered.sequence());
+  States result = gathered.fold(0, 0);
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    place = 0;
+    for_each_field(ranks[r], [&](const Field& field, size_t, size_t) {
+      const at::Tensor& value = slots[r][place++];
+      if (differentiable(field).defined()) assign(field, value);
+    });
+    gathered.merge_rank(result, ranks[r], r);
+  }
+  return result;
+}
+
 namespace {
 
 thread_local bool is_metric_loss = false;
@@ -34,7 +165,7 @@ std::string schema_of(const std::vector<SyncItem>& items, bool readable) {
   return text;
 }
 
-bool any_graph(const std::vector<SyncItem>& items) {
+bool any_requires_grad(const std::vector<SyncItem>& items) {
   for (const SyncItem& item : items) {
     if (requires_grad(item.state.fields())) return true;
   }
@@ -60,7 +191,8 @@ Contribution contribution_of(const std::vector<SyncItem>& items,
         mine.fingerprint = fingerprint(schema_of(items, /*readable=*/false));
         mine.schema = [&items] { return schema_of(items, /*readable=*/true); };
         const bool graph = options.flow != GradientFlow::kDetached &&
-                           at::GradMode::is_enabled() && any_graph(items);
+                           at::GradMode::is_enabled() &&
+                           any_requires_grad(items);
         EncodedStates encoded =
             encode_states(items, reduced_bytes, communicator->accelerator());
         mine.payload =

@@ -8,10 +8,10 @@
 
 #include "tally/state/state.h"
 #include "tally/state/state_key.h"
-#include "tally/sync/communicator.h"
-#include "tally/sync/exchange/exchange.h"
+#include "tally/sync/exchange/contribution.h"
 #include "tally/sync/exchange/sync_history.h"
 #include "tally/sync/gradient_flow.h"
+#include "tally/sync/timeout.h"
 
 namespace tally::sync::internal {
 

@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 constexpr char kMark[] = "Tally store 1\n";
 constexpr std::int64_t kMarkSize = sizeof(kMark) - 1;
 constexpr std::uint32_t kNoValue = 0xffffffff;
-constexpr milliseconds kBetweenLooks{5};
+constexpr milliseconds kBetweenReads{5};
 
 struct RecordHeader {
   std::uint32_t key_size;
@@ -240,7 +240,7 @@ void FileStore::wait(const std::vector<std::string>& keys,
     if (deadline.passed()) {
       C10_THROW_ERROR(DistStoreError, "timed out waiting for " + keys.front());
     }
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kBetweenReads);
   }
 }
 

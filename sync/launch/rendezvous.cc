@@ -26,7 +26,6 @@ constexpr const char* kTimeout = "timeout";
 constexpr const char* kMismatch = "mismatch";
 constexpr const char* kHeardKey = "tally/heard";
 
-constexpr std::size_t kMostNamed = 10;
 constexpr std::size_t kBlock = 64;  // keys that are asked for at once
 constexpr milliseconds kFirstLook{100};
 constexpr milliseconds kBetweenLooks{1000};

@@ -11,6 +11,9 @@
 
 namespace tally::sync::internal {
 
+/// Ranks that a message names.
+inline constexpr std::size_t kMostNamed = 10;
+
 /// The progress of a thread that may be abandoned.
 class Progress {
  public:

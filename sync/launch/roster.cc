@@ -19,7 +19,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostNamed = 10;
 // More than these wait only for a store that does not answer.
 constexpr std::size_t kMostTasks = 8;
 // In the place of the number of a call, before the reason.

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <csignal>
+#include <future>
 #include <initializer_list>
+#include <thread>
 #include <utility>
+
+#include "tally/sync/transport/deadline.h"
 
 namespace tally::sync::internal {
 
@@ -42,6 +46,19 @@ SyncErrorDetails init_details(int rank, std::vector<int> peers) {
   details.peers = std::move(peers);
   details.phase = "init";
   return details;
+}
+
+bool run_until(Deadline::Clock::time_point end, std::function<void()> task) {
+  std::packaged_task<void()> packaged(std::move(task));
+  std::future<void> done = packaged.get_future();
+  std::thread thread(std::move(packaged));
+  if (done.wait_until(end) != std::future_status::ready) {
+    thread.detach();
+    return false;
+  }
+  thread.join();
+  done.get();
+  return true;
 }
 
 }  // namespace tally::sync::internal

@@ -1,11 +1,18 @@
 #include "tally/testing/internal/flags.h"
 
+#include <gtest/gtest.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 #include "tally/state/parse_number.h"
+#include "tally/testing/internal/folder.h"
 
 namespace tally::testkit::internal {
 namespace {
@@ -78,6 +85,20 @@ std::vector<std::string> arguments_for_ranks() {
     kept.push_back(argument);
   }
   return kept;
+}
+
+Folder::Folder() : path_(::testing::TempDir()) {
+  if (path_.empty() || path_.back() != '/') path_ += '/';
+  path_ += "ranks-XXXXXX";
+  if (mkdtemp(path_.data()) == nullptr) {
+    throw std::runtime_error("cannot create a folder " + path_ + ": " +
+                             std::strerror(errno));
+  }
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace tally::testkit::internal

@@ -24,12 +24,6 @@ using sync::SyncErrorCode;
 
 namespace {
 
-/// What a rank brings to a collective.
-struct Offer {
-  std::string call;  // name, options, size, dtype: equal on every rank
-  at::Tensor tensor;
-};
-
 sync::SyncErrorDetails details(int rank, const char* call,
                                const std::set<int>& peers = {}) {
   sync::SyncErrorDetails result;
@@ -45,6 +39,12 @@ sync::SyncErrorDetails details(int rank, const char* call,
 /// and one after which nobody reads them any more.
 class MemoryGroup::Meetings {
  public:
+  /// What a rank brings to a collective.
+  struct Offer {
+    std::string call;  // name, options, size, dtype: equal on every rank
+    at::Tensor tensor;
+  };
+
   explicit Meetings(int ranks) : offers_(ranks) { expect_everyone(); }
 
   void offer(int rank, Offer offer) {
@@ -149,7 +149,7 @@ class MemoryGroup::Member final : public Communicator,
     exchange("all_gather", "", input, limit, [&](const auto& offers) {
       if (input.nbytes() == 0) return;
       auto* to = static_cast<char*>(output.data_ptr());
-      for (const Offer& offer : offers) {
+      for (const Meetings::Offer& offer : offers) {
         std::memcpy(to, offer.tensor.data_ptr(), input.nbytes());
         to += input.nbytes();
       }
@@ -238,11 +238,11 @@ class MemoryGroup::Member final : public Communicator,
   }
 
   template <class Read>
-  void meet_with(const Offer& own, const char* name, milliseconds limit,
-                 const Read& read) {
+  void meet_with(const Meetings::Offer& own, const char* name,
+                 milliseconds limit, const Read& read) {
     meetings_->offer(rank(), own);
     meetings_->meet(rank(), name, limit);
-    for (const Offer& other : meetings_->offers()) {
+    for (const Meetings::Offer& other : meetings_->offers()) {
       if (other.call == own.call) continue;
       throw SyncError(SyncErrorCode::kTransport,
                       "the ranks entered different collectives: " + own.call +

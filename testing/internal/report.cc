@@ -1,24 +1,15 @@
 #include "tally/testing/internal/report.h"
 
-#include <cxxabi.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <typeinfo>
 
 #include "tally/sync/errors.h"
+#include "tally/testing/internal/stacks.h"
 
 namespace tally::testkit::internal {
 namespace {
-
-std::string demangled(const std::type_info& type) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
-  return status == 0 ? name.get() : type.name();
-}
 
 Weight weight_of(sync::SyncErrorCode code) {
   switch (code) {
@@ -92,17 +83,17 @@ Report report_of(const std::exception_ptr& error, int rank) {
     std::rethrow_exception(error);
   } catch (const sync::SyncError& exception) {
     report.weight = weight_of(exception.code());
-    report.text = "threw " + demangled(typeid(exception)) + ": " +
+    report.text = "threw " + demangled(typeid(exception).name()) + ": " +
                   sync::describe(exception);
   } catch (const std::exception& exception) {
-    report.text = "threw " + demangled(typeid(exception)) + ": " +
+    report.text = "threw " + demangled(typeid(exception).name()) + ": " +
                   sync::describe(exception);
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
-    report.text =
-        "threw " +
-        (type == nullptr ? "an object of unknown type" : demangled(*type)) +
-        ", which is not a std::exception";
+    report.text = "threw " +
+                  (type == nullptr ? "an object of unknown type"
+                                   : demangled(type->name())) +
+                  ", which is not a std::exception";
   }
   return report;
 }

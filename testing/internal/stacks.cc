@@ -61,13 +61,6 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
-std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 ? text.get() : name;
-}
-
 /// The functions of this program, those too that it does not export.
 class Symbols {
  public:
@@ -170,6 +163,13 @@ std::string read_stack(const std::string& path) {
     text += "\n    " + frame;
   }
   return text;
+}
+
+std::string demangled(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 ? text.get() : name;
 }
 
 }  // namespace tally::testkit::internal

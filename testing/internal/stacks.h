@@ -17,4 +17,7 @@ inline constexpr int kLateExit = 97;
 /// functions; empty if there is none.
 std::string read_stack(const std::string& path);
 
+/// The name of a function or type as in its source, or as it is.
+std::string demangled(const std::string& name);
+
 }  // namespace tally::testkit::internal

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tally/sync/errors.h"
 #include "tally/tests/examples/program.h"
 
 // What RANKS_TEST says when ranks fail: of failing_ranks.cc.

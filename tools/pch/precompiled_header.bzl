@@ -6,7 +6,7 @@ line, where that file was made with the same options; else it reads the header
 itself, which costs time and changes nothing. Headers of our own stay out: each
 change of one would compile everything anew.
 
-Off unless --define=tally_pch=1 and --force_pic are set, as .bazelrc does.
+Off with --define=tally_pch=0. Other compilers than GCC get an empty header.
 """
 
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cpp_toolchain")
@@ -31,7 +31,7 @@ def _impl(ctx):
             ctx.label.name + ".pch/pch.h.gch/compiled.h",
         )
         outputs.append(compiled)
-        compile = compile_action(ctx, header, compiled.path, ["-x", "c++-header"])
+        compile = compile_action(ctx, header, compiled.path, ["-x", "c++-header"], ctx.attr.pic)
         ctx.actions.run(
             mnemonic = "PrecompileHeader",
             progress_message = "Precompiling {}".format(ctx.label),
@@ -68,6 +68,10 @@ precompiled_header = rule(
             doc = "Includes what the sources need, and nothing of Tally's.",
             allow_single_file = [".h"],
             mandatory = True,
+        ),
+        pic = attr.bool(
+            doc = "Whether the sources are compiled with -fPIC; GCC takes no other.",
+            default = True,
         ),
     ),
     fragments = COMPILE_FRAGMENTS,

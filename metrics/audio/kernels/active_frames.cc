@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <limits>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/plain_values.h"
 
 namespace tally::internal::audio {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // 40 dB of amplitude.
 constexpr double kRange = 100;

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/plain_values.h"
 
 namespace tally::internal::audio {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 // The filter rejects 60 dB, a tenth of the cutoff frequency above it.
 constexpr double kRejection = 60;
 constexpr double kBeta = 0.1102 * (kRejection - 8.7);

@@ -16,6 +16,7 @@
 #include "tally/metrics/audio/kernels/active_frames.h"
 #include "tally/metrics/audio/kernels/fourier_transform.h"
 #include "tally/metrics/audio/kernels/resampler.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/one_thread_each.h"
 
 namespace tally::internal::audio {
@@ -25,7 +26,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-constexpr double kPi = 3.14159265358979323846;
 constexpr std::int64_t kRate = 10000;
 constexpr std::int64_t kTransform = 512;
 // Frames that are compared together.

@@ -1,21 +1,49 @@
 #include "tally/metrics/audio/states/signal_scores.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
+#include "tally/metrics/audio/states/signal_measure.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/exact_sums.h"
+#include "tally/metrics/plain_values.h"
 
 namespace tally::internal::audio {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+// So many values are worth another thread.
+constexpr std::int64_t kGrain = 32768;
 // What ExactSums takes.
 constexpr double kTooLarge = 0x1p31;
+
+// Calls visit(n, sample) for each sample, on several threads.
+template <class Visit>
+void visit_samples(const Signals& signals, const Visit& visit) {
+  const std::int64_t size = signals.channels() * signals.time();
+  const auto visit_all = [&](const auto* preds, const auto* target) {
+    at::parallel_for(0, signals.samples(), 1 + kGrain / size,
+                     [&](std::int64_t begin, std::int64_t end) {
+                       for (std::int64_t n = begin; n < end; ++n) {
+                         visit(n, SamplePair<std::decay_t<decltype(*preds)>>{
+                                      preds + n * size, target + n * size,
+                                      signals.channels(), signals.time()});
+                       }
+                     });
+  };
+  if (signals.preds.scalar_type() == at::kFloat) {
+    visit_all(signals.preds.const_data_ptr<float>(),
+              signals.target.const_data_ptr<float>());
+  } else {
+    visit_all(signals.preds.const_data_ptr<double>(),
+              signals.target.const_data_ptr<double>());
+  }
+}
 
 // Signals without the samples at `places`.
 Signals without(const Signals& signals,
@@ -36,6 +64,72 @@ Number gradient_of_sum(const at::Tensor& tensor) {
 }
 
 }  // namespace
+
+void SignalMeasure::check(const Signals& signals) const {
+  const bool is_complex = layout() == Layout::kComplex;
+  const bool fits = is_complex
+                        ? signals.sizes.size() == 3 && signals.sizes.back() == 2
+                        : signals.sizes.size() == 1;
+  TORCH_CHECK_VALUE(fits, "expected signals of shape ",
+                    is_complex ? "[F, T, 2], or complex [F, T]" : "[T]",
+                    " of each speaker, got ", at::IntArrayRef(signals.sizes));
+}
+
+at::Tensor SignalMeasure::record(const Signals& signals, double* scores) const {
+  score(signals.plain(), scores);
+  return differentiable(signals);
+}
+
+std::int64_t SignalMeasure::count_silent(const Signals& plain) const {
+  return audio::count_silent(plain, /*zero_mean=*/false);
+}
+
+void EnergyRatio::score(const Signals& plain, double* scores) const {
+  visit_samples(plain, [&](std::int64_t n, const auto& sample) {
+    scores[n] = energy_ratio(sample, rule_, plain.epsilon);
+  });
+}
+
+at::Tensor EnergyRatio::differentiable(const Signals& signals) const {
+  const Signals wide = signals.wide();
+  const auto flat = [&](const at::Tensor& tensor) {
+    return (rule_.zero_mean ? centered(tensor) : tensor).flatten(1);
+  };
+  const double epsilon = signals.epsilon;
+  const at::Tensor preds = flat(wide.preds);
+  at::Tensor target = flat(wide.target);
+  if (rule_.scale_invariant) {
+    const at::Tensor products =
+        preds.mul(target).sum({1}, /*keepdim=*/true).add(epsilon);
+    const at::Tensor energy =
+        target.square().sum({1}, /*keepdim=*/true).add(epsilon);
+    target = target.mul(products.div(energy));
+  }
+  const auto decibels = [&](const at::Tensor& signal) {
+    return signal.square().sum({1}).add(epsilon).log10().mul(10);
+  };
+  return decibels(target).sub(decibels(target.sub(preds)));
+}
+
+std::int64_t EnergyRatio::count_silent(const Signals& plain) const {
+  return audio::count_silent(plain, rule_.zero_mean);
+}
+
+std::int64_t count_silent(const Signals& plain, bool zero_mean) {
+  std::vector<char> silent(static_cast<std::size_t>(plain.samples()));
+  visit_samples(plain, [&](std::int64_t n, const auto& sample) {
+    silent[n] = is_silent(sample, zero_mean);
+  });
+  return std::count(silent.begin(), silent.end(), 1);
+}
+
+at::Tensor centered(const at::Tensor& signals) {
+  const at::Tensor first = signals.detach().narrow(-1, 0, 1);
+  const at::Tensor constant =
+      signals.detach().eq(first).all(-1, /*keepdim=*/true);
+  return signals.sub(signals.mean({-1}, /*keepdim=*/true))
+      .masked_fill(constant, 0);
+}
 
 SignalScoresState observe_signals(const SignalMeasure& measure,
                                   const at::Tensor& preds,

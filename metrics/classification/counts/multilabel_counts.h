@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "tally/metrics/classification/counts/class_counts.h"
+#include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
-#include "tally/metrics/classification/inputs/multilabel_inputs.h"
 #include "tally/metrics/classification/options/average.h"
 #include "tally/metrics/classification/options/inherited_arg.h"
 #include "tally/metrics/metric_options.h"

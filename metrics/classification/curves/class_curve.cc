@@ -19,7 +19,7 @@ namespace tally::internal::classification {
 namespace {
 
 // So many scores are looked at together: their places stay in the cache.
-constexpr std::int64_t kBlock = 2048;
+constexpr std::int64_t kScoreBlock = 2048;
 
 template <class Score>
 bool all_probabilities(const Score* scores, std::int64_t size) {
@@ -160,7 +160,7 @@ void ClassObserver::fill(const Score* scores, const Label* labels,
                          std::int64_t first, std::int64_t last,
                          const Lookup& lookup, Sink& sink) const {
   const std::int64_t classes = shape_.curves;
-  const std::int64_t step = std::max<std::int64_t>(kBlock / classes, 1);
+  const std::int64_t step = std::max<std::int64_t>(kScoreBlock / classes, 1);
   const bool logits = input_ == ScoreKind::kLogits;
   std::vector<std::uint32_t> places(step * classes);
   std::vector<double> probabilities(logits ? step * classes : 0);

@@ -1,19 +1,23 @@
 #include "tally/metrics/classification/curves/curve_counts.h"
 
 #include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/ones.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tally/metrics/classification/curves/exact_scores.h"
 #include "tally/metrics/classification/inputs/logit_tensors.h"
 #include "tally/metrics/classification/kernels/logit_kernels.h"
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/tensor_of.h"
 
 namespace tally::internal::classification {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+at::Tensor joined(const at::Tensor& plain, const at::Tensor& weighted) {
+  return at::cat({plain, weighted.to(plain.device())});
+}
 
 // The samples of an exact state, for any device.
 struct DeviceScores {
@@ -91,13 +95,7 @@ class CurveValues {
 
   at::Tensor averaged(Average average) const {
     const std::size_t curves = values_.size();
-    if (average == Average::kNone) {
-      const at::Tensor result =
-          at::empty({static_cast<std::int64_t>(curves)}, at::kDouble);
-      std::copy(values_.begin(), values_.end(),
-                result.mutable_data_ptr<double>());
-      return result;
-    }
+    if (average == Average::kNone) return tensor_of(values_);
     double sum = 0;
     double total = 0;
     for (std::size_t c = 0; c < curves; ++c) {
@@ -118,6 +116,41 @@ class CurveValues {
 std::optional<ScoreCounts> no_counts() { return RankedScores<std::uint32_t>(); }
 
 }  // namespace
+
+ExactScores::ExactScores(const CurveView& view)
+    : shape(view.shape), input(view.input) {
+  const auto read = [&](const CurveSamples& samples) {
+    check_state(samples.preds.defined() && samples.target.defined());
+    preds = samples.preds.tensor().contiguous();
+    target = samples.target.tensor().contiguous();
+    const bool binary = shape.task == CurveShape::Task::kBinary;
+    check_state(preds.dim() == (binary ? 1 : 2) &&
+                (binary || preds.size(1) == shape.curves) &&
+                preds.is_floating_point() &&
+                (has_codes()
+                     ? preds.sizes() == target.sizes()
+                     : target.dim() == 1 && target.size(0) == preds.size(0)) &&
+                target.scalar_type() == (has_codes() ? at::kByte : at::kLong));
+  };
+  const CurveState& state = view.state;
+  if (!state.weighted.has_rows()) {
+    read(state.unweighted);
+    return;
+  }
+  read(state.weighted);
+  check_state(state.weights.defined());
+  weights = state.weights.tensor().contiguous();
+  check_state(weights.scalar_type() == at::kDouble && weights.dim() == 1 &&
+              weights.size(0) == rows());
+  if (!state.unweighted.has_rows()) return;
+  const at::Tensor more_preds = preds;
+  const at::Tensor more_target = target;
+  read(state.unweighted);
+  weights =
+      joined(at::ones({rows()}, preds.options().dtype(at::kDouble)), weights);
+  preds = joined(preds, more_preds);
+  target = joined(target, more_target);
+}
 
 void visit_counts(const CurveView& view, const CountsVisit& visit) {
   const CurveState& state = view.state;

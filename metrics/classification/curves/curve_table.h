@@ -28,9 +28,6 @@ class PaddedRows {
   std::int64_t columns_;
 };
 
-/// Float64, [values.size()].
-at::Tensor to_tensor(const std::vector<double>& values);
-
 /// c10::ValueError for kWeighted: curves have no such average.
 void check_curve_average(const char* metric, Average average);
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint8_t kDoesNotCount = 2;
 // So many positions are looked at together: their codes stay in the cache.
-constexpr std::int64_t kBlock = 2048;
+constexpr std::int64_t kPositionBlock = 2048;
 // So many positions are worth a thread.
 constexpr std::int64_t kGrain = std::int64_t{1} << 16;
 
@@ -196,8 +196,9 @@ std::int64_t LabelObserver::write_all_codes(const Score* scores,
     std::atomic<bool> fine{true};
     at::parallel_for(
         0, size, kGrain, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end && fine; i += kBlock) {
-            if (!write_plain_codes(scores, labels, i, std::min(i + kBlock, end),
+          for (std::int64_t i = begin; i < end && fine; i += kPositionBlock) {
+            if (!write_plain_codes(scores, labels, i,
+                                   std::min(i + kPositionBlock, end),
                                    codes + i)) {
               fine = false;
             }
@@ -214,12 +215,12 @@ void LabelObserver::fill(const Score* scores, const Label* labels,
                          const Lookup& lookup, Sink& sink) const {
   const std::int64_t columns = grid_.size() + 2;
   const bool logits = input_ == ScoreKind::kLogits;
-  std::array<std::uint8_t, kBlock> codes;
-  std::array<std::uint32_t, kBlock> places;
-  std::array<double, kBlock> probabilities;
+  std::array<std::uint8_t, kPositionBlock> codes;
+  std::array<std::uint32_t, kPositionBlock> places;
+  std::array<double, kPositionBlock> probabilities;
   std::int64_t curve = 0;
-  for (std::int64_t begin = first; begin < last; begin += kBlock) {
-    const std::int64_t end = std::min(begin + kBlock, last);
+  for (std::int64_t begin = first; begin < last; begin += kPositionBlock) {
+    const std::int64_t end = std::min(begin + kPositionBlock, last);
     const std::int64_t size = end - begin;
     const std::int64_t out =
         write_codes(scores, labels, begin, end, codes.data());
@@ -283,12 +284,12 @@ void LabelObserver::weigh(const Score* scores, const std::uint8_t* codes,
   const std::int64_t columns = grid_.size() + 2;
   const std::int64_t curves = shape_.curves;
   const bool logits = input_ == ScoreKind::kLogits;
-  std::array<std::uint32_t, kBlock> places;
-  std::array<double, kBlock> probabilities;
+  std::array<std::uint32_t, kPositionBlock> places;
+  std::array<double, kPositionBlock> probabilities;
   std::int64_t row = first / curves;
   std::int64_t curve = 0;
-  for (std::int64_t begin = first; begin < last; begin += kBlock) {
-    const std::int64_t size = std::min(kBlock, last - begin);
+  for (std::int64_t begin = first; begin < last; begin += kPositionBlock) {
+    const std::int64_t size = std::min(kPositionBlock, last - begin);
     if (logits) sigmoids(scores + begin, size, probabilities.data());
     const bool inside =
         logits

@@ -16,7 +16,7 @@ namespace tally::internal::classification {
 namespace {
 
 // Sums are made of blocks of so many keys, whatever the number of threads.
-constexpr std::int64_t kBlock = std::int64_t{1} << 16;
+constexpr std::int64_t kKeyBlock = std::int64_t{1} << 16;
 
 // Counts of the part of the samples that one thread looks at.
 struct Share {
@@ -58,10 +58,10 @@ template <class Score, class Key>
 void pack_in_order(const Score* scores, const std::uint8_t* codes,
                    std::int64_t count, ScoreOrder order, std::int64_t threads,
                    Key* keys) {
-  const std::int64_t blocks = (count + kBlock - 1) / kBlock;
+  const std::int64_t blocks = (count + kKeyBlock - 1) / kKeyBlock;
   for_each_task(blocks, threads, [&](std::int64_t block) {
-    const std::int64_t begin = block * kBlock;
-    const std::int64_t end = std::min(count, begin + kBlock);
+    const std::int64_t begin = block * kKeyBlock;
+    const std::int64_t end = std::min(count, begin + kKeyBlock);
     Key* const first = keys + (order.rising ? begin : count - end);
     Key* last = first;
     Key* const behind = first + (end - begin);
@@ -85,12 +85,12 @@ void sort_equal_scores_of(Key* keys, const std::vector<std::int64_t>& cuts,
   std::vector<Piece> pieces;
   for (std::size_t block = 0; block + 1 < cuts.size(); ++block) {
     const std::int64_t end = cuts[block + 1];
-    const bool is_of_group = end - cuts[block] > kBlock &&
+    const bool is_of_group = end - cuts[block] > kKeyBlock &&
                              keys[cuts[block]] >> 1 == keys[end - 1] >> 1;
     std::int64_t begin = cuts[block];
-    while (is_of_group && end - begin > kBlock) {
-      pieces.push_back({begin, begin + kBlock, block, true});
-      begin += kBlock;
+    while (is_of_group && end - begin > kKeyBlock) {
+      pieces.push_back({begin, begin + kKeyBlock, block, true});
+      begin += kKeyBlock;
     }
     pieces.push_back({begin, end, block, is_of_group});
   }
@@ -225,7 +225,7 @@ std::optional<RankedScores<Key>> RankedScores<Key>::of_counted(
 template <class Key>
 std::vector<std::int64_t> RankedScores<Key>::cuts() const {
   std::vector<std::int64_t> cuts = {0};
-  for (std::int64_t i = kBlock; i < count_; i += kBlock) {
+  for (std::int64_t i = kKeyBlock; i < count_; i += kKeyBlock) {
     // Behind the group of the key before.
     const Key* const here = keys_.data() + i - 1;
     const Key key = *here >> 1;
@@ -234,14 +234,14 @@ std::vector<std::int64_t> RankedScores<Key>::cuts() const {
         std::partition_point(here, keys_.data() + (is_below ? below_ : count_),
                              [=](Key other) { return other >> 1 == key; });
     // A large group is a block of its own.
-    if (end - here > kBlock) {
+    if (end - here > kKeyBlock) {
       const Key* const begin = std::partition_point(
           keys_.data() + std::max(cuts.back(), is_below ? 0 : below_), here,
           [=](Key other) { return other >> 1 != key; });
       cuts.push_back(begin - keys_.data());
     }
     cuts.push_back(end - keys_.data());
-    i = std::max(i, (cuts.back() - 1) / kBlock * kBlock);
+    i = std::max(i, (cuts.back() - 1) / kKeyBlock * kKeyBlock);
   }
   cuts.insert(cuts.end(), {below_, count_});
   std::sort(cuts.begin(), cuts.end());

@@ -29,6 +29,14 @@ void check_threshold(const char* metric, double threshold);
 /// target of a dtype for labels and of the same shape.
 void check_binary_scores(const at::Tensor& preds, const at::Tensor& target);
 
+/// check_binary_scores, and c10::ValueError unless they are [N, num_labels,
+/// ...].
+void check_multilabel_scores(const at::Tensor& preds, const at::Tensor& target,
+                             std::int64_t num_labels);
+
+/// Throws c10::ValueError unless there is at least one label.
+void check_num_labels(const char* metric, std::int64_t num_labels);
+
 /// Represents NaN in place of an element's prediction 0 or 1.
 constexpr int kNanElement = 2;
 
@@ -121,6 +129,15 @@ class BinaryBatch {
   double threshold_ = 0;
   bool has_scores_ = false;
   bool checks_range_ = false;
+};
+
+/// preds and target [N, num_labels, ...], weight (may be undefined) [N, ...].
+class MultilabelBatch : public BinaryBatch {
+ public:
+  MultilabelBatch(const BinaryRules& rules, std::int64_t num_labels,
+                  const at::Tensor& preds, const at::Tensor& target,
+                  const at::Tensor& weight = {})
+      : BinaryBatch(rules, Labels{num_labels}, preds, target, weight) {}
 };
 
 /// Calls visit(preds, target) with pointers to the batch's memory.

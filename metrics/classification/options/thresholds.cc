@@ -5,7 +5,7 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/util/Exception.h>
 
-#include <limits>
+#include "tally/metrics/common/constants.h"
 
 namespace tally {
 
@@ -44,7 +44,7 @@ ThresholdGrid::ThresholdGrid(const Thresholds& thresholds) {
     edges_ = *list;
     size_ = static_cast<std::int64_t>(edges_.size());
   }
-  edges_.push_back(std::numeric_limits<double>::infinity());
+  edges_.push_back(kInfinity);
 }
 
 at::Tensor ThresholdGrid::bucket(const at::Tensor& scores) const {

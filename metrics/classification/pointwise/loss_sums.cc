@@ -1,6 +1,10 @@
 #include "tally/metrics/classification/pointwise/loss_sums.h"
 
+#include <c10/util/Exception.h>
+
 #include "tally/metrics/checks.h"
+#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/pointwise/class_probabilities.h"
 
 namespace tally::internal::classification {
 namespace {
@@ -89,6 +93,22 @@ at::Tensor kept_labels(const ClassLossRules& rules, const at::Tensor& target) {
   at::Tensor kept = labels.ge(0).logical_and_(labels.lt(rules.num_classes));
   if (rules.ignore_index) kept.logical_and_(labels.ne(*rules.ignore_index));
   return kept;
+}
+
+void refuse_sum(double sum, std::int64_t position) {
+  TORCH_CHECK_VALUE(false, "expected probabilities that add up to 1 over the ",
+                    "classes as preds, got a sum of ", sum, " at position ",
+                    position, " (input is ScoreKind::kLogits for logits)");
+}
+
+void check_rows(const ClassLossRules& rules, const ProbabilityRows& rows,
+                const at::Tensor& preds, const at::Tensor& target, Note& note) {
+  if (!preds.is_cpu()) return;
+  for_each_class_loss(
+      rules, dense(preds.detach()),
+      dense(*whole_target(target, rules.validate_args)),
+      [&](const auto* own, std::int64_t stride, std::int64_t,
+          std::int64_t index) { rows.check(own, stride, index, note); });
 }
 
 }  // namespace tally::internal::classification

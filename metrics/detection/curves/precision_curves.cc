@@ -5,11 +5,116 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 
 #include "tally/metrics/detection/curves/hit_lists.h"
+#include "tally/metrics/detection/kernels/match_rules.h"
+#include "tally/metrics/detection/kernels/score_order.h"
 
 namespace tally::internal::detection {
+
+double mean_of(const at::Tensor& array, const CurveSelection& selection) {
+  const double* values = array.const_data_ptr<double>();
+  const std::int64_t depths = array.size(-1);
+  const std::int64_t areas = array.size(-2);
+  const std::int64_t classes = array.size(-3);
+  const std::int64_t thresholds = array.size(0);
+  if (array.numel() == 0) return -1;
+  const std::int64_t lines =
+      array.numel() / (thresholds * classes * areas * depths);
+  const std::int64_t first =
+      static_cast<std::int64_t>(selection.threshold.value_or(0));
+  const std::int64_t last = selection.threshold ? first + 1 : thresholds;
+  std::vector<std::size_t> all(static_cast<std::size_t>(classes));
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<std::size_t>& chosen =
+      selection.classes ? *selection.classes : all;
+  const auto area = static_cast<std::int64_t>(selection.area);
+  const auto depth = static_cast<std::int64_t>(selection.depth);
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::int64_t line = first * lines; line < last * lines; ++line) {
+    for (const std::size_t k : chosen) {
+      const std::int64_t place = line * classes + static_cast<std::int64_t>(k);
+      const double value = values[(place * areas + area) * depths + depth];
+      if (value <= -1) continue;
+      sum += value;
+      ++count;
+    }
+  }
+  return count == 0 ? -1 : sum / static_cast<double>(count);
+}
+
+namespace {
+
+// Calls `visit` with each bit that is set, the first of which is `offset`.
+template <class Visit>
+void for_each_bit(std::uint64_t word, std::size_t offset, const Visit& visit) {
+  for (; word != 0; word &= word - 1) {
+    visit(offset + static_cast<std::size_t>(__builtin_ctzll(word)));
+  }
+}
+
+}  // namespace
+
+HitLists::HitLists(const DistinctRows& rows)
+    : words_(rows.words),
+      thresholds_(rows.thresholds),
+      hits_(rows.areas * rows.thresholds),
+      ignored_(rows.areas * rows.thresholds),
+      ignored_areas_(rows.areas),
+      masks_(rows.areas * rows.words) {
+  for (std::size_t bit = 0; bit < hits_.size(); ++bit) {
+    masks_[bit / thresholds_ * words_ + bit / 64] |= std::uint64_t{1}
+                                                     << bit % 64;
+  }
+}
+
+void HitLists::read(const ClassRows& rows, std::int64_t max_detections) {
+  for (auto& hits : hits_) hits.clear();
+  std::fill(ignored_.begin(), ignored_.end(), 0);
+  std::fill(ignored_areas_.begin(), ignored_areas_.end(), 0);
+  count_ = 0;
+  for (const std::int64_t* row : rows.detections) {
+    if (MatchRow::rank(row) >= max_detections) continue;
+    const double score = score_of(row[MatchRow::kScore]);
+    if (count_ == 0) first_score_ = score;
+    ++count_;
+    add_ignored(row + MatchRow::kBits + words_);
+    for (std::size_t word = 0; word < words_; ++word) {
+      const auto bits = static_cast<std::uint64_t>(row[MatchRow::kBits + word]);
+      for_each_bit(bits, 64 * word, [&](std::size_t bit) {
+        if (bit >= hits_.size()) return;
+        const std::int64_t counted =
+            count_ - ignored_[bit] - ignored_areas_[bit / thresholds_];
+        hits_[bit].push_back({static_cast<double>(counted), score});
+      });
+    }
+  }
+}
+
+// Mostly, what is ignored is so at all thresholds.
+void HitLists::add_ignored(const std::int64_t* bits) {
+  for (std::size_t area = 0; area < ignored_areas_.size(); ++area) {
+    const std::uint64_t* mask = &masks_[area * words_];
+    bool all = true;
+    for (std::size_t word = 0; word < words_; ++word) {
+      all &=
+          (static_cast<std::uint64_t>(bits[word]) & mask[word]) == mask[word];
+    }
+    if (all) {
+      ++ignored_areas_[area];
+      continue;
+    }
+    for (std::size_t word = 0; word < words_; ++word) {
+      for_each_bit(static_cast<std::uint64_t>(bits[word]) & mask[word],
+                   64 * word, [this](std::size_t bit) { ++ignored_[bit]; });
+    }
+  }
+}
+
 namespace {
 
 // How many hits reach each recall.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/detection/options/box_overlap.h"
 
 /// The overlap of two boxes, as one formula for doubles and for tensors of
@@ -42,7 +43,6 @@ at::Tensor aspect(const at::Tensor& width, const at::Tensor& height);
 /// tensors do. The weight of the aspect ratios of kCIoU counts as a constant.
 template <class T>
 T overlap_of(const Edges<T>& a, const Edges<T>& b, BoxOverlap overlap) {
-  constexpr double kPi = 3.14159265358979323846;
   const T width_a = a.right - a.left, height_a = a.bottom - a.top;
   const T width_b = b.right - b.left, height_b = b.bottom - b.top;
   const T intersection =
@@ -72,8 +72,8 @@ T overlap_of(const Edges<T>& a, const Edges<T>& b, BoxOverlap overlap) {
   return diou - weight * difference;
 }
 
-/// The overlaps of boxes [..., 4] of one dtype, of sizes that broadcast, without
-/// checks.
+/// The overlaps of boxes [..., 4] of one dtype, of sizes that broadcast,
+/// without checks.
 at::Tensor overlaps_of(const at::Tensor& boxes, const at::Tensor& others,
                        BoxOverlap overlap);
 

@@ -1,13 +1,20 @@
 #include "tally/metrics/detection/options/detection_options.h"
 
+#include <c10/util/ArrayRef.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <functional>
 
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/detection/options/box_overlap_options.h"
+#include "tally/metrics/detection/options/lvis_options.h"
 #include "tally/metrics/detection/options/option_checks.h"
+#include "tally/metrics/detection/options/panoptic_options.h"
+#include "tally/metrics/detection/options/voc_options.h"
 
 namespace tally {
+
 namespace detection = internal::detection;
 
 void MeanAveragePrecisionOptions::visit(OptionVisitor& v) {
@@ -80,6 +87,92 @@ internal::detection::MatchRules MeanAveragePrecisionOptions::rules() const {
   rules.max_detections = depths().back();
   rules.class_agnostic = class_agnostic_;
   return rules;
+}
+
+void LVISOptions::visit(OptionVisitor& v) {
+  v("box_format", box_format_);
+  v("iou_type", iou_type_);
+  v("iou_thresholds", iou_thresholds_);
+  v("rec_thresholds", rec_thresholds_, OptionRole::kValue);
+  v("max_detections", max_detections_);
+  v("area_bounds", area_bounds_);
+  v("rare_labels", rare_labels_, OptionRole::kValue);
+  v("common_labels", common_labels_, OptionRole::kValue);
+  v("frequent_labels", frequent_labels_, OptionRole::kValue);
+  v("class_metrics", class_metrics_, OptionRole::kValue);
+}
+
+void LVISOptions::validate(const char* metric) const {
+  detection::check_fractions(metric, "iou_thresholds", iou_thresholds_);
+  detection::check_fractions(metric, "rec_thresholds", rec_thresholds_);
+  detection::check_areas(metric, "area_bounds", area_bounds_);
+  TORCH_CHECK_VALUE(max_detections_ >= 1, metric,
+                    ": option 'max_detections': expected 1 or more, got ",
+                    max_detections_);
+  TORCH_CHECK_VALUE(iou_type_ != ObjectShape::kKeypoints, metric,
+                    ": option 'iou_type': expected bbox or segm, got "
+                    "keypoints");
+}
+
+detection::MatchRules LVISOptions::rules() const {
+  detection::MatchRules rules;
+  rules.thresholds = detection::overlaps_or_coco(iou_thresholds_);
+  rules.areas = {{0, detection::kMostArea},
+                 {0, area_bounds_[0]},
+                 {area_bounds_[0], area_bounds_[1]},
+                 {area_bounds_[1], detection::kMostArea}};
+  rules.max_detections = detection::MatchRow::kRanks - 1;
+  rules.max_per_image = max_detections_;
+  rules.kind = detection::MatchRules::Kind::kLvis;
+  return rules;
+}
+
+void PascalVOCOptions::validate(const char* metric) const {
+  internal::detection::check_fractions(metric, "iou_thresholds",
+                                       iou_thresholds_);
+  internal::detection::check_not_empty(metric, "iou_thresholds",
+                                       iou_thresholds_);
+}
+
+internal::detection::MatchRules PascalVOCOptions::rules() const {
+  internal::detection::MatchRules rules;
+  rules.thresholds = iou_thresholds_;
+  rules.areas = {{-internal::kInfinity, internal::kInfinity}};
+  rules.max_detections = internal::detection::MatchRow::kRanks - 1;
+  rules.kind = internal::detection::MatchRules::Kind::kVoc;
+  return rules;
+}
+
+void BoxOverlapOptions::validate(const char* metric) const {
+  const double threshold = iou_threshold_.value_or(0);
+  TORCH_CHECK_VALUE(threshold >= -1 && threshold <= 1, metric,
+                    ": option 'iou_threshold': expected a number from -1 to "
+                    "1, got ",
+                    threshold);
+}
+
+void PanopticQualityOptions::validate(const char* metric) const {
+  std::vector<std::int64_t> all = categories();
+  TORCH_CHECK_VALUE(!all.empty(), metric,
+                    ": options 'things' and 'stuffs': expected categories, "
+                    "got none");
+  std::sort(all.begin(), all.end());
+  const auto twice = std::adjacent_find(all.begin(), all.end());
+  TORCH_CHECK_VALUE(twice == all.end(), metric,
+                    ": options 'things' and 'stuffs': expected different "
+                    "categories, got ",
+                    twice == all.end() ? 0 : *twice, " twice in ",
+                    c10::ArrayRef<std::int64_t>(things_), " and ",
+                    c10::ArrayRef<std::int64_t>(stuffs_));
+}
+
+std::vector<std::int64_t> PanopticQualityOptions::categories() const {
+  std::vector<std::int64_t> all = things_;
+  all.insert(all.end(), stuffs_.begin(), stuffs_.end());
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(things_.size());
+  std::sort(all.begin(), middle);
+  std::sort(middle, all.end());
+  return all;
 }
 
 }  // namespace tally

@@ -19,7 +19,7 @@ namespace detection = internal::detection;
 using detection::ImageMatcher;
 
 // So many images are worth another thread.
-constexpr std::int64_t kGrain = 16;
+constexpr std::int64_t kMatchGrain = 16;
 
 at::Tensor read_ids(const at::Tensor& image_ids, std::size_t images) {
   if (!image_ids.defined()) return image_ids;
@@ -132,7 +132,7 @@ MatchedDetections::State MatchedDetections::observe(
       at::kLong);
   auto* image_row = image_rows.mutable_data_ptr<std::int64_t>();
   at::parallel_for(
-      0, static_cast<std::int64_t>(images), kGrain,
+      0, static_cast<std::int64_t>(images), kMatchGrain,
       [&](std::int64_t begin, std::int64_t end) {
         ImageMatcher matcher(rules_, found, objects, id);
         for (auto i = static_cast<std::size_t>(begin);

@@ -8,12 +8,12 @@
 
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "tally/metrics/checks.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/state/number.h"
 
 namespace tally {
@@ -22,8 +22,6 @@ namespace {
 namespace detection = internal::detection;
 using detection::PanopticImage;
 using detection::PanopticTally;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void check_inputs(const at::Tensor& preds, const at::Tensor& target,
                   const at::Tensor& crowd) {
@@ -84,7 +82,7 @@ double mean_of(const std::vector<double>& values) {
     sum += value;
     ++count;
   }
-  return count == 0 ? kNaN : sum / static_cast<double>(count);
+  return count == 0 ? internal::kNaN : sum / static_cast<double>(count);
 }
 
 }  // namespace
@@ -141,13 +139,14 @@ Results detection::panoptic_results(const PanopticRates& rates,
     const auto wrong = static_cast<double>(rates.fp[k].item<std::int64_t>() +
                                            rates.fn[k].item<std::int64_t>());
     const double all = tp + wrong / 2;
-    pq.push_back(all > 0 ? iou / all : kNaN);
-    sq.push_back(all > 0 ? (tp > 0 ? iou / tp : 0) : kNaN);
-    rq.push_back(all > 0 ? tp / all : kNaN);
+    pq.push_back(all > 0 ? iou / all : internal::kNaN);
+    sq.push_back(all > 0 ? (tp > 0 ? iou / tp : 0) : internal::kNaN);
+    rq.push_back(all > 0 ? tp / all : internal::kNaN);
   }
   const std::vector<std::int64_t> classes = options.categories();
   if (!rates.iou.defined()) {
-    for (auto* values : {&pq, &sq, &rq}) values->assign(classes.size(), kNaN);
+    for (auto* values : {&pq, &sq, &rq})
+      values->assign(classes.size(), internal::kNaN);
   }
   Results results;
   const auto add_part = [&](const char* name,

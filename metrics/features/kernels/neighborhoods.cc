@@ -7,8 +7,8 @@
 #include <cfloat>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/plain_values.h"
 
 namespace tally::internal::features {
@@ -17,8 +17,6 @@ namespace {
 // Rows that a thread takes at a time, and others that they are compared with.
 constexpr std::int64_t kRows = 64;
 constexpr std::int64_t kOthers = 4096;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

@@ -9,12 +9,12 @@
 
 #include "tally/metrics/features/inputs/inputs.h"
 #include "tally/metrics/features/kernels/hash.h"
+#include "tally/metrics/features/states/logit_samples.h"
 
 namespace tally {
+namespace {
 
 namespace features = internal::features;
-
-namespace {
 
 // So many numbers are worth another thread.
 constexpr std::int64_t kGrain = 32768;
@@ -95,6 +95,14 @@ features::OrderedSamples features::ordered(const FeatureSamples::State& state) {
         samples.real.rows.size(1), " and ", samples.generated.rows.size(1));
   }
   return samples;
+}
+
+LogitSamples::State LogitSamples::observe(const at::Tensor& logits,
+                                          const at::Tensor& ids) const {
+  const auto samples =
+      internal::features::checked_samples("logits", logits, ids, options_);
+  return {internal::features::kept_features(samples),
+          internal::features::kept_ids(samples)};
 }
 
 }  // namespace tally

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -24,7 +25,7 @@ using torch::autograd::variable_list;
 // Rows of a band, fixed so that sums are the same for any number of threads.
 constexpr std::int64_t kBand = 128;
 // So many pixels are worth another thread.
-constexpr std::int64_t kGrain = 8192;
+constexpr std::int64_t kPixelGrain = 8192;
 
 at::Tensor plain_planes(const at::Tensor& planes, at::ScalarType dtype) {
   return planes.detach().to(dtype).contiguous();
@@ -41,7 +42,7 @@ class Planes {
         x_(x.const_data_ptr<T>()),
         y_(y.const_data_ptr<T>()),
         shifts_(static_cast<std::size_t>(2 * count_)) {
-    at::parallel_for(0, 2 * count_, 1 + 4 * kGrain / size(),
+    at::parallel_for(0, 2 * count_, 1 + 4 * kPixelGrain / size(),
                      [&](std::int64_t begin, std::int64_t end) {
                        for (std::int64_t i = begin; i < end; ++i) {
                          shifts_[i] = mean(i % 2 ? y_ : x_, i / 2);
@@ -62,7 +63,7 @@ class Planes {
   void for_each_band(std::int64_t rows, const Visit& visit) const {
     const std::int64_t bands = bands_of(rows);
     const std::int64_t pixels = std::min(rows, kBand) * width_;
-    at::parallel_for(0, count_ * bands, 1 + kGrain / pixels,
+    at::parallel_for(0, count_ * bands, 1 + kPixelGrain / pixels,
                      [&](std::int64_t begin, std::int64_t end) {
                        SsimScratch<T> scratch;
                        for (std::int64_t i = begin; i < end; ++i) {
@@ -287,6 +288,25 @@ at::Tensor structural_similarity(const at::Tensor& preds,
     return composed(preds, target, taps, constants);
   }
   return Structural::apply(preds, target, taps, constants);
+}
+
+at::Tensor universal_index(const at::Tensor& x, const at::Tensor& y,
+                           const Taps& taps) {
+  return structural_similarity(x.flatten(0, 1), y.flatten(0, 1), taps,
+                               {/*c1=*/0, /*c2=*/0, /*has_flat=*/true})
+      .select(1, 0)
+      .view({x.size(0), x.size(1)});
+}
+
+at::Tensor power_mean(const at::Tensor& x, std::int64_t p) {
+  if (x.size(-1) == 0)
+    return at::zeros(x.sizes().slice(0, x.dim() - 1), x.options());
+  if (p == 1) return x.abs().mean(-1);
+  const at::Tensor mean = x.abs().pow(p).mean(-1);
+  const at::Tensor zero = mean.detach().eq(0);
+  return mean.masked_fill(zero, 1)
+      .pow(1 / static_cast<double>(p))
+      .masked_fill(zero, 0);
 }
 
 }  // namespace tally::internal::image

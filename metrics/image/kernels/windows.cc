@@ -7,9 +7,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
 #include <c10/util/accumulate.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tally/metrics/image/kernels/window_kernels.h"
@@ -22,7 +24,7 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 // So many products are worth another thread.
-constexpr std::int64_t kGrain = 1 << 16;
+constexpr std::int64_t kProductGrain = 1 << 16;
 
 // Along dimension `dim`; with `backward` the adjoint.
 at::Tensor correlate(const at::Tensor& values, const Taps& taps,
@@ -42,7 +44,7 @@ at::Tensor correlate(const at::Tensor& values, const Taps& taps,
   const double* const from = plain.const_data_ptr<double>();
   double* const to = result.mutable_data_ptr<double>();
   const std::int64_t count = (backward ? length : other) * step;
-  at::parallel_for(0, outer, 1 + kGrain / (count * size + 1),
+  at::parallel_for(0, outer, 1 + kProductGrain / (count * size + 1),
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t i = begin; i < end; ++i) {
                        (backward ? spread_taps : add_taps)(
@@ -96,6 +98,11 @@ at::Tensor places(const at::Tensor& values, std::int64_t dim,
   return all.where(all.ge(0), low)
       .where(all.lt(length), high)
       .to(values.device());
+}
+
+// Halves round to even, as in Python.
+std::int64_t border_of(std::int64_t size) {
+  return size / 2 + (size % 4 == 3 ? 1 : 0);
 }
 
 }  // namespace
@@ -154,6 +161,22 @@ at::Tensor is_flat(const at::Tensor& values, std::int64_t size) {
 at::Tensor root(const at::Tensor& values) {
   const at::Tensor zero = values.detach().eq(0);
   return values.masked_fill(zero, 1).sqrt().masked_fill(zero, 0);
+}
+
+at::Tensor inner_means(const at::Tensor& values, std::int64_t size) {
+  const std::int64_t border = border_of(size);
+  const at::Tensor means = windowed(
+      mirrored(values, size / 2, size - 1 - size / 2), uniform_taps(size));
+  return means.narrow(2, border, values.size(2) - 2 * border)
+      .narrow(3, border, values.size(3) - 2 * border);
+}
+
+void check_pixel_windows(std::int64_t size, const at::Tensor& images) {
+  const std::int64_t least = std::max(2 * border_of(size) + 1, size / 2);
+  TORCH_CHECK_VALUE(images.size(2) >= least && images.size(3) >= least,
+                    "expected images of at least ", least, " x ", least,
+                    " pixels for windows of ", size, ", got ", images.size(2),
+                    " x ", images.size(3));
 }
 
 }  // namespace tally::internal::image

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/tables/information.h"
 
 namespace tally::internal::nominal {
 namespace {
 
 using tables::Contingency;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double chi_squared_of_four(const Contingency& table) {
   double counts[2][2] = {};

@@ -3,9 +3,8 @@
 #include <ATen/ops/full.h>
 #include <c10/util/Exception.h>
 
-#include <limits>
-
 #include "tally/metrics/checks.h"
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/plain_values.h"
 #include "tally/metrics/regression/inputs/outputs_options.h"
 
@@ -104,14 +103,12 @@ KeptSamples handle_nan(const Samples& samples, std::int64_t num_outputs,
 }
 
 at::Tensor undefined_outputs(std::int64_t num_outputs) {
-  return at::full({num_outputs}, std::numeric_limits<double>::quiet_NaN(),
-                  at::kDouble);
+  return at::full({num_outputs}, kNaN, at::kDouble);
 }
 
 at::Tensor undefined_unless(bool is_defined, const at::Tensor& value) {
   if (is_defined) return value;
-  return value.masked_fill(value.eq(value).logical_or(value.ne(value)),
-                           std::numeric_limits<double>::quiet_NaN());
+  return value.masked_fill(value.eq(value).logical_or(value.ne(value)), kNaN);
 }
 
 at::Tensor root(const at::Tensor& value) {

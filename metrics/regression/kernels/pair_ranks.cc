@@ -11,13 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/regression/kernels/inversions.h"
-#include "tally/metrics/regression/kernels/value_table.h"
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/regression/kernels/value_counts.h"
 
 namespace tally::internal::regression {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Below this, counting digits costs more than comparing keys.
 constexpr std::int64_t kFewItems = 1024;

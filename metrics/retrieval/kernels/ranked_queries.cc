@@ -14,9 +14,6 @@
 namespace tally::internal::retrieval {
 namespace {
 
-// Queries that are worth a thread.
-constexpr std::int64_t kGrain = 256;
-
 std::array<at::Tensor, 5> tensors_of(const DocumentRows& rows) {
   return {rows.indexes, rows.preds, rows.target, rows.doc_ids, rows.counts};
 }
@@ -155,7 +152,7 @@ void RankedQueries::rank_plain(const QueryIndex& index,
   index.for_each_place([&](std::int64_t row, std::int64_t place) {
     documents[place] = {scores[row], grades[row]};
   });
-  at::parallel_for(0, queries(), kGrain,
+  at::parallel_for(0, queries(), kQueryGrain,
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t q = begin; q < end; ++q) {
                        Query& query = queries_[q];
@@ -189,7 +186,7 @@ void RankedQueries::rank_any(const QueryIndex& index, const DocumentRows& rows,
     if (ids != nullptr) return ids[a] > ids[b];
     return ordered_bits(grades[a]) < ordered_bits(grades[b]);
   };
-  at::parallel_for(0, queries(), kGrain,
+  at::parallel_for(0, queries(), kQueryGrain,
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t q = begin; q < end; ++q) {
                        Query& query = queries_[q];

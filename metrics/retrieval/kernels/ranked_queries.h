@@ -18,6 +18,9 @@ namespace tally::internal::retrieval {
 /// The grade of documents that are not judged; those of others are 0 or more.
 inline constexpr double kUnjudged = -1;
 
+/// So many queries are worth another thread.
+inline constexpr std::int64_t kQueryGrain = 256;
+
 /// Documents of any queries in any order, one in each row, or several alike.
 struct DocumentRows {
   at::Tensor indexes;  // int64

@@ -10,10 +10,10 @@ namespace {
 using Word = BitGrid::Word;
 
 // So many words are worth another thread.
-constexpr std::int64_t kGrain = 4096;
+constexpr std::int64_t kWordGrain = 4096;
 
 std::int64_t grain_of(const BitGrid& grid) {
-  return 1 + kGrain / std::max<std::int64_t>(grid.row_words(), 1);
+  return 1 + kWordGrain / std::max<std::int64_t>(grid.row_words(), 1);
 }
 
 // Rows around a place. Null: outside, where nothing is set.

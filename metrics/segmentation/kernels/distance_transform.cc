@@ -13,7 +13,7 @@ namespace {
 // So many lines across rows at a time: a cache line's floats.
 constexpr std::int64_t kLines = 16;
 // So many places are worth another thread.
-constexpr std::int64_t kGrain = 32768;
+constexpr std::int64_t kPlaceGrain = 32768;
 constexpr double kFar = std::numeric_limits<double>::infinity();
 
 // Along one axis, of `size` places.
@@ -293,7 +293,9 @@ class Transform {
 
  private:
   static constexpr std::uint64_t kAll = (std::uint64_t{1} << kLines) - 1;
-  static std::int64_t grain(std::int64_t places) { return 1 + kGrain / places; }
+  static std::int64_t grain(std::int64_t places) {
+    return 1 + kPlaceGrain / places;
+  }
 
   const BitGrid& seeds_;
   std::int64_t planes_;

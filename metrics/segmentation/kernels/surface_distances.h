@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "tally/metrics/segmentation/kernels/bit_grid.h"
@@ -41,5 +42,31 @@ struct SurfaceGeometry {
 /// Masks of equal extents. What is outside of them is in neither.
 SurfacePair surface_distances(const BitGrid& preds, const BitGrid& target,
                               const SurfaceGeometry& geometry);
+
+/// The codes of the elements of a mask's surface, in order: what it looks like
+/// around corners between places (see SurfaceKind::kElement). They say which of
+/// the 8 places around a corner, in an image 4, are in the mask, a bit for
+/// each, the first place (in the order of planes, rows and places) highest.
+std::vector<std::uint8_t> element_codes(const BitGrid& mask,
+                                        const BitGrid& surface, int dims);
+
+/// The areas of elements by their codes, in an image lengths: of marching cubes
+/// (squares), which cut the lines between places in the middle.
+std::vector<double> element_sizes(const GridSpacing& spacing, int dims);
+
+/// A value, and how much it weighs.
+struct Weighted {
+  double value;
+  double weight;
+};
+
+/// The percentile, from 0 to 100, with straight lines between values, as
+/// numpy.percentile has it. REQUIRES: there are values, none NaN.
+double percentile(std::vector<double> values, double percent);
+
+/// The least value such that values up to it weigh `percent` of all. Weights
+/// that miss that by the rounding of their sum reach it. REQUIRES: there are
+/// values, none NaN; weights are 0 or more.
+double weighted_percentile(std::vector<Weighted> values, double percent);
 
 }  // namespace tally::internal::segmentation

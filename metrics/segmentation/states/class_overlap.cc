@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {
 namespace internal::segmentation {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // So many places are worth another thread.
 constexpr std::int64_t kGrain = 65536;
 

@@ -4,16 +4,14 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
+#include "tally/metrics/common/constants.h"
 #include "tally/metrics/shared_work.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::segmentation {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 SurfaceGeometry geometry_of(const ClassMasks& masks, const SurfaceInputs& how) {
   const auto dims = static_cast<int>(masks.sizes().size());

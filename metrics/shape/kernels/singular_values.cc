@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <utility>
+
+#include "tally/metrics/common/constants.h"
 
 namespace tally::internal::shape {
 namespace {
@@ -52,8 +53,7 @@ std::vector<double> singular_values(std::vector<double> matrix,
   const bool is_finite = std::all_of(matrix.begin(), matrix.end(),
                                      [](double v) { return std::isfinite(v); });
   if (!is_finite) {
-    std::fill(values.begin(), values.end(),
-              std::numeric_limits<double>::quiet_NaN());
+    std::fill(values.begin(), values.end(), kNaN);
     return values;
   }
   bool turned = true;

@@ -66,6 +66,11 @@ bool is_word_char(char32_t c);
 /// Whether `\d` matches: decimal digits of all scripts.
 bool is_decimal_digit(char32_t c);
 
+/// 0 to 9.
+inline bool is_ascii_digit(char32_t c) { return c >= '0' && c <= '9'; }
+/// What stands in numbers.
+inline bool is_point(char32_t c) { return c == '.' || c == ','; }
+
 /// How a code point behaves in Unicode's normalization form NFKC.
 struct NormalForm {
   std::uint8_t combining_class;

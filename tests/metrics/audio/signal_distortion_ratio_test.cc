@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "tally/metrics/audio/kernels/correlations.h"
-#include "tally/metrics/audio/kernels/toeplitz.h"
 #include "tally/tests/metrics/audio/signals.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"

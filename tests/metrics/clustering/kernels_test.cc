@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "tally/metrics/clustering/kernels/block_distances.h"
-#include "tally/metrics/clustering/kernels/extreme_distances.h"
 #include "tally/metrics/clustering/kernels/point_clusters.h"
-#include "tally/metrics/clustering/kernels/silhouettes.h"
+#include "tally/metrics/clustering/kernels/point_distances.h"
 #include "tally/metrics/clustering/states/cluster_moments.h"
 
 namespace tally::internal::clustering {

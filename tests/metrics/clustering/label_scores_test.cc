@@ -16,8 +16,7 @@
 #include <vector>
 
 #include "tally/metrics/clustering/clustering.h"
-#include "tally/metrics/clustering/kernels/assignment.h"
-#include "tally/metrics/clustering/kernels/expected_information.h"
+#include "tally/metrics/clustering/kernels/contingency_scores.h"
 #include "tally/metrics/collection.h"
 #include "tally/metrics/tables/contingency.h"
 #include "tally/tests/testing/refusal.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tally/metrics/registry/registry.h"
+#include "tally/sync/communicator.h"
 #include "tally/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
 

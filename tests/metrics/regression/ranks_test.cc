@@ -16,8 +16,8 @@
 
 #include "tally/metrics/collection.h"
 #include "tally/metrics/regression/kendall_rank_corr_coef.h"
-#include "tally/metrics/regression/kernels/inversions.h"
 #include "tally/metrics/regression/kernels/pair_ranks.h"
+#include "tally/metrics/regression/kernels/value_counts.h"
 #include "tally/metrics/regression/spearman_corr_coef.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"

@@ -10,9 +10,7 @@
 
 #include "tally/metrics/segmentation/kernels/bit_grid.h"
 #include "tally/metrics/segmentation/kernels/distance_transform.h"
-#include "tally/metrics/segmentation/kernels/percentiles.h"
 #include "tally/metrics/segmentation/kernels/surface_distances.h"
-#include "tally/metrics/segmentation/kernels/surface_elements.h"
 
 namespace tally::internal::segmentation {
 namespace {

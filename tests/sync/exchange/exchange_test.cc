@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tally/sync/exchange/state_sync.h"
 #include "tally/sync/fingerprint.h"
 #include "tally/testing/faulty_communicator.h"
 #include "tally/testing/ranks_test.h"

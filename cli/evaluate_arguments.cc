@@ -1,0 +1,260 @@
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "tally/cli/argument_values.h"
+#include "tally/cli/arguments.h"
+#include "tally/cli/input_file.h"
+#include "tally/metrics/nearest.h"
+#include "tally/metrics/options.h"
+
+namespace tally::cli {
+namespace {
+
+/// Whether a method has replicates, or kAuto may select such a one.
+bool has_replicates(IntervalMethod method) {
+  switch (method) {
+    case IntervalMethod::kAuto:
+    case IntervalMethod::kPoisson:
+    case IntervalMethod::kDoubleOrNothing:
+    case IntervalMethod::kJackknife:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_flag(const std::string& name) {
+  return name == "--strict" || name == "--quiet";
+}
+
+/// The options of evaluate.
+class EvaluateParser {
+ public:
+  Arguments parse(const std::vector<std::string>& words, bool of_log) {
+    for (std::size_t i = 0; i < words.size();) {
+      const std::string& word = words[i++];
+      const std::string name = option_name(word);
+      TORCH_CHECK_VALUE(!name.empty(), "expected an option, got '", word,
+                        "'; see --help");
+      check_known(name);
+      const std::size_t equals = word.find('=');
+      if (is_flag(name)) {
+        TORCH_CHECK_VALUE(equals == word.npos, name,
+                          ": expected no value, got '", word.substr(equals + 1),
+                          "'");
+        TORCH_CHECK_VALUE(given_.emplace(name, true).second, name,
+                          ": given twice");
+        setters_.at(name)({});
+        continue;
+      }
+      std::vector<std::string> values;
+      if (equals != word.npos) values.push_back(word.substr(equals + 1));
+      const bool takes_more =
+          name == "--inputs" || (name == "--coco" && values.size() < 2);
+      while (i < words.size() && (takes_more || values.empty()) &&
+             option_name(words[i]).empty()) {
+        values.push_back(words[i++]);
+      }
+      TORCH_CHECK_VALUE(!values.empty() && !values.back().empty(), name,
+                        ": expected a value, got none");
+      TORCH_CHECK_VALUE(given_.emplace(name, true).second, name,
+                        ": given twice");
+      setters_.at(name)(values);
+    }
+    if (of_log) {
+      check_log();
+    } else {
+      check_together();
+    }
+    arguments_.command = Command::kEvaluate;
+    return std::move(arguments_);
+  }
+
+ private:
+  using Values = std::vector<std::string>;
+
+  void check_known(const std::string& name) const {
+    if (setters_.count(name) != 0) return;
+    std::vector<std::string> names;
+    for (const auto& [known, setter] : setters_) names.push_back(known);
+    TORCH_CHECK_VALUE(false, "unknown option '", name, "'",
+                      internal::did_you_mean(name, names));
+  }
+
+  void check_log() const {
+    for (const auto& [name, given] : given_) {
+      TORCH_CHECK_VALUE(name == "--labels" || name == "--output",
+                        "--log: expected no other options than --labels, "
+                        "--output and --title, got ",
+                        name);
+    }
+  }
+
+  void check_together() {
+    Arguments& a = arguments_;
+    if (!a.coco.empty() && a.metrics.empty() && a.config.empty()) {
+      a.metrics = "MeanAveragePrecision";
+      a.are_named = false;
+    }
+    TORCH_CHECK_VALUE(a.metrics.empty() != a.config.empty(),
+                      "expected either --metrics or --config, got ",
+                      a.metrics.empty() ? "neither" : "both");
+    const int sources = (a.inputs.empty() ? 0 : 1) + (a.csv.empty() ? 0 : 1) +
+                        (a.coco.empty() ? 0 : 1);
+    TORCH_CHECK_VALUE(sources == 1,
+                      "expected one of --inputs, --csv and --coco, got ",
+                      sources == 0 ? "none" : "several");
+    TORCH_CHECK_VALUE(a.coco.empty() || a.coco.size() == 2,
+                      "--coco: expected two files, annotations and results, "
+                      "got ",
+                      a.coco.size());
+    TORCH_CHECK_VALUE(
+        a.input_names.empty() || a.input_names.size() == a.inputs.size(),
+        "--inputs: expected names for all files or for none, got ",
+        a.input_names.size(), " names for ", a.inputs.size(),
+        " files (write ./NAME=FILE for a file with that name)");
+    for (const char* option : {"--columns", "--delimiter", "--missing"}) {
+      const bool fits =
+          !a.csv.empty() ||
+          (option == std::string_view("--columns") && is_json_lines(a));
+      TORCH_CHECK_VALUE(given_.count(option) == 0 || fits, option,
+                        ": requires --csv",
+                        option == std::string_view("--columns")
+                            ? " or one .jsonl file as --inputs"
+                            : "");
+    }
+    TORCH_CHECK_VALUE(a.by.empty() || !a.csv.empty(), "--by: requires --csv");
+    TORCH_CHECK_VALUE(a.slices == 0 || !a.by.empty(),
+                      "--slices: requires --by");
+    TORCH_CHECK_VALUE(!a.strict || !a.quiet,
+                      "expected one of --strict and --quiet, got both");
+    check_interval();
+    for (const std::string& path : a.inputs) {
+      TORCH_CHECK_VALUE(!has_json_lines_name(path) || is_json_lines(a),
+                        "--inputs: expected ", path,
+                        " alone and without a name, as it holds all inputs; "
+                        "use --columns to choose them");
+    }
+    const bool is_id = id_path(a) == kStandardInput;
+    const auto inputs =
+        std::count(a.inputs.begin(), a.inputs.end(), kStandardInput) + is_id;
+    TORCH_CHECK_VALUE(inputs < 2, "--inputs", is_id ? " and --ids" : "",
+                      ": expected - once, got it ", inputs, " times");
+    TORCH_CHECK_VALUE(a.split.empty() || a.ranks == 0 ||
+                          static_cast<std::int64_t>(a.split.size()) == a.ranks,
+                      "--split: expected one number for each of ", a.ranks,
+                      " ranks, got ", a.split.size());
+  }
+
+  void check_interval() {
+    Arguments& a = arguments_;
+    for (const char* option : {"--interval-method", "--ids", "--groups"}) {
+      TORCH_CHECK_VALUE(
+          given_.count(option) == 0 || a.interval > 0 || !a.replicates.empty(),
+          option, ": requires --interval or --replicates");
+    }
+    for (const char* option : {"--ids", "--groups"}) {
+      TORCH_CHECK_VALUE(given_.count(option) == 0 || a.coco.empty(), option,
+                        ": requires --csv or --inputs");
+    }
+    TORCH_CHECK_VALUE(a.ids.empty() || a.groups.empty(),
+                      "expected one of --ids and --groups, got both");
+    if (!id_path(a).empty()) {
+      std::string& path = a.ids.empty() ? a.groups : a.ids;
+      path = user_path(path);
+    }
+    TORCH_CHECK_VALUE(
+        a.replicates.empty() || has_replicates(a.interval_method),
+        "--replicates: expected --interval-method poisson, "
+        "double_or_nothing or jackknife, got ",
+        internal::OptionType<IntervalMethod>::print(a.interval_method));
+    TORCH_CHECK_VALUE(a.replicates.empty() || a.replicates != a.output,
+                      "--replicates: expected another file than --output");
+  }
+
+  Arguments arguments_;
+  std::map<std::string, bool> given_;
+  std::map<std::string, std::function<void(const Values&)>> setters_ = {
+      {"--metrics", [this](const Values& v) { arguments_.metrics = v[0]; }},
+      {"--config",
+       [this](const Values& v) { arguments_.config = user_path(v[0]); }},
+      {"--inputs",
+       [this](const Values& v) {
+         for (std::string path : v) {
+           const std::string name = take_input_name(path);
+           if (!name.empty()) arguments_.input_names.push_back(name);
+           arguments_.inputs.push_back(user_path(path));
+         }
+       }},
+      {"--coco",
+       [this](const Values& v) {
+         for (const std::string& path : v) {
+           arguments_.coco.push_back(user_path(path));
+         }
+       }},
+      {"--csv", [this](const Values& v) { arguments_.csv = user_path(v[0]); }},
+      {"--columns", [this](const Values& v) { arguments_.columns = v[0]; }},
+      {"--delimiter",
+       [this](const Values& v) {
+         arguments_.csv_options.delimiter = parse_delimiter(v[0]);
+       }},
+      {"--labels",
+       [this](const Values& v) {
+         arguments_.csv_options.labels = parse_list("--labels", "label", v[0]);
+       }},
+      {"--missing",
+       [this](const Values& v) {
+         arguments_.csv_options.missing = parse_missing(v[0]);
+       }},
+      {"--by",
+       [this](const Values& v) {
+         arguments_.by = parse_list("--by", "column", v[0]);
+       }},
+      {"--slices",
+       [this](const Values& v) {
+         arguments_.slices = parse_count("--slices", v[0], 1, 1'000'000);
+       }},
+      {"--interval",
+       [this](const Values& v) {
+         arguments_.interval = parse_level("--interval", v[0]);
+       }},
+      {"--interval-method",
+       [this](const Values& v) {
+         arguments_.interval_method = parse_method(v[0]);
+       }},
+      {"--ids", [this](const Values& v) { arguments_.ids = v[0]; }},
+      {"--groups", [this](const Values& v) { arguments_.groups = v[0]; }},
+      {"--replicates",
+       [this](const Values& v) { arguments_.replicates = user_path(v[0]); }},
+      {"--batch-size",
+       [this](const Values& v) {
+         arguments_.batch_size =
+             parse_count("--batch-size", v[0], 1, 1'000'000'000'000);
+       }},
+      {"--ranks",
+       [this](const Values& v) {
+         arguments_.ranks = parse_count("--ranks", v[0], 1, kMostRanks);
+       }},
+      {"--split",
+       [this](const Values& v) { arguments_.split = parse_split(v[0]); }},
+      {"--strict", [this](const Values&) { arguments_.strict = true; }},
+      {"--quiet", [this](const Values&) { arguments_.quiet = true; }},
+      {"--format",
+       [this](const Values& v) { arguments_.format = parse_format(v[0]); }},
+      {"--output",
+       [this](const Values& v) { arguments_.output = user_path(v[0]); }},
+  };
+};
+
+}  // namespace
+
+Arguments parse_evaluate(const std::vector<std::string>& words, bool of_log) {
+  return EvaluateParser().parse(words, of_log);
+}
+
+}  // namespace tally::cli

@@ -1,9 +1,0 @@
-#include "tally/metrics/audio/scale_invariant_signal_noise_ratio.h"
-
-namespace tally {
-
-SignalScore ScaleInvariantSignalNoiseRatio::evaluate(const State& state) const {
-  return internal::audio::mean_score(state, options().count_silent());
-}
-
-}  // namespace tally

@@ -1,0 +1,300 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/classification/curves/curve_table.h"
+#include "tally/metrics/classification/precision_recall_curve.h"
+#include "tally/metrics/classification/roc.h"
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/tensor_of.h"
+
+namespace tally {
+
+namespace classification = internal::classification;
+
+namespace {
+
+using classification::CurvePoints;
+
+bool has_one_curve(const classification::CurveView& view, Average average) {
+  return average == Average::kMicro ||
+         view.shape.task == CurveShape::Task::kBinary;
+}
+
+RocCurve roc_rows(const std::vector<CurvePoints>& curves, bool one_curve) {
+  std::size_t width = 0;
+  for (const CurvePoints& points : curves) {
+    width = std::max(width, points.size() + 1);
+  }
+  const auto rows = static_cast<std::int64_t>(curves.size());
+  const auto columns = static_cast<std::int64_t>(width);
+  classification::PaddedRows fpr(rows, columns);
+  classification::PaddedRows tpr(rows, columns);
+  classification::PaddedRows thresholds(rows, columns);
+  for (std::int64_t c = 0; c < rows; ++c) {
+    const CurvePoints& points = curves[c];
+    fpr.row(c)[0] = 0 / points.negatives;
+    tpr.row(c)[0] = 0 / points.positives;
+    thresholds.row(c)[0] = internal::kInfinity;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      fpr.row(c)[i + 1] = points.fp[i] / points.negatives;
+      tpr.row(c)[i + 1] = points.tp[i] / points.positives;
+      thresholds.row(c)[i + 1] = points.thresholds[i];
+    }
+  }
+  return {fpr.tensor(one_curve), tpr.tensor(one_curve),
+          thresholds.tensor(one_curve)};
+}
+
+// One class's curve, to be asked for its height at ascending places. It ends at
+// (1, 1), whatever the last threshold.
+class Line {
+ public:
+  explicit Line(const CurvePoints& points) : x_{0}, y_{0} {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      x_.push_back(points.fp[i] / points.negatives);
+      y_.push_back(points.tp[i] / points.positives);
+    }
+    x_.push_back(1);
+    y_.push_back(1);
+  }
+
+  const std::vector<double>& places() const { return x_; }
+
+  /// Where the curve arrives at this place, and where it leaves it.
+  std::pair<double, double> at(double place) {
+    while (x_[next_] < place) ++next_;
+    if (x_[next_] > place) {
+      const double share =
+          (place - x_[next_ - 1]) / (x_[next_] - x_[next_ - 1]);
+      const double height = y_[next_ - 1] + share * (y_[next_] - y_[next_ - 1]);
+      return {height, height};
+    }
+    const double arrives = y_[next_];
+    while (next_ + 1 < x_.size() && x_[next_ + 1] == place) ++next_;
+    return {arrives, y_[next_]};
+  }
+
+ private:
+  std::vector<double> x_;
+  std::vector<double> y_;
+  std::size_t next_ = 0;
+};
+
+RocCurve mean_roc(const std::vector<CurvePoints>& curves) {
+  std::vector<double> places;
+  std::vector<Line> lines;
+  bool has_nan = false;
+  for (const CurvePoints& points : curves) {
+    has_nan |= std::isnan(points.positives);
+    if (points.positives == 0 || points.negatives == 0) continue;
+    lines.emplace_back(points);
+    const std::vector<double>& more = lines.back().places();
+    places.insert(places.end(), more.begin(), more.end());
+  }
+  if (has_nan || lines.empty()) {
+    const at::Tensor nothing = internal::tensor_of<double>({internal::kNaN});
+    return {nothing, nothing.clone(), nothing.clone()};
+  }
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  std::vector<double> fpr;
+  std::vector<double> tpr;
+  const auto count = static_cast<double>(lines.size());
+  for (const double place : places) {
+    double arrives = 0;
+    double leaves = 0;
+    for (Line& line : lines) {
+      const auto [low, high] = line.at(place);
+      arrives += low;
+      leaves += high;
+    }
+    for (const double sum : {arrives, leaves}) {
+      if (!fpr.empty() && fpr.back() == place && tpr.back() == sum / count) {
+        continue;
+      }
+      fpr.push_back(place);
+      tpr.push_back(sum / count);
+    }
+  }
+  const std::vector<double> thresholds(fpr.size(), internal::kNaN);
+  return {internal::tensor_of(fpr), internal::tensor_of(tpr),
+          internal::tensor_of(thresholds)};
+}
+
+RocCurve roc_of(const classification::CurveView& view, Average average) {
+  const std::vector<CurvePoints> curves =
+      classification::all_points(view, average);
+  if (average == Average::kMacro) return mean_roc(curves);
+  return roc_rows(curves, has_one_curve(view, average));
+}
+
+PrecisionRecall precision_recall_rows(const std::vector<CurvePoints>& curves,
+                                      bool one_curve, double zero_division) {
+  std::size_t width = 0;
+  for (const CurvePoints& points : curves) {
+    width = std::max(width, points.size());
+  }
+  const auto rows = static_cast<std::int64_t>(curves.size());
+  const auto columns = static_cast<std::int64_t>(width);
+  classification::PaddedRows precision(rows, columns + 1);
+  classification::PaddedRows recall(rows, columns + 1);
+  classification::PaddedRows thresholds(rows, columns);
+  for (std::int64_t c = 0; c < rows; ++c) {
+    const CurvePoints& points = curves[c];
+    const std::size_t size = points.size();
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t from = size - 1 - i;
+      const double predicted = points.tp[from] + points.fp[from];
+      precision.row(c)[i] =
+          predicted == 0 ? zero_division : points.tp[from] / predicted;
+      recall.row(c)[i] = points.tp[from] / points.positives;
+      thresholds.row(c)[i] = points.thresholds[from];
+    }
+    precision.row(c)[size] = 1;
+    recall.row(c)[size] = 0;
+  }
+  return {precision.tensor(one_curve), recall.tensor(one_curve),
+          thresholds.tensor(one_curve)};
+}
+
+// Precision by recall, as ascending steps.
+class Steps {
+ public:
+  explicit Steps(const CurvePoints& points) {
+    double last = 0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (points.tp[i] > last) add(points.tp[i], points.fp[i], points);
+      last = points.tp[i];
+    }
+    // Below the last threshold.
+    if (last < points.positives)
+      add(points.positives, points.negatives, points);
+  }
+
+  const std::vector<double>& recalls() const { return recalls_; }
+
+  /// REQUIRES: ascending recalls, in (0, 1].
+  double precision_at(double recall) {
+    while (recalls_[next_] < recall) ++next_;
+    return precisions_[next_];
+  }
+
+ private:
+  void add(double tp, double fp, const CurvePoints& points) {
+    recalls_.push_back(tp / points.positives);
+    precisions_.push_back(tp / (tp + fp));
+  }
+
+  std::vector<double> recalls_;
+  std::vector<double> precisions_;
+  std::size_t next_ = 0;
+};
+
+PrecisionRecall mean_precision_recall(const std::vector<CurvePoints>& curves) {
+  std::vector<Steps> classes;
+  std::vector<double> recalls;
+  bool has_nan = false;
+  for (const CurvePoints& points : curves) {
+    has_nan |= std::isnan(points.positives);
+    if (!(points.positives > 0)) continue;
+    classes.emplace_back(points);
+    const std::vector<double>& more = classes.back().recalls();
+    recalls.insert(recalls.end(), more.begin(), more.end());
+  }
+  if (has_nan || classes.empty()) {
+    return {internal::tensor_of<double>({internal::kNaN, 1}),
+            internal::tensor_of<double>({internal::kNaN, 0}),
+            internal::tensor_of<double>({internal::kNaN})};
+  }
+  std::sort(recalls.begin(), recalls.end());
+  recalls.erase(std::unique(recalls.begin(), recalls.end()), recalls.end());
+  std::vector<double> precisions;
+  for (const double recall : recalls) {
+    double sum = 0;
+    for (Steps& steps : classes) sum += steps.precision_at(recall);
+    precisions.push_back(sum / static_cast<double>(classes.size()));
+  }
+  std::reverse(recalls.begin(), recalls.end());
+  std::reverse(precisions.begin(), precisions.end());
+  const std::vector<double> thresholds(recalls.size(), internal::kNaN);
+  recalls.push_back(0);
+  precisions.push_back(1);
+  return {internal::tensor_of(precisions), internal::tensor_of(recalls),
+          internal::tensor_of(thresholds)};
+}
+
+PrecisionRecall precision_recall_of(const classification::CurveView& view,
+                                    Average average, double zero_division) {
+  const std::vector<CurvePoints> curves =
+      classification::all_points(view, average);
+  if (average == Average::kMacro) return mean_precision_recall(curves);
+  return precision_recall_rows(curves, has_one_curve(view, average),
+                               zero_division);
+}
+
+}  // namespace
+
+void MulticlassROCOptions::validate(const char* metric) const {
+  AveragedCurveOptions::validate(metric);
+  classification::check_curve_average(metric, average());
+}
+
+void MultilabelROCOptions::validate(const char* metric) const {
+  AveragedCurveOptions::validate(metric);
+  classification::check_curve_average(metric, average());
+}
+
+RocCurve BinaryROC::evaluate(const State& state) const {
+  return roc_of({state, options()}, Average::kNone);
+}
+
+RocCurve MulticlassROC::evaluate(const State& state) const {
+  return roc_of({state, options()}, options().average());
+}
+
+RocCurve MultilabelROC::evaluate(const State& state) const {
+  return roc_of({state, options()}, options().average());
+}
+
+void MulticlassPrecisionRecallCurveOptions::validate(const char* metric) const {
+  ZeroDivisionOptions::validate(metric);
+  classification::check_curve_average(metric, average());
+}
+
+void MultilabelPrecisionRecallCurveOptions::validate(const char* metric) const {
+  ZeroDivisionOptions::validate(metric);
+  classification::check_curve_average(metric, average());
+}
+
+PrecisionRecall BinaryPrecisionRecallCurve::evaluate(const State& state) const {
+  return precision_recall_of({state, options()}, Average::kNone,
+                             options().zero_division());
+}
+
+PrecisionRecall MulticlassPrecisionRecallCurve::evaluate(
+    const State& state) const {
+  return precision_recall_of({state, options()}, options().average(),
+                             options().zero_division());
+}
+
+PrecisionRecall MultilabelPrecisionRecallCurve::evaluate(
+    const State& state) const {
+  return precision_recall_of({state, options()}, options().average(),
+                             options().zero_division());
+}
+
+template class MetricOf<BinaryPrecisionRecallCurve, BinaryCurve,
+                        PrecisionRecall, BinaryPrecisionRecallCurveOptions>;
+template class MetricOf<MulticlassPrecisionRecallCurve, MulticlassCurve,
+                        PrecisionRecall, MulticlassPrecisionRecallCurveOptions>;
+template class MetricOf<MultilabelPrecisionRecallCurve, MultilabelCurve,
+                        PrecisionRecall, MultilabelPrecisionRecallCurveOptions>;
+template class MetricOf<BinaryROC, BinaryCurve, RocCurve, BinaryROCOptions>;
+template class MetricOf<MulticlassROC, MulticlassCurve, RocCurve,
+                        MulticlassROCOptions>;
+template class MetricOf<MultilabelROC, MultilabelCurve, RocCurve,
+                        MultilabelROCOptions>;
+
+}  // namespace tally

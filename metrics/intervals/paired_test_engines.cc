@@ -1,0 +1,306 @@
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "tally/metrics/classification/accuracy.h"
+#include "tally/metrics/classification/auroc.h"
+#include "tally/metrics/classification/exact_match.h"
+#include "tally/metrics/classification/inputs/binary_inputs.h"
+#include "tally/metrics/classification/inputs/multiclass_inputs.h"
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/intervals/comparison_engine.h"
+#include "tally/metrics/intervals/count_inputs.h"
+#include "tally/metrics/intervals/paired_tests.h"
+
+namespace tally::internal::intervals {
+namespace {
+
+using classification::MatchBits;
+
+/// Rows by which models are correct.
+struct PairedMatches {
+  std::int64_t both = 0;
+  std::int64_t first_only = 0;
+  std::int64_t second_only = 0;
+  std::int64_t neither = 0;
+  std::int64_t first_nans = 0;
+  std::int64_t second_nans = 0;
+
+  void fields(Fields& f) {
+    f("both", both)("first_only", first_only)("second_only", second_only);
+    f("neither", neither);
+    f("first_nans", first_nans)("second_nans", second_nans);
+  }
+};
+
+/// The bits of each row of inputs that the metric takes: uint8 [N, ...].
+using BitsOf = std::function<at::Tensor(const Metric&, const at::Tensor& preds,
+                                        const at::Tensor& target)>;
+
+class McnemarEngine final : public ComparisonEngine {
+ public:
+  McnemarEngine(std::unique_ptr<Metric> metric,
+                const ModelComparisonOptions& options, std::int64_t target_dims,
+                BitsOf bits_of)
+      : ComparisonEngine(options),
+        metric_(std::move(metric)),
+        target_dims_(target_dims),
+        bits_of_(std::move(bits_of)) {}
+
+  const Metric& metric() const override { return *metric_; }
+  ComparisonMethod method() const override {
+    return ComparisonMethod::kMcnemar;
+  }
+  AnyState identity() const override { return AnyState::of(PairedMatches()); }
+  StateKey key() const override {
+    return StateKey("Mcnemar(" + metric_->repr() + ")", typeid(PairedMatches));
+  }
+  AnyState observe(Inputs first, Inputs second,
+                   const std::vector<std::int64_t>&) const override {
+    for (const Inputs& inputs : {first, second}) {
+      check_counted(*metric_, inputs, target_dims_);
+      check_inputs(*metric_, inputs);
+    }
+    check_same_nan(*metric_, first, second);
+    const auto bits_of = [&](Inputs inputs) {
+      return bits_of_(*metric_, *inputs[0].as<at::Tensor>(),
+                      *inputs[1].as<at::Tensor>())
+          .cpu()
+          .contiguous();
+    };
+    const at::Tensor own = bits_of(first);
+    const at::Tensor other = bits_of(second);
+    const auto* const a = own.const_data_ptr<std::uint8_t>();
+    const auto* const b = other.const_data_ptr<std::uint8_t>();
+    PairedMatches counts;
+    for (std::int64_t i = 0; i < own.numel(); ++i) {
+      if (!(a[i] & MatchBits::kSeen)) continue;
+      counts.first_nans += (a[i] & MatchBits::kNan) != 0;
+      counts.second_nans += (b[i] & MatchBits::kNan) != 0;
+      const bool first_matches = !(a[i] & MatchBits::kWrong);
+      const bool second_matches = !(b[i] & MatchBits::kWrong);
+      ++(first_matches    ? second_matches ? counts.both : counts.first_only
+         : second_matches ? counts.second_only
+                          : counts.neither);
+    }
+    return AnyState::of(counts);
+  }
+  Comparisons compare(const AnyState& state, std::int64_t n) const override {
+    const auto& counts = state.get<PairedMatches>();
+    const std::int64_t counted =
+        counts.both + counts.first_only + counts.second_only + counts.neither;
+    Comparison comparison = unfilled(n);
+    const auto value = [&](std::int64_t correct, std::int64_t nans) {
+      return nans > 0 || counted == 0
+                 ? kNaN
+                 : static_cast<double>(correct) / static_cast<double>(counted);
+    };
+    comparison.first.fill_(
+        value(counts.both + counts.first_only, counts.first_nans));
+    comparison.second.fill_(
+        value(counts.both + counts.second_only, counts.second_nans));
+    if (counted > 0 && counts.first_nans == 0 && counts.second_nans == 0) {
+      const IntervalBounds ends = paired_difference_interval(
+          counts.both, counts.first_only, counts.second_only, counts.neither,
+          options().level());
+      comparison.difference.fill_(
+          static_cast<double>(counts.first_only - counts.second_only) /
+          static_cast<double>(counted));
+      comparison.low.fill_(ends.low);
+      comparison.high.fill_(ends.high);
+      comparison.p_value.fill_(
+          mcnemar(counts.first_only, counts.second_only).mid);
+    }
+    return {{"", std::move(comparison)}};
+  }
+
+ private:
+  std::unique_ptr<Metric> metric_;
+  std::int64_t target_dims_;
+  BitsOf bits_of_;
+};
+
+template <class Batch>
+at::Tensor bits_of_batch(const Batch& batch) {
+  return batch.target().is_cpu() ? classification::match_bits(batch)
+                                 : classification::match_bits_by_tensors(batch);
+}
+
+template <class M>
+classification::BinaryRules binary_rules(const M& metric) {
+  const auto& options = metric.options();
+  return {options.threshold(), options.input(), options.ignore_index(),
+          metric.metric_options().nan_policy(),
+          metric.metric_options().validate_args()};
+}
+
+template <class M>
+at::Tensor class_bits(const Metric& metric, const at::Tensor& preds,
+                      const at::Tensor& target) {
+  const auto& options = static_cast<const M&>(metric).options();
+  const classification::MulticlassRules rules{
+      options.num_classes(), options.top_k(), options.ignore_index(),
+      metric.metric_options().nan_policy(),
+      metric.metric_options().validate_args()};
+  return bits_of_batch(classification::MulticlassBatch(rules, preds, target));
+}
+
+/// What counts of the rows: float64 [N, 3] of both scores and the target.
+struct PairedScores {
+  Rows rows;
+
+  void fields(Fields& f) { f("rows", rows); }
+};
+
+/// Columns of the rows in an order that does not depend on theirs.
+std::array<at::Tensor, 3> sorted_columns(const at::Tensor& rows) {
+  using Row = std::array<double, 3>;
+  const auto* const data = rows.const_data_ptr<double>();
+  std::vector<Row> sorted;
+  for (std::int64_t i = 0; i < rows.size(0); ++i) {
+    sorted.push_back({data[3 * i], data[3 * i + 1], data[3 * i + 2]});
+  }
+  std::sort(sorted.begin(), sorted.end());
+  std::array<at::Tensor, 3> columns;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    columns[c] = at::empty({rows.size(0)}, at::kDouble);
+    std::transform(sorted.begin(), sorted.end(),
+                   columns[c].mutable_data_ptr<double>(),
+                   [c](const Row& row) { return row[c]; });
+  }
+  return columns;
+}
+
+class DelongEngine final : public ComparisonEngine {
+ public:
+  DelongEngine(std::unique_ptr<Metric> metric,
+               const ModelComparisonOptions& options)
+      : ComparisonEngine(options), metric_(std::move(metric)) {}
+
+  const Metric& metric() const override { return *metric_; }
+  ComparisonMethod method() const override { return ComparisonMethod::kDelong; }
+  AnyState identity() const override { return AnyState::of(PairedScores()); }
+  StateKey key() const override {
+    return StateKey("Delong(" + metric_->repr() + ")", typeid(PairedScores));
+  }
+  AnyState observe(Inputs first, Inputs second,
+                   const std::vector<std::int64_t>&) const override {
+    const auto observed = [&](Inputs inputs) {
+      check_counted(*metric_, inputs, /*dims=*/1);
+      AnyState batch = metric_->make_batch();
+      metric_->observe_into(batch, inputs, BatchOrigin());
+      return batch.get<CurveState>().unweighted;
+    };
+    const CurveSamples own = observed(first);
+    const CurveSamples other = observed(second);
+    check_same_nan(*metric_, first, second);
+    PairedScores scores;
+    if (own.preds.size() == 0) return AnyState::of(scores);
+    const auto column = [](const Rows& rows) {
+      return rows.tensor().reshape(-1).to(at::kCPU, at::kDouble);
+    };
+    const at::Tensor target = column(own.target);
+    const at::Tensor counted = target.ne(2).nonzero().reshape(-1);
+    scores.rows =
+        Rows(at::stack({column(own.preds), column(other.preds), target},
+                       /*dim=*/1)
+                 .index_select(0, counted));
+    return AnyState::of(scores);
+  }
+  Comparisons compare(const AnyState& state, std::int64_t n) const override {
+    const Rows& rows = state.get<PairedScores>().rows;
+    Comparison comparison = unfilled(n);
+    if (rows.size() > 0) fill(rows.tensor().contiguous(), comparison);
+    return {{"", std::move(comparison)}};
+  }
+
+ private:
+  void fill(const at::Tensor& rows, Comparison& comparison) const {
+    const at::Tensor nan = rows.isnan().any(0);
+    const std::array<bool, 2> has_nan = {nan[0].item<bool>(),
+                                         nan[1].item<bool>()};
+    // NaN have no order.
+    const auto [first, second, target] =
+        sorted_columns(rows.nan_to_num(/*nan=*/0).contiguous());
+    const AreaComparison areas =
+        compare_areas(first, second, target, options().level());
+    if (!has_nan[0]) comparison.first.fill_(areas.first);
+    if (!has_nan[1]) comparison.second.fill_(areas.second);
+    if (has_nan[0] || has_nan[1]) return;
+    comparison.difference.fill_(areas.difference);
+    comparison.low.fill_(areas.low);
+    comparison.high.fill_(areas.high);
+    comparison.p_value.fill_(areas.p_value);
+  }
+
+  std::unique_ptr<Metric> metric_;
+};
+
+}  // namespace
+
+std::unique_ptr<ComparisonEngine> mcnemar_engine(
+    std::unique_ptr<Metric>& metric, const ModelComparisonOptions& options) {
+  const auto make = [&](std::int64_t dims, BitsOf bits_of) {
+    return std::make_unique<McnemarEngine>(std::move(metric), options, dims,
+                                           std::move(bits_of));
+  };
+  const auto is_global = [](const auto& m) {
+    return m.options().multidim_average() == MultidimAverage::kGlobal;
+  };
+  std::unique_ptr<ComparisonEngine> engine;
+  visit_metric<BinaryAccuracy>(*metric, [&](const BinaryAccuracy& m) {
+    if (!is_global(m)) return;
+    engine = make(1, [](const Metric& own, const at::Tensor& preds,
+                        const at::Tensor& target) {
+      const auto rules = binary_rules(static_cast<const BinaryAccuracy&>(own));
+      return bits_of_batch(classification::BinaryBatch(rules, preds, target));
+    });
+  });
+  if (engine) return engine;
+  visit_metric<MulticlassAccuracy>(*metric, [&](const MulticlassAccuracy& m) {
+    if (!is_global(m) || m.options().average() != Average::kMicro) return;
+    engine = make(1, class_bits<MulticlassAccuracy>);
+  });
+  if (engine) return engine;
+  visit_metric<MulticlassExactMatch>(
+      *metric, [&](const MulticlassExactMatch& m) {
+        // Several positions of a sample are one match.
+        constexpr std::int64_t kAnyDims = 64;
+        if (is_global(m)) {
+          engine = make(kAnyDims, class_bits<MulticlassExactMatch>);
+        }
+      });
+  if (engine) return engine;
+  visit_metric<MultilabelExactMatch>(
+      *metric, [&](const MultilabelExactMatch& m) {
+        if (!is_global(m)) return;
+        engine = make(2, [](const Metric& own, const at::Tensor& preds,
+                            const at::Tensor& target) {
+          const auto& match = static_cast<const MultilabelExactMatch&>(own);
+          const auto rules = binary_rules(match);
+          return bits_of_batch(classification::MultilabelBatch(
+              rules, match.options().num_labels(), preds, target));
+        });
+      });
+  return engine;
+}
+
+std::unique_ptr<ComparisonEngine> delong_engine(
+    std::unique_ptr<Metric>& metric, const ModelComparisonOptions& options) {
+  std::unique_ptr<ComparisonEngine> engine;
+  visit_metric<BinaryAUROC>(*metric, [&](const BinaryAUROC& m) {
+    if (m.options().max_fpr() || !m.options().thresholds().exact()) return;
+    engine = std::make_unique<DelongEngine>(std::move(metric), options);
+  });
+  return engine;
+}
+
+}  // namespace tally::internal::intervals

@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tally/metrics/checks.h"
+#include "tally/metrics/common/constants.h"
+#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/states/error_sums.h"
+#include "tally/metrics/regression/states/explained.h"
+#include "tally/metrics/regression/states/row_scores.h"
+#include "tally/metrics/regression/states/sample_pairs.h"
+#include "tally/metrics/regression/states/weighted_rows.h"
+#include "tally/state/fresh_tensor.h"
+
+namespace tally {
+namespace internal::regression {
+
+double explained_fraction(double unexplained, double all) {
+  if (all == 0) return unexplained == 0 ? 1 : unexplained > 0 ? 0 : kNaN;
+  return 1 - unexplained / all;
+}
+
+at::Tensor explained_fraction(const at::Tensor& unexplained,
+                              const at::Tensor& all) {
+  const at::Tensor nothing = all.eq(0);
+  return unexplained.div(all.masked_fill(nothing, 1))
+      .neg()
+      .add(1)
+      .masked_fill(nothing.logical_and(unexplained.gt(0)), 0);
+}
+
+at::Tensor explained_fraction(const Number& unexplained, const Number& all,
+                              std::int64_t samples) {
+  if (unexplained.is_plain() && all.is_plain()) {
+    return Number(samples < 2
+                      ? kNaN
+                      : explained_fraction(unexplained.value(), all.value()));
+  }
+  return undefined_unless(
+      samples >= 2, explained_fraction(unexplained.tensor(), all.tensor()));
+}
+
+at::Tensor average_outputs(const at::Tensor& scores, const at::Tensor& weights,
+                           MultiOutput multioutput) {
+  if (multioutput == MultiOutput::kRawValues) return scores;
+  if (multioutput == MultiOutput::kUniformAverage) return scores.mean();
+  const at::Tensor sum = weights.sum();
+  const at::Tensor equal = sum.eq(0);
+  return scores.mul(weights.masked_fill(equal, 1))
+      .sum()
+      .div(sum.masked_fill(equal, static_cast<double>(scores.numel())));
+}
+
+}  // namespace internal::regression
+
+namespace regression = internal::regression;
+
+namespace {
+
+at::Tensor kept_form(const at::Tensor& input, std::int64_t num_outputs) {
+  const at::ScalarType dtype = input.scalar_type();
+  const bool narrow =
+      dtype == at::kFloat || dtype == at::kHalf || dtype == at::kBFloat16;
+  at::Tensor kept = input.requires_grad() ? input.detach() : input;
+  const at::ScalarType wanted = narrow ? at::kFloat : at::kDouble;
+  if (dtype != wanted) kept = kept.to(wanted);
+  return num_outputs == 1 && kept.dim() != 1 ? kept.reshape(-1) : kept;
+}
+
+// Sums of weights nearer than this, relatively, are the same.
+constexpr double kRounding = 1e-12;
+
+double plain_quantile(std::vector<double>& values, double alpha) {
+  const auto count = static_cast<double>(values.size());
+  const double place = alpha * count;
+  const double whole = std::round(place);
+  const bool exact = std::abs(place - whole) <= kRounding * count;
+  // The first value up to which there are at least `place`.
+  const auto index = static_cast<std::size_t>(
+      std::clamp((exact ? whole : std::ceil(place)) - 1, 0.0, count - 1));
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(index);
+  std::nth_element(values.begin(), middle, values.end());
+  const double low = *middle;
+  if (!exact || whole < 1 || middle + 1 == values.end()) return low;
+  return (low + *std::min_element(middle + 1, values.end())) / 2;
+}
+
+double weighted_quantile(const regression::WeightedSample& sample,
+                         double alpha) {
+  std::vector<std::size_t> order;
+  double all = 0;
+  for (std::size_t i = 0; i < sample.values.size(); ++i) {
+    if (sample.weights[i] == 0) continue;
+    order.push_back(i);
+    all += sample.weights[i];
+  }
+  if (order.empty()) return internal::kNaN;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return sample.values[a] < sample.values[b];
+  });
+  const double wanted = alpha * all;
+  const double rounding = kRounding * all;
+  double below = 0;
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+    below += sample.weights[order[i]];
+    if (below < wanted - rounding) continue;
+    const double low = sample.values[order[i]];
+    const bool exact = wanted > 0 && below <= wanted + rounding;
+    return exact ? (low + sample.values[order[i + 1]]) / 2 : low;
+  }
+  return sample.values[order.back()];
+}
+
+}  // namespace
+
+bool ErrorState::has_nan() const {
+  return std::isnan(sum.value()) || std::isnan(weight.value()) ||
+         (output_sums.defined() && internal::has_nan(output_sums));
+}
+
+at::Tensor regression::mean_error(const ErrorState& state,
+                                  std::int64_t num_outputs) {
+  if (num_outputs == 1) return state.sum / state.weight;
+  if (!state.output_sums.defined()) return undefined_outputs(num_outputs);
+  return state.output_sums.div(state.weight.tensor());
+}
+
+at::Tensor regression::root_mean_error(const ErrorState& state,
+                                       std::int64_t num_outputs) {
+  if (num_outputs == 1) {
+    const Number mean = state.sum / state.weight;
+    return mean.is_plain() ? sqrt(mean) : Number(root(mean.tensor()));
+  }
+  return root(mean_error(state, num_outputs));
+}
+
+bool RowScoresState::has_nan() const {
+  return std::isnan(sum.value()) ||
+         (scores.defined() && internal::has_nan(scores.tensor()));
+}
+
+at::Tensor regression::reduce_rows(const RowScoresState& state,
+                                   RowReduction reduction) {
+  if (reduction == RowReduction::kSum) return state.sum;
+  if (reduction == RowReduction::kMean) return state.sum / state.total;
+  return state.scores.defined() ? state.scores.tensor()
+                                : fresh_zeros({0}, at::kDouble);
+}
+
+SamplePairs::State SamplePairs::observe(const at::Tensor& preds,
+                                        const at::Tensor& target) const {
+  regression::check_columns(preds, target, num_outputs_);
+  const auto state = [this](const at::Tensor& p, const at::Tensor& t) {
+    return State{Rows(kept_form(p, num_outputs_)),
+                 Rows(kept_form(t, num_outputs_))};
+  };
+  if (nan_policy_ == NanPolicy::kPropagate) return state(preds, target);
+  if (preds.is_cpu() && !internal::has_nan(preds) &&
+      !internal::has_nan(target)) {
+    return state(preds, target);
+  }
+  const at::Tensor no_weight;
+  const regression::KeptSamples kept = regression::handle_nan(
+      {preds, target, no_weight}, num_outputs_, nan_policy_);
+  return state(kept.preds, kept.target);
+}
+
+bool WeightedRows::has_nan() const {
+  const auto any = [](const Rows& some) {
+    return some.defined() && internal::has_nan(some.tensor());
+  };
+  return any(rows) || any(weighted_rows) || any(weights);
+}
+
+void WeightedRows::set(const at::Tensor& values, const at::Tensor& weight) {
+  if (weight.defined()) {
+    weighted_rows = Rows(values);
+    weights = Rows(weight.detach().to(at::kDouble).reshape(-1));
+  } else {
+    rows = Rows(values);
+  }
+}
+
+regression::WeightedSample regression::sample_of(const WeightedRows& rows,
+                                                 std::int64_t num_outputs,
+                                                 std::int64_t output) {
+  const auto append = [](const at::Tensor& from, std::vector<double>& to) {
+    const at::Tensor plain = from.to(at::kCPU).contiguous();
+    const double* const data = plain.const_data_ptr<double>();
+    to.insert(to.end(), data, data + plain.numel());
+  };
+  const auto column = [&](const Rows& some) {
+    return some.tensor().reshape({-1, num_outputs}).select(1, output);
+  };
+  WeightedSample sample;
+  if (rows.rows.defined()) append(column(rows.rows), sample.values);
+  if (rows.weighted_rows.defined()) {
+    sample.weights.assign(sample.values.size(), 1.0);
+    append(column(rows.weighted_rows), sample.values);
+    append(rows.weights.tensor(), sample.weights);
+    TORCH_CHECK_VALUE(sample.weights.size() == sample.values.size(),
+                      "the state's fields do not fit together");
+  }
+  return sample;
+}
+
+double regression::quantile(WeightedSample& sample, double alpha) {
+  const double sum =
+      std::accumulate(sample.values.begin(), sample.values.end(), 0.0) +
+      std::accumulate(sample.weights.begin(), sample.weights.end(), 0.0);
+  if (sample.values.empty()) return internal::kNaN;
+  // Infinities of both signs add up to NaN, too.
+  if (std::isnan(sum)) {
+    const auto is_nan = [](double value) { return std::isnan(value); };
+    if (std::any_of(sample.values.begin(), sample.values.end(), is_nan) ||
+        std::any_of(sample.weights.begin(), sample.weights.end(), is_nan)) {
+      return internal::kNaN;
+    }
+  }
+  return sample.weights.empty() ? plain_quantile(sample.values, alpha)
+                                : weighted_quantile(sample, alpha);
+}
+
+}  // namespace tally
