@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tally/metrics/checkpoint.h"
+#include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/sliced_metric.h"
 #include "tally/state/outside_inference.h"
 #include "tally/sync/errors.h"
@@ -29,14 +30,6 @@ struct SliceTable {
 
 std::vector<CheckpointEntry> entries_of(const SliceTable& table) {
   return {{SlicedMetric::kName, "SliceTable", AnyState::of(table)}};
-}
-
-at::Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
-  const auto count = static_cast<std::int64_t>(numbers.size());
-  at::Tensor tensor = at::empty({count}, at::kLong);
-  std::copy(numbers.begin(), numbers.end(),
-            tensor.mutable_data_ptr<std::int64_t>());
-  return tensor;
 }
 
 std::vector<std::int64_t> numbers_of(const at::Tensor& tensor) {
@@ -75,7 +68,8 @@ std::string SlicedMetric::serialize() const {
                         slice.states[i]});
     }
   }
-  SliceTable table{columns_, {}, tensor_of(sizes), tensor_of(rows)};
+  SliceTable table{
+      columns_, {}, internal::tensor_of(sizes), internal::tensor_of(rows)};
   table.keys = at::empty({static_cast<std::int64_t>(keys.size())}, at::kByte);
   std::copy(keys.begin(), keys.end(),
             table.keys.mutable_data_ptr<std::uint8_t>());

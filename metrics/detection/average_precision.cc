@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/detection/curves/distinct_rows.h"
 #include "tally/metrics/detection/curves/hit_lists.h"
 #include "tally/metrics/detection/curves/precision_curves.h"
@@ -167,13 +168,6 @@ double mean_of_defined(const std::vector<double>& values) {
   return count == 0 ? internal::kNaN : sum / static_cast<double>(count);
 }
 
-at::Tensor tensor_of(const std::vector<double>& values) {
-  at::Tensor tensor =
-      at::full({static_cast<std::int64_t>(values.size())}, 0.0, at::kDouble);
-  std::copy(values.begin(), values.end(), tensor.mutable_data_ptr<double>());
-  return tensor;
-}
-
 }  // namespace
 
 Results MeanAveragePrecision::evaluate(const State& state) const {
@@ -310,7 +304,7 @@ Results PascalVOCAveragePrecision::evaluate(const State& state) const {
                 internal::scalar_tensor(mean_of_defined(values[t])));
   }
   if (options().class_metrics()) {
-    results.add("map_per_class", tensor_of(of_classes),
+    results.add("map_per_class", internal::tensor_of(of_classes),
                 {Dimension::kListedClass});
     results.add("classes", rows.labels(), {Dimension::kListedClass});
   }

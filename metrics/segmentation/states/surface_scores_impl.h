@@ -4,7 +4,7 @@
 
 #include "tally/metrics/segmentation/states/surface_scores.h"
 
-/// The loop of SurfaceScores. For sources that are compiled with -fopenmp.
+/// The loop of SurfaceScores.
 namespace tally {
 
 template <class Measure>
