@@ -294,6 +294,7 @@ set(TALLY_METRICS_HEADERS
     metrics/metric.h
     metrics/metric_base.h
     metrics/metric_of.h
+    metrics/metric_of_inl.h
     metrics/metric_options.h
     metrics/metric_spec.h
     metrics/metric_traits.h

@@ -74,18 +74,7 @@ class MetricOf : public Metric {
             std::enable_if_t<std::is_default_constructible_v<O>, int> = 0>
   MetricOf() : MetricOf(O()) {}
   explicit MetricOf(Options options,
-                    MetricOptions metric_options = MetricOptions())
-      : Metric(std::move(metric_options)),
-        options_(internal::validated(std::move(options), class_name())),
-        accumulator_(internal::make_accumulator<Accumulator>(
-            options_, this->metric_options())) {
-    accumulation_.add_group(
-        class_name(),
-        internal::state_key_of<Accumulator>(options_, this->metric_options()),
-        internal::identity_of(accumulator_),
-        this->metric_options().compute_on_cpu());
-    accumulation_.add_remarks(0, internal::remarks_of(options_));
-  }
+                    MetricOptions metric_options = MetricOptions());
 
   ~MetricOf() override;
 
@@ -118,12 +107,7 @@ class MetricOf : public Metric {
           [&] { return observe_here(internal::as_input(args)...); });
     }
   }
-  Result forward(std::initializer_list<NamedInput> inputs) {
-    return forward_state([&] {
-      AnyState batch = this->observe_next(NamedInputs(inputs));
-      return std::move(batch.get<State>());
-    });
-  }
+  Result forward(std::initializer_list<NamedInput> inputs);
 
   /// forward().
   template <class... Args>
@@ -135,15 +119,7 @@ class MetricOf : public Metric {
   }
 
   /// See Metric::compute_results.
-  Result compute() {
-    return this->compute_by(
-        value_,
-        [&](const auto& state_of) {
-          return derived().evaluate(
-              std::as_const(state_of(0)).template get<State>());
-        },
-        [&](Result& value) { value = finished(std::move(value)); });
-  }
+  Result compute();
 
   /// Starts a sync of the current state and returns immediately: states are
   /// transferred while the program continues, with updates and with other
@@ -153,15 +129,7 @@ class MetricOf : public Metric {
   ///     auto pending = metric.sync_async();
   ///     train_one_more_step();
   ///     auto value = pending.wait();
-  PendingValue<Result> sync_async() {
-    return this->template sync_async_by<Result>([&] {
-      return [snapshot = std::shared_ptr<const Metric>(clone())](
-                 const std::vector<AnyState>& states) {
-        const auto& metric = static_cast<const Derived&>(*snapshot);
-        return metric.finished(metric.evaluate(states[0].get<State>()));
-      };
-    });
-  }
+  PendingValue<Result> sync_async();
 
   /// The pure functions that update, forward and compute consist of:
   /// `metric.evaluate(metric.observe(preds, target))` is the functional form.
@@ -180,84 +148,22 @@ class MetricOf : public Metric {
     }
   }
 
-  Results compute_results() override {
-    Results results;
-    internal::add_result(*this, compute(), "", results);
-    return results;
-  }
-  std::unique_ptr<Metric> clone() const override {
-    static_assert(sizeof(Derived) == sizeof(MetricOf),
-                  "a metric keeps all its data in options and state");
-    std::unique_ptr<Derived> copy;
-    if constexpr (std::is_constructible_v<Derived, const Options&,
-                                          const MetricOptions&>) {
-      copy = std::make_unique<Derived>(options_, metric_options());
-    } else {
-      copy = std::make_unique<Derived>();
-      copy->set_metric_options(metric_options());
-    }
-    copy->accumulation_.copy_state(accumulation_);
-    copy->dtype_ = dtype_;
-    return copy;
-  }
-  std::string name() const override { return class_name(); }
-  std::string repr() const override {
-    return std::string(class_name()) + "(" + options_repr(options_) + ")";
-  }
-  c10::ArrayRef<InputInfo> inputs() const override {
-    return internal::inputs_of(accumulator_);
-  }
-  std::size_t positional_inputs() const override {
-    if constexpr (internal::HasPositionalInputs<Accumulator>::value) {
-      return accumulator_.positional_inputs();
-    } else {
-      return Metric::positional_inputs();
-    }
-  }
-  Dimensions dimensions() const override {
-    return internal::dimensions_of(options_);
-  }
-  bool is_differentiable() const override { return Derived::kIsDifferentiable; }
-  std::optional<bool> higher_is_better() const override {
-    return Derived::kHigherIsBetter;
-  }
-  StateKey source_key() const override {
-    return internal::source_key_of<Accumulator>(options_, metric_options());
-  }
-  AnyState derive(const AnyState& source) const override {
-    if constexpr (internal::HasSource<Accumulator>::value) {
-      using Source = typename Accumulator::Source;
-      return AnyState::of(
-          accumulator_.derive(source.get<typename Source::State>()));
-    } else {
-      return Metric::derive(source);
-    }
-  }
-  void set_metric_options(MetricOptions options) override {
-    const internal::Accumulation::Use use(accumulation_);
-    Accumulator accumulator =
-        internal::make_accumulator<Accumulator>(options_, options);
-    accumulation_.set_options(std::move(options));
-    accumulator_ = std::move(accumulator);
-    accumulation_.group().key =
-        internal::state_key_of<Accumulator>(options_, metric_options());
-    accumulation_.group().on_cpu = metric_options().compute_on_cpu();
-  }
+  Results compute_results() override;
+  std::unique_ptr<Metric> clone() const override;
+  std::string name() const override;
+  std::string repr() const override;
+  c10::ArrayRef<InputInfo> inputs() const override;
+  std::size_t positional_inputs() const override;
+  Dimensions dimensions() const override;
+  bool is_differentiable() const override;
+  std::optional<bool> higher_is_better() const override;
+  StateKey source_key() const override;
+  AnyState derive(const AnyState& source) const override;
+  void set_metric_options(MetricOptions options) override;
   void observe_into(AnyState& fresh, Inputs inputs,
-                    const BatchOrigin& origin) const override {
-    if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
-      fresh.get<State>() = accumulator_.observe_inputs(inputs, origin);
-    } else {
-      fresh.get<State>() = internal::ObserveCall<Accumulator>::call(
-          class_name(), inputs,
-          [this](const auto&... args) { return this->observe(args...); });
-    }
-  }
+                    const BatchOrigin& origin) const override;
   void evaluate_into(const AnyState& state, const std::string& name,
-                     Results& results) const override {
-    internal::add_result(
-        *this, finished(derived().evaluate(state.get<State>())), name, results);
-  }
+                     Results& results) const override;
 
  protected:
   MetricOf(MetricOf&&) noexcept = default;
@@ -290,19 +196,13 @@ class MetricOf : public Metric {
                             });
   }
 
-  Result finished(Result result) const {
-    internal::for_each_part(
-        result, [&](const std::string&, at::Tensor& part) { finish(part); });
-    return result;
-  }
+  Result finished(Result result) const;
 
   Options options_;
   Accumulator accumulator_;
   Result value_{};
 };
 
-// Here, so that `extern template` reaches it.
-template <class Derived, class Accumulator, class ResultType, class OptionsType>
-MetricOf<Derived, Accumulator, ResultType, OptionsType>::~MetricOf() = default;
-
 }  // namespace tally
+
+#include "tally/metrics/metric_of_inl.h"

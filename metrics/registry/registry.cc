@@ -69,15 +69,20 @@ void Registry::add(MetricEntry entry) {
                     "' twice");
 }
 
-void Registry::add_wrapper(
-    const char* name, const MetricSummary& summary,
-    std::vector<OptionInfo> options, MetricFactory make,
-    std::function<void(std::vector<InputInfo>&)> change_inputs) {
+void Registry::add_declared(Declared declared) {
+  add({declared.name, declared.summary, std::move(declared.options),
+       declared.is_differentiable, declared.higher_is_better,
+       /*is_wrapper=*/false, declared.make, declared.inputs.vec()});
+}
+
+void Registry::add_declared_wrapper(
+    Declared declared, void (*change_inputs)(std::vector<InputInfo>& inputs)) {
+  std::vector<OptionInfo> options = std::move(declared.options);
   options.insert(options.begin(), {"metric", "", "a metric", /*is_size=*/false,
                                    /*is_metric=*/true});
-  add({name, summary, std::move(options), std::nullopt, std::nullopt,
-       /*is_wrapper=*/true, std::move(make),
-       /*inputs=*/{}, std::move(change_inputs)});
+  add({declared.name, declared.summary, std::move(options), std::nullopt,
+       std::nullopt, /*is_wrapper=*/true, declared.make, /*inputs=*/{},
+       change_inputs});
 }
 
 void Registry::describe_option(const std::string& metric,

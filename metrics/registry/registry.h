@@ -109,26 +109,21 @@ class Registry {
   /// is differentiable, and whether higher is better.
   template <class M>
   void add(const MetricSummary& summary) {
-    add(entry<M>(summary, [](MetricRequest& request) {
-      auto options = request.rest<typename M::Options>();
-      return std::make_unique<M>(std::move(options), request.metric_options());
-    }));
+    using Result = decltype(std::declval<M&>().compute());
+    static_assert(internal::IsPrinted<Result>::value,
+                  "the result of a metric is a tensor, Results, or a struct "
+                  "with visit(ResultParts&), which `<<` prints");
+    add_declared({M::kName, summary, described<typename M::Options>(),
+                  M::kIsDifferentiable, M::kHigherIsBetter, make_of<M>,
+                  M::declared_inputs()});
   }
   /// Adds a wrapper (see MetricWrapper), M(metric, options), whose option
   /// `metric` describes the wrapped metric.
   template <class M>
   void add_wrapper(const MetricSummary& summary) {
-    add_wrapper(
-        M::kName, summary,
-        describe_options(internal::unset_options<typename M::Options>()),
-        [](MetricRequest& request) {
-          auto metric = request.metric("metric");
-          auto wrapper = std::make_unique<M>(
-              std::move(metric), request.rest<typename M::Options>());
-          wrapper->set_metric_options(request.metric_options());
-          return wrapper;
-        },
-        &M::change_inputs);
+    add_declared_wrapper({M::kName, summary, described<typename M::Options>(),
+                          std::nullopt, std::nullopt, make_wrapper_of<M>},
+                         &M::change_inputs);
   }
   /// Throws c10::ValueError if the name is already in use.
   void add(MetricEntry entry);
@@ -159,24 +154,37 @@ class Registry {
  private:
   friend class MetricRequest;
 
-  template <class M>
-  static MetricEntry entry(const MetricSummary& summary, MetricFactory make) {
-    using Result = decltype(std::declval<M&>().compute());
-    static_assert(internal::IsPrinted<Result>::value,
-                  "the result of a metric is a tensor, Results, or a struct "
-                  "with visit(ResultParts&), which `<<` prints");
-    return {M::kName,
-            summary,
-            describe_options(internal::unset_options<typename M::Options>()),
-            M::kIsDifferentiable,
-            M::kHigherIsBetter,
-            false,
-            std::move(make),
-            M::declared_inputs().vec()};
+  // What a class says: the rest is compiled once for all of them.
+  struct Declared {
+    const char* name;
+    const MetricSummary& summary;
+    std::vector<OptionInfo> options;
+    std::optional<bool> is_differentiable;
+    std::optional<bool> higher_is_better;
+    std::unique_ptr<Metric> (*make)(MetricRequest& request);
+    c10::ArrayRef<InputInfo> inputs = {};
+  };
+
+  template <class Options>
+  static std::vector<OptionInfo> described() {
+    return describe_options(internal::unset_options<Options>());
   }
-  void add_wrapper(const char* name, const MetricSummary& summary,
-                   std::vector<OptionInfo> options, MetricFactory make,
-                   std::function<void(std::vector<InputInfo>&)> change_inputs);
+  template <class M>
+  static std::unique_ptr<Metric> make_of(MetricRequest& request) {
+    return std::make_unique<M>(request.rest<typename M::Options>(),
+                               request.metric_options());
+  }
+  template <class M>
+  static std::unique_ptr<Metric> make_wrapper_of(MetricRequest& request) {
+    auto metric = request.metric("metric");
+    auto wrapper = std::make_unique<M>(std::move(metric),
+                                       request.rest<typename M::Options>());
+    wrapper->set_metric_options(request.metric_options());
+    return wrapper;
+  }
+  void add_declared(Declared declared);
+  void add_declared_wrapper(
+      Declared declared, void (*change_inputs)(std::vector<InputInfo>& inputs));
   std::unique_ptr<Metric> make(std::string_view text,
                                const MetricOptions& metric_options,
                                int depth) const;
