@@ -90,6 +90,7 @@ set(TALLY_SYNC_SOURCES
     sync/transport/process_group.cc
     sync/transport/single_and_paired.cc
     sync/transport/transport_errors.cc
+    sync/transport/watch.cc
     version.cc)
 
 set(TALLY_SYNC_SINGLE_SOURCES

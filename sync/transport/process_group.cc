@@ -17,6 +17,7 @@
 #include "tally/sync/transport/duplicable.h"
 #include "tally/sync/transport/gloo_connections.h"
 #include "tally/sync/transport/transport_errors.h"
+#include "tally/sync/transport/watch.h"
 
 namespace tally::sync {
 namespace {
@@ -178,8 +179,8 @@ class BackendCommunicator final : public Communicator,
       sent = backend_->send(out, to, kSendReceiveTag);
     });
     return [this, call, received, sent, in, out, from, to] {
-      explained(call.with(from), [&] { received->wait(call.timeout); });
-      explained(call.with(to), [&] { sent->wait(call.timeout); });
+      wait_for_message(call.with(from), *received);
+      wait_for_message(call.with(to), *sent);
     };
   }
 
@@ -231,6 +232,27 @@ class BackendCommunicator final : public Communicator,
       }
       work.wait();
     });
+  }
+
+  // The same for a message to or from one rank. Gloo closes all connections
+  // when the wait for one times out, so it is asked once, and the watch probes.
+  void wait_for_message(const Call& call, c10d::Work& work) {
+    if (!probes_) {
+      explained(call, [&] { work.wait(call.timeout); });
+      return;
+    }
+    Lost lost;
+    bool arrived = true;
+    explained(call, [&] {
+      const internal::Watch::Wait watched(watch_, [&] {
+        lost = lost_peers();
+        if (!lost.peers.empty()) work.abort();
+      });
+      arrived = work.wait(call.timeout);
+    });
+    if (arrived || lost.peers.empty()) return;
+    abandoned_ = true;
+    refuse(call, SyncErrorCode::kPeerLost, lost.peers, lost.reason);
   }
 
   // Says which ranks it is about when the transport does not.
@@ -320,6 +342,7 @@ class BackendCommunicator final : public Communicator,
   std::unique_ptr<internal::Roster> roster_;
   internal::Reconnect reconnect_;
   std::int64_t calls_ = 0;
+  internal::Watch watch_{kFirstProbe, kProbes};
 };
 
 void check_membership(int rank, int size) {
