@@ -1,6 +1,7 @@
 #include "tally/sync/transport/watch.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "tally/sync/transport/condition.h"
@@ -29,7 +30,7 @@ Watch::Wait::Wait(Watch& watch, std::function<void()> look)
     if (!watch_.thread_.joinable()) {
       watch_.thread_ = std::thread([&watch] { watch.run(); });
     }
-    watch_.waits_.push_back(this);
+    watch_.wait_ = this;
     ++watch_.begun_;
     wakes = std::exchange(watch_.idle_, false);
   }
@@ -38,8 +39,7 @@ Watch::Wait::Wait(Watch& watch, std::function<void()> look)
 
 Watch::Wait::~Wait() {
   const std::lock_guard<std::mutex> lock(watch_.mutex_);
-  watch_.waits_.erase(
-      std::find(watch_.waits_.begin(), watch_.waits_.end(), this));
+  watch_.wait_ = nullptr;
 }
 
 // Wakes at the pace of the clock and not of the waits, most of which are short.
@@ -50,21 +50,22 @@ void Watch::run() {
     changed_.wait_until(lock, steady_clock::now() + first_,
                         [this] { return ends_; });
     if (ends_) return;
-    look_at_late(steady_clock::now());
-    if (waits_.empty() && begun == begun_) {
+    look_if_late();
+    if (wait_ == nullptr && begun == begun_) {
       idle_ = true;
       wait_until_done(changed_, lock, [this] { return ends_ || !idle_; });
     }
   }
 }
 
-void Watch::look_at_late(steady_clock::time_point now) {
-  for (Wait* const wait : waits_) {
-    if (now < wait->next_) continue;
-    wait->look_();
-    wait->pause_ = std::min(2 * wait->pause_, most_);
-    wait->next_ = steady_clock::now() + wait->pause_;
+void Watch::look_if_late() {
+  if (wait_ == nullptr || steady_clock::now() < wait_->next_) return;
+  try {
+    wait_->look_();
+  } catch (const std::exception&) {
   }
+  wait_->pause_ = std::min(2 * wait_->pause_, most_);
+  wait_->next_ = steady_clock::now() + wait_->pause_;
 }
 
 }  // namespace tally::sync::internal

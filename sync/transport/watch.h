@@ -6,11 +6,10 @@
 #include <functional>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 namespace tally::sync::internal {
 
-/// Looks, on a thread of its own, after waits that take long. Thread-safe.
+/// Looks, on a thread of its own, after a wait that takes long. One at a time.
 class Watch {
  public:
   /// Looks after `first` at the earliest, and then less and less often, after
@@ -21,7 +20,8 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
   ~Watch();
 
-  /// A wait, as long as this lives. `look` is not running when it has gone.
+  /// A wait, as long as this lives. `look` is not running when it has gone; one
+  /// that throws is made again later.
   class Wait {
    public:
     Wait(Watch& watch, std::function<void()> look);
@@ -40,13 +40,13 @@ class Watch {
 
  private:
   void run();
-  void look_at_late(std::chrono::steady_clock::time_point now);
+  void look_if_late();
 
   const std::chrono::milliseconds first_;
   const std::chrono::milliseconds most_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Wait*> waits_;
+  Wait* wait_ = nullptr;
   std::uint64_t begun_ = 0;
   bool idle_ = true;  // nothing is looked after until changed_
   bool ends_ = false;

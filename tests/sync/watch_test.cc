@@ -5,7 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <memory>
+#include <new>
 
 #include "tally/tests/testing/deadlines.h"
 
@@ -34,12 +34,16 @@ TEST(WatchTest, LooksAgainAndAgainAfterAWaitThatTakesLong) {
   wait_for_looks(watch, 2);
 }
 
-TEST(WatchTest, LooksAfterSeveralWaits) {
+TEST(WatchTest, LooksAgainAfterALookThatThrew) {
   Watch watch(milliseconds(1), milliseconds(2));
-  auto other =
-      std::async(std::launch::async, [&] { wait_for_looks(watch, 3); });
-  wait_for_looks(watch, 3);
-  other.get();
+  std::promise<void> looked;
+  int looks = 0;
+  const Watch::Wait wait(watch, [&] {
+    if (++looks == 1) throw std::bad_alloc();
+    if (looks == 2) looked.set_value();
+  });
+  ASSERT_EQ(looked.get_future().wait_for(kLongTimeout),
+            std::future_status::ready);
 }
 
 TEST(WatchTest, LooksAtNoShortWaitAndKeepsNobody) {
