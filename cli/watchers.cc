@@ -40,7 +40,7 @@ void WorstSlices::batch(std::int64_t first,
                         const SliceKeys* keys) {
   if (keys == nullptr || !failure_.empty()) return;
   failure_ = failure_of([&] {
-    const at::Tensor ids = at::arange(first, first + keys->size(), at::kLong);
+    const SampleIds ids(at::arange(first, first + keys->size(), at::kLong));
     std::vector<InputRef> all;
     for (const InputValue& value : values) all.push_back(value.ref());
     for (Compared& each : compared_) {
@@ -62,7 +62,7 @@ WorstSlices::Shown WorstSlices::compute(
   Shown shown;
   shown.remark = first_failure(failure_, ranks);
   if (!shown.remark.empty()) return shown;
-  for (const Compared& each : compared_) {
+  for (Compared& each : compared_) {
     shown.comparisons.push_back({each.metric, each.comparison.compute()});
   }
   return shown;

@@ -272,6 +272,7 @@ set(TALLY_METRICS_HEADERS
     metrics/image/video_peak_signal_noise_ratio.h
     metrics/image/video_structural_similarity_index_measure.h
     metrics/image/visual_information_fidelity.h
+    metrics/in_use.h
     metrics/input_conversion.h
     metrics/input_order.h
     metrics/inputs.h
@@ -289,9 +290,9 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/proportions.h
     metrics/intervals/replicate_weights.h
     metrics/intervals/replicates.h
-    metrics/intervals/row_accumulator.h
     metrics/intervals/row_metric.h
     metrics/intervals/sample_ids.h
+    metrics/jackknife.h
     metrics/metric.h
     metrics/metric_base.h
     metrics/metric_of.h
@@ -397,7 +398,8 @@ set(TALLY_METRICS_HEADERS
     metrics/slice_comparison.h
     metrics/slice_keys.h
     metrics/sliced_metric.h
-    metrics/state_group.h
+    metrics/sliced_rows.h
+    metrics/state_rows.h
     metrics/sync_together.h
     metrics/tables/contingency.h
     metrics/tables/label_range.h
@@ -447,6 +449,8 @@ set(TALLY_METRICS_HEADERS
 
 set(TALLY_METRICS_SOURCES
     metrics/accumulation.cc
+    metrics/accumulation_checkpoint.cc
+    metrics/accumulation_sync.cc
     metrics/aggregation/aggregates.cc
     metrics/audio/inputs/signals.cc
     metrics/audio/kernels/active_frames.cc
@@ -509,6 +513,7 @@ set(TALLY_METRICS_SOURCES
     metrics/clustering/label_agreement.cc
     metrics/clustering/states/cluster_inputs.cc
     metrics/collection.cc
+    metrics/collection_checkpoint.cc
     metrics/compositional.cc
     metrics/detection/average_precision.cc
     metrics/detection/box_overlaps.cc
@@ -542,6 +547,7 @@ set(TALLY_METRICS_SOURCES
     metrics/features/states/feature_moments.cc
     metrics/features/states/feature_samples.cc
     metrics/file.cc
+    metrics/held_checkpoint.cc
     metrics/image/image_gradients.cc
     metrics/image/kernels/squared_errors.cc
     metrics/image/kernels/ssim_kernels.cc
@@ -575,6 +581,7 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/row_metric.cc
     metrics/intervals/sample_ids.cc
     metrics/intervals/weighted_sums.cc
+    metrics/jackknife.cc
     metrics/metric.cc
     metrics/metric_base.cc
     metrics/metric_spec.cc
@@ -583,6 +590,7 @@ set(TALLY_METRICS_SOURCES
     metrics/nominal/fleiss_kappa.cc
     metrics/nominal/states/association_values.cc
     metrics/nominal/states/categories.cc
+    metrics/old_checkpoint.cc
     metrics/options.cc
     metrics/owned_metric.cc
     metrics/pairwise/pairwise.cc
@@ -639,8 +647,9 @@ set(TALLY_METRICS_SOURCES
     metrics/slice_comparison.cc
     metrics/slice_keys.cc
     metrics/sliced_metric.cc
-    metrics/sliced_metric_checkpoint.cc
+    metrics/sliced_rows.cc
     metrics/sorted_rows.cc
+    metrics/state_rows.cc
     metrics/sync_together.cc
     metrics/tables/contingency.cc
     metrics/tables/labels.cc
@@ -699,6 +708,8 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/image/states/image_scores.cc
     metrics/intervals/kernels/curve_kernels.cc
     metrics/intervals/kernels/weight_kernels.cc
+    metrics/intervals/replicate_weights.cc
+    metrics/intervals/sample_ids.cc
     metrics/pairwise/pairwise.cc
     metrics/regression/inputs/inputs.cc
     metrics/regression/kernels/error_kernels.cc

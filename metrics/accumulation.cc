@@ -1,74 +1,49 @@
 #include "tally/metrics/accumulation.h"
 
-#include <ATen/ops/scalar_tensor.h>
 #include <c10/util/Exception.h>
 
-#include <exception>
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include "tally/sync/autograd.h"
-#include "tally/sync/communicator.h"
+#include "tally/metrics/warnings.h"
 #include "tally/sync/exchange/state_sync.h"
 
 namespace tally::internal {
-namespace {
 
-at::Tensor as_tensor(const Field& field) {
-  switch (field.kind) {
-    case Field::Kind::kInt:
-      return at::scalar_tensor(field.as_int(), at::kLong);
-    case Field::Kind::kNumber:
-      return field.as_number().tensor().clone();
-    case Field::Kind::kTensor:
-      return field.as_tensor().defined() ? field.as_tensor().clone()
-                                         : at::Tensor();
-    case Field::Kind::kRows: {
-      const at::Tensor rows = field.as_rows().tensor();
-      return rows.defined() ? rows.clone() : rows;
-    }
-    case Field::Kind::kNote:
-      return at::scalar_tensor(field.as_note().count(), at::kLong);
+void Accumulation::add_column(StateColumn column) {
+  for (const Field& field : column.identity.fields()) {
+    column.has_notes = column.has_notes || field.kind == Field::Kind::kNote;
   }
-  return {};
+  may_warn_ = may_warn_ || column.has_notes || !column.remarks.empty();
+  if (!column.given) column.given = std::make_shared<GivenWarnings>();
+  AnyState identity = column.identity;
+  columns_.push_back(std::move(column));
+  if (index_) {
+    cells_.resize(index_->size() * columns_.size());
+  } else {
+    cells_.emplace_back().local = std::move(identity);
+  }
 }
 
-}  // namespace
-
-Accumulation::Accumulation(Accumulation&& other) noexcept
-    : options_(std::move(other.options_)),
-      groups_(std::move(other.groups_)),
-      history_(std::move(other.history_)),
-      synced_(other.synced_),
-      current_value_(other.current_value_),
-      may_warn_(other.may_warn_),
-      value_communicator_(other.value_communicator_) {}
-
-Accumulation& Accumulation::operator=(Accumulation&& other) noexcept {
-  options_ = std::move(other.options_);
-  groups_ = std::move(other.groups_);
-  history_ = std::move(other.history_);
-  synced_ = other.synced_;
-  current_value_ = other.current_value_;
-  may_warn_ = other.may_warn_;
-  value_communicator_ = other.value_communicator_;
-  return *this;
+void Accumulation::clear_columns() {
+  columns_.clear();
+  cells_.clear();
 }
 
-void Accumulation::add_group(std::string label, StateKey key, AnyState identity,
-                             bool on_cpu) {
-  Group group;
-  group.on_cpu = on_cpu;
-  group.label = std::move(label);
-  group.key = std::move(key);
-  group.identity = std::move(identity);
-  group.outlasts_reset = tally::outlasts_reset(group.identity);
-  for (const Field& field : group.identity.fields()) {
-    group.has_notes = group.has_notes || field.kind == Field::Kind::kNote;
-  }
-  may_warn_ = may_warn_ || group.has_notes;
-  group.local = group.identity;
-  groups_.push_back(std::move(group));
+void Accumulation::add_rows(const std::vector<std::string>& keys, bool known) {
+  reserve_more(cells_, keys.size() * columns_.size());
+  reserve_more(row_values_, keys.size());
+  index_->append(keys);
+  cells_.resize(index_->size() * columns_.size());
+  row_values_.resize(index_->size());
+  if (known) known_rows_ = index_->size();
+  invalidate_value();
+}
+
+void Accumulation::finish_row(std::size_t row, std::string value) {
+  for (std::size_t c = 0; c < columns_.size(); ++c) cell(row, c) = StateCell();
+  row_values_[row] = std::move(value);
 }
 
 void Accumulation::set_options(MetricOptions options) {
@@ -82,28 +57,29 @@ void Accumulation::set_options(MetricOptions options) {
   invalidate_value();
 }
 
-std::shared_ptr<sync::Communicator> Accumulation::communicator() const {
-  return options_.communicator() ? options_.communicator()
-                                 : sync::default_communicator();
-}
-
-std::shared_ptr<sync::Communicator> Accumulation::other_ranks() const {
-  auto ranks = communicator();
-  return ranks->size() > 1 ? ranks : nullptr;
+std::int64_t Accumulation::update_count() const {
+  if (index_) return synced_ ? synced_update_count_ : update_count_;
+  if (cells_.empty()) return 0;
+  return synced_ ? cells_.front().synced_count : cells_.front().count;
 }
 
 MetricState Accumulation::state() const {
   if (synced_) return MetricState::kSynced;
-  for (const Group& group : groups_) {
-    if (group.update_count > 0) return MetricState::kUpdated;
-  }
-  return MetricState::kEmpty;
+  const bool any =
+      index_
+          ? update_count_ > 0
+          : std::any_of(cells_.begin(), cells_.end(),
+                        [](const StateCell& each) { return each.count > 0; });
+  return any ? MetricState::kUpdated : MetricState::kEmpty;
 }
 
 std::string Accumulation::label() const {
-  std::string text;
-  for (const Group& group : groups_) {
-    text += (text.empty() ? "" : ", ") + group.label;
+  if (index_) return index_->rules().owner;
+  std::string text = label_;
+  if (!text.empty()) return text;
+  for (const StateColumn& column : columns_) {
+    if (column.survives_reset) continue;
+    text += (text.empty() ? "" : ", ") + column.label;
   }
   return text;
 }
@@ -118,30 +94,6 @@ void Accumulation::refuse_concurrent() const {
               " is used by two threads at once; expected one thread at a time");
 }
 
-void Accumulation::take_values(const ResultParts& graph,
-                               const ResultParts& plain) {
-  auto from = plain.begin();
-  for (const ResultParts::Part& part : graph) {
-    at::Tensor& own = *part.value;
-    const at::Tensor& value = *(from++)->value;
-    own = own.defined() && own.requires_grad()
-              ? sync::replace_values(own, value)
-              : value;
-  }
-}
-
-bool Accumulation::drop_graph(const Fields& fields) {
-  const bool graph = requires_grad(fields);
-  if (graph) detach(fields);
-  return graph;
-}
-
-bool Accumulation::drop_graph(std::vector<AnyState>& states) {
-  bool graph = false;
-  for (AnyState& state : states) graph = drop_graph(state) || graph;
-  return graph;
-}
-
 void Accumulation::absorb(std::vector<AnyState>& batch) {
   c10::SmallVector<void*, 8> states;
   for (AnyState& state : batch) states.push_back(state.data());
@@ -152,70 +104,81 @@ void Accumulation::absorb_states(c10::ArrayRef<void*> batches) {
   c10::SmallVector<PendingMerge, 1> merges;
   // A constructor that throws while this grows would leave memory behind.
   merges.reserve(batches.size());
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    Group& group = groups_[i];
-    merges.emplace_back(group.local.ops(), group.local.data(), batches[i],
-                        group.label.c_str(), BatchIntake{group.on_cpu});
+  std::vector<AnyState> first;  // of a row that has had no batch
+  StateCell* const row = cells_.data() + row_ * columns_.size();
+  for (std::size_t c = 0; c < batches.size(); ++c) {
+    const StateColumn& column = columns_[c];
+    AnyState* into = &row[c].local;
+    if (!into->defined()) {
+      first.resize(columns_.size());
+      into = &(first[c] = column.identity);
+    }
+    merges.emplace_back(into->ops(), into->data(), batches[c],
+                        column.label.c_str(), BatchIntake{column.on_cpu});
   }
   for (PendingMerge& merge : merges) merge.commit();
-  for (Group& group : groups_) ++group.update_count;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (!first.empty() && first[c].defined())
+      row[c].local = std::move(first[c]);
+    ++row[c].count;
+  }
+  ++update_count_;
   invalidate_value();
 }
 
-std::vector<sync::internal::SyncItem> Accumulation::items(
-    bool with_identity_only) const {
-  std::vector<sync::internal::SyncItem> list;
-  for (const Group& group : groups_) {
-    list.push_back({group.label, group.key,
-                    with_identity_only ? AnyState() : group.local,
-                    group.identity, group.update_count});
-  }
-  return list;
+void Accumulation::absorb(std::vector<RowBatch>& batch) {
+  merge_rows(batch, /*are_batches=*/true);
+  ++update_count_;
 }
 
-// Clones share it from the first sync on.
-sync::internal::SyncHistory* Accumulation::history() {
-  if (!history_) history_ = std::make_shared<sync::internal::SyncHistory>();
-  return history_.get();
-}
-
-sync::internal::SyncResult Accumulation::merge_ranks(
-    sync::internal::SyncCall call,
-    const std::shared_ptr<sync::Communicator>& communicator, bool cached) {
-  sync::internal::SyncOptions options;
-  options.call = call;
-  options.timeout = options_.sync_timeout();
-  options.cached = cached;
-  const auto list = or_report(communicator, [&] {
-    options.history = history();
-    return items(false);
-  });
-  return sync::internal::sync_states(list, communicator, options);
-}
-
-std::vector<AnyState> Accumulation::merge_batches(
-    std::vector<AnyState> batch,
-    const std::shared_ptr<sync::Communicator>& communicator) {
-  sync::internal::SyncOptions options;
-  options.call = sync::internal::SyncCall::kForward;
-  options.timeout = options_.sync_timeout();
-  options.flow = options_.gradient_flow();
-  const auto list = or_report(communicator, [&] {
-    options.history = history();
-    std::vector<sync::internal::SyncItem> all = items(true);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i].state = std::move(batch[i]);
+void Accumulation::merge_rows(std::vector<RowBatch>& rows, bool are_batches) {
+  const std::size_t width = columns_.size();
+  std::vector<std::string> fresh_keys;
+  std::vector<std::size_t> places;
+  std::vector<AnyState> first(rows.size() * width);  // where there is none yet
+  std::vector<PendingMerge> merges;
+  merges.reserve(rows.size() * width);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto known = index_ ? index_->find(rows[r].key) : 0;
+    places.push_back(known.value_or(this->rows() + fresh_keys.size()));
+    if (!known) fresh_keys.push_back(rows[r].key);
+    for (std::size_t c = 0; c < rows[r].states.size(); ++c) {
+      const StateColumn& column = columns_[c];
+      AnyState& from = rows[r].states[c];
+      if (!from.defined()) continue;
+      AnyState* into = known ? &cell(*known, c).local : nullptr;
+      if (into == nullptr || !into->defined()) {
+        into = &(first[r * width + c] = column.identity);
+      }
+      const char* const label = column.label.c_str();
+      if (are_batches) {
+        merges.emplace_back(into->ops(), into->data(), from.data(), label,
+                            BatchIntake{column.on_cpu});
+      } else {
+        merges.emplace_back(into->ops(), into->data(), from.data(), label);
+      }
     }
-    return all;
-  });
-  return sync::internal::sync_states(list, communicator, options).states;
+  }
+  if (!fresh_keys.empty()) add_rows(fresh_keys, /*known=*/false);
+  for (PendingMerge& merge : merges) merge.commit();
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t c = 0; c < rows[r].counts.size(); ++c) {
+      StateCell& own = cell(places[r], c);
+      AnyState& made = first[r * width + c];
+      if (made.defined()) own.local = std::move(made);
+      own.count += rows[r].counts[c];
+    }
+  }
+  invalidate_value();
 }
 
-AnyState Accumulation::merge_batches(
-    AnyState batch, const std::shared_ptr<sync::Communicator>& communicator) {
-  std::vector<AnyState> states;
-  states.push_back(std::move(batch));
-  return std::move(merge_batches(std::move(states), communicator)[0]);
+std::vector<std::string> Accumulation::own_keys() const {
+  std::vector<std::string> keys;
+  if (!index_) return keys;
+  for (std::string& key : index_->keys()) {
+    if (row_values_[*index_->find(key)].empty()) keys.push_back(std::move(key));
+  }
+  return keys;
 }
 
 bool Accumulation::value_is_current(
@@ -225,123 +188,97 @@ bool Accumulation::value_is_current(
          !communicator.owner_before(value_communicator_);
 }
 
-void Accumulation::set_value_current(
-    const std::shared_ptr<sync::Communicator>& communicator) {
-  current_value_ = true;
-  value_communicator_ = communicator;
-}
-
-bool Accumulation::states_to_compute(
-    const std::shared_ptr<sync::Communicator>& ranks, States& states) {
-  const bool current = value_is_current(ranks);
-  if (!ranks) {
-    if (!current) copy_what_outlasts(states);
-    return current;
-  }
-  sync::internal::SyncResult merged =
-      merge_ranks(sync::internal::SyncCall::kCompute, ranks, current);
-  states.assign(std::make_move_iterator(merged.states.begin()),
-                std::make_move_iterator(merged.states.end()));
-  return merged.all_cached;
-}
-
-void Accumulation::report_failure(
-    const std::shared_ptr<sync::Communicator>& communicator) const {
-  sync::internal::report_failure(label(), std::current_exception(),
-                                 *communicator, options_.sync_timeout());
-}
-
-std::function<std::vector<AnyState>()> Accumulation::start_merge_ranks() const {
-  const auto ranks = other_ranks();
-  if (!ranks) {
-    std::vector<AnyState> local;
-    for (const Group& group : groups_) local.push_back(group.local);
-    return [local = std::move(local)] { return local; };
-  }
-  sync::internal::SyncOptions options;
-  options.call = sync::internal::SyncCall::kSyncAsync;
-  options.timeout = options_.sync_timeout();
-  auto list = or_report(ranks, [&] { return items(false); });
-  return
-      [pending = std::make_shared<sync::internal::PendingSync>(
-           std::move(list), ranks, options)] { return pending->wait().states; };
-}
-
-void Accumulation::require_one_sync() const {
-  TORCH_CHECK(!synced_, label(), ": sync() was called twice; call unsync()",
-              " before the next one");
-}
-
-void Accumulation::sync() {
-  require_one_sync();
-  const auto ranks = communicator();
-  if (ranks->size() > 1) {
-    sync::internal::SyncResult result =
-        merge_ranks(sync::internal::SyncCall::kSync, ranks, /*cached=*/false);
-    take_synced(result.states.data(), result.update_counts.data());
-  } else {
-    for (Group& group : groups_) {
-      group.synced = group.local;
-      group.synced_update_count = group.update_count;
+void Accumulation::compute(c10::function_ref<void(StateRows& rows)> evaluate,
+                           c10::function_ref<void()> finish,
+                           const std::vector<std::string>* keys) {
+  const auto ranks = ranks_to_sync();
+  {
+    std::optional<StateRows> rows;
+    const bool current = value_is_current(ranks);
+    if (ranks) {
+      auto merged =
+          merge_ranks(sync::internal::SyncCall::kCompute, ranks, current, keys);
+      if (!merged) return;
+      rows.emplace(columns_.size(), *std::move(merged));
+    } else {
+      if (current) return;
+      rows.emplace(*this, keys ? *keys : own_keys());
     }
-    synced_ = true;
     invalidate_value();
+    evaluate(*rows);
+    if (may_warn_) warn(*rows, ranks);
+    keep_what_survives(*rows);
   }
+  finish();
+  current_value_ = true;
+  value_communicator_ = ranks;
 }
 
-void Accumulation::take_synced(AnyState* states,
-                               const std::int64_t* update_counts) noexcept {
-  for (Group& group : groups_) {
-    group.synced = std::move(*states++);
-    group.synced_update_count = *update_counts++;
+void Accumulation::keep_what_survives(StateRows& rows) {
+  for (std::size_t i = 0; i < rows.kept_.size(); ++i) {
+    AnyState& kept = rows.kept_[i];
+    if (!kept.defined()) continue;
+    const std::size_t r = i / columns_.size(), c = i % columns_.size();
+    StateCell& own = cell(index_ ? *index_->find(rows.key(r)) : 0, c);
+    const char* const label = columns_[c].label.c_str();
+    if (synced_) merge(own.synced, kept, label);
+    if (!own.local.defined()) own.local = columns_[c].identity;
+    merge(own.local, std::move(kept), label);
   }
-  synced_ = true;
-  invalidate_value();
 }
 
 void Accumulation::unsync() {
   TORCH_CHECK(synced_, label(), ": unsync() without sync()");
-  for (Group& group : groups_) group.synced = AnyState();
+  if (index_) truncate(own_rows_);
+  for (StateCell& each : cells_) each.synced = AnyState();
   synced_ = false;
   invalidate_value();
 }
 
-void Accumulation::copy_what_outlasts(States& states) const {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    states.push_back(groups_[i].outlasts_reset ? current(i) : AnyState());
-  }
+void Accumulation::truncate(std::size_t rows) {
+  index_->truncate(rows);
+  cells_.resize(rows * columns_.size());
+  row_values_.resize(rows);
 }
 
-void Accumulation::keep_what_outlasts(const States& states) {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    Group& group = groups_[i];
-    if (!group.outlasts_reset) continue;
-    AnyState notes = states[i];
-    tally::reset(notes, group.identity);
-    if (synced_) merge(group.synced, notes, group.label.c_str());
-    merge(group.local, std::move(notes), group.label.c_str());
-  }
+void Accumulation::reset_cell(std::size_t row, std::size_t column) {
+  AnyState local = columns_[column].survives_reset
+                       ? std::move(cell(row, column).local)
+                   : index_ ? AnyState()
+                            : columns_[column].identity;
+  cell(row, column) = StateCell();
+  cell(row, column).local = std::move(local);
+}
+
+void Accumulation::forget_warnings() {
+  for (StateColumn& column : columns_) column.given = column.given->fresh();
 }
 
 void Accumulation::reset() {
-  for (Group& group : groups_) {
-    tally::reset(group.local, group.identity);
-    group.synced = AnyState();
-    group.update_count = 0;
-    group.index_offset = 0;
-    group.given = group.given->fresh();
+  if (index_) truncate(known_rows_);
+  for (std::size_t r = 0; r < rows(); ++r) {
+    for (std::size_t c = 0; c < columns_.size(); ++c) reset_cell(r, c);
   }
+  forget_warnings();
+  row_ = 0;
+  update_count_ = 0;
   synced_ = false;
   invalidate_value();
 }
 
-void Accumulation::merge_state(const Accumulation& other) {
-  require_unsynced("merge_state");
-  other.require_unsynced("merge_state");
-  bool same = groups_.size() == other.groups_.size();
-  for (std::size_t i = 0; same && i < groups_.size(); ++i) {
-    const StateKey& key = groups_[i].key;
-    const StateKey& others = other.groups_[i].key;
+void Accumulation::reset_row(std::size_t row) {
+  if (synced_) unsync();
+  if (!columns_.empty()) update_count_ -= cell(row, 0).count;
+  for (std::size_t c = 0; c < columns_.size(); ++c) reset_cell(row, c);
+  forget_warnings();
+  invalidate_value();
+}
+
+void Accumulation::check_same(const Accumulation& other) const {
+  bool same = columns_.size() == other.columns_.size();
+  for (std::size_t i = 0; same && i < columns_.size(); ++i) {
+    const StateKey& key = columns_[i].key;
+    const StateKey& others = other.columns_[i].key;
     same = key.text() == others.text();
     TORCH_CHECK_VALUE(!same || key == others, label(),
                       ": merge_state expected states of ", key.type_names(),
@@ -350,50 +287,66 @@ void Accumulation::merge_state(const Accumulation& other) {
   }
   TORCH_CHECK_VALUE(same, label(), ": merge_state expected the same metrics ",
                     "with the same options, got ", other.label());
-  std::vector<AnyState> from;
-  for (const Group& group : other.groups_) from.push_back(group.local);
-  c10::SmallVector<PendingMerge, 1> merges;
-  merges.reserve(groups_.size());
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    Group& group = groups_[i];
-    merges.emplace_back(group.local.ops(), group.local.data(), from[i].data(),
-                        group.label.c_str());
+}
+
+void Accumulation::merge_state(const Accumulation& other) {
+  const Reading reading(other);
+  require_unsynced("merge_state");
+  other.require_unsynced("merge_state");
+  check_same(other);
+  std::vector<RowBatch> rows;
+  std::vector<std::string> fresh;
+  // With one of the others, which keys have to be like.
+  if (index_ && index_->size() > 0) fresh.push_back(index_->key(0));
+  const std::size_t seen = fresh.size();
+  for (std::size_t r = 0; r < other.rows(); ++r) {
+    RowBatch& row = rows.emplace_back();
+    if (index_) {
+      row.key = other.index_->key(r);
+      const auto own = index_->find(row.key);
+      if (!own) fresh.push_back(row.key);
+      TORCH_CHECK_VALUE(
+          other.row_values_[r].empty() && (!own || row_values_[*own].empty()),
+          label(), ": merge_state expected states, of ",
+          index_->rules().name(row.key), " only the value is left");
+    }
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      row.states.push_back(other.cell(r, c).local);
+      row.counts.push_back(other.cell(r, c).count);
+    }
   }
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    merges[i].commit();
-    groups_[i].update_count += other.groups_[i].update_count;
-  }
-  invalidate_value();
+  if (index_) index_->rules().check(fresh, index_->size() - seen);
+  merge_rows(rows, /*are_batches=*/false);
+  update_count_ += other.update_count_;
 }
 
 void Accumulation::copy_state(const Accumulation& other) {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    groups_[i] = other.groups_[i];
-    groups_[i].given = std::make_shared<GivenWarnings>(*other.groups_[i].given);
+  const Reading reading(other);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    columns_[c].given =
+        std::make_shared<GivenWarnings>(*other.columns_[c].given);
   }
+  cells_ = other.cells_;
+  index_ = other.index_;
+  row_values_ = other.row_values_;
+  row_ = other.row_;
+  known_rows_ = other.known_rows_;
+  own_rows_ = other.own_rows_;
+  update_count_ = other.update_count_;
+  synced_update_count_ = other.synced_update_count_;
   history_ = other.history_;
   synced_ = other.synced_;
   invalidate_value();
 }
 
 void Accumulation::to(c10::Device device) {
-  for (Group& group : groups_) {
-    move_to(group.local.fields(), device);
-    if (group.synced.defined()) move_to(group.synced.fields(), device);
-  }
-  invalidate_value();
-}
-
-Results Accumulation::state_tensors() const {
-  Results results;
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const std::string prefix =
-        groups_.size() == 1 ? "" : groups_[i].label + ".";
-    for (const Field& field : current(i).fields()) {
-      results.add(prefix + field.name, as_tensor(field));
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    if (columns_[i % columns_.size()].on_cpu) continue;
+    for (AnyState* state : {&cells_[i].local, &cells_[i].synced}) {
+      if (state->defined()) move_to(state->fields(), device);
     }
   }
-  return results;
+  invalidate_value();
 }
 
 }  // namespace tally::internal

@@ -3,19 +3,20 @@
 #include <absl/status/status.h>
 #include <c10/util/FunctionRef.h>
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "tally/metrics/in_use.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/results.h"
-#include "tally/metrics/state_group.h"
+#include "tally/metrics/state_rows.h"
 #include "tally/state/outside_inference.h"
 #include "tally/state/state.h"
 #include "tally/state/state_key.h"
@@ -41,28 +42,52 @@ enum class MetricState { kEmpty, kUpdated, kSynced };
 
 namespace internal {
 
-struct CheckpointEntry;
 struct CheckpointGaps;
 struct CheckpointOrigin;
+struct CheckpointRows;
 
-/// The states of a metric (one) or collection (one per group of metrics that
-/// share it), and their state machine. A call that throws leaves everything
-/// unchanged.
+/// The states of a metric (a column), or of a collection (one per group of
+/// metrics that share it), and their state machine: of all data together, in
+/// one row, or of parts of it, in rows with keys (slices, the steps of a run).
+/// A call that throws leaves everything unchanged.
 class Accumulation {
  public:
-  using Group = StateGroup;
-
   explicit Accumulation(MetricOptions options) : options_(std::move(options)) {}
-  Accumulation(Accumulation&& other) noexcept;
-  Accumulation& operator=(Accumulation&& other) noexcept;
+  /// With rows that have keys; none at first.
+  Accumulation(MetricOptions options, RowKeys keys)
+      : options_(std::move(options)), index_(std::in_place, std::move(keys)) {}
+  Accumulation(Accumulation&&) noexcept = default;
+  Accumulation& operator=(Accumulation&&) noexcept = default;
 
-  /// `on_cpu`: keep the state on the CPU, wherever inputs are.
-  void add_group(std::string label, StateKey key, AnyState identity,
-                 bool on_cpu);
-  std::vector<Group>& groups() { return groups_; }
-  const std::vector<Group>& groups() const { return groups_; }
-  Group& group() { return groups_.front(); }
-  const Group& group() const { return groups_.front(); }
+  /// REQUIRES: nothing accumulated.
+  void add_column(StateColumn column);
+  void clear_columns();
+  std::vector<StateColumn>& columns() { return columns_; }
+  const std::vector<StateColumn>& columns() const { return columns_; }
+  StateColumn& column() { return columns_.front(); }
+  const StateColumn& column() const { return columns_.front(); }
+  /// The states, row by row.
+  StateCell& cell(std::size_t row, std::size_t column) {
+    return cells_[row * columns_.size() + column];
+  }
+  const StateCell& cell(std::size_t row, std::size_t column) const {
+    return cells_[row * columns_.size() + column];
+  }
+  /// Null without keys.
+  const RowIndex* index() const { return index_ ? &*index_ : nullptr; }
+  /// Adds empty rows, which reset() keeps if they are `known` beforehand.
+  void add_rows(const std::vector<std::string>& keys, bool known);
+  /// Of this rank; while synced, of all. One without keys.
+  std::size_t rows() const { return index_ ? index_->size() : 1; }
+  /// The row of batches without a key. Default: the first.
+  std::size_t row() const { return row_; }
+  void set_row(std::size_t row) { row_ = row; }
+  /// What is left of a row: a value as bytes, instead of states, which no call
+  /// computes or syncs again. Empty where there are states.
+  const std::string& value_of_row(std::size_t row) const {
+    return row_values_[row];
+  }
+  void finish_row(std::size_t row, std::string value);
 
   const MetricOptions& options() const { return options_; }
   /// Throws while synced, and if the accumulated state would have been
@@ -79,15 +104,18 @@ class Accumulation {
   }
 
   /// Merges one batch into the local state and counts an update, or throws and
-  /// changes nothing. The batch is a state of the only group, typed or as an
-  /// AnyState, or one AnyState per group; its graph is dropped, and it is
-  /// consumed.
+  /// changes nothing. The batch is a state of the only column that has batches,
+  /// typed or as an AnyState, or one AnyState for each of them; its graph is
+  /// dropped, and it is consumed.
   template <class Batch>
   void absorb(Batch& batch) {
     absorb_states(static_cast<void*>(&batch));
   }
   void absorb(AnyState& batch) { absorb_states(batch.data()); }
   void absorb(std::vector<AnyState>& batch);
+  /// The same for rows with keys, which may be new. Costs by the rows of the
+  /// batch, however many there are.
+  void absorb(std::vector<RowBatch>& batch);
 
   /// Implements Metric::forward for a batch as above, created by `observe()`;
   /// `evaluate(batch)` returns its value.
@@ -108,110 +136,161 @@ class Accumulation {
     return value;
   }
 
-  /// Implements Metric::compute_results: `evaluate(state_of)` returns the
-  /// value, where `state_of(group)` is an AnyState&, and `finish(value)` is
-  /// called after a synced state, which may share memory with the value, has
-  /// been released. `kept` caches the value between calls.
-  template <class Value, class Evaluate, class Finish>
-  Value compute(Value& kept, const Evaluate& evaluate, const Finish& finish) {
-    const auto ranks = ranks_to_sync();
-    States states;
-    const bool current = states_to_compute(ranks, states);
-    if (!current) {
-      invalidate_value();
-      const auto state_of = [&](std::size_t group) -> AnyState& {
-        return states[group].defined() ? states[group] : this->current(group);
-      };
-      kept = evaluate(state_of);
-      if (may_warn_) warn(state_of, ranks);
-      keep_what_outlasts(states);
-      states.clear();
-      finish(kept);
-      set_value_current(ranks);
-    }
-    return options_.compute_with_cache() ? copy_of(kept) : std::move(kept);
-  }
+  /// Implements Metric::compute_results: `evaluate(rows)` keeps the value of
+  /// StateRows&, and `finish()` is called after a synced state, which may share
+  /// memory with the value, has been released. Neither, if the kept value is
+  /// current. `keys`: the rows to compute, in their order; all states if null.
+  void compute(c10::function_ref<void(StateRows& rows)> evaluate,
+               c10::function_ref<void()> finish,
+               const std::vector<std::string>* keys = nullptr);
 
   /// The state that compute() reads: the synced one, or the local one.
-  const AnyState& current(std::size_t group) const {
-    return synced_ ? groups_[group].synced : groups_[group].local;
-  }
-  AnyState& current(std::size_t group) {
-    return synced_ ? groups_[group].synced : groups_[group].local;
+  const AnyState& current(std::size_t row, std::size_t column) const {
+    const StateCell& own = cell(row, column);
+    return synced_ ? own.synced : own.local;
   }
   /// The merged local states of all ranks, for the given call; collective.
-  sync::internal::SyncResult merge_ranks(
+  /// Nothing if the values of all ranks are `cached`.
+  std::optional<StoredRows> merge_ranks(
       sync::internal::SyncCall call,
-      const std::shared_ptr<sync::Communicator>& communicator, bool cached);
+      const std::shared_ptr<sync::Communicator>& ranks, bool cached,
+      const std::vector<std::string>* keys = nullptr);
   /// Starts merging the current local states of all ranks; collective. To be
   /// called once: returns the merged states, or this rank's as they are now if
   /// there are no other ranks.
-  std::function<std::vector<AnyState>()> start_merge_ranks() const;
+  std::function<StateRows()> start_merge_ranks() const;
 
-  /// This rank's contribution to a sync: its local states, or only identities.
-  std::vector<sync::internal::SyncItem> items(bool with_identity_only) const;
+  /// The keys of rows with states that any rank has, for each of several;
+  /// collective, if any of them collects keys. Empty without keys.
+  static std::vector<std::vector<std::string>> all_keys(
+      c10::ArrayRef<const Accumulation*> several,
+      const std::shared_ptr<sync::Communicator>& ranks, sync::Timeout timeout);
+  /// This rank's contribution to a sync of these rows: its local states, or
+  /// only identities.
+  std::vector<sync::internal::SyncItem> items(
+      const std::vector<std::string>& keys, bool with_identity_only) const;
+  /// Which states of it take part in a sync.
+  struct Shape {
+    std::vector<std::string> keys = {};
+    std::size_t columns = 0;
+    bool has_keys = false;
+    /// What the sync made of the items from `next` on.
+    StoredRows merged(sync::internal::SyncResult& result,
+                      std::size_t& next) const;
+  };
+  Shape shape_of(std::vector<std::string> keys) const {
+    return {std::move(keys), columns_.size(), index_.has_value()};
+  }
+  /// The keys of its own rows with states, in their order.
+  std::vector<std::string> own_keys() const;
   /// The number of syncs with each group of ranks.
   sync::internal::SyncHistory* history();
+
+  /// Prepares a sync; the other ranks, if there are any, are notified if this
+  /// fails.
+  template <class Prepare>
+  auto or_report(const std::shared_ptr<sync::Communicator>& communicator,
+                 const Prepare& prepare) const -> decltype(prepare()) {
+    try {
+      return prepare();
+    } catch (...) {
+      if (communicator) report_failure(communicator);
+      throw;
+    }
+  }
+
+  /// Null if there are none.
+  std::shared_ptr<sync::Communicator> other_ranks() const;
 
   void sync();
   /// Throws where sync() would fail because of this rank alone.
   void require_one_sync() const;
-  /// Completes a sync: one state and number of updates for each group.
-  void take_synced(AnyState* states,
-                   const std::int64_t* update_counts) noexcept;
+  /// Completes a sync in two steps, of which only the first can fail.
+  void make_place_for(const StoredRows& merged);
+  void take_synced(StoredRows merged) noexcept;
+  /// Undoes the first.
+  void give_up_place() noexcept {
+    if (index_) truncate(own_rows_);
+  }
   void unsync();
   void reset();
+  /// Of one row.
+  void reset_row(std::size_t row);
+  /// Those given before are given again.
+  void forget_warnings();
   void merge_state(const Accumulation& other);
   void copy_state(const Accumulation& other);
   void to(c10::Device device);
   Results state_tensors() const;
 
+  std::int64_t update_count() const;
+
   std::string serialize() const;
   /// Returns kFailedPrecondition for a checkpoint that belongs to another rank.
-  absl::Status deserialize(std::string_view bytes);
-  /// The same for the groups whose states the checkpoint contains; the others
-  /// become empty, and are listed by index.
-  absl::Status deserialize_parts(std::string_view bytes, CheckpointGaps& gaps);
-  /// The local states as checkpoint entries, fresh entries, and the reverse.
-  std::vector<CheckpointEntry> entries() const;
-  std::vector<CheckpointEntry> empty_entries() const;
-  void take_entries(std::vector<CheckpointEntry> entries);
+  /// With `gaps`, columns whose states it lacks become empty, and are listed.
+  absl::Status deserialize(std::string_view bytes,
+                           CheckpointGaps* gaps = nullptr);
+  /// The local states; with or without rows of which only the value is left.
+  StoredRows stored(bool with_values) const;
+  /// The same, and identities where there is nothing.
+  StoredRows local() const;
+  /// Replaces them.
+  void take(StoredRows rows);
+  /// As a checkpoint has them, and what it says of them, without any.
+  CheckpointRows checkpoint() const;
+  CheckpointRows empty_rows() const;
   /// The origin recorded in a file that holds this rank's own states.
   CheckpointOrigin origin() const;
-
   void invalidate_value() { current_value_ = false; }
 
-  /// Adds sentences on options without effect of a group's metrics.
-  void add_remarks(std::size_t group, const std::vector<std::string>& remarks);
+  /// Adds sentences on options without effect of a column's metrics.
+  void add_remarks(std::size_t column, const std::vector<std::string>& remarks);
   /// Gives the warnings of a value of these states that have not been given:
   /// on rank 0 of `ranks`, or here if null.
-  void warn(c10::function_ref<const AnyState&(std::size_t group)> state_of,
+  void warn(const StateRows& rows,
             const std::shared_ptr<sync::Communicator>& ranks) const;
   /// The same for a value computed later, when this object may be gone.
-  std::function<void(const std::vector<AnyState>&)> warn_later() const;
+  std::function<void(const StateRows&)> warn_later() const;
 
+  /// In messages: by default those of the columns.
   std::string label() const;
+  void set_label(std::string label) { label_ = std::move(label); }
 
   /// Marks the object as in use; a second thread gets an error. Leaves
   /// inference mode, as states and cached values outlive it.
   class Use {
    public:
-    explicit Use(const Accumulation& accumulation);
-    ~Use() { flag_.store(false, std::memory_order_release); }
+    explicit Use(const Accumulation& accumulation)
+        : in_use_(accumulation.in_use_) {
+      if (!in_use_.start_change()) accumulation.refuse_concurrent();
+    }
+    ~Use() { in_use_.end_change(); }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
    private:
-    std::atomic<bool>& flag_;
+    InUse& in_use_;
+    OutsideInference outside_;
+  };
+  /// Marks it as being read, which several threads may do at once.
+  class Reading {
+   public:
+    explicit Reading(const Accumulation& accumulation)
+        : in_use_(accumulation.in_use_) {
+      if (!in_use_.start_reading()) accumulation.refuse_concurrent();
+    }
+    ~Reading() { in_use_.end_reading(); }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+
+   private:
+    InUse& in_use_;
     OutsideInference outside_;
   };
 
  private:
-  using States = c10::SmallVector<AnyState, 1>;
-
   [[noreturn]] void refuse_synced(const char* verb) const;
   [[noreturn]] void refuse_concurrent() const;
-  std::shared_ptr<sync::Communicator> other_ranks() const;
 
   // The ranks that compute() must sync with; null if with none.
   std::shared_ptr<sync::Communicator> ranks_to_sync() const {
@@ -220,18 +299,6 @@ class Accumulation {
   // The same for forward().
   std::shared_ptr<sync::Communicator> ranks_to_sync_on_step() const {
     return options_.dist_sync_on_step() ? other_ranks() : nullptr;
-  }
-
-  // Prepares a sync; the other ranks are notified if this fails.
-  template <class Prepare>
-  auto or_report(const std::shared_ptr<sync::Communicator>& communicator,
-                 const Prepare& prepare) const -> decltype(prepare()) {
-    try {
-      return prepare();
-    } catch (...) {
-      report_failure(communicator);
-      throw;
-    }
   }
 
   // In a handler: tells the other ranks of its exception.
@@ -282,6 +349,9 @@ class Accumulation {
   }
 
   void absorb_states(c10::ArrayRef<void*> batches);
+  void merge_rows(std::vector<RowBatch>& rows, bool are_batches);
+  void truncate(std::size_t rows);
+  void check_same(const Accumulation& other) const;
 
   // After forward(), which is not collective: rank 0 alone, which computes.
   void warn_of_own_rows() const;
@@ -289,36 +359,29 @@ class Accumulation {
   // Whether the last computed value is valid for the state and these ranks.
   bool value_is_current(
       const std::shared_ptr<sync::Communicator>& communicator) const;
-  void set_value_current(
-      const std::shared_ptr<sync::Communicator>& communicator);
 
-  // Evaluation may store data that survives a reset in a state: it gets a copy,
-  // which is kept only if evaluation succeeds.
-  void copy_what_outlasts(States& states) const;
-  // Fills `states` with those that compute() reads in place of the local or
-  // synced ones; collective if there are ranks. True, and no states, if the
-  // value is current.
-  bool states_to_compute(const std::shared_ptr<sync::Communicator>& ranks,
-                         States& states);
-  void keep_what_outlasts(const States& states);
+  void keep_what_survives(StateRows& rows);
+  void reset_cell(std::size_t row, std::size_t column);
 
   MetricOptions options_;
-  std::vector<Group> groups_;
+  std::vector<StateColumn> columns_;
+  std::vector<StateCell> cells_;  // row by row
+  std::optional<RowIndex> index_;
+  std::string label_;
+  std::vector<std::string> row_values_;  // of rows with keys
+  std::size_t row_ = 0;
+  std::size_t known_rows_ = 0;
+  std::size_t own_rows_ = 0;       // while synced: those of this rank
+  std::int64_t update_count_ = 0;  // of rows with keys
+  std::int64_t synced_update_count_ = 0;
   std::shared_ptr<sync::internal::SyncHistory> history_;
   bool synced_ = false;
   bool current_value_ = false;
-  bool may_warn_ = false;  // a group has notes or remarks
+  bool may_warn_ = false;  // a column has notes or remarks
   // Weak: a later communicator may have the same address.
   std::weak_ptr<sync::Communicator> value_communicator_;
-  mutable std::atomic<bool> in_use_{false};
+  mutable InUse in_use_;
 };
-
-inline Accumulation::Use::Use(const Accumulation& accumulation)
-    : flag_(accumulation.in_use_) {
-  if (flag_.exchange(true, std::memory_order_acquire)) {
-    accumulation.refuse_concurrent();
-  }
-}
 
 }  // namespace internal
 }  // namespace tally

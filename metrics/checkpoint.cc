@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "tally/metrics/option_text.h"
+#include "tally/metrics/held_checkpoint.h"
 #include "tally/state/codec.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/fingerprint.h"
@@ -19,6 +19,7 @@ namespace {
 constexpr char kMagic[8] = {'T', 'A', 'L', 'L', 'Y', 'S', 'T', '\n'};
 constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kVersionWithOrigin = 2;
+constexpr std::int64_t kVersionWithKeys = 3;
 // Far more than there can be, and far less than what sums of them overflow at.
 constexpr std::int64_t kMostUpdates = std::int64_t{1} << 53;
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
@@ -34,15 +35,22 @@ absl::Status data_loss(const std::string& message) {
   return absl::DataLossError(message.c_str());
 }
 
-absl::Status check_envelope(const Envelope& envelope, std::int64_t size) {
+/// Reads it from the first bytes of so many.
+absl::Status read_envelope(std::string_view head, std::int64_t size,
+                           Envelope& envelope) {
+  if (head.size() < sizeof(envelope)) {
+    return data_loss(
+        c10::str("expected a Tally checkpoint, got ", size, " bytes"));
+  }
+  std::memcpy(&envelope, head.data(), sizeof(envelope));
   if (std::memcmp(envelope.magic, kMagic, sizeof(kMagic)) != 0) {
     return data_loss(
         "expected a Tally checkpoint, got a file without its magic number");
   }
-  if (envelope.version != kVersion && envelope.version != kVersionWithOrigin) {
+  if (envelope.version < kVersion || envelope.version > kVersionWithKeys) {
     return precondition(c10::str("the checkpoint has version ",
                                  envelope.version, ", expected ", kVersion,
-                                 " or ", kVersionWithOrigin));
+                                 " to ", kVersionWithKeys));
   }
   const auto body = size - static_cast<std::int64_t>(sizeof(Envelope));
   if (envelope.length != body) {
@@ -61,25 +69,6 @@ absl::Status damaged(const std::exception& error) {
   const std::string message = "no memory for the checkpoint: " + what;
   return absl::ResourceExhaustedError(message.c_str());
 }
-
-// An entry as it lies in a checkpoint.
-struct Held {
-  std::string label;
-  std::string key;
-  std::string schema;
-  std::int64_t update_count = 0;
-  std::int64_t index_offset = 0;
-  std::string_view fields;
-
-  bool fits(const CheckpointEntry& entry) const {
-    return key == entry.key && schema == entry.state.fields().schema();
-  }
-  void read_into(CheckpointEntry& entry) const {
-    entry.update_count = update_count;
-    entry.index_offset = index_offset;
-    Decoder(fields).fields(entry.state.fields());
-  }
-};
 
 // Metrics of the last updates find their place by it.
 void check_updates(std::int64_t updates) {
@@ -111,165 +100,161 @@ CheckpointOrigin read_origin(Decoder& decoder) {
   return origin;
 }
 
-std::vector<Held> held_entries(std::string_view body, Decoder& decoder,
-                               bool with_offsets) {
-  std::vector<Held> all;
+/// A column's label, key and schema.
+HeldCheckpoint::Column read_column(Decoder& decoder) {
+  HeldCheckpoint::Column column;
+  column.label = decoder.text();
+  column.key = decoder.text();
+  column.schema = decoder.text();
+  return column;
+}
+
+std::int64_t read_size(Decoder& decoder, const char* of) {
   const std::int64_t count = decoder.integer();
-  TORCH_CHECK_VALUE(count >= 0, "expected a number of states, got ", count);
-  for (std::int64_t i = 0; i < count; ++i) {
-    Held& held = all.emplace_back();
-    held.label = decoder.text();
-    held.key = decoder.text();
-    held.schema = decoder.text();
-    held.update_count = decoder.integer();
-    check_updates(held.update_count);
-    if (with_offsets) {
-      held.index_offset = decoder.integer();
-      TORCH_CHECK_VALUE(held.index_offset >= -kMostUpdates &&
-                            held.index_offset <= kMostUpdates,
-                        "expected an offset, got ", held.index_offset);
-      check_updates(held.update_count + held.index_offset);
+  TORCH_CHECK_VALUE(count >= 0, "expected a number of ", of, ", got ", count);
+  return count;
+}
+
+HeldCheckpoint::Cell read_cell(std::string_view body, Decoder& decoder,
+                               const std::string& schema,
+                               std::int64_t version) {
+  HeldCheckpoint::Cell cell;
+  cell.count = decoder.integer();
+  check_updates(cell.count);
+  if (version >= kVersionWithOrigin) {
+    cell.index_offset = decoder.integer();
+    TORCH_CHECK_VALUE(
+        cell.index_offset >= -kMostUpdates && cell.index_offset <= kMostUpdates,
+        "expected an offset, got ", cell.index_offset);
+    check_updates(cell.count + cell.index_offset);
+  }
+  if (version >= kVersionWithKeys) cell.is_defined = decoder.integer() != 0;
+  if (!cell.is_defined) return cell;
+  cell.fields = body.substr(body.size() - decoder.remaining());
+  decoder.skip_fields(schema);
+  return cell;
+}
+
+void read_rows(std::string_view body, Decoder& decoder, HeldCheckpoint& held) {
+  held.owner = decoder.text();
+  TORCH_CHECK_VALUE(!held.owner.empty(), "expected whose rows they are");
+  held.update_count = decoder.integer();
+  check_updates(held.update_count);
+  for (std::int64_t left = read_size(decoder, "states"); left > 0; --left) {
+    held.columns.push_back(read_column(decoder));
+  }
+  for (std::int64_t left = read_size(decoder, "rows"); left > 0; --left) {
+    std::string key = decoder.text();
+    TORCH_CHECK_VALUE(held.keys.empty() || held.keys.back() < key,
+                      "expected keys in their order");
+    held.keys.push_back(std::move(key));
+    held.values.push_back(decoder.text());
+    for (const HeldCheckpoint::Column& column : held.columns) {
+      held.cells.push_back(
+          read_cell(body, decoder, column.schema, kVersionWithKeys));
     }
-    held.fields = body.substr(body.size() - decoder.remaining());
-    decoder.skip_fields(held.schema);
+  }
+}
+
+HeldCheckpoint read_body(std::string_view body, Decoder& decoder,
+                         std::int64_t version) {
+  HeldCheckpoint held;
+  if (version == kVersionWithKeys) {
+    read_rows(body, decoder, held);
+  } else {
+    for (std::int64_t left = read_size(decoder, "states"); left > 0; --left) {
+      held.columns.push_back(read_column(decoder));
+      held.cells.push_back(
+          read_cell(body, decoder, held.columns.back().schema, version));
+    }
   }
   TORCH_CHECK_VALUE(decoder.remaining() == 0, "expected its end, got ",
                     decoder.remaining(), " more bytes");
-  return all;
+  return held;
 }
 
 /// "'accuracy', 'loss'".
-template <class Entries>
-std::string labels_of(const Entries& entries) {
+template <class Columns>
+std::string labels_of(const Columns& columns) {
   std::string text;
-  for (const auto& entry : entries) {
-    text += (text.empty() ? "'" : ", '") + entry.label + "'";
+  for (const auto& column : columns) {
+    text += (text.empty() ? "'" : ", '") + column.label + "'";
   }
   return text.empty() ? "none" : text;
 }
 
-/// What stands between separators.
-std::vector<std::string> parts_of(const std::string& text, char separator) {
-  const auto parts = split_outside(text, separator);
-  if (!parts.ok()) return {text};
-  return {parts->begin(), parts->end()};
+std::string held_text(const std::string& owner, const std::string& labels) {
+  return owner.empty() ? "the states of " + labels : "the rows of " + owner;
 }
 
-/// "Counts(num_classes=3; validate_args=true)" as "Counts" and its options.
-std::pair<std::string, std::vector<std::string>> key_parts(
-    const std::string& key) {
-  const std::size_t open = std::min(key.find('('), key.size());
-  std::vector<std::string> options;
-  if (key.size() > open + 2) {
-    const std::string inside = key.substr(open + 1, key.size() - open - 2);
-    for (const std::string& half : parts_of(inside, ';')) {
-      for (std::string& option : parts_of(half, ',')) {
-        options.push_back(std::move(option));
-      }
+void check_values(const RowKeys& rules,
+                  const std::vector<std::string>& values) {
+  for (const std::string& value : values) {
+    if (value.empty()) continue;
+    TORCH_CHECK_VALUE(rules.check_value != nullptr, "expected no values");
+    rules.check_value(value);
+  }
+}
+
+absl::Status take_rows(const HeldCheckpoint& held, CheckpointRows& rows) {
+  const std::string owner = rows.rules != nullptr ? rows.rules->owner : "";
+  if (held.owner != owner || held.columns.size() != rows.columns.size()) {
+    return precondition(c10::str(
+        "the checkpoint holds ", held_text(held.owner, labels_of(held.columns)),
+        "; expected ",
+        held.owner == owner ? "those of " + labels_of(rows.columns)
+                            : held_text(owner, labels_of(rows.columns))));
+  }
+  for (std::size_t c = 0; c < held.columns.size(); ++c) {
+    if (held.columns[c].label != rows.columns[c].label ||
+        !held.columns[c].fits(rows.columns[c])) {
+      return precondition(column_difference(held.columns[c], rows.columns[c]));
     }
   }
-  return {key.substr(0, open), std::move(options)};
-}
-
-/// The texts that are not among the others as well.
-std::string only_in(const std::vector<std::string>& texts,
-                    const std::vector<std::string>& others) {
-  std::string only;
-  for (const std::string& text : texts) {
-    if (std::find(others.begin(), others.end(), text) == others.end()) {
-      only += (only.empty() ? "" : ", ") + text;
+  if (rows.rules != nullptr) {
+    check_values(*rows.rules, held.values);
+    try {
+      rows.rules->check(held.keys, /*others=*/0);
+    } catch (const c10::ValueError& error) {
+      return precondition(sync::describe(error));
     }
   }
-  return only.empty() ? "nothing else" : only;
-}
-
-std::string difference(const Held& held, const CheckpointEntry& entry) {
-  const auto [held_name, held_options] = key_parts(held.key);
-  const auto [name, options] = key_parts(entry.key);
-  if (held_name != name) {
-    return c10::str("the checkpoint holds '", held.label, "' with the state ",
-                    held_name, ", expected '", entry.label, "' with the state ",
-                    name);
-  }
-  if (held.label != entry.label) {
-    return c10::str("the checkpoint holds the state of '", held.label,
-                    "', expected that of '", entry.label, "'");
-  }
-  if (held.key != entry.key) {
-    return c10::str("the checkpoint of '", held.label, "' is of ",
-                    only_in(held_options, options), "; expected ",
-                    only_in(options, held_options));
-  }
-  const auto held_fields = parts_of(held.schema, ';');
-  const auto fields = parts_of(entry.state.fields().schema(), ';');
-  return c10::str("the checkpoint of '", held.label, "' has the fields ",
-                  only_in(held_fields, fields), "; expected ",
-                  only_in(fields, held_fields));
-}
-
-absl::Status read_all_held(const std::vector<Held>& held,
-                           std::vector<CheckpointEntry>& entries) {
-  if (held.size() != entries.size()) {
-    return precondition(c10::str("the checkpoint holds the states of ",
-                                 labels_of(held), "; expected those of ",
-                                 labels_of(entries)));
-  }
-  for (std::size_t i = 0; i < held.size(); ++i) {
-    if (held[i].label != entries[i].label || !held[i].fits(entries[i])) {
-      return precondition(difference(held[i], entries[i]));
-    }
-    held[i].read_into(entries[i]);
+  rows.keys = held.keys;
+  rows.values = held.values;
+  rows.update_count = held.update_count;
+  rows.cells.assign(held.cells.size(), StoredCell());
+  for (std::size_t i = 0; i < held.cells.size(); ++i) {
+    held.cells[i].read_into(rows.columns[i % rows.columns.size()].identity,
+                            rows.cells[i]);
   }
   return absl::OkStatus();
 }
 
-void read_parts(const std::vector<Held>& held,
-                std::vector<CheckpointEntry>& entries, CheckpointGaps& gaps) {
-  std::vector<bool> used(held.size()), filled(entries.size());
+void take_parts(const HeldCheckpoint& held, CheckpointRows& rows,
+                CheckpointGaps& gaps) {
+  const auto& columns = rows.columns;
+  std::vector<bool> used(held.columns.size()), filled(columns.size());
   // Different accumulators may have one name and the same fields: then the
   // label decides.
   for (const bool same_label : {true, false}) {
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      for (std::size_t h = 0; h < held.size() && !filled[i]; ++h) {
-        if (used[h] || !held[h].fits(entries[i]) ||
-            (same_label && held[h].label != entries[i].label)) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      for (std::size_t h = 0; h < held.columns.size() && !filled[i]; ++h) {
+        if (used[h] || !held.columns[h].fits(columns[i]) ||
+            (same_label && held.columns[h].label != columns[i].label)) {
           continue;
         }
-        held[h].read_into(entries[i]);
+        held.cells[h].read_into(columns[i].identity, rows.cells[i]);
         used[h] = filled[i] = true;
       }
     }
   }
-  for (std::size_t i = 0; i < entries.size(); ++i) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
     if (!filled[i]) gaps.unfilled.push_back(i);
   }
-  for (std::size_t h = 0; h < held.size(); ++h) {
-    if (!used[h]) gaps.unread.push_back(held[h].label);
-  }
-}
-
-/// `read(held)` gives a status.
-template <class Read>
-absl::Status read_intact(std::string_view bytes, CheckOrigin check,
-                         const Read& read) {
-  const auto size = static_cast<std::int64_t>(bytes.size());
-  const absl::Status head = check_checkpoint(bytes, size);
-  if (!head.ok()) return head;
-  Envelope envelope;
-  std::memcpy(&envelope, bytes.data(), sizeof(envelope));
-  const std::string_view body = bytes.substr(sizeof(envelope));
-  if (envelope.checksum != sync::fingerprint(body)) {
-    return data_loss("the checkpoint is damaged: its checksum does not match");
-  }
-  try {
-    Decoder decoder(body);
-    const bool has_origin = envelope.version == kVersionWithOrigin;
-    const absl::Status checked =
-        check(has_origin ? read_origin(decoder) : CheckpointOrigin());
-    if (!checked.ok()) return checked;
-    return read(held_entries(body, decoder, has_origin));
-  } catch (const std::exception& error) {
-    return damaged(error);
+  for (std::size_t h = 0; h < held.columns.size(); ++h) {
+    // What was computed goes with a member's own state.
+    const bool is_kept = held.columns[h].key.rfind(kKept, 0) == 0;
+    if (!used[h] && !is_kept) gaps.unread.push_back(held.columns[h].label);
   }
 }
 
@@ -279,29 +264,72 @@ absl::Status precondition(const std::string& message) {
   return absl::FailedPreconditionError(message.c_str());
 }
 
-std::string write_checkpoint(const std::vector<CheckpointEntry>& entries,
+absl::Status read_held(std::string_view bytes, CheckOrigin check, UseHeld use) {
+  Envelope envelope;
+  const absl::Status head =
+      read_envelope(bytes, static_cast<std::int64_t>(bytes.size()), envelope);
+  if (!head.ok()) return head;
+  const std::string_view body = bytes.substr(sizeof(envelope));
+  if (envelope.checksum != sync::fingerprint(body)) {
+    return data_loss("the checkpoint is damaged: its checksum does not match");
+  }
+  try {
+    Decoder decoder(body);
+    const absl::Status checked =
+        check(envelope.version >= kVersionWithOrigin ? read_origin(decoder)
+                                                     : CheckpointOrigin());
+    if (!checked.ok()) return checked;
+    return use(read_body(body, decoder, envelope.version));
+  } catch (const std::exception& error) {
+    return damaged(error);
+  }
+}
+
+std::string write_checkpoint(const CheckpointRows& rows,
                              const CheckpointOrigin& origin) {
+  const bool has_keys = rows.rules != nullptr;
   const bool has_origin =
-      origin.kind != CheckpointOrigin::Kind::kUnknown ||
-      std::any_of(entries.begin(), entries.end(),
-                  [](const auto& entry) { return entry.index_offset != 0; });
+      has_keys || origin.kind != CheckpointOrigin::Kind::kUnknown ||
+      std::any_of(rows.cells.begin(), rows.cells.end(),
+                  [](const auto& cell) { return cell.index_offset != 0; });
   std::string bytes(sizeof(Envelope), '\0');
   Encoder encoder(bytes);
+  const auto write_column = [&](const StateColumn& column) {
+    encoder.text(column.label);
+    encoder.text(column.key.text());
+    encoder.text(column.identity.fields().schema());
+  };
+  const auto write_cell = [&](const StoredCell& cell) {
+    encoder.integer(cell.count);
+    if (has_origin) encoder.integer(cell.index_offset);
+    if (has_keys) encoder.integer(cell.state.defined() ? 1 : 0);
+    if (cell.state.defined()) encoder.fields(cell.state.fields());
+  };
   if (has_origin) write_origin(origin, encoder);
-  encoder.integer(static_cast<std::int64_t>(entries.size()));
-  for (const CheckpointEntry& entry : entries) {
-    encoder.text(entry.label);
-    encoder.text(entry.key);
-    encoder.text(entry.state.fields().schema());
-    encoder.integer(entry.update_count);
-    if (has_origin) encoder.integer(entry.index_offset);
-    encoder.fields(entry.state.fields());
+  if (has_keys) {
+    encoder.text(rows.rules->owner);
+    encoder.integer(rows.update_count);
+  }
+  encoder.integer(static_cast<std::int64_t>(rows.columns.size()));
+  for (std::size_t c = 0; c < rows.columns.size(); ++c) {
+    write_column(rows.columns[c]);
+    if (!has_keys) write_cell(rows.cells[c]);
+  }
+  if (has_keys) encoder.integer(static_cast<std::int64_t>(rows.keys.size()));
+  for (std::size_t r = 0; r < rows.keys.size(); ++r) {
+    encoder.text(rows.keys[r]);
+    encoder.text(rows.values[r]);
+    for (std::size_t c = 0; c < rows.columns.size(); ++c) {
+      write_cell(rows.cell(r, c));
+    }
   }
   const std::string_view body =
       std::string_view(bytes).substr(sizeof(Envelope));
   Envelope envelope{};
   std::memcpy(envelope.magic, kMagic, sizeof(kMagic));
-  envelope.version = has_origin ? kVersionWithOrigin : kVersion;
+  envelope.version = has_keys     ? kVersionWithKeys
+                     : has_origin ? kVersionWithOrigin
+                                  : kVersion;
   envelope.length = static_cast<std::int64_t>(body.size());
   envelope.checksum = sync::fingerprint(body);
   std::memcpy(bytes.data(), &envelope, sizeof(envelope));
@@ -339,39 +367,25 @@ absl::Status check_own(const CheckpointOrigin& of_file,
 
 absl::Status check_checkpoint(std::string_view head, std::int64_t size) {
   Envelope envelope;
-  if (head.size() < sizeof(envelope)) {
-    return data_loss(
-        c10::str("expected a Tally checkpoint, got ", size, " bytes"));
-  }
-  std::memcpy(&envelope, head.data(), sizeof(envelope));
-  return check_envelope(envelope, size);
+  return is_old_checkpoint(head) ? absl::OkStatus()
+                                 : read_envelope(head, size, envelope);
 }
 
-absl::Status read_checkpoint(std::string_view bytes,
-                             std::vector<CheckpointEntry>& entries,
-                             CheckOrigin check) {
-  std::vector<CheckpointEntry> filled = entries;
-  const absl::Status status =
-      read_intact(bytes, check, [&](const std::vector<Held>& held) {
-        return read_all_held(held, filled);
-      });
-  if (status.ok()) entries = std::move(filled);
-  return status;
-}
-
-absl::Status read_checkpoint_parts(std::string_view bytes,
-                                   std::vector<CheckpointEntry>& entries,
-                                   CheckpointGaps& gaps, CheckOrigin check) {
-  std::vector<CheckpointEntry> filled = entries;
+absl::Status read_checkpoint(std::string_view bytes, CheckpointRows& rows,
+                             CheckOrigin check, CheckpointGaps* gaps) {
+  CheckpointRows filled = rows;
   CheckpointGaps found;
-  const absl::Status status =
-      read_intact(bytes, check, [&](const std::vector<Held>& held) {
-        read_parts(held, filled, found);
-        return absl::OkStatus();
-      });
+  const auto take = [&](const HeldCheckpoint& held) {
+    if (gaps == nullptr || !held.owner.empty()) return take_rows(held, filled);
+    take_parts(held, filled, found);
+    return absl::OkStatus();
+  };
+  const absl::Status status = is_old_checkpoint(bytes)
+                                  ? read_old_held(bytes, rows.columns, take)
+                                  : read_held(bytes, check, take);
   if (!status.ok()) return status;
-  entries = std::move(filled);
-  gaps = std::move(found);
+  rows = std::move(filled);
+  if (gaps != nullptr) *gaps = std::move(found);
   return status;
 }
 

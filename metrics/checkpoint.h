@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tally/metrics/state_rows.h"
 #include "tally/state/state.h"
 
 namespace tally::internal {
@@ -15,13 +16,19 @@ namespace tally::internal {
 /// kFailedPrecondition. absl's string_view is a type of its own here.
 absl::Status precondition(const std::string& message);
 
-struct CheckpointEntry {
-  std::string label;
-  std::string key;
-  AnyState state;
-  std::int64_t update_count = 0;
-  /// See Accumulation::Group.
-  std::int64_t index_offset = 0;
+/// What an Accumulation has, or what is read for it.
+struct CheckpointRows : StoredRows {
+  std::vector<StateColumn> columns;
+  /// Null for the only row of a metric or collection, which has no key.
+  const RowKeys* rules = nullptr;
+
+  std::size_t rows() const { return rules != nullptr ? keys.size() : 1; }
+  StoredCell& cell(std::size_t row, std::size_t column) {
+    return cells[row * columns.size() + column];
+  }
+  const StoredCell& cell(std::size_t row, std::size_t column) const {
+    return cells[row * columns.size() + column];
+  }
 };
 
 /// Whose states a checkpoint holds.
@@ -46,36 +53,32 @@ using CheckOrigin =
     c10::function_ref<absl::Status(const CheckpointOrigin& origin)>;
 
 /// Writes the states as one envelope: magic, version, length, checksum, then
-/// each entry's label, key, schema, update count and fields. With an origin or
-/// offsets it is version 2, which includes them.
-std::string write_checkpoint(const std::vector<CheckpointEntry>& entries,
+/// each column's label, key, schema, count and fields. With an origin or
+/// offsets it is version 2, which includes them; of rows with keys version 3,
+/// which has what columns have in common once, then row by row.
+std::string write_checkpoint(const CheckpointRows& rows,
                              const CheckpointOrigin& origin = {});
 
-/// Fills the entries' (fresh) states, update counts and offsets. The checksum
-/// is verified before anything else is read. Returns kDataLoss for anything but
-/// an intact envelope, kFailedPrecondition for another version or other metrics
-/// or options, and the result of `check` on the origin; on error the entries
-/// are unchanged.
-absl::Status read_checkpoint(std::string_view bytes,
-                             std::vector<CheckpointEntry>& entries,
-                             CheckOrigin check);
-
-/// Whether `own`, a rank or a single process, may load states of the given
-/// origin as its own; kFailedPrecondition explains how to load them.
-absl::Status check_own(const CheckpointOrigin& of_file,
-                       const CheckpointOrigin& own);
-
-/// The states of a checkpoint without an entry, and the entries without a
+/// The states of a checkpoint without a column, and the columns without a
 /// state.
 struct CheckpointGaps {
   std::vector<std::string> unread;    // labels
   std::vector<std::size_t> unfilled;  // indexes
 };
-/// The same for the entries whose key and schema the checkpoint contains, under
-/// any label; the others are unchanged.
-absl::Status read_checkpoint_parts(std::string_view bytes,
-                                   std::vector<CheckpointEntry>& entries,
-                                   CheckpointGaps& gaps, CheckOrigin check);
+
+/// Fills the rows of these columns. The checksum is verified before anything
+/// else is read. Returns kDataLoss for anything but an intact envelope,
+/// kFailedPrecondition for another version, other metrics or options, and keys
+/// that the rules refuse, and the result of `check` on the origin; on error
+/// `rows` is unchanged. With `gaps`, columns whose key and schema the
+/// checkpoint lacks under any label are no error, and stay empty.
+absl::Status read_checkpoint(std::string_view bytes, CheckpointRows& rows,
+                             CheckOrigin check, CheckpointGaps* gaps = nullptr);
+
+/// Whether `own`, a rank or a single process, may load states of the given
+/// origin as its own; kFailedPrecondition explains how to load them.
+absl::Status check_own(const CheckpointOrigin& of_file,
+                       const CheckpointOrigin& own);
 
 /// Validates a checkpoint of the given size by its first bytes; 32 suffice.
 absl::Status check_checkpoint(std::string_view head, std::int64_t size);

@@ -6,8 +6,6 @@
 #include <ostream>
 #include <string_view>
 
-#include "tally/metrics/checkpoint.h"
-#include "tally/metrics/file.h"
 #include "tally/metrics/shared_work.h"
 #include "tally/metrics/sync_options.h"
 
@@ -78,11 +76,20 @@ void MetricCollection::add(std::string name, std::unique_ptr<Metric> metric) {
   const Use use(accumulation_);
   TORCH_CHECK_VALUE(metric, "expected a metric as '", name, "', got null");
   check_addable(name, *metric);
+  add_member(std::move(name), std::move(metric));
+}
+
+void MetricCollection::add_member(std::string name,
+                                  std::unique_ptr<Metric> metric) {
   std::string result = prefix_ + name + postfix_;
   StateKey source_key = metric->source_key();
   members_.push_back({std::move(name), std::move(result), std::move(metric),
-                      std::move(source_key), 0, kNone});
+                      std::move(source_key), 0, kNone, kNone});
   regroup();
+}
+
+std::string MetricCollection::label_of(const Member& member) {
+  return member.name.empty() ? member.metric->name() : member.name;
 }
 
 void MetricCollection::regroup() {
@@ -93,14 +100,14 @@ void MetricCollection::regroup() {
     owners.emplace(members_[i].metric->state_key(), i);
   }
   ByKey group_of, derived_of;
-  auto& groups = accumulation_.groups();
-  groups.clear();
+  accumulation_.clear_columns();
+  auto& columns = accumulation_.columns();
   observers_.clear();
   for (Member& member : members_) {
     const StateKey& own_key = member.metric->state_key();
     const bool derives = owners.count(member.source_key) != 0;
     const StateKey& key = derives ? member.source_key : own_key;
-    const auto [found, is_new] = group_of.emplace(key, groups.size());
+    const auto [found, is_new] = group_of.emplace(key, columns.size());
     member.group = found->second;
     member.derived =
         derives ? derived_of.emplace(own_key, derived_of.size()).first->second
@@ -108,18 +115,29 @@ void MetricCollection::regroup() {
     if (is_new) {
       observers_.push_back(owners.at(key));
       const Metric& owner = *members_[observers_.back()].metric;
-      accumulation_.add_group(member.name, key, owner.make_state(),
-                              owner.metric_options().compute_on_cpu());
+      accumulation_.add_column({label_of(member), key, owner.make_state(),
+                                owner.metric_options().compute_on_cpu()});
     } else {
-      groups[member.group].label += "+" + member.name;
+      columns[member.group].label += "+" + label_of(member);
     }
     accumulation_.add_remarks(member.group, member.metric->remarks());
+  }
+  for (Member& member : members_) {
+    AnyState kept = member.metric->make_kept();
+    member.kept = kept.defined() ? columns.size() : kNone;
+    if (!kept.defined()) continue;
+    accumulation_.add_column({label_of(member) + ".computed",
+                              internal::kKept + member.metric->state_key(),
+                              std::move(kept), /*on_cpu=*/false,
+                              /*survives_reset=*/true});
   }
   derived_count_ = derived_of.size();
   std::vector<internal::InputUnion::Reader> readers;
   for (const std::size_t observer : observers_) {
     const Member& member = members_[observer];
-    readers.push_back({member.metric->name() + " ('" + member.name + "')",
+    readers.push_back({member.name.empty()
+                           ? member.metric->name()
+                           : member.metric->name() + " ('" + member.name + "')",
                        member.metric->inputs(),
                        member.metric->positional_inputs()});
   }
@@ -156,21 +174,15 @@ class MetricCollection::DerivedStates {
  public:
   explicit DerivedStates(std::size_t count) : states_(count) {}
 
-  /// `state` is that of the member's group.
-  AnyState& of(const Member& member, AnyState& state) {
-    return member.derived == kNone ? state : derived(member, state);
-  }
+  /// `state` is that of the member's column.
   const AnyState& of(const Member& member, const AnyState& state) {
-    return member.derived == kNone ? state : derived(member, state);
-  }
-
- private:
-  AnyState& derived(const Member& member, const AnyState& state) {
+    if (member.derived == kNone) return state;
     AnyState& own = states_[member.derived];
     if (!own.defined()) own = member.metric->derive(state);
     return own;
   }
 
+ private:
   std::vector<AnyState> states_;
 };
 
@@ -179,36 +191,47 @@ std::vector<AnyState> MetricCollection::observe(
     const BatchOrigin& origin, const InputsOf& inputs_of) const {
   const internal::SharedWork work;
   std::vector<AnyState> batch;
-  batch.reserve(accumulation_.groups().size());
-  for (std::size_t g = 0; g < accumulation_.groups().size(); ++g) {
+  batch.reserve(observers_.size());
+  for (std::size_t g = 0; g < observers_.size(); ++g) {
     const Member& member = members_[observers_[g]];
     batch.push_back(member.metric->make_batch());
     try {
       member.metric->observe_into(batch.back(), inputs_of(g), origin);
     } catch (c10::Error& error) {
-      error.add_context("as '" + member.name + "' of a collection");
+      if (!member.name.empty()) {
+        error.add_context("as '" + member.name + "' of a collection");
+      }
       throw;
     }
   }
   return batch;
 }
 
+std::vector<AnyState> MetricCollection::observe_same(
+    Inputs inputs, const BatchOrigin& origin) const {
+  return observe(origin, [&](std::size_t) { return inputs; });
+}
+
 std::vector<AnyState> MetricCollection::observe_positional(
     Inputs inputs) const {
   union_.check_agreement(kCollection, inputs.size());
-  return observe(BatchOrigin(accumulation_),
-                 [&](std::size_t) { return inputs; });
+  return observe_same(inputs, BatchOrigin(accumulation_));
 }
 
-std::vector<AnyState> MetricCollection::observe_named(NamedInputs given) {
-  union_.check_names(kCollection);
-  internal::OrderedInputs ordered;
+void MetricCollection::arrange(NamedInputs given, const char* owner,
+                               internal::OrderedInputs& ordered) {
+  union_.check_names(owner);
   input_order_.arrange(
       given, inputs(),
       [&](std::size_t i) {
-        return i < inputs().size() ? union_.reader_of(i) : kCollection;
+        return i < inputs().size() ? union_.reader_of(i) : owner;
       },
       ordered);
+}
+
+std::vector<AnyState> MetricCollection::observe_named(NamedInputs given) {
+  internal::OrderedInputs ordered;
+  arrange(given, kCollection, ordered);
   return observe_union(ordered, BatchOrigin(accumulation_));
 }
 
@@ -222,27 +245,44 @@ std::vector<AnyState> MetricCollection::observe_union(
   });
 }
 
-Results MetricCollection::evaluate(const std::vector<AnyState>& states) const {
+Results MetricCollection::evaluate(StateOf state_of) const {
   Results results;
   results.reserve(members_.size());
   DerivedStates derived(derived_count_);
   for (const Member& member : members_) {
-    member.metric->evaluate_into(derived.of(member, states[member.group]),
+    member.metric->evaluate_into(derived.of(member, state_of(member.group)),
                                  member.result, results);
   }
   return results;
 }
 
+Results MetricCollection::evaluate(const std::vector<AnyState>& states) const {
+  return evaluate([&](std::size_t c) -> const AnyState& { return states[c]; });
+}
+
 Results MetricCollection::compute_states(
-    c10::function_ref<AnyState&(std::size_t group)> state_of) const {
+    StateOf state_of,
+    c10::function_ref<AnyState&(std::size_t column)> kept_of) const {
   Results results;
   results.reserve(members_.size());
   DerivedStates derived(derived_count_);
   for (const Member& member : members_) {
-    member.metric->compute_into(derived.of(member, state_of(member.group)),
-                                member.result, results);
+    const AnyState& state = derived.of(member, state_of(member.group));
+    if (member.kept == kNone) {
+      member.metric->evaluate_into(state, member.result, results);
+    } else {
+      member.metric->compute_into(state, kept_of(member.kept), member.result,
+                                  results);
+    }
   }
   return results;
+}
+
+Results MetricCollection::compute_row(internal::StateRows& rows,
+                                      std::size_t row) const {
+  return compute_states(
+      [&](std::size_t c) -> const AnyState& { return rows.state(row, c); },
+      [&](std::size_t c) -> AnyState& { return rows.kept(row, c); });
 }
 
 void MetricCollection::update_inputs(Inputs given) {
@@ -267,24 +307,21 @@ Results MetricCollection::forward_inputs(NamedInputs given) {
 
 Results MetricCollection::compute() {
   return compute_by(
-      value_, [&](const auto& state_of) { return compute_states(state_of); },
+      value_, [&](internal::StateRows& rows) { return compute_row(rows, 0); },
       [](Results&) {});
 }
 
 PendingValue<Results> MetricCollection::sync_async() {
   return sync_async_by<Results>([&] {
     return [snapshot = std::make_shared<const MetricCollection>(clone())](
-               const std::vector<AnyState>& states) {
-      return snapshot->evaluate(states);
+               internal::StateRows& rows) {
+      return snapshot->compute_row(rows, 0);
     };
   });
 }
 
 void MetricCollection::merge_state(const MetricCollection& other) {
-  TORCH_CHECK_VALUE(&other != this,
-                    "merge_state expected another collection, got itself");
-  const Use use(accumulation_);
-  accumulation_.merge_state(other.accumulation_);
+  merge_from(other);
 }
 
 void MetricCollection::set_metric_options(MetricOptions options) {
@@ -298,38 +335,13 @@ void MetricCollection::set_dtype(at::ScalarType dtype) {
   accumulation_.invalidate_value();
 }
 
-absl::StatusOr<MetricCollection::LoadReport>
-MetricCollection::deserialize_parts(std::string_view bytes) {
-  const Use use(accumulation_);
-  internal::CheckpointGaps gaps;
-  const absl::Status status = accumulation_.deserialize_parts(bytes, gaps);
-  if (!status.ok()) return status;
-  LoadReport report;
-  report.unexpected = std::move(gaps.unread);
-  for (const Member& member : members_) {
-    if (std::count(gaps.unfilled.begin(), gaps.unfilled.end(), member.group)) {
-      report.missing.push_back(member.name);
-    }
-  }
-  return report;
-}
-
-absl::StatusOr<MetricCollection::LoadReport> MetricCollection::load_parts(
-    const std::string& path) {
-  std::string bytes;
-  const absl::Status status =
-      internal::read_file(path, bytes, internal::check_checkpoint);
-  if (!status.ok()) return status;
-  return deserialize_parts(bytes);
-}
-
 MetricCollection MetricCollection::clone() const {
   MetricCollection copy(metric_options());
   copy.prefix_ = prefix_;
   copy.postfix_ = postfix_;
   for (const Member& member : members_) {
     copy.members_.push_back({member.name, member.result, member.metric->clone(),
-                             member.source_key, 0, kNone});
+                             member.source_key, 0, kNone, kNone});
   }
   copy.regroup();
   copy.accumulation_.copy_state(accumulation_);
@@ -351,13 +363,18 @@ std::unique_ptr<Metric> MetricCollection::extract(
     const std::string& name) const {
   for (const Member& member : members_) {
     if (member.name != name) continue;
-    const auto& group = accumulation_.groups()[member.group];
+    const Reading reading(accumulation_);
+    const internal::StateCell& cell = accumulation_.cell(0, member.group);
     const internal::OutsideInference outside;
     auto metric = member.metric->clone();
-    metric->accumulation_.group().local =
-        DerivedStates(derived_count_).of(member, group.local);
-    metric->accumulation_.group().update_count = group.update_count;
-    metric->accumulation_.group().index_offset = group.index_offset;
+    internal::StateCell& own = metric->accumulation_.cell(0, 0);
+    own.local = DerivedStates(derived_count_).of(member, cell.local);
+    own.count = cell.count;
+    own.index_offset = cell.index_offset;
+    if (member.kept != kNone) {
+      metric->accumulation_.cell(0, 1).local =
+          accumulation_.cell(0, member.kept).local;
+    }
     return metric;
   }
   TORCH_CHECK_INDEX(false, "unknown metric '", name, "'; there are: ",
@@ -365,7 +382,7 @@ std::unique_ptr<Metric> MetricCollection::extract(
 }
 
 std::vector<std::vector<std::string>> MetricCollection::groups() const {
-  std::vector<std::vector<std::string>> groups(accumulation_.groups().size());
+  std::vector<std::vector<std::string>> groups(observers_.size());
   for (const Member& member : members_) {
     groups[member.group].push_back(member.name);
   }

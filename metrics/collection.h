@@ -196,29 +196,44 @@ class MetricCollection : public MetricBase {
     std::string result;  // its name in results
     std::unique_ptr<Metric> metric;
     StateKey source_key;
-    std::size_t group;
+    std::size_t group;    // the column of its state
     std::size_t derived;  // which of the states derived from those of groups
+    std::size_t kept;     // the column of what survives a reset
   };
   class DerivedStates;
 
+  void add_member(std::string name, std::unique_ptr<Metric> metric);
+  void arrange(NamedInputs given, const char* owner,
+               internal::OrderedInputs& ordered);
   // Inputs by position, as each member takes them, or in the order of inputs().
   std::vector<AnyState> observe_positional(Inputs inputs) const;
+  std::vector<AnyState> observe_same(Inputs inputs,
+                                     const BatchOrigin& origin) const;
   std::vector<AnyState> observe_named(NamedInputs inputs);
   std::vector<AnyState> observe_union(Inputs inputs,
                                       const BatchOrigin& origin) const;
   template <class InputsOf>
   std::vector<AnyState> observe(const BatchOrigin& origin,
                                 const InputsOf& inputs_of) const;
+  using StateOf = c10::function_ref<const AnyState&(std::size_t column)>;
+  Results evaluate(StateOf state_of) const;
   Results evaluate(const std::vector<AnyState>& states) const;
   // Metric::compute_into of each member.
   Results compute_states(
-      c10::function_ref<AnyState&(std::size_t group)> state_of) const;
+      StateOf state_of,
+      c10::function_ref<AnyState&(std::size_t column)> kept_of) const;
+  Results compute_row(internal::StateRows& rows, std::size_t row) const;
   void check_addable(const std::string& name, const Metric& metric) const;
+  // In messages: a member without a name is called by its class.
+  static std::string label_of(const Member& member);
   void regroup();
   void name_results();
 
   friend class MetricTracker;
   friend class MultitaskWrapper;
+  friend class SliceComparison;
+  friend class SlicedMetric;
+  friend class SlicedRows;
   std::vector<Member> members_;
   std::vector<std::size_t> observers_;  // by group, a member whose state it is
   std::size_t derived_count_ = 0;

@@ -219,7 +219,7 @@ namespace tally {
 StateKey CompositionalMetric::source_key() const {
   const std::vector<const Metric*> metrics = options().states();
   // What evaluation notes in a derived state is lost.
-  return metrics.size() == 1 && !outlasts_reset(metrics[0]->make_state())
+  return metrics.size() == 1 && !metrics[0]->make_kept().defined()
              ? metrics[0]->state_key()
              : StateKey();
 }

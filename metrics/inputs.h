@@ -147,6 +147,9 @@ decltype(auto) as_input(const T& value) {
   }
 }
 
+template <class...>
+inline constexpr bool kNever = false;
+
 template <class T>
 constexpr void refuse_braces() {
   static_assert(sizeof(T) == 0,

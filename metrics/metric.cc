@@ -127,7 +127,9 @@ int BatchOrigin::rank() const {
 }
 
 std::int64_t BatchOrigin::index() const {
-  return accumulation_ ? accumulation_->group().next_index() : 0;
+  return accumulation_
+             ? accumulation_->cell(accumulation_->row(), 0).next_index()
+             : 0;
 }
 
 AnyState Metric::observe_next(Inputs given) const {
@@ -180,12 +182,7 @@ AnyState Metric::derive(const AnyState&) const {
   TORCH_CHECK(false, name(), ": expected a metric with a source_key()");
 }
 
-void Metric::merge_state(const Metric& other) {
-  TORCH_CHECK_VALUE(&other != this, name(),
-                    ": merge_state expected another metric, got itself");
-  const Use use(accumulation_);
-  accumulation_.merge_state(other.accumulation_);
-}
+void Metric::merge_state(const Metric& other) { merge_from(other); }
 
 void Metric::set_dtype(at::ScalarType dtype) {
   TORCH_CHECK_VALUE(at::isFloatingType(dtype), name(),

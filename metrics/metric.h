@@ -50,8 +50,9 @@ class BatchOrigin {
 /// sync_on_compute(false), or a sync::CommunicatorGuard with
 /// sync::single_process_communicator().
 ///
-/// Thread-safety: const functions may be called from any thread; others from
-/// one thread at a time, which is checked.
+/// Thread-safety: const functions may be called from any number of threads;
+/// others from one thread, while no other one uses the object. That is checked:
+/// a second thread gets a c10::Error.
 class Metric : public MetricBase {
  public:
   virtual ~Metric() = default;
@@ -134,10 +135,10 @@ class Metric : public MetricBase {
   virtual std::optional<bool> higher_is_better() const = 0;
   /// Sentences on options that have no effect because of others.
   const std::vector<std::string>& remarks() const {
-    return accumulation_.group().remarks;
+    return accumulation_.column().remarks;
   }
   /// Metrics with equal keys accumulate the same state from the same inputs.
-  const StateKey& state_key() const { return accumulation_.group().key; }
+  const StateKey& state_key() const { return accumulation_.column().key; }
   /// The key of a state from which derive() computes this metric's state, which
   /// then need not be accumulated separately; empty if there is none.
   virtual StateKey source_key() const { return {}; }
@@ -149,7 +150,7 @@ class Metric : public MetricBase {
   // The pure functions from which everything above is composed.
 
   /// The identity: the state without data.
-  AnyState make_state() const { return accumulation_.group().identity; }
+  AnyState make_state() const { return accumulation_.column().identity; }
   /// A fresh state for observe_into of the next batch: the identity, possibly
   /// without the parts that a batch does not affect (see StateParts).
   virtual AnyState make_batch() const { return make_state(); }
@@ -164,10 +165,13 @@ class Metric : public MetricBase {
   /// Adds the value of a state to `results` under `name` or `name.part`.
   virtual void evaluate_into(const AnyState& state, const std::string& name,
                              Results& results) const = 0;
-  /// The same for compute(): may store the value in the part of the state that
-  /// survives a reset.
-  virtual void compute_into(AnyState& state, const std::string& name,
-                            Results& results) const {
+  /// A second state, which survives a reset, for what computed values leave
+  /// behind; undefined if nothing does.
+  virtual AnyState make_kept() const { return {}; }
+  /// evaluate_into() for compute(), which adds the value to `kept`.
+  virtual void compute_into(const AnyState& state, AnyState& kept,
+                            const std::string& name, Results& results) const {
+    (void)kept;
     evaluate_into(state, name, results);
   }
 

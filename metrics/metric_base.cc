@@ -12,77 +12,18 @@
 #include "tally/metrics/checkpoint.h"
 #include "tally/metrics/file.h"
 #include "tally/metrics/rank_checkpoint.h"
-#include "tally/sync/communicator.h"
-
-namespace tally::internal {
-
-std::vector<CheckpointEntry> Accumulation::entries() const {
-  std::vector<CheckpointEntry> entries;
-  for (const Group& group : groups_) {
-    entries.push_back({group.label, group.key, group.local, group.update_count,
-                       group.index_offset});
-  }
-  return entries;
-}
-
-std::vector<CheckpointEntry> Accumulation::empty_entries() const {
-  std::vector<CheckpointEntry> entries;
-  for (const Group& group : groups_) {
-    entries.push_back({group.label, group.key, group.identity});
-  }
-  return entries;
-}
-
-void Accumulation::take_entries(std::vector<CheckpointEntry> entries) {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    groups_[i].local = std::move(entries[i].state);
-    groups_[i].update_count = entries[i].update_count;
-    groups_[i].index_offset = entries[i].index_offset;
-    groups_[i].synced = AnyState();
-  }
-  synced_ = false;
-  invalidate_value();
-}
-
-std::string Accumulation::serialize() const {
-  return write_checkpoint(entries());
-}
-
-// Without syncs a metric is its process's own.
-CheckpointOrigin Accumulation::origin() const {
-  const auto ranks = options_.sync_on_compute() ? other_ranks() : nullptr;
-  CheckpointOrigin origin;
-  if (!ranks) return origin;
-  origin.kind = CheckpointOrigin::Kind::kOneRank;
-  origin.rank = ranks->rank();
-  origin.ranks = ranks->size();
-  return origin;
-}
-
-absl::Status Accumulation::deserialize(std::string_view bytes) {
-  std::vector<CheckpointEntry> entries = empty_entries();
-  const absl::Status status =
-      read_checkpoint(bytes, entries, [&](const CheckpointOrigin& of_file) {
-        return check_own(of_file, origin());
-      });
-  if (status.ok()) take_entries(std::move(entries));
-  return status;
-}
-
-absl::Status Accumulation::deserialize_parts(std::string_view bytes,
-                                             CheckpointGaps& gaps) {
-  std::vector<CheckpointEntry> entries = empty_entries();
-  const absl::Status status = read_checkpoint_parts(
-      bytes, entries, gaps, [&](const CheckpointOrigin& of_file) {
-        return check_own(of_file, origin());
-      });
-  if (status.ok()) take_entries(std::move(entries));
-  return status;
-}
-
-}  // namespace tally::internal
 
 namespace tally {
+
+Results MetricBase::state() const {
+  const Reading reading(accumulation_);
+  return accumulation_.state_tensors();
+}
+
+std::string MetricBase::serialize() const {
+  const Reading reading(accumulation_);
+  return accumulation_.serialize();
+}
 
 void MetricBase::sync() {
   const Use use(accumulation_);
@@ -99,10 +40,30 @@ void MetricBase::reset() {
   accumulation_.reset();
 }
 
-std::int64_t MetricBase::update_count() const {
-  if (accumulation_.groups().empty()) return 0;
-  const auto& group = accumulation_.group();
-  return is_synced() ? group.synced_update_count : group.update_count;
+void MetricBase::merge_from(const MetricBase& other) {
+  TORCH_CHECK_VALUE(&other != this, accumulation_.label(),
+                    ": merge_state expected another one, got itself");
+  const Use use(accumulation_);
+  accumulation_.merge_state(other.accumulation_);
+}
+
+void MetricBase::compute_once(
+    c10::function_ref<void(internal::StateRows& rows)> evaluate,
+    c10::function_ref<void()> finish) {
+  const Use use(accumulation_);
+  accumulation_.invalidate_value();
+  accumulation_.compute(evaluate, finish);
+  accumulation_.invalidate_value();
+}
+
+void MetricBase::set_sync_options(MetricOptions options) {
+  const Use use(accumulation_);
+  TORCH_CHECK_VALUE(
+      options_state_key(options) == options_state_key(metric_options()),
+      accumulation_.label(),
+      ": expected validate_args, nan_policy and compute_on_cpu as the metrics "
+      "have them");
+  accumulation_.set_options(std::move(options));
 }
 
 void MetricBase::to(c10::Device device) {
@@ -116,8 +77,9 @@ absl::Status MetricBase::deserialize(std::string_view bytes) {
 }
 
 absl::Status MetricBase::save(const std::string& path) const {
+  const Reading reading(accumulation_);
   return internal::write_file(
-      path, internal::write_checkpoint(accumulation_.entries(),
+      path, internal::write_checkpoint(accumulation_.checkpoint(),
                                        accumulation_.origin()));
 }
 

@@ -70,7 +70,8 @@ namespace internal {
 class SyncPart;
 }  // namespace internal
 
-/// Common base of metrics and collections: accumulates, syncs, and is saved.
+/// Common base of metrics, collections, and everything else that accumulates
+/// (intervals, slices, the steps of a run): syncs, and is saved.
 class MetricBase {
  public:
   MetricBase(const MetricBase&) = delete;
@@ -110,9 +111,12 @@ class MetricBase {
   MetricState status() const { return accumulation_.state(); }
   bool is_synced() const { return accumulation_.is_synced(); }
   /// Number of batches accumulated; while synced, by all ranks.
-  std::int64_t update_count() const;
-  /// A copy of the state, by field; "group.field" for a collection.
-  Results state() const { return accumulation_.state_tensors(); }
+  std::int64_t update_count() const { return accumulation_.update_count(); }
+  /// A copy of the state, by field; "label.field" where there are several, as
+  /// in a collection. Of slices and steps each field has them as a first
+  /// dimension, or, if their shapes differ, is listed one by one: "field of
+  /// step 2".
+  Results state() const;
 
   /// Moves the state; later inputs must be on the same device.
   void to(c10::Device device);
@@ -124,7 +128,7 @@ class MetricBase {
   /// A file records which of several ranks saved it (those that compute() would
   /// sync with), and load() rejects that of another rank, which would be
   /// counted twice. serialize() does not record it.
-  std::string serialize() const { return accumulation_.serialize(); }
+  std::string serialize() const;
   absl::Status deserialize(std::string_view bytes);
   absl::Status save(const std::string& path) const;
   absl::Status load(const std::string& path);
@@ -167,9 +171,13 @@ class MetricBase {
 
  protected:
   using Use = internal::Accumulation::Use;
+  using Reading = internal::Accumulation::Reading;
 
   explicit MetricBase(MetricOptions options)
       : accumulation_(std::move(options)) {}
+  /// With rows that have keys.
+  MetricBase(MetricOptions options, internal::RowKeys keys)
+      : accumulation_(std::move(options), std::move(keys)) {}
   MetricBase(MetricBase&&) noexcept = default;
   MetricBase& operator=(MetricBase&&) noexcept = default;
   ~MetricBase() = default;
@@ -194,25 +202,39 @@ class MetricBase {
     const internal::LimitGrad grad(is_differentiable);
     return accumulation_.forward(observe, evaluate);
   }
-  /// See Accumulation::compute.
+  /// `evaluate(rows)` returns the value of internal::StateRows&, which is kept
+  /// between calls; see Accumulation::compute.
   template <class Value, class Evaluate, class Finish>
-  Value compute_by(Value& kept, const Evaluate& evaluate,
-                   const Finish& finish) {
+  Value compute_by(Value& kept, const Evaluate& evaluate, const Finish& finish,
+                   const std::vector<std::string>* keys = nullptr) {
     const Use use(accumulation_);
-    return accumulation_.compute(kept, evaluate, finish);
+    accumulation_.compute(
+        [&](internal::StateRows& rows) { kept = evaluate(rows); },
+        [&] { finish(kept); }, keys);
+    return metric_options().compute_with_cache() ? copy_of(kept)
+                                                 : std::move(kept);
   }
-  /// `snapshot()` returns a function from the groups' states to the value that
-  /// does not depend on this object.
+  /// Implements merge_state() for another object of the same class.
+  void merge_from(const MetricBase& other);
+  /// The same for a value that is not kept.
+  void compute_once(c10::function_ref<void(internal::StateRows& rows)> evaluate,
+                    c10::function_ref<void()> finish);
+  /// For a class around metrics, whose options that affect states are theirs:
+  /// throws c10::ValueError for others than they have.
+  void set_sync_options(MetricOptions options);
+  /// `snapshot()` returns a function from internal::StateRows& to the
+  /// value that does not depend on this object.
   template <class Value, class Snapshot>
   PendingValue<Value> sync_async_by(const Snapshot& snapshot) {
+    auto own = accumulation_.or_report(accumulation_.other_ranks(), snapshot);
     const Use use(accumulation_);
     accumulation_.require_unsynced("sync_async");
     return PendingValue<Value>([wait = accumulation_.start_merge_ranks(),
                                 warn = accumulation_.warn_later(),
-                                evaluate = snapshot()] {
-      const std::vector<AnyState> states = wait();
-      Value value = evaluate(states);
-      warn(states);
+                                evaluate = std::move(own)] {
+      internal::StateRows rows = wait();
+      Value value = evaluate(rows);
+      warn(rows);
       return value;
     });
   }

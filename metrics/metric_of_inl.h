@@ -15,11 +15,11 @@ MetricOf<Derived, Accumulator, Result, Options>::MetricOf(
       options_(internal::validated(std::move(options), class_name())),
       accumulator_(internal::make_accumulator<Accumulator>(
           options_, this->metric_options())) {
-  accumulation_.add_group(
-      class_name(),
-      internal::state_key_of<Accumulator>(options_, this->metric_options()),
-      internal::identity_of(accumulator_),
-      this->metric_options().compute_on_cpu());
+  accumulation_.add_column(
+      {class_name(),
+       internal::state_key_of<Accumulator>(options_, this->metric_options()),
+       internal::identity_of(accumulator_),
+       this->metric_options().compute_on_cpu()});
   accumulation_.add_remarks(0, internal::remarks_of(options_));
 }
 
@@ -39,9 +39,8 @@ template <class Derived, class Accumulator, class Result, class Options>
 Result MetricOf<Derived, Accumulator, Result, Options>::compute() {
   return this->compute_by(
       value_,
-      [&](const auto& state_of) {
-        return derived().evaluate(
-            std::as_const(state_of(0)).template get<State>());
+      [&](const internal::StateRows& rows) {
+        return derived().evaluate(rows[0].template get<State>());
       },
       [&](Result& value) { value = finished(std::move(value)); });
 }
@@ -51,9 +50,9 @@ PendingValue<Result>
 MetricOf<Derived, Accumulator, Result, Options>::sync_async() {
   return this->template sync_async_by<Result>([&] {
     return [snapshot = std::shared_ptr<const Metric>(clone())](
-               const std::vector<AnyState>& states) {
+               const internal::StateRows& rows) {
       const auto& metric = static_cast<const Derived&>(*snapshot);
-      return metric.finished(metric.evaluate(states[0].get<State>()));
+      return metric.finished(metric.evaluate(rows[0].template get<State>()));
     };
   });
 }
@@ -151,9 +150,9 @@ void MetricOf<Derived, Accumulator, Result, Options>::set_metric_options(
       internal::make_accumulator<Accumulator>(options_, options);
   accumulation_.set_options(std::move(options));
   accumulator_ = std::move(accumulator);
-  accumulation_.group().key =
+  accumulation_.column().key =
       internal::state_key_of<Accumulator>(options_, metric_options());
-  accumulation_.group().on_cpu = metric_options().compute_on_cpu();
+  accumulation_.column().on_cpu = metric_options().compute_on_cpu();
 }
 
 template <class Derived, class Accumulator, class Result, class Options>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <utility>
@@ -18,14 +19,13 @@
 namespace tally::internal {
 namespace {
 
-using Entries = std::vector<CheckpointEntry>;
 using Kind = CheckpointOrigin::Kind;
 
-std::string schema_of(const Entries& entries) {
-  std::string text;
-  for (const CheckpointEntry& entry : entries) {
-    text += entry.label + " = " + entry.key + " {" +
-            entry.state.fields().schema() + "}\n";
+std::string schema_of(const CheckpointRows& rows) {
+  std::string text = rows.rules != nullptr ? rows.rules->owner : "";
+  for (const StateColumn& column : rows.columns) {
+    text += column.label + " = " + column.key.text() + " {" +
+            column.identity.fields().schema() + "}\n";
   }
   return text;
 }
@@ -82,63 +82,99 @@ Outcome first_does(const sync::Call& call, const std::string& schema,
   });
 }
 
-std::string encode_indexes(const Entries& entries) {
+/// What the ranks must have in common besides their states: where each row goes
+/// on, and rows that are not collected.
+std::string encode_place(const CheckpointRows& rows) {
   std::string note;
   Encoder encoder(note);
-  for (const CheckpointEntry& entry : entries) {
-    encoder.integer(entry.update_count + entry.index_offset);
+  if (rows.rules != nullptr && rows.rules->collected) return note;
+  encoder.integer(static_cast<std::int64_t>(rows.rows()));
+  for (std::size_t r = 0; r < rows.rows(); ++r) {
+    encoder.text(rows.rules != nullptr ? rows.keys[r] : "");
+    encoder.text(rows.rules != nullptr ? rows.values[r] : "");
+    for (std::size_t c = 0; c < rows.columns.size(); ++c) {
+      const StoredCell& cell = rows.cell(r, c);
+      encoder.integer(cell.count + cell.index_offset);
+    }
   }
   return note;
 }
 
 /// Every rank goes on where the one that is ahead does.
-void go_on_after(const std::vector<std::string>& notes, Entries& entries) {
-  std::vector<std::int64_t> indexes(entries.size());
+absl::Status go_on_after(const std::vector<std::string>& notes,
+                         CheckpointRows& rows) {
+  if (rows.rules != nullptr && rows.rules->collected) return absl::OkStatus();
+  std::vector<std::int64_t> indexes(rows.cells.size());
   for (const std::string& note : notes) {
     if (note.empty()) continue;
     Decoder decoder(note);
-    for (std::int64_t& index : indexes) {
-      index = std::max(index, decoder.integer());
+    const auto count = static_cast<std::size_t>(decoder.integer());
+    for (std::size_t r = 0; r < count; ++r) {
+      std::string key = decoder.text();
+      std::string value = decoder.text();
+      if (r == rows.rows()) {
+        rows.add_row(std::move(key), rows.columns.size());
+        rows.values.back() = std::move(value);
+      } else if (rows.rules != nullptr &&
+                 (rows.keys[r] != key || rows.values[r] != value)) {
+        return precondition("ranks have different values of " +
+                            rows.rules->name(key));
+      }
+      indexes.resize(rows.cells.size());
+      for (std::size_t c = 0; c < rows.columns.size(); ++c) {
+        std::int64_t& index = indexes[r * rows.columns.size() + c];
+        index = std::max(index, decoder.integer());
+      }
     }
   }
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    entries[i].index_offset = indexes[i] - entries[i].update_count;
+  for (std::size_t i = 0; i < indexes.size(); ++i) {
+    rows.cells[i].index_offset = indexes[i] - rows.cells[i].count;
   }
+  return absl::OkStatus();
 }
 
-absl::Status read_entry_file(const std::string& path, Entries& entries,
-                             CheckOrigin check) {
+absl::Status read_rows_file(const std::string& path, CheckpointRows& rows,
+                            CheckOrigin check) {
   std::string bytes;
   const absl::Status status = read_file(path, bytes, check_checkpoint);
-  return status.ok() ? read_checkpoint(bytes, entries, check) : status;
+  return status.ok() ? read_checkpoint(bytes, rows, check) : status;
 }
 
 // --- One file
 
+/// Replaces what this rank has by what all have. Rows of which only the value
+/// is left are the same on all ranks.
+void take_merged(Accumulation& accumulation,
+                 const std::shared_ptr<sync::Communicator>& ranks,
+                 CheckpointRows& rows) {
+  StoredRows all = *accumulation.merge_ranks(sync::internal::SyncCall::kSave,
+                                             ranks, /*cached=*/false);
+  for (std::size_t r = 0; r < rows.keys.size(); ++r) {
+    if (rows.values[r].empty()) continue;
+    all.add_row(rows.keys[r], rows.columns.size());
+    all.values.back() = rows.values[r];
+  }
+  all.sort();
+  static_cast<StoredRows&>(rows) = std::move(all);
+}
+
 absl::Status save_one_file(const sync::Call& call, Accumulation& accumulation,
                            const std::string& path) {
-  Entries entries = accumulation.entries();
-  const std::string schema = schema_of(entries);
+  CheckpointRows rows = accumulation.checkpoint();
+  const std::string schema = schema_of(rows);
   const Outcome begun = all_do(call, schema, [&](std::string& note) {
-    note = encode_indexes(entries);
+    note = encode_place(rows);
     return absl::OkStatus();
   });
-  if (call.size() > 1) {
-    auto merged = accumulation.merge_ranks(sync::internal::SyncCall::kSave,
-                                           call.communicator, /*cached=*/false);
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      entries[i].state = std::move(merged.states[i]);
-      entries[i].update_count = merged.update_counts[i];
-    }
-  }
-  go_on_after(begun.notes, entries);
+  if (call.size() > 1) take_merged(accumulation, call.communicator, rows);
+  const absl::Status same = go_on_after(begun.notes, rows);
+  if (!same.ok()) return same;
   CheckpointOrigin origin;
   origin.kind = Kind::kAllRanks;
   origin.ranks = call.size();
   return first_does(call, schema,
                     [&](std::string&) {
-                      return write_file(path,
-                                        write_checkpoint(entries, origin));
+                      return write_file(path, write_checkpoint(rows, origin));
                     })
       .status;
 }
@@ -160,17 +196,17 @@ absl::Status check_one_file(const CheckpointOrigin& origin) {
 
 absl::Status load_one_file(const sync::Call& call, Accumulation& accumulation,
                            const std::string& path) {
-  Entries entries = accumulation.empty_entries();
+  CheckpointRows rows = accumulation.empty_rows();
   const Outcome read =
-      first_does(call, schema_of(entries), [&](std::string& note) {
-        const absl::Status status =
-            read_entry_file(path, entries, check_one_file);
-        note = encode_indexes(entries);
+      first_does(call, schema_of(rows), [&](std::string& note) {
+        const absl::Status status = read_rows_file(path, rows, check_one_file);
+        note = encode_place(rows);
         return status;
       });
   if (!read.status.ok()) return read.status;
-  go_on_after(read.notes, entries);
-  accumulation.take_entries(std::move(entries));
+  const absl::Status same = go_on_after(read.notes, rows);
+  if (!same.ok()) return same;
+  accumulation.take(std::move(rows));
   return absl::OkStatus();
 }
 
@@ -186,8 +222,8 @@ std::string file_of(const std::string& path, const CheckpointOrigin& files,
 }
 
 absl::Status read_files(const std::string& path, CheckpointOrigin& files) {
-  Entries none;
-  return read_entry_file(path, none, [&](const CheckpointOrigin& origin) {
+  CheckpointRows none;
+  return read_rows_file(path, none, [&](const CheckpointOrigin& origin) {
     if (origin.kind != Kind::kFiles) {
       return precondition(
           origin.kind == Kind::kAllRanks
@@ -221,8 +257,8 @@ CheckpointOrigin decode_files(Decoder& decoder) {
 absl::Status save_files(const sync::Call& call,
                         const Accumulation& accumulation,
                         const std::string& path) {
-  const Entries entries = accumulation.entries();
-  const std::string schema = schema_of(entries);
+  const CheckpointRows rows = accumulation.checkpoint();
+  const std::string schema = schema_of(rows);
   const Outcome begun = first_does(call, schema, [&](std::string& note) {
     CheckpointOrigin before, now;
     const bool replaces = read_files(path, before).ok();
@@ -241,7 +277,7 @@ absl::Status save_files(const sync::Call& call,
   own.rank = call.rank();
   const std::string file = file_of(path, files, call.rank());
   Outcome written = all_do(call, schema, [&](std::string&) {
-    return write_file(file, write_checkpoint(entries, own));
+    return write_file(file, write_checkpoint(rows, own));
   });
   if (written.status.ok()) {
     written = first_does(call, schema, [&](std::string&) {
@@ -260,12 +296,12 @@ absl::Status save_files(const sync::Call& call,
 
 /// Adds what rank `r` had.
 absl::Status merge_file(const std::string& path, const CheckpointOrigin& files,
-                        std::int64_t r, const Entries& empty,
-                        Entries& entries) {
-  Entries more = empty;
+                        std::int64_t r, const CheckpointRows& empty,
+                        std::optional<CheckpointRows>& rows) {
+  CheckpointRows more = empty;
   const std::string file = file_of(path, files, r);
   const absl::Status status =
-      read_entry_file(file, more, [&](const CheckpointOrigin& origin) {
+      read_rows_file(file, more, [&](const CheckpointOrigin& origin) {
         if (origin.kind == Kind::kOneRank && origin.rank == r &&
             origin.ranks == files.ranks && origin.set == files.set) {
           return absl::OkStatus();
@@ -273,30 +309,22 @@ absl::Status merge_file(const std::string& path, const CheckpointOrigin& files,
         return precondition(file + " belongs to another save than " + path);
       });
   if (!status.ok()) return status;
-  if (entries.empty()) {
-    entries = std::move(more);
+  if (!rows) {
+    rows = std::move(more);
     return status;
   }
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    CheckpointEntry& into = entries[i];
-    try {
-      merge(into.state, std::move(more[i].state), into.label.c_str());
-    } catch (const c10::ValueError& error) {
-      return precondition(file +
-                          " does not fit the others: " + sync::describe(error));
-    }
-    const std::int64_t next =
-        std::max(into.update_count + into.index_offset,
-                 more[i].update_count + more[i].index_offset);
-    into.update_count += more[i].update_count;
-    into.index_offset = next - into.update_count;
+  try {
+    merge_rows(rows->columns, rows->rules, std::move(more), *rows);
+  } catch (const c10::ValueError& error) {
+    return precondition(file +
+                        " does not fit the others: " + sync::describe(error));
   }
   return status;
 }
 
 absl::Status load_files(const sync::Call& call, Accumulation& accumulation,
                         const std::string& path) {
-  const Entries empty = accumulation.empty_entries();
+  const CheckpointRows empty = accumulation.empty_rows();
   const std::string schema = schema_of(empty);
   const Outcome begun = first_does(call, schema, [&](std::string& note) {
     CheckpointOrigin files;
@@ -307,21 +335,24 @@ absl::Status load_files(const sync::Call& call, Accumulation& accumulation,
   if (!begun.status.ok()) return begun.status;
   Decoder decoder(begun.notes[0]);
   const CheckpointOrigin files = decode_files(decoder);
-  Entries entries;
+  std::optional<CheckpointRows> rows;
   const Outcome read = all_do(call, schema, [&](std::string& note) {
     const std::int64_t first = files.ranks * call.rank() / call.size();
     const std::int64_t last = files.ranks * (call.rank() + 1) / call.size();
     for (std::int64_t r = first; r < last; ++r) {
-      const absl::Status status = merge_file(path, files, r, empty, entries);
+      const absl::Status status = merge_file(path, files, r, empty, rows);
       if (!status.ok()) return status;
     }
-    if (entries.empty()) entries = empty;
-    note = encode_indexes(entries);
+    if (!rows) rows = empty;
+    note = encode_place(*rows);
     return absl::OkStatus();
   });
   if (!read.status.ok()) return read.status;
-  if (files.ranks != call.size()) go_on_after(read.notes, entries);
-  accumulation.take_entries(std::move(entries));
+  if (files.ranks != call.size()) {
+    const absl::Status same = go_on_after(read.notes, *rows);
+    if (!same.ok()) return same;
+  }
+  accumulation.take(std::move(*rows));
   return absl::OkStatus();
 }
 

@@ -1,23 +1,21 @@
 #include "tally/metrics/slice_comparison.h"
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/features/kernels/hash.h"
 #include "tally/metrics/intervals/kernels/distributions.h"
-#include "tally/state/outside_inference.h"
+#include "tally/metrics/intervals/kernels/philox.h"
+#include "tally/metrics/jackknife.h"
 
 namespace tally {
 namespace {
 
-constexpr std::int64_t kBlocks = 20;
+constexpr std::size_t kBlocks = 20;
 
 using States = std::vector<AnyState>;
 
@@ -34,12 +32,6 @@ class Evaluator {
 
   AnyState empty() const { return metric_.make_state(); }
 
-  AnyState joined(const AnyState& a, const AnyState& b) const {
-    AnyState both = a;
-    merge(both, b, SliceComparison::kName);
-    return both;
-  }
-
   AnyState joined(const States& states) const {
     AnyState all = empty();
     for (const AnyState& state : states) {
@@ -50,32 +42,19 @@ class Evaluator {
 
   /// For each state, all others together.
   States without_each(const States& states) const {
-    States after{empty()};  // the last ones, from the end
-    for (std::size_t i = states.size(); i > 1; --i) {
-      after.push_back(joined(states[i - 1], after.back()));
-    }
-    States others;
-    AnyState before = empty();
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      others.push_back(joined(before, after[states.size() - 1 - i]));
-      merge(before, states[i], SliceComparison::kName);
-    }
+    States others =
+        internal::without_each(empty(), states, SliceComparison::kName);
+    others.pop_back();
     return others;
   }
 
   /// The jackknife's variance of the value of all blocks together.
   double variance(const States& blocks) const {
-    if (blocks.size() < 2) return internal::kNaN;
     std::vector<double> values;
     for (const AnyState& state : without_each(blocks)) {
       values.push_back(value(state));
     }
-    const auto count = static_cast<double>(values.size());
-    const double mean =
-        std::accumulate(values.begin(), values.end(), 0.0) / count;
-    double squares = 0;
-    for (const double each : values) squares += (each - mean) * (each - mean);
-    return squares * (count - 1) / count;
+    return internal::jackknife_variance(values);
   }
 
  private:
@@ -108,26 +87,34 @@ struct SliceComparison::Group {
   States blocks;  // kBlocks; undefined ones have no rows
 };
 
-std::string ComparedSlice::name() const {
-  Slice slice;
-  slice.key = key;
-  return slice.name();
-}
+std::string ComparedSlice::name() const { return internal::slice_words(key); }
 
-SliceComparison::SliceComparison(OwnedMetric owned, Options options)
-    : options_(std::move(options)),
-      sliced_(SlicedMetricOptions().max_slices(
-          std::max<std::int64_t>(1, options_.max_slices()) * kBlocks)) {
-  TORCH_CHECK_VALUE(options_.min_rows() >= 2, kName,
+namespace {
+
+SliceComparisonOptions checked(SliceComparisonOptions options) {
+  constexpr const char* kName = SliceComparison::kName;
+  TORCH_CHECK_VALUE(options.min_rows() >= 2, kName,
                     ": expected min_rows to be at least 2, got ",
-                    options_.min_rows());
-  TORCH_CHECK_VALUE(options_.largest() >= 1 && options_.max_slices() >= 1,
-                    kName,
+                    options.min_rows());
+  TORCH_CHECK_VALUE(options.largest() >= 1 && options.max_slices() >= 1, kName,
                     ": expected largest and max_slices to be at least "
                     "1, got ",
-                    options_.largest(), " and ", options_.max_slices());
-  TORCH_CHECK_VALUE(options_.level() > 0 && options_.level() < 1, kName,
-                    ": expected a level in (0, 1), got ", options_.level());
+                    options.largest(), " and ", options.max_slices());
+  TORCH_CHECK_VALUE(options.level() > 0 && options.level() < 1, kName,
+                    ": expected a level in (0, 1), got ", options.level());
+  return options;
+}
+
+}  // namespace
+
+SliceComparison::SliceComparison(Options options)
+    : SlicedRows(internal::slice_rules(kName, checked(options).max_slices(), {},
+                                       kBlocks),
+                 {}),
+      options_(std::move(options)) {}
+
+SliceComparison::SliceComparison(OwnedMetric owned, Options options)
+    : SliceComparison(std::move(options)) {
   std::unique_ptr<Metric> metric = owned.take(kName);
   TORCH_CHECK_VALUE(metric->higher_is_better().has_value(), kName,
                     ": expected a metric for which higher or lower values are "
@@ -139,31 +126,32 @@ SliceComparison::SliceComparison(OwnedMetric owned, Options options)
   TORCH_CHECK_VALUE(results.size() == 1 && results.value().dim() == 0, kName,
                     ": expected a metric whose result is one number, got ",
                     metric->repr());
-  sliced_.add("", std::move(metric));
+  add_metric("", std::move(metric));
+}
+
+const Metric& SliceComparison::metric() const {
+  return *metrics_.members_[0].metric;
 }
 
 SliceKeys SliceComparison::with_blocks(const SliceKeys& keys,
-                                       const at::Tensor& ids) const {
-  TORCH_CHECK_TYPE(ids.scalar_type() == at::kLong, kName,
-                   ": expected ids of int64, got ", ids.scalar_type());
-  TORCH_CHECK_VALUE(ids.dim() == 1 && ids.size(0) == keys.size(), kName,
-                    ": expected an id for each of ", keys.size(),
-                    " keys, got sizes ", ids.sizes());
-  const at::Tensor given = ids.cpu().contiguous();
-  const at::Tensor blocks = at::empty(given.sizes(), at::kLong);
-  const auto* id = static_cast<const std::int64_t*>(given.data_ptr());
-  auto* block = static_cast<std::int64_t*>(blocks.data_ptr());
-  for (std::int64_t i = 0; i < given.size(0); ++i) {
-    block[i] = static_cast<std::int64_t>(
-        internal::features::mixed(static_cast<std::uint64_t>(id[i])) % kBlocks);
+                                       const SampleIds& ids) const {
+  TORCH_CHECK_VALUE(ids.size() == keys.size(), kName,
+                    ": expected an id for each of ", keys.size(), " keys, got ",
+                    ids.size());
+  const at::Tensor blocks = at::empty({ids.size()}, at::kLong);
+  auto* block = blocks.mutable_data_ptr<std::int64_t>();
+  for (const std::int64_t id : ids.values()) {
+    *block++ = internal::intervals::block_of(
+        /*seed=*/0, id, static_cast<std::int64_t>(kBlocks));
   }
   return keys.crossed_with(SliceKeys(blocks));
 }
 
-std::vector<SliceComparison::Group> SliceComparison::groups() const {
+std::vector<SliceComparison::Group> SliceComparison::groups(
+    const internal::StateRows& rows) const {
   std::vector<Group> groups;
-  for (auto& [bytes, part] : sliced_.merged()) {
-    std::vector<SliceValue> key = internal::slice_key_of(bytes);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::vector<SliceValue> key = internal::slice_key_of(rows.key(r));
     const auto block =
         static_cast<std::size_t>(std::get<std::int64_t>(key.back()));
     key.pop_back();
@@ -171,15 +159,15 @@ std::vector<SliceComparison::Group> SliceComparison::groups() const {
     if (groups.empty() || groups.back().key != key) {
       groups.push_back({std::move(key), 0, States(kBlocks)});
     }
-    groups.back().rows += part.rows;
-    groups.back().blocks[block] = part.states[0];
+    groups.back().rows += rows.count(r);
+    groups.back().blocks[block] = rows.state(r, 0);
   }
   return groups;
 }
 
 void SliceComparison::compare(const std::vector<Group>& groups,
                               std::vector<ComparedSlice>& slices) const {
-  const Evaluator evaluator(sliced_.observer(0));
+  const Evaluator evaluator(metric());
   std::int64_t all_rows = 0;
   States wholes, total;
   for (const Group& group : groups) {
@@ -248,10 +236,9 @@ void SliceComparison::compare(const std::vector<Group>& groups,
   }
 }
 
-std::vector<ComparedSlice> SliceComparison::compute() const {
-  const internal::OutsideInference outside;
-  const at::NoGradGuard no_grad;
-  const std::vector<Group> all = groups();
+std::vector<ComparedSlice> SliceComparison::values_of(
+    const internal::StateRows& states) const {
+  const std::vector<Group> all = groups(states);
   std::int64_t rows = 0;
   for (const Group& group : all) rows += group.rows;
   std::vector<ComparedSlice> slices;
@@ -279,6 +266,34 @@ std::vector<ComparedSlice> SliceComparison::compute() const {
                      return badness(a) < badness(b);
                    });
   return slices;
+}
+
+std::vector<ComparedSlice> SliceComparison::compute() {
+  return compute_by(
+      value_, [&](internal::StateRows& rows) { return values_of(rows); },
+      [](std::vector<ComparedSlice>&) {});
+}
+
+PendingValue<std::vector<ComparedSlice>> SliceComparison::sync_async() {
+  return sync_async_by<std::vector<ComparedSlice>>([&] {
+    SliceComparison copy(options_);
+    copy_metrics_into(copy);
+    copy.higher_is_better_ = higher_is_better_;
+    return
+        [snapshot = std::make_shared<const SliceComparison>(std::move(copy))](
+            internal::StateRows& rows) { return snapshot->values_of(rows); };
+  });
+}
+
+SliceComparison SliceComparison::clone() const {
+  SliceComparison copy(options_);
+  copy.higher_is_better_ = higher_is_better_;
+  copy_into(copy);
+  return copy;
+}
+
+std::string SliceComparison::repr() const {
+  return std::string(kName) + "(metric=" + metric().repr() + ")";
 }
 
 }  // namespace tally

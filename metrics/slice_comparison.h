@@ -1,12 +1,15 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
-#include "tally/metrics/sliced_metric.h"
+#include "tally/metrics/intervals/sample_ids.h"
+#include "tally/metrics/options.h"
+#include "tally/metrics/owned_metric.h"
+#include "tally/metrics/slice_keys.h"
+#include "tally/metrics/sliced_rows.h"
 
 namespace tally {
 
@@ -55,8 +58,8 @@ struct ComparedSlice {
 /// interval that is closer to no difference, the worst first, and tested
 /// together.
 ///
-/// update(keys, ids, ...): keys (see SlicedMetric), an int64 [N] that
-/// identifies each row, and the inputs of the metric. compute(): the slices
+/// update(keys, ids, ...): keys (see SlicedMetric), an id of each row (see
+/// SampleIds), and the inputs of the metric. compute(): the slices
 /// that have min_rows, the worst first; undefined differences come last.
 ///
 /// The variance of the smaller of slice and complement is that of a jackknife
@@ -65,16 +68,17 @@ struct ComparedSlice {
 ///
 ///     se^2 = max(jackknife, s^2 / n) + s^2 / m,  s^2 = N jackknife of all rows
 ///     t = difference / se, with 19 degrees of freedom
-/// A row's block is a function of its id alone, so that results do not depend
-/// on the split over ranks, batches or the order of rows.
+/// A row's block is a function of its id alone (that of IntervalMetric's
+/// jackknife with seed 0), so that results do not depend on the split over
+/// ranks, batches or the order of rows.
 ///
 /// Collective. State: that of the metric, once per slice and block.
 /// Empty without rows, and where one slice has all of them.
 /// Errors: c10::ValueError for a metric whose result is not one number, for
 /// which neither higher nor lower values are better, or whose value depends on
 /// batches, when constructed; for other numbers of ids; and those of
-/// SlicedMetric. c10::TypeError for ids that are not int64. A call that throws
-/// leaves everything unchanged. Not differentiable.
+/// SlicedMetric. A call that throws leaves everything unchanged. Not
+/// differentiable.
 ///
 /// Thread-safety: as for Metric.
 /// Source: Benjamini and Hochberg 1995; Chung et al., "Slice Finder", ICDE 2019
@@ -83,13 +87,13 @@ struct ComparedSlice {
 /// Example:
 ///     SliceComparison by_hospital{BinaryAccuracy()};
 ///     std::vector<std::string> hospital(scores.size(0), "north");
-///     by_hospital.update(SliceKeys(hospital), at::arange(scores.size(0)),
-///                        scores, labels);
+///     SampleIds rows(at::arange(scores.size(0)));
+///     by_hospital.update(SliceKeys(hospital), rows, scores, labels);
 ///     for (const ComparedSlice& slice : by_hospital.compute()) {
 ///       std::cout << slice.name() << ' ' << slice.difference << ' ' <<
 ///       slice.q;
 ///     }
-class SliceComparison {
+class SliceComparison final : public SlicedRows {
  public:
   using Options = SliceComparisonOptions;
   static constexpr const char* kName = "SliceComparison";
@@ -98,47 +102,62 @@ class SliceComparison {
 
   const Options& options() const { return options_; }
 
+  using SlicedRows::update;
   /// Accumulates one batch.
   template <class... Args>
-  void update(const SliceKeys& keys, const at::Tensor& ids,
+  void update(const SliceKeys& keys, const SampleIds& ids,
               const Args&... args) {
     update_inputs(keys, ids, {InputRef::of(internal::as_input(args))...});
   }
   /// The same with named inputs, in any order.
-  void update(const SliceKeys& keys, const at::Tensor& ids,
+  void update(const SliceKeys& keys, const SampleIds& ids,
               std::initializer_list<NamedInput> inputs) {
     update_inputs(keys, ids, NamedInputs(inputs));
   }
-  void update_inputs(const SliceKeys& keys, const at::Tensor& ids,
+  void update_inputs(const SliceKeys& keys, const SampleIds& ids,
                      Inputs inputs) {
-    sliced_.update_inputs(with_blocks(keys, ids), inputs);
+    update_rows(with_blocks(keys, ids), inputs);
   }
-  void update_inputs(const SliceKeys& keys, const at::Tensor& ids,
+  void update_inputs(const SliceKeys& keys, const SampleIds& ids,
                      std::initializer_list<InputRef> inputs) {
     update_inputs(keys, ids, Inputs(inputs));
   }
-  void update_inputs(const SliceKeys& keys, const at::Tensor& ids,
+  void update_inputs(const SliceKeys& keys, const SampleIds& ids,
                      NamedInputs inputs) {
-    sliced_.update_inputs(with_blocks(keys, ids), inputs);
+    update_rows(with_blocks(keys, ids), inputs);
   }
 
   /// Over all ranks: those of the metric's communicator.
-  std::vector<ComparedSlice> compute() const;
+  std::vector<ComparedSlice> compute();
+  /// See SlicedMetric::sync_async.
+  PendingValue<std::vector<ComparedSlice>> sync_async();
 
-  /// Forgets all rows.
-  void reset() { sliced_.reset(); }
+  /// Adds what `other`, with the same metric, accumulated.
+  void merge_state(const SliceComparison& other) { merge_from(other); }
+  /// A separate metric with the same options and slices.
+  SliceComparison clone() const;
+  std::string repr() const;
 
  private:
   struct Group;
 
-  SliceKeys with_blocks(const SliceKeys& keys, const at::Tensor& ids) const;
-  std::vector<Group> groups() const;
+  /// Without a metric.
+  explicit SliceComparison(Options options);
+
+  const Metric& metric() const;
+  SliceKeys with_blocks(const SliceKeys& keys, const SampleIds& ids) const;
+  std::vector<Group> groups(const internal::StateRows& rows) const;
   void compare(const std::vector<Group>& groups,
                std::vector<ComparedSlice>& slices) const;
+  std::vector<ComparedSlice> values_of(const internal::StateRows& rows) const;
 
   Options options_;
   bool higher_is_better_ = true;
-  SlicedMetric sliced_;
+  std::vector<ComparedSlice> value_;
 };
+
+inline std::vector<ComparedSlice> copy_of(std::vector<ComparedSlice> slices) {
+  return slices;
+}
 
 }  // namespace tally

@@ -136,10 +136,18 @@ std::vector<SliceValue> slice_key_of(std::string_view bytes) {
   return key;
 }
 
-bool is_slice_key(std::string_view bytes, std::int64_t columns) {
+std::string slice_words(const std::vector<SliceValue>& key) {
+  std::string text;
+  for (const SliceValue& value : key) {
+    text += (text.empty() ? "" : ", ") + to_string(value);
+  }
+  return text;
+}
+
+std::optional<std::int64_t> slice_key_columns(std::string_view bytes) {
   std::size_t next = 0;
-  for (std::int64_t i = 0; i < columns; ++i) {
-    if (next == bytes.size()) return false;
+  std::int64_t columns = 0;
+  for (; next < bytes.size(); ++columns) {
     const char kind = bytes[next++];
     if (kind == kInteger) {
       next += 8;
@@ -151,11 +159,11 @@ bool is_slice_key(std::string_view bytes, std::int64_t columns) {
       }
       ++next;
     } else if (kind != kNothing) {
-      return false;
+      return std::nullopt;
     }
-    if (next > bytes.size()) return false;
   }
-  return next == bytes.size();
+  if (next > bytes.size()) return std::nullopt;
+  return columns;
 }
 
 }  // namespace internal

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -61,8 +62,10 @@ namespace internal {
 /// The bytes of one key, and the reverse. REQUIRES: bytes of such a key.
 std::string slice_key_bytes(const std::vector<SliceValue>& key);
 std::vector<SliceValue> slice_key_of(std::string_view bytes);
-/// Whether they are those of a key with so many columns.
-bool is_slice_key(std::string_view bytes, std::int64_t columns);
+/// "north, 3".
+std::string slice_words(const std::vector<SliceValue>& key);
+/// The columns of a key with these bytes; nothing if they are not those of one.
+std::optional<std::int64_t> slice_key_columns(std::string_view bytes);
 }  // namespace internal
 
 }  // namespace tally

@@ -1,25 +1,17 @@
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
+#include <initializer_list>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "tally/metrics/input_order.h"
-#include "tally/metrics/metric.h"
+#include "tally/metrics/collection.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/owned_metric.h"
 #include "tally/metrics/slice_keys.h"
-#include "tally/metrics/warnings.h"
+#include "tally/metrics/sliced_rows.h"
 
 namespace tally {
-
-class SliceComparison;
 
 /// Options of SlicedMetric.
 struct SlicedMetricOptions {
@@ -51,7 +43,7 @@ struct Slice {
 ///
 /// update(keys, ...): the inputs of the metrics, with a key for each row;
 /// tensors and lists have as many rows as there are keys, and 0-dim tensors
-/// apply to all of them. Metrics with equal state keys share a state.
+/// apply to all of them. Metrics share states as in a MetricCollection.
 /// compute(): the slices in the order of their keys (see SliceKeys::keys),
 /// then "other". Each has the value that the metrics have for its rows alone,
 /// on any number of ranks, whichever rank has which key. Rows without a key are
@@ -79,7 +71,7 @@ struct Slice {
 ///     for (const Slice& slice : by_hospital.compute()) {
 ///       std::cout << slice.name() << ' ' << slice.rows << slice.results;
 ///     }
-class SlicedMetric {
+class SlicedMetric final : public SlicedRows {
  public:
   using Options = SlicedMetricOptions;
   static constexpr const char* kName = "SlicedMetric";
@@ -91,11 +83,14 @@ class SlicedMetric {
   explicit SlicedMetric(OwnedMetric metric, Options options = {});
 
   /// Adds a metric over the same inputs, before the first update; its results
-  /// are named `name` or `name.part`. Throws c10::ValueError for a name in use.
+  /// are named `name` or `name.part`. Throws c10::ValueError for a name in use,
+  /// a metric that has accumulated data, and other options for syncing and
+  /// caching than those of the first metric.
   void add(std::string name, OwnedMetric metric);
 
   const Options& options() const { return options_; }
 
+  using SlicedRows::update;
   /// Accumulates one batch.
   template <class... Args>
   void update(const SliceKeys& keys, const Args&... args) {
@@ -105,77 +100,47 @@ class SlicedMetric {
   void update(const SliceKeys& keys, std::initializer_list<NamedInput> inputs) {
     update_inputs(keys, NamedInputs(inputs));
   }
-  void update_inputs(const SliceKeys& keys, Inputs inputs);
+  void update_inputs(const SliceKeys& keys, Inputs inputs) {
+    update_rows(keys, inputs);
+  }
   void update_inputs(const SliceKeys& keys,
                      std::initializer_list<InputRef> inputs) {
-    update_inputs(keys, Inputs(inputs));
+    update_rows(keys, Inputs(inputs));
   }
-  void update_inputs(const SliceKeys& keys, NamedInputs inputs);
+  void update_inputs(const SliceKeys& keys, NamedInputs inputs) {
+    update_rows(keys, inputs);
+  }
 
   /// The slices over all ranks: those of the first metric's communicator.
   std::vector<Slice> compute();
+  /// See MetricOf::sync_async. Waits for the exchange of keys, unless they are
+  /// known.
+  PendingValue<std::vector<Slice>> sync_async();
 
-  /// Saves and loads the slices of this rank, as bytes with version and
-  /// checksum. Metrics and options that affect their states must be the same;
-  /// on any error, among them keys that are not known and more than max_slices,
-  /// everything is unchanged.
-  std::string serialize() const;
-  absl::Status deserialize(std::string_view bytes);
+  /// Adds what `other`, with the same metrics, accumulated.
+  void merge_state(const SlicedMetric& other) { merge_from(other); }
+  /// Separate metrics with the same options and slices.
+  SlicedMetric clone() const;
 
-  /// Forgets all rows.
-  void reset();
-  /// Slices and rows of this rank so far.
-  std::int64_t size() const {
-    return static_cast<std::int64_t>(slices_.size());
-  }
+  /// The keys of this rank's slices, or while synced of all: those of the first
+  /// dimension of state(), where each column's fields have one shape.
+  std::vector<std::vector<SliceValue>> keys() const;
+  /// Slices with rows of this rank so far.
+  std::int64_t size() const;
+  /// One line per metric.
+  std::string repr() const;
 
  private:
-  friend class SliceComparison;
-
-  struct Member {
-    std::string name;
-    std::unique_ptr<Metric> metric;
-    std::size_t state;  // its place in Accumulated::states
-  };
-  struct Accumulated {
-    std::int64_t rows = 0;
-    std::vector<AnyState> states;  // of observers_
-  };
-  // By the bytes of keys.
-  using Slices = std::map<std::string, Accumulated>;
-
-  const Metric& observer(std::size_t state) const {
-    return *members_[observers_[state]].metric;
-  }
-  Accumulated empty_slice() const;
-  absl::Status read(std::string_view bytes);
-  void check_keys(const SliceKeys& keys, Inputs inputs) const;
-  void check_known(const std::string& key) const;
-  void check_count(std::size_t count) const;
-  // Inputs by position, or in the order of union_.
-  enum class Order { kPositional, kUnion };
-  void update_rows(const SliceKeys& keys, Inputs inputs, Order order);
-  Accumulated observe(Inputs inputs, std::int64_t rows, Order order) const;
-  void merge_batch(Slices batch);
-  // Over all ranks, before they are folded.
-  Slices merged() const;
-  void collect_keys(Slices& slices,
-                    const std::shared_ptr<sync::Communicator>& ranks) const;
-  void merge_ranks(Slices& slices,
-                   const std::shared_ptr<sync::Communicator>& ranks) const;
-  std::optional<Accumulated> fold(Slices& slices) const;
-  Slice value_of(std::vector<SliceValue> key, const Accumulated& slice) const;
-  void warn(const Slices& slices) const;
+  std::vector<Slice> values_of(const internal::StateRows& rows) const;
+  Slice value_of(
+      std::vector<SliceValue> key, std::int64_t rows,
+      c10::function_ref<const AnyState&(std::size_t column)> state_of) const;
 
   Options options_;
-  std::int64_t columns_ = 0;  // of keys; 0 before the first
-  std::vector<Member> members_;
-  std::vector<std::size_t> observers_;  // of states, the member
-  internal::InputUnion union_;          // of the observers
-  internal::InputOrder input_order_;
-  Slices slices_;
-  // Of observers_; shared by what the compiler moves.
-  std::vector<std::shared_ptr<internal::GivenWarnings>> given_;
+  std::vector<Slice> value_;
 };
+
+/// With copied tensors.
+std::vector<Slice> copy_of(std::vector<Slice> slices);
 
 }  // namespace tally

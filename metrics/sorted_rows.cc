@@ -6,7 +6,7 @@
 namespace tally::internal {
 
 bool depends_on_batches(const Metric& metric) {
-  if (outlasts_reset(metric.make_state())) return true;
+  if (metric.make_kept().defined()) return true;
   const std::string text = metric.repr();
   for (const char* name :
        {"Running", "RunningMean", "RunningSum", "BootStrapper"}) {

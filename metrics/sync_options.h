@@ -4,16 +4,19 @@
 
 namespace tally::internal {
 
+inline bool same_sync_options(const MetricOptions& a, const MetricOptions& b) {
+  return a.dist_sync_on_step() == b.dist_sync_on_step() &&
+         a.sync_on_compute() == b.sync_on_compute() &&
+         a.compute_with_cache() == b.compute_with_cache() &&
+         a.communicator() == b.communicator() &&
+         a.gradient_flow() == b.gradient_flow() &&
+         a.sync_timeout() == b.sync_timeout();
+}
+
 /// Whether any option for syncing is set; these have no effect for a metric in
 /// a collection or an expression.
 inline bool has_sync_options(const MetricOptions& options) {
-  const MetricOptions defaults;
-  return options.dist_sync_on_step() != defaults.dist_sync_on_step() ||
-         options.sync_on_compute() != defaults.sync_on_compute() ||
-         options.compute_with_cache() != defaults.compute_with_cache() ||
-         options.communicator() != defaults.communicator() ||
-         options.gradient_flow() != defaults.gradient_flow() ||
-         options.sync_timeout() != defaults.sync_timeout();
+  return !same_sync_options(options, MetricOptions());
 }
 
 /// The other options, which control how a metric handles its inputs.

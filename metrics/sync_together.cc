@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full_like.h>
 #include <c10/util/Exception.h>
+#include <c10/util/FunctionRef.h>
 
 #include <algorithm>
 #include <cmath>
@@ -78,13 +79,28 @@ class Together {
   void run() {
     const OutsideInference outside;
     const at::NoGradGuard no_grad;
-    const std::vector<sync::internal::SyncItem> items = prepared();
+    or_report([&] { prepare(); });
+    const bool is_alone = communicator_->size() <= 1;
+    if (!is_alone && !metrics_.empty()) {
+      auto keys = Accumulation::all_keys({metrics_.data(), metrics_.size()},
+                                         communicator_, options_.timeout);
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        shapes_.push_back(metrics_[i]->shape_of(std::move(keys[i])));
+      }
+    } else {
+      for (const Accumulation* each : metrics_) {
+        shapes_.push_back(each->shape_of(each->own_keys()));
+      }
+    }
+    std::vector<sync::internal::SyncItem> items;
+    or_report([&] { items = take_items(); });
     sync::internal::SyncResult merged;
-    if (communicator_->size() > 1) {
+    if (!is_alone) {
       merged = sync::internal::sync_states(items, communicator_, options_);
     } else {
       for (const auto& item : items) {
-        merged.states.push_back(item.state);
+        merged.states.push_back(item.state.defined() ? item.state
+                                                     : item.identity);
         merged.update_counts.push_back(item.update_count);
       }
     }
@@ -92,9 +108,9 @@ class Together {
   }
 
  private:
-  std::vector<sync::internal::SyncItem> prepared() {
+  void or_report(c10::function_ref<void()> work) {
     try {
-      return take_items();
+      work();
     } catch (...) {
       if (communicator_->size() > 1) {
         sync::internal::report_failure(label_, std::current_exception(),
@@ -104,16 +120,12 @@ class Together {
     }
   }
 
-  std::vector<sync::internal::SyncItem> take_items() {
-    std::vector<sync::internal::SyncItem> items;
-    for (auto part = parts_.begin(); part != parts_.end(); ++part) {
-      Accumulation* const accumulation = part->accumulation();
+  void prepare() {
+    for (const SyncPart& part : parts_) {
+      Accumulation* const accumulation = part.accumulation();
       if (!accumulation) continue;
-      TORCH_CHECK_VALUE(std::none_of(parts_.begin(), part,
-                                     [&](const SyncPart& before) {
-                                       return before.accumulation() ==
-                                              accumulation;
-                                     }),
+      TORCH_CHECK_VALUE(std::find(metrics_.begin(), metrics_.end(),
+                                  accumulation) == metrics_.end(),
                         kSyncTogether, ": expected each metric once, got ",
                         accumulation->label(), " twice");
       in_use_.emplace_back(*accumulation);
@@ -123,7 +135,15 @@ class Together {
                         ": expected metrics of one communicator, got that of ",
                         accumulation->label(), " besides another");
       if (!options_.history) options_.history = accumulation->history();
-      for (auto& item : accumulation->items(/*with_identity_only=*/false)) {
+      metrics_.push_back(accumulation);
+    }
+  }
+
+  std::vector<sync::internal::SyncItem> take_items() const {
+    std::vector<sync::internal::SyncItem> items;
+    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+      for (auto& item :
+           metrics_[i]->items(shapes_[i].keys, /*with_identity_only=*/false)) {
         items.push_back(std::move(item));
       }
     }
@@ -136,27 +156,31 @@ class Together {
   }
 
   void finish(sync::internal::SyncResult& merged) {
-    AnyState* states = merged.states.data();
-    for (const SyncPart& part : parts_) {
-      if (part.accumulation()) states += part.accumulation()->groups().size();
+    std::size_t next = 0;
+    std::vector<StoredRows> rows;
+    for (const Accumulation::Shape& shape : shapes_) {
+      rows.push_back(shape.merged(merged, next));
     }
     std::vector<at::Tensor> means;
     for (const SyncPart& part : parts_) {
-      if (!part.accumulation()) {
-        means.push_back(value_of(*states++, part.mean()));
-      }
+      if (part.accumulation()) continue;
+      means.push_back(value_of(merged.states[next++], part.mean()));
     }
-    states = merged.states.data();
-    const std::int64_t* update_counts = merged.update_counts.data();
+    std::size_t placed = 0;
+    try {
+      for (; placed < rows.size(); ++placed) {
+        metrics_[placed]->make_place_for(rows[placed]);
+      }
+    } catch (...) {
+      while (placed > 0) metrics_[--placed]->give_up_place();
+      throw;
+    }
+    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+      metrics_[i]->take_synced(std::move(rows[i]));
+    }
     auto mean = means.begin();
     for (const SyncPart& part : parts_) {
-      if (Accumulation* const accumulation = part.accumulation()) {
-        accumulation->take_synced(states, update_counts);
-        states += accumulation->groups().size();
-        update_counts += accumulation->groups().size();
-      } else {
-        part.mean() = std::move(*mean++);
-      }
+      if (!part.accumulation()) part.mean() = std::move(*mean++);
     }
   }
 
@@ -165,6 +189,8 @@ class Together {
   std::string label_;
   sync::internal::SyncOptions options_;
   std::deque<Accumulation::Use> in_use_;
+  std::vector<Accumulation*> metrics_;
+  std::vector<Accumulation::Shape> shapes_;
 };
 
 }  // namespace

@@ -47,11 +47,13 @@ void sync_parts(std::initializer_list<SyncPart> parts);
 
 }  // namespace internal
 
-/// Syncs several metrics and collections and averages tensors at once: in a
-/// single collective if they take about 16 KB or less in total, where separate
-/// calls would take one each.
+/// Syncs several metrics, collections and whatever else accumulates
+/// (MetricBase) and averages tensors at once: in a single collective if they
+/// take about 16 KB or less in total, where separate calls would take one each.
+/// Slices whose keys are not known beforehand add one exchange of keys, for all
+/// of them together.
 ///
-/// Metrics and collections remain synced, as after sync(), until their
+/// What is synced remains so, as after sync(), until their
 /// unsync(). A SampleMean becomes the mean over the samples of all ranks,
 ///
 ///     sum over ranks r of  n_r / M * mean_r,   M = sum over ranks of n_r

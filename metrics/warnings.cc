@@ -105,57 +105,72 @@ void GivenWarnings::give(const std::string& metric,
   for (const MetricWarning& warning : fresh) tally::give(warning);
 }
 
-void Accumulation::add_remarks(std::size_t group,
+void Accumulation::add_remarks(std::size_t column,
                                const std::vector<std::string>& remarks) {
-  auto& own = groups_[group].remarks;
+  auto& own = columns_[column].remarks;
   own.insert(own.end(), remarks.begin(), remarks.end());
   may_warn_ = may_warn_ || !own.empty();
 }
 
+namespace {
+
+/// What warns of a column, even when its accumulation is gone.
+struct Warner {
+  std::size_t column;
+  std::string label;
+  std::vector<std::string> remarks;
+  std::shared_ptr<GivenWarnings> given;
+
+  void warn(const StateRows& rows, bool speaks) const {
+    std::vector<const AnyState*> states;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      states.push_back(&rows.state(r, column));
+    }
+    given->give(label, states, remarks, speaks);
+  }
+};
+
+std::vector<Warner> warners_of(const std::vector<StateColumn>& columns) {
+  std::vector<Warner> warners;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const StateColumn& column = columns[c];
+    if (!column.has_notes && column.remarks.empty()) continue;
+    warners.push_back({c, column.label, column.remarks, column.given});
+  }
+  return warners;
+}
+
+}  // namespace
+
 void Accumulation::warn(
-    c10::function_ref<const AnyState&(std::size_t group)> state_of,
+    const StateRows& rows,
     const std::shared_ptr<sync::Communicator>& ranks) const {
   const bool speaks =
       ranks ? ranks->rank() == 0 : !synced_ || communicator()->rank() == 0;
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const Group& group = groups_[i];
-    if (!group.has_notes && group.remarks.empty()) continue;
-    group.given->give(group.label, &state_of(i), group.remarks, speaks);
-  }
+  for (const Warner& warner : warners_of(columns_)) warner.warn(rows, speaks);
 }
 
-std::function<void(const std::vector<AnyState>&)> Accumulation::warn_later()
-    const {
-  if (!may_warn_) return [](const std::vector<AnyState>&) {};
-  struct Warner {
-    std::string label;
-    std::vector<std::string> remarks;
-    std::shared_ptr<GivenWarnings> given;
-  };
-  std::vector<Warner> warners;
-  for (const Group& group : groups_) {
-    warners.push_back({group.label, group.remarks, group.given});
-  }
-  return [warners = std::move(warners), speaks = communicator()->rank() == 0](
-             const std::vector<AnyState>& states) {
-    for (std::size_t i = 0; i < warners.size(); ++i) {
-      warners[i].given->give(warners[i].label, &states[i], warners[i].remarks,
-                             speaks);
-    }
+std::function<void(const StateRows&)> Accumulation::warn_later() const {
+  if (!may_warn_) return [](const StateRows&) {};
+  return [warners = warners_of(columns_),
+          speaks = communicator()->rank() == 0](const StateRows& rows) {
+    for (const Warner& warner : warners) warner.warn(rows, speaks);
   };
 }
 
 void Accumulation::warn_of_own_rows() const {
-  for (const Group& group : groups_) {
-    if (!group.has_notes) continue;
-    const Fields fields = group.local.fields();
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const StateColumn& column = columns_[c];
+    if (!column.has_notes) continue;
+    const AnyState& local = cell(row_, c).local;
+    const Fields fields = local.fields();
     const bool any =
         std::any_of(fields.begin(), fields.end(), [](const Field& field) {
           return field.kind == Field::Kind::kNote &&
                  field.as_note().count() > 0;
         });
     if (any && communicator()->rank() == 0) {
-      group.given->give(group.label, &group.local, {}, /*speaks=*/true);
+      column.given->give(column.label, &local, {}, /*speaks=*/true);
     }
   }
 }

@@ -123,24 +123,6 @@ bool compacts(const AnyState& state) {
       state, [](const StateOps& ops) { return ops.compact != nullptr; });
 }
 
-bool outlasts_reset(const AnyState& state) {
-  return any_of_parts(
-      state, [](const StateOps& ops) { return ops.forget != nullptr; });
-}
-
-void reset(AnyState& state, const AnyState& identity) {
-  if (state.ops().parts) {
-    auto& parts = state.ops().parts(state.data());
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      reset(parts[i], parts_of(identity)[i]);
-    }
-  } else if (state.ops().forget) {
-    state.ops().forget(state.data());
-  } else {
-    state = identity;
-  }
-}
-
 StateParts::StateParts(std::vector<std::pair<std::string, AnyState>> parts) {
   auto names = std::make_shared<std::vector<std::string>>();
   for (auto& [name, state] : parts) {

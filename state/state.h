@@ -49,12 +49,6 @@ template <class State>
 struct HasLonePart<State,
                    std::void_t<decltype(std::declval<State&>().lone_part())>>
     : std::true_type {};
-
-template <class State, class = void>
-struct HasForget : std::false_type {};
-template <class State>
-struct HasForget<State, std::void_t<decltype(std::declval<State&>().forget())>>
-    : std::true_type {};
 }  // namespace internal
 
 /// Type-erased operations on a state: one small table per state type.
@@ -83,8 +77,6 @@ struct StateOps {
   /// For a batch, the only part with data to merge. Null, or returning null:
   /// any part may have data.
   LonePart* (*lone_part)(void*);
-  /// Null: nothing survives a reset.
-  void (*forget)(void*);
   void (*swap)(void*, void*);
 };
 
@@ -119,9 +111,6 @@ const StateOps& state_ops() {
     }
     if constexpr (internal::HasLonePart<State>::value) {
       o.lone_part = [](void* s) { return static_cast<State*>(s)->lone_part(); };
-    }
-    if constexpr (internal::HasForget<State>::value) {
-      o.forget = [](void* s) { static_cast<State*>(s)->forget(); };
     }
     o.swap = [](void* a, void* b) {
       std::swap(*static_cast<State*>(a), *static_cast<State*>(b));
@@ -238,10 +227,5 @@ void merge(AnyState& into, AnyState from, const char* owner);
 bool merges_by_field(const AnyState& state);
 /// Whether the state or a part has its own compact().
 bool compacts(const AnyState& state);
-
-/// Whether any part of such a state survives a reset.
-bool outlasts_reset(const AnyState& state);
-/// Sets `state` to `identity`, except for parts that survive a reset.
-void reset(AnyState& state, const AnyState& identity);
 
 }  // namespace tally

@@ -49,4 +49,7 @@ struct Comparison {
 /// By part of the result; a single tensor's name is empty.
 using Comparisons = std::vector<std::pair<std::string, Comparison>>;
 
+/// With copied tensors.
+Comparisons copy_of(Comparisons comparisons);
+
 }  // namespace tally

@@ -89,7 +89,11 @@ class Intervals {
   Results results() const;
 
  private:
+  friend Intervals copy_of(Intervals intervals);
   std::vector<value_type> values_;
 };
+
+/// With copied tensors.
+Intervals copy_of(Intervals intervals);
 
 }  // namespace tally

@@ -14,6 +14,7 @@
 #include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/intervals/kernels/distributions.h"
 #include "tally/metrics/intervals/proportions.h"
+#include "tally/metrics/jackknife.h"
 
 namespace tally {
 namespace internal::intervals {
@@ -173,28 +174,20 @@ Bounds replicate_bounds(double value, std::vector<double>& replicates,
 Bounds jackknife_bounds(double value, const std::vector<double>& without,
                         double level) {
   Bounds bounds = no_bounds();
-  double sum = 0;
-  std::int64_t blocks = 0;
+  std::vector<double> defined;
   for (const double each : without) {
-    if (each != each) {
-      ++bounds.undefined;
-    } else {
-      sum += each;
-      ++blocks;
-    }
+    if (each == each) defined.push_back(each);
   }
+  bounds.undefined = static_cast<std::int64_t>(without.size() - defined.size());
   if (value != value || too_many_undefined(bounds.undefined, without.size()) ||
-      blocks < 2) {
+      defined.size() < 2) {
     return bounds;
   }
-  const auto k = static_cast<double>(blocks);
-  double squares = 0;
-  for (const double each : without) {
-    if (each == each) squares += (each - sum / k) * (each - sum / k);
-  }
-  bounds.standard_error = std::sqrt((k - 1) / k * squares);
+  bounds.standard_error = std::sqrt(jackknife_variance(defined));
   const double width =
-      student_t_quantile(0.5 + level / 2, k - 1) * bounds.standard_error;
+      student_t_quantile(0.5 + level / 2,
+                         static_cast<double>(defined.size()) - 1) *
+      bounds.standard_error;
   bounds.low = value - width;
   bounds.high = value + width;
   return bounds;
@@ -244,6 +237,16 @@ const Interval& Intervals::value() const {
   TORCH_CHECK_INDEX(values_.size() == 1, "expected one interval, got ",
                     values_.size());
   return values_.front().second;
+}
+
+Intervals copy_of(Intervals intervals) {
+  for (auto& [name, part] : intervals.values_) {
+    for (at::Tensor* each :
+         {&part.value, &part.low, &part.high, &part.standard_error}) {
+      if (each->defined()) *each = each->clone();
+    }
+  }
+  return intervals;
 }
 
 Results Intervals::results() const {

@@ -1,8 +1,8 @@
 #include "tally/metrics/intervals/interval_metric.h"
 
-#include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,7 +12,6 @@
 #include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/replicate_engine.h"
 #include "tally/metrics/sorted_rows.h"
-#include "tally/state/outside_inference.h"
 
 namespace tally {
 namespace internal::intervals {
@@ -154,8 +153,8 @@ IntervalMetric::IntervalMetric(OwnedMetric metric, Options options)
 
 IntervalMetric::IntervalMetric(
     std::unique_ptr<intervals::IntervalEngine> engine)
-    : RowMetric({kName, engine->uses_ids(), engine->options().grouped(),
-                 engine->identity(), engine->key()}),
+    : RowMetric({kName, engine->uses_ids(), engine->options().grouped()},
+                engine->metric(), engine->identity(), engine->key()),
       engine_(std::move(engine)) {}
 
 IntervalMetric::IntervalMetric(IntervalMetric&&) noexcept = default;
@@ -174,23 +173,51 @@ AnyState IntervalMetric::observe(Inputs inputs,
 }
 
 Intervals IntervalMetric::compute() {
-  const internal::OutsideInference outside;
-  const at::NoGradGuard no_grad;
-  const auto all = merged();
-  return engine_->intervals(all.state, all.rows);
+  return compute_by(
+      value_,
+      [&](internal::StateRows& rows) {
+        return engine_->intervals(state_of(rows), count_of(rows).rows);
+      },
+      [](Intervals&) {});
+}
+
+PendingValue<Intervals> IntervalMetric::sync_async() {
+  return sync_async_by<Intervals>([&] {
+    IntervalMetric empty(metric().clone(), options());
+    empty.set_metric_options(metric_options());
+    return [snapshot = std::make_shared<const IntervalMetric>(
+                std::move(empty))](internal::StateRows& rows) {
+      return snapshot->engine_->intervals(state_of(rows),
+                                          snapshot->count_of(rows).rows);
+    };
+  });
 }
 
 Replicates IntervalMetric::replicates() {
-  const internal::OutsideInference outside;
-  const at::NoGradGuard no_grad;
-  const auto all = merged();
-  auto replicates =
-      intervals::drawn_replicates(*engine_, all.state, all.rows, all.digest);
-  TORCH_CHECK_VALUE(replicates, kName,
-                    ": expected rows, and method poisson, double_or_nothing or "
-                    "jackknife, got ",
-                    all.rows, " rows and ", intervals::text_of(method()));
-  return *std::move(replicates);
+  std::optional<Replicates> drawn;
+  const auto draw = [&](internal::StateRows& rows) {
+    const Count count = count_of(rows);
+    drawn = intervals::drawn_replicates(*engine_, state_of(rows), count.rows,
+                                        count.digest);
+    TORCH_CHECK_VALUE(
+        drawn, kName,
+        ": expected rows, and method poisson, double_or_nothing or "
+        "jackknife, got ",
+        count.rows, " rows and ", intervals::text_of(method()));
+  };
+  compute_once(draw, [] {});
+  return *std::move(drawn);
+}
+
+IntervalMetric IntervalMetric::clone() const {
+  IntervalMetric copy(metric().clone(), options());
+  copy_into(copy);
+  return copy;
+}
+
+std::string IntervalMetric::repr() const {
+  return std::string(kName) + "(metric=" + metric().repr() +
+         ", method=" + intervals::text_of(method()) + ")";
 }
 
 }  // namespace tally

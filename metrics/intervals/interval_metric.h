@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "tally/metrics/intervals/interval.h"
@@ -58,7 +59,8 @@ IntervalMethod resampling_method(const Metric& metric);
 /// AUROC's replicates. Those of the jackknife are symmetric and may lie beyond
 /// the metric's range.
 ///
-/// Collective: one or two exchanges of states. State: that of the metric; for
+/// Collective: one or two exchanges of states. In a sync_together() with
+/// metrics, none of its own. State: that of the metric; for
 /// Poisson `replicates` of them (of curves the rows, once), for the jackknife
 /// `blocks`; and the ids.
 /// Empty without rows: the metric's value without data, and NaN.
@@ -95,11 +97,21 @@ class IntervalMetric final : public RowMetric {
 
   /// Over all ranks: those of the metric's communicator.
   Intervals compute();
+  /// See MetricOf::sync_async.
+  PendingValue<Intervals> sync_async();
   /// The metric's values in the replicates, or without each block, to be
   /// compared with those of another model on the same rows. Collective, as
   /// compute(). Throws c10::ValueError for methods other than kPoisson,
   /// kDoubleOrNothing and kJackknife, and without rows.
   Replicates replicates();
+
+  /// Adds what `other`, of the same metric and options, accumulated. Throws
+  /// c10::ValueError for rows that have numbers instead of ids.
+  void merge_state(const IntervalMetric& other) { merge_rows(other); }
+  /// A separate one with the same metric, options and state.
+  IntervalMetric clone() const;
+  /// "IntervalMetric(metric=BinaryAccuracy(...), method=wilson)".
+  std::string repr() const;
 
  private:
   explicit IntervalMetric(
@@ -108,6 +120,7 @@ class IntervalMetric final : public RowMetric {
                    const std::vector<std::int64_t>& ids) const override;
 
   std::unique_ptr<internal::intervals::IntervalEngine> engine_;
+  Intervals value_;
 };
 
 }  // namespace tally

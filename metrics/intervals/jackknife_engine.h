@@ -9,10 +9,6 @@
 
 namespace tally::internal::intervals {
 
-/// The block of a row: the first two words of its id in stream 2, the first
-/// one low, modulo `blocks`.
-std::int64_t block_of(std::int64_t seed, std::int64_t id, std::int64_t blocks);
-
 /// For any metric: a state for each block of rows.
 class JackknifeEngine final : public IntervalEngine {
  public:

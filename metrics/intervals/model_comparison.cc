@@ -1,6 +1,5 @@
 #include "tally/metrics/intervals/model_comparison.h"
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <c10/util/Exception.h>
 
@@ -13,7 +12,6 @@
 #include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/replicates.h"
-#include "tally/state/outside_inference.h"
 #include "tally/state/state_parts.h"
 
 namespace tally {
@@ -160,14 +158,24 @@ std::unique_ptr<ComparisonEngine> make_comparison_engine(
 
 namespace intervals = internal::intervals;
 
+Comparisons copy_of(Comparisons comparisons) {
+  for (auto& [name, part] : comparisons) {
+    for (at::Tensor* each : {&part.first, &part.second, &part.difference,
+                             &part.low, &part.high, &part.p_value}) {
+      if (each->defined()) *each = each->clone();
+    }
+  }
+  return comparisons;
+}
+
 ModelComparison::ModelComparison(OwnedMetric metric, Options options)
     : ModelComparison(intervals::make_comparison_engine(metric.take(kName),
                                                         std::move(options))) {}
 
 ModelComparison::ModelComparison(
     std::unique_ptr<intervals::ComparisonEngine> engine)
-    : RowMetric({kName, engine->uses_ids(), engine->options().grouped(),
-                 engine->identity(), engine->key()}),
+    : RowMetric({kName, engine->uses_ids(), engine->options().grouped()},
+                engine->metric(), engine->identity(), engine->key()),
       engine_(std::move(engine)) {
   const auto declared = metric().inputs();
   if (declared.empty()) return;
@@ -205,10 +213,35 @@ AnyState ModelComparison::observe(Inputs inputs,
 }
 
 Comparisons ModelComparison::compute() {
-  const internal::OutsideInference outside;
-  const at::NoGradGuard no_grad;
-  const auto all = merged();
-  return engine_->compare(all.state, all.rows);
+  return compute_by(
+      value_,
+      [&](internal::StateRows& rows) {
+        return engine_->compare(state_of(rows), count_of(rows).rows);
+      },
+      [](Comparisons&) {});
+}
+
+PendingValue<Comparisons> ModelComparison::sync_async() {
+  return sync_async_by<Comparisons>([&] {
+    ModelComparison empty(metric().clone(), options());
+    empty.set_metric_options(metric_options());
+    return [snapshot = std::make_shared<const ModelComparison>(
+                std::move(empty))](internal::StateRows& rows) {
+      return snapshot->engine_->compare(state_of(rows),
+                                        snapshot->count_of(rows).rows);
+    };
+  });
+}
+
+ModelComparison ModelComparison::clone() const {
+  ModelComparison copy(metric().clone(), options());
+  copy_into(copy);
+  return copy;
+}
+
+std::string ModelComparison::repr() const {
+  return std::string(kName) + "(metric=" + metric().repr() +
+         ", method=" + intervals::method_name(method()) + ")";
 }
 
 }  // namespace tally

@@ -81,6 +81,13 @@ class ModelComparison final : public RowMetric {
 
   /// Over all ranks: those of the metric's communicator.
   Comparisons compute();
+  /// See MetricOf::sync_async.
+  PendingValue<Comparisons> sync_async();
+
+  /// As in IntervalMetric.
+  void merge_state(const ModelComparison& other) { merge_rows(other); }
+  ModelComparison clone() const;
+  std::string repr() const;
 
  private:
   explicit ModelComparison(
@@ -91,6 +98,7 @@ class ModelComparison final : public RowMetric {
   std::unique_ptr<internal::intervals::ComparisonEngine> engine_;
   std::vector<std::string> names_;  // of the models' inputs
   std::vector<InputInfo> inputs_;
+  Comparisons value_;
 };
 
 }  // namespace tally

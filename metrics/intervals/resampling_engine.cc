@@ -7,6 +7,7 @@
 
 #include "tally/metrics/intervals/jackknife_engine.h"
 #include "tally/metrics/intervals/kernels/philox.h"
+#include "tally/metrics/jackknife.h"
 #include "tally/metrics/sorted_rows.h"
 #include "tally/state/state_parts.h"
 
@@ -74,12 +75,6 @@ Intervals ResamplingEngine::intervals(const AnyState& state,
   return make_intervals(value, bounds, unfilled(n, options_.replicates()));
 }
 
-std::int64_t block_of(std::int64_t seed, std::int64_t id, std::int64_t blocks) {
-  const auto words = PhiloxNumbers(seed, PhiloxStream::kBlocks)(0, id);
-  const std::uint64_t number = words[0] | std::uint64_t{words[1]} << 32;
-  return static_cast<std::int64_t>(number % static_cast<std::uint64_t>(blocks));
-}
-
 AnyState JackknifeEngine::identity() const {
   std::vector<std::pair<std::string, AnyState>> blocks;
   for (std::int64_t i = 0; i < options_.blocks(); ++i) {
@@ -124,22 +119,14 @@ AnyState JackknifeEngine::observe(Inputs inputs,
 DrawnResult JackknifeEngine::values_of(const AnyState& state) const {
   const auto& blocks = state.get<StateParts>().parts();
   const std::string owner = metric_->name();
-  // Of the blocks before each, and from each on.
-  std::vector<AnyState> before = {metric_->make_state()};
-  for (const AnyState& block : blocks) {
-    AnyState next = before.back();
-    merge(next, block, owner.c_str());
-    before.push_back(std::move(next));
-  }
+  const std::vector<AnyState> rests =
+      without_each(metric_->make_state(), blocks, owner.c_str());
   DrawnResult drawn;
-  drawn.value = flat_result(*metric_, before.back());
+  drawn.value = flat_result(*metric_, rests.back());
   const std::size_t count = drawn.value.values.size();
   drawn.replicates.assign(count, std::vector<double>(blocks.size()));
-  AnyState after = metric_->make_state();
-  for (std::size_t i = blocks.size(); i-- > 0;) {
-    AnyState rest = before[i];
-    merge(rest, after, owner.c_str());
-    const FlatResult each = flat_result(*metric_, rest);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const FlatResult each = flat_result(*metric_, rests[i]);
     TORCH_CHECK_VALUE(each.values.size() == count, owner,
                       ": expected a result whose size does not depend on the "
                       "data, got ",
@@ -147,9 +134,6 @@ DrawnResult JackknifeEngine::values_of(const AnyState& state) const {
     for (std::size_t v = 0; v < count; ++v) {
       drawn.replicates[v][i] = each.values[v];
     }
-    AnyState own = blocks[i];
-    merge(own, std::move(after), owner.c_str());
-    after = std::move(own);
   }
   return drawn;
 }

@@ -1,25 +1,25 @@
 #include "tally/metrics/intervals/row_metric.h"
 
-#include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
 
-#include "tally/metrics/checkpoint.h"
 #include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/kernels/philox.h"
 #include "tally/metrics/intervals/kernels/weight_kernels.h"
-#include "tally/metrics/intervals/row_accumulator.h"
-#include "tally/state/outside_inference.h"
-#include "tally/sync/exchange/state_sync.h"
+#include "tally/metrics/warnings.h"
+#include "tally/sync/communicator.h"
 
 namespace tally {
-namespace internal::intervals {
 namespace {
+
+using internal::intervals::PhiloxNumbers;
+using internal::intervals::PhiloxStream;
 
 /// What is accumulated besides the method's own state.
 struct RowIds {
@@ -37,23 +37,30 @@ struct RowIds {
   }
   void digest(const std::vector<std::int64_t>& some) {
     std::uint64_t sums[2] = {0, 0};
-    sum_words(PhiloxNumbers(0, PhiloxStream::kDigest).key(),
-              PhiloxStream::kDigest, some.data(),
-              static_cast<std::int64_t>(some.size()), sums);
+    internal::intervals::sum_words(
+        PhiloxNumbers(0, PhiloxStream::kDigest).key(), PhiloxStream::kDigest,
+        some.data(), static_cast<std::int64_t>(some.size()), sums);
     low_digest += static_cast<std::int64_t>(sums[0]);
     high_digest += static_cast<std::int64_t>(sums[1]);
   }
+  /// Whether the ids are the numbers from 0 on, each once: not where rows that
+  /// were numbered apart from each other have been merged. Of so many rows that
+  /// it would take long, true.
+  bool are_numbers() const {
+    constexpr std::int64_t kMost = std::int64_t{1} << 27, kChunk = 1 << 16;
+    if (numbered != rows) return false;
+    if (rows > kMost) return true;
+    RowIds numbers;
+    std::vector<std::int64_t> chunk;
+    for (std::int64_t begin = 0; begin < rows; begin += kChunk) {
+      chunk.resize(static_cast<std::size_t>(std::min(kChunk, rows - begin)));
+      std::iota(chunk.begin(), chunk.end(), begin);
+      numbers.digest(chunk);
+    }
+    return numbers.low_digest == low_digest &&
+           numbers.high_digest == high_digest;
+  }
 };
-
-std::shared_ptr<sync::Communicator> ranks_of(const Metric& metric) {
-  auto ranks = metric.metric_options().communicator();
-  return ranks ? ranks : sync::default_communicator();
-}
-
-bool syncs(const Metric& metric) {
-  return metric.metric_options().sync_on_compute() &&
-         ranks_of(metric)->size() > 1;
-}
 
 void check_distinct(const char* owner, const Rows& ids) {
   if (ids.size() == 0) return;
@@ -67,35 +74,40 @@ void check_distinct(const char* owner, const Rows& ids) {
                     " again; rows that belong together need grouped");
 }
 
+enum Column : std::size_t { kState, kIds };
+
+const RowIds& ids_of(const AnyState& state) { return state.get<RowIds>(); }
+
 }  // namespace
 
-struct RowAccumulator::Held {
-  AnyState state;
-  RowIds ids;
+RowMetric::RowMetric(Rules rules, const Metric& metric, AnyState identity,
+                     StateKey key)
+    : MetricBase(metric.metric_options()), rules_(rules) {
+  const bool on_cpu = metric.metric_options().compute_on_cpu();
+  internal::StateColumn column{metric.name(), std::move(key),
+                               std::move(identity), on_cpu};
+  column.remarks = metric.remarks();
   // Blocks of rows, or two models.
-  std::shared_ptr<GivenWarnings> given =
-      std::make_shared<GivenWarnings>(RowParts::kDisjoint);
-};
-
-RowAccumulator::RowAccumulator(Rules rules)
-    : rules_(std::move(rules)), held_(std::make_unique<Held>()) {
-  reset();
+  column.given =
+      std::make_shared<internal::GivenWarnings>(internal::RowParts::kDisjoint);
+  accumulation_.add_column(std::move(column));
+  accumulation_.set_label(rules.owner);
+  accumulation_.add_column({rules.owner, StateKey(rules.owner, typeid(RowIds)),
+                            AnyState::of(RowIds()), /*on_cpu=*/true});
 }
 
-RowAccumulator::RowAccumulator(RowAccumulator&&) noexcept = default;
-RowAccumulator& RowAccumulator::operator=(RowAccumulator&&) noexcept = default;
-RowAccumulator::~RowAccumulator() = default;
-
-std::int64_t RowAccumulator::rows() const { return held_->ids.rows; }
-
-void RowAccumulator::reset() {
-  *held_ = Held();
-  held_->state = rules_.identity;
+std::int64_t RowMetric::rows() const {
+  const Reading reading(accumulation_);
+  return ids_of(accumulation_.current(0, kIds)).rows;
 }
 
-void RowAccumulator::check_ids(const Metric& metric, const SampleIds* ids,
-                               std::int64_t rows) const {
-  const RowIds& own = held_->ids;
+bool RowMetric::is_over_ranks() const {
+  return (is_synced() || metric_options().sync_on_compute()) &&
+         accumulation_.communicator()->size() > 1;
+}
+
+void RowMetric::check_ids(const SampleIds* ids, std::int64_t rows) const {
+  const RowIds& own = ids_of(accumulation_.cell(0, kIds).local);
   if (ids != nullptr) {
     TORCH_CHECK_VALUE(ids->size() == rows, rules_.owner,
                       ": expected an id for each of ", rows, " rows, got ",
@@ -109,117 +121,79 @@ void RowAccumulator::check_ids(const Metric& metric, const SampleIds* ids,
   if (!rules_.uses_ids) return;
   TORCH_CHECK_VALUE(own.rows == own.numbered, rules_.owner,
                     ": expected ids, as in earlier updates");
-  TORCH_CHECK_VALUE(!syncs(metric), rules_.owner,
+  TORCH_CHECK_VALUE(!is_over_ranks(), rules_.owner,
                     ": expected ids, which a row's number cannot replace on ",
-                    ranks_of(metric)->size(), " ranks");
+                    accumulation_.communicator()->size(), " ranks");
 }
 
-void RowAccumulator::update(const Metric& metric, const SampleIds* ids,
-                            std::int64_t rows, Observe observe) {
-  check_ids(metric, ids, rows);
+std::vector<AnyState> RowMetric::observe_rows(const SampleIds* ids,
+                                              Inputs inputs) const {
+  const std::int64_t rows = internal::intervals::rows_of_inputs(inputs);
+  check_ids(ids, rows);
   RowIds batch_ids;
   batch_ids.rows = rows;
   std::vector<std::int64_t> own;
   if (rules_.uses_ids && ids != nullptr) {
     own = ids->values();
-    if (!rules_.grouped) batch_ids.ids = Rows(tensor_of(own));
+    if (!rules_.grouped) batch_ids.ids = Rows(internal::tensor_of(own));
   } else if (rules_.uses_ids) {
     own.resize(static_cast<std::size_t>(rows));
-    std::iota(own.begin(), own.end(), held_->ids.rows);
+    std::iota(own.begin(), own.end(),
+              ids_of(accumulation_.cell(0, kIds).local).rows);
     batch_ids.numbered = rows;
   }
   batch_ids.digest(own);
-  AnyState batch = observe(own);
-  BatchIntake intake;
-  intake.to_cpu = metric.metric_options().compute_on_cpu();
-  PendingMerge of_state(held_->state.ops(), held_->state.data(), batch.data(),
-                        rules_.owner, intake);
-  PendingMerge of_ids(state_ops<RowIds>(), &held_->ids, &batch_ids,
-                      rules_.owner, intake);
-  of_state.commit();
-  of_ids.commit();
+  std::vector<AnyState> batch;
+  batch.push_back(observe(inputs, own));
+  batch.push_back(AnyState::of(std::move(batch_ids)));
+  return batch;
 }
-
-std::string RowAccumulator::serialize(const std::string& name) const {
-  return write_checkpoint(
-      {{name, rules_.key.text(), held_->state},
-       {rules_.owner, rules_.owner, AnyState::of(held_->ids)}});
-}
-
-absl::Status RowAccumulator::deserialize(const std::string& name,
-                                         std::string_view bytes) {
-  std::vector<CheckpointEntry> entries = {
-      {name, rules_.key.text(), rules_.identity},
-      {rules_.owner, rules_.owner, AnyState::of(RowIds())}};
-  const absl::Status status = read_checkpoint(
-      bytes, entries, [](const CheckpointOrigin&) { return absl::OkStatus(); });
-  if (status.ok()) {
-    held_->state = std::move(entries[0].state);
-    held_->ids = entries[1].state.get<RowIds>();
-  }
-  return status;
-}
-
-RowAccumulator::All RowAccumulator::merged(const Metric& metric) const {
-  Held all;
-  if (syncs(metric)) {
-    std::vector<sync::internal::SyncItem> items;
-    items.push_back({metric.name(), rules_.key, held_->state, rules_.identity});
-    items.push_back(
-        {rules_.owner,
-         StateKey(std::string(rules_.owner) + "(" + metric.repr() + ")",
-                  typeid(RowIds)),
-         AnyState::of(held_->ids), AnyState::of(RowIds())});
-    sync::internal::SyncOptions sync_options;
-    sync_options.call = sync::internal::SyncCall::kCompute;
-    sync_options.timeout = metric.metric_options().sync_timeout();
-    auto synced =
-        sync::internal::sync_states(items, ranks_of(metric), sync_options);
-    all.state = std::move(synced.states[0]);
-    all.ids = synced.states[1].get<RowIds>();
-    TORCH_CHECK_VALUE(all.ids.numbered == 0, rules_.owner,
-                      ": expected ids, which a row's number cannot replace on ",
-                      ranks_of(metric)->size(), " ranks");
-  } else {
-    all = *held_;
-  }
-  check_distinct(rules_.owner, all.ids.ids);
-  held_->given->give(metric.name(), &all.state, metric.remarks(),
-                     !syncs(metric) || ranks_of(metric)->rank() == 0);
-  return {std::move(all.state), all.ids.rows,
-          static_cast<std::int64_t>(
-              static_cast<std::uint64_t>(all.ids.high_digest) << 32 ^
-              static_cast<std::uint64_t>(all.ids.low_digest))};
-}
-
-}  // namespace internal::intervals
 
 void RowMetric::update_named(const SampleIds* ids, NamedInputs given) {
-  internal::OrderedInputs ordered;
-  input_order_.arrange(
-      given, inputs(), [this](std::size_t) { return metric().name(); },
-      ordered);
-  update_rows(ids, ordered);
+  update_by([&] {
+    internal::OrderedInputs ordered;
+    input_order_.arrange(
+        given, inputs(), [this](std::size_t) { return metric().name(); },
+        ordered);
+    return observe_rows(ids, ordered);
+  });
 }
 
 void RowMetric::update_rows(const SampleIds* ids, Inputs inputs) {
-  const internal::OutsideInference outside;
-  const at::NoGradGuard no_grad;
-  accumulated_.update(metric(), ids,
-                      internal::intervals::rows_of_inputs(inputs),
-                      [&](const std::vector<std::int64_t>& own) {
-                        return observe(inputs, own);
-                      });
+  update_by([&] { return observe_rows(ids, inputs); });
 }
 
-std::string RowMetric::serialize() const {
-  const internal::OutsideInference outside;
-  return accumulated_.serialize(metric().name());
+RowMetric::Count RowMetric::count_of(const internal::StateRows& rows) const {
+  const RowIds& ids = ids_of(rows[kIds]);
+  TORCH_CHECK_VALUE(ids.numbered == 0 || !is_over_ranks(), rules_.owner,
+                    ": expected ids, which a row's number cannot replace on ",
+                    accumulation_.communicator()->size(), " ranks");
+  TORCH_CHECK_VALUE(ids.numbered == 0 || ids.are_numbers(), rules_.owner,
+                    ": expected ids, which a row's number cannot replace where "
+                    "states were merged");
+  check_distinct(rules_.owner, ids.ids);
+  return {ids.rows, static_cast<std::int64_t>(
+                        static_cast<std::uint64_t>(ids.high_digest) << 32 ^
+                        static_cast<std::uint64_t>(ids.low_digest))};
 }
 
-absl::Status RowMetric::deserialize(std::string_view bytes) {
-  const internal::OutsideInference outside;
-  return accumulated_.deserialize(metric().name(), bytes);
+void RowMetric::merge_rows(const RowMetric& other) {
+  const auto check = [](const RowMetric& each) {
+    const Reading reading(each.accumulation_);
+    TORCH_CHECK_VALUE(
+        ids_of(each.accumulation_.cell(0, kIds).local).numbered == 0,
+        each.rules_.owner,
+        ": expected ids, which a row's number cannot replace where states are "
+        "merged");
+  };
+  check(*this);
+  check(other);
+  merge_from(other);
+}
+
+void RowMetric::copy_into(RowMetric& copy) const {
+  copy.accumulation_.set_options(metric_options());
+  copy.accumulation_.copy_state(accumulation_);
 }
 
 }  // namespace tally

@@ -1,33 +1,30 @@
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tally/metrics/input_order.h"
 #include "tally/metrics/inputs.h"
-#include "tally/metrics/intervals/row_accumulator.h"
 #include "tally/metrics/intervals/sample_ids.h"
 #include "tally/metrics/metric.h"
+#include "tally/metrics/metric_base.h"
 #include "tally/state/state.h"
+#include "tally/state/state_key.h"
 
 namespace tally {
 
 /// Common base of IntervalMetric and ModelComparison: accumulates rows of a
-/// metric's inputs, by id if the method depends on them.
-class RowMetric {
+/// metric's inputs, by id if the method depends on them. There is no forward():
+/// the interval of a batch is that of an object of its own.
+class RowMetric : public MetricBase {
  public:
   virtual const Metric& metric() const = 0;
   /// The inputs of update() in order; empty if the metric declares none.
   virtual c10::ArrayRef<InputInfo> inputs() const { return metric().inputs(); }
   /// Whether ids affect the result.
-  bool uses_ids() const { return accumulated_.rules().uses_ids; }
+  bool uses_ids() const { return rules_.uses_ids; }
 
   /// Accumulates one batch.
   template <class... Args>
@@ -61,28 +58,56 @@ class RowMetric {
     update_named(&ids, inputs);
   }
 
-  /// Saves and loads what this rank has accumulated, as bytes with version and
-  /// checksum. The metric, the method and options that affect its state must be
-  /// the same; on any error, everything is unchanged.
-  std::string serialize() const;
-  absl::Status deserialize(std::string_view bytes);
+  using MetricBase::update;
+  /// Does not compile.
+  template <class... Args>
+  void forward(const Args&...) {
+    static_assert(internal::kNever<Args...>,
+                  "intervals and comparisons have no forward(): update(), then "
+                  "compute()");
+  }
+  template <class... Args>
+  void operator()(const Args&... args) {
+    forward(args...);
+  }
 
-  /// Forgets all rows.
-  void reset() { accumulated_.reset(); }
-  /// Rows of this rank so far.
-  std::int64_t rows() const { return accumulated_.rows(); }
+  /// See Metric::set_metric_options. Options that affect states are those of
+  /// the metric, and cannot be changed.
+  void set_metric_options(MetricOptions options) {
+    set_sync_options(std::move(options));
+  }
+
+  /// Rows of this rank so far; while synced, of all.
+  std::int64_t rows() const;
 
  protected:
-  explicit RowMetric(internal::intervals::RowAccumulator::Rules rules)
-      : accumulated_(std::move(rules)) {}
+  struct Rules {
+    const char* owner = "";  ///< in messages
+    bool uses_ids = false;
+    bool grouped = false;
+  };
+  /// What there is of all rows.
+  struct Count {
+    std::int64_t rows = 0;
+    std::int64_t digest = 0;  ///< of the ids, in any order
+  };
+
+  /// `identity` and `key` are those of the method's state, of rows of `metric`.
+  RowMetric(Rules rules, const Metric& metric, AnyState identity, StateKey key);
   RowMetric(RowMetric&&) noexcept = default;
   RowMetric& operator=(RowMetric&&) noexcept = default;
   ~RowMetric() = default;
 
-  /// Collective.
-  internal::intervals::RowAccumulator::All merged() const {
-    return accumulated_.merged(metric());
+  /// The method's state.
+  static const AnyState& state_of(const internal::StateRows& rows) {
+    return rows[0];
   }
+  /// Throws c10::ValueError for ids that repeat and for numbered rows on
+  /// several ranks.
+  Count count_of(const internal::StateRows& rows) const;
+  void merge_rows(const RowMetric& other);
+  /// Copies what is accumulated into one of the same metric and options.
+  void copy_into(RowMetric& copy) const;
 
  private:
   /// The method's state of a batch whose rows have these ids.
@@ -90,8 +115,11 @@ class RowMetric {
                            const std::vector<std::int64_t>& ids) const = 0;
   void update_named(const SampleIds* ids, NamedInputs inputs);
   void update_rows(const SampleIds* ids, Inputs inputs);
+  std::vector<AnyState> observe_rows(const SampleIds* ids, Inputs inputs) const;
+  void check_ids(const SampleIds* ids, std::int64_t rows) const;
+  bool is_over_ranks() const;
 
-  internal::intervals::RowAccumulator accumulated_;
+  Rules rules_;
   internal::InputOrder input_order_;
 };
 

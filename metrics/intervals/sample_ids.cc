@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "tally/state/parse_number.h"
+
 namespace tally {
 
 SampleIds::SampleIds(const at::Tensor& integers) {
@@ -24,8 +26,11 @@ SampleIds::SampleIds(const at::Tensor& integers) {
 SampleIds::SampleIds(const std::vector<std::string>& texts) {
   ids_.reserve(texts.size());
   for (const std::string& text : texts) {
-    ids_.push_back(
-        static_cast<std::int64_t>(XXH64(text.data(), text.size(), 0)));
+    const auto integer = internal::parse_number<std::int64_t>(text);
+    const bool is_integer = integer && std::to_string(*integer) == text;
+    ids_.push_back(is_integer ? *integer
+                              : static_cast<std::int64_t>(
+                                    XXH64(text.data(), text.size(), 0)));
   }
 }
 

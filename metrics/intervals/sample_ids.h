@@ -8,10 +8,12 @@
 
 namespace tally {
 
-/// The ids of a batch's rows: integers, or texts, of which the 64-bit hash
-/// XXH64 (seed 0) is the id. The same row has the same id in every run and on
-/// every rank, for example its number in the data set; never a hash of its
-/// content, since equal rows would have equal ids.
+/// The ids of a batch's rows: integers, or texts. A text that is an integer as
+/// one writes it ("12", not "012") has that id, so that ids read from a file
+/// are those of a program; the id of another one is its 64-bit hash XXH64 (seed
+/// 0). The same row has the same id in every run and on every rank, for example
+/// its number in the data set; never a hash of its content, since equal rows
+/// would have equal ids.
 ///
 /// Errors: c10::TypeError for a tensor that is not of integers,
 /// c10::ValueError for a tensor that is not [N].

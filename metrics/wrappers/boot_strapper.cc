@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tally/metrics/input_conversion.h"
 #include "tally/metrics/intervals/replicate_weights.h"
@@ -34,19 +35,6 @@ class Random {
   }
   // In [0, 1), with 53 bits.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  // Of mean 1.
-  std::int64_t poisson() {
-    const double u = uniform();
-    double probability = std::exp(-1.0);
-    double sum = probability;
-    std::int64_t k = 0;
-    // Beyond 20 nothing is left in 53 bits.
-    while (u >= sum && k < 20) {
-      probability /= static_cast<double>(++k);
-      sum += probability;
-    }
-    return k;
-  }
 
  private:
   std::uint64_t state_ = 0;
@@ -54,19 +42,24 @@ class Random {
 
 using Places = std::vector<std::int64_t>;
 
-Places draw(Random& random, std::int64_t rows, SamplingStrategy strategy) {
-  Places drawn;
-  drawn.reserve(static_cast<std::size_t>(rows));
-  for (std::int64_t i = 0; i < rows; ++i) {
-    if (strategy == SamplingStrategy::kPoisson) {
-      const std::int64_t times = random.poisson();
-      for (std::int64_t k = 0; k < times; ++k) drawn.push_back(i);
-    } else {
-      const double place = random.uniform() * static_cast<double>(rows);
-      drawn.push_back(std::min(static_cast<std::int64_t>(place), rows - 1));
-    }
+Places draw(Random& random, std::int64_t rows) {
+  Places drawn(static_cast<std::size_t>(rows));
+  for (std::int64_t& place : drawn) {
+    place = std::min(
+        static_cast<std::int64_t>(random.uniform() * static_cast<double>(rows)),
+        rows - 1);
   }
   return drawn;
+}
+
+// Of rows that have none.
+SampleIds ids_by_place(const BatchOrigin& origin, std::int64_t rows) {
+  std::vector<std::int64_t> ids;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    Random random({origin.rank(), origin.index(), row});
+    ids.push_back(static_cast<std::int64_t>(random.next()));
+  }
+  return SampleIds(std::move(ids));
 }
 
 // Of `weights` [rows, copies].
@@ -171,16 +164,15 @@ BootStrapper::BootStrapper(OwnedMetric metric, Options options)
   options_.validate(kName);
   const AnyState identity = this->metric().make_state();
   TORCH_CHECK_VALUE(
-      !outlasts_reset(identity), kName,
+      !this->metric().make_kept().defined(), kName,
       ": expected a metric that does not store computed values, got ",
       this->metric().repr());
   std::vector<std::pair<std::string, AnyState>> copies;
   for (std::int64_t i = 0; i < options_.num_bootstraps(); ++i) {
     copies.emplace_back(std::to_string(i), identity);
   }
-  set_state(AnyState::of(StateParts(std::move(copies))));
-  accumulation_.group().given =
-      std::make_shared<internal::GivenWarnings>(internal::RowParts::kResampled);
+  set_state(AnyState::of(StateParts(std::move(copies))),
+            internal::RowParts::kResampled);
   inputs_ = this->metric().inputs().vec();
   change_inputs(inputs_);
 }
@@ -236,17 +228,22 @@ void BootStrapper::observe_into(AnyState& fresh, Inputs inputs,
   metric().observe_into(whole, rows, origin);
 
   const Batch batch(std::move(rows), metric().inputs());
-  at::Tensor weights;
+  const bool is_poisson =
+      options_.sampling_strategy() == SamplingStrategy::kPoisson;
   if (ids) {
     TORCH_CHECK_VALUE(
-        options_.sampling_strategy() == SamplingStrategy::kPoisson, kName,
+        is_poisson, kName,
         ": expected ids with sampling_strategy poisson, got multinomial, whose "
         "draws depend on the batch");
     TORCH_CHECK_VALUE(ids->size() == batch.rows(), kName,
                       ": expected an id for each of ", batch.rows(),
                       " rows, got ", ids->size());
+  }
+  at::Tensor weights;
+  if (is_poisson && batch.rows() > 0) {
     weights = ReplicateWeights(options_.seed(), WeightKind::kPoisson,
-                               options_.num_bootstraps())(*ids);
+                               options_.num_bootstraps())(
+        ids ? *ids : ids_by_place(origin, batch.rows()));
   }
   const std::int64_t rank = origin.rank();
   const std::int64_t index = origin.index();
@@ -257,9 +254,8 @@ void BootStrapper::observe_into(AnyState& fresh, Inputs inputs,
       continue;
     }
     Random random({options_.seed(), rank, index, number});
-    const Places drawn =
-        ids ? draw_by_weights(weights, number)
-            : draw(random, batch.rows(), options_.sampling_strategy());
+    const Places drawn = is_poisson ? draw_by_weights(weights, number)
+                                    : draw(random, batch.rows());
     ++number;
     if (drawn.empty()) continue;
     batch.sample(drawn, [&](Inputs sample) {

@@ -67,7 +67,7 @@ struct BootStrapperOptions {
 /// row that comes twice. kMultinomial, which draws from a batch as a whole,
 /// takes none.
 ///
-/// Without, resampling depends only on seed, rank and update number: runs are
+/// Without, a row's id is that of its rank, update and place: runs are
 /// reproducible on any machine, and ranks resample independently. Metrics
 /// merged by merge_state need different seeds.
 ///

@@ -32,11 +32,11 @@ void MetricInputTransformer::evaluate_into(const AnyState& state,
   add_results(results_of(state), name, results);
 }
 
-void MetricInputTransformer::compute_into(AnyState& state,
+void MetricInputTransformer::compute_into(const AnyState& state, AnyState& kept,
                                           const std::string& name,
                                           Results& results) const {
   Results inner;
-  metric().compute_into(state, "", inner);
+  metric().compute_into(state, kept, "", inner);
   add_results(std::move(inner), name, results);
 }
 

@@ -22,8 +22,8 @@ class MetricInputTransformer : public MetricWrapper {
                     const BatchOrigin& origin) const final;
   void evaluate_into(const AnyState& state, const std::string& name,
                      Results& results) const final;
-  void compute_into(AnyState& state, const std::string& name,
-                    Results& results) const final;
+  void compute_into(const AnyState& state, AnyState& kept,
+                    const std::string& name, Results& results) const final;
 
  protected:
   /// The constructor of a derived class calls set_state() in its body.

@@ -3,21 +3,15 @@
 #include <cmath>
 #include <utility>
 
-#include "tally/metrics/file.h"
 #include "tally/metrics/sync_options.h"
+#include "tally/metrics/warnings.h"
 #include "tally/metrics/wrappers/stacked_results.h"
 #include "tally/state/codec.h"
-#include "tally/sync/errors.h"
-#include "tally/sync/fingerprint.h"
 
 namespace tally {
 namespace {
 
 constexpr const char* kName = "MetricTracker";
-constexpr const char* kMark = "TALLYTRK 2";
-// Has no values.
-constexpr const char* kFirstMark = "TALLYTRK 1";
-
 MetricCollection collection_of(std::unique_ptr<Metric> metric) {
   MetricCollection metrics(metric->metric_options());
   metric->set_metric_options(
@@ -27,92 +21,228 @@ MetricCollection collection_of(std::unique_ptr<Metric> metric) {
   return metrics;
 }
 
-std::int64_t checksum(std::string_view bytes) {
-  return static_cast<std::int64_t>(sync::fingerprint(bytes));
+std::string step_name(const std::string& key) {
+  return "step " + std::to_string(internal::number_of_key(key));
 }
 
-absl::Status data_loss(const std::string& why) {
-  const std::string message = "the checkpoint is damaged: " + why;
-  return absl::DataLossError(message.c_str());
-}
-
-absl::Status check_head(std::string_view head, std::int64_t) {
-  try {
-    if (Decoder(head).text() == kMark) return absl::OkStatus();
-  } catch (const std::exception&) {
-    // Not even a text.
+void check_steps(const std::vector<std::string>& keys, std::size_t others) {
+  if (others > 0) return;
+  for (std::size_t step = 0; step < keys.size(); ++step) {
+    TORCH_CHECK_VALUE(
+        keys[step] == internal::number_key(static_cast<std::int64_t>(step)),
+        kName, ": expected all steps from 0 on");
   }
-  return data_loss("it is not that of a tracker");
 }
+
+std::string encoded(const Results& values) {
+  std::string bytes;
+  Encoder encoder(bytes);
+  encoder.integer(static_cast<std::int64_t>(values.size()));
+  for (const auto& [name, value] : values) {
+    encoder.text(name);
+    encoder.tensor(value);
+  }
+  // Behind all of them: once there were none.
+  for (const auto& [name, value] : values) {
+    for (const Dimension dimension : values.dimensions(name)) {
+      encoder.text(to_string(dimension));
+    }
+  }
+  return bytes;
+}
+
+Results decoded(const std::string& bytes) {
+  Results values;
+  if (bytes.empty()) return values;
+  Decoder decoder(bytes);
+  std::vector<std::pair<std::string, at::Tensor>> found;
+  for (std::int64_t left = decoder.integer(); left > 0; --left) {
+    std::string name = decoder.text();
+    found.emplace_back(std::move(name), decoder.tensor());
+  }
+  for (auto& [name, value] : found) {
+    Dimensions dimensions;
+    for (std::int64_t d = 0; value.defined() && d < value.dim(); ++d) {
+      if (decoder.remaining() == 0) break;
+      dimensions.push_back(dimension_of(decoder.text()));
+    }
+    values.add(std::move(name), std::move(value), std::move(dimensions));
+  }
+  return values;
+}
+
+void check_value(const std::string& bytes) { decoded(bytes); }
 
 }  // namespace
 
 MetricTracker::MetricTracker(OwnedMetric metric, std::optional<bool> maximize)
-    : empty_(collection_of(metric.take(kName))) {
-  if (maximize) maximize_[empty_.names().front()] = *maximize;
+    : MetricTracker(collection_of(metric.take(kName))) {
+  if (maximize) maximize_[metrics_.names().front()] = *maximize;
 }
 
 MetricTracker::MetricTracker(MetricCollection&& metrics,
                              std::map<std::string, bool> maximize)
-    : empty_(std::move(metrics)), maximize_(std::move(maximize)) {
-  TORCH_CHECK_VALUE(empty_.status() == MetricState::kEmpty, kName,
+    : MetricBase(
+          metrics.metric_options(),
+          {kName, step_name, /*collected=*/false, check_steps, check_value}),
+      metrics_(std::move(metrics)),
+      maximize_(std::move(maximize)) {
+  TORCH_CHECK_VALUE(metrics_.status() == MetricState::kEmpty, kName,
                     ": expected a collection that has accumulated nothing, got "
                     "one with ",
-                    empty_.update_count(), " updates");
+                    metrics_.update_count(), " updates");
   for (const auto& [name, unused] : maximize_) {
     TORCH_CHECK_VALUE(
-        empty_.contains(name), kName,
+        metrics_.contains(name), kName,
         ": expected maximize for members of the collection, got '", name, "'");
+  }
+  for (internal::StateColumn column : metrics_.accumulation_.columns()) {
+    column.given = std::make_shared<internal::GivenWarnings>(
+        internal::RowParts::kDisjoint);
+    accumulation_.add_column(std::move(column));
   }
 }
 
-void MetricTracker::increment() { steps_.push_back({empty_.clone()}); }
+void MetricTracker::increment() {
+  const Use use(accumulation_);
+  accumulation_.require_unsynced("increment");
+  accumulation_.add_rows(
+      {internal::number_key(static_cast<std::int64_t>(accumulation_.rows()))},
+      /*known=*/false);
+  accumulation_.set_row(accumulation_.rows() - 1);
+  accumulation_.forget_warnings();
+}
 
-MetricCollection& MetricTracker::current(const char* verb) {
-  TORCH_CHECK(!steps_.empty(), kName, ": expected increment() before ", verb,
-              "()");
-  return steps_.back().metrics;
+std::int64_t MetricTracker::n_steps() const {
+  const Reading reading(accumulation_);
+  return static_cast<std::int64_t>(accumulation_.rows());
+}
+
+void MetricTracker::require_step(const char* verb) const {
+  TORCH_CHECK(accumulation_.rows() > 0, kName, ": expected increment() before ",
+              verb, "()");
+}
+
+std::vector<AnyState> MetricTracker::observe(Inputs inputs) const {
+  metrics_.union_.check_agreement(kName, inputs.size());
+  return metrics_.observe_same(inputs, BatchOrigin(accumulation_));
+}
+
+std::vector<AnyState> MetricTracker::observe(NamedInputs inputs) {
+  internal::OrderedInputs ordered;
+  metrics_.arrange(inputs, kName, ordered);
+  return metrics_.observe_union(ordered, BatchOrigin(accumulation_));
+}
+
+void MetricTracker::update_inputs(Inputs inputs) {
+  require_step("update");
+  update_by([&] { return observe(inputs); });
+}
+
+void MetricTracker::update_inputs(NamedInputs inputs) {
+  require_step("update");
+  update_by([&] { return observe(inputs); });
+}
+
+Results MetricTracker::forward_inputs(Inputs inputs) {
+  require_step("forward");
+  return forward_by(
+      /*is_differentiable=*/true, [&] { return observe(inputs); },
+      [&](const std::vector<AnyState>& batch) {
+        return metrics_.evaluate(batch);
+      });
+}
+
+Results MetricTracker::forward_inputs(NamedInputs inputs) {
+  require_step("forward");
+  return forward_by(
+      /*is_differentiable=*/true, [&] { return observe(inputs); },
+      [&](const std::vector<AnyState>& batch) {
+        return metrics_.evaluate(batch);
+      });
+}
+
+Results MetricTracker::compute() {
+  require_step("compute");
+  const std::vector<std::string> current = {internal::number_key(
+      static_cast<std::int64_t>(accumulation_.rows()) - 1)};
+  return compute_by(
+      value_,
+      [&](internal::StateRows& rows) { return metrics_.compute_row(rows, 0); },
+      [](Results&) {}, &current);
+}
+
+void MetricTracker::reset() {
+  require_step("reset");
+  const Use use(accumulation_);
+  accumulation_.reset_row(accumulation_.rows() - 1);
+}
+
+std::vector<Results> MetricTracker::finished_values() const {
+  std::vector<Results> values;
+  for (std::size_t step = 0; step < accumulation_.rows(); ++step) {
+    values.push_back(decoded(accumulation_.value_of_row(step)));
+  }
+  return values;
+}
+
+Results MetricTracker::values_of(internal::StateRows& rows,
+                                 std::vector<Results>& values) const {
+  const std::vector<Results> finished = values;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto step =
+        static_cast<std::size_t>(internal::number_of_key(rows.key(r)));
+    values[step] = metrics_.compute_row(rows, r);
+  }
+  // Those that are left of others lie where the last one is.
+  for (std::size_t step = 0; step + 1 < values.size(); ++step) {
+    Results moved;
+    for (const auto& [name, value] : finished[step]) {
+      const bool is_known = values.back().contains(name);
+      moved.add(name,
+                is_known ? value.to(values.back().at(name).device()) : value,
+                finished[step].dimensions(name));
+    }
+    if (!moved.empty()) values[step] = std::move(moved);
+  }
+  return internal::stacked(values, kName, Dimension::kStep);
 }
 
 Results MetricTracker::compute_all() {
-  current("compute_all");
-  internal::Accumulation all(empty_.metric_options());
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    if (!steps_[s].value.empty()) continue;
-    for (const auto& group : steps_[s].metrics.accumulation_.groups()) {
-      all.add_group("step " + std::to_string(s) + ": " + group.label, group.key,
-                    group.identity, group.on_cpu);
-      all.groups().back().local = group.local;
-      all.groups().back().given = group.given;
-      all.groups().back().update_count = group.update_count;
-    }
-  }
-  std::vector<Results> kept;
-  const auto evaluate = [&](const auto& state_of) {
-    kept.clear();
-    std::size_t next = 0;
-    for (const Step& step : steps_) {
-      if (!step.value.empty()) {
-        kept.push_back(step.value);
-        continue;
-      }
-      std::vector<AnyState> states;
-      for (std::size_t g = 0; g < step.metrics.accumulation_.groups().size();
-           ++g) {
-        states.push_back(state_of(next++));
-      }
-      kept.push_back(step.metrics.evaluate(states));
-    }
-    return internal::stacked(kept, kName, Dimension::kStep);
-  };
-  Results values;
-  Results result = all.compute(values, evaluate, [](Results&) {});
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    if (!is_over(s) || !steps_[s].value.empty()) continue;
-    steps_[s].value = copy_of(std::move(kept[s]));
-    steps_[s].metrics.reset();
-  }
-  return result;
+  require_step("compute_all");
+  Results all;
+  std::vector<Results> values;
+  compute_once(
+      [&](internal::StateRows& rows) {
+        values = finished_values();
+        all = values_of(rows, values);
+      },
+      [&] {
+        // While synced, states of this rank alone remain after unsync().
+        for (std::size_t step = 0; !is_synced() && step + 1 < values.size();
+             ++step) {
+          if (!accumulation_.value_of_row(step).empty()) continue;
+          accumulation_.finish_row(step, encoded(values[step]));
+        }
+      });
+  return all;
+}
+
+PendingValue<Results> MetricTracker::sync_async() {
+  require_step("sync_async");
+  return sync_async_by<Results>([&] {
+    MetricTracker copy(metrics_.clone(), maximize_);
+    return [snapshot = std::make_shared<const MetricTracker>(std::move(copy)),
+            finished = finished_values()](internal::StateRows& rows) {
+      std::vector<Results> values = finished;
+      return snapshot->values_of(rows, values);
+    };
+  });
+}
+
+void MetricTracker::merge_state(const MetricTracker& other) {
+  merge_from(other);
+  if (accumulation_.rows() > 0) accumulation_.set_row(accumulation_.rows() - 1);
 }
 
 MetricTracker::Best MetricTracker::best_metric(const std::string& result) {
@@ -136,8 +266,8 @@ MetricTracker::Best MetricTracker::best_metric(const std::string& result) {
 }
 
 bool MetricTracker::maximizes(const std::string& result) const {
-  for (const auto& member : empty_.members_) {
-    const std::string name = empty_.prefix_ + member.name + empty_.postfix_;
+  for (const auto& member : metrics_.members_) {
+    const std::string name = metrics_.prefix_ + member.name + metrics_.postfix_;
     if (result != name && result.rfind(name + ".", 0) != 0) continue;
     const auto told = maximize_.find(member.name);
     if (told != maximize_.end()) return told->second;
@@ -150,78 +280,15 @@ bool MetricTracker::maximizes(const std::string& result) const {
   TORCH_INTERNAL_ASSERT(false, result);
 }
 
-std::string MetricTracker::serialize() const {
-  std::string body;
-  Encoder encoder(body);
-  encoder.integer(n_steps());
-  for (const Step& step : steps_) {
-    encoder.text(step.metrics.serialize());
-    encoder.integer(static_cast<std::int64_t>(step.value.size()));
-    for (const auto& [name, value] : step.value) {
-      encoder.text(name);
-      encoder.tensor(value);
-    }
-  }
-  std::string bytes;
-  Encoder envelope(bytes);
-  envelope.text(kMark);
-  envelope.integer(checksum(body));
-  return bytes + body;
-}
-
-absl::Status MetricTracker::deserialize(std::string_view bytes) {
-  std::vector<Step> steps;
-  try {
-    Decoder decoder(bytes);
-    const std::string mark = decoder.text();
-    if (mark != kMark && mark != kFirstMark) {
-      return data_loss("it is not that of a tracker");
-    }
-    const bool has_values = mark == kMark;
-    if (has_values &&
-        decoder.integer() !=
-            checksum(bytes.substr(bytes.size() - decoder.remaining()))) {
-      return data_loss("its checksum does not match");
-    }
-    for (std::int64_t left = decoder.integer(); left > 0; --left) {
-      const std::string step = decoder.text();
-      steps.push_back({empty_.clone()});
-      const absl::Status status = steps.back().metrics.deserialize(step);
-      if (!status.ok()) return status;
-      if (!has_values) continue;
-      for (std::int64_t values = decoder.integer(); values > 0; --values) {
-        std::string name = decoder.text();
-        steps.back().value.add(std::move(name), decoder.tensor());
-      }
-    }
-    if (decoder.remaining() != 0) return data_loss("it is too long");
-  } catch (const std::exception& error) {
-    return data_loss(sync::describe(error));
-  }
-  steps_ = std::move(steps);
-  return absl::OkStatus();
-}
-
-absl::Status MetricTracker::save(const std::string& path) const {
-  return internal::write_file(path, serialize());
-}
-
-absl::Status MetricTracker::load(const std::string& path) {
-  std::string bytes;
-  const absl::Status status = internal::read_file(path, bytes, check_head);
-  return status.ok() ? deserialize(bytes) : status;
-}
-
 MetricTracker MetricTracker::clone() const {
-  MetricTracker copy(empty_.clone(), maximize_);
-  for (const Step& step : steps_) {
-    copy.steps_.push_back({step.metrics.clone(), copy_of(step.value)});
-  }
+  MetricTracker copy(metrics_.clone(), maximize_);
+  copy.accumulation_.set_options(metric_options());
+  copy.accumulation_.copy_state(accumulation_);
   return copy;
 }
 
 std::string MetricTracker::repr() const {
-  return std::string(kName) + "(" + empty_.repr() +
+  return std::string(kName) + "(" + metrics_.repr() +
          ", steps=" + std::to_string(n_steps()) + ")";
 }
 

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <absl/status/status.h>
-
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tally/metrics/collection.h"
@@ -16,14 +15,16 @@
 namespace tally {
 
 /// A metric or collection over the steps (such as epochs) of a run: each step
-/// has its own copy, and the values of all are kept.
+/// has states of its own, and the values of all are kept.
 ///
 /// The result of a single metric has the metric's name. compute() and the other
 /// functions that compute are collective if those of Metric are; compute_all()
 /// and best_metric() sync all steps at once. Values computed for a finished
-/// step replace its state: neither memory nor checkpoints grow with the samples
-/// of earlier steps, and no step is synced again. Everything except increment()
-/// and read-only functions throws c10::Error before the first increment().
+/// step replace its states: neither memory nor checkpoints grow with the
+/// samples of earlier steps, and no step is synced again. sync(), to() and the
+/// other functions of MetricBase apply to all steps that have states.
+/// Everything that updates or computes throws c10::Error before the first
+/// increment().
 ///
 /// Example:
 ///     MetricTracker tracker(MulticlassAccuracy(10));
@@ -32,7 +33,7 @@ namespace tally {
 ///       for (const Batch& batch : batches) tracker.update(preds, target);
 ///     }
 ///     MetricTracker::Best best = tracker.best_metric();  // .value, .step
-class MetricTracker {
+class MetricTracker : public MetricBase {
  public:
   /// The best value of a result, and its step.
   struct Best {
@@ -51,27 +52,39 @@ class MetricTracker {
 
   /// Starts the next step.
   void increment();
-  std::int64_t n_steps() const {
-    return static_cast<std::int64_t>(steps_.size());
-  }
+  std::int64_t n_steps() const;
 
+  using MetricBase::forward;
+  using MetricBase::update;
   /// See MetricCollection; for the current step.
   template <class... Args>
   void update(const Args&... args) {
-    current("update").update(args...);
+    update_inputs({InputRef::of(internal::as_input(args))...});
   }
   void update(std::initializer_list<NamedInput> inputs) {
-    current("update").update(inputs);
+    update_inputs(NamedInputs(inputs));
   }
   template <class... Args>
   Results forward(const Args&... args) {
-    return current("forward").forward(args...);
+    return forward_inputs({InputRef::of(internal::as_input(args))...});
   }
   Results forward(std::initializer_list<NamedInput> inputs) {
-    return current("forward").forward(inputs);
+    return forward_inputs(NamedInputs(inputs));
   }
-  Results compute() { return current("compute").compute(); }
-  void reset() { current("reset").reset(); }
+  void update_inputs(Inputs inputs);
+  void update_inputs(NamedInputs inputs);
+  Results forward_inputs(Inputs inputs);
+  Results forward_inputs(NamedInputs inputs);
+  void update_inputs(std::initializer_list<InputRef> inputs) {
+    update_inputs(Inputs(inputs));
+  }
+  Results forward_inputs(std::initializer_list<InputRef> inputs) {
+    return forward_inputs(Inputs(inputs));
+  }
+  /// Of the current step.
+  Results compute();
+  /// Empties the current step.
+  void reset();
 
   /// The values of all steps: each result has an additional first dimension.
   /// Throws c10::ValueError if a result's size differs between steps.
@@ -81,31 +94,37 @@ class MetricTracker {
   /// name; c10::ValueError if it is not one number per step, and if it is
   /// unknown whether to maximize it.
   Best best_metric(const std::string& result = "");
+  /// Of all steps, as compute_all(): see MetricOf::sync_async.
+  PendingValue<Results> sync_async();
   /// Forgets all steps.
-  void reset_all() { steps_.clear(); }
+  void reset_all() { MetricBase::reset(); }
 
-  /// See Metric::serialize; includes all steps, with the stored values.
-  std::string serialize() const;
-  absl::Status deserialize(std::string_view bytes);
-  absl::Status save(const std::string& path) const;
-  absl::Status load(const std::string& path);
+  /// Adds, step by step, what `other`, of the same metrics, accumulated. Throws
+  /// c10::ValueError for a step of which only the value is left.
+  void merge_state(const MetricTracker& other);
+  /// See Metric::set_metric_options. Options that affect states are those of
+  /// the metrics, and cannot be changed.
+  void set_metric_options(MetricOptions options) {
+    set_sync_options(std::move(options));
+  }
   MetricTracker clone() const;
   /// "MetricTracker(", the collection, ", steps=3)".
   std::string repr() const;
 
  private:
-  struct Step {
-    MetricCollection metrics;
-    Results value = {};  // stored once the step is finished
-  };
-
-  MetricCollection& current(const char* verb);
-  bool is_over(std::size_t step) const { return step + 1 < steps_.size(); }
+  void require_step(const char* verb) const;
+  std::vector<AnyState> observe(Inputs inputs) const;
+  std::vector<AnyState> observe(NamedInputs inputs);
+  // Stacked; those of `rows` are added to `values`, by step.
+  Results values_of(internal::StateRows& rows,
+                    std::vector<Results>& values) const;
+  // The values that are left of finished steps; others are empty.
+  std::vector<Results> finished_values() const;
   bool maximizes(const std::string& result) const;
 
-  MetricCollection empty_;
+  MetricCollection metrics_;  // accumulates nothing itself
   std::map<std::string, bool> maximize_;
-  std::vector<Step> steps_;
+  Results value_;
 };
 
 }  // namespace tally

@@ -22,10 +22,11 @@ namespace tally {
 /// update(): as for the metric.
 /// Result: "raw", "min", "max", each with the metric's shape; +infinity and
 /// -infinity if all values so far were NaN.
-/// State: that of the metric, and min and max, merged by kMin and kMax, which
-/// are saved with it. NaN in inputs and empty inputs are handled by the metric.
-/// Errors: c10::ValueError if the metric's value is not a single tensor. raw is
-/// differentiable if the metric is.
+/// State: that of the metric, which it shares with others in a collection; and
+/// min and max, merged by kMin and kMax, which are saved with it. NaN in inputs
+/// and empty inputs are handled by the metric. Errors: c10::ValueError if the
+/// metric's value is not a single tensor. raw is differentiable if the metric
+/// is.
 ///
 /// Example:
 ///     MinMaxMetric accuracy(MulticlassAccuracy(10));
@@ -40,12 +41,12 @@ class MinMaxMetric final : public MetricWrapper {
   explicit MinMaxMetric(OwnedMetric metric, Options options = {});
 
   std::string name() const override { return kName; }
+  AnyState make_batch() const override { return metric().make_batch(); }
   void observe_into(AnyState& fresh, Inputs inputs,
                     const BatchOrigin& origin) const override;
-  void evaluate_into(const AnyState& state, const std::string& name,
-                     Results& results) const override;
-  void compute_into(AnyState& state, const std::string& name,
-                    Results& results) const override;
+  AnyState make_kept() const override;
+  void compute_into(const AnyState& state, AnyState& kept,
+                    const std::string& name, Results& results) const override;
 
  protected:
   std::string options_text() const override { return ""; }

@@ -66,10 +66,9 @@ class MultioutputWrapper final : public MetricWrapper {
   std::string name() const override { return kName; }
   void observe_into(AnyState& fresh, Inputs inputs,
                     const BatchOrigin& origin) const override;
-  void evaluate_into(const AnyState& state, const std::string& name,
-                     Results& results) const override;
-  void compute_into(AnyState& state, const std::string& name,
-                    Results& results) const override;
+  AnyState make_kept() const override;
+  void compute_into(const AnyState& state, AnyState& kept,
+                    const std::string& name, Results& results) const override;
 
  protected:
   std::string options_text() const override { return options_repr(options_); }

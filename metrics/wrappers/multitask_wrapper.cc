@@ -69,27 +69,47 @@ void MultitaskWrapper::add(const std::string& task,
   remake_state();
 }
 
-void MultitaskWrapper::remake_state() {
+template <class Visit>
+void MultitaskWrapper::for_each_column(bool kept, const Visit& visit) const {
+  for (const Task& task : tasks_) {
+    const auto& columns = task.metrics.accumulation_.columns();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].survives_reset != kept) continue;
+      visit(
+          columns.size() == 1 ? task.name : task.name + "." + std::to_string(i),
+          columns[i]);
+    }
+  }
+}
+
+AnyState MultitaskWrapper::parts_of(bool kept) const {
   std::vector<std::pair<std::string, AnyState>> parts;
+  for_each_column(kept, [&](std::string name, const auto& column) {
+    parts.emplace_back(std::move(name), column.identity);
+  });
+  if (kept && parts.empty()) return {};
+  return AnyState::of(StateParts(std::move(parts)));
+}
+
+AnyState MultitaskWrapper::make_kept() const { return parts_of(true); }
+
+void MultitaskWrapper::remake_state() {
   StateKey key = std::string(kName) + "(";
   for (const Task& task : tasks_) {
     key += task.name + ": ";
-    const auto& groups = task.metrics.accumulation_.groups();
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      parts.emplace_back(
-          groups.size() == 1 ? task.name : task.name + "." + std::to_string(i),
-          groups[i].identity);
-      key += groups[i].key + "; ";
+    for (const auto& column : task.metrics.accumulation_.columns()) {
+      key += column.key + "; ";
     }
   }
-  accumulation_.groups().clear();
-  accumulation_.add_group(kName, key + ")",
-                          AnyState::of(StateParts(std::move(parts))),
-                          keeps_on_cpu());
-  for (const Task& task : tasks_) {
-    for (const auto& group : task.metrics.accumulation_.groups()) {
-      accumulation_.add_remarks(0, group.remarks);
-    }
+  accumulation_.clear_columns();
+  accumulation_.add_column({kName, key + ")", parts_of(false), keeps_on_cpu()});
+  for_each_column(false, [&](const std::string&, const auto& column) {
+    accumulation_.add_remarks(0, column.remarks);
+  });
+  if (AnyState kept = make_kept(); kept.defined()) {
+    accumulation_.add_column({std::string(kName) + ".computed",
+                              internal::kKept + key, std::move(kept),
+                              /*on_cpu=*/false, /*survives_reset=*/true});
   }
   accumulation_.invalidate_value();
   std::vector<internal::InputUnion::Reader> readers;
@@ -104,12 +124,11 @@ void MultitaskWrapper::remake_state() {
 }
 
 bool MultitaskWrapper::keeps_on_cpu() const {
-  for (const Task& task : tasks_) {
-    for (const auto& group : task.metrics.accumulation_.groups()) {
-      if (group.on_cpu) return true;
-    }
-  }
-  return metric_options().compute_on_cpu();
+  bool any = metric_options().compute_on_cpu();
+  for_each_column(false, [&](const std::string&, const auto& column) {
+    any = any || column.on_cpu;
+  });
+  return any;
 }
 
 std::unique_ptr<Metric> MultitaskWrapper::clone() const {
@@ -158,7 +177,7 @@ bool MultitaskWrapper::is_differentiable() const {
 void MultitaskWrapper::set_metric_options(MetricOptions options) {
   const Use use(accumulation_);
   accumulation_.set_options(std::move(options));
-  accumulation_.group().on_cpu = keeps_on_cpu();
+  accumulation_.column().on_cpu = keeps_on_cpu();
 }
 
 // A task need not take an input that others take at its position.
@@ -232,25 +251,29 @@ void MultitaskWrapper::observe_into(AnyState& fresh, Inputs inputs,
   }
 }
 
-void MultitaskWrapper::evaluate_into(const AnyState& state,
-                                     const std::string& name,
-                                     Results& results) const {
-  AnyState copy = state;
-  compute_into(copy, name, results);
-}
-
-void MultitaskWrapper::compute_into(AnyState& state, const std::string& name,
+void MultitaskWrapper::compute_into(const AnyState& state, AnyState& kept,
+                                    const std::string& name,
                                     Results& results) const {
   Results all;
-  std::size_t first = 0;
-  auto& parts = state.get<StateParts>().parts();
+  const AnyState* next = state.get<StateParts>().parts().data();
+  AnyState* next_kept =
+      kept.defined() ? kept.get<StateParts>().parts().data() : nullptr;
   for (const Task& task : tasks_) {
+    // Those that survive a reset come last in a collection.
+    std::size_t states = 0;
+    for (const auto& column : task.metrics.accumulation_.columns()) {
+      states += column.survives_reset ? 0 : 1;
+    }
     const Results own = task.metrics.compute_states(
-        [&](std::size_t group) -> AnyState& { return parts[first + group]; });
+        [&](std::size_t c) -> const AnyState& { return next[c]; },
+        [&](std::size_t c) -> AnyState& { return next_kept[c - states]; });
     for (const auto& [result, value] : own) {
       all.add(result, value, own.dimensions(result));
     }
-    first += task.metrics.accumulation_.groups().size();
+    next += states;
+    if (next_kept != nullptr) {
+      next_kept += task.metrics.accumulation_.columns().size() - states;
+    }
   }
   add_results(std::move(all), name, results);
 }

@@ -89,10 +89,9 @@ class MultitaskWrapper final : public WrapperMetric {
   void set_metric_options(MetricOptions options) override;
   void observe_into(AnyState& fresh, Inputs inputs,
                     const BatchOrigin& origin) const override;
-  void evaluate_into(const AnyState& state, const std::string& name,
-                     Results& results) const override;
-  void compute_into(AnyState& state, const std::string& name,
-                    Results& results) const override;
+  AnyState make_kept() const override;
+  void compute_into(const AnyState& state, AnyState& kept,
+                    const std::string& name, Results& results) const override;
 
  private:
   struct Task {
@@ -102,6 +101,11 @@ class MultitaskWrapper final : public WrapperMetric {
 
   // The name of a task's results; throws if it already exists.
   std::string new_name(const std::string& task) const;
+  /// `visit(name, column)` for the tasks' columns that survive a reset, or do
+  /// not.
+  template <class Visit>
+  void for_each_column(bool kept, const Visit& visit) const;
+  AnyState parts_of(bool kept) const;
   void remake_state();
   bool keeps_on_cpu() const;
   using TaskRefs = std::map<std::string, InputRef>;

@@ -155,23 +155,26 @@ void MultioutputWrapper::observe_into(AnyState& fresh, Inputs inputs,
   }
 }
 
-void MultioutputWrapper::evaluate_into(const AnyState& state,
-                                       const std::string& name,
-                                       Results& results) const {
-  std::vector<Results> outputs;
-  for (const AnyState& part : state.get<StateParts>().parts()) {
-    outputs.push_back(results_of(part));
+AnyState MultioutputWrapper::make_kept() const {
+  const AnyState kept = metric().make_kept();
+  if (!kept.defined()) return kept;
+  std::vector<std::pair<std::string, AnyState>> parts;
+  for (std::int64_t i = 0; i < options_.num_outputs(); ++i) {
+    parts.emplace_back(std::to_string(i), kept);
   }
-  add_results(internal::stacked(outputs, kName, Dimension::kOutput), name,
-              results);
+  return AnyState::of(StateParts(std::move(parts)));
 }
 
-void MultioutputWrapper::compute_into(AnyState& state, const std::string& name,
+void MultioutputWrapper::compute_into(const AnyState& state, AnyState& kept,
+                                      const std::string& name,
                                       Results& results) const {
-  std::vector<Results> outputs;
-  for (AnyState& part : state.get<StateParts>().parts()) {
-    outputs.emplace_back();
-    metric().compute_into(part, "", outputs.back());
+  const auto& parts = state.get<StateParts>().parts();
+  std::vector<Results> outputs(parts.size());
+  AnyState none;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    metric().compute_into(
+        parts[i], kept.defined() ? kept.get<StateParts>().parts()[i] : none, "",
+        outputs[i]);
   }
   add_results(internal::stacked(outputs, kName, Dimension::kOutput), name,
               results);

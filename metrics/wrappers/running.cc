@@ -45,7 +45,6 @@ struct ComputedExtremes {
     return {a.min.to(b.min.device()).minimum(b.min),
             a.max.to(b.max.device()).maximum(b.max)};
   }
-  void forget() {}
 };
 
 ComputedExtremes extremes_of(const at::Tensor& raw) {
@@ -54,8 +53,6 @@ ComputedExtremes extremes_of(const at::Tensor& raw) {
   return {wide.masked_fill(nan, internal::kInfinity),
           wide.masked_fill(nan, -internal::kInfinity)};
 }
-
-enum Part { kMetric, kExtremes };
 
 }  // namespace
 
@@ -72,7 +69,7 @@ Running::Running(const char* name, OwnedMetric metric, Options options)
   options_.validate(name);
   const AnyState identity = this->metric().make_state();
   TORCH_CHECK_VALUE(
-      !outlasts_reset(identity), name,
+      !this->metric().make_kept().defined(), name,
       ": expected a metric that does not store computed values, got ",
       this->metric().repr());
   std::vector<std::pair<std::string, AnyState>> slots;
@@ -80,11 +77,7 @@ Running::Running(const char* name, OwnedMetric metric, Options options)
     slots.emplace_back(std::to_string(i), AnyState::of(Slot{-1, identity}));
   }
   empty_ = std::make_shared<const StateParts>(std::move(slots));
-  accumulation_.add_group(name, key(), AnyState::of(*empty_),
-                          metric_options().compute_on_cpu());
-  accumulation_.add_remarks(0, this->metric().remarks());
-  accumulation_.group().given =
-      std::make_shared<internal::GivenWarnings>(internal::RowParts::kDisjoint);
+  set_state(AnyState::of(*empty_), internal::RowParts::kDisjoint, name);
 }
 
 StateKey Running::key() const {
@@ -138,34 +131,27 @@ void Running::evaluate_into(const AnyState& state, const std::string& name,
 
 MinMaxMetric::MinMaxMetric(OwnedMetric metric, Options)
     : MetricWrapper(kName, std::move(metric)) {
-  set_state(AnyState::of(
-      StateParts({{"metric", this->metric().make_state()},
-                  {"computed", AnyState::of(ComputedExtremes())}})));
+  set_state(this->metric().make_state());
 }
 
-StateKey MinMaxMetric::key() const {
-  return std::string(kName) + "(" + metric().state_key() + ")";
+StateKey MinMaxMetric::key() const { return metric().state_key(); }
+
+AnyState MinMaxMetric::make_kept() const {
+  return AnyState::of(ComputedExtremes());
 }
 
 void MinMaxMetric::observe_into(AnyState& fresh, Inputs inputs,
                                 const BatchOrigin& origin) const {
-  metric().observe_into(fresh.get<StateParts>().parts()[kMetric], inputs,
-                        origin);
+  metric().observe_into(fresh, inputs, origin);
 }
 
-void MinMaxMetric::evaluate_into(const AnyState& state, const std::string& name,
-                                 Results& results) const {
-  AnyState copy = state;
-  compute_into(copy, name, results);
-}
-
-void MinMaxMetric::compute_into(AnyState& state, const std::string& name,
+void MinMaxMetric::compute_into(const AnyState& state, AnyState& kept,
+                                const std::string& name,
                                 Results& results) const {
-  auto& parts = state.get<StateParts>().parts();
-  Results values = results_of(parts[kMetric]);
+  Results values = results_of(state);
   TORCH_CHECK_VALUE(values.size() == 1, kName, ": expected ", metric().repr(),
                     " to give one tensor, got ", values.size());
-  auto& extremes = parts[kExtremes].get<ComputedExtremes>();
+  auto& extremes = kept.get<ComputedExtremes>();
   extremes = ComputedExtremes::merge(extremes, extremes_of(values.value()));
   Results all;
   const Dimensions dimensions = values.dimensions(values.begin()->first);

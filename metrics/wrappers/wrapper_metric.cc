@@ -4,24 +4,33 @@
 
 namespace tally {
 
+Results WrapperMetric::compute_rows(internal::StateRows& rows) const {
+  Results results;
+  AnyState none;
+  const bool keeps = accumulation_.columns().size() > 1;
+  compute_into(rows[0], keeps ? rows.kept(0, 1) : none, "", results);
+  return results;
+}
+
+// Of a class that has compute_into().
+void WrapperMetric::evaluate_into(const AnyState& state,
+                                  const std::string& name,
+                                  Results& results) const {
+  AnyState none = make_kept();
+  compute_into(state, none, name, results);
+}
+
 Results WrapperMetric::compute() {
   return compute_by(
-      value_,
-      [&](const auto& state_of) {
-        Results results;
-        compute_into(state_of(0), "", results);
-        return results;
-      },
+      value_, [&](internal::StateRows& rows) { return compute_rows(rows); },
       [](Results&) {});
 }
 
 PendingValue<Results> WrapperMetric::sync_async() {
   return sync_async_by<Results>([&] {
     return [snapshot = std::shared_ptr<const Metric>(clone())](
-               const std::vector<AnyState>& states) {
-      Results results;
-      snapshot->evaluate_into(states[0], "", results);
-      return results;
+               internal::StateRows& rows) {
+      return static_cast<const WrapperMetric&>(*snapshot).compute_rows(rows);
     };
   });
 }
@@ -50,10 +59,20 @@ MetricWrapper::MetricWrapper(std::unique_ptr<Metric> metric)
   metric_->set_metric_options(internal::without_sync_options(metric_options()));
 }
 
-void MetricWrapper::set_state(AnyState identity) {
-  accumulation_.add_group(name(), key(), std::move(identity),
-                          metric_options().compute_on_cpu());
+void MetricWrapper::set_state(AnyState identity, internal::RowParts parts,
+                              std::string label) {
+  if (label.empty()) label = name();
+  accumulation_.add_column(
+      {label, key(), std::move(identity), metric_options().compute_on_cpu()});
+  accumulation_.column().given =
+      std::make_shared<internal::GivenWarnings>(parts);
   accumulation_.add_remarks(0, metric_->remarks());
+  AnyState kept = make_kept();
+  if (!kept.defined()) return;
+  accumulation_.add_column({label + ".computed",
+                            internal::kKept + metric_->state_key(),
+                            std::move(kept),
+                            /*on_cpu=*/false, /*survives_reset=*/true});
 }
 
 std::unique_ptr<Metric> MetricWrapper::clone() const {
@@ -74,8 +93,12 @@ void MetricWrapper::set_metric_options(MetricOptions options) {
   const Use use(accumulation_);
   accumulation_.set_options(std::move(options));
   metric_->set_metric_options(internal::without_sync_options(metric_options()));
-  accumulation_.group().key = key();
-  accumulation_.group().on_cpu = metric_options().compute_on_cpu();
+  accumulation_.column().key = key();
+  for (internal::StateColumn& column : accumulation_.columns()) {
+    if (column.survives_reset)
+      column.key = internal::kKept + metric_->state_key();
+  }
+  accumulation_.column().on_cpu = metric_options().compute_on_cpu();
 }
 
 Results MetricWrapper::results_of(const AnyState& state) const {

@@ -7,6 +7,7 @@
 
 #include "tally/metrics/metric.h"
 #include "tally/metrics/owned_metric.h"
+#include "tally/metrics/warnings.h"
 
 namespace tally {
 
@@ -29,6 +30,8 @@ class WrapperMetric : public Metric {
   /// See MetricOf::sync_async.
   PendingValue<Results> sync_async();
   Results compute_results() final { return compute(); }
+  void evaluate_into(const AnyState& state, const std::string& name,
+                     Results& results) const override;
 
  protected:
   using Metric::Metric;
@@ -43,6 +46,8 @@ class WrapperMetric : public Metric {
   static std::string joined(const std::string& name, const std::string& part);
 
  private:
+  Results compute_rows(internal::StateRows& rows) const;
+
   Results value_;
 };
 
@@ -67,6 +72,7 @@ class MetricWrapper : public WrapperMetric {
   std::optional<bool> higher_is_better() const override {
     return metric_->higher_is_better();
   }
+  AnyState make_kept() const override { return metric_->make_kept(); }
   void set_metric_options(MetricOptions options) final;
 
  protected:
@@ -74,8 +80,12 @@ class MetricWrapper : public WrapperMetric {
   MetricWrapper(MetricWrapper&&) noexcept = default;
   MetricWrapper& operator=(MetricWrapper&&) noexcept = default;
 
-  /// To be called once by the constructor of the final class.
-  void set_state(AnyState identity);
+  /// To be called once by the constructor of the final class. `parts`: how the
+  /// rows of the state's parts belong together. `label`: name(), where a class
+  /// derived from the final one has another.
+  void set_state(AnyState identity,
+                 internal::RowParts parts = internal::RowParts::kSame,
+                 std::string label = "");
 
   /// The metric's results, without a prefix.
   Results results_of(const AnyState& state) const;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "tally/metrics/collection.h"
@@ -14,8 +15,34 @@
 
 namespace tally::python {
 
+/// Of an object that checks itself that one thread uses it.
+struct ChecksThreads {
+  struct InUse {
+    explicit InUse(ChecksThreads&) {}
+  };
+};
+
+/// Of others.
+struct CheckedThreads {
+  class InUse {
+   public:
+    explicit InUse(CheckedThreads& object) : flag_(object.flag) {
+      TORCH_CHECK(!flag_.exchange(true, std::memory_order_acquire),
+                  "expected one thread at a time to use an object, got two");
+    }
+    ~InUse() { flag_.store(false, std::memory_order_release); }
+    InUse(const InUse&) = delete;
+    InUse& operator=(const InUse&) = delete;
+
+   private:
+    std::atomic<bool>& flag_;
+  };
+
+  std::atomic<bool> flag{false};
+};
+
 /// What a class of Python holds. Python lets other threads run while a method
-/// does, so each method marks the object as in use.
+/// does.
 template <class T>
 class Object final : public torch::CustomClassHolder {
  public:
@@ -24,7 +51,7 @@ class Object final : public torch::CustomClassHolder {
   /// `work(held)`.
   template <class Work>
   auto use(const Work& work) -> decltype(work(std::declval<T&>())) {
-    const InUse in_use(is_used_);
+    const typename Threads::InUse in_use(threads_);
     try {
       return work(*held_);
     } catch (const sync::SyncError& error) {
@@ -37,23 +64,11 @@ class Object final : public torch::CustomClassHolder {
   const std::shared_ptr<T>& held() const { return held_; }
 
  private:
-  class InUse {
-   public:
-    explicit InUse(std::atomic<bool>& flag) : flag_(flag) {
-      TORCH_CHECK(!flag_.exchange(true, std::memory_order_acquire),
-                  "expected one thread at a time to use an object, got two; "
-                  "give each thread its own and merge_state() them");
-    }
-    ~InUse() { flag_.store(false, std::memory_order_release); }
-    InUse(const InUse&) = delete;
-    InUse& operator=(const InUse&) = delete;
-
-   private:
-    std::atomic<bool>& flag_;
-  };
+  using Threads = std::conditional_t<std::is_base_of_v<MetricBase, T>,
+                                     ChecksThreads, CheckedThreads>;
 
   std::shared_ptr<T> held_;
-  std::atomic<bool> is_used_{false};
+  Threads threads_;
 };
 
 template <class T>

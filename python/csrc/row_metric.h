@@ -22,6 +22,7 @@ namespace tally::python {
 template <class T>
 void define_rows(torch::class_<Object<T>>& c) {
   using Self = ObjectPtr<T>;
+  define_states(c);
   c.def("update", [](const Self& self, const std::optional<at::Tensor>& ids,
                      const std::optional<Strings>& text_ids, Strings names,
                      std::vector<std::int64_t> kinds,
@@ -54,18 +55,6 @@ void define_rows(torch::class_<Object<T>>& c) {
   });
   c.def("rows", [](const Self& self) {
     return self->use([](RowMetric& held) { return held.rows(); });
-  });
-  c.def("reset", [](const Self& self) {
-    self->use([](RowMetric& held) { held.reset(); });
-  });
-  c.def("serialize", [](const Self& self) {
-    return self->use(
-        [](RowMetric& held) { return tensor_of(held.serialize()); });
-  });
-  c.def("deserialize", [](const Self& self, const at::Tensor& bytes) {
-    return self->use([&](RowMetric& held) {
-      return parts_of(held.deserialize(bytes_of(bytes)));
-    });
   });
 }
 

@@ -98,13 +98,10 @@ std::vector<std::vector<SliceValue>> known_keys(std::int64_t columns,
   return keys;
 }
 
-/// Key, rows and results; the key of what others are folded into is empty.
-using SliceParts = std::tuple<Kinds, Strings, std::int64_t, TensorDict>;
-
-SliceParts slice_parts(const Slice& slice) {
+std::tuple<Kinds, Strings> key_parts(const std::vector<SliceValue>& key) {
   Kinds kinds;
   Strings texts;
-  for (const SliceValue& value : slice.key) {
+  for (const SliceValue& value : key) {
     if (const auto* integer = std::get_if<std::int64_t>(&value)) {
       kinds.insert(kinds.end(), {kInteger, *integer});
     } else if (const auto* text = std::get_if<std::string>(&value)) {
@@ -114,6 +111,14 @@ SliceParts slice_parts(const Slice& slice) {
       kinds.push_back(kMissing);
     }
   }
+  return {std::move(kinds), std::move(texts)};
+}
+
+/// Key, rows and results; the key of what others are folded into is empty.
+using SliceParts = std::tuple<Kinds, Strings, std::int64_t, TensorDict>;
+
+SliceParts slice_parts(const Slice& slice) {
+  auto [kinds, texts] = key_parts(slice.key);
   return {std::move(kinds), std::move(texts), slice.rows,
           dict_of(slice.results)};
 }
@@ -132,6 +137,14 @@ void define_sliced_metric(torch::Library& m) {
             .max_slices(max_slices)
             .largest(largest)));
   }));
+  define_states(c);
+  c.def("keys", [](const Self& self) {
+    return self->use([](SlicedMetric& held) {
+      std::vector<std::tuple<Kinds, Strings>> keys;
+      for (const auto& key : held.keys()) keys.push_back(key_parts(key));
+      return keys;
+    });
+  });
   c.def("add", [](const Self& self, const std::string& name,
                   const ObjectPtr<Metric>& metric) {
     auto copy = metric->use([](Metric& held) { return held.clone(); });
@@ -159,18 +172,6 @@ void define_sliced_metric(torch::Library& m) {
         slices.push_back(slice_parts(slice));
       }
       return slices;
-    });
-  });
-  c.def("reset", [](const Self& self) {
-    self->use([](SlicedMetric& held) { held.reset(); });
-  });
-  c.def("serialize", [](const Self& self) {
-    return self->use(
-        [](SlicedMetric& held) { return tensor_of(held.serialize()); });
-  });
-  c.def("deserialize", [](const Self& self, const Tensor& bytes) {
-    return self->use([&](SlicedMetric& held) {
-      return parts_of(held.deserialize(bytes_of(bytes)));
     });
   });
   c.def("size", [](const Self& self) {

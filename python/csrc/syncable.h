@@ -40,9 +40,81 @@ inline Results computed(MetricCollection& metrics) { return metrics.compute(); }
 inline std::shared_ptr<Metric> clone_of(const Metric& metric) {
   return metric.clone();
 }
-inline std::shared_ptr<MetricCollection> clone_of(
-    const MetricCollection& metrics) {
-  return std::make_shared<MetricCollection>(metrics.clone());
+template <class T>
+std::shared_ptr<T> clone_of(const T& held) {
+  return std::make_shared<T>(held.clone());
+}
+
+/// The methods of everything that accumulates.
+template <class T>
+void define_states(torch::class_<Object<T>>& c) {
+  using Self = ObjectPtr<T>;
+  c.def("reset",
+        [](const Self& self) { self->use([](T& held) { held.reset(); }); });
+  c.def("sync",
+        [](const Self& self) { self->use([](T& held) { held.sync(); }); });
+  c.def("unsync",
+        [](const Self& self) { self->use([](T& held) { held.unsync(); }); });
+  c.def("is_synced", [](const Self& self) {
+    return self->use([](T& held) { return held.is_synced(); });
+  });
+  c.def("update_count", [](const Self& self) {
+    return self->use([](T& held) { return held.update_count(); });
+  });
+  c.def("merge_state", [](const Self& self, const Self& other) {
+    TORCH_CHECK_VALUE(self != other,
+                      "merge_state expected another one, got itself");
+    self->use(
+        [&](T& held) { other->use([&](T& from) { held.merge_state(from); }); });
+  });
+  c.def("state", [](const Self& self) {
+    return self->use([](T& held) { return dict_of(held.state()); });
+  });
+  c.def("to", [](const Self& self, at::Device device) {
+    self->use([&](T& held) { held.to(device); });
+  });
+  c.def("serialize", [](const Self& self) {
+    return self->use([](T& held) { return tensor_of(held.serialize()); });
+  });
+  c.def("deserialize", [](const Self& self, const at::Tensor& bytes) {
+    return self->use(
+        [&](T& held) { return parts_of(held.deserialize(bytes_of(bytes))); });
+  });
+  c.def("save", [](const Self& self, const std::string& path,
+                   const std::string& ranks) {
+    return self->use([&](T& held) {
+      return parts_of(ranks == "own"
+                          ? held.save(path)
+                          : held.save(path, checkpoint_ranks(ranks)));
+    });
+  });
+  c.def("load", [](const Self& self, const std::string& path,
+                   const std::string& ranks) {
+    return self->use([&](T& held) {
+      return parts_of(ranks == "own"
+                          ? held.load(path)
+                          : held.load(path, checkpoint_ranks(ranks)));
+    });
+  });
+  c.def("clone", [](const Self& self) {
+    return self->use([](T& held) { return make_object(clone_of(held)); });
+  });
+  c.def("repr", [](const Self& self) {
+    return self->use([](T& held) { return held.repr(); });
+  });
+  c.def("set_options",
+        [](const Self& self, bool dist_sync_on_step, bool sync_on_compute,
+           bool compute_with_cache, const std::string& gradient_flow,
+           const std::optional<double>& sync_timeout, bool validate_args,
+           const std::string& nan_policy, bool compute_on_cpu,
+           const Group& process_group) {
+          self->use([&](T& held) {
+            held.set_metric_options(make_metric_options(
+                dist_sync_on_step, sync_on_compute, compute_with_cache,
+                gradient_flow, sync_timeout, validate_args, nan_policy,
+                compute_on_cpu, process_group));
+          });
+        });
 }
 
 /// The methods that metrics and collections share.
@@ -50,6 +122,7 @@ template <class T>
 void define_common(torch::class_<Object<T>>& c) {
   using Self = ObjectPtr<T>;
   using at::Tensor;
+  define_states(c);
   c.def("update1", [](const Self& self, const Tensor& a) {
     self->use([&](T& held) { held.update(a); });
   });
@@ -96,76 +169,10 @@ void define_common(torch::class_<Object<T>>& c) {
   c.def("compute", [](const Self& self) {
     return self->use([](T& held) { return value_of(computed(held)); });
   });
-  c.def("reset",
-        [](const Self& self) { self->use([](T& held) { held.reset(); }); });
-  c.def("sync",
-        [](const Self& self) { self->use([](T& held) { held.sync(); }); });
-  c.def("unsync",
-        [](const Self& self) { self->use([](T& held) { held.unsync(); }); });
-  c.def("is_synced", [](const Self& self) {
-    return self->use([](T& held) { return held.is_synced(); });
-  });
-  c.def("update_count", [](const Self& self) {
-    return self->use([](T& held) { return held.update_count(); });
-  });
-  c.def("merge_state", [](const Self& self, const Self& other) {
-    TORCH_CHECK_VALUE(self != other,
-                      "merge_state expected another one, got itself");
-    self->use(
-        [&](T& held) { other->use([&](T& from) { held.merge_state(from); }); });
-  });
-  c.def("state", [](const Self& self) {
-    return self->use([](T& held) { return dict_of(held.state()); });
-  });
-  c.def("to", [](const Self& self, at::Device device) {
-    self->use([&](T& held) { held.to(device); });
-  });
   c.def("set_dtype", [](const Self& self, std::int64_t dtype) {
     self->use(
         [&](T& held) { held.set_dtype(static_cast<at::ScalarType>(dtype)); });
   });
-  c.def("serialize", [](const Self& self) {
-    return self->use([](T& held) { return tensor_of(held.serialize()); });
-  });
-  c.def("deserialize", [](const Self& self, const Tensor& bytes) {
-    return self->use(
-        [&](T& held) { return parts_of(held.deserialize(bytes_of(bytes))); });
-  });
-  c.def("save", [](const Self& self, const std::string& path,
-                   const std::string& ranks) {
-    return self->use([&](T& held) {
-      return parts_of(ranks == "own"
-                          ? held.save(path)
-                          : held.save(path, checkpoint_ranks(ranks)));
-    });
-  });
-  c.def("load", [](const Self& self, const std::string& path,
-                   const std::string& ranks) {
-    return self->use([&](T& held) {
-      return parts_of(ranks == "own"
-                          ? held.load(path)
-                          : held.load(path, checkpoint_ranks(ranks)));
-    });
-  });
-  c.def("clone", [](const Self& self) {
-    return self->use([](T& held) { return make_object(clone_of(held)); });
-  });
-  c.def("repr", [](const Self& self) {
-    return self->use([](T& held) { return held.repr(); });
-  });
-  c.def("set_options",
-        [](const Self& self, bool dist_sync_on_step, bool sync_on_compute,
-           bool compute_with_cache, const std::string& gradient_flow,
-           const std::optional<double>& sync_timeout, bool validate_args,
-           const std::string& nan_policy, bool compute_on_cpu,
-           const Group& process_group) {
-          self->use([&](T& held) {
-            held.set_metric_options(make_metric_options(
-                dist_sync_on_step, sync_on_compute, compute_with_cache,
-                gradient_flow, sync_timeout, validate_args, nan_policy,
-                compute_on_cpu, process_group));
-          });
-        });
 }
 
 }  // namespace tally::python

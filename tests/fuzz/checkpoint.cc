@@ -13,7 +13,6 @@
 #include "tally/cli/limits.h"
 #include "tally/metrics/collection.h"
 #include "tally/metrics/registry/registry.h"
-#include "tally/metrics/sliced_metric.h"
 #include "tally/state/codec.h"
 #include "tally/tests/fuzz/entries.h"
 #include "tally/tests/fuzz/saved.h"
@@ -147,61 +146,6 @@ std::vector<std::string> metric_state_seeds() {
     const std::string checkpoint = metric->serialize();
     seeds.push_back(text + "\n" + checkpoint.substr(head_size(checkpoint)));
   }
-  return seeds;
-}
-
-namespace {
-
-SlicedMetric make_slices() {
-  SlicedMetric slices(make_metric("BinaryAUROC"));
-  slices.add("error", make_metric("MeanSquaredError"));
-  return slices;
-}
-
-}  // namespace
-
-/// The length of the table of a SlicedMetric's keys, that table and the states,
-/// both as bodies of checkpoints.
-void read_slices(std::string_view bytes) {
-  const cli::TensorLimit limit(kMostBytes);
-  const std::string table = sealed(take_part(bytes));
-  const std::string given = number_text(table.size()) + table + sealed(bytes);
-  SlicedMetric slices = make_slices();
-  const std::string before = slices.serialize();
-  if (!slices.deserialize(given).ok()) {
-    require(slices.serialize() == before,
-            "slices that are refused change nothing");
-    return;
-  }
-  const std::string after = slices.serialize();
-  SlicedMetric copy = make_slices();
-  require(copy.deserialize(after).ok() && copy.serialize() == after,
-          "what was saved is what is loaded");
-  use([&] { slices.compute(); });
-  const std::vector<at::Tensor> batch = batches()[0];
-  use([&] { copy.update(SliceKeys(at::arange(12)), batch[0], batch[1]); });
-  use([&] { copy.compute(); });
-}
-
-std::vector<std::string> slices_seeds() {
-  SlicedMetric slices = make_slices();
-  std::vector<std::string> seeds;
-  const auto save = [&] {
-    const std::string bytes = slices.serialize();
-    std::string_view rest = bytes;
-    const std::string_view table = take_part(rest).substr(kEnvelopeBytes);
-    seeds.push_back(number_text(table.size()) + std::string(table) +
-                    std::string(rest.substr(kEnvelopeBytes)));
-  };
-  save();
-  const std::vector<at::Tensor> batch = batches()[0];
-  slices.update(SliceKeys(at::arange(12).remainder(3)), batch[0], batch[1]);
-  save();
-  slices.reset();
-  std::vector<SliceValue> values;
-  for (int i = 0; i < 4; ++i) values.insert(values.end(), {"north", 7, {}});
-  slices.update(SliceKeys(values), batch[0], batch[1]);
-  save();
   return seeds;
 }
 

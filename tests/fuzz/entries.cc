@@ -12,6 +12,8 @@ const std::vector<Entry>& entries() {
         {"exchange", read_exchange, exchange_seeds},
         {"interval", read_interval, interval_seeds},
         {"metric_state", read_metric_state, metric_state_seeds},
+        {"old_slices", read_old_slices, old_slices_seeds},
+        {"old_tracker", read_old_tracker, old_tracker_seeds},
         {"slices", read_slices, slices_seeds},
         {"tracker", read_tracker, tracker_seeds},
     };

@@ -1,12 +1,17 @@
 #include <ATen/ops/arange.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tally/cli/limits.h"
+#include "tally/metrics/collection.h"
 #include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/intervals/model_comparison.h"
 #include "tally/metrics/registry/registry.h"
+#include "tally/metrics/sliced_metric.h"
 #include "tally/metrics/wrappers/metric_tracker.h"
 #include "tally/state/codec.h"
 #include "tally/sync/fingerprint.h"
@@ -110,16 +115,42 @@ void read_rows(std::string_view bytes, const Make& make) {
       [](auto& read) { add_rows(read); });
 }
 
+constexpr std::int64_t kVersionWithKeys = 3;
+
+/// As the files in tests/metrics/data.
+SlicedMetric make_slices() {
+  SlicedMetric slices;
+  slices.add("accuracy", make_metric("BinaryAccuracy"));
+  slices.add("mse", make_metric("MeanSquaredError"));
+  return slices;
+}
+
+void add_slices(SlicedMetric& slices) {
+  slices.update(SliceKeys(at::arange(12).remainder(3)), scores(), labels());
+}
+
 MetricTracker make_tracker() {
-  return MetricTracker(make_metric("MeanSquaredError"));
+  MetricCollection metrics;
+  metrics.add("accuracy", make_metric("BinaryAccuracy"));
+  metrics.add("f1", make_metric("BinaryF1Score"));
+  return MetricTracker(std::move(metrics));
 }
 
 void add_step(MetricTracker& tracker) {
   tracker.increment();
-  tracker.update(scores(), scores().add(1));
+  tracker.update(scores(), labels());
 }
 
-constexpr const char* kTrackerMark = "TALLYTRK 2";
+template <class Saved>
+std::string body_of(const Saved& saved) {
+  return saved.serialize().substr(kEnvelopeBytes);
+}
+
+/// What a class wrote before version 3.
+std::string old_file(const std::string& name) {
+  std::ifstream file("tests/metrics/data/" + name + ".tally", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 }  // namespace
 
@@ -137,9 +168,60 @@ std::vector<std::string> comparison_seeds() {
   return seeds_of(3, make_comparison, [](auto& each) { add_rows(each); });
 }
 
+void read_slices(std::string_view bytes) {
+  const cli::TensorLimit limit(kMostBytes);
+  read_saved(sealed(bytes, kVersionWithKeys), make_slices, add_slices);
+}
+
+std::vector<std::string> slices_seeds() {
+  SlicedMetric slices = make_slices();
+  std::vector<std::string> seeds = {body_of(slices)};
+  add_slices(slices);
+  seeds.push_back(body_of(slices));
+  slices.reset();
+  std::vector<SliceValue> values;
+  for (int i = 0; i < 4; ++i) values.insert(values.end(), {"north", 7, {}});
+  slices.update(SliceKeys(values), scores(), labels());
+  seeds.push_back(body_of(slices));
+  return seeds;
+}
+
+void read_tracker(std::string_view bytes) {
+  const cli::TensorLimit limit(kMostBytes);
+  read_saved(sealed(bytes, kVersionWithKeys), make_tracker, add_step);
+}
+
+std::vector<std::string> tracker_seeds() {
+  MetricTracker tracker = make_tracker();
+  std::vector<std::string> seeds = {body_of(tracker)};
+  for (int step = 0; step < 3; ++step) {
+    add_step(tracker);
+    seeds.push_back(body_of(tracker));
+    if (step == 1) tracker.compute_all();
+  }
+  return seeds;
+}
+
+/// The length of the table of keys, that table and the states, both as bodies
+/// of checkpoints.
+void read_old_slices(std::string_view bytes) {
+  const cli::TensorLimit limit(kMostBytes);
+  const std::string table = sealed(take_part(bytes));
+  read_saved(number_text(table.size()) + table + sealed(bytes), make_slices,
+             add_slices);
+}
+
+std::vector<std::string> old_slices_seeds() {
+  const std::string bytes = old_file("sliced_metric");
+  std::string_view rest = bytes;
+  const std::string_view table = take_part(rest).substr(kEnvelopeBytes);
+  return {number_text(table.size()) + std::string(table) +
+          std::string(rest.substr(kEnvelopeBytes))};
+}
+
 /// The length of the body of a step's checkpoint, that body, and what follows
 /// the checkpoint in a tracker of one step.
-void read_tracker(std::string_view bytes) {
+void read_old_tracker(std::string_view bytes) {
   const cli::TensorLimit limit(kMostBytes);
   const std::string step = sealed(take_part(bytes));
   std::string body;
@@ -149,15 +231,13 @@ void read_tracker(std::string_view bytes) {
   body += bytes;
   std::string given;
   Encoder envelope(given);
-  envelope.text(kTrackerMark);
+  envelope.text("TALLYTRK 2");
   envelope.integer(static_cast<std::int64_t>(sync::fingerprint(body)));
   read_saved(given + body, make_tracker, add_step);
 }
 
-std::vector<std::string> tracker_seeds() {
-  MetricTracker tracker = make_tracker();
-  add_step(tracker);
-  const std::string bytes = tracker.serialize();
+std::vector<std::string> old_tracker_seeds() {
+  const std::string bytes = old_file("metric_tracker");
   Decoder decoder(bytes);
   decoder.text();
   decoder.integer();
@@ -169,10 +249,9 @@ std::vector<std::string> tracker_seeds() {
   std::string value;
   Encoder encoder(value);
   encoder.integer(1);
-  encoder.text("MeanSquaredError");
+  encoder.text("accuracy");
   encoder.tensor(scores()[0]);
-  return {head + bytes.substr(bytes.size() - decoder.remaining()),
-          head + value};
+  return {head + number_text(0), head + value};
 }
 
 }  // namespace tally::fuzz

@@ -34,12 +34,13 @@ std::vector<std::vector<at::Tensor>> batches() {
           {masks, masks.flip(0)},   {points, points.flip(1)}};
 }
 
-std::string sealed(std::string_view body) {
+std::string sealed(std::string_view body, std::int64_t version) {
   std::string checkpoint = MetricCollection().serialize();
-  constexpr std::size_t kLengthAt = 16;
+  constexpr std::size_t kVersionAt = 8;
   checkpoint.resize(kEnvelopeBytes);
-  const std::uint64_t numbers[] = {body.size(), sync::fingerprint(body)};
-  std::memcpy(checkpoint.data() + kLengthAt, numbers, sizeof numbers);
+  const std::uint64_t numbers[] = {static_cast<std::uint64_t>(version),
+                                   body.size(), sync::fingerprint(body)};
+  std::memcpy(checkpoint.data() + kVersionAt, numbers, sizeof numbers);
   return checkpoint.append(body);
 }
 

@@ -21,7 +21,7 @@ inline constexpr std::size_t kEnvelopeBytes = 32;
 std::vector<std::vector<at::Tensor>> batches();
 
 /// A checkpoint with this body, whose length and checksum are right.
-std::string sealed(std::string_view body);
+std::string sealed(std::string_view body, std::int64_t version = 1);
 
 /// What a state claims may make no sense, and is then refused where it is used.
 void use(c10::function_ref<void()> call);

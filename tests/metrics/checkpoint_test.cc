@@ -245,7 +245,7 @@ TEST_F(CheckpointTest, EachPartOfTheEnvelopeIsChecked) {
   EXPECT_EQ(refused(flipped(0)),
             "expected a Tally checkpoint, got a file without its magic number");
   EXPECT_EQ(refused(flipped(8)),
-            "the checkpoint has version 0, expected 1 or 2");
+            "the checkpoint has version 0, expected 1 to 3");
   EXPECT_THAT(refused(flipped(16)), HasSubstr("the checkpoint is truncated"));
   EXPECT_THAT(refused(flipped(24)), HasSubstr("checksum does not match"));
   EXPECT_THAT(refused(flipped(40)), HasSubstr("checksum does not match"));
@@ -307,67 +307,64 @@ TEST_F(CheckpointTest, MutatedBytesWithAMatchingChecksumDoNoHarm) {
   EXPECT_GT(refused, 1000);
 }
 
-absl::Status read(const std::string& bytes,
-                  std::vector<internal::CheckpointEntry>& entries) {
-  return internal::read_checkpoint(
-      bytes, entries,
-      [](const internal::CheckpointOrigin&) { return absl::OkStatus(); });
+using internal::CheckpointRows;
+
+absl::Status any(const internal::CheckpointOrigin&) { return absl::OkStatus(); }
+
+absl::Status read(const std::string& bytes, CheckpointRows& rows) {
+  return internal::read_checkpoint(bytes, rows, any);
+}
+
+/// A row of a column for each label.
+CheckpointRows rows_of(
+    const std::vector<std::pair<std::string, std::int64_t>>& counts) {
+  CheckpointRows rows;
+  for (const auto& [label, count] : counts) {
+    EveryField::State state;
+    state.count = count;
+    rows.columns.push_back({label, "key", AnyState::of(EveryField::State())});
+    rows.cells.push_back({AnyState::of(state), count});
+  }
+  return rows;
 }
 
 TEST_F(CheckpointTest, NumbersOfUpdatesThatCannotBeAreRefused) {
   for (const std::int64_t updates :
        {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min(),
         std::numeric_limits<std::int64_t>::max()}) {
-    EveryFieldMetric metric = updated();
-    std::vector<internal::CheckpointEntry> entries = {
-        {"metric", "key", metric.make_state(), updates}};
-    const std::string bytes = internal::write_checkpoint(entries);
-    entries[0].update_count = 7;
-    const absl::Status status = read(bytes, entries);
+    const std::string bytes =
+        internal::write_checkpoint(rows_of({{"metric", updates}}));
+    CheckpointRows rows = rows_of({{"metric", 7}});
+    const absl::Status status = read(bytes, rows);
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
     EXPECT_THAT(message_of(status), HasSubstr("expected a number of updates"));
-    EXPECT_EQ(entries[0].update_count, 7);
+    EXPECT_EQ(rows.cells[0].count, 7);
   }
 }
 
-TEST_F(CheckpointTest, EntriesStayAsTheyWereUnlessAllFit) {
-  using internal::CheckpointEntry;
-  const auto entry = [](std::int64_t count) {
-    EveryField::State state;
-    state.count = count;
-    return CheckpointEntry{"label", "key", AnyState::of(state), count};
-  };
-  const std::string one = internal::write_checkpoint({entry(1)});
-  const std::string two = internal::write_checkpoint({entry(1), entry(2)});
-  std::vector<CheckpointEntry> entries = {entry(7), entry(8)};
-  EXPECT_EQ(message_of(read(one, entries)),
+TEST_F(CheckpointTest, RowsStayAsTheyWereUnlessAllFit) {
+  const std::string one = internal::write_checkpoint(rows_of({{"label", 1}}));
+  const std::string two =
+      internal::write_checkpoint(rows_of({{"label", 1}, {"label", 2}}));
+  CheckpointRows rows = rows_of({{"label", 7}, {"label", 8}});
+  EXPECT_EQ(message_of(read(one, rows)),
             "the checkpoint holds the states of 'label'; expected those of "
             "'label', 'label'");
-  EXPECT_EQ(entries[0].update_count, 7);
-  ASSERT_TRUE(read(two, entries).ok());
-  EXPECT_EQ(entries[1].state.get<EveryField::State>().count, 2);
-  EXPECT_EQ(entries[1].update_count, 2);
+  EXPECT_EQ(rows.cells[0].count, 7);
+  ASSERT_TRUE(read(two, rows).ok());
+  EXPECT_EQ(rows.cells[1].state.get<EveryField::State>().count, 2);
+  EXPECT_EQ(rows.cells[1].count, 2);
 }
 
 TEST_F(CheckpointTest, StatesOfOneKeyAreToldApartByTheirLabels) {
-  using internal::CheckpointEntry;
-  const auto entry = [](const char* label, std::int64_t count) {
-    EveryField::State state;
-    state.count = count;
-    return CheckpointEntry{label, "key", AnyState::of(state), count};
-  };
   const std::string bytes =
-      internal::write_checkpoint({entry("a", 1), entry("b", 2), entry("c", 3)});
-  std::vector<CheckpointEntry> entries = {entry("new", 0), entry("c", 0),
-                                          entry("a", 0)};
+      internal::write_checkpoint(rows_of({{"a", 1}, {"b", 2}, {"c", 3}}));
+  CheckpointRows rows = rows_of({{"new", 0}, {"c", 0}, {"a", 0}});
   internal::CheckpointGaps gaps;
-  const auto any = [](const internal::CheckpointOrigin&) {
-    return absl::OkStatus();
-  };
-  ASSERT_TRUE(internal::read_checkpoint_parts(bytes, entries, gaps, any).ok());
-  EXPECT_EQ(entries[0].update_count, 2);
-  EXPECT_EQ(entries[1].update_count, 3);
-  EXPECT_EQ(entries[2].update_count, 1);
+  ASSERT_TRUE(internal::read_checkpoint(bytes, rows, any, &gaps).ok());
+  EXPECT_EQ(rows.cells[0].count, 2);
+  EXPECT_EQ(rows.cells[1].count, 3);
+  EXPECT_EQ(rows.cells[2].count, 1);
   EXPECT_TRUE(gaps.unread.empty());
   EXPECT_TRUE(gaps.unfilled.empty());
 }

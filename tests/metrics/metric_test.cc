@@ -245,7 +245,7 @@ TEST(MetricTest, MergesOnlyTheSameMetricWithTheSameOptions) {
   metric.update(row(1, 2));
   const std::string before = metric.serialize();
   EXPECT_THAT(refusal_of<c10::Error>([&] { metric.merge_state(metric); }),
-              HasSubstr("expected another metric, got itself"));
+              HasSubstr("expected another one, got itself"));
   EXPECT_THAT(refusal_of<c10::Error>([&] { metric.merge_state(SampleCat()); }),
               HasSubstr("expected the same metrics with the same options, got "
                         "SampleCat"));

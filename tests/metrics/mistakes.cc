@@ -2,7 +2,9 @@
 
 #include "tally/losses/metric_loss.h"
 #include "tally/metrics/collection.h"
+#include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/sliced_metric.h"
 
 namespace tally {
 namespace {
@@ -115,6 +117,12 @@ Sample<TakesOtherOptions> takes_other_options;
 Sample<TakesMetricOptions> takes_metric_options;
 Sample<DeclaresNoDefault> declares_no_default;
 Sample<DeclaresOtherKind> declares_other_kind;
+
+void asks_for_batches(SlicedMetric& slices, IntervalMetric& interval,
+                      const at::Tensor& value) {
+  slices.forward(SliceKeys(value), value);
+  interval.forward(value, value);
+}
 
 void gives_lists_in_braces(Sample<TakesTexts>& metric, MetricCollection& all) {
   metric.update({"a", "b"}, {{"c", "d"}, {"e"}});

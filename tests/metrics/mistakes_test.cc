@@ -35,6 +35,8 @@ TEST(MistakesTest, EachIsOneErrorThatSaysWhatToWrite) {
           HasSubstr("expected inputs as the metric's header lists them"),
           HasSubstr("a loss needs a differentiable metric, and this one is "
                     "not"),
+          HasSubstr("slices have no forward()"),
+          HasSubstr("intervals and comparisons have no forward()"),
           HasSubstr("a braced list has no type"),
           HasSubstr("a braced list has no type")));
 }

@@ -181,7 +181,7 @@ TEST(NamedInputsTest, OfACollectionAreRefusedBeforeAnythingChanged) {
 TEST(NamedInputsTest, PositionsWithDifferentMeaningsAreRefused) {
   MetricCollection metrics = fairness_and_accuracy();
   const std::string refusal =
-      "MetricCollection: input 2 has several meanings: BinaryFairness "
+      ": input 2 has several meanings: BinaryFairness "
       "('fairness') as 'groups', BinaryAccuracy ('accuracy') as 'weight'; pass "
       "inputs by name: update({{\"preds\", preds}, {\"target\", target}, "
       "{\"groups\", groups}, {\"weight\", weight}})";

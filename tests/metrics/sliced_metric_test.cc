@@ -295,12 +295,10 @@ TEST(SliceKeysTest, BytesOfOthersAreNoKeys) {
         Values{std::string("\0x\0", 3), {}, std::int64_t{-7}}}) {
     const std::string bytes = internal::slice_key_bytes(key);
     const auto columns = static_cast<std::int64_t>(key.size());
-    EXPECT_TRUE(internal::is_slice_key(bytes, columns));
-    EXPECT_FALSE(internal::is_slice_key(bytes, columns + 1));
-    EXPECT_FALSE(internal::is_slice_key(bytes + "\x03", columns));
-    EXPECT_FALSE(internal::is_slice_key(bytes + "\x03", columns + 1));
+    EXPECT_EQ(internal::slice_key_columns(bytes), columns);
+    EXPECT_EQ(internal::slice_key_columns(bytes + "\x03"), std::nullopt);
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-      EXPECT_FALSE(internal::is_slice_key(bytes.substr(0, i), columns)) << i;
+      EXPECT_NE(internal::slice_key_columns(bytes.substr(0, i)), columns) << i;
     }
   }
 }

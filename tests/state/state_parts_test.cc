@@ -27,12 +27,10 @@ struct Last {
   }
   void compact() { ++compacted; }
 };
-/// That outlasts a reset, but for the count.
 struct Highest {
   Number value = 0;
   std::int64_t count = 0;
   void fields(Fields& f) { f("value", value, Merge::kMax)("count", count); }
-  void forget() { count = 0; }
 };
 
 AnyState state_of(StateParts parts) { return AnyState::of(std::move(parts)); }
@@ -130,31 +128,16 @@ TEST(StatePartsTest, MergesALonePartAlone) {
 TEST(StatePartsTest, HasWhatAPartHas) {
   const AnyState plain = AnyState::of(Sum());
   const AnyState own_merge = AnyState::of(Last());
-  const AnyState lasting = AnyState::of(Highest());
   const auto with = [&](const AnyState& other) {
     return state_of(StateParts(
         {{"a", plain}, {"b", state_of(StateParts({{"c", other}}))}}));
   };
   EXPECT_TRUE(merges_by_field(plain));
-  EXPECT_TRUE(merges_by_field(with(lasting)));
+  EXPECT_TRUE(merges_by_field(with(AnyState::of(Highest()))));
   EXPECT_FALSE(merges_by_field(own_merge));
   EXPECT_FALSE(merges_by_field(with(own_merge)));
   EXPECT_FALSE(compacts(with(plain)));
   EXPECT_TRUE(compacts(with(own_merge)));
-  EXPECT_FALSE(outlasts_reset(with(own_merge)));
-  EXPECT_TRUE(outlasts_reset(lasting));
-  EXPECT_TRUE(outlasts_reset(with(lasting)));
-}
-
-TEST(StatePartsTest, KeepsWhatOutlastsAReset) {
-  const AnyState identity = state_of(StateParts(
-      {{"a", AnyState::of(Highest())}, {"b", AnyState::of(Last())}}));
-  AnyState state = state_of(StateParts(
-      {{"a", AnyState::of(Highest{2, 3})}, {"b", AnyState::of(Last{4, 1})}}));
-  reset(state, identity);
-  EXPECT_EQ(parts_of(state)[0].get<Highest>().value.value(), 2);
-  EXPECT_EQ(parts_of(state)[0].get<Highest>().count, 0);
-  EXPECT_EQ(parts_of(state)[1].get<Last>().value, 0);
 }
 
 TEST(StatePartsTest, TakesABatchIn) {

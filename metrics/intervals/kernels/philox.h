@@ -71,4 +71,13 @@ class PhiloxNumbers {
   std::uint32_t stream_;
 };
 
+/// The block of a row in a jackknife: the first two words of its id, the first
+/// one low, modulo `blocks`.
+inline std::int64_t block_of(std::int64_t seed, std::int64_t id,
+                             std::int64_t blocks) {
+  const auto words = PhiloxNumbers(seed, PhiloxStream::kBlocks)(0, id);
+  const std::uint64_t number = words[0] | std::uint64_t{words[1]} << 32;
+  return static_cast<std::int64_t>(number % static_cast<std::uint64_t>(blocks));
+}
+
 }  // namespace tally::internal::intervals

@@ -25,6 +25,7 @@
 #include "tally/metrics/classification/matthews_corr_coef.h"
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/jackknife_engine.h"
+#include "tally/metrics/intervals/kernels/philox.h"
 #include "tally/metrics/intervals/proportions.h"
 #include "tally/metrics/regression/max_error.h"
 #include "tally/metrics/regression/mean_squared_error.h"

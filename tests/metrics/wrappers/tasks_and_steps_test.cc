@@ -411,7 +411,7 @@ TEST(MetricTrackerTest, IsSavedAndCopied) {
   EXPECT_EQ(loaded.deserialize(bytes + "x").code(),
             absl::StatusCode::kDataLoss);
   EXPECT_EQ(loaded.deserialize(MeanMetric().serialize()).code(),
-            absl::StatusCode::kDataLoss);
+            absl::StatusCode::kFailedPrecondition);
   MetricTracker other(MeanMetric(), true);
   EXPECT_EQ(other.deserialize(bytes).code(),
             absl::StatusCode::kFailedPrecondition);

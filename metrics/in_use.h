@@ -1,0 +1,44 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tally::internal {
+
+/// Who uses an object: any number of readers, or one that changes it.
+class InUse {
+ public:
+  InUse() = default;
+  // Each object has users of its own.
+  InUse(InUse&&) noexcept {}
+  InUse& operator=(InUse&&) noexcept { return *this; }
+
+  /// False where another one uses it.
+  bool start_change() noexcept {
+    std::int32_t none = 0;
+    return users_.compare_exchange_strong(
+        none, kChanged, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+  void end_change() noexcept { users_.store(0, std::memory_order_release); }
+
+  /// False where it is being changed.
+  bool start_reading() noexcept {
+    std::int32_t readers = users_.load(std::memory_order_relaxed);
+    do {
+      if (readers == kChanged) return false;
+    } while (!users_.compare_exchange_weak(readers, readers + 1,
+                                           std::memory_order_acquire,
+                                           std::memory_order_relaxed));
+    return true;
+  }
+  void end_reading() noexcept {
+    users_.fetch_sub(1, std::memory_order_release);
+  }
+
+ private:
+  static constexpr std::int32_t kChanged = -1;
+
+  std::atomic<std::int32_t> users_{0};
+};
+
+}  // namespace tally::internal

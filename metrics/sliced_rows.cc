@@ -1,0 +1,177 @@
+#include "tally/metrics/sliced_rows.h"
+
+#include <c10/util/Exception.h>
+
+#include <set>
+#include <utility>
+
+#include "tally/metrics/sorted_rows.h"
+#include "tally/metrics/sync_options.h"
+#include "tally/metrics/warnings.h"
+
+namespace tally {
+namespace internal {
+namespace {
+
+std::string slice_name(const std::string& key) {
+  return "the slice " + slice_words(slice_key_of(key));
+}
+
+void check_columns(const char* owner, const std::vector<std::string>& keys,
+                   const std::string& like) {
+  const auto columns = slice_key_columns(like);
+  for (const std::string& key : keys) {
+    const auto own = slice_key_columns(key);
+    TORCH_CHECK_VALUE(own && *own > 0, owner, ": expected keys, got others");
+    TORCH_CHECK_VALUE(own == columns, owner, ": expected keys of ", *columns,
+                      " columns, got ", *own);
+  }
+}
+
+/// The last column is the part of a slice.
+void check_parts(const char* owner, const std::vector<std::string>& keys,
+                 std::size_t parts) {
+  for (const std::string& key : keys) {
+    const std::vector<SliceValue> values = slice_key_of(key);
+    const auto* part = std::get_if<std::int64_t>(&values.back());
+    TORCH_CHECK_VALUE(values.size() > 1 && part != nullptr && *part >= 0 &&
+                          *part < static_cast<std::int64_t>(parts),
+                      owner, ": expected keys with a part below ", parts);
+  }
+}
+
+}  // namespace
+
+RowKeys slice_rules(const char* owner, std::int64_t max_slices,
+                    const std::vector<std::string>& known,
+                    std::size_t rows_of_slice) {
+  RowKeys rules;
+  rules.owner = owner;
+  rules.name = slice_name;
+  rules.collected = known.empty();
+  rules.check = [owner, max_slices, rows_of_slice,
+                 known = std::set<std::string>(known.begin(), known.end())](
+                    const std::vector<std::string>& keys, std::size_t others) {
+    if (keys.empty()) return;
+    check_columns(owner, keys, known.empty() ? keys[0] : *known.begin());
+    if (rows_of_slice > 1) check_parts(owner, keys, rows_of_slice);
+    for (const std::string& key : keys) {
+      TORCH_CHECK_VALUE(known.empty() || known.count(key) != 0, owner,
+                        ": expected the keys that are known, got '",
+                        slice_words(slice_key_of(key)), "'");
+    }
+    const std::size_t slices =
+        (keys.size() + others + rows_of_slice - 1) / rows_of_slice;
+    TORCH_CHECK_VALUE(static_cast<std::int64_t>(slices) <= max_slices, owner,
+                      ": expected at most ", max_slices,
+                      " slices (max_slices), got ",
+                      rows_of_slice == 1 ? "" : "at least ", slices);
+  };
+  return rules;
+}
+
+}  // namespace internal
+
+SlicedRows::SlicedRows(internal::RowKeys rules, std::vector<std::string> known)
+    : MetricBase(MetricOptions(), std::move(rules)) {
+  if (!known.empty()) accumulation_.add_rows(known, /*known=*/true);
+}
+
+void SlicedRows::add_metric(std::string name, std::unique_ptr<Metric> metric) {
+  const Use use(accumulation_);
+  TORCH_CHECK_VALUE(status() == MetricState::kEmpty, owner(),
+                    ": expected metrics before the first update");
+  TORCH_CHECK_VALUE(!metrics_.contains(name), owner(),
+                    ": expected one metric of each name, got '", name,
+                    "' twice");
+  TORCH_CHECK_VALUE(!internal::depends_on_batches(*metric), owner(),
+                    ": expected a metric whose value does not depend on the "
+                    "batches that rows come in, got ",
+                    metric->repr());
+  const MetricOptions options = metric->metric_options();
+  TORCH_CHECK_VALUE(
+      metrics_.size() == 0 ||
+          internal::same_sync_options(options, metric_options()),
+      owner(),
+      ": expected the options for syncing and caching of the first "
+      "metric, got others for '",
+      name, "'");
+  metric->set_metric_options(internal::without_sync_options(options));
+  const bool is_first = metrics_.size() == 0;
+  metrics_.add_member(std::move(name), std::move(metric));
+  if (is_first) accumulation_.set_options(options);
+  accumulation_.clear_columns();
+  for (internal::StateColumn column : metrics_.accumulation_.columns()) {
+    column.given = std::make_shared<internal::GivenWarnings>(
+        internal::RowParts::kDisjoint);
+    accumulation_.add_column(std::move(column));
+  }
+}
+
+void SlicedRows::check_keys(const SliceKeys& keys, Inputs inputs) const {
+  TORCH_CHECK_VALUE(metrics_.size() > 0, owner(),
+                    ": expected a metric, see add()");
+  for (const InputRef& input : inputs) {
+    TORCH_CHECK_VALUE(input.rows() < 0 || input.rows() == keys.size(), owner(),
+                      ": expected a key for each of ", input.rows(),
+                      " rows, got ", keys.size());
+  }
+  const internal::RowIndex& known = *accumulation_.index();
+  std::vector<std::string> fresh;
+  // With one of the others, whose columns it must have.
+  if (known.size() > 0 && !keys.keys().empty()) fresh.push_back(known.key(0));
+  const std::size_t seen = fresh.size();
+  for (const std::string& key : keys.keys()) {
+    if (!known.find(key)) fresh.push_back(key);
+  }
+  known.rules().check(fresh, known.size() - seen);
+}
+
+std::vector<internal::RowBatch> SlicedRows::observe(const SliceKeys& keys,
+                                                    Inputs inputs,
+                                                    Order order) const {
+  check_keys(keys, inputs);
+  const internal::SortedRows sorted(keys.codes(), keys.keys().size(), inputs);
+  std::vector<internal::RowBatch> batch(keys.keys().size());
+  for (std::size_t code = 0; code < batch.size(); ++code) {
+    sorted.use(code, [&](Inputs own, std::int64_t rows) {
+      batch[code].key = keys.keys()[code];
+      batch[code].states = order == Order::kUnion
+                               ? metrics_.observe_union(own, BatchOrigin())
+                               : metrics_.observe_same(own, BatchOrigin());
+      batch[code].counts.assign(batch[code].states.size(), rows);
+    });
+  }
+  return batch;
+}
+
+void SlicedRows::update_rows(const SliceKeys& keys, NamedInputs given) {
+  update_by([&] {
+    internal::OrderedInputs ordered;
+    metrics_.arrange(given, owner(), ordered);
+    return observe(keys, ordered, Order::kUnion);
+  });
+}
+
+void SlicedRows::update_rows(const SliceKeys& keys, Inputs inputs) {
+  update_by([&] {
+    metrics_.union_.check_agreement(owner(), inputs.size());
+    return observe(keys, inputs, Order::kPositional);
+  });
+}
+
+void SlicedRows::copy_metrics_into(SlicedRows& copy) const {
+  copy.accumulation_.set_options(metric_options());
+  copy.metrics_ = metrics_.clone();
+  copy.accumulation_.clear_columns();
+  for (const internal::StateColumn& column : accumulation_.columns()) {
+    copy.accumulation_.add_column(column);
+  }
+}
+
+void SlicedRows::copy_into(SlicedRows& copy) const {
+  copy_metrics_into(copy);
+  copy.accumulation_.copy_state(accumulation_);
+}
+
+}  // namespace tally

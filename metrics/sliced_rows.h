@@ -1,0 +1,71 @@
+#pragma once
+
+#include <c10/util/ArrayRef.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tally/metrics/collection.h"
+#include "tally/metrics/input_order.h"
+#include "tally/metrics/inputs.h"
+#include "tally/metrics/metric_base.h"
+#include "tally/metrics/slice_keys.h"
+
+namespace tally {
+namespace internal {
+/// How slices are told apart. Without `known` keys they are collected.
+/// `rows_of_slice`: the parts of a slice that are rows of their own.
+RowKeys slice_rules(const char* owner, std::int64_t max_slices,
+                    const std::vector<std::string>& known,
+                    std::size_t rows_of_slice = 1);
+}  // namespace internal
+
+/// Common base of SlicedMetric and SliceComparison: the states of metrics, once
+/// for each key. There is no forward(): the value of a batch's slices is that
+/// of an object of its own.
+class SlicedRows : public MetricBase {
+ public:
+  /// Does not compile.
+  template <class... Args>
+  void forward(const Args&...) {
+    static_assert(internal::kNever<Args...>,
+                  "slices have no forward(): update(), then compute()");
+  }
+  template <class... Args>
+  void operator()(const Args&... args) {
+    forward(args...);
+  }
+
+  /// See Metric::set_metric_options. Options that affect states are those of
+  /// the metrics, and cannot be changed.
+  void set_metric_options(MetricOptions options) {
+    set_sync_options(std::move(options));
+  }
+
+ protected:
+  /// `known`: the keys that there are, or none if they are collected.
+  SlicedRows(internal::RowKeys rules, std::vector<std::string> known);
+  SlicedRows(SlicedRows&&) noexcept = default;
+  SlicedRows& operator=(SlicedRows&&) noexcept = default;
+
+  const char* owner() const { return accumulation_.index()->rules().owner; }
+  void add_metric(std::string name, std::unique_ptr<Metric> metric);
+  void update_rows(const SliceKeys& keys, Inputs inputs);
+  void update_rows(const SliceKeys& keys, NamedInputs inputs);
+  /// Into an empty one.
+  void copy_metrics_into(SlicedRows& copy) const;
+  void copy_into(SlicedRows& copy) const;
+
+  MetricCollection metrics_;  // accumulates nothing itself
+
+ private:
+  enum class Order { kPositional, kUnion };
+
+  void check_keys(const SliceKeys& keys, Inputs inputs) const;
+  std::vector<internal::RowBatch> observe(const SliceKeys& keys, Inputs inputs,
+                                          Order order) const;
+};
+
+}  // namespace tally
