@@ -1,17 +1,35 @@
 """Copies of what holds an object of the library."""
 
+import torch
+
 from tally._errors import check_status
+from tally._stateful import Stateful
 
 
-class Copyable:
-    """Copies and pickles by the held object's ``serialize()``.
+class Copyable(Stateful):
+    """Is copied by the held object's ``clone()``, and pickled by its ``serialize()``.
 
     ``_parts()`` are the arguments of ``_rebuild()``, which makes the held object anew.
     """
 
+    #: Where to() has moved the state.
+    _device = None
+
     def clone(self):
         """One of its own with the same options and rows."""
-        return _restore(type(self), self._parts(), self._held.serialize())
+        copy = type(self).__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._held = self._held.clone()
+        return copy
+
+    def to(self, device):
+        """Moves the state; later inputs are on the same device."""
+        self._device = torch.device(device)
+        self._held.to(self._device)
+        return self
+
+    def __repr__(self):
+        return self._held.repr()
 
     def __copy__(self):
         return self.clone()
@@ -22,11 +40,11 @@ class Copyable:
         return copy
 
     def __reduce__(self):
-        return _restore, (type(self), self._parts(), self._held.serialize())
+        return _restore, (type(self), self._parts(), self._held.serialize(), self._device)
 
 
-def _restore(cls, parts, state):
+def _restore(cls, parts, state, device):
     restored = cls.__new__(cls)
     restored._rebuild(*parts)
     check_status(restored._held.deserialize(state))
-    return restored
+    return restored.to(device) if device is not None else restored

@@ -46,7 +46,7 @@ class RowMetric(Copyable):
 
     @property
     def rows(self):
-        """Rows of this rank so far."""
+        """Rows of this rank so far; while synced, of all."""
         return self._held.rows()
 
     def update(self, *inputs, ids=None, **named):
@@ -73,7 +73,3 @@ class RowMetric(Copyable):
             raise sync_error(error) from None
         parts = {name: make(*part) for name, *part in found}
         return parts[""] if list(parts) == [""] else parts
-
-    def reset(self):
-        """Forgets all rows."""
-        self._held.reset()

@@ -101,6 +101,14 @@ def _encode_known(keys):
     return (len(rows[0]) if rows else 0), kinds, texts
 
 
+def _decode_key(kinds, texts):
+    kinds, texts = iter(kinds), iter(texts)
+    return tuple(
+        None if kind == _MISSING else next(texts) if kind == _TEXT else next(kinds)
+        for kind in kinds
+    )
+
+
 def _members(metrics):
     if isinstance(metrics, Metric):
         return [("", metrics)]
@@ -179,11 +187,7 @@ class SlicedMetric(Copyable):
         return [self._slice(*parts) for parts in slices]
 
     def _slice(self, kinds, texts, rows, results):
-        kinds, texts = iter(kinds), iter(texts)
-        key = tuple(
-            None if kind == _MISSING else next(texts) if kind == _TEXT else next(kinds)
-            for kind in kinds
-        )
+        key = _decode_key(kinds, texts)
         if self._is_single and list(results) == ["value"]:
             return Slice(key, rows, results["value"])
         return Slice(key, rows, dict(results))
@@ -215,9 +219,13 @@ class SlicedMetric(Copyable):
             title=title or result, width=width,
         )
 
-    def reset(self):
-        """Forgets all rows."""
-        self._held.reset()
+    def keys(self):
+        """Those of this rank's slices so far, as tuples; while synced, of all ranks.
+
+        They are the first dimension of each field of ``metric_state``; one whose shape
+        differs between slices is listed slice by slice instead.
+        """
+        return [_decode_key(*parts) for parts in self._held.keys()]
 
     def __len__(self):
         """The number of slices of this rank so far."""

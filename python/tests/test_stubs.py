@@ -27,10 +27,15 @@ PROGRAM = """
     by_key = tally.SlicedMetric(accuracy, keys=["a", 3, None])
     by_key.update(["a"], value, value)
     rows: int = by_key.compute()[0].rows
+    by_key.merge_state(by_key.clone().to("cpu"))
+    keys: list[tuple[int | str | None, ...]] = by_key.keys()
+    by_key.save("slices", ranks="one_file")
     method: str = accuracy.interval(level=0.9, method="wilson").method
     models = tally.ModelComparison(accuracy, method="mcnemar")
     models.update(value, value, value, ids=["a"])
     counted: int = models.rows
+    with models.sync_context():
+        count: int = models.update_count
     images = [{"boxes": value, "labels": value, "scores": value}]
     found: dict[str, torch.Tensor] = tally.MeanAveragePrecision()(images, images)
     with tally.MetricLogger(run="a") as logger:

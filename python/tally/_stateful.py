@@ -1,0 +1,103 @@
+"""What everything that accumulates has in common: ranks, states, files."""
+
+import torch
+
+from tally._errors import DistError, check_status, sync_error
+from tally._ranks import follow
+
+
+class Stateful:
+    """Syncs, merges and saves the state of the object of the library in ``_held``."""
+
+    def reset(self):
+        """Back to before the first update."""
+        self._held.reset()
+
+    # ---- ranks
+
+    def sync(self):
+        """Replaces the local state by that of all ranks, until ``unsync()``."""
+        follow()
+        try:
+            self._held.sync()
+        except DistError as error:
+            raise sync_error(error) from None
+
+    def unsync(self):
+        """Back to the local state."""
+        self._held.unsync()
+
+    @property
+    def is_synced(self):
+        """Whether ``sync()`` was called, and ``unsync()`` not."""
+        return self._held.is_synced()
+
+    def sync_context(self):
+        """``with metric.sync_context():`` syncs for as long as the block runs."""
+        return _SyncContext(self)
+
+    def merge_state(self, other):
+        """Adds what `other`, the same with the same options, accumulated."""
+        for each in other if isinstance(other, (list, tuple)) else [other]:
+            if type(each) is not type(self):
+                raise TypeError(
+                    f"merge_state expected a {type(self).__name__}, "
+                    f"got a {type(each).__name__}"
+                )
+            self._held.merge_state(each._held)
+
+    # ---- states
+
+    @property
+    def update_count(self):
+        """Batches accumulated; while synced, by all ranks."""
+        return self._held.update_count()
+
+    @property
+    def metric_state(self):
+        """A copy of the state: a dict of tensors."""
+        return self._held.state()
+
+    def save(self, path, ranks="own"):
+        """Writes the state to a file.
+
+        ``ranks``: "own", this rank's; "one_file" or "file_per_rank", those of all
+        ranks, which all call it (docs/checkpoints.md).
+        """
+        self._transfer(self._held.save, path, ranks)
+
+    def load(self, path, ranks="own"):
+        """Reads it back; if it raises, nothing has changed."""
+        self._transfer(self._held.load, path, ranks)
+
+    def _transfer(self, call, path, ranks):
+        follow()
+        try:
+            status = call(str(path), ranks)
+        except DistError as error:
+            raise sync_error(error) from None
+        check_status(status)
+
+    def serialize(self):
+        """The state with version and checksum, as bytes."""
+        return bytes(self._held.serialize().numpy())
+
+    def deserialize(self, state):
+        """Reads it back; if it raises, nothing has changed."""
+        self._set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+
+    def _set_state(self, tensor):
+        check_status(self._held.deserialize(tensor))
+
+
+class _SyncContext:
+    def __init__(self, metric):
+        self._metric = metric
+
+    def __enter__(self):
+        self._metric.sync()
+        return self._metric
+
+    def __exit__(self, *error):
+        if self._metric.is_synced:
+            self._metric.unsync()
