@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tally/cli/columns.h"
-#include "tally/metrics/input_order.h"
+#include "tally/metrics/core/input_order.h"
 #include "tally/metrics/nearest.h"
 
 namespace tally::cli {

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "tally/metrics/accumulation.h"
 #include "tally/metrics/checkpoint.h"
+#include "tally/metrics/core/accumulation.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::internal {

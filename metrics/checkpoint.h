@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tally/metrics/state_rows.h"
+#include "tally/metrics/core/state_rows.h"
 #include "tally/state/state.h"
 
 namespace tally::internal {

@@ -6,8 +6,8 @@
 #include <ostream>
 #include <string_view>
 
-#include "tally/metrics/shared_work.h"
-#include "tally/metrics/sync_options.h"
+#include "tally/metrics/core/shared_work.h"
+#include "tally/metrics/core/sync_options.h"
 
 namespace tally {
 namespace {

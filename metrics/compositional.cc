@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tally/metrics/sync_options.h"
+#include "tally/metrics/core/sync_options.h"
 
 namespace tally::internal {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "tally/metrics/option_text.h"
+#include "tally/metrics/core/option_text.h"
 #include "tally/state/codec.h"
 
 namespace tally::internal {

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/input_order.h"
+#include "tally/metrics/core/input_order.h"
 #include "tally/metrics/nearest.h"
 #include "tally/metrics/plain_values.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/input_order.h"
+#include "tally/metrics/core/input_order.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_base.h"
 #include "tally/metrics/metric_options.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "tally/metrics/accumulation.h"
 #include "tally/metrics/checkpoint.h"
+#include "tally/metrics/core/accumulation.h"
 #include "tally/metrics/file.h"
 #include "tally/metrics/rank_checkpoint.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/accumulation.h"
+#include "tally/metrics/core/accumulation.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/results.h"

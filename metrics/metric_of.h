@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/accumulator_checks.h"
+#include "tally/metrics/core/accumulator_checks.h"
+#include "tally/metrics/core/metric_traits.h"
 #include "tally/metrics/metric.h"
-#include "tally/metrics/metric_traits.h"
 
 namespace tally {
 
@@ -205,4 +205,4 @@ class MetricOf : public Metric {
 
 }  // namespace tally
 
-#include "tally/metrics/metric_of_inl.h"
+#include "tally/metrics/core/metric_of_inl.h"

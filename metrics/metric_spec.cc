@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "tally/metrics/option_text.h"
+#include "tally/metrics/core/option_text.h"
 
 namespace tally {
 

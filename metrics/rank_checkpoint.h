@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tally/metrics/accumulation.h"
+#include "tally/metrics/core/accumulation.h"
 #include "tally/metrics/metric_base.h"
 
 /// Checkpoints of the states of several ranks.

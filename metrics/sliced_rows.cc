@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "tally/metrics/sorted_rows.h"
-#include "tally/metrics/sync_options.h"
+#include "tally/metrics/core/sorted_rows.h"
+#include "tally/metrics/core/sync_options.h"
 #include "tally/metrics/warnings.h"
 
 namespace tally {

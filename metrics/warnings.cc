@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tally/metrics/accumulation.h"
+#include "tally/metrics/core/accumulation.h"
 #include "tally/sync/communicator.h"
 
 namespace tally {

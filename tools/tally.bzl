@@ -164,7 +164,7 @@ def tally_cc_folder(name, hdrs, labels = {}, visibility = None, **kwargs):
         visibility = visibility,
         **kwargs
     )
-    named = {hdr[:-len(".h")]: [hdr] for hdr in hdrs}
+    named = {hdr.split("/")[-1][:-len(".h")]: [hdr] for hdr in hdrs}
     named.update(labels)
     for label, headers in named.items():
         if label != name:

@@ -6,12 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/drawn_replicates.h"
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/jackknife_engine.h"
 #include "tally/metrics/intervals/make_engine.h"
 #include "tally/metrics/intervals/replicate_engine.h"
-#include "tally/metrics/sorted_rows.h"
 
 namespace tally {
 namespace internal::intervals {

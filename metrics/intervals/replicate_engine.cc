@@ -18,6 +18,7 @@
 #include "tally/metrics/classification/f_score.h"
 #include "tally/metrics/classification/precision.h"
 #include "tally/metrics/classification/recall.h"
+#include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/weighted_sums.h"
 #include "tally/metrics/metric_of.h"
@@ -25,7 +26,6 @@
 #include "tally/metrics/regression/mean_pinball_loss.h"
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/regression/mean_squared_log_error.h"
-#include "tally/metrics/sorted_rows.h"
 #include "tally/state/state_parts.h"
 
 namespace tally::internal::intervals {

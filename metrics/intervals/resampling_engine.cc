@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/jackknife_engine.h"
 #include "tally/metrics/intervals/kernels/philox.h"
 #include "tally/metrics/jackknife.h"
-#include "tally/metrics/sorted_rows.h"
 #include "tally/state/state_parts.h"
 
 namespace tally::internal::intervals {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/input_order.h"
+#include "tally/metrics/core/input_order.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/intervals/sample_ids.h"
 #include "tally/metrics/metric.h"

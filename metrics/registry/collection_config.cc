@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tally/metrics/option_text.h"
+#include "tally/metrics/core/option_text.h"
 
 namespace tally {
 namespace {

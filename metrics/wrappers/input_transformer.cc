@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tally/metrics/checks.h"
-#include "tally/metrics/metric_traits.h"
+#include "tally/metrics/core/metric_traits.h"
 
 namespace tally {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tally/metrics/sync_options.h"
+#include "tally/metrics/core/sync_options.h"
 #include "tally/metrics/warnings.h"
 #include "tally/metrics/wrappers/stacked_results.h"
 #include "tally/state/codec.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tally/metrics/metric_traits.h"
+#include "tally/metrics/core/metric_traits.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
 
 namespace tally {

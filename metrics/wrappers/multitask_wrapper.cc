@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "tally/metrics/metric_traits.h"
+#include "tally/metrics/core/metric_traits.h"
 #include "tally/state/state_parts.h"
 
 namespace tally {

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "tally/metrics/metric_traits.h"
+#include "tally/metrics/core/metric_traits.h"
 #include "tally/metrics/results_table.h"
 #include "tally/metrics/wrappers/classwise_wrapper.h"
 #include "tally/metrics/wrappers/multioutput_wrapper.h"

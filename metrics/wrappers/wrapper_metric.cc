@@ -1,6 +1,6 @@
 #include "tally/metrics/wrappers/wrapper_metric.h"
 
-#include "tally/metrics/sync_options.h"
+#include "tally/metrics/core/sync_options.h"
 
 namespace tally {
 

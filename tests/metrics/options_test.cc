@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tally/metrics/core/option_text.h"
 #include "tally/metrics/metric_options.h"
-#include "tally/metrics/option_text.h"
 #include "tally/sync/errors.h"
 
 namespace tally {

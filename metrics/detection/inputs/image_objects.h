@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "tally/metrics/core/input_conversion.h"
 #include "tally/metrics/detection/inputs/run_length_mask.h"
 #include "tally/metrics/detection/options/box_format.h"
-#include "tally/metrics/input_conversion.h"
 #include "tally/metrics/inputs.h"
 
 namespace tally {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/shared_work.h"
+#include "tally/metrics/core/shared_work.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::segmentation {

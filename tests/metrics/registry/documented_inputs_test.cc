@@ -6,7 +6,7 @@
 #include <regex>
 #include <string>
 
-#include "tally/metrics/input_order.h"
+#include "tally/metrics/core/input_order.h"
 #include "tally/metrics/registry/registry.h"
 
 namespace tally {

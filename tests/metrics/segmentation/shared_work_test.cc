@@ -1,4 +1,4 @@
-#include "tally/metrics/shared_work.h"
+#include "tally/metrics/core/shared_work.h"
 
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 #include <tuple>
 #include <type_traits>
 
-#include "tally/metrics/metric_traits.h"
-#include "tally/metrics/observe_call.h"
+#include "tally/metrics/core/metric_traits.h"
+#include "tally/metrics/core/observe_call.h"
 
 /// Compile-time checks for mistakes in an accumulator that would otherwise
 /// cause many errors elsewhere, or none at all.

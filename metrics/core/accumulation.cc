@@ -1,4 +1,4 @@
-#include "tally/metrics/accumulation.h"
+#include "tally/metrics/core/accumulation.h"
 
 #include <c10/util/Exception.h>
 

@@ -1,4 +1,4 @@
-#include "tally/metrics/state_rows.h"
+#include "tally/metrics/core/state_rows.h"
 
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/stack.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tally/metrics/accumulation.h"
+#include "tally/metrics/core/accumulation.h"
 
 namespace tally::internal {
 

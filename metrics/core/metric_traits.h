@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/input_conversion.h"
+#include "tally/metrics/core/input_conversion.h"
 #include "tally/metrics/metric.h"
 #include "tally/state/outside_inference.h"
 

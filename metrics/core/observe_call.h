@@ -6,8 +6,8 @@
 #include <typeinfo>
 #include <utility>
 
-#include "tally/metrics/input_conversion.h"
-#include "tally/metrics/metric_traits.h"
+#include "tally/metrics/core/input_conversion.h"
+#include "tally/metrics/core/metric_traits.h"
 
 namespace tally::internal {
 

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/in_use.h"
+#include "tally/metrics/core/in_use.h"
+#include "tally/metrics/core/state_rows.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/results.h"
-#include "tally/metrics/state_rows.h"
 #include "tally/state/outside_inference.h"
 #include "tally/state/state.h"
 #include "tally/state/state_key.h"

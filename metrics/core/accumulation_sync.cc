@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "tally/metrics/accumulation.h"
+#include "tally/metrics/core/accumulation.h"
 #include "tally/state/codec.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/communicator.h"

@@ -1,4 +1,4 @@
-#include "tally/metrics/sorted_rows.h"
+#include "tally/metrics/core/sorted_rows.h"
 
 #include <cctype>
 #include <string>
