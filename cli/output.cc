@@ -17,7 +17,7 @@
 #include <variant>
 
 #include "tally/cli/json_text.h"
-#include "tally/metrics/file.h"
+#include "tally/metrics/checkpoint/file.h"
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"

@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "tally/metrics/checkpoint.h"
+#include "tally/metrics/checkpoint/checkpoint.h"
+#include "tally/metrics/checkpoint/file.h"
+#include "tally/metrics/checkpoint/rank_checkpoint.h"
 #include "tally/metrics/core/accumulation.h"
-#include "tally/metrics/file.h"
-#include "tally/metrics/rank_checkpoint.h"
 
 namespace tally {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tally/metrics/file.h"
+#include "tally/metrics/checkpoint/file.h"
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"

@@ -1,4 +1,4 @@
-#include "tally/metrics/checkpoint.h"
+#include "tally/metrics/checkpoint/checkpoint.h"
 
 #include <ATen/ops/arange.h>
 #include <c10/util/Exception.h>

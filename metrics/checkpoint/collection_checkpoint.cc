@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "tally/metrics/checkpoint.h"
+#include "tally/metrics/checkpoint/checkpoint.h"
+#include "tally/metrics/checkpoint/file.h"
 #include "tally/metrics/collection.h"
-#include "tally/metrics/file.h"
 
 namespace tally {
 

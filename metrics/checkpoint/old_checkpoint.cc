@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "tally/metrics/held_checkpoint.h"
+#include "tally/metrics/checkpoint/held_checkpoint.h"
 #include "tally/state/codec.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/fingerprint.h"

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "tally/metrics/checkpoint.h"
+#include "tally/metrics/checkpoint/checkpoint.h"
 #include "tally/metrics/core/accumulation.h"
 #include "tally/sync/communicator.h"
 

@@ -1,4 +1,4 @@
-#include "tally/metrics/file.h"
+#include "tally/metrics/checkpoint/file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-#include "tally/metrics/rank_checkpoint.h"
+#include "tally/metrics/checkpoint/rank_checkpoint.h"
 
 #include <unistd.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/checkpoint.h"
-#include "tally/metrics/file.h"
+#include "tally/metrics/checkpoint/checkpoint.h"
+#include "tally/metrics/checkpoint/file.h"
 #include "tally/state/codec.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/exchange/state_sync.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tally/metrics/checkpoint.h"
+#include "tally/metrics/checkpoint/checkpoint.h"
 
 namespace tally::internal {
 

@@ -1,4 +1,4 @@
-#include "tally/metrics/checkpoint.h"
+#include "tally/metrics/checkpoint/checkpoint.h"
 
 #include <c10/util/Exception.h>
 
@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "tally/metrics/held_checkpoint.h"
+#include "tally/metrics/checkpoint/held_checkpoint.h"
 #include "tally/state/codec.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/fingerprint.h"

@@ -1,4 +1,4 @@
-#include "tally/metrics/held_checkpoint.h"
+#include "tally/metrics/checkpoint/held_checkpoint.h"
 
 #include <c10/util/Exception.h>
 
