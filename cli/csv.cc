@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "tally/metrics/nearest.h"
+#include "tally/metrics/common/nearest.h"
 #include "tally/state/parse_number.h"
 
 namespace tally::cli {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <sstream>
 
-#include "tally/metrics/nearest.h"
+#include "tally/metrics/common/nearest.h"
 #include "tally/metrics/warnings.h"
 
 namespace tally::cli {

@@ -10,7 +10,7 @@
 
 #include "tally/cli/input_file.h"
 #include "tally/cli/json_text.h"
-#include "tally/metrics/nearest.h"
+#include "tally/metrics/common/nearest.h"
 
 namespace tally::cli {
 namespace {

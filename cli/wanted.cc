@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "tally/cli/columns.h"
+#include "tally/metrics/common/nearest.h"
 #include "tally/metrics/core/input_order.h"
-#include "tally/metrics/nearest.h"
 
 namespace tally::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <tuple>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/core/input_order.h"
-#include "tally/metrics/nearest.h"
-#include "tally/metrics/plain_values.h"
 
 namespace tally {
 

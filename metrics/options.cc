@@ -8,8 +8,8 @@
 #include <cmath>
 #include <set>
 
+#include "tally/metrics/common/nearest.h"
 #include "tally/metrics/core/option_text.h"
-#include "tally/metrics/nearest.h"
 #include "tally/state/parse_number.h"
 
 namespace tally::internal {

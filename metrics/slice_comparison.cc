@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/intervals/kernels/distributions.h"
+#include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/kernels/philox.h"
 #include "tally/metrics/jackknife.h"
 

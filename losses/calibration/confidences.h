@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tally/losses/label_inputs.h"
-#include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/score_kind.h"
 
 namespace tally::losses::internal {
 

@@ -10,7 +10,7 @@
 
 #include "tally/losses/label_inputs.h"
 #include "tally/losses/loss_module.h"
-#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 

@@ -9,8 +9,8 @@
 
 #include "tally/losses/label_inputs.h"
 #include "tally/losses/loss_module.h"
-#include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/score_kind.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {

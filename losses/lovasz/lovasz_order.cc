@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "tally/metrics/classification/kernels/key_sort.h"
+#include "tally/metrics/common/key_sort.h"
 
 namespace tally::losses::internal {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "tally/losses/loss_module.h"
-#include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/score_kind.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 

@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "tally/losses/label_inputs.h"
-#include "tally/metrics/classification/options/average.h"
-#include "tally/metrics/classification/options/inherited_arg.h"
-#include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/average.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/score_kind.h"
 #include "tally/sync/communicator.h"
 
 namespace tally {

@@ -18,9 +18,9 @@
 #include "tally/losses/autocast.h"
 #include "tally/losses/shape_text.h"
 #include "tally/losses/soft_order/isotonic.h"
-#include "tally/metrics/classification/kernels/key_sort.h"
-#include "tally/metrics/classification/kernels/score_keys.h"
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/key_sort.h"
+#include "tally/metrics/common/score_keys.h"
 #include "tally/sync/reduction.h"
 
 namespace tally::losses::internal {

@@ -5,7 +5,7 @@
 #include <torch/nn/pimpl.h>
 
 #include "tally/losses/loss_module.h"
-#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/options.h"
 
 namespace tally {

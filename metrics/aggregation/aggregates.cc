@@ -11,9 +11,9 @@
 #include "tally/metrics/aggregation/mean_metric.h"
 #include "tally/metrics/aggregation/min_max_metric.h"
 #include "tally/metrics/aggregation/sum_metric.h"
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/plain_values.h"
 
 namespace tally {
 namespace internal::aggregation {

@@ -15,8 +15,8 @@
 #include "tally/metrics/audio/signal_distortion_ratio.h"
 #include "tally/metrics/audio/signal_noise_ratio.h"
 #include "tally/metrics/audio/source_aggregated_signal_distortion_ratio.h"
+#include "tally/metrics/common/nearest.h"
 #include "tally/metrics/metric_spec.h"
-#include "tally/metrics/nearest.h"
 
 namespace tally::internal::audio {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tally/metrics/audio/named_measures.h"
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 
 namespace tally {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tally/metrics/classification/counts/binary_counts.h"
 #include "tally/metrics/classification/counts/multiclass_counts.h"
-#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

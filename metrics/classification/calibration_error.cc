@@ -12,10 +12,10 @@
 
 #include "tally/metrics/classification/inputs/logit_tensors.h"
 #include "tally/metrics/classification/kernels/calibration_kernels.h"
-#include "tally/metrics/classification/kernels/logit_kernels.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/metrics/classification/pointwise/bin_sums.h"
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/logit_kernels.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {

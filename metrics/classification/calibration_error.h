@@ -7,11 +7,11 @@
 
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
-#include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/classification/pointwise/calibration_bins.h"
 #include "tally/metrics/classification/pointwise/class_probabilities.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
 #include "tally/metrics/metric_of.h"
+#include "tally/metrics/score_kind.h"
 
 namespace tally {
 

@@ -7,9 +7,9 @@
 
 #include <cmath>
 
-#include "tally/metrics/checks.h"
 #include "tally/metrics/classification/counts/element_counts.h"
 #include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/state/fresh_tensor.h"
 

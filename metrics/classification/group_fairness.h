@@ -7,7 +7,7 @@
 
 #include "tally/metrics/classification/counts/class_counts.h"
 #include "tally/metrics/classification/inputs/binary_inputs.h"
-#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "tally/metrics/average.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
-#include "tally/metrics/classification/options/average.h"
-#include "tally/metrics/classification/options/inherited_arg.h"
 #include "tally/metrics/classification/pointwise/loss_options.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

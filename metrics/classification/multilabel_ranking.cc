@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "tally/metrics/checks.h"
 #include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
 
 namespace tally {

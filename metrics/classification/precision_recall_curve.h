@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "tally/metrics/classification/curves/curve.h"
-#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "tally/metrics/checks.h"
 #include "tally/metrics/classification/brier_score.h"
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/log_loss.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {

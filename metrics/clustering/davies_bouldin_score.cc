@@ -7,11 +7,11 @@
 
 #include <cmath>
 
-#include "tally/metrics/checks.h"
 #include "tally/metrics/clustering/inputs/inputs.h"
 #include "tally/metrics/clustering/kernels/point_clusters.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/tables/label_places.h"
 #include "tally/metrics/tables/label_range.h"
 #include "tally/state/fresh_tensor.h"

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/hash.h"
 #include "tally/metrics/features/frechet_inception_distance.h"
 #include "tally/metrics/features/improved_precision_recall.h"
 #include "tally/metrics/features/inception_score.h"
 #include "tally/metrics/features/kernel_inception_distance.h"
 #include "tally/metrics/features/kernels/frechet_distance.h"
-#include "tally/metrics/features/kernels/hash.h"
 #include "tally/metrics/features/kernels/kernel_sums.h"
 #include "tally/metrics/features/kernels/neighborhoods.h"
 #include "tally/metrics/features/memorization_informed_frechet_inception_distance.h"

@@ -8,13 +8,13 @@
 #include <cstddef>
 #include <numeric>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/features/bert_score.h"
 #include "tally/metrics/features/clip_score.h"
 #include "tally/metrics/features/inputs/inputs.h"
 #include "tally/metrics/features/learned_perceptual_image_patch_similarity.h"
-#include "tally/metrics/plain_values.h"
 
 namespace tally {
 namespace {

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/image/kernels/structural.h"
 #include "tally/metrics/image/kernels/windows.h"
 #include "tally/metrics/image/quality_with_no_reference.h"

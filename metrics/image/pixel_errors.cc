@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/image/error_relative_global_dimensionless_synthesis.h"
 #include "tally/metrics/image/kernels/squared_errors.h"

@@ -10,7 +10,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/one_thread_each.h"
 #include "tally/metrics/image/kernels/structural.h"
 #include "tally/metrics/image/kernels/windows.h"
 #include "tally/metrics/image/multi_scale_structural_similarity_index_measure.h"
@@ -18,7 +19,6 @@
 #include "tally/metrics/image/universal_image_quality_index.h"
 #include "tally/metrics/image/video_structural_similarity_index_measure.h"
 #include "tally/metrics/image/visual_information_fidelity.h"
-#include "tally/metrics/one_thread_each.h"
 
 namespace tally {
 

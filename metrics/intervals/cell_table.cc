@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tally/metrics/intervals/kernels/distributions.h"
+#include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/kernels/philox.h"
 #include "tally/metrics/intervals/kernels/poisson_count.h"
 #include "tally/metrics/intervals/proportions.h"

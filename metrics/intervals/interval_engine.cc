@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/interval.h"
-#include "tally/metrics/intervals/kernels/distributions.h"
 #include "tally/metrics/intervals/proportions.h"
 #include "tally/metrics/jackknife.h"
 

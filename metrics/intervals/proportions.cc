@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/intervals/kernels/distributions.h"
+#include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/kernels/score_groups.h"
 #include "tally/metrics/intervals/paired_tests.h"
 

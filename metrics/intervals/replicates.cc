@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/drawn_replicates.h"
 #include "tally/metrics/intervals/interval_engine.h"
-#include "tally/metrics/intervals/kernels/distributions.h"
 #include "tally/metrics/intervals/proportions.h"
 
 namespace tally {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/state/fresh_tensor.h"
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 
 namespace tally {
 namespace {

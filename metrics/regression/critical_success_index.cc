@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/regression/inputs/inputs.h"
 #include "tally/state/fresh_tensor.h"

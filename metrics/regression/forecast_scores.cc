@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "tally/metrics/checks.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/regression/continuous_ranked_probability_score.h"
 #include "tally/metrics/regression/inputs/inputs.h"
 #include "tally/metrics/regression/kernels/row_kernels.h"

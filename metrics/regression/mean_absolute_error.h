@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "tally/metrics/common/pair_kernels.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/inputs/outputs_options.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
-#include "tally/metrics/regression/kernels/pair_kernels.h"
 #include "tally/metrics/regression/states/error_sums.h"
 
 namespace tally {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "tally/metrics/common/pair_kernels.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
-#include "tally/metrics/regression/kernels/pair_kernels.h"
 #include "tally/metrics/regression/states/error_sums.h"
 
 namespace tally {

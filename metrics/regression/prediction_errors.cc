@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/regression/inputs/inputs.h"
 #include "tally/metrics/regression/max_error.h"
 #include "tally/metrics/regression/mean_absolute_error.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tally/metrics/classification/options/average.h"
+#include "tally/metrics/average.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/segmentation/states/class_overlap.h"
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "tally/metrics/checks.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/plain_values.h"
 
 namespace tally {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/shape/kernels/singular_values.h"
 
 namespace tally {

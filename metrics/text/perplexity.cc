@@ -7,9 +7,9 @@
 #include <cmath>
 #include <vector>
 
-#include "tally/metrics/checks.h"
 #include "tally/metrics/classification/inputs/checks.h"
-#include "tally/metrics/classification/kernels/logit_kernels.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/logit_kernels.h"
 
 namespace tally {
 namespace {

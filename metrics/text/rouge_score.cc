@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tally/metrics/exact_sums.h"
+#include "tally/metrics/common/exact_sums.h"
 #include "tally/metrics/text/kernels/for_each_sentence.h"
 #include "tally/metrics/text/kernels/references.h"
 #include "tally/metrics/text/kernels/rouge_scorer.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tally/metrics/exact_sums.h"
+#include "tally/metrics/common/exact_sums.h"
 #include "tally/metrics/text/kernels/for_each_sentence.h"
 #include "tally/metrics/text/kernels/references.h"
 #include "tally/metrics/text/kernels/unicode.h"

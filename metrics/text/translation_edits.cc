@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/exact_sums.h"
+#include "tally/metrics/common/exact_sums.h"
 #include "tally/metrics/text/extended_edit_distance.h"
 #include "tally/metrics/text/kernels/extended_edits.h"
 #include "tally/metrics/text/kernels/for_each_sentence.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/core/metric_traits.h"
 
 namespace tally {

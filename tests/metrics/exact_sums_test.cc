@@ -1,4 +1,4 @@
-#include "tally/metrics/exact_sums.h"
+#include "tally/metrics/common/exact_sums.h"
 
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 #include <limits>
 #include <utility>
 
-#include "tally/metrics/checks.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/plain_values.h"
 
 namespace tally::internal::audio {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tally/metrics/audio/kernels/fourier_transform.h"
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/plain_values.h"
 
 namespace tally::internal::audio {
 namespace {

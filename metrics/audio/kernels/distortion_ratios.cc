@@ -6,7 +6,7 @@
 #include "tally/metrics/audio/kernels/coherence.h"
 #include "tally/metrics/audio/kernels/correlations.h"
 #include "tally/metrics/audio/kernels/energy_ratio.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/plain_values.h"
 
 namespace tally::internal::audio {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/plain_values.h"
 
 namespace tally::internal::audio {
 namespace {

@@ -17,7 +17,7 @@
 #include "tally/metrics/audio/kernels/fourier_transform.h"
 #include "tally/metrics/audio/kernels/resampler.h"
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/one_thread_each.h"
+#include "tally/metrics/common/one_thread_each.h"
 
 namespace tally::internal::audio {
 namespace {

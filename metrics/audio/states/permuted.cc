@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tally/metrics/best_permutation.h"
+#include "tally/metrics/common/best_permutation.h"
 
 namespace tally::internal::audio {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "tally/metrics/audio/states/signal_measure.h"
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/exact_sums.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/exact_sums.h"
+#include "tally/metrics/common/plain_values.h"
 
 namespace tally::internal::audio {
 namespace {

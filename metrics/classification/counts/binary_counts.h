@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "tally/metrics/average.h"
 #include "tally/metrics/classification/counts/class_counts.h"
 #include "tally/metrics/classification/counts/element_counts.h"
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
-#include "tally/metrics/classification/options/average.h"
-#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
 #include "tally/state/fields.h"

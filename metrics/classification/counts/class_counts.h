@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "tally/metrics/classification/options/average.h"
+#include "tally/metrics/average.h"
 
 /// Computes values from counts, for binary, multiclass and multilabel metrics.
 namespace tally {

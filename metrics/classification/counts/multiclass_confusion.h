@@ -8,7 +8,7 @@
 #include "tally/metrics/classification/counts/class_counts.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/inputs/multiclass_inputs.h"
-#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
 #include "tally/state/fields.h"

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <vector>
 
-#include "tally/metrics/checks.h"
 #include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/classification/curves/curve_observer.h"
 #include "tally/metrics/classification/inputs/checks.h"
 #include "tally/metrics/classification/inputs/logit_tensors.h"
-#include "tally/metrics/classification/kernels/logit_kernels.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/logit_kernels.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::classification {

@@ -8,8 +8,8 @@
 
 #include "tally/metrics/classification/curves/exact_scores.h"
 #include "tally/metrics/classification/inputs/logit_tensors.h"
-#include "tally/metrics/classification/kernels/logit_kernels.h"
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/logit_kernels.h"
 #include "tally/metrics/common/tensor_of.h"
 
 namespace tally::internal::classification {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "tally/metrics/average.h"
 #include "tally/metrics/classification/curves/curve_view.h"
 #include "tally/metrics/classification/curves/score_counts.h"
-#include "tally/metrics/classification/options/average.h"
 
 /// Reads curves from a CurveState of any form.
 namespace tally::internal::classification {

@@ -8,11 +8,11 @@
 #include <cmath>
 #include <limits>
 
-#include "tally/metrics/checks.h"
 #include "tally/metrics/classification/curves/curve_state.h"
 #include "tally/metrics/classification/curves/score_counts.h"
 #include "tally/metrics/classification/inputs/checks.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/state/fresh_tensor.h"
 #include "tally/state/sole_owner.h"
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/options/average.h"
-#include "tally/metrics/classification/options/inherited_arg.h"
-#include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/average.h"
 #include "tally/metrics/classification/options/thresholds.h"
+#include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/score_kind.h"
 
 namespace tally {
 

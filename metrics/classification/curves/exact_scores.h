@@ -12,11 +12,11 @@
 
 #include "tally/metrics/classification/curves/curve_view.h"
 #include "tally/metrics/classification/curves/score_counts.h"
-#include "tally/metrics/classification/kernels/key_sort.h"
-#include "tally/metrics/classification/kernels/logit_kernels.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
-#include "tally/metrics/classification/kernels/score_keys.h"
-#include "tally/metrics/classification/kernels/scratch.h"
+#include "tally/metrics/common/key_sort.h"
+#include "tally/metrics/common/logit_kernels.h"
+#include "tally/metrics/common/score_keys.h"
+#include "tally/metrics/common/scratch.h"
 
 /// Reads exact curves from the samples of a CurveState.
 namespace tally::internal::classification {

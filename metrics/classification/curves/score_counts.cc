@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "tally/metrics/classification/curves/score_parts.h"
-#include "tally/metrics/classification/kernels/key_sort.h"
 #include "tally/metrics/classification/kernels/rank_statistics.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/metrics/classification/kernels/sorted_kernels.h"
+#include "tally/metrics/common/key_sort.h"
 
 namespace tally::internal::classification {
 namespace {

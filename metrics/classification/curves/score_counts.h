@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "tally/metrics/classification/curves/weighted_scores.h"
-#include "tally/metrics/classification/kernels/score_keys.h"
-#include "tally/metrics/classification/kernels/scratch.h"
+#include "tally/metrics/common/score_keys.h"
+#include "tally/metrics/common/scratch.h"
 
 /// The samples of a binary problem in the order of their scores, from which
 /// ROC and precision-recall curves are read. Four forms have the same

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/kernels/scratch.h"
+#include "tally/metrics/common/scratch.h"
 
 namespace tally::internal::classification {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <type_traits>
 
-#include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/metric_options.h"
+#include "tally/metrics/score_kind.h"
 
 /// Common parts of metrics over elements that are 0 or 1: input checks, and the
 /// conversion of scores to predictions. Binary metrics have one element per

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::classification {

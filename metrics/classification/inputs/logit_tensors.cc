@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tally/metrics/classification/inputs/checks.h"
-#include "tally/metrics/classification/kernels/logit_kernels.h"
+#include "tally/metrics/common/logit_kernels.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::classification {

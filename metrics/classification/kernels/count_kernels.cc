@@ -16,7 +16,7 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
-#include "tally/metrics/classification/kernels/largest-inl.h"
+#include "tally/metrics/common/largest-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::classification::HWY_NAMESPACE {

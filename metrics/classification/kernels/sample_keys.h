@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tally/metrics/classification/kernels/key_sort.h"
-#include "tally/metrics/classification/kernels/score_keys.h"
+#include "tally/metrics/common/key_sort.h"
+#include "tally/metrics/common/score_keys.h"
 
 namespace tally::internal::classification {
 

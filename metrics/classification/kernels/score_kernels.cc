@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "tally/metrics/classification/kernels/score_keys.h"
+#include "tally/metrics/common/score_keys.h"
 
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
@@ -13,7 +13,7 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
-#include "tally/metrics/classification/kernels/compress-inl.h"
+#include "tally/metrics/common/compress-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::classification::HWY_NAMESPACE {

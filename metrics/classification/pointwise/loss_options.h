@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/options/inherited_arg.h"
-#include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/classification/pointwise/class_probabilities.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
+#include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/score_kind.h"
 
 /// Common options of Brier scores and log losses.
 namespace tally::internal::classification {

@@ -2,9 +2,9 @@
 
 #include <c10/util/Exception.h>
 
-#include "tally/metrics/checks.h"
 #include "tally/metrics/classification/inputs/checks.h"
 #include "tally/metrics/classification/pointwise/class_probabilities.h"
+#include "tally/metrics/common/checks.h"
 
 namespace tally::internal::classification {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <c10/util/Exception.h>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 
 namespace tally::internal::clustering {
 namespace {

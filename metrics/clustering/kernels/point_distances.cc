@@ -11,7 +11,7 @@
 
 #include "tally/metrics/clustering/kernels/point_clusters.h"
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/tables/label_places.h"
 
 namespace tally::internal::clustering {

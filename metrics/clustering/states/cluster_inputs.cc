@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/checks.h"
 #include "tally/metrics/clustering/inputs/inputs.h"
 #include "tally/metrics/clustering/states/cluster_moments.h"
 #include "tally/metrics/clustering/states/cluster_samples.h"
 #include "tally/metrics/clustering/states/label_pairs.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/tables/label_places.h"
 #include "tally/metrics/tables/label_range.h"
 #include "tally/metrics/tables/pair_counts.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/tables/label_range.h"
 
 // Widths are compiled without contraction to fused multiply-adds (BUILD).

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tally/metrics/best_permutation.h"
+#include "tally/metrics/common/best_permutation.h"
 #include "tally/metrics/detection/kernels/best_pairs.h"
 #include "tally/metrics/detection/kernels/overlap_formulas.h"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/detection/inputs/object_columns.h"
 #include "tally/metrics/detection/kernels/image_matcher.h"
 

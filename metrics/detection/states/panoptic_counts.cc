@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/state/number.h"
 

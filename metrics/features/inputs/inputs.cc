@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 
 namespace tally::internal::features {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/features/kernels/hash.h"
+#include "tally/metrics/common/hash.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/features/kernels/row_products.h"
-#include "tally/metrics/plain_values.h"
 
 namespace tally::internal::features {
 namespace {

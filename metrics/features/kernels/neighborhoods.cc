@@ -9,7 +9,7 @@
 #include <cstddef>
 
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/plain_values.h"
 
 namespace tally::internal::features {
 namespace {

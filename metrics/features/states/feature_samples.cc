@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tally/metrics/common/hash.h"
 #include "tally/metrics/features/inputs/inputs.h"
-#include "tally/metrics/features/kernels/hash.h"
 #include "tally/metrics/features/states/logit_samples.h"
 
 namespace tally {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tally/metrics/regression/kernels/pair_kernels.h"
+#include "tally/metrics/common/pair_kernels.h"
 
 namespace tally::internal::image {
 namespace {

@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/image/kernels/ssim_kernels.h"
-#include "tally/metrics/plain_values.h"
 
 namespace tally::internal::image {
 namespace {

@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/one_thread_each.h"
 #include "tally/metrics/image/states/frame_scores.h"
-#include "tally/metrics/one_thread_each.h"
 
 namespace tally::internal::image {
 namespace {

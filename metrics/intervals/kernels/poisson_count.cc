@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tally/metrics/intervals/kernels/distributions.h"
+#include "tally/metrics/common/distributions.h"
 
 namespace tally::internal::intervals {
 namespace {

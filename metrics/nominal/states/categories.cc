@@ -9,7 +9,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/nominal/states/category_pairs.h"
 #include "tally/metrics/nominal/states/column_pairs.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/tables/label_range.h"
 

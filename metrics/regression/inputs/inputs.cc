@@ -3,9 +3,9 @@
 #include <ATen/ops/full.h>
 #include <c10/util/Exception.h>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/regression/inputs/outputs_options.h"
 
 namespace tally::internal::regression {

@@ -12,7 +12,7 @@
 // After foreach_target.h, both.
 #include <hwy/highway.h>
 
-#include "tally/metrics/regression/kernels/vector_math-inl.h"
+#include "tally/metrics/common/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::regression::HWY_NAMESPACE {

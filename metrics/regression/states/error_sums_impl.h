@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "tally/metrics/checks.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/regression/inputs/inputs.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
 #include "tally/metrics/regression/states/error_sums.h"

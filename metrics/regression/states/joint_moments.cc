@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/regression/states/plain_moments.h"
 #include "tally/state/fresh_tensor.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "tally/metrics/plain_values.h"
-#include "tally/metrics/regression/kernels/pair_kernels.h"
+#include "tally/metrics/common/pair_kernels.h"
+#include "tally/metrics/common/plain_values.h"
 
 namespace tally::internal::regression {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/regression/inputs/inputs.h"
 #include "tally/metrics/regression/states/error_sums.h"

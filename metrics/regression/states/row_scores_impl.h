@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/regression/inputs/inputs.h"
 #include "tally/metrics/regression/states/row_scores.h"
 #include "tally/state/fresh_tensor.h"

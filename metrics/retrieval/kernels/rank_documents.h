@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tally/metrics/classification/kernels/key_sort.h"
+#include "tally/metrics/common/key_sort.h"
 #include "tally/metrics/retrieval/kernels/count_higher.h"
 
 /// How the documents of one query are brought in order.

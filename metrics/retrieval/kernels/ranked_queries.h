@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "tally/metrics/classification/kernels/scratch.h"
+#include "tally/metrics/common/scratch.h"
 #include "tally/metrics/retrieval/kernels/query_index.h"
 #include "tally/metrics/retrieval/kernels/rank_documents.h"
 #include "tally/metrics/retrieval/options/retrieval_options.h"

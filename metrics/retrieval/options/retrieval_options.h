@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/options.h"
 
 namespace tally {

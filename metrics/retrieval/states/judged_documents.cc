@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "tally/metrics/checks.h"
-#include "tally/metrics/plain_values.h"
+#include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/plain_values.h"
 
 namespace tally {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <tuple>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/segmentation/inputs/mask_rows.h"
 
 namespace tally::internal::segmentation {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "tally/metrics/classification/options/inherited_arg.h"
+#include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/options.h"
 
 namespace tally {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "tally/metrics/checks.h"
+#include "tally/metrics/common/checks.h"
 #include "tally/metrics/text/kernels/ngram_counts.h"
 #include "tally/metrics/text/kernels/text_notes.h"
 #include "tally/metrics/text/kernels/token_ids.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "tally/metrics/classification/options/average.h"
+#include "tally/metrics/average.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/text/options/tag_rules.h"

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "tally/metrics/audio/scale_invariant_signal_noise_ratio.h"
-#include "tally/metrics/best_permutation.h"
 #include "tally/metrics/collection.h"
+#include "tally/metrics/common/best_permutation.h"
 #include "tally/tests/metrics/audio/signals.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"

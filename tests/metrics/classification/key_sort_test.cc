@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/kernels/key_sort.h"
+#include "tally/metrics/common/key_sort.h"
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include "tally/metrics/classification/curves/weighted_scores.h"
 #include "tally/metrics/classification/kernels/sample_keys.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
-#include "tally/metrics/classification/kernels/scratch.h"
+#include "tally/metrics/common/scratch.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally::internal::classification {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "tally/metrics/classification/inputs/logit_tensors.h"
-#include "tally/metrics/classification/kernels/logit_kernels.h"
 #include "tally/metrics/classification/roc.h"
+#include "tally/metrics/common/logit_kernels.h"
 #include "tally/testing/compare.h"
 #include "tally/tests/testing/vector_targets.h"
 

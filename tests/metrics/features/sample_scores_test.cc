@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "tally/metrics/collection.h"
+#include "tally/metrics/common/hash.h"
 #include "tally/metrics/features/features.h"
-#include "tally/metrics/features/kernels/hash.h"
 #include "tally/metrics/features/kernels/kernel_sums.h"
 #include "tally/metrics/features/kernels/neighborhoods.h"
 #include "tally/testing/metric_laws.h"

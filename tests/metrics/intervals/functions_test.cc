@@ -8,9 +8,9 @@
 #include <cmath>
 #include <limits>
 
+#include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/jackknife_engine.h"
-#include "tally/metrics/intervals/kernels/distributions.h"
 #include "tally/metrics/intervals/kernels/philox.h"
 #include "tally/metrics/intervals/kernels/poisson_count.h"
 #include "tally/metrics/intervals/proportions.h"

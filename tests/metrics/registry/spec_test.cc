@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tally/metrics/common/nearest.h"
 #include "tally/metrics/core/option_text.h"
-#include "tally/metrics/nearest.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/errors.h"
 

@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "tally/metrics/collection.h"
-#include "tally/metrics/regression/kernels/pair_kernels.h"
+#include "tally/metrics/common/pair_kernels.h"
 #include "tally/metrics/regression/normalized_root_mean_squared_error.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"
 #include "tally/metrics/regression/r2_score.h"

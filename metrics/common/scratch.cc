@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/kernels/scratch.h"
+#include "tally/metrics/common/scratch.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "tally/metrics/intervals/kernels/distributions.h"
+#include "tally/metrics/common/distributions.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "tally/metrics/nearest.h"
+#include "tally/metrics/common/nearest.h"
 
 #include <algorithm>
 #include <cctype>

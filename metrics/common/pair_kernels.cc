@@ -1,4 +1,4 @@
-#include "tally/metrics/regression/kernels/pair_kernels.h"
+#include "tally/metrics/common/pair_kernels.h"
 
 #include <cmath>
 #include <cstddef>
@@ -6,12 +6,12 @@
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "metrics/regression/kernels/pair_kernels.cc"
+#define HWY_TARGET_INCLUDE "metrics/common/pair_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h, both.
 #include <hwy/highway.h>
 
-#include "tally/metrics/regression/kernels/vector_math-inl.h"
+#include "tally/metrics/common/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::regression::HWY_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/kernels/key_sort.h"
+#include "tally/metrics/common/key_sort.h"
 
 #include <algorithm>
 #include <array>
@@ -6,12 +6,12 @@
 #include <cstring>
 #include <utility>
 
-#include "tally/metrics/classification/kernels/scratch.h"
+#include "tally/metrics/common/scratch.h"
 
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "metrics/classification/kernels/key_sort.cc"
+#define HWY_TARGET_INCLUDE "metrics/common/key_sort.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h.
 #if !HWY_ARCH_X86
@@ -19,8 +19,8 @@
 #endif
 #include <hwy/highway.h>
 
-#include "tally/metrics/classification/kernels/compress-inl.h"
-#include "tally/metrics/classification/kernels/sort_network-inl.h"
+#include "tally/metrics/common/compress-inl.h"
+#include "tally/metrics/common/sort_network-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::classification::HWY_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "tally/metrics/best_permutation.h"
+#include "tally/metrics/common/best_permutation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/kernels/logit_kernels.h"
+#include "tally/metrics/common/logit_kernels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,12 +7,12 @@
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "metrics/classification/kernels/logit_kernels.cc"
+#define HWY_TARGET_INCLUDE "metrics/common/logit_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h.
 #include <hwy/highway.h>
 
-#include "tally/metrics/classification/kernels/largest-inl.h"
+#include "tally/metrics/common/largest-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::classification::HWY_NAMESPACE {
