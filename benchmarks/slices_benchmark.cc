@@ -13,7 +13,7 @@
 
 #include "benchmarks/measure.h"
 #include "tally/metrics/classification/accuracy.h"
-#include "tally/metrics/sliced_metric.h"
+#include "tally/metrics/slices/sliced_metric.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "tally/cli/source.h"
 #include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/registry/collection_config.h"
-#include "tally/metrics/sliced_metric.h"
+#include "tally/metrics/slices/sliced_metric.h"
 #include "tally/sinks/progress.h"
 #include "tally/sync/communicator.h"
 

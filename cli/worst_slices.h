@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tally/cli/evaluate.h"
-#include "tally/metrics/slice_comparison.h"
+#include "tally/metrics/slices/slice_comparison.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::cli {

@@ -23,7 +23,7 @@
 #include "tally/metrics/retrieval/retrieval.h"            // IWYU pragma: export
 #include "tally/metrics/segmentation/segmentation.h"      // IWYU pragma: export
 #include "tally/metrics/shape/shape.h"                    // IWYU pragma: export
-#include "tally/metrics/slice_comparison.h"               // IWYU pragma: export
-#include "tally/metrics/sliced_metric.h"                  // IWYU pragma: export
+#include "tally/metrics/slices/slice_comparison.h"        // IWYU pragma: export
+#include "tally/metrics/slices/sliced_metric.h"           // IWYU pragma: export
 #include "tally/metrics/text/text.h"                      // IWYU pragma: export
 #include "tally/metrics/wrappers/wrappers.h"              // IWYU pragma: export

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tally/metrics/results.h"
-#include "tally/metrics/slice_comparison.h"
-#include "tally/metrics/sliced_metric.h"
+#include "tally/metrics/slices/slice_comparison.h"
+#include "tally/metrics/slices/sliced_metric.h"
 #include "tally/plots/plots.h"
 #include "tally/report/report_page.h"
 

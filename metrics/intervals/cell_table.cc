@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "tally/metrics/common/distributions.h"
-#include "tally/metrics/intervals/kernels/philox.h"
-#include "tally/metrics/intervals/kernels/poisson_count.h"
 #include "tally/metrics/intervals/proportions.h"
+#include "tally/metrics/resampling/philox.h"
+#include "tally/metrics/resampling/poisson_count.h"
 
 namespace tally::internal::intervals {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tally/metrics/intervals/kernels/curve_kernels.h"
-#include "tally/metrics/intervals/replicate_weights.h"
+#include "tally/metrics/resampling/replicate_weights.h"
 
 namespace tally::internal::intervals {
 

@@ -14,7 +14,7 @@
 #include "tally/metrics/intervals/count_inputs.h"
 #include "tally/metrics/intervals/interval.h"
 #include "tally/metrics/intervals/proportions.h"
-#include "tally/metrics/jackknife.h"
+#include "tally/metrics/resampling/jackknife.h"
 
 namespace tally {
 namespace internal::intervals {

@@ -7,8 +7,8 @@
 #include "tally/metrics/intervals/interval_options.h"  // IWYU pragma: export
 #include "tally/metrics/intervals/model_comparison.h"  // IWYU pragma: export
 #include "tally/metrics/intervals/model_comparison_options.h"  // IWYU pragma: export
-#include "tally/metrics/intervals/paired_tests.h"       // IWYU pragma: export
-#include "tally/metrics/intervals/proportions.h"        // IWYU pragma: export
-#include "tally/metrics/intervals/replicate_weights.h"  // IWYU pragma: export
-#include "tally/metrics/intervals/replicates.h"         // IWYU pragma: export
-#include "tally/metrics/intervals/sample_ids.h"         // IWYU pragma: export
+#include "tally/metrics/intervals/paired_tests.h"        // IWYU pragma: export
+#include "tally/metrics/intervals/proportions.h"         // IWYU pragma: export
+#include "tally/metrics/intervals/replicates.h"          // IWYU pragma: export
+#include "tally/metrics/resampling/replicate_weights.h"  // IWYU pragma: export
+#include "tally/metrics/resampling/sample_ids.h"         // IWYU pragma: export

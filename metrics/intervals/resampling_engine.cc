@@ -7,8 +7,8 @@
 
 #include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/intervals/jackknife_engine.h"
-#include "tally/metrics/intervals/kernels/philox.h"
-#include "tally/metrics/jackknife.h"
+#include "tally/metrics/resampling/jackknife.h"
+#include "tally/metrics/resampling/philox.h"
 #include "tally/state/state_parts.h"
 
 namespace tally::internal::intervals {

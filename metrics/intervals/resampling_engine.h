@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tally/metrics/intervals/interval_engine.h"
-#include "tally/metrics/intervals/replicate_weights.h"
+#include "tally/metrics/resampling/replicate_weights.h"
 
 namespace tally::internal::intervals {
 

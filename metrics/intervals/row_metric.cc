@@ -10,8 +10,8 @@
 
 #include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/intervals/interval_engine.h"
-#include "tally/metrics/intervals/kernels/philox.h"
-#include "tally/metrics/intervals/kernels/weight_kernels.h"
+#include "tally/metrics/resampling/philox.h"
+#include "tally/metrics/resampling/weight_kernels.h"
 #include "tally/metrics/warnings.h"
 #include "tally/sync/communicator.h"
 

@@ -7,9 +7,9 @@
 
 #include "tally/metrics/core/input_order.h"
 #include "tally/metrics/inputs.h"
-#include "tally/metrics/intervals/sample_ids.h"
 #include "tally/metrics/metric.h"
 #include "tally/metrics/metric_base.h"
+#include "tally/metrics/resampling/sample_ids.h"
 #include "tally/state/state.h"
 #include "tally/state/state_key.h"
 

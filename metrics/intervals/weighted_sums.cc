@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "tally/metrics/intervals/kernels/weight_kernels.h"
+#include "tally/metrics/resampling/weight_kernels.h"
 
 namespace tally::internal::intervals {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tally/metrics/intervals/replicate_weights.h"
+#include "tally/metrics/resampling/replicate_weights.h"
 
 namespace tally::internal::intervals {
 

@@ -9,7 +9,7 @@
 
 #include "tally/metrics/core/input_conversion.h"
 #include "tally/metrics/core/metric_traits.h"
-#include "tally/metrics/intervals/replicate_weights.h"
+#include "tally/metrics/resampling/replicate_weights.h"
 #include "tally/metrics/wrappers/stacked_results.h"
 #include "tally/state/state_parts.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tally/metrics/intervals/sample_ids.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/resampling/sample_ids.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
 
 namespace tally {

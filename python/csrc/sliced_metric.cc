@@ -1,4 +1,4 @@
-#include "tally/metrics/sliced_metric.h"
+#include "tally/metrics/slices/sliced_metric.h"
 
 #include <c10/util/Exception.h>
 #include <torch/library.h>

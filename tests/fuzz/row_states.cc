@@ -11,7 +11,7 @@
 #include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/intervals/model_comparison.h"
 #include "tally/metrics/registry/registry.h"
-#include "tally/metrics/sliced_metric.h"
+#include "tally/metrics/slices/sliced_metric.h"
 #include "tally/metrics/wrappers/metric_tracker.h"
 #include "tally/state/codec.h"
 #include "tally/sync/fingerprint.h"

@@ -4,7 +4,7 @@
 #include "tally/metrics/collection.h"
 #include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/metric_of.h"
-#include "tally/metrics/sliced_metric.h"
+#include "tally/metrics/slices/sliced_metric.h"
 
 namespace tally {
 namespace {

@@ -11,8 +11,8 @@
 #include "tally/metrics/classification/accuracy.h"
 #include "tally/metrics/intervals/interval_metric.h"
 #include "tally/metrics/intervals/model_comparison.h"
-#include "tally/metrics/slice_comparison.h"
-#include "tally/metrics/sliced_metric.h"
+#include "tally/metrics/slices/slice_comparison.h"
+#include "tally/metrics/slices/sliced_metric.h"
 #include "tally/metrics/wrappers/metric_tracker.h"
 
 /// The classes around metrics that accumulate rows: how one is made around a

@@ -1,4 +1,4 @@
-#include "tally/metrics/slice_comparison.h"
+#include "tally/metrics/slices/slice_comparison.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>

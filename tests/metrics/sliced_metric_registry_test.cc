@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "tally/metrics/registry/registry.h"
-#include "tally/metrics/sliced_metric.h"
+#include "tally/metrics/slices/sliced_metric.h"
 #include "tally/testing/batch.h"
 #include "tally/tests/metrics/detection/image_rows.h"
 #include "tally/tests/testing/fixtures.h"

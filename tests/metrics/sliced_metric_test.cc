@@ -1,4 +1,4 @@
-#include "tally/metrics/sliced_metric.h"
+#include "tally/metrics/slices/sliced_metric.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>

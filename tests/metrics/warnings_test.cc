@@ -16,7 +16,7 @@
 #include "tally/metrics/collection.h"
 #include "tally/metrics/compositional.h"
 #include "tally/metrics/intervals/interval_metric.h"
-#include "tally/metrics/sliced_metric.h"
+#include "tally/metrics/slices/sliced_metric.h"
 #include "tally/metrics/text/rouge_score.h"
 #include "tally/metrics/text/translation_edit_rate.h"
 #include "tally/metrics/wrappers/boot_strapper.h"

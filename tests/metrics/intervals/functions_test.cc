@@ -11,10 +11,10 @@
 #include "tally/metrics/common/distributions.h"
 #include "tally/metrics/intervals/interval_engine.h"
 #include "tally/metrics/intervals/jackknife_engine.h"
-#include "tally/metrics/intervals/kernels/philox.h"
-#include "tally/metrics/intervals/kernels/poisson_count.h"
 #include "tally/metrics/intervals/proportions.h"
-#include "tally/metrics/intervals/replicate_weights.h"
+#include "tally/metrics/resampling/philox.h"
+#include "tally/metrics/resampling/poisson_count.h"
+#include "tally/metrics/resampling/replicate_weights.h"
 #include "tally/tests/metrics/intervals/reference.h"
 #include "tally/tests/testing/refusal.h"
 

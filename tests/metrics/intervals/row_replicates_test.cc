@@ -12,11 +12,11 @@
 
 #include "tally/metrics/aggregation/mean_metric.h"
 #include "tally/metrics/intervals/interval_metric.h"
-#include "tally/metrics/intervals/replicate_weights.h"
 #include "tally/metrics/regression/mean_absolute_error.h"
 #include "tally/metrics/regression/mean_pinball_loss.h"
 #include "tally/metrics/regression/mean_squared_error.h"
 #include "tally/metrics/regression/mean_squared_log_error.h"
+#include "tally/metrics/resampling/replicate_weights.h"
 
 namespace tally {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "tally/metrics/aggregation/aggregation.h"
 #include "tally/metrics/collection.h"
-#include "tally/metrics/intervals/replicate_weights.h"
 #include "tally/metrics/regression/mean_squared_error.h"
+#include "tally/metrics/resampling/replicate_weights.h"
 #include "tally/metrics/wrappers/boot_strapper.h"
 #include "tally/testing/compare.h"
 #include "tally/testing/thread_ranks.h"

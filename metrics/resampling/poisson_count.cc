@@ -1,4 +1,4 @@
-#include "tally/metrics/intervals/kernels/poisson_count.h"
+#include "tally/metrics/resampling/poisson_count.h"
 
 #include <algorithm>
 #include <array>

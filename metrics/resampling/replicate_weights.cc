@@ -1,4 +1,4 @@
-#include "tally/metrics/intervals/replicate_weights.h"
+#include "tally/metrics/resampling/replicate_weights.h"
 
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tally/metrics/intervals/kernels/weight_kernels.h"
+#include "tally/metrics/resampling/weight_kernels.h"
 
 namespace tally {
 

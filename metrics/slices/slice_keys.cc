@@ -1,4 +1,4 @@
-#include "tally/metrics/slice_keys.h"
+#include "tally/metrics/slices/slice_keys.h"
 
 #include <c10/util/Exception.h>
 

@@ -1,4 +1,4 @@
-#include "tally/metrics/sliced_rows.h"
+#include "tally/metrics/slices/sliced_rows.h"
 
 #include <c10/util/Exception.h>
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "tally/metrics/intervals/kernels/philox.h"
-#include "tally/metrics/intervals/sample_ids.h"
 #include "tally/metrics/options.h"
+#include "tally/metrics/resampling/philox.h"
+#include "tally/metrics/resampling/sample_ids.h"
 
 namespace tally {
 

@@ -11,7 +11,7 @@
 #include "tally/metrics/core/input_order.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_base.h"
-#include "tally/metrics/slice_keys.h"
+#include "tally/metrics/slices/slice_keys.h"
 
 namespace tally {
 namespace internal {

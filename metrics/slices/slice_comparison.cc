@@ -1,4 +1,4 @@
-#include "tally/metrics/slice_comparison.h"
+#include "tally/metrics/slices/slice_comparison.h"
 
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
@@ -9,8 +9,8 @@
 
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/distributions.h"
-#include "tally/metrics/intervals/kernels/philox.h"
-#include "tally/metrics/jackknife.h"
+#include "tally/metrics/resampling/jackknife.h"
+#include "tally/metrics/resampling/philox.h"
 
 namespace tally {
 namespace {

@@ -1,4 +1,4 @@
-#include "tally/metrics/intervals/sample_ids.h"
+#include "tally/metrics/resampling/sample_ids.h"
 
 #define XXH_INLINE_ALL
 #include <c10/util/Exception.h>

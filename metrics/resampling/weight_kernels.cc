@@ -1,4 +1,4 @@
-#include "tally/metrics/intervals/kernels/weight_kernels.h"
+#include "tally/metrics/resampling/weight_kernels.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,12 +8,12 @@
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "metrics/intervals/kernels/weight_kernels.cc"
+#define HWY_TARGET_INCLUDE "metrics/resampling/weight_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // After foreach_target.h, both.
 #include <hwy/highway.h>
 
-#include "tally/metrics/intervals/kernels/philox-inl.h"
+#include "tally/metrics/resampling/philox-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::internal::intervals::HWY_NAMESPACE {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tally/metrics/intervals/kernels/philox.h"
+#include "tally/metrics/resampling/philox.h"
 
 /// Loops over the weights of samples in replicates: a row of `stride` bytes for
 /// each sample, a multiple of kBitsPerBlock. Weights are at most 8.

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "tally/metrics/intervals/sample_ids.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/owned_metric.h"
-#include "tally/metrics/slice_keys.h"
-#include "tally/metrics/sliced_rows.h"
+#include "tally/metrics/resampling/sample_ids.h"
+#include "tally/metrics/slices/slice_keys.h"
+#include "tally/metrics/slices/sliced_rows.h"
 
 namespace tally {
 

@@ -8,8 +8,8 @@
 #include "tally/metrics/collection.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/owned_metric.h"
-#include "tally/metrics/slice_keys.h"
-#include "tally/metrics/sliced_rows.h"
+#include "tally/metrics/slices/slice_keys.h"
+#include "tally/metrics/slices/sliced_rows.h"
 
 namespace tally {
 

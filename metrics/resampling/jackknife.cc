@@ -1,4 +1,4 @@
-#include "tally/metrics/jackknife.h"
+#include "tally/metrics/resampling/jackknife.h"
 
 #include <numeric>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tally/metrics/intervals/kernels/philox.h"
+#include "tally/metrics/resampling/philox.h"
 
 namespace tally::internal::intervals {
 

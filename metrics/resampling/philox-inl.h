@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "tally/metrics/intervals/kernels/philox.h"
+#include "tally/metrics/resampling/philox.h"
 
 #if defined(TALLY_METRICS_PHILOX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TALLY_METRICS_PHILOX_INL_H_
