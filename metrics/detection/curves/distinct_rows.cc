@@ -7,8 +7,8 @@
 #include <map>
 #include <tuple>
 
-#include "tally/metrics/detection/kernels/match_rules.h"
 #include "tally/metrics/detection/kernels/score_order.h"
+#include "tally/metrics/detection/options/match_rules.h"
 
 namespace tally::internal::detection {
 namespace {

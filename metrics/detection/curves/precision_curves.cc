@@ -10,8 +10,8 @@
 #include <numeric>
 
 #include "tally/metrics/detection/curves/hit_lists.h"
-#include "tally/metrics/detection/kernels/match_rules.h"
 #include "tally/metrics/detection/kernels/score_order.h"
+#include "tally/metrics/detection/options/match_rules.h"
 
 namespace tally::internal::detection {
 

@@ -7,8 +7,8 @@
 
 #include "tally/metrics/detection/inputs/image_objects.h"
 #include "tally/metrics/detection/inputs/run_length_mask.h"
-#include "tally/metrics/detection/kernels/match_rules.h"
 #include "tally/metrics/detection/options/box_format.h"
+#include "tally/metrics/detection/options/match_rules.h"
 #include "tally/metrics/detection/options/object_shape.h"
 
 namespace tally::internal::detection {

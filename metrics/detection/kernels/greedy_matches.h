@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tally/metrics/detection/kernels/match_rules.h"
+#include "tally/metrics/detection/options/match_rules.h"
 
 namespace tally::internal::detection {
 

@@ -6,8 +6,8 @@
 
 #include "tally/metrics/detection/inputs/object_columns.h"
 #include "tally/metrics/detection/kernels/greedy_matches.h"
-#include "tally/metrics/detection/kernels/match_rules.h"
 #include "tally/metrics/detection/kernels/overlaps.h"
+#include "tally/metrics/detection/options/match_rules.h"
 
 namespace tally::internal::detection {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tally/metrics/detection/kernels/match_rules.h"
 #include "tally/metrics/detection/options/box_format.h"
+#include "tally/metrics/detection/options/match_rules.h"
 #include "tally/metrics/detection/options/object_shape.h"
 #include "tally/metrics/options.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tally/metrics/detection/inputs/image_objects.h"
-#include "tally/metrics/detection/kernels/match_rules.h"
 #include "tally/metrics/detection/options/box_format.h"
+#include "tally/metrics/detection/options/match_rules.h"
 #include "tally/metrics/detection/options/object_shape.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
