@@ -6,11 +6,11 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros_like.h>
+#include <tally/losses/common/tile_kernels.h>
+#include <tally/losses/common/tiles.h>
 #include <tally/losses/contrastive/clip_loss.h>
 #include <tally/losses/contrastive/nt_xent_loss.h>
 #include <tally/losses/contrastive/sig_lip_loss.h>
-#include <tally/losses/contrastive/tile_kernels.h>
-#include <tally/losses/contrastive/tiles.h>
 #include <tally/sync/init.h>
 #include <tally/sync/launch.h>
 

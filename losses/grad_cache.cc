@@ -11,7 +11,7 @@
 #include <mutex>
 #include <utility>
 
-#include "tally/losses/shape_text.h"
+#include "tally/losses/common/shape_text.h"
 #include "tally/sync/agree.h"
 
 namespace tally::losses {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <unordered_set>
 
-#include "tally/losses/autocast.h"
+#include "tally/losses/common/autocast.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/exchange/state_sync.h"
 

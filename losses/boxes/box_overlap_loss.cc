@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "tally/losses/autocast.h"
+#include "tally/losses/common/autocast.h"
 #include "tally/metrics/detection/kernels/overlap_formulas.h"
 #include "tally/sync/reduce.h"
 #include "tally/sync/reduction.h"

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "tally/losses/loss_module.h"
+#include "tally/losses/common/loss_module.h"
 #include "tally/metrics/detection/box_overlaps.h"
 #include "tally/metrics/detection/options/box_overlap.h"
 #include "tally/metrics/options.h"

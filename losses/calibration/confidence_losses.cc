@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/all_rows.h"
-#include "tally/losses/autocast.h"
 #include "tally/losses/calibration/confidences.h"
 #include "tally/losses/calibration/mmce_loss.h"
 #include "tally/losses/calibration/soft_calibration_loss.h"
-#include "tally/losses/contrastive/loss_call.h"
+#include "tally/losses/common/all_rows.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_call.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/sync/reduce.h"
 #include "tally/sync/reduction.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tally/losses/label_inputs.h"
+#include "tally/losses/common/label_inputs.h"
 #include "tally/metrics/score_kind.h"
 
 namespace tally::losses::internal {

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tally/losses/autocast.h"
+#include "tally/losses/common/autocast.h"
 #include "tally/sync/reduce.h"
 #include "tally/sync/reduction.h"
 

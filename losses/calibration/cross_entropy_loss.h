@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "tally/losses/label_inputs.h"
-#include "tally/losses/loss_module.h"
+#include "tally/losses/common/label_inputs.h"
+#include "tally/losses/common/loss_module.h"
 #include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"

@@ -6,8 +6,8 @@
 
 #include <memory>
 
-#include "tally/losses/label_inputs.h"
-#include "tally/losses/loss_module.h"
+#include "tally/losses/common/label_inputs.h"
+#include "tally/losses/common/loss_module.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/score_kind.h"
 #include "tally/sync/communicator.h"

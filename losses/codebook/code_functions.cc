@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/autocast.h"
 #include "tally/losses/codebook/code_gradient.h"
 #include "tally/losses/codebook/code_probability.h"
+#include "tally/losses/common/autocast.h"
 #include "tally/sync/autograd.h"
 
 namespace tally::losses::internal {

@@ -16,12 +16,12 @@
 #include <cmath>
 #include <utility>
 
-#include "tally/losses/autocast.h"
 #include "tally/losses/codebook/code_probability.h"
 #include "tally/losses/codebook/fixed_order.h"
 #include "tally/losses/codebook/projection.h"
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
+#include "tally/losses/common/autocast.h"
 #include "tally/state/outside_inference.h"
 #include "tally/sync/reduce.h"
 

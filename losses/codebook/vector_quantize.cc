@@ -18,13 +18,13 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/autocast.h"
 #include "tally/losses/codebook/fixed_order.h"
 #include "tally/losses/codebook/kmeans.h"
 #include "tally/losses/codebook/nearest.h"
 #include "tally/losses/codebook/projection.h"
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"
+#include "tally/losses/common/autocast.h"
 #include "tally/state/outside_inference.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/reduction.h"

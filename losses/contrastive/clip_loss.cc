@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/loss_call.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/tiles.h"
 #include "tally/losses/contrastive/softmax_ring.h"
-#include "tally/losses/contrastive/tiles.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tally/losses/contrastive/loss_call.h"
+#include "tally/losses/common/loss_call.h"
 #include "tally/losses/contrastive/pairwise_logits.h"
 #include "tally/sync/agree.h"
 

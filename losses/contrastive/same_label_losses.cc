@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/autocast.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/tiles.h"
 #include "tally/losses/contrastive/nt_xent_loss.h"
 #include "tally/losses/contrastive/same_label_loss.h"
 #include "tally/losses/contrastive/same_label_ring.h"
 #include "tally/losses/contrastive/sup_con_loss.h"
-#include "tally/losses/contrastive/tiles.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/state/outside_inference.h"
 #include "tally/sync/agree.h"

@@ -9,9 +9,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tally/losses/common/tile_kernels.h"
+#include "tally/losses/common/tiles.h"
 #include "tally/losses/contrastive/sum_round.h"
-#include "tally/losses/contrastive/tile_kernels.h"
-#include "tally/losses/contrastive/tiles.h"
 
 namespace tally::losses::internal {
 namespace {

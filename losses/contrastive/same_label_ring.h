@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "tally/losses/contrastive/ring.h"
-#include "tally/losses/contrastive/tile_kernels.h"
+#include "tally/losses/common/ring.h"
+#include "tally/losses/common/tile_kernels.h"
 #include "tally/sync/agree.h"
 
 /// The cross entropy of rows among themselves, over all ranks' rows: for each

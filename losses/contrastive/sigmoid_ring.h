@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tally/losses/contrastive/ring.h"
+#include "tally/losses/common/ring.h"
 #include "tally/sync/agree.h"
 
 /// The pairwise sigmoid loss of the rows of two sides, where those of b travel

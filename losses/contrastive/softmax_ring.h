@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tally/losses/contrastive/ring.h"
+#include "tally/losses/common/ring.h"
 #include "tally/sync/agree.h"
 
 /// The symmetric cross entropy of the rows of two sides, with all ranks' rows

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/contrastive/ring.h"
-#include "tally/losses/contrastive/tiles.h"
+#include "tally/losses/common/ring.h"
+#include "tally/losses/common/tiles.h"
 
 namespace tally::losses::internal {
 

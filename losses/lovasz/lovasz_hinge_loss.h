@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "tally/losses/loss_module.h"
+#include "tally/losses/common/loss_module.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 

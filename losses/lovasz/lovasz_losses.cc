@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/all_rows.h"
-#include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/ring.h"
-#include "tally/losses/label_inputs.h"
+#include "tally/losses/common/all_rows.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/label_inputs.h"
+#include "tally/losses/common/ring.h"
 #include "tally/losses/lovasz/lovasz_hinge_loss.h"
 #include "tally/losses/lovasz/lovasz_order.h"
 #include "tally/losses/lovasz/lovasz_softmax_loss.h"

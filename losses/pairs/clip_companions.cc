@@ -6,13 +6,13 @@
 
 #include <utility>
 
-#include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/loss_call.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/row_pieces.h"
+#include "tally/losses/common/shape_text.h"
+#include "tally/losses/common/two_views.h"
 #include "tally/losses/pairs/coca_loss.h"
 #include "tally/losses/pairs/distill_clip_loss.h"
-#include "tally/losses/pairs/row_pieces.h"
-#include "tally/losses/pairs/two_views.h"
-#include "tally/losses/shape_text.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/collectives.h"
 #include "tally/sync/reduce.h"

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/loss_call.h"
-#include "tally/losses/pairs/row_pieces.h"
-#include "tally/losses/pairs/two_views.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/row_pieces.h"
+#include "tally/losses/common/two_views.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/collectives.h"

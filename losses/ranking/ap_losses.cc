@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/all_rows.h"
-#include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/loss_call.h"
-#include "tally/losses/contrastive/tiles.h"
-#include "tally/losses/pairs/two_views.h"
+#include "tally/losses/common/all_rows.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/query_lists.h"
+#include "tally/losses/common/scored_labels.h"
+#include "tally/losses/common/tiles.h"
+#include "tally/losses/common/two_views.h"
 #include "tally/losses/ranking/fast_ap_loss.h"
-#include "tally/losses/ranking/query_lists.h"
-#include "tally/losses/ranking/scored_labels.h"
 #include "tally/losses/ranking/smooth_ap_loss.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/sync/reduce.h"

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/all_rows.h"
-#include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/loss_call.h"
-#include "tally/losses/contrastive/tiles.h"
+#include "tally/losses/common/all_rows.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/scored_labels.h"
+#include "tally/losses/common/tiles.h"
 #include "tally/losses/ranking/pair_sums.h"
-#include "tally/losses/ranking/scored_labels.h"
 #include "tally/metrics/common/constants.h"
 
 namespace tally::losses {

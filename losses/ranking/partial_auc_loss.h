@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "tally/losses/loss_module.h"
+#include "tally/losses/common/loss_module.h"
 #include "tally/losses/ranking/pairwise_auc_loss.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"

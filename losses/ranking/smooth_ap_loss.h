@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "tally/losses/loss_module.h"
+#include "tally/losses/common/loss_module.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 

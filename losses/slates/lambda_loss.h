@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tally/losses/loss_module.h"
+#include "tally/losses/common/loss_module.h"
 #include "tally/losses/slates/slate_options.h"
 
 namespace tally::losses {

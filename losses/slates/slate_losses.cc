@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/contrastive/loss_call.h"
-#include "tally/losses/pairs/row_pieces.h"
+#include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/row_pieces.h"
 #include "tally/losses/slates/approx_ndcg_loss.h"
 #include "tally/losses/slates/lambda_loss.h"
 #include "tally/losses/slates/list_net_loss.h"

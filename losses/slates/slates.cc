@@ -15,11 +15,11 @@
 #include <string>
 #include <tuple>
 
-#include "tally/losses/all_rows.h"
-#include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/loss_call.h"
-#include "tally/losses/ranking/scored_labels.h"
-#include "tally/losses/shape_text.h"
+#include "tally/losses/common/all_rows.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/scored_labels.h"
+#include "tally/losses/common/shape_text.h"
 #include "tally/sync/reduce.h"
 #include "tally/sync/reduction.h"
 

@@ -3,7 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <torch/nn/pimpl.h>
 
-#include "tally/losses/loss_module.h"
+#include "tally/losses/common/loss_module.h"
 #include "tally/losses/soft_counts/soft_counts_options.h"
 
 namespace tally::losses {

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/loss_call.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_call.h"
 #include "tally/losses/soft_counts/label_plane.h"
 #include "tally/sync/autograd.h"
 

@@ -6,7 +6,7 @@
 #define HWY_TARGET_INCLUDE "losses/soft_counts/soft_counts_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // Behind foreach_target.h.
-#include "tally/losses/contrastive/tile_math-inl.h"
+#include "tally/losses/common/tile_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::losses::internal::HWY_NAMESPACE {

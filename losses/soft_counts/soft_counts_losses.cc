@@ -8,8 +8,8 @@
 #include <cmath>
 #include <utility>
 
-#include "tally/losses/autocast.h"
-#include "tally/losses/label_inputs.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/label_inputs.h"
 #include "tally/losses/soft_counts/balanced_accuracy_loss.h"
 #include "tally/losses/soft_counts/dice_loss.h"
 #include "tally/losses/soft_counts/f_beta_loss.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "tally/losses/label_inputs.h"
+#include "tally/losses/common/label_inputs.h"
 #include "tally/metrics/average.h"
 #include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/options.h"

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/autocast.h"
-#include "tally/losses/shape_text.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/shape_text.h"
 #include "tally/losses/soft_order/isotonic.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/key_sort.h"

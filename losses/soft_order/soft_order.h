@@ -4,7 +4,7 @@
 #include <torch/arg.h>
 #include <torch/nn/pimpl.h>
 
-#include "tally/losses/loss_module.h"
+#include "tally/losses/common/loss_module.h"
 #include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/options.h"
 

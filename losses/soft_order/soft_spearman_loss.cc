@@ -9,10 +9,10 @@
 #include <tuple>
 #include <utility>
 
-#include "tally/losses/all_rows.h"
-#include "tally/losses/autocast.h"
-#include "tally/losses/contrastive/loss_call.h"
-#include "tally/losses/shape_text.h"
+#include "tally/losses/common/all_rows.h"
+#include "tally/losses/common/autocast.h"
+#include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/shape_text.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/reduction.h"
 

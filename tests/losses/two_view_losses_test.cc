@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "tally/losses/common/row_pieces.h"
 #include "tally/losses/pairs/barlow_twins_loss.h"
 #include "tally/losses/pairs/dcl_loss.h"
-#include "tally/losses/pairs/row_pieces.h"
 #include "tally/losses/pairs/vicreg_loss.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/errors.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/losses/contrastive/ring.h"
+#include "tally/losses/common/ring.h"
 #include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "tally/losses/contrastive/ring.h"
+#include "tally/losses/common/ring.h"
 #include "tally/sync/agree.h"
 
 /// For losses that every rank computes from rows of all ranks.

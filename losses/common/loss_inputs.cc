@@ -8,10 +8,10 @@
 
 #include <vector>
 
-#include "tally/losses/all_rows.h"
-#include "tally/losses/contrastive/loss_call.h"
-#include "tally/losses/label_inputs.h"
-#include "tally/losses/shape_text.h"
+#include "tally/losses/common/all_rows.h"
+#include "tally/losses/common/label_inputs.h"
+#include "tally/losses/common/loss_call.h"
+#include "tally/losses/common/shape_text.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/reduce.h"
 

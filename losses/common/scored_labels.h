@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tally/losses/contrastive/ring.h"
+#include "tally/losses/common/ring.h"
 #include "tally/sync/agree.h"
 
 namespace tally::losses::internal {

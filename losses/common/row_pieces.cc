@@ -1,4 +1,4 @@
-#include "tally/losses/pairs/row_pieces.h"
+#include "tally/losses/common/row_pieces.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tally/losses/autocast.h"
+#include "tally/losses/common/autocast.h"
 
 namespace tally::losses::internal {
 namespace {

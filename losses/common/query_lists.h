@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tally/losses/contrastive/ring.h"
-#include "tally/losses/ranking/scored_labels.h"
+#include "tally/losses/common/ring.h"
+#include "tally/losses/common/scored_labels.h"
 #include "tally/sync/agree.h"
 
 namespace tally::losses::internal {

@@ -1,4 +1,4 @@
-#include "tally/losses/contrastive/tiles.h"
+#include "tally/losses/common/tiles.h"
 
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "tally/losses/contrastive/ring.h"
-#include "tally/losses/contrastive/tile_kernels.h"
+#include "tally/losses/common/ring.h"
+#include "tally/losses/common/tile_kernels.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/reduction.h"
 

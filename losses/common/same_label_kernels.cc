@@ -1,12 +1,12 @@
-#include "tally/losses/contrastive/tile_kernels.h"
+#include "tally/losses/common/tile_kernels.h"
 
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "losses/contrastive/same_label_kernels.cc"
+#define HWY_TARGET_INCLUDE "losses/common/same_label_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 // Behind foreach_target.h.
-#include "tally/losses/contrastive/tile_math-inl.h"
+#include "tally/losses/common/tile_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tally::losses::internal::HWY_NAMESPACE {

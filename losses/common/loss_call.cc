@@ -1,10 +1,10 @@
-#include "tally/losses/contrastive/loss_call.h"
+#include "tally/losses/common/loss_call.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/scalar_tensor.h>
 
-#include "tally/losses/shape_text.h"
+#include "tally/losses/common/shape_text.h"
 #include "tally/state/codec.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/collectives.h"

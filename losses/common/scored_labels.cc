@@ -1,4 +1,4 @@
-#include "tally/losses/ranking/scored_labels.h"
+#include "tally/losses/common/scored_labels.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/tensor.h>
@@ -9,9 +9,9 @@
 #include <numeric>
 #include <utility>
 
-#include "tally/losses/all_rows.h"
-#include "tally/losses/label_inputs.h"
-#include "tally/losses/ranking/query_lists.h"
+#include "tally/losses/common/all_rows.h"
+#include "tally/losses/common/label_inputs.h"
+#include "tally/losses/common/query_lists.h"
 #include "tally/state/codec.h"
 #include "tally/sync/reduction.h"
 
