@@ -8,10 +8,10 @@
 #include <mutex>
 #include <utility>
 
+#include "tally/sync/base/deadline.h"
+#include "tally/sync/base/transport_errors.h"
+#include "tally/sync/base/turn.h"
 #include "tally/sync/exchange/session.h"
-#include "tally/sync/transport/deadline.h"
-#include "tally/sync/transport/transport_errors.h"
-#include "tally/sync/transport/turn.h"
 
 namespace tally::sync {
 namespace {

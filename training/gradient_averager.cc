@@ -18,10 +18,10 @@
 
 #include "tally/state/outside_inference.h"
 #include "tally/sync/agree.h"
+#include "tally/sync/base/condition.h"
 #include "tally/sync/duplicate.h"
 #include "tally/sync/exchange/gradient_layout.h"
 #include "tally/sync/exchange/parameter_list.h"
-#include "tally/sync/transport/condition.h"
 #include "tally/training/scale_gradients.h"
 
 namespace tally::training {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "tally/sync/transport/turn.h"
+#include "tally/sync/base/turn.h"
 
 namespace tally::sync::internal {
 

@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "tally/sync/transport/deadline.h"
+#include "tally/sync/base/deadline.h"
 
 namespace tally::sync::internal {
 namespace {

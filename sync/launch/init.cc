@@ -7,14 +7,14 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <utility>
 
+#include "tally/sync/base/deadline.h"
+#include "tally/sync/base/transport_errors.h"
 #include "tally/sync/environment.h"
 #include "tally/sync/gloo.h"
 #include "tally/sync/launch/file_store.h"
 #include "tally/sync/launch/spawn.h"
 #include "tally/sync/nccl.h"
-#include "tally/sync/transport/deadline.h"
 #include "tally/sync/transport/sockets_opened.h"
-#include "tally/sync/transport/transport_errors.h"
 
 namespace tally::sync {
 namespace {

@@ -7,12 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "tally/sync/launch/rendezvous.h"
-#include "tally/sync/launch/roster.h"
+#include "tally/sync/base/deadline.h"
+#include "tally/sync/base/rendezvous.h"
+#include "tally/sync/base/roster.h"
+#include "tally/sync/base/transport_errors.h"
 #include "tally/sync/process_group.h"
-#include "tally/sync/transport/deadline.h"
+#include "tally/sync/transport/backend_communicator.h"
 #include "tally/sync/transport/sockets_opened.h"
-#include "tally/sync/transport/transport_errors.h"
 
 namespace tally::sync {
 namespace {

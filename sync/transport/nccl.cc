@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "tally/sync/agree.h"
+#include "tally/sync/base/transport_errors.h"
 #include "tally/sync/paired.h"
 #include "tally/sync/process_group.h"
 #include "tally/sync/transport/nccl_checks.h"
-#include "tally/sync/transport/transport_errors.h"
 
 namespace tally::sync {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "tally/sync/base/transport_errors.h"
 #include "tally/sync/nccl.h"
-#include "tally/sync/transport/transport_errors.h"
 
 /// Common parts of nccl.cc and its replacement nccl_stub.cc.
 namespace tally::sync::internal {

@@ -11,12 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "tally/sync/launch/rendezvous.h"
-#include "tally/sync/launch/roster.h"
+#include "tally/sync/base/rendezvous.h"
+#include "tally/sync/base/roster.h"
+#include "tally/sync/base/transport_errors.h"
 #include "tally/sync/paired.h"
+#include "tally/sync/transport/backend_communicator.h"
 #include "tally/sync/transport/duplicable.h"
 #include "tally/sync/transport/gloo_connections.h"
-#include "tally/sync/transport/transport_errors.h"
 #include "tally/sync/transport/watch.h"
 
 namespace tally::sync {

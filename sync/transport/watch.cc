@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "tally/sync/transport/condition.h"
+#include "tally/sync/base/condition.h"
 
 namespace tally::sync::internal {
 

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "tally/sync/transport/transport_errors.h"
+#include "tally/sync/base/transport_errors.h"
 #include "tally/testing/faulty_communicator.h"
 #include "tally/testing/thread_ranks.h"
 

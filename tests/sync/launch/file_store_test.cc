@@ -13,7 +13,7 @@
 #include <future>
 #include <thread>
 
-#include "tally/sync/transport/deadline.h"
+#include "tally/sync/base/deadline.h"
 #include "tally/tests/testing/deadlines.h"
 
 namespace tally::sync::internal {

@@ -1,4 +1,4 @@
-#include "tally/sync/transport/transport_errors.h"
+#include "tally/sync/base/transport_errors.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "tally/sync/transport/deadline.h"
+#include "tally/sync/base/deadline.h"
 
 namespace tally::sync::internal {
 

@@ -1,4 +1,4 @@
-#include "tally/sync/launch/roster.h"
+#include "tally/sync/base/roster.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -11,8 +11,8 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <utility>
 
-#include "tally/sync/launch/rendezvous.h"
-#include "tally/sync/transport/condition.h"
+#include "tally/sync/base/condition.h"
+#include "tally/sync/base/rendezvous.h"
 
 namespace tally::sync::internal {
 namespace {

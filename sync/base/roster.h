@@ -4,16 +4,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "tally/sync/communicator.h"
-
 namespace c10d {
-class Backend;
 class Store;
 }  // namespace c10d
 
@@ -59,16 +55,5 @@ class Roster {
   c10::intrusive_ptr<c10d::Store> store_;
   std::unique_ptr<Clerk> clerk_;  // from the first call on
 };
-
-/// Connects the ranks of a group again, with a new number each time.
-using Reconnect =
-    std::function<std::shared_ptr<Communicator>(std::int64_t number)>;
-
-/// Like make_communicator() in process_group.h; null means that nothing is
-/// known about the ranks.
-std::shared_ptr<Communicator> make_communicator(
-    c10::intrusive_ptr<c10d::Backend> backend,
-    std::chrono::milliseconds timeout, std::unique_ptr<Roster> roster,
-    Reconnect reconnect);
 
 }  // namespace tally::sync::internal

@@ -1,4 +1,4 @@
-#include "tally/sync/launch/rendezvous.h"
+#include "tally/sync/base/rendezvous.h"
 
 #include <unistd.h>
 
@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "tally/sync/base/transport_errors.h"
 #include "tally/sync/errors.h"
-#include "tally/sync/transport/transport_errors.h"
 
 namespace tally::sync::internal {
 namespace {

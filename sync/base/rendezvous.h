@@ -7,7 +7,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
 
-#include "tally/sync/transport/deadline.h"
+#include "tally/sync/base/deadline.h"
 
 namespace tally::sync::internal {
 

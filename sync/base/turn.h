@@ -4,7 +4,7 @@
 #include <mutex>
 #include <thread>
 
-#include "tally/sync/transport/condition.h"
+#include "tally/sync/base/condition.h"
 
 namespace tally::sync::internal {
 
