@@ -11,7 +11,6 @@
 #include "tally/sync/base/deadline.h"
 #include "tally/sync/base/transport_errors.h"
 #include "tally/sync/base/turn.h"
-#include "tally/sync/exchange/session.h"
 
 namespace tally::sync {
 namespace {
@@ -135,8 +134,7 @@ Communicator::Communicator(int rank, int size, c10::Device device,
       device_(device),
       accelerator_(accelerator),
       timeout_(timeout),
-      turn_(std::make_unique<internal::Turn>()),
-      session_(std::make_unique<internal::ExchangeSession>()) {
+      turn_(std::make_unique<internal::Turn>()) {
   TORCH_CHECK_VALUE(size > 0, "expected a positive world size, got ", size);
   TORCH_CHECK_VALUE(rank >= 0 && rank < size, "expected a rank below ", size,
                     ", got ", rank);
@@ -147,6 +145,15 @@ Communicator::~Communicator() = default;
 
 void Communicator::set_timeout(std::chrono::milliseconds timeout) {
   timeout_ = *Timeout(timeout);
+}
+
+internal::CommunicatorHook& Communicator::hook(
+    std::unique_ptr<internal::CommunicatorHook> (*make)()) {
+  std::call_once(hook_made_, [&] {
+    hook_owner_ = make();
+    hook_ = hook_owner_.get();
+  });
+  return *hook_owner_;
 }
 
 Transfer& Transfer::operator=(Transfer&& other) noexcept {
@@ -200,7 +207,7 @@ void Communicator::run(const char* name, const Timeout& timeout,
     d.phase = name;
     return d;
   };
-  session_->background.advance();
+  if (internal::CommunicatorHook* hook = hook_.load()) hook->before_call();
   // What was begun may end when another thread is through with its own.
   const bool begins = booking.calls > 0;
   if (!(begins ? turn_->try_enter() : turn_->enter())) {

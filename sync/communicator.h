@@ -3,11 +3,13 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/FunctionRef.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,8 +22,18 @@
 namespace tally::sync {
 
 namespace internal {
-struct ExchangeSession;
+
 class Turn;
+
+/// What a layer above keeps with a communicator between its collectives.
+class CommunicatorHook {
+ public:
+  virtual ~CommunicatorHook() = default;
+  /// Before another collective is entered: at the same point of every rank's
+  /// program, so that it may enter collectives itself.
+  virtual void before_call() = 0;
+};
+
 }  // namespace internal
 
 enum class ReduceOp { kSum, kMin, kMax };
@@ -134,8 +146,9 @@ class Communicator {
   /// For messages: for example "gloo rank 1 of 4".
   virtual std::string describe() const = 0;
 
-  /// State that exchanges keep between calls (docs/sync_protocol.md).
-  internal::ExchangeSession& exchange_session() noexcept { return *session_; }
+  /// The only hook, which the first call makes.
+  internal::CommunicatorHook& hook(
+      std::unique_ptr<internal::CommunicatorHook> (*make)());
 
  protected:
   Communicator(int rank, int size, c10::Device device,
@@ -195,7 +208,9 @@ class Communicator {
   std::string broken_asker_;  // of the call that broke it
   std::exception_ptr known_;
 
-  std::unique_ptr<internal::ExchangeSession> session_;
+  std::once_flag hook_made_;
+  std::unique_ptr<internal::CommunicatorHook> hook_owner_;
+  std::atomic<internal::CommunicatorHook*> hook_{nullptr};
 };
 
 /// Calls `work()`, which the other ranks rely on: an exception that occurs on

@@ -1,5 +1,7 @@
 #include "tally/training/join.h"
 
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "tally/sync/agree.h"
@@ -8,30 +10,45 @@
 namespace tally::training::internal {
 namespace {
 
-using sync::internal::BatchLoop;
-
-std::uint8_t in_words(bool has_batch) {
-  return has_batch ? BatchLoop::kAnother : BatchLoop::kNoOther;
-}
+constexpr std::uint8_t kNoOther = 1;
+constexpr std::uint8_t kAnother = 2;
 
 }  // namespace
+
+/// Tells the other ranks whether this one has a batch, and hears of theirs.
+class JoinLoop::Step final : public sync::internal::Rider {
+ public:
+  std::uint8_t says() const noexcept override {
+    return has_batch ? kAnother : kNoOther;
+  }
+  void hear(int rank, std::uint8_t says) noexcept override {
+    heard = true;
+    another = (rank > 0 && another) || says == kAnother;
+  }
+
+  bool has_batch = false;
+  bool heard = false;    // whether the ranks' answers for this step are known
+  bool another = false;  // whether any of them has another batch
+};
 
 JoinLoop::JoinLoop(const JoinOptions& options)
     : options_(options),
       communicator_(options.communicator() ? options.communicator()
-                                           : sync::default_communicator()) {}
+                                           : sync::default_communicator()),
+      step_(std::make_unique<Step>()) {}
 
 JoinLoop::~JoinLoop() {
-  if (begun_) communicator_->exchange_session().batch_loop = {};
+  auto& session = sync::internal::session_of(*communicator_);
+  if (session.rider == step_.get()) session.rider = nullptr;
 }
 
 bool JoinLoop::begin(c10::function_ref<bool()> fetch) {
-  BatchLoop& loop = communicator_->exchange_session().batch_loop;
   const sync::Call call("training::join, first batch", communicator_,
                         options_.sync_timeout());
   const sync::AskedBy asked = call.asked();
   sync::agree(call, [&] {
-    TORCH_CHECK(loop.says == 0, "training::join: expected one loop at a time ",
+    auto& session = sync::internal::session_of(*communicator_);
+    TORCH_CHECK(!session.rider, "training::join: expected one loop at a time ",
                 "of ", communicator_->describe(), ", got a second within it; ",
                 "evaluate after the loop, or with a separate communicator");
     sync::Offer offer;
@@ -42,19 +59,17 @@ bool JoinLoop::begin(c10::function_ref<bool()> fetch) {
                         sampler->communicator()->describe());
       offer.schema = sampler->description();
     }
-    loop = {};
-    loop.says = in_words(fetch());
-    begun_ = true;
+    step_->has_batch = fetch();
+    session.rider = step_.get();
     return offer;
   });
-  return loop.another;
+  return step_->another;
 }
 
 void JoinLoop::begin_step(c10::function_ref<bool()> fetch) {
-  BatchLoop& loop = communicator_->exchange_session().batch_loop;
-  loop.heard = false;
+  step_->heard = false;
   try {
-    loop.says = in_words(fetch());
+    step_->has_batch = fetch();
   } catch (...) {
     const sync::Call call("training::join, next batch", communicator_,
                           options_.sync_timeout());
@@ -64,14 +79,13 @@ void JoinLoop::begin_step(c10::function_ref<bool()> fetch) {
 }
 
 bool JoinLoop::end_step() {
-  BatchLoop& loop = communicator_->exchange_session().batch_loop;
-  if (!loop.heard) {
+  if (!step_->heard) {
     const sync::Call call("training::join, next batch", communicator_,
                           options_.sync_timeout());
     const sync::AskedBy asked = call.asked();
     sync::agree(call, [] { return sync::Offer(); });
   }
-  return loop.another;
+  return step_->another;
 }
 
 }  // namespace tally::training::internal

@@ -50,9 +50,11 @@ class JoinLoop {
   bool end_step();
 
  private:
+  class Step;
+
   JoinOptions options_;
   std::shared_ptr<sync::Communicator> communicator_;
-  bool begun_ = false;
+  std::unique_ptr<Step> step_;
 };
 
 }  // namespace internal

@@ -57,7 +57,7 @@ class InUse {
   enum class Busy { kRefuse, kWait };
 
   explicit InUse(Communicator& communicator, Busy busy = Busy::kRefuse)
-      : turn_(communicator.exchange_session().turn) {
+      : turn_(session_of(communicator).turn) {
     const bool wait = busy == Busy::kWait;
     if (!(wait ? turn_.enter() : turn_.try_enter())) {
       SyncErrorDetails details;
@@ -82,7 +82,7 @@ class InUse {
 Exchange::Exchange(Communicator& communicator, const Contribution& own,
                    Timeout timeout)
     : communicator_(communicator),
-      session_(communicator.exchange_session()),
+      session_(session_of(communicator)),
       own_(own),
       timeout_(timeout),
       sequence_(session_.sequence) {}
@@ -99,7 +99,7 @@ std::unique_ptr<Exchange> Exchange::start(Communicator& communicator,
                                           const Contribution& own,
                                           Timeout timeout) {
   const InUse in_use(communicator);
-  BackgroundList& background = communicator.exchange_session().background;
+  BackgroundList& background = session_of(communicator).background;
   const auto lock = background.lock();
   auto exchange = or_give_up(communicator, [&] {
     background.reserve_one();
@@ -182,7 +182,7 @@ void Exchange::send_slot() {
   header.flags = own_.flags;
   header.call = static_cast<std::uint16_t>(own_.call);
   header.flow = static_cast<std::uint8_t>(own_.flow);
-  header.another_batch = session_.batch_loop.says;
+  header.rider = session_.rider ? session_.rider->says() : 0;
   header.uses = own_.uses;
   header.failed = failed ? 1 : 0;
   header.has_accelerator = communicator_.accelerator() ? 1 : 0;
@@ -225,13 +225,11 @@ void Exchange::receive_slots() {
   if (!own_.failure.empty()) return;
 
   // Others may ask for what goes on in the background in another step.
-  if (!in_background_) {
-    session_.batch_loop.heard = true;
-    session_.batch_loop.another = !headers.all(
-        [](const Header& h) { return h.another_batch != BatchLoop::kAnother; });
+  const int ranks = communicator_.size();
+  if (session_.rider && !in_background_) {
+    for (int r = 0; r < ranks; ++r) session_.rider->hear(r, headers[r].rider);
   }
   result_.uses = headers.most_uses();
-  const int ranks = communicator_.size();
   const bool on_accelerator =
       !headers.all([](const Header& h) { return h.on_accelerator == 0; });
   result_.device =

@@ -167,7 +167,7 @@ void Headers::check() const {
            h.kind == first.kind && h.call == first.call &&
            h.flow == first.flow && h.fingerprint == first.fingerprint &&
            h.uses == first.uses && h.has_accelerator == first.has_accelerator &&
-           (h.another_batch == 0) == (first.another_batch == 0) && !h.failed;
+           (h.rider == 0) == (first.rider == 0) && !h.failed;
   });
   if (alike) return;
   std::vector<int> strangers;
@@ -219,7 +219,7 @@ void Headers::check() const {
   if (!others.empty()) explain_schemas(std::move(others));
   require_equal_uses();
   require_equal("are not all in a loop of training::join", [](const Header& h) {
-    return h.another_batch == 0 ? "outside of one" : "in one";
+    return h.rider == 0 ? "outside of one" : "in one";
   });
 }
 
@@ -316,7 +316,7 @@ void Headers::explain_calls(std::vector<int> others) const {
   std::string text = "the ranks are in different calls: " +
                      by_rank([&](int r) { return calls[r]; }) +
                      ways_to_be_alone();
-  if (all([](const Header& h) { return h.another_batch == 0; })) {
+  if (all([](const Header& h) { return h.rider == 0; })) {
     text +=
         "; a rank that runs out of batches before the others takes part in "
         "their steps by training::join";

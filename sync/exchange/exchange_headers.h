@@ -32,8 +32,7 @@ struct Header {
   std::uint8_t failed;
   std::uint8_t has_accelerator;
   std::uint8_t on_accelerator;
-  /// BatchLoop::says
-  std::uint8_t another_batch;
+  std::uint8_t rider;  // Rider::says; 0: there is none
   std::uint8_t reserved;
   std::uint32_t uses;
   std::uint32_t payload_checksum;

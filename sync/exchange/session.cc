@@ -1,6 +1,7 @@
 #include "tally/sync/exchange/session.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace tally::sync::internal {
@@ -16,6 +17,13 @@ void BackgroundList::advance() {
   if (list_.empty() || std::exchange(advancing_, true)) return;
   for (Background* background : list_) background->advance();
   advancing_ = false;
+}
+
+ExchangeSession& session_of(Communicator& communicator) {
+  return static_cast<ExchangeSession&>(
+      communicator.hook([]() -> std::unique_ptr<CommunicatorHook> {
+        return std::make_unique<ExchangeSession>();
+      }));
 }
 
 }  // namespace tally::sync::internal

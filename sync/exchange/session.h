@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tally/sync/base/turn.h"
+#include "tally/sync/communicator.h"
 
 namespace tally::sync::internal {
 
@@ -41,26 +42,31 @@ class BackgroundList {
   bool advancing_ = false;
 };
 
-/// A loop over batches of which some ranks may have more than others
-/// (training/join.h). In each step, every rank's headers state whether it has
-/// another batch for the next one.
-struct BatchLoop {
-  static constexpr std::uint8_t kNoOther = 1;
-  static constexpr std::uint8_t kAnother = 2;
+/// What travels in this rank's headers for somebody else: a step of
+/// training::join. All ranks have one, or none.
+class Rider {
+ public:
+  /// In the header of each exchange; not 0.
+  virtual std::uint8_t says() const noexcept = 0;
+  /// Of each rank, in turn, once the headers of an exchange agree.
+  virtual void hear(int rank, std::uint8_t says) noexcept = 0;
 
-  std::uint8_t says = 0;  ///< in this rank's headers; 0 outside a loop
-  bool heard = false;    ///< whether the ranks' answers for this step are known
-  bool another = false;  ///< whether any of them has another batch
+ protected:
+  ~Rider() = default;
 };
 
 /// The state that a communicator's exchanges keep for the next one.
-struct ExchangeSession {
+struct ExchangeSession : CommunicatorHook {
+  void before_call() override { background.advance(); }
+
   std::int64_t sequence = 0;  ///< of the next exchange
   Turn turn;
   at::Tensor slot;  ///< reused buffers
   at::Tensor slots;
   BackgroundList background;
-  BatchLoop batch_loop;
+  Rider* rider = nullptr;
 };
+
+ExchangeSession& session_of(Communicator& communicator);
 
 }  // namespace tally::sync::internal
