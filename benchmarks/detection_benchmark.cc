@@ -11,7 +11,7 @@
 #include <ctime>
 #include <string>
 
-#include "tally/cli/coco_files.h"
+#include "tally/files/coco_files.h"
 
 namespace {
 

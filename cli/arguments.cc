@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "tally/cli/argument_values.h"
-#include "tally/cli/input_file.h"
+#include "tally/files/input_file.h"
 #include "tally/metrics/common/nearest.h"
 #include "tally/metrics/options.h"
 #include "tally/state/parse_number.h"

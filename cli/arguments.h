@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tally/cli/csv_options.h"
+#include "tally/files/csv_options.h"
 #include "tally/metrics/intervals/interval.h"
 
 namespace tally::cli {

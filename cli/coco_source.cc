@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "tally/cli/coco_files.h"
+#include "tally/files/coco_files.h"
 #include "tally/metrics/detection/options/detection_options.h"
 
 namespace tally::cli {

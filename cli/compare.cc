@@ -10,8 +10,8 @@
 #include <sstream>
 #include <utility>
 
-#include "tally/cli/input_file.h"
-#include "tally/cli/json_text.h"
+#include "tally/files/input_file.h"
+#include "tally/files/json_text.h"
 #include "tally/metrics/intervals/replicates.h"
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_table.h"

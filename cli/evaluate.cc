@@ -10,7 +10,7 @@
 
 #include "tally/cli/agree.h"
 #include "tally/cli/coco_source.h"
-#include "tally/cli/input_file.h"
+#include "tally/files/input_file.h"
 #include "tally/metrics/warnings.h"
 #include "tally/state/parse_number.h"
 #include "tally/sync/errors.h"

@@ -8,7 +8,7 @@
 
 #include "tally/cli/argument_values.h"
 #include "tally/cli/arguments.h"
-#include "tally/cli/input_file.h"
+#include "tally/files/input_file.h"
 #include "tally/metrics/common/nearest.h"
 #include "tally/metrics/options.h"
 

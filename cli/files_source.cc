@@ -7,10 +7,10 @@
 #include <utility>
 #include <variant>
 
-#include "tally/cli/id_file.h"
-#include "tally/cli/npy.h"
-#include "tally/cli/text_file.h"
 #include "tally/cli/wanted.h"
+#include "tally/files/id_file.h"
+#include "tally/files/npy.h"
+#include "tally/files/text_file.h"
 
 namespace tally::cli {
 namespace {

@@ -16,7 +16,7 @@
 #include <sstream>
 #include <variant>
 
-#include "tally/cli/json_text.h"
+#include "tally/files/json_text.h"
 #include "tally/metrics/checkpoint/file.h"
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_json.h"

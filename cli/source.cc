@@ -8,10 +8,10 @@
 
 #include "tally/cli/coco_source.h"
 #include "tally/cli/columns.h"
-#include "tally/cli/csv.h"
 #include "tally/cli/files_source.h"
-#include "tally/cli/json_lines.h"
 #include "tally/cli/wanted.h"
+#include "tally/files/csv.h"
+#include "tally/files/json_lines.h"
 
 namespace tally::cli {
 namespace {

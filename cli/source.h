@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "tally/cli/arguments.h"
+#include "tally/files/coco_files.h"
 #include "tally/metrics/registry/registry.h"
 
 namespace tally::cli {
-
-/// Ids and names of categories, by ascending id.
-using Categories = std::vector<std::pair<std::int64_t, std::string>>;
 
 /// The inputs of metrics in files, all with the same number of rows.
 class Source {

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "tally/cli/input_file.h"
+#include "tally/files/input_file.h"
 
 namespace tally::cli {
 namespace {

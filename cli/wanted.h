@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tally/cli/csv.h"
 #include "tally/cli/source.h"
+#include "tally/files/csv.h"
 
 namespace tally::cli {
 

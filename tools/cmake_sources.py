@@ -21,6 +21,7 @@ OUTPUT = ROOT / "cmake" / "sources.cmake"
 COMPONENTS = {
     "sync": ["", "state", "sync"],
     "metrics": ["metrics"],
+    "files": ["files"],
     "sinks": ["sinks"],
     "plots": ["plots"],
     "report": ["report"],

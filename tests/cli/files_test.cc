@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "tally/cli/csv.h"
-#include "tally/cli/npy.h"
 #include "tally/cli/source.h"
+#include "tally/files/csv.h"
+#include "tally/files/npy.h"
 #include "tally/metrics/collection.h"
 #include "tally/tests/testing/refusal.h"
 #include "tally/tests/testing/sample_metrics.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tally/cli/arguments.h"
-#include "tally/cli/id_file.h"
 #include "tally/cli/source.h"
+#include "tally/files/id_file.h"
 #include "tally/tests/cli/files.h"
 #include "tally/tests/testing/refusal.h"
 

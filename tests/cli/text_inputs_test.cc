@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "tally/cli/arguments.h"
-#include "tally/cli/json_lines.h"
 #include "tally/cli/source.h"
-#include "tally/cli/text_file.h"
+#include "tally/files/json_lines.h"
+#include "tally/files/text_file.h"
 #include "tally/metrics/registry/registry.h"
 #include "tally/tests/cli/files.h"
 #include "tally/tests/testing/refusal.h"

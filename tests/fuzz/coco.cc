@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tally/cli/coco_files.h"
+#include "tally/files/coco_files.h"
 #include "tally/tests/fuzz/entries.h"
 #include "tally/tests/fuzz/support.h"
 

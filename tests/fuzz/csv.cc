@@ -1,4 +1,4 @@
-#include "tally/cli/csv.h"
+#include "tally/files/csv.h"
 
 #include <ATen/ops/cat.h>
 #include <c10/util/Exception.h>

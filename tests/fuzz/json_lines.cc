@@ -1,4 +1,4 @@
-#include "tally/cli/json_lines.h"
+#include "tally/files/json_lines.h"
 
 #include <ATen/ops/cat.h>
 #include <c10/util/Exception.h>

@@ -1,4 +1,4 @@
-#include "tally/cli/npy.h"
+#include "tally/files/npy.h"
 
 #include <ATen/ops/cat.h>
 #include <c10/util/Exception.h>

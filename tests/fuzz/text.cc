@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tally/cli/text_file.h"
+#include "tally/files/text_file.h"
 #include "tally/tests/fuzz/entries.h"
 #include "tally/tests/fuzz/support.h"
 

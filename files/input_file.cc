@@ -1,4 +1,4 @@
-#include "tally/cli/input_file.h"
+#include "tally/files/input_file.h"
 
 #include <c10/util/ArrayRef.h>
 #include <c10/util/Exception.h>
@@ -15,8 +15,8 @@
 #include <map>
 #include <utility>
 
-#include "tally/cli/id_file.h"
-#include "tally/cli/text_file.h"
+#include "tally/files/id_file.h"
+#include "tally/files/text_file.h"
 #include "tally/metrics/text/kernels/unicode.h"
 
 namespace tally::cli {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "tally/cli/csv.h"
-#include "tally/cli/text_file.h"
+#include "tally/files/csv.h"
+#include "tally/files/text_file.h"
 #include "tally/metrics/inputs.h"
 
 namespace tally::cli {

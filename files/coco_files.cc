@@ -1,4 +1,4 @@
-#include "tally/cli/coco_files.h"
+#include "tally/files/coco_files.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
@@ -12,9 +12,9 @@
 #include <utility>
 #include <variant>
 
-#include "tally/cli/coco_items.h"
-#include "tally/cli/input_file.h"
-#include "tally/cli/json_text.h"
+#include "tally/files/coco_items.h"
+#include "tally/files/input_file.h"
+#include "tally/files/json_text.h"
 #include "tally/sync/errors.h"
 
 namespace tally::cli {

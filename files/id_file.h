@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "tally/cli/npy.h"
-#include "tally/cli/text_file.h"
+#include "tally/files/npy.h"
+#include "tally/files/text_file.h"
 
 namespace tally::cli {
 

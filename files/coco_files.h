@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "tally/cli/source.h"
 #include "tally/metrics/detection/inputs/image_objects.h"
 #include "tally/metrics/detection/options/object_shape.h"
 
 namespace tally::cli {
+
+/// Ids and names of categories, by ascending id.
+using Categories = std::vector<std::pair<std::int64_t, std::string>>;
 
 /// The annotations and results of object detection, as COCO's files have them:
 /// an object with "images", "categories" and "annotations", and a list of

@@ -1,4 +1,4 @@
-#include "tally/cli/json_lines.h"
+#include "tally/files/json_lines.h"
 
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tally/cli/input_file.h"
-#include "tally/cli/json_text.h"
+#include "tally/files/input_file.h"
+#include "tally/files/json_text.h"
 #include "tally/metrics/common/nearest.h"
 
 namespace tally::cli {

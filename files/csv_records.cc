@@ -1,4 +1,4 @@
-#include "tally/cli/csv_records.h"
+#include "tally/files/csv_records.h"
 
 #include <c10/util/Exception.h>
 

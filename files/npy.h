@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tally/cli/input_file.h"
+#include "tally/files/input_file.h"
 
 namespace tally::cli {
 

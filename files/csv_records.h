@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tally/cli/input_file.h"
+#include "tally/files/input_file.h"
 
 namespace tally::cli {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "tally/cli/csv_options.h"
-#include "tally/cli/csv_records.h"
-#include "tally/cli/input_file.h"
+#include "tally/files/csv_options.h"
+#include "tally/files/csv_records.h"
+#include "tally/files/input_file.h"
 
 namespace tally::cli {
 

@@ -1,4 +1,4 @@
-#include "tally/cli/json_text.h"
+#include "tally/files/json_text.h"
 
 #include <limits>
 #include <nlohmann/json.hpp>
