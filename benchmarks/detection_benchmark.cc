@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   const tally::ObjectShape shape = std::string(argv[3]) == "segm"
                                        ? tally::ObjectShape::kSegm
                                        : tally::ObjectShape::kBbox;
-  const tally::cli::CocoFiles files(argv[1], argv[2], {shape});
+  const tally::files::CocoFiles files(argv[1], argv[2], {shape});
   const std::int64_t images = files.image_ids().numel();
   const auto preds = files.preds(0, images);
   const auto target = files.target(0, images);

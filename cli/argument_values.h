@@ -15,7 +15,7 @@ std::int64_t parse_count(const std::string& option, const std::string& text,
                          std::int64_t least, std::int64_t most);
 std::vector<std::int64_t> parse_split(const std::string& text);
 Format parse_format(const std::string& text);
-Missing parse_missing(const std::string& text);
+files::Missing parse_missing(const std::string& text);
 char parse_delimiter(const std::string& text);
 /// "a,b", each item once and none empty; `what` is one of them.
 std::vector<std::string> parse_list(const std::string& option, const char* what,

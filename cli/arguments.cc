@@ -155,11 +155,11 @@ Format parse_format(const std::string& text) {
   return static_cast<Format>(found - kFormats);
 }
 
-Missing parse_missing(const std::string& text) {
+files::Missing parse_missing(const std::string& text) {
   const auto* found = std::find(std::begin(kMissing), std::end(kMissing), text);
   TORCH_CHECK_VALUE(found != std::end(kMissing),
                     "--missing: expected error, skip or nan, got '", text, "'");
-  return static_cast<Missing>(found - kMissing);
+  return static_cast<files::Missing>(found - kMissing);
 }
 
 char parse_delimiter(const std::string& text) {
@@ -255,7 +255,7 @@ Arguments parse_compare(const std::vector<std::string>& words) {
                     "--replicates, got ",
                     runs);
   TORCH_CHECK_VALUE(std::count(arguments.runs.begin(), arguments.runs.end(),
-                               std::string(kStandardInput)) < 2,
+                               std::string(files::kStandardInput)) < 2,
                     "compare: expected - once, got it 2 times");
   return arguments;
 }
@@ -304,7 +304,7 @@ Arguments parse_report(const std::vector<std::string>& words) {
 
 std::string user_path(const std::string& path) {
   const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
-  if (folder == nullptr || path == kStandardInput) return path;
+  if (folder == nullptr || path == files::kStandardInput) return path;
   return std::filesystem::path(folder) / path;
 }
 

@@ -39,12 +39,12 @@ struct Arguments {
   std::int64_t slices = 0;      // to show; 0: all
   double interval = 0;          // the level; 0: without intervals
   IntervalMethod interval_method = IntervalMethod::kAuto;
-  std::string ids;              // of the rows: column, key or file
-  std::string groups;           // the same of groups of rows
-  std::string replicates;       // file for replicates, to be compared
-  CsvOptions csv_options;       // tables use its labels, too
-  std::int64_t batch_size = 0;  // 0: about 16 MB
-  std::int64_t ranks = 0;       // 0: from --split or the launcher, or 1
+  std::string ids;                // of the rows: column, key or file
+  std::string groups;             // the same of groups of rows
+  std::string replicates;         // file for replicates, to be compared
+  files::CsvOptions csv_options;  // tables use its labels, too
+  std::int64_t batch_size = 0;    // 0: about 16 MB
+  std::int64_t ranks = 0;         // 0: from --split or the launcher, or 1
   std::vector<std::int64_t> split;
   Format format = Format::kTable;
   std::string output;

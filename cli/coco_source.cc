@@ -28,7 +28,9 @@ class CocoSource final : public Source {
   }
   const std::vector<std::string>& names() const override { return names_; }
   std::string remarks() const override { return files_.remarks(); }
-  const Categories& categories() const override { return files_.categories(); }
+  const files::Categories& categories() const override {
+    return files_.categories();
+  }
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
     return {InputValue::of(files_.preds(begin, end)),
             InputValue::of(files_.target(begin, end)),
@@ -36,7 +38,7 @@ class CocoSource final : public Source {
   }
 
  private:
-  CocoFiles files_;
+  files::CocoFiles files_;
   std::vector<std::string> names_ = {"preds", "target", "image_ids"};
 };
 
@@ -122,7 +124,7 @@ class SummaryLines {
 };
 
 std::string category_table(const Results& results, const std::string& recall,
-                           const Categories& categories) {
+                           const files::Categories& categories) {
   if (!results.contains("classes")) return "";
   std::map<std::int64_t, std::int64_t> places;
   const at::Tensor& classes = results["classes"];
@@ -173,7 +175,7 @@ void add_class_metrics(CollectionConfig& config) {
 }
 
 std::string coco_summary(const CollectionConfig& config, const Results& results,
-                         const Categories& categories) {
+                         const files::Categories& categories) {
   const auto options = precision_options(config);
   if (!options) return "";
   const std::string recall =

@@ -23,6 +23,6 @@ void add_class_metrics(CollectionConfig& config);
 /// The lines that COCO's tools print and a table of the categories; empty
 /// unless `config` is one MeanAveragePrecision. `results` are without its name.
 std::string coco_summary(const CollectionConfig& config, const Results& results,
-                         const Categories& categories);
+                         const files::Categories& categories);
 
 }  // namespace tally::cli

@@ -25,7 +25,7 @@ constexpr std::int64_t kMostBytes = std::int64_t{4} << 30;
 constexpr std::int64_t kMostLines = 100;
 
 NamedReplicates read_replicates(const std::string& path) {
-  const std::string text = read_text(path, kMostBytes);
+  const std::string text = files::read_text(path, kMostBytes);
   try {
     return parse_replicates(text);
   } catch (const c10::ValueError& error) {
@@ -65,25 +65,26 @@ Results columns_of(const Comparison& comparison, const char* p_value) {
 }
 
 std::string comparison_json(const Comparison& comparison) {
-  return json_object(columns_of(comparison, "p_value"),
-                     {{"level", comparison.level},
-                      {"method", method_of(comparison)},
-                      {"n", comparison.n},
-                      {"replicates", comparison.replicates},
-                      {"undefined", comparison.undefined}});
+  return files::json_object(columns_of(comparison, "p_value"),
+                            {{"level", comparison.level},
+                             {"method", method_of(comparison)},
+                             {"n", comparison.n},
+                             {"replicates", comparison.replicates},
+                             {"undefined", comparison.undefined}});
 }
 
 std::string comparisons_json(const ComparedRuns& runs) {
-  std::string text = "{\"first\":" + json_text(runs.first) +
-                     ",\"second\":" + json_text(runs.second) +
+  std::string text = "{\"first\":" + files::json_text(runs.first) +
+                     ",\"second\":" + files::json_text(runs.second) +
                      ",\"comparisons\":";
   std::string separator = "{";
   for (const auto& [name, comparison] : runs.comparisons) {
-    text += separator + json_text(name) + ":" + comparison_json(comparison);
+    text +=
+        separator + files::json_text(name) + ":" + comparison_json(comparison);
     separator = ",";
   }
-  return text + "},\"only_first\":" + json_text(runs.only_first) +
-         ",\"only_second\":" + json_text(runs.only_second) + "}\n";
+  return text + "},\"only_first\":" + files::json_text(runs.only_first) +
+         ",\"only_second\":" + files::json_text(runs.only_second) + "}\n";
 }
 
 /// "2 0", the place of an element; empty for a single number.

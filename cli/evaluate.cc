@@ -59,7 +59,7 @@ constexpr std::int64_t kBytesPerByte = 64;
 
 CollectionConfig read_config(const Arguments& arguments) {
   if (!arguments.config.empty()) {
-    const std::string json = read_text(arguments.config, kLongestConfig);
+    const std::string json = files::read_text(arguments.config, kLongestConfig);
     try {
       return parse_collection_config(json);
     } catch (const c10::ValueError& error) {

@@ -140,9 +140,10 @@ class EvaluateParser {
                         " alone and without a name, as it holds all inputs; "
                         "use --columns to choose them");
     }
-    const bool is_id = id_path(a) == kStandardInput;
+    const bool is_id = id_path(a) == files::kStandardInput;
     const auto inputs =
-        std::count(a.inputs.begin(), a.inputs.end(), kStandardInput) + is_id;
+        std::count(a.inputs.begin(), a.inputs.end(), files::kStandardInput) +
+        is_id;
     TORCH_CHECK_VALUE(inputs < 2, "--inputs", is_id ? " and --ids" : "",
                       ": expected - once, got it ", inputs, " times");
     TORCH_CHECK_VALUE(a.split.empty() || a.ranks == 0 ||
@@ -186,7 +187,7 @@ class EvaluateParser {
       {"--inputs",
        [this](const Values& v) {
          for (std::string path : v) {
-           const std::string name = take_input_name(path);
+           const std::string name = files::take_input_name(path);
            if (!name.empty()) arguments_.input_names.push_back(name);
            arguments_.inputs.push_back(user_path(path));
          }

@@ -16,8 +16,8 @@ namespace tally::cli {
 namespace {
 
 using Names = std::vector<std::string>;
-using TextFiles = std::vector<std::unique_ptr<TextFile>>;
-using Content = std::variant<std::unique_ptr<NpyFile>, TextFiles>;
+using TextFiles = std::vector<std::unique_ptr<files::TextFile>>;
+using Content = std::variant<std::unique_ptr<files::NpyFile>, TextFiles>;
 
 /// The files of an input.
 struct FileGroup {
@@ -70,13 +70,13 @@ bool ends_with(const std::string& text, const std::string& end) {
 bool is_text(const std::string& path, const Wanted& wanted) {
   if (ends_with(path, ".txt")) return true;
   if (ends_with(path, ".npy") || !wanted.takes_texts) return false;
-  return !is_npy(path);
+  return !files::is_npy(path);
 }
 
-std::unique_ptr<NpyFile> open_npy(const std::string& path,
-                                  const Wanted& wanted) {
-  auto file = std::make_unique<NpyFile>(path);
-  const NpyHeader& header = file->header();
+std::unique_ptr<files::NpyFile> open_npy(const std::string& path,
+                                         const Wanted& wanted) {
+  auto file = std::make_unique<files::NpyFile>(path);
+  const files::NpyHeader& header = file->header();
   const bool is_float = header.kind == 'f';
   const bool is_complex = header.kind == 'c';
   const bool fits =
@@ -98,7 +98,7 @@ Content open_group(const FileGroup& group, const Wanted& wanted) {
     }
     TORCH_CHECK_VALUE(wanted.takes_texts, wanted.refused_texts,
                       ", got texts in ", path);
-    texts.push_back(std::make_unique<TextFile>(path));
+    texts.push_back(std::make_unique<files::TextFile>(path));
   }
   TORCH_CHECK_VALUE(
       texts.size() == 1 || (wanted.takes_several && wanted.words.empty()),
@@ -161,7 +161,7 @@ class FilesSource final : public Source {
     for (const Content& input : inputs_) {
       const auto* texts = std::get_if<TextFiles>(&input);
       if (texts == nullptr) continue;
-      for (const auto& file : *texts) remarks += mark_remark(*file);
+      for (const auto& file : *texts) remarks += files::mark_remark(*file);
     }
     return remarks;
   }
@@ -169,7 +169,7 @@ class FilesSource final : public Source {
   std::string place(std::int64_t row) override {
     for (const Content& input : inputs_) {
       const auto* texts = std::get_if<TextFiles>(&input);
-      if (texts != nullptr) return line_place(*texts->front(), row);
+      if (texts != nullptr) return files::line_place(*texts->front(), row);
     }
     return Source::place(row);
   }
@@ -177,7 +177,8 @@ class FilesSource final : public Source {
   std::vector<InputValue> read(std::int64_t begin, std::int64_t end) override {
     std::vector<InputValue> values;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const auto* npy = std::get_if<std::unique_ptr<NpyFile>>(&inputs_[i]);
+      const auto* npy =
+          std::get_if<std::unique_ptr<files::NpyFile>>(&inputs_[i]);
       values.push_back(
           npy != nullptr
               ? InputValue::of((*npy)->read(begin, end))
@@ -196,7 +197,8 @@ class FilesSource final : public Source {
  private:
   template <class Visit>
   static void visit(const Content& input, const Visit& visitor) {
-    if (const auto* npy = std::get_if<std::unique_ptr<NpyFile>>(&input)) {
+    if (const auto* npy =
+            std::get_if<std::unique_ptr<files::NpyFile>>(&input)) {
       visitor(**npy);
       return;
     }
@@ -206,7 +208,7 @@ class FilesSource final : public Source {
   Names names_;
   std::vector<Wanted> wanted_;
   std::vector<Content> inputs_;
-  std::optional<IdFile> ids_;
+  std::optional<files::IdFile> ids_;
   Names keys_;  // of the rows read last
   std::int64_t rows_ = -1;
 };

@@ -43,7 +43,7 @@ std::string key_json(const std::vector<std::string>& by, const Slice& slice) {
     const auto* text = std::get_if<std::string>(&slice.key[i]);
     key[by[i]] = text != nullptr ? nlohmann::ordered_json(*text) : nullptr;
   }
-  return json_text(key);
+  return files::json_text(key);
 }
 
 /// {"value", "low", "high", "standard_error", "level", "method", ...}.
@@ -53,18 +53,18 @@ std::string interval_json(const Interval& interval) {
   ends.add("low", interval.low);
   ends.add("high", interval.high);
   ends.add("standard_error", interval.standard_error);
-  return json_object(ends, {{"level", interval.level},
-                            {"method", method_name(interval)},
-                            {"n", interval.n},
-                            {"replicates", interval.replicates},
-                            {"undefined", interval.undefined}});
+  return files::json_object(ends, {{"level", interval.level},
+                                   {"method", method_name(interval)},
+                                   {"n", interval.n},
+                                   {"replicates", interval.replicates},
+                                   {"undefined", interval.undefined}});
 }
 
 std::string intervals_json(const Intervals& intervals) {
   std::string text;
   for (const auto& [name, interval] : intervals) {
     text += text.empty() ? "{" : ",";
-    text += json_text(name) + ":" + interval_json(interval);
+    text += files::json_text(name) + ":" + interval_json(interval);
   }
   return text + "}";
 }

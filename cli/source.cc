@@ -38,7 +38,7 @@ class CsvSource final : public Source {
                             columns_by_name);
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       kinds_.push_back(kind_of(wanted_[i]));
-      TORCH_CHECK_VALUE(kinds_[i] != CsvKind::kTexts ||
+      TORCH_CHECK_VALUE(kinds_[i] != files::CsvKind::kTexts ||
                             wanted_[i].takes_several || file_.width(i) == 0,
                         wanted_[i].refused_several, ", got ", file_.width(i),
                         " columns");
@@ -50,7 +50,7 @@ class CsvSource final : public Source {
     }
     keys_ = keys.size();
     file_.add_keys(keys);
-    kinds_.resize(kinds_.size() + keys_, CsvKind::kTexts);
+    kinds_.resize(kinds_.size() + keys_, files::CsvKind::kTexts);
     file_.scan(kinds_);
     if (file_.skipped() > 0) {
       remarks_ += "rows skipped because of an empty field: " +
@@ -68,7 +68,7 @@ class CsvSource final : public Source {
     const std::vector<at::Tensor> tensors = file_.read(begin, end);
     std::vector<InputValue> inputs;
     for (std::size_t i = 0; i + keys_ < tensors.size(); ++i) {
-      inputs.push_back(kinds_[i] == CsvKind::kTexts
+      inputs.push_back(kinds_[i] == files::CsvKind::kTexts
                            ? split_if_wanted(wanted_[i], texts_of(i))
                            : InputValue::of(tensors[i]));
     }
@@ -102,9 +102,9 @@ class CsvSource final : public Source {
     return texts;
   }
 
-  CsvFile file_;
+  files::CsvFile file_;
   std::vector<Wanted> wanted_;
-  std::vector<CsvKind> kinds_;
+  std::vector<files::CsvKind> kinds_;
   std::size_t keys_ = 0;  // columns besides inputs, behind them
   std::string remarks_;
 };
@@ -121,7 +121,7 @@ class JsonSource final : public Source {
     wanted_ = wanted_inputs(file_.inputs().size(), file_.names(), metrics,
                             columns_by_name);
     file_.add_ids(id_columns(arguments));
-    std::vector<CsvKind> kinds;
+    std::vector<files::CsvKind> kinds;
     std::transform(wanted_.begin(), wanted_.end(), std::back_inserter(kinds),
                    kind_of);
     file_.scan(kinds);
@@ -137,7 +137,7 @@ class JsonSource final : public Source {
                         "line, got both for key '",
                         file_.inputs()[i], "'");
     }
-    remarks_ = mark_remark(file_.file()) +
+    remarks_ = files::mark_remark(file_.file()) +
                column_remark(arguments, metrics, file_.inputs(), names());
   }
 
@@ -155,14 +155,14 @@ class JsonSource final : public Source {
     return inputs;
   }
   std::string place(std::int64_t row) override {
-    return line_place(file_.file(), row);
+    return files::line_place(file_.file(), row);
   }
   std::vector<std::vector<std::string>> keys() override {
     return file_.take_ids();
   }
 
  private:
-  JsonLines file_;
+  files::JsonLines file_;
   std::vector<Wanted> wanted_;
   std::string remarks_;
 };

@@ -24,8 +24,8 @@ class Source {
   /// the arguments determine everything.
   virtual std::string remarks() const { return ""; }
   /// Of detected objects, where the files name them.
-  virtual const Categories& categories() const {
-    static const Categories kNone;
+  virtual const files::Categories& categories() const {
+    static const files::Categories kNone;
     return kNone;
   }
   /// Where the user finds a row: "x.csv, line 7".

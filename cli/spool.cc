@@ -30,7 +30,7 @@ std::vector<std::string> streams_of(const Arguments& arguments) {
     struct stat status {};
     const bool is_pipe =
         stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
-    if (path == kStandardInput || is_pipe) streams.push_back(path);
+    if (path == files::kStandardInput || is_pipe) streams.push_back(path);
   }
   return streams;
 }
@@ -64,7 +64,7 @@ Spool::Spool(const Arguments& arguments, bool is_rank) {
     } else {
       path = copy(stream);
     }
-    read_instead(stream, path);
+    files::read_instead(stream, path);
     all += (all.empty() ? "" : ":") + path;
   }
   if (made == nullptr) setenv(kVariable, all.c_str(), 1);
@@ -75,7 +75,7 @@ Spool::~Spool() {
 }
 
 std::string Spool::copy(const std::string& path) {
-  const int from = path == kStandardInput
+  const int from = path == files::kStandardInput
                        ? dup(STDIN_FILENO)
                        : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   TORCH_CHECK_VALUE(from >= 0, path,

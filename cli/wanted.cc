@@ -162,16 +162,16 @@ std::string columns_by_name(const std::vector<std::string>& names) {
   return text;
 }
 
-CsvKind kind_of(const Wanted& wanted) {
-  if (wanted.takes_texts) return CsvKind::kTexts;
+files::CsvKind kind_of(const Wanted& wanted) {
+  if (wanted.takes_texts) return files::CsvKind::kTexts;
   TORCH_CHECK_VALUE(
       wanted.takes_int || wanted.takes_float,
       "no column satisfies all metrics: ", wanted.refused_int, "; ",
       wanted.refused_int == wanted.refused_float ? wanted.refused_texts
                                                  : wanted.refused_float);
-  return !wanted.takes_float ? CsvKind::kIntegers
-         : wanted.takes_int  ? CsvKind::kEither
-                             : CsvKind::kFloats;
+  return !wanted.takes_float ? files::CsvKind::kIntegers
+         : wanted.takes_int  ? files::CsvKind::kEither
+                             : files::CsvKind::kFloats;
 }
 
 std::string column_remark(const Arguments& arguments,

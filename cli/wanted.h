@@ -41,7 +41,7 @@ InputValue split_if_wanted(const Wanted& wanted, InputValue input);
 
 /// How numbers and texts that can be either are to be read. Throws
 /// c10::ValueError if nothing satisfies all metrics.
-CsvKind kind_of(const Wanted& wanted);
+files::CsvKind kind_of(const Wanted& wanted);
 
 /// "preds is column 'a', target is column 'b'", where that was not said.
 std::string column_remark(const Arguments& arguments,

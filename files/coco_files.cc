@@ -17,7 +17,7 @@
 #include "tally/files/json_text.h"
 #include "tally/sync/errors.h"
 
-namespace tally::cli {
+namespace tally::files {
 namespace {
 
 bool are_numbers(const Json& value) {
@@ -371,4 +371,4 @@ FlatImageObjects CocoFiles::slice(const FlatImageObjects& all,
           all.counts.slice(0, begin, end)};
 }
 
-}  // namespace tally::cli
+}  // namespace tally::files

@@ -11,7 +11,7 @@
 #include "tally/metrics/detection/inputs/image_objects.h"
 #include "tally/metrics/detection/options/object_shape.h"
 
-namespace tally::cli {
+namespace tally::files {
 
 /// Ids and names of categories, by ascending id.
 using Categories = std::vector<std::pair<std::int64_t, std::string>>;
@@ -19,6 +19,14 @@ using Categories = std::vector<std::pair<std::int64_t, std::string>>;
 /// The annotations and results of object detection, as COCO's files have them:
 /// an object with "images", "categories" and "annotations", and a list of
 /// results. Both are read as a whole.
+///
+/// Example:
+///     files::CocoFiles files("instances.json", "detections.json",
+///                            {ObjectShape::kBbox});
+///     const std::int64_t images = files.image_ids().size(0);
+///     MeanAveragePrecision map(
+///         MeanAveragePrecisionOptions().box_format(BoxFormat::kXYWH));
+///     map.update(files.preds(0, images), files.target(0, images));
 class CocoFiles {
  public:
   /// Throws c10::ValueError that names the file and the annotation or result.
@@ -56,4 +64,4 @@ class CocoFiles {
   std::string remarks_;
 };
 
-}  // namespace tally::cli
+}  // namespace tally::files

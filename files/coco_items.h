@@ -9,7 +9,7 @@
 
 #include "tally/metrics/detection/inputs/run_length_mask.h"
 
-namespace tally::cli {
+namespace tally::files {
 
 /// An image, category, annotation or result of a COCO file. Functions throw
 /// c10::ValueError that names it for what is missing or of another kind.
@@ -51,4 +51,4 @@ void read_coco_items(const std::string& path,
                      const std::function<void(const std::string& key,
                                               const CocoItem& item)>& visit);
 
-}  // namespace tally::cli
+}  // namespace tally::files

@@ -11,7 +11,7 @@
 #include "tally/metrics/common/nearest.h"
 #include "tally/state/parse_number.h"
 
-namespace tally::cli {
+namespace tally::files {
 namespace {
 
 constexpr std::size_t kMostColumns = 100'000;
@@ -334,4 +334,4 @@ void CsvFile::store_row(std::int64_t row, std::vector<at::Tensor>& into) {
   });
 }
 
-}  // namespace tally::cli
+}  // namespace tally::files

@@ -14,7 +14,7 @@
 #include "tally/files/csv_records.h"
 #include "tally/files/input_file.h"
 
-namespace tally::cli {
+namespace tally::files {
 
 /// Whether fields are read as integers (int64), as float64, as integers if all
 /// of them are integers, or as text.
@@ -22,6 +22,13 @@ enum class CsvKind { kIntegers, kFloats, kEither, kTexts };
 
 /// Columns of a CSV file, as tensors of its rows or as texts. The whole file is
 /// read and validated once; after that, only the requested rows are in memory.
+/// For one thread at a time.
+///
+/// Example:
+///     files::CsvFile file("predictions.csv", "score,label");
+///     file.scan({files::CsvKind::kFloats, files::CsvKind::kIntegers});
+///     const std::vector<at::Tensor> columns = file.read(0, file.rows());
+///     metric.update(columns[0], columns[1]);
 class CsvFile {
  public:
   /// `columns` is a list "a,b" with one item per input: a column's name in the
@@ -111,4 +118,4 @@ class CsvFile {
   std::vector<Mark> marks_;
 };
 
-}  // namespace tally::cli
+}  // namespace tally::files

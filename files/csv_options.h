@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace tally::cli {
+namespace tally::files {
 
 /// Handling of rows with an empty field in a column that is used and not read
 /// as text.
@@ -23,4 +23,4 @@ struct CsvOptions {
   Missing missing = Missing::kError;
 };
 
-}  // namespace tally::cli
+}  // namespace tally::files

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tally::cli {
+namespace tally::files {
 namespace {
 
 constexpr std::int64_t kChunk = 1 << 18;
@@ -116,4 +116,4 @@ std::size_t CsvRecords::fields(
   }
 }
 
-}  // namespace tally::cli
+}  // namespace tally::files

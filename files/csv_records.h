@@ -8,7 +8,7 @@
 
 #include "tally/files/input_file.h"
 
-namespace tally::cli {
+namespace tally::files {
 
 /// Iterates over the records of a CSV file according to RFC 4180: fields may be
 /// "quoted" to contain delimiters, line ends and "" for a quote. Empty lines
@@ -51,4 +51,4 @@ class CsvRecords {
   std::string unquoted_;
 };
 
-}  // namespace tally::cli
+}  // namespace tally::files

@@ -9,7 +9,7 @@
 #include "tally/files/npy.h"
 #include "tally/files/text_file.h"
 
-namespace tally::cli {
+namespace tally::files {
 
 /// The ids of rows in a file of their own: a .npy file of integers [N], or a
 /// text file with an id in each line.
@@ -29,4 +29,4 @@ class IdFile {
   std::variant<std::unique_ptr<NpyFile>, std::unique_ptr<TextFile>> file_;
 };
 
-}  // namespace tally::cli
+}  // namespace tally::files

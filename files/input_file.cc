@@ -19,7 +19,7 @@
 #include "tally/files/text_file.h"
 #include "tally/metrics/text/kernels/unicode.h"
 
-namespace tally::cli {
+namespace tally::files {
 namespace {
 
 std::map<std::string, std::string>& replacements() {
@@ -230,4 +230,4 @@ std::vector<std::string> IdFile::read(std::int64_t begin,
   return ids;
 }
 
-}  // namespace tally::cli
+}  // namespace tally::files

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tally::cli {
+namespace tally::files {
 
 /// A file for random-access reading. Throws c10::ValueError that names it if it
 /// is not a regular file or cannot be read.
@@ -38,4 +38,4 @@ std::string read_text(const std::string& path, std::int64_t most);
 /// _. Empty if there is none.
 std::string take_input_name(std::string& text);
 
-}  // namespace tally::cli
+}  // namespace tally::files

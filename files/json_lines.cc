@@ -12,7 +12,7 @@
 #include "tally/files/json_text.h"
 #include "tally/metrics/common/nearest.h"
 
-namespace tally::cli {
+namespace tally::files {
 namespace {
 
 // Lines per read.
@@ -209,4 +209,4 @@ std::vector<InputValue> JsonLines::read(std::int64_t begin, std::int64_t end) {
   return inputs;
 }
 
-}  // namespace tally::cli
+}  // namespace tally::files

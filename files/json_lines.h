@@ -10,11 +10,17 @@
 #include "tally/files/text_file.h"
 #include "tally/metrics/inputs.h"
 
-namespace tally::cli {
+namespace tally::files {
 
 /// Inputs in a file of JSON lines: an object in each line, whose values are
 /// texts, lists of texts, numbers, or true and false. The whole file is read
-/// and validated once; after that, only the requested rows are in memory.
+/// and validated once; after that, only the requested rows are in memory. For
+/// one thread at a time.
+///
+/// Example:
+///     files::JsonLines file("answers.jsonl", "answer,reference");
+///     file.scan({files::CsvKind::kTexts, files::CsvKind::kTexts});
+///     const std::vector<InputValue> texts = file.read(0, file.rows());
 class JsonLines {
  public:
   /// `columns` is a list "a,b" with the key of each input; either all or none
@@ -64,4 +70,4 @@ class JsonLines {
   std::vector<std::vector<std::string>> ids_;  // of the rows read last
 };
 
-}  // namespace tally::cli
+}  // namespace tally::files

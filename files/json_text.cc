@@ -5,7 +5,7 @@
 
 #include "tally/metrics/results_json.h"
 
-namespace tally::cli {
+namespace tally::files {
 
 std::string json_text(const nlohmann::ordered_json& value) {
   return value.dump(-1, ' ', /*ensure_ascii=*/false,
@@ -62,4 +62,4 @@ bool is_integer(const Json& value) {
               std::numeric_limits<std::int64_t>::max());
 }
 
-}  // namespace tally::cli
+}  // namespace tally::files

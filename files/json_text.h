@@ -5,7 +5,7 @@
 
 #include "tally/metrics/results.h"
 
-namespace tally::cli {
+namespace tally::files {
 
 using Json = nlohmann::json;
 
@@ -21,4 +21,4 @@ std::string shown_json(const Json& value);
 /// Whether it is an integer of at most 64 bits.
 bool is_integer(const Json& value);
 
-}  // namespace tally::cli
+}  // namespace tally::files

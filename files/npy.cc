@@ -13,7 +13,7 @@
 
 #include "tally/state/parse_number.h"
 
-namespace tally::cli {
+namespace tally::files {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
@@ -332,4 +332,4 @@ void NpyFile::read_items(std::int64_t begin, std::int64_t count,
   }
 }
 
-}  // namespace tally::cli
+}  // namespace tally::files

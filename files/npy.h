@@ -9,7 +9,7 @@
 
 #include "tally/files/input_file.h"
 
-namespace tally::cli {
+namespace tally::files {
 
 /// The contents of a .npy file's header.
 struct NpyHeader {
@@ -31,7 +31,13 @@ bool is_npy(const std::string& path);
 
 /// An array in a .npy file (format 1.0, 2.0 or 3.0), of any of NumPy's numeric
 /// dtypes, in either byte order and in C or Fortran order. It is read row by
-/// row: only the rows asked for are in memory.
+/// row: only the rows asked for are in memory. For one thread at a time.
+///
+/// Example:
+///     files::NpyFile file("preds.npy");
+///     for (std::int64_t row = 0; row < file.rows(); row += 1000) {
+///       metric.update(file.read(row, std::min(row + 1000, file.rows())));
+///     }
 class NpyFile {
  public:
   /// Throws c10::ValueError unless the file is such an array with at least one
@@ -57,4 +63,4 @@ class NpyFile {
   std::int64_t row_items_ = 1;
 };
 
-}  // namespace tally::cli
+}  // namespace tally::files

@@ -7,13 +7,17 @@
 
 #include "tally/files/input_file.h"
 
-namespace tally::cli {
+namespace tally::files {
 
 /// The lines of a file in UTF-8. They end at LF only: U+2028 and U+0085, which
 /// other programs take for line ends, belong to a line, as does CR, except one
 /// right before LF. A byte order mark at the start of the file is left out. The
 /// whole file is read and validated once; after that, only the requested lines
-/// are in memory.
+/// are in memory. For one thread at a time.
+///
+/// Example:
+///     files::TextFile file("translations.txt");
+///     const std::vector<std::string> lines = file.read(0, file.rows());
 class TextFile {
  public:
   /// Throws c10::ValueError, naming line and byte, for what is not UTF-8.
@@ -44,4 +48,4 @@ std::string line_place(const TextFile& file, std::int64_t row);
 /// What to tell users of files with a byte order mark; empty for others.
 std::string mark_remark(const TextFile& file);
 
-}  // namespace tally::cli
+}  // namespace tally::files

@@ -189,7 +189,9 @@ def check_names(page):
     """Classes in backticks are declared in a header."""
     headers = "".join(
         path.read_text(encoding="utf-8")
-        for folder in ("metrics", "sinks", "plots", "report", "losses", "sync", "training")
+        for folder in (
+            "metrics", "files", "sinks", "plots", "report", "losses", "sync", "training"
+        )
         for path in (ROOT / folder).rglob("*.h")
     )
     declared = set(re.findall(r"\b(?:class|struct|using|TORCH_MODULE\()\s*(\w+)", headers))

@@ -58,11 +58,11 @@ TEST(ArgumentsTest, AreRead) {
   EXPECT_EQ(short_names.metrics, "A");
   EXPECT_THAT(short_names.inputs, ElementsAre("-", "y.npy"));
   EXPECT_THAT(short_names.csv_options.labels, ElementsAre("cat", "dog"));
-  const CsvOptions csv = parsed({"evaluate", "-m", "A", "--csv", "-",
-                                 "--delimiter", "tab", "--missing=nan"})
-                             .csv_options;
+  const files::CsvOptions csv = parsed({"evaluate", "-m", "A", "--csv", "-",
+                                        "--delimiter", "tab", "--missing=nan"})
+                                    .csv_options;
   EXPECT_EQ(csv.delimiter, '\t');
-  EXPECT_EQ(csv.missing, Missing::kNan);
+  EXPECT_EQ(csv.missing, files::Missing::kNan);
 
   const Arguments report = parsed(
       {"report", "-m", "A", "--csv", "x.csv", "--title=T", "-o", "x.html"});

@@ -49,7 +49,7 @@ class NpyDtypeTest : public ::testing::TestWithParam<Dtype> {
 TEST_P(NpyDtypeTest, IsReadInEitherOrder) {
   for (const char* variant : {"", "_swapped_fortran"}) {
     SCOPED_TRACE(variant);
-    const NpyFile file(
+    const files::NpyFile file(
         data_file(std::string(GetParam().file) + variant + ".npy"));
     EXPECT_EQ(file.header().dtype(), GetParam().name);
     EXPECT_EQ(file.rows(), 3);
@@ -83,21 +83,21 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(NpyTest, ReadsAllVersionsOfTheFormat) {
   for (const char* name : {"version_2.npy", "version_3.npy"}) {
-    EXPECT_TRUE(NpyFile(data_file(name))
+    EXPECT_TRUE(files::NpyFile(data_file(name))
                     .read(0, 3)
                     .equal(at::arange(-3, 9).view({3, 2, 2})));
   }
 }
 
 TEST(NpyTest, TakesFilesWithoutRows) {
-  const NpyFile file(data_file("no_rows.npy"));
+  const files::NpyFile file(data_file("no_rows.npy"));
   EXPECT_EQ(file.rows(), 0);
   EXPECT_EQ(file.read(0, 0).sizes(), at::IntArrayRef({0, 3}));
 }
 
 std::string npy_error(const std::string& path) {
   return refusal_of([&] {
-    const NpyFile file(path);
+    const files::NpyFile file(path);
     file.read(0, file.rows());
   });
 }
@@ -170,16 +170,16 @@ TEST(NpyTest, BelievesNoSizeThatTheFileDoesNotHave) {
 }
 
 TEST(NpyTest, HeadersAreDictionaries) {
-  const NpyHeader header = parse_npy_header(
+  const files::NpyHeader header = files::parse_npy_header(
       " {\"shape\": (3L, 5 ), 'descr':'=i4', 'fortran_order' : True , }\n");
   EXPECT_EQ(header.dtype(), "int32");
   EXPECT_TRUE(header.fortran_order);
   EXPECT_FALSE(header.swapped);
   EXPECT_THAT(header.shape, ElementsAre(3, 5));
-  EXPECT_THAT(
-      parse_npy_header("{'descr':'|u1','fortran_order':False,'shape':()}")
-          .shape,
-      ElementsAre());
+  EXPECT_THAT(files::parse_npy_header(
+                  "{'descr':'|u1','fortran_order':False,'shape':()}")
+                  .shape,
+              ElementsAre());
 
   const std::string descr = "'descr': '<f4'";
   const std::string order = "'fortran_order': False";
@@ -199,7 +199,7 @@ TEST(NpyTest, HeadersAreDictionaries) {
         "{" + descr + ", " + order + ", 'shape': (9223372036854775808,)}",
         "{'descr: '<f4', " + order + ", " + shape + "}",
         "{descr: '<f4', " + order + ", " + shape + "}"}) {
-    EXPECT_THAT(refusal_of([&] { parse_npy_header(text); }),
+    EXPECT_THAT(refusal_of([&] { files::parse_npy_header(text); }),
                 StartsWith("expected a header with "))
         << text;
   }
@@ -207,8 +207,8 @@ TEST(NpyTest, HeadersAreDictionaries) {
        {"", "<", "<f", "f4", "<f3", "<f99999999999999999999", "<f4 ", "<x8",
         "|O", "<V2"}) {
     EXPECT_THAT(refusal_of([&] {
-                  parse_npy_header("{'descr': '" + std::string(dtype) + "', " +
-                                   order + ", " + shape + "}");
+                  files::parse_npy_header("{'descr': '" + std::string(dtype) +
+                                          "', " + order + ", " + shape + "}");
                 }),
                 StartsWith("expected an array of numbers"))
         << dtype;
@@ -217,18 +217,18 @@ TEST(NpyTest, HeadersAreDictionaries) {
 
 std::vector<at::Tensor> read_csv(const std::string& path,
                                  const std::string& columns,
-                                 const std::vector<CsvKind>& numbers) {
-  CsvFile file(path, columns);
+                                 const std::vector<files::CsvKind>& numbers) {
+  files::CsvFile file(path, columns);
   file.scan(numbers);
   return file.read(0, file.rows());
 }
 
 std::string csv_error(const std::string& text, const std::string& columns = "",
-                      std::vector<CsvKind> numbers = {}) {
+                      std::vector<files::CsvKind> numbers = {}) {
   const Folder folder;
   return refusal_of([&] {
-    CsvFile file(folder.write("x.csv", text), columns);
-    numbers.resize(file.inputs().size(), CsvKind::kEither);
+    files::CsvFile file(folder.write("x.csv", text), columns);
+    numbers.resize(file.inputs().size(), files::CsvKind::kEither);
     file.scan(numbers);
   });
 }
@@ -242,9 +242,10 @@ TEST(CsvTest, ReadsColumnsByName) {
                                         "\r\n"
                                         "True,1e-3,,NaN\n"
                                         "-9223372036854775808,7,z, 4 ");
-  const auto values = read_csv(path, "b,a,a:b,a",
-                               {CsvKind::kEither, CsvKind::kIntegers,
-                                CsvKind::kEither, CsvKind::kFloats});
+  const auto values =
+      read_csv(path, "b,a,a:b,a",
+               {files::CsvKind::kEither, files::CsvKind::kIntegers,
+                files::CsvKind::kEither, files::CsvKind::kFloats});
   ASSERT_EQ(values.size(), 4u);
   EXPECT_TRUE(values[0].equal(at::tensor({2.5, 1e-3, 7.0}, at::kDouble)));
   EXPECT_EQ(values[1].scalar_type(), at::kLong);
@@ -255,7 +256,7 @@ TEST(CsvTest, ReadsColumnsByName) {
   EXPECT_EQ(values[2][1][0].item<double>(), 1);
   EXPECT_EQ(values[2][0][1].item<double>(), 2.5);
   EXPECT_EQ(values[3].scalar_type(), at::kDouble);
-  const auto last = read_csv(path, "e\r\nf", {CsvKind::kEither}).front();
+  const auto last = read_csv(path, "e\r\nf", {files::CsvKind::kEither}).front();
   EXPECT_TRUE(last[0].isneginf().item<bool>());
   EXPECT_TRUE(last[1].isnan().item<bool>());
   EXPECT_EQ(last[2].item<double>(), 4);
@@ -265,9 +266,10 @@ TEST(CsvTest, ReadsTexts) {
   const Folder folder;
   const std::string path = folder.write(
       "x.csv", "p,r0,r1,n\n\"a, b\",x,\"y \"\"z\"\"\",1\n2,3,,4\n");
-  CsvFile file(path, "preds=p,target=r0:r1,value=n");
+  files::CsvFile file(path, "preds=p,target=r0:r1,value=n");
   EXPECT_THAT(file.names(), ElementsAre("preds", "target", "value"));
-  file.scan({CsvKind::kTexts, CsvKind::kTexts, CsvKind::kEither});
+  file.scan({files::CsvKind::kTexts, files::CsvKind::kTexts,
+             files::CsvKind::kEither});
   EXPECT_EQ(file.rows(), 2);
   for (int i = 0; i < 2; ++i) {
     const auto tensors = file.read(0, 2);
@@ -313,13 +315,15 @@ TEST(CsvTest, TextsCanStandForClasses) {
   const Folder folder;
   const std::string path =
       folder.write("x.csv", "preds,label\n0.5,dog\n0.1, cat \n0.9,1\n");
-  CsvFile file(path, "label,preds", {0, {"cat", "dog"}, Missing::kError});
-  file.scan({CsvKind::kEither, CsvKind::kFloats});
+  files::CsvFile file(path, "label,preds",
+                      {0, {"cat", "dog"}, files::Missing::kError});
+  file.scan({files::CsvKind::kEither, files::CsvKind::kFloats});
   const auto values = file.read(0, 3);
   EXPECT_TRUE(values[0].equal(at::tensor({1, 0, 1}, at::kLong)));
   EXPECT_THAT(refusal_of([&] {
-                CsvFile other(path, "label", {0, {"cat"}, Missing::kError});
-                other.scan({CsvKind::kIntegers});
+                files::CsvFile other(path, "label",
+                                     {0, {"cat"}, files::Missing::kError});
+                other.scan({files::CsvKind::kIntegers});
               }),
               EndsWith(", line 2: column 'label': expected an integer or one "
                        "of --labels, got 'dog'"));
@@ -333,8 +337,8 @@ TEST(CsvTest, EmptyFieldsAreWhatTheyAreSaidToBe) {
     text += (i % 3 == 1 ? "" : number) + "," + number + ",\n";
   }
   const std::string path = folder.write("x.csv", text);
-  CsvFile skipping(path, "a,b", {0, {}, Missing::kSkip});
-  skipping.scan({CsvKind::kEither, CsvKind::kEither});
+  files::CsvFile skipping(path, "a,b", {0, {}, files::Missing::kSkip});
+  skipping.scan({files::CsvKind::kEither, files::CsvKind::kEither});
   EXPECT_EQ(skipping.rows(), 2000);
   EXPECT_EQ(skipping.skipped(), 1000);
   // 0, 2, 3, 5, 6, 8, ...
@@ -342,44 +346,44 @@ TEST(CsvTest, EmptyFieldsAreWhatTheyAreSaidToBe) {
       at::tensor({2253, 2255, 2256}, at::kLong)));
   EXPECT_TRUE(skipping.read(0, 3)[1].equal(at::tensor({0, 2, 3}, at::kLong)));
 
-  CsvFile filling(path, "a,b", {0, {}, Missing::kNan});
-  filling.scan({CsvKind::kEither, CsvKind::kEither});
+  files::CsvFile filling(path, "a,b", {0, {}, files::Missing::kNan});
+  filling.scan({files::CsvKind::kEither, files::CsvKind::kEither});
   EXPECT_EQ(filling.rows(), 3000);
   const auto values = filling.read(0, 3);
   EXPECT_TRUE(values[0][1].isnan().item<bool>());
   EXPECT_EQ(values[0][2].item<double>(), 2);
   EXPECT_EQ(values[1].scalar_type(), at::kLong);
-  CsvFile labels(path, "a", {0, {}, Missing::kNan});
-  EXPECT_THAT(refusal_of([&] { labels.scan({CsvKind::kIntegers}); }),
+  files::CsvFile labels(path, "a", {0, {}, files::Missing::kNan});
+  EXPECT_THAT(refusal_of([&] { labels.scan({files::CsvKind::kIntegers}); }),
               HasSubstr("line 3: column 'a': expected an integer, got ''"));
 }
 
 TEST(CsvTest, DelimitersAreSaidNotGuessed) {
   const Folder folder;
   const std::string path = folder.write("x.csv", "a;b\n1,5;\"2;\"\n3;4\n");
-  EXPECT_THAT(refusal_of([&] { const CsvFile file(path, "a"); }),
+  EXPECT_THAT(refusal_of([&] { const files::CsvFile file(path, "a"); }),
               EndsWith("x.csv: expected commas between fields, got ';'; if "
                        "that is the delimiter, use --delimiter ';'"));
-  CsvFile file(path, "a,b", {';', {}, Missing::kError});
-  file.scan({CsvKind::kTexts, CsvKind::kTexts});
+  files::CsvFile file(path, "a,b", {';', {}, files::Missing::kError});
+  file.scan({files::CsvKind::kTexts, files::CsvKind::kTexts});
   file.read(0, 2);
   EXPECT_THAT(file.take_texts(1),
               ElementsAre(ElementsAre("2;"), ElementsAre("4")));
   const std::string tabs = folder.write("t.csv", "a\tb\n1\t2\n");
   EXPECT_THAT(
-      refusal_of([&] { const CsvFile other(tabs, "a"); }),
+      refusal_of([&] { const files::CsvFile other(tabs, "a"); }),
       EndsWith("got tab; if that is the delimiter, use --delimiter tab"));
 }
 
 TEST(CsvTest, ReadsColumnsByNumber) {
   const Folder folder;
   const std::string path = folder.write("x.csv", "1,2,3\n4,5,6\n");
-  const std::vector<CsvKind> either(2, CsvKind::kEither);
+  const std::vector<files::CsvKind> either(2, files::CsvKind::kEither);
   const auto values = read_csv(path, "@2:@3,@1", either);
   EXPECT_TRUE(
       values[0].equal(at::tensor({2, 3, 5, 6}, at::kLong).view({2, 2})));
   EXPECT_TRUE(values[1].equal(at::tensor({1, 4}, at::kLong)));
-  CsvFile all(path, "");
+  files::CsvFile all(path, "");
   EXPECT_THAT(all.inputs(), ElementsAre("1", "2", "3"));
 }
 
@@ -392,8 +396,8 @@ TEST(CsvTest, ReadsAnyRows) {
   // The line end before the number makes it no number.
   EXPECT_THAT(csv_error(text, "b"),
               HasSubstr("line 2: column 'b': expected a number, got ' 0.5'"));
-  CsvFile file(folder.write("x.csv", text), "a");
-  file.scan({CsvKind::kEither});
+  files::CsvFile file(folder.write("x.csv", text), "a");
+  file.scan({files::CsvKind::kEither});
   ASSERT_EQ(file.rows(), 5000);
   EXPECT_EQ(file.bytes_per_row(), 8);
   for (const auto& [begin, end] : std::vector<std::pair<int, int>>{
@@ -409,7 +413,7 @@ TEST(CsvTest, SaysWhatIsWrongWhere) {
   EXPECT_THAT(csv_error("a,b\n1,2\n\n1,x\n"),
               EndsWith("x.csv, line 4: column 'b': expected a number, got "
                        "'x'"));
-  EXPECT_THAT(csv_error("a\n1\n1.5\n", "a", {CsvKind::kIntegers}),
+  EXPECT_THAT(csv_error("a\n1\n1.5\n", "a", {files::CsvKind::kIntegers}),
               EndsWith("line 3: column 'a': expected an integer, got '1.5'"));
   EXPECT_THAT(csv_error("1,2\n,3", "@1"),
               EndsWith("line 2: column @1: expected a number, got ''"));

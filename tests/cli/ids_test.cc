@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 class IdsTest : public ::testing::Test {
  protected:
   std::vector<std::string> ids_of(const std::string& path) {
-    const IdFile file(path);
+    const files::IdFile file(path);
     return file.read(0, file.rows());
   }
   /// The ids of all rows, the last two of which are read first.

@@ -25,7 +25,7 @@ using Texts = std::vector<std::string>;
 
 Texts lines_of(const std::string& text) {
   const Folder folder;
-  const TextFile file(folder.write("x.txt", text));
+  const files::TextFile file(folder.write("x.txt", text));
   return file.read(0, file.rows());
 }
 
@@ -45,14 +45,15 @@ TEST(TextFileTest, LinesEndAtLineFeedsOnly) {
 
 TEST(TextFileTest, AByteOrderMarkAtTheStartIsLeftOut) {
   const Folder folder;
-  const TextFile file(folder.write("x.txt", "\uFEFFa\n\uFEFFb\n"));
+  const files::TextFile file(folder.write("x.txt", "\uFEFFa\n\uFEFFb\n"));
   EXPECT_THAT(file.read(0, 2), ElementsAre("a", "\uFEFFb"));
   EXPECT_TRUE(file.has_mark());
-  EXPECT_THAT(mark_remark(file),
+  EXPECT_THAT(files::mark_remark(file),
               EndsWith("x.txt: left out the byte order mark at the start\n"));
   EXPECT_THAT(lines_of("\uFEFF"), IsEmpty());
   EXPECT_THAT(lines_of("\uFEFF\n"), ElementsAre(""));
-  EXPECT_EQ(mark_remark(TextFile(folder.write("y.txt", "a\n"))), "");
+  EXPECT_EQ(files::mark_remark(files::TextFile(folder.write("y.txt", "a\n"))),
+            "");
 }
 
 TEST(TextFileTest, ReadsAnyRowsOfLargeFiles) {
@@ -61,7 +62,7 @@ TEST(TextFileTest, ReadsAnyRowsOfLargeFiles) {
   for (int i = 0; i < 30'000; ++i) {
     text += std::string(i % 90, 'x') + std::to_string(i) + "\u00E9\n";
   }
-  const TextFile file(folder.write("x.txt", text));
+  const files::TextFile file(folder.write("x.txt", text));
   ASSERT_EQ(file.rows(), 30'000);
   EXPECT_THAT(file.read(20'000, 20'002),
               ElementsAre(std::string(20, 'x') + "20000\u00E9",

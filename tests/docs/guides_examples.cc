@@ -6,6 +6,7 @@
 #include <iostream>
 #include <limits>
 
+#include "tally/files/files.h"
 #include "tally/tests/docs/train_set.h"
 
 // What the guides take for granted: a model, an optimizer and a loader as a

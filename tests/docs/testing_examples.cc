@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tally/files/files.h"
 #include "tally/losses/metric_loss.h"
 #include "tally/metrics/metrics.h"
 #include "tally/testing/gradients.h"

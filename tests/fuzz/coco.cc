@@ -15,7 +15,7 @@ void read_coco(std::string_view bytes) {
   const MemoryFile annotations(bytes.substr(0, line));
   const MemoryFile results(bytes.substr(std::min(line + 1, bytes.size())));
   try {
-    const cli::CocoFiles files(
+    const files::CocoFiles files(
         annotations.path(), results.path(),
         {ObjectShape::kBbox, ObjectShape::kSegm, ObjectShape::kKeypoints});
     const std::int64_t images = files.image_ids().numel();

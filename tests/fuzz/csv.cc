@@ -16,9 +16,9 @@ constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
 
 std::vector<at::Tensor> read_as(const std::string& path,
                                 const std::string& columns,
-                                cli::CsvKind numbers) {
-  cli::CsvFile file(path, columns);
-  file.scan(std::vector<cli::CsvKind>(file.inputs().size(), numbers));
+                                files::CsvKind numbers) {
+  files::CsvFile file(path, columns);
+  file.scan(std::vector<files::CsvKind>(file.inputs().size(), numbers));
   const std::int64_t rows = file.rows();
   std::vector<at::Tensor> whole = file.read(0, rows);
   const std::int64_t middle = rows / 2;
@@ -42,13 +42,13 @@ void read_csv(std::string_view bytes) {
   const MemoryFile file(bytes.substr(std::min(line + 1, bytes.size())));
   const cli::TensorLimit limit(kMostBytes);
   try {
-    const auto either = read_as(file.path(), columns, cli::CsvKind::kEither);
-    const auto floats = read_as(file.path(), columns, cli::CsvKind::kFloats);
+    const auto either = read_as(file.path(), columns, files::CsvKind::kEither);
+    const auto floats = read_as(file.path(), columns, files::CsvKind::kFloats);
     for (std::size_t i = 0; i < either.size(); ++i) {
       require(same_bits(either[i].to(at::kDouble), floats[i]),
               "numbers are the same as integers or not");
     }
-    read_as(file.path(), columns, cli::CsvKind::kIntegers);
+    read_as(file.path(), columns, files::CsvKind::kIntegers);
   } catch (const c10::ValueError&) {
   }
 }

@@ -36,12 +36,12 @@ bool same_rows(const InputValue& whole, const InputValue& first,
 }
 
 void read_as(const std::string& path, const std::string& columns,
-             cli::CsvKind kind) {
+             files::CsvKind kind) {
   try {
-    cli::JsonLines file(path, columns);
+    files::JsonLines file(path, columns);
     const std::size_t inputs = file.inputs().size();
     require(columns.empty() || inputs > 0, "columns are inputs");
-    file.scan(std::vector<cli::CsvKind>(inputs, kind));
+    file.scan(std::vector<files::CsvKind>(inputs, kind));
     const std::int64_t rows = file.rows();
     const auto whole = file.read(0, rows);
     const auto last = file.read(rows / 2, rows);
@@ -65,9 +65,9 @@ void read_json_lines(std::string_view bytes) {
   const std::size_t line = std::min(bytes.find('\n'), bytes.size());
   const std::string columns(bytes.substr(0, line));
   const MemoryFile file(bytes.substr(std::min(line + 1, bytes.size())));
-  for (const cli::CsvKind kind :
-       {cli::CsvKind::kIntegers, cli::CsvKind::kFloats, cli::CsvKind::kEither,
-        cli::CsvKind::kTexts}) {
+  for (const files::CsvKind kind :
+       {files::CsvKind::kIntegers, files::CsvKind::kFloats,
+        files::CsvKind::kEither, files::CsvKind::kTexts}) {
     read_as(file.path(), columns, kind);
   }
 }

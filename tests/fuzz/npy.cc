@@ -21,7 +21,7 @@ void read_npy(std::string_view bytes) {
   const auto size = static_cast<std::int64_t>(bytes.size());
   const cli::TensorLimit limit(kBytesPerByte * size);
   try {
-    const cli::NpyFile array(file.path());
+    const files::NpyFile array(file.path());
     const std::int64_t rows = array.rows();
     const at::Tensor whole = array.read(0, rows);
     require(whole.dim() == array.header().shape.size() &&

@@ -31,10 +31,10 @@ Lines lines_of(std::string_view bytes) {
 }  // namespace
 
 /// A .txt file.
-void read_text(std::string_view bytes) {
+void files::read_text(std::string_view bytes) {
   const MemoryFile memory(bytes);
   try {
-    const cli::TextFile file(memory.path());
+    const files::TextFile file(memory.path());
     const std::int64_t rows = file.rows();
     const Lines whole = file.read(0, rows);
     require(whole == lines_of(bytes), "lines end at LF only");

@@ -25,6 +25,7 @@ TITLES = {
     "training": "Training",
     "testing": "Testing",
     "state": "States",
+    "files": "Files",
     "sinks": "Sinks",
     "plots": "Plots",
     "report": "Reports",

@@ -10,7 +10,8 @@ import re
 
 # Folders of headers that programs include, in the order of the reference.
 FOLDERS = (
-    "metrics", "sinks", "plots", "report", "losses", "sync", "training", "testing", "state"
+    "metrics", "files", "sinks", "plots", "report", "losses", "sync", "training", "testing",
+    "state",
 )
 
 COMMENT = re.compile(r"^(\s*)///(?!<) ?(.*)$")
