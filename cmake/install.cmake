@@ -43,6 +43,8 @@ foreach(component IN LISTS TALLY_COMPONENTS)
       "set(_tally_${component}_components ${TALLY_${COMPONENT}_COMPONENTS})\n"
       "set(_tally_${component}_packages ${${component}_packages})\n")
 endforeach()
+install(DIRECTORY metrics/compat/tally
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT Tally_Development)
 if(TALLY_BUILD_CLI)
   tally_find_when_installed(tally_cli "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS tally_cli DESTINATION ${CMAKE_INSTALL_BINDIR}

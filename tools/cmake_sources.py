@@ -130,6 +130,8 @@ def collect(rules):
             if rule.get("class") == "cc_binary":
                 add_example(label, by_name, examples)
             continue
+        if label.endswith("/compat:compat"):
+            continue  # CMakeLists.txt has its folder
         name = component(label)
         sources = sources_of(rule)
         lists[name]["SOURCES"] |= sources

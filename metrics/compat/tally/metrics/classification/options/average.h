@@ -1,0 +1,1 @@
+#include "tally/metrics/average.h"  // IWYU pragma: export

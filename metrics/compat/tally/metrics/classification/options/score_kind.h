@@ -1,0 +1,1 @@
+#include "tally/metrics/score_kind.h"  // IWYU pragma: export

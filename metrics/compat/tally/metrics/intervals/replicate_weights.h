@@ -1,0 +1,1 @@
+#include "tally/metrics/resampling/replicate_weights.h"  // IWYU pragma: export

@@ -1,0 +1,1 @@
+#include "tally/metrics/resampling/sample_ids.h"  // IWYU pragma: export

@@ -1,0 +1,1 @@
+#include "tally/metrics/slices/slice_comparison.h"  // IWYU pragma: export

@@ -1,0 +1,1 @@
+#include "tally/metrics/slices/slice_keys.h"  // IWYU pragma: export

@@ -1,0 +1,1 @@
+#include "tally/metrics/slices/sliced_metric.h"  // IWYU pragma: export

@@ -1,0 +1,20 @@
+// Where these headers lay before 0.1.0, until 0.2.0: that they are found is all
+// there is to test.
+#include "tally/metrics/classification/options/average.h"
+#include "tally/metrics/classification/options/score_kind.h"
+#include "tally/metrics/intervals/replicate_weights.h"
+#include "tally/metrics/intervals/sample_ids.h"
+#include "tally/metrics/slice_comparison.h"
+#include "tally/metrics/slice_keys.h"
+#include "tally/metrics/sliced_metric.h"
+
+namespace tally {
+
+Average average_of_moved_headers() { return Average::kMacro; }
+ScoreKind kind_of_moved_headers() { return ScoreKind::kAuto; }
+SampleIds ids_of_moved_headers() { return SampleIds(); }
+ReplicateWeights* weights_of_moved_headers() { return nullptr; }
+SlicedMetric* slices_of_moved_headers() { return nullptr; }
+SliceComparison* comparison_of_moved_headers() { return nullptr; }
+
+}  // namespace tally
