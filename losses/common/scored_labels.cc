@@ -80,17 +80,17 @@ at::Tensor loss_without_pairs(const sync::Call& call, const ScoredLabels& own) {
 
 namespace {
 
-using Ids = std::vector<std::int64_t>;
+using QueryIds = std::vector<std::int64_t>;
 
-Ids ids_of(const at::Tensor& tensor) {
+QueryIds ids_of(const at::Tensor& tensor) {
   const at::Tensor plain = tensor.cpu().contiguous();
   const auto* const data = plain.const_data_ptr<std::int64_t>();
-  return Ids(data, data + plain.numel());
+  return QueryIds(data, data + plain.numel());
 }
 
 /// Indices in ascending order of ids, equal ones in their own.
-Ids order_of(const Ids& ids) {
-  Ids order(ids.size());
+QueryIds order_of(const QueryIds& ids) {
+  QueryIds order(ids.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(
       order.begin(), order.end(),
@@ -109,12 +109,12 @@ QueryLists query_lists(const sync::Call& call, const RankRows& positives,
             at::arange(positives.total(), options),
             at::arange(own.scores.numel(), options)};
   }
-  const Ids of_positives =
+  const QueryIds of_positives =
       ids_of(all_rows(call, positives, own.query.index_select(0, own.is)));
-  const Ids of_own = ids_of(own.query);
-  const Ids order = order_of(of_positives), own_order = order_of(of_own);
+  const QueryIds of_own = ids_of(own.query);
+  const QueryIds order = order_of(of_positives), own_order = order_of(of_own);
   QueryLists lists;
-  Ids kept;
+  QueryIds kept;
   std::size_t row = 0;
   for (std::size_t begin = 0; begin < order.size();) {
     const std::int64_t id = of_positives[order[begin]];
