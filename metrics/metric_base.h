@@ -123,7 +123,7 @@ class MetricBase {
 
   /// Saves and loads the state as bytes with version and checksum. The metric
   /// must be the same with the same options; on any error it is unchanged.
-  /// Saving while synced saves this rank's own state.
+  /// Saving while synced saves this rank's own state; loading ends the sync.
   ///
   /// A file records which of several ranks saved it (those that compute() would
   /// sync with), and load() rejects that of another rank, which would be
@@ -226,9 +226,11 @@ class MetricBase {
   /// value that does not depend on this object.
   template <class Value, class Snapshot>
   PendingValue<Value> sync_async_by(const Snapshot& snapshot) {
-    auto own = accumulation_.or_report(accumulation_.other_ranks(), snapshot);
+    const auto ranks = accumulation_.other_ranks();
+    auto own = accumulation_.or_report(ranks, snapshot);
     const Use use(accumulation_);
-    accumulation_.require_unsynced("sync_async");
+    accumulation_.or_report(
+        ranks, [&] { accumulation_.require_unsynced("sync_async"); });
     return PendingValue<Value>([wait = accumulation_.start_merge_ranks(),
                                 warn = accumulation_.warn_later(),
                                 evaluate = std::move(own)] {

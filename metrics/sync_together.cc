@@ -82,7 +82,8 @@ class Together {
     or_report([&] { prepare(); });
     const bool is_alone = communicator_->size() <= 1;
     if (!is_alone && !metrics_.empty()) {
-      auto keys = Accumulation::all_keys({metrics_.data(), metrics_.size()},
+      auto keys = Accumulation::all_keys(options_.call,
+                                         {metrics_.data(), metrics_.size()},
                                          communicator_, options_.timeout);
       for (std::size_t i = 0; i < keys.size(); ++i) {
         shapes_.push_back(metrics_[i]->shape_of(std::move(keys[i])));
@@ -96,6 +97,7 @@ class Together {
     or_report([&] { items = take_items(); });
     sync::internal::SyncResult merged;
     if (!is_alone) {
+      options_.label = label_;
       merged = sync::internal::sync_states(items, communicator_, options_);
     } else {
       for (const auto& item : items) {

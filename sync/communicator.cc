@@ -369,6 +369,8 @@ void set_default_communicator(std::shared_ptr<Communicator> communicator) {
 CommunicatorGuard::CommunicatorGuard(std::shared_ptr<Communicator> communicator)
     : previous_(std::exchange(thread_default(), std::move(communicator))) {}
 
+bool CommunicatorGuard::is_active() { return thread_default() != nullptr; }
+
 CommunicatorGuard::~CommunicatorGuard() {
   thread_default() = std::move(previous_);
 }

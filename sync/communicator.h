@@ -245,6 +245,9 @@ class CommunicatorGuard {
   CommunicatorGuard(const CommunicatorGuard&) = delete;
   CommunicatorGuard& operator=(const CommunicatorGuard&) = delete;
 
+  /// Whether there is one on this thread.
+  static bool is_active();
+
  private:
   std::shared_ptr<Communicator> previous_;
 };

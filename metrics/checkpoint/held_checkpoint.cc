@@ -78,7 +78,7 @@ std::string column_difference(const HeldCheckpoint::Column& held,
                     "', expected that of '", column.label, "'");
   }
   if (held.key != column.key.text()) {
-    return c10::str("the checkpoint of '", held.label, "' is of ",
+    return c10::str("the checkpoint of '", held.label, "' is of the options ",
                     only_in(held_options, options), "; expected ",
                     only_in(options, held_options));
   }

@@ -166,7 +166,12 @@ absl::Status save_one_file(const sync::Call& call, Accumulation& accumulation,
     note = encode_place(rows);
     return absl::OkStatus();
   });
-  if (call.size() > 1) take_merged(accumulation, call.communicator, rows);
+  try {
+    if (call.size() > 1) take_merged(accumulation, call.communicator, rows);
+  } catch (const c10::ValueError& error) {
+    // All ranks' keys together are too many: on every rank.
+    return precondition(error.what_without_backtrace());
+  }
   const absl::Status same = go_on_after(begun.notes, rows);
   if (!same.ok()) return same;
   CheckpointOrigin origin;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "tally/metrics/warnings.h"
@@ -11,12 +12,23 @@
 
 namespace tally::internal {
 
+Accumulation::Accumulation(MetricOptions options, RowKeys keys)
+    : options_(std::move(options)), index_(std::in_place, std::move(keys)) {
+  const RowKeys& rules = index_->rules();
+  TORCH_CHECK_VALUE(*rules.owner != '\0' && rules.name && rules.check,
+                    "expected an owner, a name and a check of rows with keys");
+}
+
 void Accumulation::add_column(StateColumn column) {
   for (const Field& field : column.identity.fields()) {
     column.has_notes = column.has_notes || field.kind == Field::Kind::kNote;
   }
   may_warn_ = may_warn_ || column.has_notes || !column.remarks.empty();
-  if (!column.given) column.given = std::make_shared<GivenWarnings>();
+  if (index_) {
+    column.given = std::make_shared<GivenWarnings>(RowParts::kDisjoint);
+  } else if (!column.given) {
+    column.given = std::make_shared<GivenWarnings>();
+  }
   AnyState identity = column.identity;
   columns_.push_back(std::move(column));
   if (index_) {
@@ -94,13 +106,30 @@ void Accumulation::refuse_concurrent() const {
               " is used by two threads at once; expected one thread at a time");
 }
 
+void Accumulation::refuse_batch(std::size_t column) const {
+  TORCH_CHECK_TYPE(column < columns_.size(), label(), ": expected a batch of ",
+                   columns_.size(), " states, got more");
+  TORCH_CHECK_TYPE(false, label(), ": expected a batch with the state of '",
+                   columns_[column].label, "', got another");
+}
+
+void Accumulation::absorb(AnyState& batch) {
+  check_batch(0, batch);
+  absorb_states(batch.data());
+}
+
 void Accumulation::absorb(std::vector<AnyState>& batch) {
   c10::SmallVector<void*, 8> states;
-  for (AnyState& state : batch) states.push_back(state.data());
+  for (std::size_t c = 0; c < batch.size(); ++c) {
+    check_batch(c, batch[c]);
+    states.push_back(batch[c].data());
+  }
   absorb_states(states);
 }
 
 void Accumulation::absorb_states(c10::ArrayRef<void*> batches) {
+  TORCH_CHECK(row_ < rows(), label(),
+              ": expected a batch with keys, got one without");
   c10::SmallVector<PendingMerge, 1> merges;
   // A constructor that throws while this grows would leave memory behind.
   merges.reserve(batches.size());
@@ -134,6 +163,7 @@ void Accumulation::absorb(std::vector<RowBatch>& batch) {
 void Accumulation::merge_rows(std::vector<RowBatch>& rows, bool are_batches) {
   const std::size_t width = columns_.size();
   std::vector<std::string> fresh_keys;
+  std::set<std::string> fresh;
   std::vector<std::size_t> places;
   std::vector<AnyState> first(rows.size() * width);  // where there is none yet
   std::vector<PendingMerge> merges;
@@ -141,11 +171,21 @@ void Accumulation::merge_rows(std::vector<RowBatch>& rows, bool are_batches) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto known = index_ ? index_->find(rows[r].key) : 0;
     places.push_back(known.value_or(this->rows() + fresh_keys.size()));
-    if (!known) fresh_keys.push_back(rows[r].key);
-    for (std::size_t c = 0; c < rows[r].states.size(); ++c) {
+    if (!known) {
+      TORCH_CHECK_VALUE(fresh.insert(rows[r].key).second, label(),
+                        ": expected each key once in a batch, got ",
+                        index_->rules().name(rows[r].key), " twice");
+      fresh_keys.push_back(rows[r].key);
+    }
+    TORCH_CHECK_VALUE(
+        rows[r].states.size() == width && rows[r].counts.size() == width,
+        label(), ": expected ", width, " states and counts of each row, got ",
+        rows[r].states.size(), " and ", rows[r].counts.size());
+    for (std::size_t c = 0; c < width; ++c) {
       const StateColumn& column = columns_[c];
       AnyState& from = rows[r].states[c];
       if (!from.defined()) continue;
+      check_batch(c, from);
       AnyState* into = known ? &cell(*known, c).local : nullptr;
       if (into == nullptr || !into->defined()) {
         into = &(first[r * width + c] = column.identity);
@@ -159,7 +199,10 @@ void Accumulation::merge_rows(std::vector<RowBatch>& rows, bool are_batches) {
       }
     }
   }
-  if (!fresh_keys.empty()) add_rows(fresh_keys, /*known=*/false);
+  if (!fresh_keys.empty()) {
+    check_fresh(fresh_keys);
+    add_rows(fresh_keys, /*known=*/false);
+  }
   for (PendingMerge& merge : merges) merge.commit();
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t c = 0; c < rows[r].counts.size(); ++c) {
@@ -170,6 +213,13 @@ void Accumulation::merge_rows(std::vector<RowBatch>& rows, bool are_batches) {
     }
   }
   invalidate_value();
+}
+
+// With one of those that there are, which they have to be like.
+void Accumulation::check_fresh(std::vector<std::string> keys) const {
+  const std::size_t seen = index_->size() > 0 ? 1 : 0;
+  if (seen > 0) keys.insert(keys.begin(), index_->key(0));
+  index_->rules().check(keys, index_->size() - seen);
 }
 
 std::vector<std::string> Accumulation::own_keys() const {
@@ -275,18 +325,22 @@ void Accumulation::reset_row(std::size_t row) {
 }
 
 void Accumulation::check_same(const Accumulation& other) const {
-  bool same = columns_.size() == other.columns_.size();
-  for (std::size_t i = 0; same && i < columns_.size(); ++i) {
+  const std::size_t shared = std::min(columns_.size(), other.columns_.size());
+  for (std::size_t i = 0; i < shared; ++i) {
     const StateKey& key = columns_[i].key;
     const StateKey& others = other.columns_[i].key;
-    same = key.text() == others.text();
-    TORCH_CHECK_VALUE(!same || key == others, label(),
+    TORCH_CHECK_VALUE(key.text() == others.text(), label(),
+                      ": merge_state expected the same metrics with the same "
+                      "options, of ",
+                      key.text(), ", got ", others.text());
+    TORCH_CHECK_VALUE(key == others, label(),
                       ": merge_state expected states of ", key.type_names(),
                       ", got those of ", others.type_names(),
                       ", which has the same name");
   }
-  TORCH_CHECK_VALUE(same, label(), ": merge_state expected the same metrics ",
-                    "with the same options, got ", other.label());
+  TORCH_CHECK_VALUE(columns_.size() == other.columns_.size(), label(),
+                    ": merge_state expected the same metrics, got ",
+                    other.label());
 }
 
 void Accumulation::merge_state(const Accumulation& other) {
@@ -295,16 +349,11 @@ void Accumulation::merge_state(const Accumulation& other) {
   other.require_unsynced("merge_state");
   check_same(other);
   std::vector<RowBatch> rows;
-  std::vector<std::string> fresh;
-  // With one of the others, which keys have to be like.
-  if (index_ && index_->size() > 0) fresh.push_back(index_->key(0));
-  const std::size_t seen = fresh.size();
   for (std::size_t r = 0; r < other.rows(); ++r) {
     RowBatch& row = rows.emplace_back();
     if (index_) {
       row.key = other.index_->key(r);
       const auto own = index_->find(row.key);
-      if (!own) fresh.push_back(row.key);
       TORCH_CHECK_VALUE(
           other.row_values_[r].empty() && (!own || row_values_[*own].empty()),
           label(), ": merge_state expected states, of ",
@@ -315,7 +364,6 @@ void Accumulation::merge_state(const Accumulation& other) {
       row.counts.push_back(other.cell(r, c).count);
     }
   }
-  if (index_) index_->rules().check(fresh, index_->size() - seen);
   merge_rows(rows, /*are_batches=*/false);
   update_count_ += other.update_count_;
 }

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -54,8 +56,7 @@ class Accumulation {
  public:
   explicit Accumulation(MetricOptions options) : options_(std::move(options)) {}
   /// With rows that have keys; none at first.
-  Accumulation(MetricOptions options, RowKeys keys)
-      : options_(std::move(options)), index_(std::in_place, std::move(keys)) {}
+  Accumulation(MetricOptions options, RowKeys keys);
   Accumulation(Accumulation&&) noexcept = default;
   Accumulation& operator=(Accumulation&&) noexcept = default;
 
@@ -106,15 +107,18 @@ class Accumulation {
   /// Merges one batch into the local state and counts an update, or throws and
   /// changes nothing. The batch is a state of the only column that has batches,
   /// typed or as an AnyState, or one AnyState for each of them; its graph is
-  /// dropped, and it is consumed.
+  /// dropped, and it is consumed. Throws c10::TypeError for another state.
   template <class Batch>
   void absorb(Batch& batch) {
+    static_assert(!std::is_same_v<Batch, RowBatch>,
+                  "observe() of rows with keys returns a vector of RowBatch");
+    if (*column().identity.ops().type != typeid(Batch)) refuse_batch(0);
     absorb_states(static_cast<void*>(&batch));
   }
-  void absorb(AnyState& batch) { absorb_states(batch.data()); }
+  void absorb(AnyState& batch);
   void absorb(std::vector<AnyState>& batch);
-  /// The same for rows with keys, which may be new. Costs by the rows of the
-  /// batch, however many there are.
+  /// The same for rows with keys, which may be new and are checked. Costs by
+  /// the rows of the batch, however many there are.
   void absorb(std::vector<RowBatch>& batch);
 
   /// Implements Metric::forward for a batch as above, created by `observe()`;
@@ -163,7 +167,7 @@ class Accumulation {
   /// The keys of rows with states that any rank has, for each of several;
   /// collective, if any of them collects keys. Empty without keys.
   static std::vector<std::vector<std::string>> all_keys(
-      c10::ArrayRef<const Accumulation*> several,
+      sync::internal::SyncCall call, c10::ArrayRef<const Accumulation*> several,
       const std::shared_ptr<sync::Communicator>& ranks, sync::Timeout timeout);
   /// This rank's contribution to a sync of these rows: its local states, or
   /// only identities.
@@ -201,6 +205,9 @@ class Accumulation {
 
   /// Null if there are none.
   std::shared_ptr<sync::Communicator> other_ranks() const;
+  /// Whether compute() has the value of all ranks: not that of a rank which
+  /// evaluates by itself for the moment.
+  bool computes_for_all() const;
 
   void sync();
   /// Throws where sync() would fail because of this rank alone.
@@ -290,6 +297,14 @@ class Accumulation {
 
  private:
   [[noreturn]] void refuse_synced(const char* verb) const;
+  // A state that is not of this column.
+  [[noreturn]] void refuse_batch(std::size_t column) const;
+  void check_batch(std::size_t column, const AnyState& batch) const {
+    if (column >= columns_.size() || !batch.defined() ||
+        *columns_[column].identity.ops().type != *batch.ops().type) {
+      refuse_batch(column);
+    }
+  }
   [[noreturn]] void refuse_concurrent() const;
 
   // The ranks that compute() must sync with; null if with none.
@@ -349,6 +364,8 @@ class Accumulation {
   }
 
   void absorb_states(c10::ArrayRef<void*> batches);
+  // Throws for keys that the rules refuse beside those that there are.
+  void check_fresh(std::vector<std::string> keys) const;
   void merge_rows(std::vector<RowBatch>& rows, bool are_batches);
   void truncate(std::size_t rows);
   void check_same(const Accumulation& other) const;

@@ -1,4 +1,3 @@
-#include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -8,11 +7,11 @@
 
 #include "tally/metrics/core/accumulation.h"
 #include "tally/state/codec.h"
+#include "tally/sync/agree.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/communicator.h"
 #include "tally/sync/exchange/state_sync.h"
 #include "tally/sync/fingerprint.h"
-#include "tally/sync/gather.h"
 
 namespace tally::internal {
 namespace {
@@ -32,6 +31,11 @@ std::shared_ptr<sync::Communicator> Accumulation::communicator() const {
 std::shared_ptr<sync::Communicator> Accumulation::other_ranks() const {
   auto ranks = communicator();
   return ranks->size() > 1 ? ranks : nullptr;
+}
+
+bool Accumulation::computes_for_all() const {
+  if (other_ranks()) return options_.sync_on_compute();
+  return options_.communicator() || !sync::CommunicatorGuard::is_active();
 }
 
 void Accumulation::take_values(const ResultParts& graph,
@@ -59,40 +63,40 @@ bool Accumulation::drop_graph(std::vector<AnyState>& states) {
 }
 
 std::vector<std::vector<std::string>> Accumulation::all_keys(
-    c10::ArrayRef<const Accumulation*> several,
+    sync::internal::SyncCall call, c10::ArrayRef<const Accumulation*> several,
     const std::shared_ptr<sync::Communicator>& ranks, sync::Timeout timeout) {
   std::vector<std::vector<std::string>> all;
   std::vector<std::size_t> collecting;
   const Accumulation& first = *several.front();
-  const at::Tensor own = first.or_report(ranks, [&] {
+  std::string owners;
+  first.or_report(ranks, [&] {
     for (std::size_t i = 0; i < several.size(); ++i) {
       all.push_back(several[i]->own_keys());
       const RowIndex* const index = several[i]->index();
-      if (index != nullptr && index->rules().collected) collecting.push_back(i);
+      if (index == nullptr || !index->rules().collected) continue;
+      collecting.push_back(i);
+      owners += (owners.empty() ? "" : ", ") + several[i]->label();
     }
-    std::string bytes;
-    Encoder encoder(bytes);
+  });
+  if (collecting.empty()) return all;
+  const sync::Call agreed(
+      c10::str("the keys of ", owners, " for ", sync::internal::name_of(call)),
+      ranks, timeout);
+  const sync::AskedBy asked(owners);
+  const sync::Agreement gathered = sync::agree(agreed, [&] {
+    sync::Offer offer;
+    Encoder encoder(offer.payload);
     for (const std::size_t i : collecting) {
       encoder.integer(static_cast<std::int64_t>(all[i].size()));
       for (const std::string& key : all[i]) encoder.text(key);
     }
-    at::Tensor tensor =
-        at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
-    std::copy(bytes.begin(), bytes.end(),
-              tensor.mutable_data_ptr<std::uint8_t>());
-    return tensor;
+    return offer;
   });
-  if (collecting.empty()) return all;
-  const auto gathered = sync::gather_all_tensors(
-      own, sync::GradientFlow::kDetached, ranks, timeout);
   first.or_report(ranks, [&] {
     std::vector<std::set<std::string>> merged(collecting.size());
-    for (const at::Tensor& each : gathered) {
-      Decoder decoder({static_cast<const char*>(each.data_ptr()),
-                       static_cast<std::size_t>(each.numel())});
+    for (const std::string_view each : gathered.payloads) {
+      Decoder decoder(each);
       for (std::set<std::string>& keys : merged) {
-        // Of a rank with other arguments: the sync says so.
-        if (decoder.remaining() == 0) break;
         for (std::int64_t left = decoder.integer(); left > 0; --left) {
           keys.insert(decoder.text());
         }
@@ -127,8 +131,6 @@ std::vector<sync::internal::SyncItem> Accumulation::items(
   if (rules.collected) rules.check(keys, /*others=*/0);
   std::string joined;
   for (const std::string& key : keys) {
-    const auto place = index_->find(key);
-    add(" of " + rules.name(key), place ? &cell(*place, 0) : nullptr);
     joined += std::to_string(key.size()) + ':' + key;
   }
   const AnyState nothing = AnyState::of(NoFields());
@@ -137,6 +139,10 @@ std::vector<sync::internal::SyncItem> Accumulation::items(
                                     ", keys=", sync::fingerprint(joined), ")"),
                            typeid(NoFields)),
                   nothing, nothing, update_count_});
+  for (const std::string& key : keys) {
+    const auto place = index_->find(key);
+    add(" of " + rules.name(key), place ? &cell(*place, 0) : nullptr);
+  }
   return list;
 }
 
@@ -153,12 +159,15 @@ StoredRows Accumulation::Shape::merged(sync::internal::SyncResult& result,
                                        std::size_t& next) const {
   StoredRows all;
   for (const std::string& key : keys) all.add_row(key, columns);
-  if (!has_keys) all.cells.resize(columns);
+  if (has_keys) {
+    all.update_count = result.update_counts[next++];
+  } else {
+    all.cells.resize(columns);
+  }
   for (StoredCell& cell : all.cells) {
     cell.state = std::move(result.states[next]);
     cell.count = result.update_counts[next++];
   }
-  if (has_keys) all.update_count = result.update_counts[next++];
   return all;
 }
 
@@ -176,8 +185,9 @@ std::optional<StoredRows> Accumulation::merge_ranks(
   options.call = call;
   options.timeout = options_.sync_timeout();
   options.cached = cached;
+  if (index_) options.label = label();
   auto known = keys != nullptr ? std::vector<std::vector<std::string>>()
-                               : all_keys(this, ranks, options.timeout);
+                               : all_keys(call, this, ranks, options.timeout);
   Shape shape;
   const auto list = or_report(ranks, [&] {
     shape = shape_of(keys != nullptr ? *keys : std::move(known[0]));
@@ -203,11 +213,12 @@ std::vector<AnyState> Accumulation::merge_batches(
     if (index_) keys.push_back(index_->key(row_));
     std::vector<sync::internal::SyncItem> all = items(keys, true);
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      all[i].state = std::move(batch[i]);
+      all[(index_ ? 1 : 0) + i].state = std::move(batch[i]);
     }
     return all;
   });
   auto merged = sync::internal::sync_states(list, communicator, options).states;
+  if (index_) merged.erase(merged.begin());
   merged.resize(batch.size());
   return merged;
 }
@@ -234,7 +245,9 @@ std::function<StateRows()> Accumulation::start_merge_ranks() const {
   sync::internal::SyncOptions options;
   options.call = sync::internal::SyncCall::kSyncAsync;
   options.timeout = options_.sync_timeout();
-  Shape shape = shape_of(all_keys(this, ranks, options.timeout)[0]);
+  if (index_) options.label = label();
+  Shape shape =
+      shape_of(all_keys(options.call, this, ranks, options.timeout)[0]);
   auto list = or_report(ranks, [&] { return items(shape.keys, false); });
   return [pending = std::make_shared<sync::internal::PendingSync>(
               std::move(list), ranks, options),
@@ -251,8 +264,8 @@ void Accumulation::require_one_sync() const {
 }
 
 void Accumulation::sync() {
-  require_one_sync();
   const auto ranks = other_ranks();
+  or_report(ranks, [&] { require_one_sync(); });
   StoredRows all = ranks ? *merge_ranks(sync::internal::SyncCall::kSync, ranks,
                                         /*cached=*/false)
                          : local();

@@ -218,6 +218,14 @@ bool are_alike(const std::vector<at::Tensor>& values) {
 
 Results Accumulation::state_tensors() const {
   Results results;
+  // The integer 3 and the text 3 are two keys of one name.
+  const auto add = [&](const std::string& name, at::Tensor value) {
+    std::string own = name;
+    for (int other = 2; results.contains(own); ++other) {
+      own = c10::str(name, " (", other, ")");
+    }
+    results.add(own, std::move(value));
+  };
   const std::vector<std::string> keys = own_keys();
   const StateRows rows(*this, keys);
   const auto of_batches = std::count_if(
@@ -239,13 +247,12 @@ Results Accumulation::state_tensors() const {
     }
     for (std::size_t f = 0; f < names.size(); ++f) {
       if (!index_ || are_undefined(values[f])) {
-        results.add(names[f], values[f][0]);
+        add(names[f], values[f][0]);
       } else if (are_alike(values[f])) {
-        results.add(names[f], at::stack(values[f]));
+        add(names[f], at::stack(values[f]));
       } else {
         for (std::size_t r = 0; r < rows.size(); ++r) {
-          results.add(names[f] + " of " + index_->rules().name(keys[r]),
-                      values[f][r]);
+          add(names[f] + " of " + index_->rules().name(keys[r]), values[f][r]);
         }
       }
     }

@@ -53,6 +53,7 @@ struct StateCell {
 
 /// How the rows of an Accumulation are told apart: each has a key, in whose
 /// order they are synced and computed.
+/// Owner, name and check are required.
 struct RowKeys {
   const char* owner = "";  // for messages and for the other ranks
   /// "the slice north".
@@ -61,7 +62,8 @@ struct RowKeys {
   /// Otherwise all ranks must have the same ones.
   bool collected = false;
   /// Throws c10::ValueError for keys that there cannot be, besides so many
-  /// others.
+  /// others that are known to be right: of new ones, the first is one of those
+  /// that there are, if there are any.
   std::function<void(const std::vector<std::string>& keys, std::size_t others)>
       check;
   /// Throws for bytes that are no value of a row: see
@@ -111,10 +113,11 @@ class RowIndex {
   std::vector<const std::string*> keys_;  // by place
 };
 
-/// What is added to a row.
+/// What is added to a row: a state and a count for each column. A batch has
+/// each key once.
 struct RowBatch {
   std::string key;
-  std::vector<AnyState> states;              // by column; undefined: nothing
+  std::vector<AnyState> states;              // undefined: nothing
   c10::SmallVector<std::int64_t, 4> counts;  // see StateCell
 };
 

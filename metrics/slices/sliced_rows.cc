@@ -7,7 +7,6 @@
 
 #include "tally/metrics/core/sorted_rows.h"
 #include "tally/metrics/core/sync_options.h"
-#include "tally/metrics/warnings.h"
 
 namespace tally {
 namespace internal {
@@ -101,10 +100,8 @@ void SlicedRows::add_metric(std::string name, std::unique_ptr<Metric> metric) {
   metrics_.add_member(std::move(name), std::move(metric));
   if (is_first) accumulation_.set_options(options);
   accumulation_.clear_columns();
-  for (internal::StateColumn column : metrics_.accumulation_.columns()) {
-    column.given = std::make_shared<internal::GivenWarnings>(
-        internal::RowParts::kDisjoint);
-    accumulation_.add_column(std::move(column));
+  for (const internal::StateColumn& column : metrics_.accumulation_.columns()) {
+    accumulation_.add_column(column);
   }
 }
 
@@ -116,15 +113,6 @@ void SlicedRows::check_keys(const SliceKeys& keys, Inputs inputs) const {
                       ": expected a key for each of ", input.rows(),
                       " rows, got ", keys.size());
   }
-  const internal::RowIndex& known = *accumulation_.index();
-  std::vector<std::string> fresh;
-  // With one of the others, whose columns it must have.
-  if (known.size() > 0 && !keys.keys().empty()) fresh.push_back(known.key(0));
-  const std::size_t seen = fresh.size();
-  for (const std::string& key : keys.keys()) {
-    if (!known.find(key)) fresh.push_back(key);
-  }
-  known.rules().check(fresh, known.size() - seen);
 }
 
 std::vector<internal::RowBatch> SlicedRows::observe(const SliceKeys& keys,

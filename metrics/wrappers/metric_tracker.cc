@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tally/metrics/core/sync_options.h"
-#include "tally/metrics/warnings.h"
 #include "tally/metrics/wrappers/stacked_results.h"
 #include "tally/state/codec.h"
 
@@ -96,10 +95,8 @@ MetricTracker::MetricTracker(MetricCollection&& metrics,
         metrics_.contains(name), kName,
         ": expected maximize for members of the collection, got '", name, "'");
   }
-  for (internal::StateColumn column : metrics_.accumulation_.columns()) {
-    column.given = std::make_shared<internal::GivenWarnings>(
-        internal::RowParts::kDisjoint);
-    accumulation_.add_column(std::move(column));
+  for (const internal::StateColumn& column : metrics_.accumulation_.columns()) {
+    accumulation_.add_column(column);
   }
 }
 
@@ -218,8 +215,8 @@ Results MetricTracker::compute_all() {
         all = values_of(rows, values);
       },
       [&] {
-        // While synced, states of this rank alone remain after unsync().
-        for (std::size_t step = 0; !is_synced() && step + 1 < values.size();
+        const bool is_final = !is_synced() && accumulation_.computes_for_all();
+        for (std::size_t step = 0; is_final && step + 1 < values.size();
              ++step) {
           if (!accumulation_.value_of_row(step).empty()) continue;
           accumulation_.finish_row(step, encoded(values[step]));
@@ -231,6 +228,7 @@ Results MetricTracker::compute_all() {
 PendingValue<Results> MetricTracker::sync_async() {
   require_step("sync_async");
   return sync_async_by<Results>([&] {
+    const Reading reading(accumulation_);
     MetricTracker copy(metrics_.clone(), maximize_);
     return [snapshot = std::make_shared<const MetricTracker>(std::move(copy)),
             finished = finished_values()](internal::StateRows& rows) {

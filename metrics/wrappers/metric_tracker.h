@@ -20,8 +20,10 @@ namespace tally {
 /// The result of a single metric has the metric's name. compute() and the other
 /// functions that compute are collective if those of Metric are; compute_all()
 /// and best_metric() sync all steps at once. Values computed for a finished
-/// step replace its states: neither memory nor checkpoints grow with the
-/// samples of earlier steps, and no step is synced again. sync(), to() and the
+/// step, over all ranks, replace its states: neither memory nor checkpoints
+/// grow with the samples of earlier steps, and no step is synced again. Those
+/// of a rank by itself (sync_on_compute(false), a CommunicatorGuard of a single
+/// process, while synced) leave states as they are. sync(), to() and the
 /// other functions of MetricBase apply to all steps that have states.
 /// Everything that updates or computes throws c10::Error before the first
 /// increment().

@@ -35,6 +35,8 @@ enum class SyncCall : std::uint16_t {
   kSyncTogether,
   kSave,
 };
+/// "compute()".
+const char* name_of(SyncCall call);
 
 /// Information about a rank in every kind of exchange; received by every rank.
 namespace flags {

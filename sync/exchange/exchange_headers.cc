@@ -15,7 +15,19 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
 constexpr std::int64_t kLongestSchema = std::int64_t{1} << 30;
 
-const char* call_name(SyncCall call) {
+// Every rank's block of `block` bytes, one after the other, on the CPU.
+at::Tensor gather_blocks(Communicator& communicator, std::string_view own,
+                         std::int64_t block, Timeout timeout) {
+  at::Tensor output =
+      bytes_on(communicator.device(), communicator.size() * block);
+  communicator.all_gather(padded(own, block).to(communicator.device()), output,
+                          timeout);
+  return output.cpu();
+}
+
+}  // namespace
+
+const char* name_of(SyncCall call) {
   switch (call) {
     case SyncCall::kNone:
       return "a sync";
@@ -37,25 +49,13 @@ const char* call_name(SyncCall call) {
   return "an unknown call";
 }
 
-// Every rank's block of `block` bytes, one after the other, on the CPU.
-at::Tensor gather_blocks(Communicator& communicator, std::string_view own,
-                         std::int64_t block, Timeout timeout) {
-  at::Tensor output =
-      bytes_on(communicator.device(), communicator.size() * block);
-  communicator.all_gather(padded(own, block).to(communicator.device()), output,
-                          timeout);
-  return output.cpu();
-}
-
-}  // namespace
-
 std::string name_of(const Contribution& own) {
   const std::string& label = own.label;
   if (own.kind == ExchangeKind::kBackward) {
     return "a backward pass (" + label + ")";
   }
   if (own.kind != ExchangeKind::kStates) return label;
-  std::string text = call_name(own.call);
+  std::string text = name_of(own.call);
   text += " of " + label;
   if (own.flow != GradientFlow::kDetached) {
     text += std::string(" with gradient flow ") + to_string(own.flow);

@@ -184,7 +184,8 @@ Contribution contribution_of(const std::vector<SyncItem>& items,
                              const std::shared_ptr<Communicator>& communicator,
                              const SyncOptions& options,
                              std::optional<std::int64_t> reduced_bytes) {
-  Contribution own{ExchangeKind::kStates, label_of(items)};
+  Contribution own{ExchangeKind::kStates,
+                   options.label.empty() ? label_of(items) : options.label};
   const AskedBy asked(own.label);
   return prepared(
       *communicator, std::move(own), options.timeout, [&](Contribution& mine) {

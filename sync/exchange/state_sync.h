@@ -34,6 +34,8 @@ struct SyncOptions {
   /// The metric's history, or null: detects ranks that sync another metric of
   /// the same kind, if their numbers of syncs differ. Not used by PendingSync.
   SyncHistory* history = nullptr;
+  /// What is synced, for messages. Empty: the items' labels.
+  std::string label = {};
 };
 
 /// The result of a sync: the merged states of all ranks.

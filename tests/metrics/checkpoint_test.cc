@@ -162,7 +162,8 @@ TEST_F(CheckpointTest, OtherMetricsAndOptionsAreRefused) {
   status = metric.deserialize(strict.serialize());
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(message_of(status),
-            "the checkpoint of 'EveryFieldMetric' is of nan_policy=error; "
+            "the checkpoint of 'EveryFieldMetric' is of the options "
+            "nan_policy=error; "
             "expected nan_policy=propagate");
   EXPECT_EQ(metric.serialize(), before);
 }

@@ -247,8 +247,8 @@ TEST(MetricTest, MergesOnlyTheSameMetricWithTheSameOptions) {
   EXPECT_THAT(refusal_of<c10::Error>([&] { metric.merge_state(metric); }),
               HasSubstr("expected another one, got itself"));
   EXPECT_THAT(refusal_of<c10::Error>([&] { metric.merge_state(SampleCat()); }),
-              HasSubstr("expected the same metrics with the same options, got "
-                        "SampleCat"));
+              HasSubstr("expected the same metrics with the same options, of "
+                        "SampleTensorSum"));
   EXPECT_THROW(metric.merge_state(SampleTensorSum(
                    NoOptions(), MetricOptions().validate_args(false))),
                c10::ValueError);

@@ -103,8 +103,7 @@ TYPED_TEST(RowsTest, OtherOptionsAreRefusedByName) {
   EXPECT_THAT(message_of(object.deserialize(other.serialize())),
               AllOf(HasSubstr("num_classes=4"), HasSubstr("num_classes=3")));
   EXPECT_THAT(refusal_of([&] { object.merge_state(other); }),
-              HasSubstr("merge_state expected the same metrics with the same "
-                        "options"));
+              AllOf(HasSubstr("num_classes=3"), HasSubstr("num_classes=4")));
   EXPECT_THAT(refusal_of([&] { object.merge_state(object); }),
               HasSubstr("got itself"));
   EXPECT_EQ(object.serialize(), before);
