@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tally/metrics/common/cividis.h"
 #include "tally/plots/axes.h"
 #include "tally/plots/plot_inputs.h"
 #include "tally/plots/plots.h"
-#include "tally/sinks/cividis.h"
 
 namespace tally {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "tally/metrics/common/cividis.h"
 #include "tally/sinks/checksums.h"
-#include "tally/sinks/cividis.h"
 #include "tally/sinks/event_summary.h"
 #include "tally/sinks/matrix_image.h"
 #include "tally/sinks/protobuf.h"

@@ -117,12 +117,12 @@ TEST(RowMistakesTest, RowsWithKeysTakeNoBatchesWithout) {
                 days.take(AnyState::of(MeanMetric().observe(at::ones({1}))));
               }),
               HasSubstr("expected a batch with keys, got one without"));
-  EXPECT_THAT(refusal_of<c10::Error>([&] {
-                days.take(Days::row("mon", 1).states);
-              }),
-              HasSubstr("expected a batch with keys, got one without"));
   EXPECT_THAT(
-      refusal_of<c10::Error>([&] { days.take(MaxMetric().observe(at::ones({1}))); }),
+      refusal_of<c10::Error>([&] { days.take(Days::row("mon", 1).states); }),
+      HasSubstr("expected a batch with keys, got one without"));
+  EXPECT_THAT(
+      refusal_of<c10::Error>(
+          [&] { days.take(MaxMetric().observe(at::ones({1}))); }),
       HasSubstr("expected a batch with the state of 'mean', got another"));
   EXPECT_EQ(days.update_count(), 0);
 }
@@ -147,9 +147,8 @@ TEST(RowMistakesTest, RulesAreComplete) {
 
 TEST(RowMistakesTest, KeysOfOneNameAreShownBoth) {
   SlicedMetric slices{BinaryAUROC()};
-  slices.update(SliceKeys(std::vector<SliceValue>{std::int64_t{3},
-                                                  std::string("3"),
-                                                  std::string("3")}),
+  slices.update(SliceKeys(std::vector<SliceValue>{
+                    std::int64_t{3}, std::string("3"), std::string("3")}),
                 at::tensor({.1, .2, .3}), at::tensor({0, 1, 1}, at::kLong));
   const Results state = slices.state();
   EXPECT_TRUE(state.contains("preds of the slice 3"));
@@ -224,8 +223,9 @@ TEST(RowMistakesTest, MessagesNameTheCallAndNotEachSlice) {
         slices.sync();
       }
     });
-    EXPECT_THAT(calls, AllOf(HasSubstr("the keys of SlicedMetric for compute()"),
-                             HasSubstr("the keys of SlicedMetric for sync()")));
+    EXPECT_THAT(calls,
+                AllOf(HasSubstr("the keys of SlicedMetric for compute()"),
+                      HasSubstr("the keys of SlicedMetric for sync()")));
     EXPECT_LT(calls.size(), 1000u);
     MeanMetric mean;
     mean.update(1.0);
@@ -247,8 +247,8 @@ TEST(RowMistakesTest, MessagesNameTheCallAndNotEachSlice) {
         compared.compute();
       }
     });
-    EXPECT_THAT(owners, AllOf(HasSubstr("SlicedMetric"),
-                              HasSubstr("SliceComparison")));
+    EXPECT_THAT(owners,
+                AllOf(HasSubstr("SlicedMetric"), HasSubstr("SliceComparison")));
   });
 }
 
