@@ -340,7 +340,11 @@ class GradientAverager::Averaging {
         const std::size_t i = bucket.parameters[k];
         if (!si::has_bit(bits_, i)) continue;
         at::Tensor gradient = si::reals(si::ensure_gradient(parameters_[i]));
-        at::div_out(gradient, bucket.places[k], ranks);
+        if (gradient.is_cpu()) {
+          at::div_out(gradient, bucket.places[k], ranks);
+        } else {
+          gradient.copy_(bucket.places[k].div(ranks));
+        }
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <c10/util/FunctionRef.h>
@@ -192,9 +193,11 @@ class Normalization : public std::enable_shared_from_this<Normalization> {
           gradient.mul(centred).sum(dimensions).mul(variance.add(eps_).rsqrt()),
           gradient.sum(dimensions)};
     }
+    // On a GPU it wants the saved statistics all the same, and gives no
+    // gradient of a weight that there is not.
     auto [none, of_weight, of_bias] = at::native_batch_norm_backward(
-        gradient, input, {}, mean, variance, {}, {}, /*train=*/false, eps_,
-        {false, true, true});
+        gradient, input, at::ones_like(mean), mean, variance, mean,
+        variance.add(eps_).rsqrt(), /*train=*/false, eps_, {false, true, true});
     return {of_weight, of_bias};
   }
 

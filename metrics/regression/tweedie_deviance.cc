@@ -124,7 +124,7 @@ at::Tensor TweedieDeviance::operator()(const at::Tensor& preds,
   if (power == 0) return preds.sub(target).square();
   if (power == 1) {
     // The ratio's own gradient would be 0 / 0 where the target is 0.
-    const at::Tensor ratio = target.div(preds).masked_fill(target.eq(0), 1);
+    const at::Tensor ratio = target.div(preds).where(target.ne(0), 1);
     return target.xlogy(ratio).add(preds).sub(target).mul(2);
   }
   if (power == 2) {

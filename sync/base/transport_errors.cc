@@ -23,7 +23,7 @@ SyncErrorCode classify_transport_message(const std::string& message) {
   };
   if (says_any({"connection closed", "connection reset", "connection refused",
                 "connection abort", "connection was likely closed",
-                "broken pipe"})) {
+                "broken pipe", "remote process exited"})) {
     return SyncErrorCode::kPeerLost;
   }
   if (says_any({"timed out", "timeout"})) return SyncErrorCode::kTimeout;

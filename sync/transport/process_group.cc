@@ -175,6 +175,18 @@ class BackendCommunicator final : public Communicator,
     std::vector<at::Tensor> in{movable(receive)};
     const Call call = enter("send_receive", timeout);
     c10::intrusive_ptr<c10d::Work> received, sent;
+    if (!probes_) {
+      // Of NCCL, which would block in the one until its peer is in the other.
+      explained(call, [&] {
+        backend_->startCoalescing();
+        backend_->recv(in, from, kSendReceiveTag);
+        backend_->send(out, to, kSendReceiveTag);
+        received = backend_->endCoalescing();
+      });
+      return [this, call, received, in, out, from] {
+        wait_for_message(call.with(from), *received);
+      };
+    }
     explained(call, [&] {
       received = backend_->recv(in, from, kSendReceiveTag);
       sent = backend_->send(out, to, kSendReceiveTag);
@@ -211,7 +223,7 @@ class BackendCommunicator final : public Communicator,
   // it takes long, each gets one, which nobody reads.
   void wait(Call call, c10d::Work& work) {
     if (!probes_) {
-      work.wait();
+      explained(call, [&] { work.wait(call.timeout); });
       return;
     }
     explained(call, [&] {

@@ -8,6 +8,7 @@
 
 #include "tally/sync/communicator.h"
 #include "tally/sync/paired.h"
+#include "tally/sync/transport/duplicable.h"
 
 namespace tally::sync {
 namespace {
@@ -53,7 +54,8 @@ std::shared_ptr<Communicator> single_process_communicator() {
 
 namespace {
 
-class PairedCommunicator final : public Communicator {
+class PairedCommunicator final : public Communicator,
+                                 public internal::Duplicable {
  public:
   PairedCommunicator(std::shared_ptr<Communicator> main,
                      std::shared_ptr<Communicator> accelerator)
@@ -64,6 +66,14 @@ class PairedCommunicator final : public Communicator {
 
   std::string describe() const override {
     return main_->describe() + ", beside " + accelerator_->describe();
+  }
+  // Of the main group alone.
+  bool can_duplicate() const override {
+    const auto* const main = dynamic_cast<internal::Duplicable*>(main_.get());
+    return main != nullptr && main->can_duplicate();
+  }
+  std::shared_ptr<Communicator> duplicate(std::int64_t number) override {
+    return dynamic_cast<internal::Duplicable&>(*main_).duplicate(number);
   }
 
  protected:

@@ -26,7 +26,7 @@ at::Tensor explained_fraction(const at::Tensor& unexplained,
   return unexplained.div(all.masked_fill(nothing, 1))
       .neg()
       .add(1)
-      .masked_fill(nothing.logical_and(unexplained.gt(0)), 0);
+      .masked_fill(unexplained.gt(0).bitwise_and(nothing), 0);
 }
 
 at::Tensor explained_fraction(const Number& unexplained, const Number& all,
