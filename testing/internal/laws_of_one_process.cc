@@ -80,14 +80,15 @@ at::Tensor between(const at::Tensor& target, const at::Tensor& other,
   for (double& draw : draws) draw = uniform(random);
   const at::Tensor is_other =
       at::tensor(draws, at::kDouble).lt(share).reshape(target.sizes());
-  return at::where(is_other, other, target.to(other.scalar_type()));
+  return at::where(is_other.to(target.device()), other,
+                   target.to(other.scalar_type()));
 }
 
 at::Tensor shuffled(const at::Tensor& rows, std::mt19937_64& random) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows.size(0)));
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random);
-  return rows.index_select(0, at::tensor(order, at::kLong));
+  return rows.index_select(0, at::tensor(order, at::kLong).to(rows.device()));
 }
 
 }  // namespace

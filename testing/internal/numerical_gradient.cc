@@ -28,7 +28,11 @@ double spread_of(const at::Tensor& point) {
 at::Tensor numerical_gradient(
     const std::function<double(const at::Tensor& point)>& function,
     const at::Tensor& point) {
-  const at::Tensor moved = point.detach().clone().contiguous();
+  const c10::Device device = point.device();
+  const at::Tensor moved =
+      point.detach()
+          .to(at::kCPU, point.scalar_type(), false, /*copy=*/true)
+          .contiguous();
   at::Tensor gradient = at::empty_like(moved);
   // Far from 0 it is the spread of the values that tells how far to step.
   const double step = 1e-5 * spread_of(moved);
@@ -38,13 +42,15 @@ at::Tensor numerical_gradient(
     const double at = x[i];
     x[i] = at + step;
     const double above = x[i];
-    const double right = function(moved.clone());
+    const double right =
+        function(moved.to(device, moved.scalar_type(), false, /*copy=*/true));
     x[i] = at - step;
-    const double left = function(moved.clone());
+    const double left =
+        function(moved.to(device, moved.scalar_type(), false, /*copy=*/true));
     g[i] = (right - left) / (above - x[i]);
     x[i] = at;
   }
-  return gradient;
+  return gradient.to(device);
 }
 
 }  // namespace tally::testkit
