@@ -31,7 +31,7 @@ Lines lines_of(std::string_view bytes) {
 }  // namespace
 
 /// A .txt file.
-void files::read_text(std::string_view bytes) {
+void read_text(std::string_view bytes) {
   const MemoryFile memory(bytes);
   try {
     const files::TextFile file(memory.path());

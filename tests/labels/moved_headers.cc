@@ -1,5 +1,8 @@
 // Where these headers lay before 0.1.0, until 0.2.0: that they are found is all
 // there is to test.
+#include <cstdint>
+#include <vector>
+
 #include "tally/metrics/classification/options/average.h"
 #include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/intervals/replicate_weights.h"
@@ -11,8 +14,10 @@
 namespace tally {
 
 Average average_of_moved_headers() { return Average::kMacro; }
-ScoreKind kind_of_moved_headers() { return ScoreKind::kAuto; }
-SampleIds ids_of_moved_headers() { return SampleIds(); }
+ScoreKind kind_of_moved_headers() { return ScoreKind::kLogits; }
+SampleIds ids_of_moved_headers() {
+  return SampleIds(std::vector<std::int64_t>());
+}
 ReplicateWeights* weights_of_moved_headers() { return nullptr; }
 SlicedMetric* slices_of_moved_headers() { return nullptr; }
 SliceComparison* comparison_of_moved_headers() { return nullptr; }
