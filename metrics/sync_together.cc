@@ -97,7 +97,7 @@ class Together {
     or_report([&] { items = take_items(); });
     sync::internal::SyncResult merged;
     if (!is_alone) {
-      options_.label = label_;
+      options_.label = label_of_all();
       merged = sync::internal::sync_states(items, communicator_, options_);
     } else {
       for (const auto& item : items) {
@@ -155,6 +155,18 @@ class Together {
       if (!part.accumulation()) items.push_back(item_of(part, tensors++));
     }
     return items;
+  }
+
+  /// "accuracy, tensor 0".
+  std::string label_of_all() const {
+    std::string label;
+    std::size_t tensors = 0;
+    for (const SyncPart& part : parts_) {
+      label += (label.empty() ? "" : ", ") +
+               (part.accumulation() ? part.accumulation()->label()
+                                    : c10::str("tensor ", tensors++));
+    }
+    return label;
   }
 
   void finish(sync::internal::SyncResult& merged) {

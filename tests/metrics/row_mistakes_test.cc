@@ -239,7 +239,7 @@ TEST(RowMistakesTest, MessagesNameTheCallAndNotEachSlice) {
     EXPECT_THAT(metrics,
                 AllOf(HasSubstr("the keys of SlicedMetric for compute()"),
                       HasSubstr("compute() of MeanMetric")));
-    SliceComparison compared{MeanMetric(), SliceComparisonOptions()};
+    SliceComparison compared{row_cases::accuracy()};
     const std::string owners = sync_refusal([&] {
       if (self->rank() == 0) {
         slices.compute();
