@@ -155,16 +155,18 @@ THREAD_RANKS_TEST(EdgeCasesTest, AComputeThatThrowsInASyncScopeCanBeRepeated, 2,
 
 // --- calls within, beside and after other calls
 
-THREAD_RANKS_TEST(EdgeCasesTest, MisuseIsAnErrorWithoutACollective, 2, 3, 5) {
+THREAD_RANKS_TEST(EdgeCasesTest, MisuseIsAnErrorThatOthersInACollectiveHearOf,
+                  2, 3, 5) {
   SampleTensorSum metric;
   metric.update(number(1));
   EXPECT_THAT(refusal_of<std::exception>([&] { metric.unsync(); }),
               HasSubstr("unsync() without sync()"));
   EXPECT_EQ(self.group()->collectives(), 0);
   metric.sync();
-  const auto calls = self.group()->collectives();
+  auto calls = self.group()->collectives();
   EXPECT_THAT(refusal_of<std::exception>([&] { metric.sync(); }),
               HasSubstr("sync() was called twice"));
+  EXPECT_EQ(self.group()->collectives(), ++calls);
   EXPECT_THAT(refusal_of<std::exception>([&] { metric.forward(number(1)); }),
               HasSubstr("call unsync() first"));
   EXPECT_EQ(self.group()->collectives(), calls);

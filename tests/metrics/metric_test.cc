@@ -248,7 +248,7 @@ TEST(MetricTest, MergesOnlyTheSameMetricWithTheSameOptions) {
               HasSubstr("expected another one, got itself"));
   EXPECT_THAT(refusal_of<c10::Error>([&] { metric.merge_state(SampleCat()); }),
               HasSubstr("expected the same metrics with the same options, of "
-                        "SampleTensorSum"));
+                        "SampleTotals("));
   EXPECT_THROW(metric.merge_state(SampleTensorSum(
                    NoOptions(), MetricOptions().validate_args(false))),
                c10::ValueError);
