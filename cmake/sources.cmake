@@ -20,6 +20,8 @@ set(TALLY_SYNC_HEADERS
     sync/autograd.h
     sync/average_gradients.h
     sync/average_over_ranks.h
+    sync/base/condition.h
+    sync/base/turn.h
     sync/broadcast_parameters.h
     sync/collectives.h
     sync/communicator.h
@@ -46,9 +48,7 @@ set(TALLY_SYNC_HEADERS
     sync/statistics.h
     sync/sync.h
     sync/timeout.h
-    sync/transport/condition.h
     sync/transport/duplicable.h
-    sync/transport/turn.h
     version.h)
 
 set(TALLY_SYNC_SOURCES
@@ -59,6 +59,9 @@ set(TALLY_SYNC_SOURCES
     state/state.cc
     sync/agree.cc
     sync/autograd.cc
+    sync/base/rendezvous.cc
+    sync/base/roster.cc
+    sync/base/transport_errors.cc
     sync/collectives.cc
     sync/communicator.cc
     sync/errors.cc
@@ -77,8 +80,6 @@ set(TALLY_SYNC_SOURCES
     sync/launch/file_store.cc
     sync/launch/init.cc
     sync/launch/launch.cc
-    sync/launch/rendezvous.cc
-    sync/launch/roster.cc
     sync/launch/spawn.cc
     sync/parameters.cc
     sync/reduce.cc
@@ -89,7 +90,6 @@ set(TALLY_SYNC_SOURCES
     sync/transport/gloo.cc
     sync/transport/process_group.cc
     sync/transport/single_and_paired.cc
-    sync/transport/transport_errors.cc
     sync/transport/watch.cc
     version.cc)
 
@@ -104,8 +104,6 @@ set(TALLY_METRICS_COMPONENTS
     sync)
 
 set(TALLY_METRICS_HEADERS
-    metrics/accumulation.h
-    metrics/accumulator_checks.h
     metrics/aggregation/aggregation.h
     metrics/aggregation/aggregation_options.h
     metrics/aggregation/cat_metric.h
@@ -132,8 +130,10 @@ set(TALLY_METRICS_HEADERS
     metrics/audio/states/permuted.h
     metrics/audio/states/signal_measure.h
     metrics/audio/states/signal_scores.h
-    metrics/checkpoint.h
-    metrics/checks.h
+    metrics/average.h
+    metrics/checkpoint/checkpoint.h
+    metrics/checkpoint/file.h
+    metrics/checkpoint/rank_checkpoint.h
     metrics/classification/accuracy.h
     metrics/classification/auroc.h
     metrics/classification/average_precision.h
@@ -168,16 +168,11 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/inputs/multiclass_inputs.h
     metrics/classification/jaccard_index.h
     metrics/classification/kernels/count_kernels.h
-    metrics/classification/kernels/key_sort.h
-    metrics/classification/kernels/scratch.h
     metrics/classification/log_auc.h
     metrics/classification/log_loss.h
     metrics/classification/matthews_corr_coef.h
     metrics/classification/multilabel_ranking.h
     metrics/classification/negative_predictive_value.h
-    metrics/classification/options/average.h
-    metrics/classification/options/inherited_arg.h
-    metrics/classification/options/score_kind.h
     metrics/classification/options/thresholds.h
     metrics/classification/pointwise/calibration_bins.h
     metrics/classification/pointwise/class_probabilities.h
@@ -204,7 +199,21 @@ set(TALLY_METRICS_HEADERS
     metrics/clustering/states/cluster_samples.h
     metrics/clustering/states/label_pairs.h
     metrics/collection.h
+    metrics/common/inherited_arg.h
+    metrics/common/key_sort.h
+    metrics/common/pair_kernels.h
+    metrics/common/scratch.h
     metrics/compositional.h
+    metrics/core/accumulation.h
+    metrics/core/accumulator_checks.h
+    metrics/core/in_use.h
+    metrics/core/input_conversion.h
+    metrics/core/input_order.h
+    metrics/core/metric_of_inl.h
+    metrics/core/metric_traits.h
+    metrics/core/observe_call.h
+    metrics/core/option_text.h
+    metrics/core/state_rows.h
     metrics/detection/box_overlaps.h
     metrics/detection/complete_intersection_over_union.h
     metrics/detection/detection.h
@@ -213,7 +222,6 @@ set(TALLY_METRICS_HEADERS
     metrics/detection/inputs/image_objects.h
     metrics/detection/inputs/run_length_mask.h
     metrics/detection/intersection_over_union.h
-    metrics/detection/kernels/match_rules.h
     metrics/detection/kernels/segment_matcher.h
     metrics/detection/lvis_average_precision.h
     metrics/detection/mean_average_precision.h
@@ -224,6 +232,7 @@ set(TALLY_METRICS_HEADERS
     metrics/detection/options/box_overlap_options.h
     metrics/detection/options/detection_options.h
     metrics/detection/options/lvis_options.h
+    metrics/detection/options/match_rules.h
     metrics/detection/options/object_shape.h
     metrics/detection/options/panoptic_options.h
     metrics/detection/options/voc_options.h
@@ -248,7 +257,6 @@ set(TALLY_METRICS_HEADERS
     metrics/features/states/feature_moments.h
     metrics/features/states/feature_samples.h
     metrics/features/states/logit_samples.h
-    metrics/file.h
     metrics/image/error_relative_global_dimensionless_synthesis.h
     metrics/image/image.h
     metrics/image/image_gradients.h
@@ -272,9 +280,6 @@ set(TALLY_METRICS_HEADERS
     metrics/image/video_peak_signal_noise_ratio.h
     metrics/image/video_structural_similarity_index_measure.h
     metrics/image/visual_information_fidelity.h
-    metrics/in_use.h
-    metrics/input_conversion.h
-    metrics/input_order.h
     metrics/inputs.h
     metrics/intervals/comparison.h
     metrics/intervals/interval.h
@@ -282,26 +287,19 @@ set(TALLY_METRICS_HEADERS
     metrics/intervals/interval_metric.h
     metrics/intervals/interval_options.h
     metrics/intervals/intervals.h
-    metrics/intervals/kernels/philox.h
     metrics/intervals/make_engine.h
     metrics/intervals/model_comparison.h
     metrics/intervals/model_comparison_options.h
     metrics/intervals/paired_tests.h
     metrics/intervals/proportions.h
-    metrics/intervals/replicate_weights.h
     metrics/intervals/replicates.h
     metrics/intervals/row_metric.h
-    metrics/intervals/sample_ids.h
-    metrics/jackknife.h
     metrics/metric.h
     metrics/metric_base.h
     metrics/metric_of.h
-    metrics/metric_of_inl.h
     metrics/metric_options.h
     metrics/metric_spec.h
-    metrics/metric_traits.h
     metrics/metrics.h
-    metrics/nearest.h
     metrics/nominal/cramers_v.h
     metrics/nominal/fleiss_kappa.h
     metrics/nominal/nominal.h
@@ -312,12 +310,9 @@ set(TALLY_METRICS_HEADERS
     metrics/nominal/states/column_pairs.h
     metrics/nominal/theils_u.h
     metrics/nominal/tschuprows_t.h
-    metrics/observe_call.h
-    metrics/option_text.h
     metrics/options.h
     metrics/owned_metric.h
     metrics/pairwise/pairwise.h
-    metrics/rank_checkpoint.h
     metrics/registry/collection_config.h
     metrics/registry/registry.h
     metrics/registry/spec.h
@@ -330,7 +325,6 @@ set(TALLY_METRICS_HEADERS
     metrics/regression/inputs/outputs_options.h
     metrics/regression/kendall_rank_corr_coef.h
     metrics/regression/kernels/error_kernels.h
-    metrics/regression/kernels/pair_kernels.h
     metrics/regression/kernels/row_kernels.h
     metrics/regression/max_error.h
     metrics/regression/mean_absolute_error.h
@@ -352,6 +346,9 @@ set(TALLY_METRICS_HEADERS
     metrics/regression/states/sample_pairs.h
     metrics/regression/states/weighted_rows.h
     metrics/regression/tweedie_deviance.h
+    metrics/resampling/philox.h
+    metrics/resampling/replicate_weights.h
+    metrics/resampling/sample_ids.h
     metrics/results.h
     metrics/results_csv.h
     metrics/results_json.h
@@ -376,6 +373,7 @@ set(TALLY_METRICS_HEADERS
     metrics/retrieval/retrieval_rbp.h
     metrics/retrieval/retrieval_recall.h
     metrics/retrieval/states/judged_documents.h
+    metrics/score_kind.h
     metrics/segmentation/average_symmetric_surface_distance.h
     metrics/segmentation/boundary_f1.h
     metrics/segmentation/dice_score.h
@@ -395,11 +393,10 @@ set(TALLY_METRICS_HEADERS
     metrics/shape/lip_vertex_error.h
     metrics/shape/procrustes_disparity.h
     metrics/shape/shape.h
-    metrics/slice_comparison.h
-    metrics/slice_keys.h
-    metrics/sliced_metric.h
-    metrics/sliced_rows.h
-    metrics/state_rows.h
+    metrics/slices/slice_comparison.h
+    metrics/slices/slice_keys.h
+    metrics/slices/sliced_metric.h
+    metrics/slices/sliced_rows.h
     metrics/sync_together.h
     metrics/tables/contingency.h
     metrics/tables/label_range.h
@@ -448,9 +445,6 @@ set(TALLY_METRICS_HEADERS
     metrics/wrappers/wrappers.h)
 
 set(TALLY_METRICS_SOURCES
-    metrics/accumulation.cc
-    metrics/accumulation_checkpoint.cc
-    metrics/accumulation_sync.cc
     metrics/aggregation/aggregates.cc
     metrics/audio/inputs/signals.cc
     metrics/audio/kernels/active_frames.cc
@@ -464,8 +458,13 @@ set(TALLY_METRICS_SOURCES
     metrics/audio/states/intelligibility.cc
     metrics/audio/states/permuted.cc
     metrics/audio/states/signal_scores.cc
-    metrics/best_permutation.cc
-    metrics/checkpoint.cc
+    metrics/checkpoint/accumulation_checkpoint.cc
+    metrics/checkpoint/checkpoint.cc
+    metrics/checkpoint/collection_checkpoint.cc
+    metrics/checkpoint/file.cc
+    metrics/checkpoint/held_checkpoint.cc
+    metrics/checkpoint/old_checkpoint.cc
+    metrics/checkpoint/rank_checkpoint.cc
     metrics/classification/accuracy.cc
     metrics/classification/agreement.cc
     metrics/classification/calibration_error.cc
@@ -493,11 +492,8 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/kernels/bin_kernels.cc
     metrics/classification/kernels/calibration_kernels.cc
     metrics/classification/kernels/count_kernels.cc
-    metrics/classification/kernels/key_sort.cc
-    metrics/classification/kernels/logit_kernels.cc
     metrics/classification/kernels/rank_statistics.cc
     metrics/classification/kernels/score_kernels.cc
-    metrics/classification/kernels/scratch.cc
     metrics/classification/kernels/sorted_kernels.cc
     metrics/classification/multilabel_ranking.cc
     metrics/classification/options/thresholds.cc
@@ -513,8 +509,20 @@ set(TALLY_METRICS_SOURCES
     metrics/clustering/label_agreement.cc
     metrics/clustering/states/cluster_inputs.cc
     metrics/collection.cc
-    metrics/collection_checkpoint.cc
+    metrics/common/best_permutation.cc
+    metrics/common/distributions.cc
+    metrics/common/exact_sums.cc
+    metrics/common/key_sort.cc
+    metrics/common/logit_kernels.cc
+    metrics/common/nearest.cc
+    metrics/common/pair_kernels.cc
+    metrics/common/scratch.cc
     metrics/compositional.cc
+    metrics/core/accumulation.cc
+    metrics/core/accumulation_sync.cc
+    metrics/core/shared_work.cc
+    metrics/core/sorted_rows.cc
+    metrics/core/state_rows.cc
     metrics/detection/average_precision.cc
     metrics/detection/box_overlaps.cc
     metrics/detection/curves/distinct_rows.cc
@@ -535,7 +543,6 @@ set(TALLY_METRICS_SOURCES
     metrics/detection/states/matched_detections.cc
     metrics/detection/states/overlap_sums.cc
     metrics/detection/states/panoptic_counts.cc
-    metrics/exact_sums.cc
     metrics/features/feature_extractor.cc
     metrics/features/generated_samples.cc
     metrics/features/inputs/inputs.cc
@@ -546,8 +553,6 @@ set(TALLY_METRICS_SOURCES
     metrics/features/pair_similarities.cc
     metrics/features/states/feature_moments.cc
     metrics/features/states/feature_samples.cc
-    metrics/file.cc
-    metrics/held_checkpoint.cc
     metrics/image/image_gradients.cc
     metrics/image/kernels/squared_errors.cc
     metrics/image/kernels/ssim_kernels.cc
@@ -566,35 +571,26 @@ set(TALLY_METRICS_SOURCES
     metrics/intervals/interval_engine.cc
     metrics/intervals/interval_metric.cc
     metrics/intervals/kernels/curve_kernels.cc
-    metrics/intervals/kernels/distributions.cc
-    metrics/intervals/kernels/poisson_count.cc
     metrics/intervals/kernels/score_groups.cc
-    metrics/intervals/kernels/weight_kernels.cc
     metrics/intervals/model_comparison.cc
     metrics/intervals/paired_test_engines.cc
     metrics/intervals/proportion_engine.cc
     metrics/intervals/proportions.cc
     metrics/intervals/replicate_engine.cc
-    metrics/intervals/replicate_weights.cc
     metrics/intervals/replicates.cc
     metrics/intervals/resampling_engine.cc
     metrics/intervals/row_metric.cc
-    metrics/intervals/sample_ids.cc
     metrics/intervals/weighted_sums.cc
-    metrics/jackknife.cc
     metrics/metric.cc
     metrics/metric_base.cc
     metrics/metric_spec.cc
-    metrics/nearest.cc
     metrics/nominal/associations.cc
     metrics/nominal/fleiss_kappa.cc
     metrics/nominal/states/association_values.cc
     metrics/nominal/states/categories.cc
-    metrics/old_checkpoint.cc
     metrics/options.cc
     metrics/owned_metric.cc
     metrics/pairwise/pairwise.cc
-    metrics/rank_checkpoint.cc
     metrics/registry/classification.cc
     metrics/registry/collection_config.cc
     metrics/registry/media.cc
@@ -608,7 +604,6 @@ set(TALLY_METRICS_SOURCES
     metrics/regression/forecast_scores.cc
     metrics/regression/inputs/inputs.cc
     metrics/regression/kernels/error_kernels.cc
-    metrics/regression/kernels/pair_kernels.cc
     metrics/regression/kernels/pair_ranks.cc
     metrics/regression/kernels/row_kernels.cc
     metrics/regression/kernels/value_counts.cc
@@ -618,6 +613,11 @@ set(TALLY_METRICS_SOURCES
     metrics/regression/states/plain_moments.cc
     metrics/regression/states/prediction_states.cc
     metrics/regression/tweedie_deviance.cc
+    metrics/resampling/jackknife.cc
+    metrics/resampling/poisson_count.cc
+    metrics/resampling/replicate_weights.cc
+    metrics/resampling/sample_ids.cc
+    metrics/resampling/weight_kernels.cc
     metrics/results.cc
     metrics/results_table.cc
     metrics/retrieval/graded_gains.cc
@@ -643,13 +643,10 @@ set(TALLY_METRICS_SOURCES
     metrics/shape/kernels/singular_values.cc
     metrics/shape/lip_vertex_error.cc
     metrics/shape/procrustes_disparity.cc
-    metrics/shared_work.cc
-    metrics/slice_comparison.cc
-    metrics/slice_keys.cc
-    metrics/sliced_metric.cc
-    metrics/sliced_rows.cc
-    metrics/sorted_rows.cc
-    metrics/state_rows.cc
+    metrics/slices/slice_comparison.cc
+    metrics/slices/slice_keys.cc
+    metrics/slices/sliced_metric.cc
+    metrics/slices/sliced_rows.cc
     metrics/sync_together.cc
     metrics/tables/contingency.cc
     metrics/tables/labels.cc
@@ -690,36 +687,62 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/classification/kernels/bin_kernels.cc
     metrics/classification/kernels/calibration_kernels.cc
     metrics/classification/kernels/count_kernels.cc
-    metrics/classification/kernels/key_sort.cc
-    metrics/classification/kernels/logit_kernels.cc
     metrics/classification/kernels/rank_statistics.cc
     metrics/classification/kernels/score_kernels.cc
-    metrics/classification/kernels/scratch.cc
     metrics/classification/kernels/sorted_kernels.cc
     metrics/classification/options/thresholds.cc
     metrics/classification/pointwise/loss_sums.cc
     metrics/clustering/inputs/inputs.cc
     metrics/clustering/kernels/block_distances.cc
     metrics/clustering/states/cluster_inputs.cc
+    metrics/common/key_sort.cc
+    metrics/common/logit_kernels.cc
+    metrics/common/pair_kernels.cc
     metrics/features/inputs/inputs.cc
     metrics/features/kernels/row_products.cc
     metrics/image/kernels/ssim_kernels.cc
     metrics/image/kernels/window_kernels.cc
     metrics/image/states/image_scores.cc
     metrics/intervals/kernels/curve_kernels.cc
-    metrics/intervals/kernels/weight_kernels.cc
-    metrics/intervals/replicate_weights.cc
-    metrics/intervals/sample_ids.cc
+    metrics/intervals/kernels/score_groups.cc
     metrics/pairwise/pairwise.cc
     metrics/regression/inputs/inputs.cc
     metrics/regression/kernels/error_kernels.cc
-    metrics/regression/kernels/pair_kernels.cc
     metrics/regression/kernels/row_kernels.cc
+    metrics/resampling/weight_kernels.cc
     metrics/retrieval/kernels/count_higher.cc
     metrics/retrieval/options/retrieval_options.cc
     metrics/retrieval/states/judged_documents.cc
     metrics/segmentation/options/segmentation_options.cc
     metrics/shape/kernels/singular_values.cc)
+
+set(TALLY_FILES_COMPONENTS
+    sync
+    metrics)
+
+set(TALLY_FILES_HEADERS
+    files/coco_files.h
+    files/csv.h
+    files/csv_options.h
+    files/csv_records.h
+    files/files.h
+    files/id_file.h
+    files/input_file.h
+    files/json_lines.h
+    files/npy.h
+    files/text_file.h)
+
+set(TALLY_FILES_SOURCES
+    files/coco_files.cc
+    files/csv.cc
+    files/csv_records.cc
+    files/input_file.cc
+    files/json_lines.cc
+    files/json_text.cc
+    files/npy.cc)
+
+set(TALLY_FILES_SINGLE_SOURCES
+    files/json_text.cc)
 
 set(TALLY_SINKS_COMPONENTS
     sync
@@ -748,7 +771,7 @@ set(TALLY_SINKS_SOURCES
 set(TALLY_SINKS_SINGLE_SOURCES)
 
 set(TALLY_PLOTS_COMPONENTS
-    sinks)
+    metrics)
 
 set(TALLY_PLOTS_HEADERS
     plots/calibration_bins.h
@@ -796,14 +819,14 @@ set(TALLY_LOSSES_HEADERS
     losses/codebook/code_gradient.h
     losses/codebook/lfq.h
     losses/codebook/vector_quantize.h
+    losses/common/label_inputs.h
+    losses/common/loss_module.h
     losses/contrastive/clip_loss.h
     losses/contrastive/nt_xent_loss.h
     losses/contrastive/pairwise_logits.h
     losses/contrastive/sig_lip_loss.h
     losses/contrastive/sup_con_loss.h
     losses/grad_cache.h
-    losses/label_inputs.h
-    losses/loss_module.h
     losses/losses.h
     losses/lovasz/lovasz_hinge_loss.h
     losses/lovasz/lovasz_softmax_loss.h
@@ -844,31 +867,32 @@ set(TALLY_LOSSES_SOURCES
     losses/codebook/nearest_kernels.cc
     losses/codebook/tokens.cc
     losses/codebook/vector_quantize.cc
+    losses/common/loss_call.cc
+    losses/common/loss_inputs.cc
+    losses/common/row_pieces.cc
+    losses/common/same_label_kernels.cc
+    losses/common/scored_labels.cc
+    losses/common/sigmoid_kernels.cc
+    losses/common/softmax_kernels.cc
+    losses/common/tiles.cc
+    losses/common/two_views.cc
     losses/contrastive/clip_loss.cc
-    losses/contrastive/loss_call.cc
-    losses/contrastive/same_label_kernels.cc
     losses/contrastive/same_label_losses.cc
     losses/contrastive/same_label_ring.cc
     losses/contrastive/sig_lip_loss.cc
-    losses/contrastive/sigmoid_kernels.cc
-    losses/contrastive/softmax_kernels.cc
     losses/contrastive/softmax_ring.cc
-    losses/contrastive/tiles.cc
     losses/distributed_gradient_report.cc
     losses/grad_cache.cc
     losses/gradient_comparison.cc
-    losses/loss_inputs.cc
     losses/lovasz/lovasz_losses.cc
     losses/lovasz/lovasz_order.cc
     losses/metric_loss.cc
     losses/pairs/clip_companions.cc
     losses/pairs/dcl_loss.cc
-    losses/pairs/row_pieces.cc
-    losses/pairs/two_views.cc
+    losses/pairs/two_view_losses.cc
     losses/ranking/ap_losses.cc
     losses/ranking/auc_losses.cc
     losses/ranking/partial_auc_loss.cc
-    losses/ranking/scored_labels.cc
     losses/slates/slate_losses.cc
     losses/slates/slates.cc
     losses/soft_counts/soft_counts.cc
@@ -880,9 +904,9 @@ set(TALLY_LOSSES_SOURCES
 set(TALLY_LOSSES_SINGLE_SOURCES
     losses/boxes/box_overlap_loss.cc
     losses/codebook/nearest_kernels.cc
-    losses/contrastive/same_label_kernels.cc
-    losses/contrastive/sigmoid_kernels.cc
-    losses/contrastive/softmax_kernels.cc
+    losses/common/same_label_kernels.cc
+    losses/common/sigmoid_kernels.cc
+    losses/common/softmax_kernels.cc
     losses/soft_counts/soft_counts_kernels.cc)
 
 set(TALLY_TRAINING_COMPONENTS
@@ -982,6 +1006,7 @@ set(TALLY_TESTING_SINGLE_SOURCES
 set(TALLY_CLI_COMPONENTS
     sync
     metrics
+    files
     sinks
     plots
     report)
@@ -990,21 +1015,14 @@ set(TALLY_CLI_HEADERS)
 
 set(TALLY_CLI_SOURCES
     cli/arguments.cc
-    cli/coco_files.cc
     cli/coco_source.cc
     cli/compare.cc
-    cli/csv.cc
-    cli/csv_records.cc
     cli/curves.cc
     cli/describe.cc
     cli/evaluate.cc
     cli/evaluate_arguments.cc
     cli/files_source.cc
-    cli/input_file.cc
-    cli/json_lines.cc
-    cli/json_text.cc
     cli/limits.cc
-    cli/npy.cc
     cli/output.cc
     cli/report.cc
     cli/source.cc
@@ -1016,7 +1034,6 @@ set(TALLY_CLI_SOURCES
 set(TALLY_CLI_SINGLE_SOURCES
     cli/compare.cc
     cli/describe.cc
-    cli/json_text.cc
     cli/limits.cc
     cli/output.cc
     cli/spool.cc
