@@ -205,6 +205,7 @@ set(TALLY_METRICS_HEADERS
     metrics/common/scratch.h
     metrics/compositional.h
     metrics/core/accumulation.h
+    metrics/core/accumulation_inl.h
     metrics/core/accumulator_checks.h
     metrics/core/in_use.h
     metrics/core/input_conversion.h
@@ -299,6 +300,7 @@ set(TALLY_METRICS_HEADERS
     metrics/metric_of.h
     metrics/metric_options.h
     metrics/metric_spec.h
+    metrics/metric_state.h
     metrics/metrics.h
     metrics/nominal/cramers_v.h
     metrics/nominal/fleiss_kappa.h

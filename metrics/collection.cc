@@ -1,5 +1,7 @@
 #include "tally/metrics/collection.h"
 
+#include <c10/util/StringUtil.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -13,14 +15,6 @@ namespace tally {
 namespace {
 
 constexpr const char* kCollection = "MetricCollection";
-
-std::string comma_separated(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -126,10 +120,11 @@ void MetricCollection::regroup() {
     AnyState kept = member.metric->make_kept();
     member.kept = kept.defined() ? columns.size() : kNone;
     if (!kept.defined()) continue;
-    accumulation_.add_column({label_of(member) + ".computed",
-                              internal::kKept + member.metric->state_key(),
-                              std::move(kept), /*on_cpu=*/false,
-                              /*survives_reset=*/true});
+    accumulation_.add_column(
+        {label_of(member) + ".computed",
+         internal::kKeptColumn + member.metric->state_key(), std::move(kept),
+         /*on_cpu=*/false,
+         /*survives_reset=*/true});
   }
   derived_count_ = derived_of.size();
   std::vector<internal::InputUnion::Reader> readers;
@@ -378,7 +373,7 @@ std::unique_ptr<Metric> MetricCollection::extract(
     return metric;
   }
   TORCH_CHECK_INDEX(false, "unknown metric '", name, "'; there are: ",
-                    members_.empty() ? "none" : comma_separated(names()));
+                    members_.empty() ? "none" : c10::Join(", ", names()));
 }
 
 std::vector<std::vector<std::string>> MetricCollection::groups() const {

@@ -128,7 +128,7 @@ int BatchOrigin::rank() const {
 
 std::int64_t BatchOrigin::index() const {
   return accumulation_
-             ? accumulation_->cell(accumulation_->row(), 0).next_index()
+             ? accumulation_->cell(accumulation_->last_row(), 0).next_index()
              : 0;
 }
 

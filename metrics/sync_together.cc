@@ -61,18 +61,20 @@ at::Tensor value_of(const AnyState& merged, const at::Tensor& own) {
 class Together {
  public:
   explicit Together(std::initializer_list<SyncPart> parts) : parts_(parts) {
+    std::size_t tensors = 0;
     for (const SyncPart& part : parts_) {
       const Accumulation* const accumulation = part.accumulation();
+      label_ += (label_.empty() ? "" : ", ") +
+                (accumulation ? accumulation->label()
+                              : c10::str("tensor ", tensors++));
       if (!accumulation) continue;
       if (!communicator_) communicator_ = accumulation->communicator();
-      label_ += (label_.empty() ? "" : ", ") + accumulation->label();
       const sync::Timeout timeout = accumulation->options().sync_timeout();
       if (timeout && (!options_.timeout || *timeout < *options_.timeout)) {
         options_.timeout = timeout;
       }
     }
     if (!communicator_) communicator_ = sync::default_communicator();
-    if (label_.empty()) label_ = kSyncTogether;
     options_.call = sync::internal::SyncCall::kSyncTogether;
   }
 
@@ -97,7 +99,7 @@ class Together {
     or_report([&] { items = take_items(); });
     sync::internal::SyncResult merged;
     if (!is_alone) {
-      options_.label = label_of_all();
+      options_.label = label_;
       merged = sync::internal::sync_states(items, communicator_, options_);
     } else {
       for (const auto& item : items) {
@@ -155,18 +157,6 @@ class Together {
       if (!part.accumulation()) items.push_back(item_of(part, tensors++));
     }
     return items;
-  }
-
-  /// "accuracy, tensor 0".
-  std::string label_of_all() const {
-    std::string label;
-    std::size_t tensors = 0;
-    for (const SyncPart& part : parts_) {
-      label += (label.empty() ? "" : ", ") +
-               (part.accumulation() ? part.accumulation()->label()
-                                    : c10::str("tensor ", tensors++));
-    }
-    return label;
   }
 
   void finish(sync::internal::SyncResult& merged) {

@@ -114,30 +114,18 @@ void Accumulation::add_remarks(std::size_t column,
 
 namespace {
 
-/// What warns of a column, even when its accumulation is gone.
-struct Warner {
-  std::size_t column;
-  std::string label;
-  std::vector<std::string> remarks;
-  std::shared_ptr<GivenWarnings> given;
+bool may_warn(const StateColumn& column) {
+  return column.has_notes || !column.remarks.empty();
+}
 
-  void warn(const StateRows& rows, bool speaks) const {
-    std::vector<const AnyState*> states;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      states.push_back(&rows.state(r, column));
-    }
-    given->give(label, states, remarks, speaks);
+void warn_of(const std::string& label, const std::vector<std::string>& remarks,
+             GivenWarnings& given, const StateRows& rows, std::size_t column,
+             bool speaks) {
+  std::vector<const AnyState*> states;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    states.push_back(&rows.state(r, column));
   }
-};
-
-std::vector<Warner> warners_of(const std::vector<StateColumn>& columns) {
-  std::vector<Warner> warners;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    const StateColumn& column = columns[c];
-    if (!column.has_notes && column.remarks.empty()) continue;
-    warners.push_back({c, column.label, column.remarks, column.given});
-  }
-  return warners;
+  given.give(label, states, remarks, speaks);
 }
 
 }  // namespace
@@ -147,14 +135,33 @@ void Accumulation::warn(
     const std::shared_ptr<sync::Communicator>& ranks) const {
   const bool speaks =
       ranks ? ranks->rank() == 0 : !synced_ || communicator()->rank() == 0;
-  for (const Warner& warner : warners_of(columns_)) warner.warn(rows, speaks);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const StateColumn& column = columns_[c];
+    if (!may_warn(column)) continue;
+    warn_of(column.label, column.remarks, *column.given, rows, c, speaks);
+  }
 }
 
 std::function<void(const StateRows&)> Accumulation::warn_later() const {
   if (!may_warn_) return [](const StateRows&) {};
-  return [warners = warners_of(columns_),
+  // Even when this object is gone.
+  struct Warner {
+    std::string label;
+    std::vector<std::string> remarks;
+    std::shared_ptr<GivenWarnings> given;
+    std::size_t column;
+  };
+  std::vector<Warner> warners;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const StateColumn& column = columns_[c];
+    if (!may_warn(column)) continue;
+    warners.push_back({column.label, column.remarks, column.given, c});
+  }
+  return [warners = std::move(warners),
           speaks = communicator()->rank() == 0](const StateRows& rows) {
-    for (const Warner& warner : warners) warner.warn(rows, speaks);
+    for (const Warner& each : warners) {
+      warn_of(each.label, each.remarks, *each.given, rows, each.column, speaks);
+    }
   };
 }
 
@@ -162,7 +169,7 @@ void Accumulation::warn_of_own_rows() const {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const StateColumn& column = columns_[c];
     if (!column.has_notes) continue;
-    const AnyState& local = cell(row_, c).local;
+    const AnyState& local = cell(last_row(), c).local;
     const Fields fields = local.fields();
     const bool any =
         std::any_of(fields.begin(), fields.end(), [](const Field& field) {

@@ -65,10 +65,10 @@ absl::Status LogFile::open_lines(std::string_view head, Choose choose) {
     }
     std::string kept;
     for (std::size_t end; (end = rest.find('\n')) != rest.npos;) {
-      Line choice = Line::kStays;
+      Line choice = Line::kKept;
       const absl::Status chosen = choose(rest.substr(0, end), choice);
       if (!chosen.ok()) return chosen;
-      if (choice == Line::kStays) kept += rest.substr(0, end + 1);
+      if (choice == Line::kKept) kept += rest.substr(0, end + 1);
       rest.remove_prefix(end + 1);
     }
     is_new_ = kept.empty();

@@ -21,7 +21,7 @@ class LogFile {
   const std::string& path() const { return path_; }
 
   /// Whether an earlier line stays, or why the file must not be touched.
-  enum class Line { kStays, kDropped };
+  enum class Line { kKept, kDropped };
   using Choose =
       c10::function_ref<absl::Status(std::string_view line, Line& choice)>;
 

@@ -378,15 +378,13 @@ at::Tensor NTXentLossImpl::forward_with_bank(const at::Tensor& out0,
 void NTXentLossImpl::enqueue(const at::Tensor& rows) {
   const std::int64_t size = memory_bank.size(0);
   // Of more rows than there is room for, the last ones remain.
-  const std::int64_t skipped = std::max<std::int64_t>(0, rows.size(0) - size);
-  const std::int64_t first = memory_bank_next.item<std::int64_t>() + skipped;
-  const at::Tensor places =
-      at::arange(first, first + rows.size(0) - skipped, at::kLong)
-          .remainder(size)
-          .to(memory_bank.device());
-  memory_bank.index_copy_(0, places,
-                          rows.narrow(0, skipped, rows.size(0) - skipped));
-  memory_bank_next.fill_((first + rows.size(0) - skipped) % size);
+  const std::int64_t kept = std::min(rows.size(0), size);
+  const std::int64_t end = memory_bank_next.item<std::int64_t>() + rows.size(0);
+  const at::Tensor places = at::arange(end - kept, end, at::kLong)
+                                .remainder(size)
+                                .to(memory_bank.device());
+  memory_bank.index_copy_(0, places, rows.narrow(0, rows.size(0) - kept, kept));
+  memory_bank_next.fill_(end % size);
 }
 
 void NTXentLossImpl::pretty_print(std::ostream& stream) const {

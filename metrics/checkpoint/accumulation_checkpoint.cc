@@ -66,7 +66,6 @@ void Accumulation::take(StoredRows rows) {
   index_ = std::move(index);
   cells_ = std::move(cells);
   row_values_ = std::move(values);
-  row_ = place;
   update_count_ = rows.update_count;
   synced_ = false;
   invalidate_value();

@@ -253,7 +253,7 @@ void take_parts(const HeldCheckpoint& held, CheckpointRows& rows,
   }
   for (std::size_t h = 0; h < held.columns.size(); ++h) {
     // What was computed goes with a member's own state.
-    const bool is_kept = held.columns[h].key.rfind(kKept, 0) == 0;
+    const bool is_kept = held.columns[h].key.rfind(kKeptColumn, 0) == 0;
     if (!used[h] && !is_kept) gaps.unread.push_back(held.columns[h].label);
   }
 }

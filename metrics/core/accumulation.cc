@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "tally/metrics/warnings.h"
@@ -119,6 +120,17 @@ void Accumulation::absorb(AnyState& batch) {
 }
 
 void Accumulation::absorb(std::vector<AnyState>& batch) {
+  if (index_) {
+    TORCH_CHECK(rows() > 0, label(),
+                ": expected a batch with keys, got one without");
+    const std::size_t width = columns_.size();
+    std::vector<RowBatch> row(1);
+    row[0].key = index_->key(last_row());
+    row[0].states = std::move(batch);
+    row[0].states.resize(width);
+    row[0].counts.assign(width, 1);
+    return absorb(row);
+  }
   c10::SmallVector<void*, 8> states;
   for (std::size_t c = 0; c < batch.size(); ++c) {
     check_batch(c, batch[c]);
@@ -128,42 +140,29 @@ void Accumulation::absorb(std::vector<AnyState>& batch) {
 }
 
 void Accumulation::absorb_states(c10::ArrayRef<void*> batches) {
-  TORCH_CHECK(row_ < rows(), label(),
-              ": expected a batch with keys, got one without");
   c10::SmallVector<PendingMerge, 1> merges;
   // A constructor that throws while this grows would leave memory behind.
   merges.reserve(batches.size());
-  std::vector<AnyState> first;  // of a row that has had no batch
-  StateCell* const row = cells_.data() + row_ * columns_.size();
   for (std::size_t c = 0; c < batches.size(); ++c) {
     const StateColumn& column = columns_[c];
-    AnyState* into = &row[c].local;
-    if (!into->defined()) {
-      first.resize(columns_.size());
-      into = &(first[c] = column.identity);
-    }
-    merges.emplace_back(into->ops(), into->data(), batches[c],
+    AnyState& into = cells_[c].local;
+    merges.emplace_back(into.ops(), into.data(), batches[c],
                         column.label.c_str(), BatchIntake{column.on_cpu});
   }
   for (PendingMerge& merge : merges) merge.commit();
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    if (!first.empty() && first[c].defined())
-      row[c].local = std::move(first[c]);
-    ++row[c].count;
-  }
-  ++update_count_;
+  for (StateCell& each : cells_) ++each.count;
   invalidate_value();
 }
 
 void Accumulation::absorb(std::vector<RowBatch>& batch) {
-  merge_rows(batch, /*are_batches=*/true);
+  absorb_rows(batch, /*are_batches=*/true);
   ++update_count_;
 }
 
-void Accumulation::merge_rows(std::vector<RowBatch>& rows, bool are_batches) {
+void Accumulation::absorb_rows(std::vector<RowBatch>& rows, bool are_batches) {
   const std::size_t width = columns_.size();
   std::vector<std::string> fresh_keys;
-  std::set<std::string> fresh;
+  std::set<std::string_view> keys;
   std::vector<std::size_t> places;
   std::vector<AnyState> first(rows.size() * width);  // where there is none yet
   std::vector<PendingMerge> merges;
@@ -171,12 +170,10 @@ void Accumulation::merge_rows(std::vector<RowBatch>& rows, bool are_batches) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto known = index_ ? index_->find(rows[r].key) : 0;
     places.push_back(known.value_or(this->rows() + fresh_keys.size()));
-    if (!known) {
-      TORCH_CHECK_VALUE(fresh.insert(rows[r].key).second, label(),
-                        ": expected each key once in a batch, got ",
-                        index_->rules().name(rows[r].key), " twice");
-      fresh_keys.push_back(rows[r].key);
-    }
+    if (!known) fresh_keys.push_back(rows[r].key);
+    TORCH_CHECK_VALUE(keys.insert(rows[r].key).second, label(),
+                      ": expected each key once in a batch, got ",
+                      index_->rules().name(rows[r].key), " twice");
     TORCH_CHECK_VALUE(
         rows[r].states.size() == width && rows[r].counts.size() == width,
         label(), ": expected ", width, " states and counts of each row, got ",
@@ -205,7 +202,7 @@ void Accumulation::merge_rows(std::vector<RowBatch>& rows, bool are_batches) {
   }
   for (PendingMerge& merge : merges) merge.commit();
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (std::size_t c = 0; c < rows[r].counts.size(); ++c) {
+    for (std::size_t c = 0; c < width; ++c) {
       StateCell& own = cell(places[r], c);
       AnyState& made = first[r * width + c];
       if (made.defined()) own.local = std::move(made);
@@ -310,7 +307,6 @@ void Accumulation::reset() {
     for (std::size_t c = 0; c < columns_.size(); ++c) reset_cell(r, c);
   }
   forget_warnings();
-  row_ = 0;
   update_count_ = 0;
   synced_ = false;
   invalidate_value();
@@ -364,7 +360,7 @@ void Accumulation::merge_state(const Accumulation& other) {
       row.counts.push_back(other.cell(r, c).count);
     }
   }
-  merge_rows(rows, /*are_batches=*/false);
+  absorb_rows(rows, /*are_batches=*/false);
   update_count_ += other.update_count_;
 }
 
@@ -377,7 +373,6 @@ void Accumulation::copy_state(const Accumulation& other) {
   cells_ = other.cells_;
   index_ = other.index_;
   row_values_ = other.row_values_;
-  row_ = other.row_;
   known_rows_ = other.known_rows_;
   own_rows_ = other.own_rows_;
   update_count_ = other.update_count_;

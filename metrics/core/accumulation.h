@@ -10,16 +10,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
 #include "tally/metrics/core/in_use.h"
 #include "tally/metrics/core/state_rows.h"
 #include "tally/metrics/metric_options.h"
+#include "tally/metrics/metric_state.h"
 #include "tally/metrics/results.h"
-#include "tally/state/outside_inference.h"
 #include "tally/state/state.h"
 #include "tally/state/state_key.h"
 
@@ -31,16 +29,6 @@ class SyncHistory;
 struct SyncItem;
 struct SyncResult;
 }  // namespace sync::internal
-
-/// The lifecycle state of a metric or collection.
-///
-///   kEmpty --update, forward, load, merge_state--> kUpdated
-///   kEmpty or kUpdated --sync--> kSynced --unsync--> kEmpty or kUpdated
-///   any --reset--> kEmpty
-///
-/// update, forward, sync and merge_state in kSynced are errors, as is unsync in
-/// any other state; compute() in kSynced uses the synced state.
-enum class MetricState { kEmpty, kUpdated, kSynced };
 
 namespace internal {
 
@@ -80,9 +68,8 @@ class Accumulation {
   void add_rows(const std::vector<std::string>& keys, bool known);
   /// Of this rank; while synced, of all. One without keys.
   std::size_t rows() const { return index_ ? index_->size() : 1; }
-  /// The row of batches without a key. Default: the first.
-  std::size_t row() const { return row_; }
-  void set_row(std::size_t row) { row_ = row; }
+  /// The row of batches without a key. REQUIRES: there is one.
+  std::size_t last_row() const { return rows() - 1; }
   /// What is left of a row: a value as bytes, instead of states, which no call
   /// computes or syncs again. Empty where there are states.
   const std::string& value_of_row(std::size_t row) const {
@@ -109,12 +96,7 @@ class Accumulation {
   /// typed or as an AnyState, or one AnyState for each of them; its graph is
   /// dropped, and it is consumed. Throws c10::TypeError for another state.
   template <class Batch>
-  void absorb(Batch& batch) {
-    static_assert(!std::is_same_v<Batch, RowBatch>,
-                  "observe() of rows with keys returns a vector of RowBatch");
-    if (*column().identity.ops().type != typeid(Batch)) refuse_batch(0);
-    absorb_states(static_cast<void*>(&batch));
-  }
+  void absorb(Batch& batch);
   void absorb(AnyState& batch);
   void absorb(std::vector<AnyState>& batch);
   /// The same for rows with keys, which may be new and are checked. Costs by
@@ -124,21 +106,7 @@ class Accumulation {
   /// Implements Metric::forward for a batch as above, created by `observe()`;
   /// `evaluate(batch)` returns its value.
   template <class Observe, class Evaluate>
-  auto forward(const Observe& observe, const Evaluate& evaluate) {
-    const auto ranks = ranks_to_sync_on_step();
-    if (!ranks) require_unsynced("forward");
-    auto batch = ranks ? or_report(ranks,
-                                   [&] {
-                                     require_unsynced("forward");
-                                     return observe();
-                                   })
-                       : observe();
-    auto value =
-        ranks ? value_of_ranks(batch, ranks, evaluate) : evaluate(batch);
-    absorb(batch);
-    if (may_warn_) warn_of_own_rows();
-    return value;
-  }
+  auto forward(const Observe& observe, const Evaluate& evaluate);
 
   /// Implements Metric::compute_results: `evaluate(rows)` keeps the value of
   /// StateRows&, and `finish()` is called after a synced state, which may share
@@ -194,14 +162,7 @@ class Accumulation {
   /// fails.
   template <class Prepare>
   auto or_report(const std::shared_ptr<sync::Communicator>& communicator,
-                 const Prepare& prepare) const -> decltype(prepare()) {
-    try {
-      return prepare();
-    } catch (...) {
-      if (communicator) report_failure(communicator);
-      throw;
-    }
-  }
+                 const Prepare& prepare) const -> decltype(prepare());
 
   /// Null if there are none.
   std::shared_ptr<sync::Communicator> other_ranks() const;
@@ -263,37 +224,10 @@ class Accumulation {
   std::string label() const;
   void set_label(std::string label) { label_ = std::move(label); }
 
-  /// Marks the object as in use; a second thread gets an error. Leaves
-  /// inference mode, as states and cached values outlive it.
-  class Use {
-   public:
-    explicit Use(const Accumulation& accumulation)
-        : in_use_(accumulation.in_use_) {
-      if (!in_use_.start_change()) accumulation.refuse_concurrent();
-    }
-    ~Use() { in_use_.end_change(); }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-
-   private:
-    InUse& in_use_;
-    OutsideInference outside_;
-  };
-  /// Marks it as being read, which several threads may do at once.
-  class Reading {
-   public:
-    explicit Reading(const Accumulation& accumulation)
-        : in_use_(accumulation.in_use_) {
-      if (!in_use_.start_reading()) accumulation.refuse_concurrent();
-    }
-    ~Reading() { in_use_.end_reading(); }
-    Reading(const Reading&) = delete;
-    Reading& operator=(const Reading&) = delete;
-
-   private:
-    InUse& in_use_;
-    OutsideInference outside_;
-  };
+  using Use = HoldsAlone;
+  using Reading = HoldsToRead;
+  InUse& in_use() const { return in_use_; }
+  [[noreturn]] void refuse_concurrent() const;
 
  private:
   [[noreturn]] void refuse_synced(const char* verb) const;
@@ -305,7 +239,6 @@ class Accumulation {
       refuse_batch(column);
     }
   }
-  [[noreturn]] void refuse_concurrent() const;
 
   // The ranks that compute() must sync with; null if with none.
   std::shared_ptr<sync::Communicator> ranks_to_sync() const {
@@ -328,10 +261,7 @@ class Accumulation {
       AnyState batch, const std::shared_ptr<sync::Communicator>& communicator);
   template <class State>
   State merge_batches(const State& batch,
-                      const std::shared_ptr<sync::Communicator>& communicator) {
-    AnyState merged = merge_batches(AnyState::of(batch), communicator);
-    return std::move(merged.get<State>());
-  }
+                      const std::shared_ptr<sync::Communicator>& communicator);
 
   // The value of all ranks' batches. A formula may round differently with a
   // graph than without: the value's numbers are always those of the plain
@@ -339,34 +269,19 @@ class Accumulation {
   template <class Batch, class Evaluate>
   auto value_of_ranks(const Batch& batch,
                       const std::shared_ptr<sync::Communicator>& communicator,
-                      const Evaluate& evaluate) {
-    auto merged = merge_batches(batch, communicator);
-    auto value = evaluate(merged);
-    if (drop_graph(merged)) {
-      auto plain = evaluate(merged);
-      ResultParts parts, plain_parts;
-      result_parts(value, parts);
-      result_parts(plain, plain_parts);
-      take_values(parts, plain_parts);
-    }
-    return value;
-  }
+                      const Evaluate& evaluate);
   static void take_values(const ResultParts& graph, const ResultParts& plain);
   // Returns whether there was a graph.
   static bool drop_graph(const Fields& fields);
   static bool drop_graph(AnyState& state) { return drop_graph(state.fields()); }
   static bool drop_graph(std::vector<AnyState>& states);
   template <class State>
-  static bool drop_graph(State& state) {
-    Fields fields;
-    state.fields(fields);
-    return drop_graph(std::as_const(fields));
-  }
+  static bool drop_graph(State& state);
 
   void absorb_states(c10::ArrayRef<void*> batches);
   // Throws for keys that the rules refuse beside those that there are.
   void check_fresh(std::vector<std::string> keys) const;
-  void merge_rows(std::vector<RowBatch>& rows, bool are_batches);
+  void absorb_rows(std::vector<RowBatch>& rows, bool are_batches);
   void truncate(std::size_t rows);
   void check_same(const Accumulation& other) const;
 
@@ -386,7 +301,6 @@ class Accumulation {
   std::optional<RowIndex> index_;
   std::string label_;
   std::vector<std::string> row_values_;  // of rows with keys
-  std::size_t row_ = 0;
   std::size_t known_rows_ = 0;
   std::size_t own_rows_ = 0;       // while synced: those of this rank
   std::int64_t update_count_ = 0;  // of rows with keys
@@ -402,3 +316,5 @@ class Accumulation {
 
 }  // namespace internal
 }  // namespace tally
+
+#include "tally/metrics/core/accumulation_inl.h"

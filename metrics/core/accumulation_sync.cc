@@ -210,7 +210,7 @@ std::vector<AnyState> Accumulation::merge_batches(
   const auto list = or_report(communicator, [&] {
     options.history = history();
     std::vector<std::string> keys;
-    if (index_) keys.push_back(index_->key(row_));
+    if (index_) keys.push_back(index_->key(last_row()));
     std::vector<sync::internal::SyncItem> all = items(keys, true);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       all[(index_ ? 1 : 0) + i].state = std::move(batch[i]);

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tally/state/outside_inference.h"
+
 namespace tally::internal {
 
 /// Who uses an object: any number of readers, or one that changes it.
@@ -40,5 +42,28 @@ class InUse {
 
   std::atomic<std::int32_t> users_{0};
 };
+
+/// Marks an object, which has `in_use()`, for its lifetime; calls its
+/// `refuse_concurrent()`, which throws, where another thread is in the way.
+/// Leaves inference mode, as states and cached values outlive it.
+template <bool (InUse::*kStart)() noexcept, void (InUse::*kEnd)() noexcept>
+class Holds {
+ public:
+  template <class Object>
+  explicit Holds(const Object& object) : in_use_(object.in_use()) {
+    if (!(in_use_.*kStart)()) object.refuse_concurrent();
+  }
+  ~Holds() { (in_use_.*kEnd)(); }
+  Holds(const Holds&) = delete;
+  Holds& operator=(const Holds&) = delete;
+
+ private:
+  InUse& in_use_;
+  OutsideInference outside_;
+};
+/// As in use: a second thread gets an error.
+using HoldsAlone = Holds<&InUse::start_change, &InUse::end_change>;
+/// As being read, which several threads may do at once.
+using HoldsToRead = Holds<&InUse::start_reading, &InUse::end_reading>;
 
 }  // namespace tally::internal

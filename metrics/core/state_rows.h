@@ -72,7 +72,7 @@ struct RowKeys {
 };
 
 /// With what the keys of columns begin that survive a reset.
-inline constexpr const char* kKept = "kept of ";
+inline constexpr const char* kKeptColumn = "kept of ";
 
 /// Memory for so many more, which grows as that of push_back.
 template <class T>

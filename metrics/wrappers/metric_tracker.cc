@@ -106,7 +106,6 @@ void MetricTracker::increment() {
   accumulation_.add_rows(
       {internal::number_key(static_cast<std::int64_t>(accumulation_.rows()))},
       /*known=*/false);
-  accumulation_.set_row(accumulation_.rows() - 1);
   accumulation_.forget_warnings();
 }
 
@@ -172,7 +171,7 @@ Results MetricTracker::compute() {
 void MetricTracker::reset() {
   require_step("reset");
   const Use use(accumulation_);
-  accumulation_.reset_row(accumulation_.rows() - 1);
+  accumulation_.reset_row(accumulation_.last_row());
 }
 
 std::vector<Results> MetricTracker::finished_values() const {
@@ -240,7 +239,6 @@ PendingValue<Results> MetricTracker::sync_async() {
 
 void MetricTracker::merge_state(const MetricTracker& other) {
   merge_from(other);
-  if (accumulation_.rows() > 0) accumulation_.set_row(accumulation_.rows() - 1);
 }
 
 MetricTracker::Best MetricTracker::best_metric(const std::string& result) {

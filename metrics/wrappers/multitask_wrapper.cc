@@ -108,7 +108,7 @@ void MultitaskWrapper::remake_state() {
   });
   if (AnyState kept = make_kept(); kept.defined()) {
     accumulation_.add_column({std::string(kName) + ".computed",
-                              internal::kKept + key, std::move(kept),
+                              internal::kKeptColumn + key, std::move(kept),
                               /*on_cpu=*/false, /*survives_reset=*/true});
   }
   accumulation_.invalidate_value();

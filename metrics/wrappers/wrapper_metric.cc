@@ -70,7 +70,7 @@ void MetricWrapper::set_state(AnyState identity, internal::RowParts parts,
   AnyState kept = make_kept();
   if (!kept.defined()) return;
   accumulation_.add_column({label + ".computed",
-                            internal::kKept + metric_->state_key(),
+                            internal::kKeptColumn + metric_->state_key(),
                             std::move(kept),
                             /*on_cpu=*/false, /*survives_reset=*/true});
 }
@@ -96,7 +96,7 @@ void MetricWrapper::set_metric_options(MetricOptions options) {
   accumulation_.column().key = key();
   for (internal::StateColumn& column : accumulation_.columns()) {
     if (column.survives_reset)
-      column.key = internal::kKept + metric_->state_key();
+      column.key = internal::kKeptColumn + metric_->state_key();
   }
   accumulation_.column().on_cpu = metric_options().compute_on_cpu();
 }

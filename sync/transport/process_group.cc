@@ -175,25 +175,18 @@ class BackendCommunicator final : public Communicator,
     std::vector<at::Tensor> in{movable(receive)};
     const Call call = enter("send_receive", timeout);
     c10::intrusive_ptr<c10d::Work> received, sent;
-    if (!probes_) {
-      // Of NCCL, which would block in the one until its peer is in the other.
-      explained(call, [&] {
-        backend_->startCoalescing();
-        backend_->recv(in, from, kSendReceiveTag);
-        backend_->send(out, to, kSendReceiveTag);
-        received = backend_->endCoalescing();
-      });
-      return [this, call, received, in, out, from] {
-        wait_for_message(call.with(from), *received);
-      };
-    }
     explained(call, [&] {
+      // NCCL would block in the one until its peer is in the other.
+      if (!probes_) backend_->startCoalescing();
       received = backend_->recv(in, from, kSendReceiveTag);
       sent = backend_->send(out, to, kSendReceiveTag);
+      if (probes_) return;
+      received = backend_->endCoalescing();
+      sent = nullptr;
     });
     return [this, call, received, sent, in, out, from, to] {
       wait_for_message(call.with(from), *received);
-      wait_for_message(call.with(to), *sent);
+      if (sent) wait_for_message(call.with(to), *sent);
     };
   }
 
@@ -389,14 +382,11 @@ std::shared_ptr<Communicator> make_communicator(
   TORCH_CHECK_VALUE(group, "expected a c10d process group, got null");
   check_membership(group->getRank(), group->getSize());
   const auto devices = group->getDeviceTypes();
-  const auto backend_for =
-      [&](c10::DeviceType device) -> c10::intrusive_ptr<c10d::Backend> {
-    const bool has_one =
-        std::count(devices.begin(), devices.end(), c10::Device(device)) > 0;
-    return has_one ? group->getBackend(device) : nullptr;
+  const auto has = [&](c10::DeviceType type) {
+    return std::count(devices.begin(), devices.end(), c10::Device(type)) > 0;
   };
-  const auto cpu = backend_for(at::kCPU);
-  const auto cuda = backend_for(at::kCUDA);
+  const auto cpu = has(at::kCPU) ? group->getBackend(at::kCPU) : nullptr;
+  const auto cuda = has(at::kCUDA) ? group->getBackend(at::kCUDA) : nullptr;
   TORCH_CHECK_VALUE(cpu || cuda,
                     "expected a process group with a backend for the CPU or "
                     "CUDA, got none");

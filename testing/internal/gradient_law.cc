@@ -32,9 +32,9 @@ class Projection {
     size_t i = 0;
     for (const auto& [name, part] : value) {
       const at::Tensor term = part.reshape({-1})
-                                  .index_select(0, finite_[i])
+                                  .index_select(0, finite_[i].to(part.device()))
                                   .to(at::kDouble)
-                                  .mul(weights_[i])
+                                  .mul(weights_[i].to(part.device()))
                                   .sum();
       sum = sum.defined() ? sum.add(term) : term;
       ++i;

@@ -108,6 +108,8 @@ TEST(RowMistakesTest, BatchesHaveTheStatesOfTheColumns) {
   EXPECT_THAT(refused(days, {fewer}), HasSubstr("got 2 and 1"));
   EXPECT_THAT(refused(days, {Days::row("tue", 1), Days::row("tue", 2)}),
               HasSubstr("expected each key once in a batch, got the day tue"));
+  EXPECT_THAT(refused(days, {Days::row("mon", 1), Days::row("mon", 2)}),
+              HasSubstr("expected each key once in a batch, got the day mon"));
   EXPECT_EQ(days.rows(), "mon ");
 }
 

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+#include "tally/metrics/core/accumulation.h"
+
+namespace tally::internal {
+
+template <class Batch>
+void Accumulation::absorb(Batch& batch) {
+  static_assert(!std::is_same_v<Batch, RowBatch>,
+                "observe() of rows with keys returns a vector of RowBatch");
+  if (index_ || *column().identity.ops().type != typeid(Batch)) refuse_batch(0);
+  absorb_states(static_cast<void*>(&batch));
+}
+
+template <class Observe, class Evaluate>
+auto Accumulation::forward(const Observe& observe, const Evaluate& evaluate) {
+  const auto ranks = ranks_to_sync_on_step();
+  if (!ranks) require_unsynced("forward");
+  auto batch = ranks ? or_report(ranks,
+                                 [&] {
+                                   require_unsynced("forward");
+                                   return observe();
+                                 })
+                     : observe();
+  auto value =
+      ranks ? value_of_ranks(batch, ranks, evaluate) : evaluate(batch);
+  absorb(batch);
+  if (may_warn_) warn_of_own_rows();
+  return value;
+}
+
+template <class Prepare>
+auto Accumulation::or_report(
+    const std::shared_ptr<sync::Communicator>& communicator,
+    const Prepare& prepare) const -> decltype(prepare()) {
+  try {
+    return prepare();
+  } catch (...) {
+    if (communicator) report_failure(communicator);
+    throw;
+  }
+}
+
+template <class State>
+State Accumulation::merge_batches(
+    const State& batch,
+    const std::shared_ptr<sync::Communicator>& communicator) {
+  AnyState merged = merge_batches(AnyState::of(batch), communicator);
+  return std::move(merged.get<State>());
+}
+
+template <class Batch, class Evaluate>
+auto Accumulation::value_of_ranks(
+    const Batch& batch, const std::shared_ptr<sync::Communicator>& communicator,
+    const Evaluate& evaluate) {
+  auto merged = merge_batches(batch, communicator);
+  auto value = evaluate(merged);
+  if (drop_graph(merged)) {
+    auto plain = evaluate(merged);
+    ResultParts parts, plain_parts;
+    result_parts(value, parts);
+    result_parts(plain, plain_parts);
+    take_values(parts, plain_parts);
+  }
+  return value;
+}
+
+template <class State>
+bool Accumulation::drop_graph(State& state) {
+  Fields fields;
+  state.fields(fields);
+  return drop_graph(std::as_const(fields));
+}
+
+}  // namespace tally::internal
