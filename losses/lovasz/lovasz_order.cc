@@ -7,37 +7,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "tally/metrics/common/key_sort.h"
+#include "tally/metrics/common/ordered_bits.h"
 
 namespace tally::losses::internal {
 namespace {
 
-template <class T>
-struct BitsOf;
-template <>
-struct BitsOf<float> {
-  using Type = std::uint32_t;
-};
-template <>
-struct BitsOf<double> {
-  using Type = std::uint64_t;
-};
-
 // Of errors at least 0; the largest comes first, NaN before all.
-template <class T, class Bits = typename BitsOf<T>::Type>
-Bits descending(T error) {
-  Bits bits;
-  std::memcpy(&bits, &error, sizeof(bits));
-  return ~(bits & (~Bits{0} >> 1));
+template <class T>
+auto descending(T error) {
+  return ~tally::internal::ordered_bits(std::abs(error));
 }
-template <class T, class Bits = typename BitsOf<T>::Type>
-T error_of(Bits key) {
-  key = ~key;
-  T error;
-  std::memcpy(&error, &key, sizeof(error));
-  return error;
+template <class Bits>
+auto error_of(Bits key) {
+  return tally::internal::from_ordered_bits(~key);
 }
 
 /// A row's error and label, to be sorted by descending error.
@@ -119,7 +103,7 @@ double one_class(const T* errors, std::int64_t count, std::int64_t positives,
       of_negative = static_cast<double>(positives_left) * of_positive * next;
     }
     value += (static_cast<double>(found) * of_positive + others * of_negative) *
-             static_cast<double>(error_of<T>(key));
+             static_cast<double>(error_of(key));
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t row = items[i].row() - first;
       if (row < 0 || row >= rows) continue;

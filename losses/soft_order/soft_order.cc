@@ -20,7 +20,7 @@
 #include "tally/losses/soft_order/isotonic.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/key_sort.h"
-#include "tally/metrics/common/score_keys.h"
+#include "tally/metrics/common/ordered_bits.h"
 #include "tally/sync/reduction.h"
 
 namespace tally::losses::internal {
@@ -115,7 +115,7 @@ void order_of(const float* values, std::int64_t count,
               std::vector<std::uint64_t>& room, std::int64_t* order) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float value = values[i] == values[i] ? values[i] : 0;
-    room[i] = std::uint64_t{~keys::ordered(value)} << 32 |
+    room[i] = std::uint64_t{~tally::internal::ordered_bits(value)} << 32 |
               static_cast<std::uint64_t>(i);
   }
   keys::sort_keys(room.data(), count);

@@ -15,7 +15,7 @@
 #include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/metrics/common/key_sort.h"
 #include "tally/metrics/common/logit_kernels.h"
-#include "tally/metrics/common/score_keys.h"
+#include "tally/metrics/common/ordered_bits.h"
 #include "tally/metrics/common/scratch.h"
 
 /// Reads exact curves from the samples of a CurveState.
@@ -222,7 +222,7 @@ class ExactSamples {
       if (count > 0 && count <= rows_ / 8 && count < (1 << 15)) {
         std::vector<std::uint32_t> keys;
         for (const auto* row = begin; row != end; ++row) {
-          keys.push_back(ordered(scores[*row]));
+          keys.push_back(ordered_bits(scores[*row]));
         }
         sort_keys(keys.data(), count);
         const RankTable table(keys.data(), count);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tally/metrics/classification/curves/weighted_scores.h"
-#include "tally/metrics/common/score_keys.h"
+#include "tally/metrics/common/ordered_bits.h"
 #include "tally/metrics/common/scratch.h"
 
 /// The samples of a binary problem in the order of their scores, from which
@@ -67,7 +67,7 @@ class RankedScores {
       const std::int64_t last = i;
       std::int64_t positives = keys[i] & 1;
       while (i > first && keys[i - 1] >> 1 == key) positives += keys[--i] & 1;
-      visit(unordered(i < below_ ? key : key | kSign), positives,
+      visit(from_ordered_bits(i < below_ ? key : key | kSign), positives,
             last - i + 1 - positives);
     }
   }

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "tally/metrics/common/key_sort.h"
-#include "tally/metrics/common/score_keys.h"
+#include "tally/metrics/common/ordered_bits.h"
 
 namespace tally::internal::classification {
 
@@ -32,7 +32,7 @@ class SampleKeys {
 
   /// REQUIRES: the score is not NaN.
   std::uint64_t key(std::int64_t i, std::uint8_t code) const {
-    const std::uint64_t place = ordered(scores_[i]);
+    const std::uint64_t place = ordered_bits(scores_[i]);
     return place >> cut_bits_ << low_bits_ |
            static_cast<std::uint64_t>(i) << 1 | code;
   }
@@ -42,9 +42,9 @@ class SampleKeys {
   static int code(std::uint64_t key) { return static_cast<int>(key & 1); }
   double score(std::uint64_t key) const {
     if (cut_bits_ == 0) {
-      return unordered(static_cast<Place>(key >> low_bits_));
+      return from_ordered_bits(static_cast<Place>(key >> low_bits_));
     }
-    return unordered(ordered(scores_[index(key)]));
+    return from_ordered_bits(ordered_bits(scores_[index(key)]));
   }
   bool have_same_score(std::uint64_t a, std::uint64_t b) const {
     return a >> low_bits_ == b >> low_bits_ &&
@@ -57,7 +57,7 @@ class SampleKeys {
   }
 
  private:
-  using Place = decltype(ordered(Score{}));
+  using Place = OrderedBits<Score>;
   static constexpr int kScoreBits = 8 * sizeof(Place);
 
   std::uint64_t low_mask() const { return (std::uint64_t{1} << low_bits_) - 1; }
@@ -80,7 +80,7 @@ class SampleKeys {
     const int next = std::min(bits, 64 - low_bits_);
     const std::uint64_t high = keys[0] & ~low_mask();
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::uint64_t place = ordered(scores_[index(keys[i])]);
+      const std::uint64_t place = ordered_bits(scores_[index(keys[i])]);
       const std::uint64_t rest =
           place >> (bits - next) & ((std::uint64_t{1} << next) - 1);
       keys[i] = rest << low_bits_ | (keys[i] & low_mask());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "tally/metrics/common/score_keys.h"
+#include "tally/metrics/common/ordered_bits.h"
 
 // Two vector targets beside the baseline: more would only cost compile time.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
@@ -170,7 +170,7 @@ void pack_some(const T* scores, const std::uint8_t* codes, std::int64_t size,
   }
   constexpr int kSign = 8 * sizeof(Key) - 1;
   for (; i < size; ++i) {
-    const Key key = ordered(scores[i]);
+    const Key key = ordered_bits(scores[i]);
     *next[part_of(scores[i], cuts, cut_count)]++ =
         (key & ~(Key{1} << kSign)) << 1 | codes[i];
   }

@@ -40,7 +40,7 @@ void pack_samples(const double* scores, const std::uint8_t* codes,
 /// A few scores, for quickly finding the number of them below any other score.
 class RankTable {
  public:
-  /// `keys` are ordered() scores, ascending.
+  /// `keys` are ordered_bits() scores, ascending.
   RankTable(const std::uint32_t* keys, std::int64_t count);
 
   /// Whether it is faster than sorting all scores.

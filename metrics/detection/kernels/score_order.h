@@ -1,28 +1,21 @@
 #pragma once
 
+#include <c10/util/bit_cast.h>
+
 #include <cstdint>
-#include <cstring>
+
+#include "tally/metrics/common/ordered_bits.h"
 
 namespace tally::internal::detection {
 
 /// A key that ascends as scores descend; 0 and -0 are equal.
-inline std::uint64_t descending(double score) {
-  if (score == 0) score = 0;
-  std::uint64_t bits;
-  std::memcpy(&bits, &score, sizeof(bits));
-  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
-  return bits & kSign ? bits : ~(bits | kSign);
-}
+inline std::uint64_t descending(double score) { return ~ordered_bits(score); }
 
 inline std::int64_t bits_of(double score) {
-  std::int64_t bits;
-  std::memcpy(&bits, &score, sizeof(bits));
-  return bits;
+  return c10::bit_cast<std::int64_t>(score);
 }
 inline double score_of(std::int64_t bits) {
-  double score;
-  std::memcpy(&score, &bits, sizeof(score));
-  return score;
+  return c10::bit_cast<double>(bits);
 }
 
 }  // namespace tally::internal::detection

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/ordered_bits.h"
 #include "tally/metrics/regression/kernels/value_counts.h"
 
 namespace tally::internal::regression {
@@ -23,21 +24,6 @@ constexpr int kDigitBits = 11;
 constexpr std::int64_t kDigits = std::int64_t{1} << kDigitBits;
 // Pairs of so many would not fit into 64 bits, nor ranks into 32.
 constexpr std::int64_t kTooManySamples = std::int64_t{1} << 32;
-
-// An unsigned number with the order of the floating-point one; both zeros are
-// the same. REQUIRES: value is not NaN.
-std::uint32_t ordered(float value) {
-  value += 0.0f;
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits ^ (bits >> 31 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
-}
-std::uint64_t ordered(double value) {
-  value += 0.0;
-  std::uint64_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits ^ (bits >> 63 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
-}
 
 template <class Key>
 struct Pair {
@@ -119,7 +105,7 @@ bool read(const T* x, const T* y, Pairs<Key>& pairs) {
   bool nan = false;
   for (std::int64_t i = 0; i < pairs.count; ++i) {
     nan |= x[i] != x[i] || y[i] != y[i];
-    pairs[i] = {ordered(x[i]), ordered(y[i])};
+    pairs[i] = {ordered_bits(x[i]), ordered_bits(y[i])};
   }
   return !nan;
 }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 #include <vector>
 
 #include "tally/metrics/common/key_sort.h"
+#include "tally/metrics/common/ordered_bits.h"
 #include "tally/metrics/retrieval/kernels/count_higher.h"
 
 /// How the documents of one query are brought in order.
@@ -16,25 +16,6 @@ template <class Score>
 struct ScoredDocument {
   Score score, grade;
 };
-
-/// Ascending as the values are; -0 and 0 are one.
-template <class Value>
-auto ordered_bits(Value value) {
-  using Bits =
-      std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
-  value += Value{0};
-  Bits bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return (bits & kSign) != 0 ? Bits(~bits) : Bits(bits | kSign);
-}
-inline float value_of_bits(std::uint32_t bits) {
-  constexpr std::uint32_t kSign = std::uint32_t{1} << 31;
-  bits = (bits & kSign) != 0 ? bits & ~kSign : ~bits;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 /// With fewer, each is compared with all.
 inline constexpr std::int64_t kComparedDocuments = 2 * kHigherBlock;
@@ -88,8 +69,9 @@ void rank_many(Document* documents, std::int64_t count) {
     }
     classification::sort_keys(keys.data(), count);
     for (std::int64_t i = 0; i < count; ++i) {
-      documents[i] = {value_of_bits(~static_cast<std::uint32_t>(keys[i] >> 32)),
-                      value_of_bits(static_cast<std::uint32_t>(keys[i]))};
+      documents[i] = {
+          from_ordered_bits(~static_cast<std::uint32_t>(keys[i] >> 32)),
+          from_ordered_bits(static_cast<std::uint32_t>(keys[i]))};
     }
   } else {
     std::sort(

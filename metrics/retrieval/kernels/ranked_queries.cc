@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 
+#include "tally/metrics/common/ordered_bits.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally::internal::retrieval {

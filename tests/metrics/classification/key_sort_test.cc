@@ -16,6 +16,7 @@
 #include "tally/metrics/classification/curves/weighted_scores.h"
 #include "tally/metrics/classification/kernels/sample_keys.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
+#include "tally/metrics/common/ordered_bits.h"
 #include "tally/metrics/common/scratch.h"
 #include "tally/tests/testing/vector_targets.h"
 
@@ -132,7 +133,7 @@ void expect_packs(const std::vector<Score>& cuts, std::int64_t count) {
     codes[i] = random() % 2;
     const auto part =
         std::upper_bound(cuts.begin(), cuts.end(), scores[i]) - cuts.begin();
-    expected[part].push_back(static_cast<Key>(ordered(scores[i]) << 1) |
+    expected[part].push_back(static_cast<Key>(ordered_bits(scores[i]) << 1) |
                              codes[i]);
   }
   // Parts lie side by side.

@@ -21,6 +21,7 @@
 #include "tally/metrics/classification/curves/curve_values.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/metrics/classification/kernels/sorted_kernels.h"
+#include "tally/metrics/common/ordered_bits.h"
 #include "tally/tests/testing/vector_targets.h"
 
 namespace tally::internal::classification {
@@ -46,14 +47,15 @@ TEST(ScoreCountsTest, KeysHaveTheOrderOfTheScores) {
                                      1e-45f, 0.5f,   1.0f,  3e38f,   kInf};
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const double wide = scores[i];
-    EXPECT_EQ(unordered(ordered(scores[i])), wide);
-    EXPECT_EQ(unordered(ordered(wide)), wide);
+    EXPECT_EQ(from_ordered_bits(ordered_bits(scores[i])), wide);
+    EXPECT_EQ(from_ordered_bits(ordered_bits(wide)), wide);
     if (i == 0) continue;
-    EXPECT_LT(ordered(scores[i - 1]), ordered(scores[i]));
-    EXPECT_LT(ordered(static_cast<double>(scores[i - 1])), ordered(wide));
+    EXPECT_LT(ordered_bits(scores[i - 1]), ordered_bits(scores[i]));
+    EXPECT_LT(ordered_bits(static_cast<double>(scores[i - 1])),
+              ordered_bits(wide));
   }
-  EXPECT_EQ(ordered(-0.0f), ordered(0.0f));
-  EXPECT_EQ(ordered(-0.0), ordered(0.0));
+  EXPECT_EQ(ordered_bits(-0.0f), ordered_bits(0.0f));
+  EXPECT_EQ(ordered_bits(-0.0), ordered_bits(0.0));
 }
 
 RankedScores<std::uint32_t> plain(const at::Tensor& scores,
@@ -302,7 +304,7 @@ void expect_rank_sum(const std::vector<float>& scores, std::size_t step) {
   }
   std::sort(few.begin(), few.end());
   std::vector<std::uint32_t> keys;
-  for (const float score : few) keys.push_back(ordered(score));
+  for (const float score : few) keys.push_back(ordered_bits(score));
   std::uint64_t expected = 0;
   for (const float score : scores) {
     const auto [low, high] = std::equal_range(few.begin(), few.end(), score);
@@ -335,7 +337,7 @@ void expect_rank_sums() {
     }
   }
   expect_rank_sum({0.5f}, 1);
-  const std::uint32_t key = ordered(0.5f);
+  const std::uint32_t key = ordered_bits(0.5f);
   const RankTable table(&key, 1);
   logits[77] = NAN;
   EXPECT_TRUE(sum_ranks(logits.data(), 1000, table).nan);
