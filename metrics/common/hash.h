@@ -2,14 +2,18 @@
 
 #include <cstdint>
 
-namespace tally::internal::features {
+namespace tally::internal {
 
-/// A bijection of 64 bits that looks random (the finalizer of splitmix64).
+/// 2^64 by the golden ratio: the high bits of its multiples spread evenly.
+inline constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15u;
+
+/// A bijection of 64 bits that looks random: what SplitMix64 returns in this
+/// state, from which it goes on with the state `bits + kGoldenRatio`.
 inline std::uint64_t mixed(std::uint64_t bits) {
-  bits += 0x9e3779b97f4a7c15u;
+  bits += kGoldenRatio;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
   return bits ^ (bits >> 31);
 }
 
-}  // namespace tally::internal::features
+}  // namespace tally::internal

@@ -203,7 +203,7 @@ SplitStatistics KernelInceptionDistance::evaluate(const State& state) const {
   std::vector<double> values;
   for (std::int64_t subset = 0; subset < options().subsets(); ++subset) {
     const std::uint64_t key =
-        features::mixed(static_cast<std::uint64_t>(options().seed())) +
+        internal::mixed(static_cast<std::uint64_t>(options().seed())) +
         2 * static_cast<std::uint64_t>(subset);
     values.push_back(features::squared_discrepancy(
         chosen(real, key, size), chosen(generated, key + 1, size), kernel));

@@ -1,12 +1,14 @@
 #include "tally/metrics/intervals/weighted_sums.h"
 
 #include <ATen/ops/zeros.h>
+#include <c10/util/bit_cast.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 
+#include "tally/metrics/common/hash.h"
 #include "tally/metrics/resampling/weight_kernels.h"
 
 namespace tally::internal::intervals {
@@ -58,12 +60,9 @@ class RowKinds {
   }
 
   std::uint64_t hash(const double* own) const {
-    constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
     std::uint64_t hash = 0;
     for (std::int64_t i = 0; i < width_; ++i) {
-      std::uint64_t bits;
-      std::memcpy(&bits, own + i, sizeof(bits));
-      hash = (hash ^ bits) * kFactor;
+      hash = (hash ^ c10::bit_cast<std::uint64_t>(own[i])) * kGoldenRatio;
       hash ^= hash >> 32;
     }
     return hash;

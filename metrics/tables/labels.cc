@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "tally/metrics/common/hash.h"
 #include "tally/metrics/tables/label_places.h"
 #include "tally/metrics/tables/label_range.h"
 
@@ -44,8 +45,7 @@ class LabelNumbers {
   std::size_t slot_of(std::int64_t label) const {
     // Fibonacci hashing.
     return static_cast<std::size_t>(
-        (static_cast<std::uint64_t>(label) * 0x9e3779b97f4a7c15u) >>
-        (64 - bits_));
+        (static_cast<std::uint64_t>(label) * kGoldenRatio) >> (64 - bits_));
   }
 
   void grow() {

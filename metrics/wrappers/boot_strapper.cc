@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tally/metrics/common/hash.h"
 #include "tally/metrics/core/input_conversion.h"
 #include "tally/metrics/core/metric_traits.h"
 #include "tally/metrics/resampling/replicate_weights.h"
@@ -21,17 +22,14 @@ class Random {
  public:
   explicit Random(std::initializer_list<std::int64_t> key) {
     for (const std::int64_t part : key) {
-      state_ ^= static_cast<std::uint64_t>(part);
-      state_ = next();
+      state_ = internal::mixed(state_ ^ static_cast<std::uint64_t>(part));
     }
   }
 
   std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
+    const std::uint64_t number = internal::mixed(state_);
+    state_ += internal::kGoldenRatio;
+    return number;
   }
   // In [0, 1), with 53 bits.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }

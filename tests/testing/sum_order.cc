@@ -34,18 +34,15 @@
 #include <tuple>
 #include <utility>
 
+#include "tally/metrics/common/hash.h"
+
 namespace tally::testkit {
 namespace {
 
+using tally::internal::mixed;
+
 // 0: LibTorch's own order.
 std::atomic<std::uint64_t> seed_in_use{0};
-
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
 
 std::uint64_t with(std::uint64_t key, std::int64_t number) {
   return mixed(key ^ mixed(static_cast<std::uint64_t>(number)));

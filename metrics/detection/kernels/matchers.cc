@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "tally/metrics/common/hash.h"
 #include "tally/metrics/detection/kernels/greedy_matches.h"
 #include "tally/metrics/detection/kernels/segment_matcher.h"
 
@@ -144,12 +145,8 @@ Categories::Categories(const std::vector<std::int64_t>& all,
 }
 
 std::size_t SegmentMatcher::KeyHash::operator()(const Key& key) const {
-  // The finalizer of SplitMix64.
-  auto x = static_cast<std::uint64_t>(key.first) * 0x9e3779b97f4a7c15u ^
-           static_cast<std::uint64_t>(key.second);
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return static_cast<std::size_t>(x ^ x >> 31);
+  return mixed(static_cast<std::uint64_t>(key.first) * kGoldenRatio ^
+               static_cast<std::uint64_t>(key.second));
 }
 
 void SegmentMatcher::Segments::clear() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/hash.h"
 #include "tally/metrics/detection/inputs/object_columns.h"
 #include "tally/metrics/detection/kernels/image_matcher.h"
 
@@ -85,13 +86,7 @@ class Fingerprint {
   std::int64_t value() const { return static_cast<std::int64_t>(value_); }
 
  private:
-  // The finalizer of SplitMix64.
-  void add_word(std::uint64_t word) {
-    std::uint64_t x = (value_ ^ word) + 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    value_ = x ^ x >> 31;
-  }
+  void add_word(std::uint64_t word) { value_ = internal::mixed(value_ ^ word); }
 
   std::uint64_t value_ = 0;
 };

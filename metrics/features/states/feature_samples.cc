@@ -3,9 +3,9 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
+#include <c10/util/bit_cast.h>
 
 #include <cstdint>
-#include <cstring>
 
 #include "tally/metrics/common/hash.h"
 #include "tally/metrics/features/inputs/inputs.h"
@@ -49,20 +49,18 @@ at::Tensor features::hashes_of(const at::Tensor& rows) {
   at::Tensor hashes = at::empty({wide.size(0)}, at::kLong);
   const double* const from = wide.const_data_ptr<double>();
   std::int64_t* const to = hashes.mutable_data_ptr<std::int64_t>();
-  at::parallel_for(0, wide.size(0), 1 + kGrain / dims,
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t row = begin; row < end; ++row) {
-                       std::uint64_t hash = 0;
-                       for (std::int64_t i = 0; i < dims; ++i) {
-                         const double value =
-                             from[row * dims + i] + 0.0;  // -0 as 0
-                         std::uint64_t bits;
-                         std::memcpy(&bits, &value, sizeof bits);
-                         hash = mixed(hash + bits);
-                       }
-                       to[row] = static_cast<std::int64_t>(hash);
-                     }
-                   });
+  at::parallel_for(
+      0, wide.size(0), 1 + kGrain / dims,
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row) {
+          std::uint64_t hash = 0;
+          for (std::int64_t i = 0; i < dims; ++i) {
+            const double value = from[row * dims + i] + 0.0;  // -0 as 0
+            hash = mixed(hash + c10::bit_cast<std::uint64_t>(value));
+          }
+          to[row] = static_cast<std::int64_t>(hash);
+        }
+      });
   return hashes.to(rows.device());
 }
 

@@ -1,12 +1,14 @@
 #include "tally/metrics/regression/kernels/value_counts.h"
 
 #include <ATen/Parallel.h>
+#include <c10/util/bit_cast.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <numeric>
+
+#include "tally/metrics/common/hash.h"
 
 namespace tally::internal::regression {
 namespace {
@@ -18,14 +20,12 @@ constexpr int kSlotBits = 12;
 constexpr ValueNumber kNone = 0xffff;
 
 std::size_t slot_of(float value) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return (bits * std::uint32_t{0x9e3779b9}) >> (32 - kSlotBits);
+  constexpr std::uint32_t kFactor{kGoldenRatio >> 32};
+  return (c10::bit_cast<std::uint32_t>(value) * kFactor) >> (32 - kSlotBits);
 }
 std::size_t slot_of(double value) {
-  std::uint64_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return (bits * std::uint64_t{0x9e3779b97f4a7c15}) >> (64 - kSlotBits);
+  return (c10::bit_cast<std::uint64_t>(value) * kGoldenRatio) >>
+         (64 - kSlotBits);
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tally/metrics/common/checks.h"
+#include "tally/metrics/common/hash.h"
 #include "tally/metrics/text/kernels/ngram_counts.h"
 #include "tally/metrics/text/kernels/text_notes.h"
 #include "tally/metrics/text/kernels/token_ids.h"
@@ -233,7 +234,7 @@ void NgramCounts::clear() {
 
 std::size_t NgramCounts::place(std::uint64_t key) const {
   const std::size_t mask = slots_.size() - 1;
-  std::uint64_t hash = key * 0x9e3779b97f4a7c15;
+  std::uint64_t hash = key * kGoldenRatio;
   hash ^= hash >> 32;
   std::size_t i = hash & mask;
   while (slots_[i].epoch == epoch_ && slots_[i].key != key) i = (i + 1) & mask;

@@ -135,7 +135,7 @@ TEST(KernelInceptionDistanceTest, SubsetsAreThoseOfSeedAndIds) {
   std::vector<double> expected;
   std::set<std::vector<std::int64_t>> subsets;
   for (std::uint64_t subset = 0; subset < 7; ++subset) {
-    const std::uint64_t key = internal::features::mixed(3) + 2 * subset;
+    const std::uint64_t key = internal::mixed(3) + 2 * subset;
     const at::Tensor a = internal::features::subset_of(ids, key, size);
     const at::Tensor b = internal::features::subset_of(ids, key + 1, size);
     EXPECT_FALSE(a.equal(b));
