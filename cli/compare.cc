@@ -15,6 +15,7 @@
 #include "tally/metrics/intervals/replicates.h"
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_table.h"
+#include "tally/state/joined.h"
 
 namespace tally::cli {
 namespace {
@@ -40,11 +41,8 @@ const Replicates* find(const NamedReplicates& all, const std::string& name) {
   return found == all.end() ? nullptr : &found->second;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
+std::string names_or_none(const std::vector<std::string>& names) {
+  const std::string text = internal::joined(", ", names);
   return text.empty() ? "none" : text;
 }
 
@@ -156,7 +154,7 @@ std::string comparisons_table(const ComparedRuns& runs) {
       methods.push_back(method);
     }
   }
-  text << " " << joined(methods) << "\n";
+  text << " " << names_or_none(methods) << "\n";
   Results table;
   for (const auto& [name, values] : columns) table.add(name, at::cat(values));
   if (!labels.empty()) {
@@ -197,8 +195,8 @@ ComparedRuns compare_runs(const Arguments& arguments) {
     }
   }
   TORCH_CHECK_VALUE(!runs.comparisons.empty(), "compare: no metric is in both ",
-                    runs.first, " (", joined(all_first), ") and ", runs.second,
-                    " (", joined(all_second), ")");
+                    runs.first, " (", names_or_none(all_first), ") and ",
+                    runs.second, " (", names_or_none(all_second), ")");
   return runs;
 }
 
@@ -219,7 +217,8 @@ void print_remarks(const ComparedRuns& runs) {
        {std::make_pair(&runs.first, &runs.only_first),
         std::make_pair(&runs.second, &runs.only_second)}) {
     if (names->empty()) continue;
-    std::cerr << "tally: only in " + *path + ": " + joined(*names) + "\n";
+    std::cerr << "tally: only in " + *path + ": " + names_or_none(*names) +
+                     "\n";
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "tally/metrics/common/nearest.h"
 #include "tally/metrics/warnings.h"
+#include "tally/state/joined.h"
 
 namespace tally::cli {
 namespace {
@@ -148,11 +149,8 @@ bool has_words(const MetricEntry& entry,
 
 std::string quoted_words(const std::vector<std::string>& words,
                          const std::string& between) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : between) + "'" + word + "'";
-  }
-  return text;
+  return internal::joined(
+      between, words, [](const std::string& word) { return "'" + word + "'"; });
 }
 
 nlohmann::ordered_json json_of(std::optional<bool> value) {
@@ -253,10 +251,8 @@ void replace(const std::string& mark, const std::string& by,
 std::string completion(const Registry& registry, const std::string& shell) {
   TORCH_CHECK_VALUE(shell == "bash" || shell == "zsh",
                     "completion: expected bash or zsh, got '", shell, "'");
-  std::string names;
-  for (const auto& [name, entry] : registry.entries()) {
-    names += (names.empty() ? "" : " ") + name;
-  }
+  const std::string names = internal::joined(
+      " ", registry.entries(), [](const auto& metric) { return metric.first; });
   std::string text = kBash;
   replace("%M", names, text);
   replace("%O", std::string(kOptions) + " --replicates --format", text);
@@ -277,11 +273,9 @@ std::string list_metrics(const Registry& registry,
                     quoted_words(words, " and "),
                     " in its name, domain or description");
   if (format == Format::kJson) return json.dump(1) + "\n";
-  std::string text;
-  for (const auto& [domain, lines] : domains) {
-    text += (text.empty() ? "" : "\n") + domain + "\n" + aligned(lines, "  ");
-  }
-  return text;
+  return internal::joined("\n", domains, [](const auto& domain) {
+    return domain.first + "\n" + aligned(domain.second, "  ");
+  });
 }
 
 std::string describe_metric(const Registry& registry, const std::string& name,

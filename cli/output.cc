@@ -21,6 +21,7 @@
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"
+#include "tally/state/joined.h"
 
 namespace tally::cli {
 namespace {
@@ -221,13 +222,7 @@ std::string intervals_text(const Intervals& intervals) {
   std::string separator = " ";
   for (const auto& [method, of] : methods) {
     text += separator + method;
-    if (methods.size() > 1) {
-      std::string listed;
-      for (const std::string& name : of) {
-        listed += (listed.empty() ? "" : ", ") + name;
-      }
-      text += " (" + listed + ")";
-    }
+    if (methods.size() > 1) text += " (" + internal::joined(", ", of) + ")";
     separator = ", ";
   }
   return text;

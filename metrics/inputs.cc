@@ -12,6 +12,7 @@
 #include "tally/metrics/common/nearest.h"
 #include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/core/input_order.h"
+#include "tally/state/joined.h"
 
 namespace tally {
 
@@ -124,19 +125,15 @@ namespace {
 
 // "update({{"preds", preds}, {"target", target}})".
 std::string call_by_name(c10::ArrayRef<InputInfo> inputs) {
-  std::string text;
-  for (const InputInfo& input : inputs) {
-    text += (text.empty() ? "" : ", ") + std::string("{\"") + input.name +
-            "\", " + input.name + "}";
-  }
-  return "update({" + text + "})";
+  const auto by_name = [](const InputInfo& input) {
+    return c10::str("{\"", input.name, "\", ", input.name, "}");
+  };
+  return "update({" + joined(", ", inputs, by_name) + "})";
 }
 
 std::string names_of(NamedInputs given) {
-  std::string text;
-  for (const NamedInput& input : given) {
-    text += (text.empty() ? "" : ", ") + std::string(input.name());
-  }
+  const std::string text =
+      joined(", ", given, [](const NamedInput& input) { return input.name(); });
   return text.empty() ? "none" : text;
 }
 

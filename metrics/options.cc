@@ -2,6 +2,7 @@
 
 #include <absl/status/status.h>
 #include <absl/strings/str_cat.h>
+#include <c10/util/StringUtil.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +11,7 @@
 
 #include "tally/metrics/common/nearest.h"
 #include "tally/metrics/core/option_text.h"
+#include "tally/state/joined.h"
 #include "tally/state/parse_number.h"
 
 namespace tally::internal {
@@ -285,11 +287,7 @@ std::optional<OptionRefusal> parse_choice(const std::string& text,
 }
 
 std::string join_list(const std::vector<std::string>& items) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + items[i];
-  }
-  return text + "]";
+  return "[" + c10::Join(", ", items) + "]";
 }
 
 std::optional<std::vector<std::string>> split_list(const std::string& text) {
@@ -315,11 +313,9 @@ OptionTexts option_texts(void* options, Visit visit, bool state_only) {
 }
 
 std::string join_options(const OptionTexts& texts) {
-  std::string joined;
-  for (const auto& [name, text] : texts) {
-    joined += (joined.empty() ? "" : ", ") + name + "=" + text;
-  }
-  return joined;
+  return joined(", ", texts, [](const auto& option) {
+    return option.first + "=" + option.second;
+  });
 }
 
 std::vector<OptionInfo> option_infos(void* options, Visit visit) {

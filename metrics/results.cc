@@ -14,6 +14,7 @@
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"
+#include "tally/state/joined.h"
 
 namespace tally {
 namespace {
@@ -42,11 +43,9 @@ Dimension dimension_of(const std::string& text) {
 
 namespace {
 
-std::string joined_names(const Results& results) {
-  std::string names;
-  for (const auto& [name, value] : results) {
-    names += (names.empty() ? "" : ", ") + name;
-  }
+std::string names_in(const Results& results) {
+  const std::string names = internal::joined(
+      ", ", results, [](const auto& result) { return result.first; });
   return names.empty() ? "none" : names;
 }
 
@@ -77,7 +76,7 @@ std::size_t Results::place_of(const std::string& name) const {
     if (values_[i].first == name) return i;
   }
   TORCH_CHECK_INDEX(false, "unknown result '", name,
-                    "'; there are: ", joined_names(*this));
+                    "'; there are: ", names_in(*this));
 }
 
 const at::Tensor& Results::at(const std::string& name) const {
@@ -97,7 +96,7 @@ Dimensions Results::dimensions(const std::string& name) const {
 
 const at::Tensor& Results::value() const {
   TORCH_CHECK_INDEX(size() == 1, "expected one result, got ", size(), ": ",
-                    joined_names(*this));
+                    names_in(*this));
   return values_.front().second;
 }
 

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <utility>
 
+#include "tally/state/joined.h"
+
 namespace tally {
 namespace {
 
@@ -199,12 +201,7 @@ class Table {
     if (value.dim() == 0) return number_text(value.item());
     std::ostringstream out;
     if (is_vector(value) && value.numel() <= kMostInline) {
-      out << '[';
-      const Row numbers = number_texts(value);
-      for (std::size_t i = 0; i < numbers.size(); ++i) {
-        out << (i == 0 ? "" : ", ") << numbers[i];
-      }
-      out << ']';
+      out << '[' << internal::joined(", ", number_texts(value)) << ']';
     } else {
       out << value.scalar_type() << ' ' << value.sizes();
     }

@@ -8,6 +8,7 @@
 #include "tally/plots/calibration_bins.h"
 #include "tally/plots/plot_inputs.h"
 #include "tally/plots/plots.h"
+#include "tally/state/joined.h"
 
 namespace tally::internal {
 namespace {
@@ -76,14 +77,6 @@ constexpr double kBelow = 52;  // numbers and a name
 
 using Names = std::vector<std::string>;
 
-std::string listed(const Names& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : "; ") + name;
-  }
-  return text;
-}
-
 /// A plot of curves with a legend below.
 template <class Draw>
 std::string drawn(const PlotOptions& options, const std::string& title,
@@ -93,7 +86,8 @@ std::string drawn(const PlotOptions& options, const std::string& title,
   const double below = kTop + area.height + kBelow;
   const double height =
       below + internal::kLegendLine * static_cast<double>(legend.size());
-  Svg svg(options.width(), height, title, title + ". " + listed(legend));
+  Svg svg(options.width(), height, title,
+          title + ". " + tally::internal::joined("; ", legend));
   internal::draw_title(svg, options, title);
   draw(svg, area);
   internal::draw_legend(svg, {kLeft, below}, width, legend);

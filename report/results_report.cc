@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tally/metrics/results_table.h"
+#include "tally/state/joined.h"
 #include "tally/state/parse_number.h"
 
 namespace tally {
@@ -246,10 +247,7 @@ void add_results(ReportPage& page, const Results& results, const Names& labels,
 
 void add_slices(ReportPage& page, const Names& columns,
                 const std::vector<Slice>& slices) {
-  std::string head;
-  for (const std::string& column : columns) {
-    head += (head.empty() ? "" : ", ") + column;
-  }
+  const std::string head = internal::joined(", ", columns);
   ReportTable table{"By " + head, {head, "rows"}, {}};
   for (const Slice& slice : slices) {
     if (table.rows.empty()) {

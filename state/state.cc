@@ -5,17 +5,16 @@
 
 #include <algorithm>
 
+#include "tally/state/joined.h"
 #include "tally/state/state_key.h"
 #include "tally/state/state_parts.h"
 
 namespace tally {
 
 std::string StateKey::type_names() const {
-  std::string names;
-  for (const std::type_index& type : types_) {
-    names += (names.empty() ? "" : ", ") + c10::demangle(type.name());
-  }
-  return names;
+  return internal::joined(", ", types_, [](const std::type_index& type) {
+    return c10::demangle(type.name());
+  });
 }
 
 void StateKey::add_types(const StateKey& other) {

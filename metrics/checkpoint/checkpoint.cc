@@ -10,6 +10,7 @@
 
 #include "tally/metrics/checkpoint/held_checkpoint.h"
 #include "tally/state/codec.h"
+#include "tally/state/joined.h"
 #include "tally/sync/errors.h"
 #include "tally/sync/fingerprint.h"
 
@@ -176,10 +177,9 @@ HeldCheckpoint read_body(std::string_view body, Decoder& decoder,
 /// "'accuracy', 'loss'".
 template <class Columns>
 std::string labels_of(const Columns& columns) {
-  std::string text;
-  for (const auto& column : columns) {
-    text += (text.empty() ? "'" : ", '") + column.label + "'";
-  }
+  const std::string text = internal::joined(
+      ", ", columns,
+      [](const auto& column) { return "'" + column.label + "'"; });
   return text.empty() ? "none" : text;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tally/metrics/core/option_text.h"
+#include "tally/state/joined.h"
 
 namespace tally {
 namespace {
@@ -101,16 +102,17 @@ const std::string& string_at(const Json& object, const char* key) {
 
 std::string option_text(const Json& value);
 
-std::string joined(const Json& values, const char* between) {
-  std::string text;
-  for (const auto& [key, value] : values.items()) {
-    if (!text.empty()) text += ", ";
-    if (*between != '\0') text += internal::quote_text(key) + between;
-    text += value.is_string()
-                ? internal::quote_text(value.get_ref<const std::string&>())
-                : option_text(value);
-  }
-  return text;
+std::string element_text(const Json& value) {
+  return value.is_string()
+             ? internal::quote_text(value.get_ref<const std::string&>())
+             : option_text(value);
+}
+
+std::string members_text(const Json& object, const char* between) {
+  return internal::joined(", ", object.items(), [&](const auto& member) {
+    return internal::quote_text(member.key()) + between +
+           element_text(member.value());
+  });
 }
 
 /// "Name(option=text, ...)" of an object with "metric" and maybe "options".
@@ -125,16 +127,18 @@ std::string metric_text(const Json& object) {
                     ": expected options in \"options\" or in parentheses, got "
                     "both in ",
                     shown_json(object));
-  return metric + "(" + joined(*options, "=") + ")";
+  return metric + "(" + members_text(*options, "=") + ")";
 }
 
 std::string option_text(const Json& value) {
   if (value.is_null()) return "none";
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_array()) return "[" + joined(value, "") + "]";
+  if (value.is_array()) {
+    return "[" + internal::joined(", ", value, element_text) + "]";
+  }
   if (!value.is_object()) return value.dump();
   if (value.contains("metric")) return metric_text(value);
-  return "{" + joined(value, ": ") + "}";
+  return "{" + members_text(value, ": ") + "}";
 }
 
 /// What an object says of `metrics` and `options` is read elsewhere.

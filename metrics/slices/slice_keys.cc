@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tally/state/joined.h"
+
 namespace tally {
 namespace {
 
@@ -137,11 +139,7 @@ std::vector<SliceValue> slice_key_of(std::string_view bytes) {
 }
 
 std::string slice_words(const std::vector<SliceValue>& key) {
-  std::string text;
-  for (const SliceValue& value : key) {
-    text += (text.empty() ? "" : ", ") + to_string(value);
-  }
-  return text;
+  return joined(", ", key, [](const SliceValue& v) { return to_string(v); });
 }
 
 std::optional<std::int64_t> slice_key_columns(std::string_view bytes) {

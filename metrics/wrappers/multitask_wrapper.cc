@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tally/metrics/core/metric_traits.h"
+#include "tally/state/joined.h"
 #include "tally/state/state_parts.h"
 
 namespace tally {
@@ -143,25 +144,21 @@ std::unique_ptr<Metric> MultitaskWrapper::clone() const {
 }
 
 std::string MultitaskWrapper::repr() const {
-  std::string text;
-  for (const Task& task : tasks_) {
+  const auto of_task = [&](const Task& task) {
     const auto& members = task.metrics.members_;
     const std::string prefix =
         options_.prefix() + task.name + options_.postfix() + ".";
-    text += (text.empty() ? "" : ", ") + task.name + ": ";
     if (members.size() == 1 &&
         members[0].name.compare(0, prefix.size(), prefix) != 0) {
-      text += members[0].metric->repr();
-      continue;
+      return task.name + ": " + members[0].metric->repr();
     }
-    std::string inner;
-    for (const auto& member : members) {
-      inner += (inner.empty() ? "" : ", ") + member.name.substr(prefix.size()) +
-               ": " + member.metric->repr();
-    }
-    text += "{" + inner + "}";
-  }
-  return std::string(kName) + "(tasks={" + text + "}, " +
+    const auto of_member = [&](const auto& member) {
+      return member.name.substr(prefix.size()) + ": " + member.metric->repr();
+    };
+    return task.name + ": {" + internal::joined(", ", members, of_member) + "}";
+  };
+  return std::string(kName) + "(tasks={" +
+         internal::joined(", ", tasks_, of_task) + "}, " +
          options_repr(options_) + ")";
 }
 
@@ -194,7 +191,7 @@ bool MultitaskWrapper::takes(std::size_t task, std::size_t index) const {
 
 void MultitaskWrapper::check_tasks(const TaskRefs& input,
                                    std::size_t index) const {
-  std::string known, got;
+  std::string known;
   std::size_t expected = 0;
   bool same = true;
   for (std::size_t t = 0; t < tasks_.size(); ++t) {
@@ -204,9 +201,8 @@ void MultitaskWrapper::check_tasks(const TaskRefs& input,
     same = same && input.count(tasks_[t].name) != 0;
   }
   if (same && input.size() == expected) return;
-  for (const auto& [name, value] : input) {
-    got += (got.empty() ? "" : ", ") + name;
-  }
+  const std::string got = internal::joined(
+      ", ", input, [](const auto& each) { return each.first; });
   TORCH_CHECK_VALUE(false, kName, ": expected ",
                     index < inputs_.size() ? inputs_[index].name
                                            : "input " + std::to_string(index),

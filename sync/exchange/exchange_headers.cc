@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "tally/state/joined.h"
 #include "tally/sync/fingerprint.h"
 
 namespace tally::sync::internal {
@@ -203,12 +204,11 @@ void Headers::check() const {
   }
   if (!failed.empty()) {
     if (headers_[communicator_.rank()].failed) return;
-    std::ostringstream text;
-    for (int r : failed) {
-      text << (r == failed.front() ? "" : "; ") << "rank " << r
-           << " failed: " << eager_payload(r);
-    }
-    fail(SyncErrorCode::kPeerFailed, text.str(), failed);
+    const auto reason = [&](int r) {
+      return c10::str("rank ", r, " failed: ", eager_payload(r));
+    };
+    fail(SyncErrorCode::kPeerFailed,
+         tally::internal::joined("; ", failed, reason), failed);
   }
   std::vector<int> others = differing([](const Header& h) {
     return c10::str(h.kind, ' ', h.call, ' ', static_cast<int>(h.flow));

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "tally/state/joined.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/exchange/exchange.h"
 #include "tally/sync/exchange/gathered_states.h"
@@ -173,11 +174,8 @@ bool any_requires_grad(const std::vector<SyncItem>& items) {
 }
 
 std::string label_of(const std::vector<SyncItem>& items) {
-  std::string label;
-  for (const SyncItem& item : items) {
-    label += (label.empty() ? "" : ", ") + item.label;
-  }
-  return label;
+  return tally::internal::joined(
+      ", ", items, [](const SyncItem& item) { return item.label; });
 }
 
 Contribution contribution_of(const std::vector<SyncItem>& items,

@@ -10,19 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "tally/state/joined.h"
+
 namespace tally::testkit::internal {
 namespace {
 
 template <class List, class Text>
 std::string braced(const List& list, const Text& text) {
-  std::string result = "{";
-  bool first = true;
-  for (const auto& element : list) {
-    if (!first) result += ", ";
-    first = false;
-    result += text(element);
-  }
-  return result + "}";
+  return "{" + tally::internal::joined(", ", list, text) + "}";
 }
 
 std::string cpp_string(std::string_view text) {

@@ -1,5 +1,7 @@
 #include "tally/testing/internal/rank_state.h"
 
+#include <c10/util/StringUtil.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <stdexcept>
@@ -7,6 +9,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
+
+#include "tally/state/joined.h"
 
 namespace tally::testkit {
 
@@ -126,12 +130,11 @@ void RankState::before(std::int64_t call) {
 
 std::string RankState::faults_left() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  std::string text;
-  for (const Planned& planned : faults_) {
-    text += (text.empty() ? "" : ", ") +
-            std::string(to_string(planned.fault.kind())) + " at collective " +
-            std::to_string(planned.call) + " of the group";
-  }
+  const std::string text =
+      tally::internal::joined(", ", faults_, [](const Planned& planned) {
+        return c10::str(to_string(planned.fault.kind()), " at collective ",
+                        planned.call, " of the group");
+      });
   if (text.empty()) return text;
   return "did not happen: " + text + ", of which this rank entered " +
          std::to_string(group_ ? group_->collectives() : 0);
