@@ -1,16 +1,15 @@
 #include "tally/metrics/metric_base.h"
 
-#include <ATen/ops/empty.h>
 #include <torch/serialize/input-archive.h>
 #include <torch/serialize/output-archive.h>
 
-#include <cstring>
 #include <string>
 #include <utility>
 
 #include "tally/metrics/checkpoint/checkpoint.h"
 #include "tally/metrics/checkpoint/file.h"
 #include "tally/metrics/checkpoint/rank_checkpoint.h"
+#include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/core/accumulation.h"
 
 namespace tally {
@@ -108,11 +107,8 @@ constexpr const char* kKey = "tally";
 
 torch::serialize::OutputArchive& operator<<(
     torch::serialize::OutputArchive& archive, const MetricBase& metric) {
-  const std::string bytes = metric.serialize();
-  at::Tensor tensor =
-      at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
-  std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
-  archive.write(kKey, tensor, /*is_buffer=*/true);
+  archive.write(kKey, internal::tensor_of(metric.serialize()),
+                /*is_buffer=*/true);
   return archive;
 }
 

@@ -21,6 +21,7 @@
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/key_sort.h"
 #include "tally/metrics/common/ordered_bits.h"
+#include "tally/metrics/common/tensor_of.h"
 #include "tally/sync/reduction.h"
 
 namespace tally::losses::internal {
@@ -104,9 +105,7 @@ IsotonicBlocks blocks(const at::Tensor& s, const at::Tensor& w) {
       sizes.push_back(block.places);
     }
   }
-  result.sizes = at::empty({static_cast<std::int64_t>(sizes.size())}, options);
-  std::copy(sizes.begin(), sizes.end(),
-            result.sizes.mutable_data_ptr<std::int64_t>());
+  result.sizes = tally::internal::tensor_of(sizes);
   return result;
 }
 

@@ -8,7 +8,7 @@
 
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
-#include "tally/state/fresh_tensor.h"
+#include "tally/metrics/common/tensor_of.h"
 
 namespace tally {
 namespace {
@@ -46,10 +46,7 @@ class Ratings {
   State state() const {
     TORCH_CHECK_VALUE(fits_, "expected ratings that add up to less than 2^63");
     State state;
-    state.categories = internal::fresh_tensor(
-        {static_cast<std::int64_t>(totals_.size())}, at::kLong);
-    std::copy(totals_.begin(), totals_.end(),
-              state.categories.mutable_data_ptr<std::int64_t>());
+    state.categories = internal::tensor_of(totals_);
     state.agreement = agreement_;
     state.rows = rows_;
     return state;

@@ -8,7 +8,6 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "tally/metrics/audio/kernels/resampler.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/one_thread_each.h"
+#include "tally/metrics/common/tensor_of.h"
 
 namespace tally::internal::audio {
 namespace {
@@ -214,13 +214,9 @@ at::Tensor intelligibility(const at::Tensor& preds, const at::Tensor& target,
     // Its gradient is 0.
     return preds.narrow(0, 0, 0).sum().add(kTooShort);
   }
-  at::Tensor places = at::zeros({kept}, at::kLong);
-  std::copy(active.kept.begin(), active.kept.end(),
-            places.mutable_data_ptr<std::int64_t>());
-  const std::vector<double>& hann = hann_window();
-  at::Tensor window = at::zeros({kFrame}, at::kDouble);
-  std::copy(hann.begin(), hann.end(), window.mutable_data_ptr<double>());
-  window = window.to(preds.device());
+  const at::Tensor places = internal::tensor_of(active.kept);
+  const at::Tensor window =
+      internal::tensor_of(hann_window()).to(preds.device());
   const auto segments = [&](const at::Tensor& signal) {
     const at::Tensor chosen = frames_of(signal, active.count, window)
                                   .index_select(0, places.to(signal.device()));

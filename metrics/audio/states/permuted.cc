@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "tally/metrics/common/best_permutation.h"
+#include "tally/metrics/common/tensor_of.h"
 
 namespace tally::internal::audio {
 namespace {
@@ -133,9 +134,7 @@ at::Tensor Permuted::score_orders(const Signals& plain, double* scores) const {
   // By sample.
   std::vector<std::vector<double>> found(static_cast<std::size_t>(samples));
   do {
-    at::Tensor places = at::empty({speakers}, at::kLong);
-    std::copy(order.begin(), order.end(),
-              places.mutable_data_ptr<std::int64_t>());
+    const at::Tensor places = internal::tensor_of(order);
     measure_->score(
         plain.with(plain.preds.index_select(1, places), plain.target),
         row.data());

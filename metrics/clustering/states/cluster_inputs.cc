@@ -3,7 +3,6 @@
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "tally/metrics/clustering/states/label_pairs.h"
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/plain_values.h"
+#include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/tables/label_places.h"
 #include "tally/metrics/tables/label_range.h"
 #include "tally/metrics/tables/pair_counts.h"
@@ -37,9 +37,7 @@ MergedMoments merge_plain(const tables::LabelPlaces& labels, const T* means,
   const auto size = static_cast<std::int64_t>(labels.places.size());
   const auto clusters = static_cast<std::int64_t>(labels.labels.size());
   MergedMoments merged;
-  merged.labels = internal::fresh_tensor({clusters}, at::kLong);
-  std::copy(labels.labels.begin(), labels.labels.end(),
-            merged.labels.mutable_data_ptr<std::int64_t>());
+  merged.labels = internal::tensor_of(labels.labels);
   merged.counts = internal::fresh_zeros({clusters}, at::kLong);
   merged.means = internal::fresh_zeros({clusters, dims}, at::kDouble);
   merged.squares = internal::fresh_zeros({clusters}, at::kDouble);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/retrieval/kernels/hit_curves.h"
 #include "tally/metrics/retrieval/kernels/tie_groups.h"
-#include "tally/state/fresh_tensor.h"
 #include "tally/state/number.h"
 
 namespace tally::internal::retrieval {
@@ -158,12 +158,7 @@ std::vector<double> query_values(
 }
 
 at::Tensor aggregate(std::vector<double> values, QueryAggregation aggregation) {
-  if (aggregation == QueryAggregation::kNone) {
-    const at::Tensor all =
-        fresh_tensor({static_cast<std::int64_t>(values.size())}, at::kDouble);
-    std::copy(values.begin(), values.end(), all.mutable_data_ptr<double>());
-    return all;
-  }
+  if (aggregation == QueryAggregation::kNone) return tensor_of(values);
   values.erase(std::remove_if(values.begin(), values.end(),
                               [](double value) { return std::isnan(value); }),
                values.end());

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "tally/metrics/common/ordered_bits.h"
-#include "tally/state/fresh_tensor.h"
+#include "tally/metrics/common/tensor_of.h"
 
 namespace tally::internal::retrieval {
 namespace {
@@ -35,15 +35,6 @@ void check_rows(bool is_good) {
 
 at::Tensor as_dtype(const at::Tensor& tensor, at::ScalarType dtype) {
   return tensor.to(at::kCPU, dtype).contiguous();
-}
-
-template <class Value>
-at::Tensor tensor_of(const std::vector<Value>& values) {
-  const at::Tensor tensor =
-      fresh_tensor({static_cast<std::int64_t>(values.size())},
-                   c10::CppTypeToScalarType<Value>::value);
-  std::copy(values.begin(), values.end(), tensor.mutable_data_ptr<Value>());
-  return tensor;
 }
 
 // Calls use(begin, end) for the groups of equal scores.

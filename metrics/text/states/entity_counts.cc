@@ -2,11 +2,11 @@
 
 #include <c10/util/Exception.h>
 
-#include <algorithm>
 #include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "tally/metrics/common/tensor_of.h"
 #include "tally/metrics/text/kernels/for_each_sentence.h"
 #include "tally/metrics/text/kernels/references.h"
 #include "tally/metrics/text/kernels/tag_entities.h"
@@ -44,10 +44,7 @@ EntityCounts::State state_of(const text::CountsByType& sums) {
     *row++ = type.preds;
     *row++ = type.target;
   }
-  at::Tensor bytes = internal::fresh_tensor(
-      {static_cast<std::int64_t>(names.size())}, at::kByte);
-  std::copy(names.begin(), names.end(), bytes.mutable_data_ptr<std::uint8_t>());
-  state.names = Rows(std::move(bytes));
+  state.names = Rows(internal::tensor_of(names));
   state.counts = Rows(std::move(counts));
   return state;
 }
