@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "tally/examples/digits/data.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace digits {
 namespace {
@@ -17,12 +18,8 @@ std::string row_of(const std::string& pixel, const std::string& label) {
 std::string refusal_of(const std::string& text) {
   const std::string path = ::testing::TempDir() + "/digits.csv";
   std::ofstream(path) << text;
-  std::string refusal = "no std::runtime_error";
-  try {
-    read_digits(path);
-  } catch (const std::runtime_error& error) {
-    refusal = error.what();
-  }
+  const std::string refusal = tally::testkit::refusal_of<std::runtime_error>(
+      [&] { read_digits(path); });
   std::remove(path.c_str());
   return refusal.substr(refusal.find("digits.csv"));
 }

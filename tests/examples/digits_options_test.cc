@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tally/examples/digits/options.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace digits {
 namespace {
@@ -17,12 +18,7 @@ Options parse(std::vector<std::string> arguments) {
 }
 
 std::string refusal_of(const std::vector<std::string>& arguments) {
-  try {
-    parse(arguments);
-  } catch (const c10::ValueError& error) {
-    return error.what_without_backtrace();
-  }
-  return "no c10::ValueError";
+  return tally::testkit::refusal_of([&] { parse(arguments); });
 }
 
 TEST(DigitsOptionsTest, ReadsBothForms) {

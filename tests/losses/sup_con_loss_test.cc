@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 
 #include <exception>
-#include <functional>
 #include <limits>
 #include <string>
 
 #include "tally/losses/contrastive/nt_xent_loss.h"
 #include "tally/sync/errors.h"
 #include "tally/tests/losses/loss_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally::losses {
 namespace {
@@ -23,6 +23,7 @@ using ::testing::HasSubstr;
 using testkit::check_loss;
 using testkit::LossInstance;
 using testkit::LossSubject;
+using testkit::refusal_of;
 using testkit::unit_rows;
 using Tensors = std::vector<at::Tensor>;
 using Group = std::shared_ptr<sync::Communicator>;
@@ -130,39 +131,31 @@ TEST(SupConLossTest, WithoutRowsAlikeThereIsNoLoss) {
   }
 }
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "nothing";
-}
-
 TEST(SupConLossTest, RefusesBadOptionsAndArguments) {
-  EXPECT_THAT(error_of([] { SupConLoss(Options().temperature(0)); }),
+  EXPECT_THAT(refusal_of([] { SupConLoss(Options().temperature(0)); }),
               HasSubstr("SupConLoss: expected a temperature above 0, got 0"));
-  EXPECT_THAT(error_of([] { SupConLoss(Options().base_temperature(-1)); }),
+  EXPECT_THAT(refusal_of([] { SupConLoss(Options().base_temperature(-1)); }),
               HasSubstr("expected base_temperature of at least 0, got -1"));
-  EXPECT_THAT(error_of([] { SupConLoss(Options().logits_budget_bytes(-1)); }),
+  EXPECT_THAT(refusal_of([] { SupConLoss(Options().logits_budget_bytes(-1)); }),
               HasSubstr("expected logits_budget_bytes of at least 0, got -1"));
   const at::Tensor rows = unit_rows({4, 3}, 1);
-  EXPECT_THAT(error_of([&] { functional::sup_con_loss({}); }),
+  EXPECT_THAT(refusal_of([&] { functional::sup_con_loss({}); }),
               HasSubstr("expected features, got an undefined tensor"));
-  EXPECT_THAT(error_of([&] { functional::sup_con_loss(rows[0]); }),
+  EXPECT_THAT(refusal_of([&] { functional::sup_con_loss(rows[0]); }),
               HasSubstr("or [rows, views, features] and a floating dtype, got "
                         "CPUDoubleType [3]"));
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(refusal_of([&] {
                 functional::sup_con_loss(rows, at::tensor({1, 2}));
               }),
               HasSubstr("expected 4 integer labels, got CPUIntType [2]"));
-  EXPECT_THAT(error_of([&] { functional::sup_con_loss(rows, at::ones({4})); }),
-              HasSubstr("expected 4 integer labels, got CPUFloatType [4]"));
+  EXPECT_THAT(
+      refusal_of([&] { functional::sup_con_loss(rows, at::ones({4})); }),
+      HasSubstr("expected 4 integer labels, got CPUFloatType [4]"));
   const auto errors = testkit::collect_thread_ranks(2, [&](const Group& group) {
     functional::sup_con_loss(
         rows, group->rank() == 0 ? at::tensor({1, 2}) : at::Tensor());
   });
-  EXPECT_THAT(error_of([&] { std::rethrow_exception(errors[0]); }),
+  EXPECT_THAT(refusal_of([&] { std::rethrow_exception(errors[0]); }),
               HasSubstr("expected 4 integer labels"));
   try {
     std::rethrow_exception(errors[1]);

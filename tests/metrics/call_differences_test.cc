@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tally/metrics/collection.h"
+#include "tally/testing/expect_sync_error.h"
 #include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
@@ -38,14 +39,9 @@ SampleTensorSum stepping(GradientFlow flow = GradientFlow::kLocal) {
 }
 
 std::string mismatch_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const SyncError& error) {
-    EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
-    return error.message();
-  }
-  ADD_FAILURE() << "the ranks merged what they brought";
-  return "";
+  const SyncError error = testkit::sync_error_of(call).value();
+  EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
+  return error.message();
 }
 
 // One rank has a batch more than the other.

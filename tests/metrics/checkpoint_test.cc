@@ -14,6 +14,7 @@
 #include "tally/metrics/collection.h"
 #include "tally/sync/fingerprint.h"
 #include "tally/testing/compare.h"
+#include "tally/tests/testing/message_of.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {
@@ -21,6 +22,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testkit::message_of;
 
 constexpr std::size_t kEnvelope = 32;
 
@@ -55,10 +57,6 @@ EveryFieldMetric updated() {
   metric.update(values());
   metric.update(values().mul(2));
   return metric;
-}
-
-std::string message_of(const absl::Status& status) {
-  return std::string(status.message().data(), status.message().size());
 }
 
 class CheckpointTest : public ::testing::Test {

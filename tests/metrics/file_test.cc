@@ -14,6 +14,7 @@
 #include <iterator>
 
 #include "tally/metrics/wrappers/metric_tracker.h"
+#include "tally/tests/testing/message_of.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {
@@ -21,10 +22,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::StartsWith;
-
-std::string message_of(const absl::Status& status) {
-  return std::string(status.message().data(), status.message().size());
-}
+using testkit::message_of;
 
 absl::Status load(const std::string& path) {
   return testkit::SampleMeanSquaredError().load(path);

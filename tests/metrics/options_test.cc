@@ -10,6 +10,7 @@
 #include "tally/metrics/core/option_text.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/sync/errors.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 
@@ -69,13 +70,10 @@ SampleOptions parsed(const Texts& texts) {
 
 std::string error_of(const Texts& texts) {
   SampleOptions options;
-  try {
-    parse_options(options, "Sample", texts);
-  } catch (const c10::ValueError& error) {
-    EXPECT_EQ(options_repr(options), options_repr(SampleOptions()));
-    return sync::describe(error);
-  }
-  return "nothing";
+  const std::string text =
+      testkit::refusal_of([&] { parse_options(options, "Sample", texts); });
+  EXPECT_EQ(options_repr(options), options_repr(SampleOptions()));
+  return text;
 }
 
 TEST(OptionsTest, AreShownInTheirOrder) {

@@ -14,6 +14,7 @@
 #include "tally/metrics/collection.h"
 #include "tally/metrics/wrappers/running.h"
 #include "tally/testing/thread_ranks.h"
+#include "tally/tests/testing/message_of.h"
 #include "tally/tests/testing/sample_metrics.h"
 
 namespace tally {
@@ -23,13 +24,10 @@ using sync::SyncError;
 using sync::SyncErrorCode;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+using testkit::message_of;
 using testkit::run_thread_ranks;
 using testkit::SampleCat;
 using testkit::SampleTensorSum;
-
-std::string message_of(const absl::Status& status) {
-  return {status.message().data(), status.message().size()};
-}
 
 at::Tensor number(double value) { return at::full({}, value, at::kDouble); }
 

@@ -19,9 +19,12 @@
 #include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"
 #include "tally/sync/errors.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
+
+using testkit::refusal_of;
 
 TEST(ResultsTest, KeepTheirOrder) {
   Results results;
@@ -52,13 +55,8 @@ TEST(ResultsTest, RefuseANameTwice) {
 
 TEST(ResultsTest, SayWhichNamesThereAre) {
   Results results;
-  const auto message = [&]() -> std::string {
-    try {
-      results.at("x");
-    } catch (const c10::IndexError& error) {
-      return sync::describe(error);
-    }
-    return "nothing";
+  const auto message = [&] {
+    return refusal_of<c10::IndexError>([&] { results.at("x"); });
   };
   EXPECT_EQ(message(), "unknown result 'x'; there are: none");
   results.add("a", at::scalar_tensor(1));
@@ -68,16 +66,12 @@ TEST(ResultsTest, SayWhichNamesThereAre) {
 
 TEST(ResultsTest, GiveTheOneTensorThereIs) {
   Results results;
-  const auto message = [&]() -> std::string {
-    try {
-      return std::to_string(results.value().item<int>());
-    } catch (const c10::IndexError& error) {
-      return sync::describe(error);
-    }
+  const auto message = [&] {
+    return refusal_of<c10::IndexError>([&] { results.value(); });
   };
   EXPECT_EQ(message(), "expected one result, got 0: none");
   results.add("a", at::scalar_tensor(1));
-  EXPECT_EQ(message(), "1");
+  EXPECT_EQ(results.value().item<int>(), 1);
   results.add("b", at::scalar_tensor(1));
   EXPECT_EQ(message(), "expected one result, got 2: a, b");
 }

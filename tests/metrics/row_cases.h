@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ATen/ops/arange.h>
-#include <absl/status/status.h>
 
 #include <cstdio>
 #include <string>
@@ -162,10 +161,6 @@ struct Tracked {
 inline MulticlassAccuracy accuracy(int classes = 3) {
   return MulticlassAccuracy(
       MulticlassAccuracyOptions(classes).average(Average::kMicro));
-}
-
-inline std::string message_of(const absl::Status& status) {
-  return {status.message().data(), status.message().size()};
 }
 
 }  // namespace tally::row_cases

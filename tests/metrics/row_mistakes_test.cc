@@ -182,15 +182,6 @@ TEST(RowMistakesTest, AValueOfOneRankAloneReplacesNoState) {
   });
 }
 
-std::string sync_refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "";
-}
-
 TEST(RowMistakesTest, ARankThatIsStillSyncedKeepsNobodyWaiting) {
   for (const bool async : {false, true}) {
     run_thread_ranks(3, [&](const std::shared_ptr<sync::Communicator>& self) {
@@ -198,7 +189,7 @@ TEST(RowMistakesTest, ARankThatIsStillSyncedKeepsNobodyWaiting) {
       mean.update(1.0);
       mean.sync();
       if (self->rank() != 1) mean.unsync();
-      const std::string text = sync_refusal([&] {
+      const std::string text = refusal_of<c10::Error>([&] {
         if (async) {
           mean.sync_async().wait();
         } else {
@@ -218,7 +209,7 @@ TEST(RowMistakesTest, MessagesNameTheCallAndNotEachSlice) {
     for (int i = 0; i < 1000; ++i) keys.push_back("slice " + std::to_string(i));
     SlicedMetric slices{MeanMetric()};
     slices.update(SliceKeys(keys), at::ones({1000}));
-    const std::string calls = sync_refusal([&] {
+    const std::string calls = refusal_of<c10::Error>([&] {
       if (self->rank() == 0) {
         slices.compute();
       } else {
@@ -231,7 +222,7 @@ TEST(RowMistakesTest, MessagesNameTheCallAndNotEachSlice) {
     EXPECT_LT(calls.size(), 1000u);
     MeanMetric mean;
     mean.update(1.0);
-    const std::string metrics = sync_refusal([&] {
+    const std::string metrics = refusal_of<c10::Error>([&] {
       if (self->rank() == 0) {
         slices.compute();
       } else {
@@ -242,7 +233,7 @@ TEST(RowMistakesTest, MessagesNameTheCallAndNotEachSlice) {
                 AllOf(HasSubstr("the keys of SlicedMetric for compute()"),
                       HasSubstr("compute() of MeanMetric")));
     SliceComparison compared{row_cases::accuracy()};
-    const std::string owners = sync_refusal([&] {
+    const std::string owners = refusal_of<c10::Error>([&] {
       if (self->rank() == 0) {
         slices.compute();
       } else {

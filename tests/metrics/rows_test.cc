@@ -14,6 +14,7 @@
 #include "tally/metrics/aggregation/mean_metric.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/row_cases.h"
+#include "tally/tests/testing/message_of.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {
@@ -22,6 +23,7 @@ namespace {
 using namespace row_cases;  // NOLINT(build/namespaces)
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testkit::message_of;
 using testkit::refusal_of;
 using testkit::run_thread_ranks;
 

@@ -21,6 +21,7 @@
 #include "tally/sync/errors.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/metrics/row_cases.h"
+#include "tally/tests/testing/message_of.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {
@@ -28,6 +29,7 @@ namespace {
 
 using namespace row_cases;  // NOLINT(build/namespaces)
 using ::testing::HasSubstr;
+using testkit::message_of;
 using testkit::refusal_of;
 using testkit::run_thread_ranks;
 

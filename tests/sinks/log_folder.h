@@ -1,6 +1,5 @@
 #pragma once
 
-#include <absl/status/status.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -33,10 +32,6 @@ class LogFolder : public ::testing::Test {
 inline std::string text_at(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline std::string message_of(const absl::Status& status) {
-  return std::string(status.message().data(), status.message().size());
 }
 
 }  // namespace tally::testkit

@@ -10,6 +10,7 @@
 
 #include "tally/sinks/json_lines_sink.h"
 #include "tally/tests/sinks/log_folder.h"
+#include "tally/tests/testing/message_of.h"
 
 namespace tally {
 namespace {

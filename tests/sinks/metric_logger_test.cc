@@ -20,6 +20,7 @@
 #include "tally/sinks/table_sink.h"
 #include "tally/testing/ranks_test.h"
 #include "tally/tests/sinks/log_folder.h"
+#include "tally/tests/testing/message_of.h"
 #include "tally/tests/testing/refusal.h"
 
 namespace tally {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tally/tests/sinks/log_folder.h"
+#include "tally/tests/testing/message_of.h"
 
 namespace tally {
 namespace {

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "tally/state/state.h"
-#include "tally/sync/errors.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
@@ -192,18 +192,14 @@ TEST(FieldsTest, SumsInAndAfterInferenceMode) {
 }
 
 TEST(FieldsTest, RefuseOtherShapesBeforeAnythingChanges) {
-  const auto refuses = [](Sums from) -> std::string {
+  const auto refuses = [](Sums from) {
     Sums sums{1, 1, at::ones({2, 3}), Rows(at::ones({2, 3}))};
-    std::string message = "nothing";
-    try {
-      merge(sums, std::move(from));
-    } catch (const c10::ValueError& error) {
-      message = sync::describe(error);
-      EXPECT_EQ(sums.number.value(), 1);
-      EXPECT_EQ(sums.count, 1);
-      expect_equal(sums.tensor, at::ones({2, 3}));
-      expect_equal(sums.rows.tensor(), at::ones({2, 3}));
-    }
+    const std::string message =
+        testkit::refusal_of([&] { merge(sums, std::move(from)); });
+    EXPECT_EQ(sums.number.value(), 1);
+    EXPECT_EQ(sums.count, 1);
+    expect_equal(sums.tensor, at::ones({2, 3}));
+    expect_equal(sums.rows.tensor(), at::ones({2, 3}));
     return message;
   };
   EXPECT_EQ(refuses({1, 1, at::ones({3, 2}), Rows()}),

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tally/sync/errors.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
@@ -111,13 +111,8 @@ TEST(NumberTest, TakesNoGraphWhereNoneIsRecorded) {
 }
 
 TEST(NumberTest, RefusesOtherThanOneElement) {
-  const auto message = [](const at::Tensor& tensor) -> std::string {
-    try {
-      Number number(tensor);
-    } catch (const c10::ValueError& error) {
-      return sync::describe(error);
-    }
-    return "nothing";
+  const auto message = [](const at::Tensor& tensor) {
+    return testkit::refusal_of([&] { Number number(tensor); });
   };
   EXPECT_EQ(message(at::empty({2})),
             "expected a tensor of one element, got sizes [2]");

@@ -14,7 +14,7 @@
 
 #include <set>
 
-#include "tally/sync/errors.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
@@ -109,13 +109,9 @@ TEST(RowsTest, CopiesGoTheirOwnWays) {
 
 TEST(RowsTest, RefuseRowsOfAnotherKind) {
   Rows rows(at::zeros({2, 3}));
-  const auto message = [&](const at::Tensor& other) -> std::string {
-    try {
-      rows.check_append(Rows(other), "Metric", "preds");
-    } catch (const c10::ValueError& error) {
-      return sync::describe(error);
-    }
-    return "nothing";
+  const auto message = [&](const at::Tensor& other) {
+    return testkit::refusal_of(
+        [&] { rows.check_append(Rows(other), "Metric", "preds"); });
   };
   EXPECT_EQ(message(at::zeros({3, 2})),
             "Metric: state 'preds' holds rows of Float on cpu with sizes [*, "

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "tally/sync/base/transport_errors.h"
+#include "tally/testing/expect_sync_error.h"
 #include "tally/testing/faulty_communicator.h"
 #include "tally/testing/thread_ranks.h"
 
@@ -40,12 +41,8 @@ Hook throwing(const std::string& text) {
 SyncError error_of_gather(Communicator& communicator) {
   at::Tensor input = at::ones({2});
   at::Tensor output = at::empty({2});
-  try {
-    communicator.all_gather(input, output);
-  } catch (const SyncError& error) {
-    return error;
-  }
-  throw std::logic_error("all_gather succeeded");
+  return testkit::sync_error_of([&] { communicator.all_gather(input, output); })
+      .value();
 }
 
 TEST(TransportErrorsTest, TellsEventsApartByText) {

@@ -1,11 +1,12 @@
 #include "tally/sync/environment.h"
 
-#include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+
+#include "tally/tests/testing/refusal.h"
 
 namespace tally::sync {
 namespace {
@@ -21,12 +22,7 @@ Environment parse(const Variables& variables) {
 }
 
 std::string error_of(const Variables& variables) {
-  try {
-    parse(variables);
-  } catch (const c10::ValueError& error) {
-    return error.what_without_backtrace();
-  }
-  return "no error";
+  return testkit::refusal_of([&] { parse(variables); });
 }
 
 const Variables kTorchrun = {{"RANK", "3"},           {"WORLD_SIZE", "4"},

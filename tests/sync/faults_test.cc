@@ -73,16 +73,15 @@ const RawCall kRawCalls[] = {
 
 /// The error with which a call that is made again and again ends.
 SyncError error_of(const RawCall& call, Communicator& group) {
-  try {
-    for (;;) call.enter(group);
-  } catch (const SyncError& error) {
-    EXPECT_EQ(error.details().phase, call.name) << error.what();
-    EXPECT_THAT(error.message(),
-                StartsWith(std::string(call.name) + " on gloo rank"));
-    EXPECT_FALSE(error.details().peers.empty()) << error.what();
-    EXPECT_THAT(error.message(), HasSubstr(" (pid "));
-    return error;
-  }
+  const SyncError error = sync_error_of([&] {
+                            for (;;) call.enter(group);
+                          }).value();
+  EXPECT_EQ(error.details().phase, call.name) << error.what();
+  EXPECT_THAT(error.message(),
+              StartsWith(std::string(call.name) + " on gloo rank"));
+  EXPECT_FALSE(error.details().peers.empty()) << error.what();
+  EXPECT_THAT(error.message(), HasSubstr(" (pid "));
+  return error;
 }
 
 bool names(const SyncError& error, int rank) {

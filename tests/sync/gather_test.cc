@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 
+#include "tally/testing/expect_sync_error.h"
 #include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 
@@ -320,13 +321,8 @@ THREAD_RANKS_TEST(GatherTest, CollectivesAreFew, 3) {
 
 SyncError error_of(const at::Tensor& tensor,
                    GradientFlow flow = GradientFlow::kLocal) {
-  try {
-    gather_all_tensors(tensor, flow);
-  } catch (const SyncError& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return SyncError(SyncErrorCode::kTransport, "", {});
+  return testkit::sync_error_of([&] { gather_all_tensors(tensor, flow); })
+      .value();
 }
 
 THREAD_RANKS_TEST(GatherTest, TensorsOfAnotherKindAreRefusedOnEveryRank, 3) {

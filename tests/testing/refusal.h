@@ -1,7 +1,9 @@
 #pragma once
 
 #include <c10/util/Exception.h>
+#include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "tally/sync/errors.h"
@@ -17,6 +19,15 @@ std::string refusal_of(const Call& call) {
     return sync::describe(error);
   }
   return "nothing";
+}
+
+/// That of metric.update(inputs...), which must not count what it refuses.
+template <class Error = c10::ValueError, class Metric, class... Inputs>
+std::string refusal_of_update(Metric& metric, const Inputs&... inputs) {
+  const std::int64_t count = metric.update_count();
+  const std::string text = refusal_of<Error>([&] { metric.update(inputs...); });
+  EXPECT_EQ(metric.update_count() - count, text == "nothing" ? 1 : 0);
+  return text;
 }
 
 }  // namespace tally::testkit

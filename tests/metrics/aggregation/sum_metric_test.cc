@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
@@ -55,15 +56,8 @@ TEST(SumMetricTest, TakesAnyRealDtype) {
 
 TEST(SumMetricTest, RefusesWhatIsNoRealTensor) {
   SumMetric sum;
-  const auto refusal = [&](const at::Tensor& value) -> std::string {
-    try {
-      sum.update(value);
-    } catch (const c10::TypeError& error) {
-      return error.what_without_backtrace();
-    } catch (const c10::ValueError& error) {
-      return error.what_without_backtrace();
-    }
-    return "nothing";
+  const auto refusal = [&](const at::Tensor& value) {
+    return testkit::refusal_of_update<c10::Error>(sum, value);
   };
   EXPECT_THAT(refusal(at::ones({2}, at::kComplexFloat)),
               HasSubstr("expected value of a real dtype, got ComplexFloat"));

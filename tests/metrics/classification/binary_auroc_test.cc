@@ -3,7 +3,6 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -14,12 +13,16 @@
 
 #include "tally/metrics/classification/auroc.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
+#include "tally/tests/testing/with_gaps.h"
 
 namespace tally {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testkit::refusal_of_update;
+using testkit::with_gaps;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
@@ -32,23 +35,6 @@ double area_of(const BinaryAUROCOptions& given, const at::Tensor& preds,
   BinaryAUROC auroc(given, metric);
   auroc.update(preds, target);
   return area(auroc);
-}
-
-template <class Error>
-std::string refusal(BinaryAUROC& auroc, const at::Tensor& preds,
-                    const at::Tensor& target, const at::Tensor& weight = {}) {
-  try {
-    auroc.update(preds, target, weight);
-  } catch (const Error& error) {
-    EXPECT_EQ(auroc.update_count(), 0);
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
-
-// The same values at every other place in memory: not for plain loops.
-at::Tensor with_gaps(const at::Tensor& tensor) {
-  return at::stack({tensor, tensor}, -1).select(-1, 0);
 }
 
 MetricOptions with(NanPolicy policy) {
@@ -139,7 +125,7 @@ TEST(BinaryAUROCTest, RefusesWhatIsNoProbability) {
     const at::Tensor target = at::tensor({0, 1, 1, 0});
     for (const auto& given : {options(), options().thresholds(5)}) {
       BinaryAUROC auroc(given);
-      EXPECT_THAT(refusal<c10::ValueError>(auroc, preds, target),
+      EXPECT_THAT(refusal_of_update(auroc, preds, target),
                   AllOf(HasSubstr("expected probabilities in [0, 1] as preds, "
                                   "got 1.5 at position 2 (input is "
                                   "ScoreKind::kLogits for logits"),
@@ -149,20 +135,20 @@ TEST(BinaryAUROCTest, RefusesWhatIsNoProbability) {
           area_of(given, preds, target, MetricOptions().validate_args(false)),
           0.75);
       BinaryAUROC ignoring(BinaryAUROCOptions(given).ignore_index(1));
-      EXPECT_THAT(refusal<c10::ValueError>(ignoring, preds, target),
+      EXPECT_THAT(refusal_of_update(ignoring, preds, target),
                   HasSubstr("got -2 at position 3"));
       BinaryAUROC weighted(given);
-      EXPECT_THAT(refusal<c10::ValueError>(weighted, preds, target,
-                                           at::tensor({1, 1, 0, 2})),
-                  HasSubstr("got -2 at position 3"));
+      EXPECT_THAT(
+          refusal_of_update(weighted, preds, target, at::tensor({1, 1, 0, 2})),
+          HasSubstr("got -2 at position 3"));
       weighted.update(preds, target, at::tensor({2, 1, 0, 0}));
       BinaryAUROC holes(given);
-      EXPECT_THAT(refusal<c10::ValueError>(
+      EXPECT_THAT(refusal_of_update(
                       holes, preds.masked_fill(preds.eq(0.5), kNaN), target),
                   HasSubstr("got 1.5 at position 2"));
     }
     BinaryAUROC exact;
-    EXPECT_THAT(refusal<c10::ValueError>(exact, preds, target),
+    EXPECT_THAT(refusal_of_update(exact, preds, target),
                 HasSubstr("ScoreKind::kScores for scores of any kind)"));
   }
 }
@@ -172,12 +158,13 @@ TEST(BinaryAUROCTest, RefusesOtherTargets) {
   for (const auto& given : {options(), options().thresholds(5)}) {
     for (const at::Tensor& scores : {preds, with_gaps(preds)}) {
       BinaryAUROC auroc(given);
-      EXPECT_THAT(
-          refusal<c10::IndexError>(auroc, scores, at::tensor({0, 1, 7})),
-          HasSubstr("expected target in [0, 2), got 7 at position 2"));
+      EXPECT_THAT(refusal_of_update<c10::IndexError>(auroc, scores,
+                                                     at::tensor({0, 1, 7})),
+                  HasSubstr("expected target in [0, 2), got 7 at position 2"));
       BinaryAUROC ignoring(BinaryAUROCOptions(given).ignore_index(-1));
       EXPECT_THAT(
-          refusal<c10::IndexError>(ignoring, scores, at::tensor({-1, -2, 1})),
+          refusal_of_update<c10::IndexError>(ignoring, scores,
+                                             at::tensor({-1, -2, 1})),
           HasSubstr("expected target in [0, 2) or ignore_index (-1), got -2 at "
                     "position 1"));
     }
@@ -188,17 +175,17 @@ TEST(BinaryAUROCTest, RefusesOtherShapesAndDtypes) {
   BinaryAUROC auroc;
   const at::Tensor preds = at::rand({4});
   EXPECT_THAT(
-      refusal<c10::ValueError>(auroc, preds, at::tensor({0, 1, 1})),
+      refusal_of_update(auroc, preds, at::tensor({0, 1, 1})),
       HasSubstr(
           "expected preds and target of the same shape, got [4] and [3]"));
-  EXPECT_THAT(
-      refusal<c10::TypeError>(auroc, at::tensor({0, 1}), at::tensor({0, 1})),
-      HasSubstr("expected preds of a floating-point dtype, got Int"));
-  EXPECT_THAT(
-      refusal<c10::TypeError>(auroc, preds, at::ones({4}, at::kComplexFloat)),
-      HasSubstr("expected target of an integer dtype, or whole numbers "
-                "of a floating-point dtype, got ComplexFloat"));
-  EXPECT_THAT(refusal<c10::ValueError>(auroc, at::Tensor(), preds),
+  EXPECT_THAT(refusal_of_update<c10::TypeError>(auroc, at::tensor({0, 1}),
+                                                at::tensor({0, 1})),
+              HasSubstr("expected preds of a floating-point dtype, got Int"));
+  EXPECT_THAT(refusal_of_update<c10::TypeError>(
+                  auroc, preds, at::ones({4}, at::kComplexFloat)),
+              HasSubstr("expected target of an integer dtype, or whole numbers "
+                        "of a floating-point dtype, got ComplexFloat"));
+  EXPECT_THAT(refusal_of_update(auroc, at::Tensor(), preds),
               HasSubstr("expected a tensor as preds"));
 }
 
@@ -213,7 +200,7 @@ TEST(BinaryAUROCTest, FollowsTheNanPolicy) {
       EXPECT_EQ(area_of(given, preds, target, with(NanPolicy::kIgnore)), 1);
       BinaryAUROC strict(given, with(NanPolicy::kError));
       EXPECT_THAT(
-          refusal<c10::ValueError>(strict, preds, target),
+          refusal_of_update(strict, preds, target),
           HasSubstr("expected preds without NaN, got NaN at position 1"));
       // Where the target is ignored, so is the score.
       EXPECT_EQ(area_of(given, preds.slice(0, 2), target.slice(0, 2)), 1);

@@ -17,6 +17,7 @@
 #include "tally/metrics/classification/roc.h"
 #include "tally/testing/compare.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
@@ -24,6 +25,7 @@ namespace {
 using ::testing::HasSubstr;
 using testkit::check_metric;
 using testkit::near;
+using testkit::refusal_of;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -180,30 +182,22 @@ TEST(CurvePointsTest, NamesTheirParts) {
 }
 
 TEST(CurvePointsTest, HaveNoWeightedAverage) {
-  const auto refused = [](const auto& make) {
-    try {
-      make();
-    } catch (const c10::ValueError& error) {
-      return std::string(error.what_without_backtrace());
-    }
-    return std::string("nothing");
-  };
   const char* expected = "expected average micro, macro or none, got weighted";
   const auto weighted = Average::kWeighted;
-  EXPECT_THAT(refused([=] {
+  EXPECT_THAT(refusal_of([=] {
                 MulticlassROC(MulticlassROCOptions(3).average(weighted));
               }),
               HasSubstr(expected));
-  EXPECT_THAT(refused([=] {
+  EXPECT_THAT(refusal_of([=] {
                 MultilabelROC(MultilabelROCOptions(3).average(weighted));
               }),
               HasSubstr(expected));
-  EXPECT_THAT(refused([=] {
+  EXPECT_THAT(refusal_of([=] {
                 MulticlassPrecisionRecallCurve(
                     MulticlassPrecisionRecallCurveOptions(3).average(weighted));
               }),
               HasSubstr(expected));
-  EXPECT_THAT(refused([=] {
+  EXPECT_THAT(refusal_of([=] {
                 MultilabelPrecisionRecallCurve(
                     MultilabelPrecisionRecallCurveOptions(3).average(weighted));
               }),

@@ -20,6 +20,8 @@
 #include "tally/metrics/classification/roc.h"
 #include "tally/metrics/collection.h"
 #include "tally/testing/compare.h"
+#include "tally/tests/testing/refusal.h"
+#include "tally/tests/testing/with_gaps.h"
 
 namespace tally {
 namespace {
@@ -28,6 +30,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testkit::near;
 using testkit::same_bits;
+using testkit::with_gaps;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
@@ -37,11 +40,6 @@ MultilabelAUROCOptions labels(std::int64_t count) {
 
 MetricOptions with(NanPolicy policy) {
   return MetricOptions().nan_policy(policy);
-}
-
-// The same values at every other place in memory: not for plain loops.
-at::Tensor with_gaps(const at::Tensor& tensor) {
-  return at::stack({tensor, tensor}, -1).select(-1, 0);
 }
 
 at::Tensor areas(const MultilabelAUROCOptions& given, const at::Tensor& preds,
@@ -56,13 +54,7 @@ std::string refusal(const MultilabelAUROCOptions& given,
                     const at::Tensor& preds, const at::Tensor& target,
                     const MetricOptions& metric = {}) {
   MultilabelAUROC auroc(given, metric);
-  try {
-    auroc.update(preds, target);
-  } catch (const Error& error) {
-    EXPECT_EQ(auroc.update_count(), 0);
-    return error.what_without_backtrace();
-  }
-  return "nothing";
+  return testkit::refusal_of_update<Error>(auroc, preds, target);
 }
 
 TEST(MultilabelCurveTest, TakesEachLabelByItself) {

@@ -10,11 +10,13 @@
 #include "tally/metrics/classification/fixed_precision_recall.h"
 #include "tally/metrics/classification/fixed_sensitivity_specificity.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
 
 using testkit::check_metric;
+using testkit::refusal_of;
 
 TEST(FixedRatesTest, RecallAtFixedPrecisionPassesTheHarness) {
   check_metric<BinaryRecallAtFixedPrecision>("BinaryRecallAtFixedPrecision");
@@ -111,29 +113,21 @@ TEST(FixedRatesTest, AreNanWithoutData) {
 }
 
 TEST(FixedRatesTest, RefuseRatesOutsideOfZeroToOne) {
-  const auto refused = [](const auto& make) {
-    try {
-      make();
-    } catch (const c10::ValueError& error) {
-      return std::string(error.what_without_backtrace());
-    }
-    return std::string("nothing");
-  };
   using ::testing::HasSubstr;
-  EXPECT_THAT(refused([] { BinaryRecallAtFixedPrecision(1.5); }),
+  EXPECT_THAT(refusal_of([] { BinaryRecallAtFixedPrecision(1.5); }),
               HasSubstr("BinaryRecallAtFixedPrecision: expected min_precision "
                         "in [0, 1], got 1.5"));
-  EXPECT_THAT(refused([] { BinaryPrecisionAtFixedRecall(std::nan("")); }),
+  EXPECT_THAT(refusal_of([] { BinaryPrecisionAtFixedRecall(std::nan("")); }),
               HasSubstr("expected min_recall in [0, 1], got nan"));
-  EXPECT_THAT(refused([] { MulticlassSensitivityAtSpecificity(3); }),
+  EXPECT_THAT(refusal_of([] { MulticlassSensitivityAtSpecificity(3); }),
               HasSubstr("expected min_specificity in [0, 1], got -1"));
   EXPECT_THAT(
-      refused([] {
+      refusal_of([] {
         MultilabelSpecificityAtSensitivity(
             MultilabelSpecificityAtSensitivityOptions(3).min_sensitivity(-0.5));
       }),
       HasSubstr("expected min_sensitivity in [0, 1], got -0.5"));
-  EXPECT_THAT(refused([] {
+  EXPECT_THAT(refusal_of([] {
                 MulticlassSensitivityAtSpecificity({1, 0.5});
               }),
               HasSubstr("expected num_classes to be at least 2, got 1"));

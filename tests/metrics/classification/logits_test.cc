@@ -6,7 +6,6 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
@@ -20,6 +19,7 @@
 #include "tally/metrics/common/logit_kernels.h"
 #include "tally/testing/compare.h"
 #include "tally/tests/testing/vector_targets.h"
+#include "tally/tests/testing/with_gaps.h"
 
 namespace tally {
 
@@ -28,14 +28,10 @@ namespace {
 
 using testkit::for_each_vector_target;
 using testkit::same_bits;
+using testkit::with_gaps;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
-
-// The same values at every other place in memory: not for plain loops.
-at::Tensor with_gaps(const at::Tensor& tensor) {
-  return at::stack({tensor, tensor}, -1).select(-1, 0);
-}
 
 at::Tensor many_logits() {
   return at::cat(

@@ -4,7 +4,6 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -16,12 +15,17 @@
 #include "tally/metrics/classification/auroc.h"
 #include "tally/testing/compare.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
+#include "tally/tests/testing/with_gaps.h"
 
 namespace tally {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testkit::refusal_of;
+using testkit::refusal_of_update;
+using testkit::with_gaps;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -41,23 +45,6 @@ void expect_close(const at::Tensor& actual, const at::Tensor& expected) {
   EXPECT_TRUE(actual.allclose(expected, 1e-13, 1e-13, /*equal_nan=*/true))
       << actual << "\nexpected\n"
       << expected;
-}
-
-template <class Error>
-std::string refusal(MulticlassAUROC& auroc, const at::Tensor& preds,
-                    const at::Tensor& target) {
-  try {
-    auroc.update(preds, target);
-  } catch (const Error& error) {
-    EXPECT_EQ(auroc.update_count(), 0);
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
-
-// The same values at every other place in memory: not for plain loops.
-at::Tensor with_gaps(const at::Tensor& tensor) {
-  return at::stack({tensor, tensor}, -1).select(-1, 0);
 }
 
 MetricOptions with(NanPolicy policy) {
@@ -162,7 +149,7 @@ TEST(MulticlassAUROCTest, RefusesWhatIsNoProbability) {
   for (const at::Tensor& preds : {scores, with_gaps(scores)}) {
     for (const auto& given : {classes(2), classes(2).thresholds(5)}) {
       MulticlassAUROC auroc(given);
-      EXPECT_THAT(refusal<c10::ValueError>(auroc, preds, target),
+      EXPECT_THAT(refusal_of_update(auroc, preds, target),
                   AllOf(HasSubstr("expected probabilities in [0, 1] as preds, "
                                   "got -1 at position 2 (input is "
                                   "ScoreKind::kLogits for logits"),
@@ -181,11 +168,11 @@ TEST(MulticlassAUROCTest, RefusesWhatIsNoProbability) {
       expect_close(weighted.compute(), at::full({2}, 1, at::kDouble));
       at::Tensor holes = preds.clone();
       holes.select(0, 0).fill_(kNaN);
-      EXPECT_THAT(refusal<c10::ValueError>(auroc, holes, target),
+      EXPECT_THAT(refusal_of_update(auroc, holes, target),
                   HasSubstr("got -1 at position 2"));
     }
     MulticlassAUROC exact(classes(2));
-    EXPECT_THAT(refusal<c10::ValueError>(exact, preds, target),
+    EXPECT_THAT(refusal_of_update(exact, preds, target),
                 HasSubstr("ScoreKind::kScores for scores of any kind)"));
   }
 }
@@ -216,12 +203,12 @@ TEST(MulticlassAUROCTest, RefusesOtherTargets) {
   for (const auto& given : {classes(4), classes(4).thresholds(5)}) {
     for (const at::Tensor& scores : {preds, with_gaps(preds)}) {
       MulticlassAUROC auroc(given);
-      EXPECT_THAT(
-          refusal<c10::IndexError>(auroc, scores, at::tensor({0, 4, 1})),
-          HasSubstr("expected target in [0, 4), got 4 at position 1"));
-      EXPECT_THAT(
-          refusal<c10::IndexError>(auroc, scores, at::tensor({0, 1, -1})),
-          HasSubstr("expected target in [0, 4), got -1 at position 2"));
+      EXPECT_THAT(refusal_of_update<c10::IndexError>(auroc, scores,
+                                                     at::tensor({0, 4, 1})),
+                  HasSubstr("expected target in [0, 4), got 4 at position 1"));
+      EXPECT_THAT(refusal_of_update<c10::IndexError>(auroc, scores,
+                                                     at::tensor({0, 1, -1})),
+                  HasSubstr("expected target in [0, 4), got -1 at position 2"));
       MulticlassAUROC ignoring(MulticlassAUROCOptions(given).ignore_index(-1));
       ignoring.update(scores, at::tensor({0, 1, -1}));
     }
@@ -234,16 +221,16 @@ TEST(MulticlassAUROCTest, RefusesOtherShapesAndDtypes) {
   for (const at::Tensor& preds :
        {at::rand({2}), at::rand({2, 4}), at::rand({3, 3}), at::rand({2, 3, 1}),
         at::rand({})}) {
-    EXPECT_THAT(refusal<c10::ValueError>(auroc, preds, target),
+    EXPECT_THAT(refusal_of_update(auroc, preds, target),
                 HasSubstr("expected preds [N, 3, ...] and target [N, ...], "
                           "got sizes "));
   }
+  EXPECT_THAT(refusal_of_update<c10::TypeError>(
+                  auroc, at::rand({2, 3}).to(at::kLong), target),
+              HasSubstr("expected preds of a floating-point dtype, got Long"));
   EXPECT_THAT(
-      refusal<c10::TypeError>(auroc, at::rand({2, 3}).to(at::kLong), target),
-      HasSubstr("expected preds of a floating-point dtype, got Long"));
-  EXPECT_THAT(
-      refusal<c10::TypeError>(auroc, at::rand({2, 3}),
-                              at::ones({2}, at::kComplexFloat)),
+      refusal_of_update<c10::TypeError>(auroc, at::rand({2, 3}),
+                                        at::ones({2}, at::kComplexFloat)),
       HasSubstr("expected target of an integer dtype, or whole numbers of a "
                 "floating-point dtype, got ComplexFloat"));
 }
@@ -268,7 +255,7 @@ TEST(MulticlassAUROCTest, FollowsTheNanPolicy) {
                    at::full({3}, 1, at::kDouble));
       MulticlassAUROC strict(given, with(NanPolicy::kError));
       EXPECT_THAT(
-          refusal<c10::ValueError>(strict, preds, target),
+          refusal_of_update(strict, preds, target),
           HasSubstr("expected preds without NaN, got NaN at position 3"));
     }
   }
@@ -287,7 +274,7 @@ TEST(MulticlassAUROCTest, LogitsWithoutASoftmaxCountAsNan) {
       expect_close(areas(given, preds, target, with(NanPolicy::kIgnore)),
                    at::full({2}, 1, at::kDouble));
       MulticlassAUROC strict(given, with(NanPolicy::kError));
-      EXPECT_THAT(refusal<c10::ValueError>(strict, preds, target),
+      EXPECT_THAT(refusal_of_update(strict, preds, target),
                   HasSubstr("got NaN at position 2"));
     }
   }
@@ -318,12 +305,7 @@ TEST(MulticlassAUROCTest, SharesItsStateWhateverTheAverage) {
 
 TEST(MulticlassAUROCTest, ValidatesItsOptions) {
   const auto refused = [](const MulticlassAUROCOptions& given) {
-    try {
-      MulticlassAUROC auroc(given);
-    } catch (const c10::ValueError& error) {
-      return std::string(error.what_without_backtrace());
-    }
-    return std::string("nothing");
+    return refusal_of([&] { MulticlassAUROC auroc(given); });
   };
   EXPECT_THAT(refused(1), HasSubstr("MulticlassAUROC: expected num_classes to "
                                     "be at least 2, got 1"));

@@ -5,7 +5,6 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -16,12 +15,16 @@
 
 #include "tally/metrics/classification/log_loss.h"
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
+#include "tally/tests/testing/with_gaps.h"
 
 namespace tally {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testkit::refusal_of_update;
+using testkit::with_gaps;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -51,23 +54,6 @@ double forward_of(const MulticlassLogLossOptions& given,
       loss.forward(preds.detach().clone().requires_grad_(), target, weight);
   EXPECT_TRUE(value.requires_grad());
   return value.item<double>();
-}
-
-template <class Error, class Loss>
-std::string refusal(Loss& loss, const at::Tensor& preds,
-                    const at::Tensor& target, const at::Tensor& weight = {}) {
-  try {
-    loss.update(preds, target, weight);
-  } catch (const Error& error) {
-    EXPECT_EQ(loss.update_count(), 0);
-    return error.what_without_backtrace();
-  }
-  return "nothing";
-}
-
-// The same values at every other place in memory: not for plain loops.
-at::Tensor with_gaps(const at::Tensor& tensor) {
-  return at::stack({tensor, tensor}, -1).select(-1, 0);
 }
 
 MetricOptions with(NanPolicy policy) {
@@ -205,7 +191,7 @@ TEST(MulticlassLogLossTest, RefusesWhatIsNoProbability) {
   const at::Tensor target = at::tensor({0, 1, 1});
   for (const at::Tensor& scores : {preds, with_gaps(preds)}) {
     MulticlassLogLoss loss(2);
-    EXPECT_THAT(refusal<c10::ValueError>(loss, scores, target),
+    EXPECT_THAT(refusal_of_update(loss, scores, target),
                 AllOf(HasSubstr("expected probabilities in [0, 1] as preds, "
                                 "got 2 at position 1"),
                       HasSubstr("MulticlassLogLoss")));
@@ -219,12 +205,13 @@ TEST(MulticlassLogLossTest, RefusesOtherTargets) {
   const at::Tensor preds = at::rand({3, 4}).softmax(1);
   for (const at::Tensor& scores : {preds, with_gaps(preds)}) {
     MulticlassLogLoss loss(4);
-    EXPECT_THAT(refusal<c10::IndexError>(loss, scores, at::tensor({0, 4, 1})),
-                HasSubstr("expected target in [0, 4), got 4 at position 1"));
-    MulticlassLogLoss ignoring(MulticlassLogLossOptions(4).ignore_index(9));
     EXPECT_THAT(
-        refusal<c10::IndexError>(ignoring, scores, at::tensor({9, 0, -1})),
-        HasSubstr("or ignore_index (9), got -1 at position 2"));
+        refusal_of_update<c10::IndexError>(loss, scores, at::tensor({0, 4, 1})),
+        HasSubstr("expected target in [0, 4), got 4 at position 1"));
+    MulticlassLogLoss ignoring(MulticlassLogLossOptions(4).ignore_index(9));
+    EXPECT_THAT(refusal_of_update<c10::IndexError>(ignoring, scores,
+                                                   at::tensor({9, 0, -1})),
+                HasSubstr("or ignore_index (9), got -1 at position 2"));
   }
 }
 
@@ -232,16 +219,16 @@ TEST(MulticlassLogLossTest, RefusesOtherShapesAndDtypes) {
   MulticlassLogLoss loss(3);
   const at::Tensor preds = at::rand({2, 3});
   const at::Tensor target = at::tensor({0, 1});
-  EXPECT_THAT(refusal<c10::ValueError>(loss, at::rand({2, 4}), target),
+  EXPECT_THAT(refusal_of_update(loss, at::rand({2, 4}), target),
               HasSubstr("expected preds [N, 3, ...] and target [N, ...], got "
                         "sizes [2, 4] and [2]"));
-  EXPECT_THAT(refusal<c10::ValueError>(loss, preds, target, at::rand({3})),
+  EXPECT_THAT(refusal_of_update(loss, preds, target, at::rand({3})),
               HasSubstr("expected weight and target of the same shape, got "
                         "[3] and [2]"));
-  EXPECT_THAT(refusal<c10::TypeError>(loss, preds, target,
-                                      at::rand({2}).to(at::kComplexFloat)),
+  EXPECT_THAT(refusal_of_update<c10::TypeError>(
+                  loss, preds, target, at::rand({2}).to(at::kComplexFloat)),
               HasSubstr("expected weight of a real dtype"));
-  EXPECT_THAT(refusal<c10::TypeError>(loss, target, target),
+  EXPECT_THAT(refusal_of_update<c10::TypeError>(loss, target, target),
               HasSubstr("expected preds of a floating-point dtype"));
 }
 
@@ -266,13 +253,12 @@ TEST(MulticlassLogLossTest, FollowsTheNanPolicy) {
     for (const at::Tensor& preds : {scores, with_gaps(scores)}) {
       MulticlassLogLoss strict(given, with(NanPolicy::kError));
       EXPECT_THAT(
-          refusal<c10::ValueError>(strict, preds, target),
+          refusal_of_update(strict, preds, target),
           HasSubstr("expected preds without NaN, got NaN at position 1"));
-      EXPECT_THAT(
-          refusal<c10::ValueError>(strict, preds.slice(0, 2),
-                                   target.slice(0, 2), weight.slice(0, 2)),
-          HasSubstr("expected weight without NaN, got NaN at "
-                    "position 0"));
+      EXPECT_THAT(refusal_of_update(strict, preds.slice(0, 2),
+                                    target.slice(0, 2), weight.slice(0, 2)),
+                  HasSubstr("expected weight without NaN, got NaN at "
+                            "position 0"));
       strict.update(preds.slice(0, 0, 1), target.slice(0, 0, 1));
     }
   }
@@ -325,10 +311,9 @@ TEST(MulticlassLogLossTest, ChecksThatProbabilitiesAddUp) {
     const at::Tensor ones =
         at::full({2, 3, 2}, 1, at::kFloat).requires_grad_(graph);
     MulticlassLogLoss loss(3);
-    EXPECT_THAT(
-        refusal<c10::ValueError>(loss, ones, at::zeros({2, 2}, at::kLong)),
-        HasSubstr("expected probabilities that add up to 1 over the "
-                  "classes as preds, got a sum of 3 at position 0"));
+    EXPECT_THAT(refusal_of_update(loss, ones, at::zeros({2, 2}, at::kLong)),
+                HasSubstr("expected probabilities that add up to 1 over the "
+                          "classes as preds, got a sum of 3 at position 0"));
   }
 }
 

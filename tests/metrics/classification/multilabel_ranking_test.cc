@@ -12,6 +12,7 @@
 #include <string>
 
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
@@ -43,13 +44,7 @@ std::string refusal(const at::Tensor& preds, const at::Tensor& target,
                     const at::Tensor& weight = {},
                     const MetricOptions& options = {}) {
   MultilabelRankingLoss metric(3, options);
-  try {
-    metric.update(preds, target, weight);
-  } catch (const Error& error) {
-    EXPECT_EQ(metric.update_count(), 0);
-    return error.what_without_backtrace();
-  }
-  return "nothing";
+  return testkit::refusal_of_update<Error>(metric, preds, target, weight);
 }
 
 TEST(MultilabelRankingTest, CountsTiesAgainstTheRanking) {

@@ -2,7 +2,6 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,6 +27,7 @@
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"
+#include "tally/tests/testing/with_gaps.h"
 
 namespace tally {
 namespace {
@@ -36,6 +36,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testkit::near;
 using testkit::refusal_of;
+using testkit::with_gaps;
 using OptionTexts = std::map<std::string, std::string>;
 using Task = CurveShape::Task;
 
@@ -153,11 +154,6 @@ Results value_of(const Kind& metric, const OptionTexts& form,
   const auto made = metric.make(form, options);
   made->update(batch.preds, batch.target, batch.weight);
   return made->compute_results();
-}
-
-// The same values at every other place in memory: not for plain loops.
-at::Tensor with_gaps(const at::Tensor& tensor) {
-  return at::stack({tensor, tensor}, -1).select(-1, 0);
 }
 
 std::string name_of(const Kind& metric, const OptionTexts& form) {

@@ -3,7 +3,6 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/stack.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +14,7 @@
 #include "tally/sync/communicator.h"
 #include "tally/testing/compare.h"
 #include "tally/tests/testing/refusal.h"
+#include "tally/tests/testing/with_gaps.h"
 
 namespace tally {
 namespace {
@@ -24,14 +24,10 @@ using ::testing::HasSubstr;
 using testkit::near;
 using testkit::refusal_of;
 using testkit::same_bits;
+using testkit::with_gaps;
 
 constexpr std::int64_t kRows = 24;
 constexpr std::int64_t kCount = 5;
-
-// The same values at every other place in memory: not for plain loops.
-at::Tensor with_gaps(const at::Tensor& tensor) {
-  return at::stack({tensor, tensor}, -1).select(-1, 0);
-}
 
 // A metric that takes scores and targets, and inputs for it.
 struct Subject {

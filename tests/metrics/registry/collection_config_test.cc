@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tally/sync/errors.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
@@ -22,12 +22,7 @@ std::string json(std::string text) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    make_collection(json(text));
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "nothing";
+  return testkit::refusal_of([&] { make_collection(json(text)); });
 }
 
 TEST(CollectionConfigTest, MakesACollection) {

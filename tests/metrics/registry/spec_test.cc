@@ -6,7 +6,7 @@
 #include "tally/metrics/common/nearest.h"
 #include "tally/metrics/core/option_text.h"
 #include "tally/metrics/options.h"
-#include "tally/sync/errors.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
@@ -15,19 +15,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
-
-template <class Parse>
-std::string error_of(const Parse& parse, const std::string& text) {
-  try {
-    parse(text);
-  } catch (const c10::ValueError& error) {
-    return sync::describe(error);
-  }
-  return "nothing";
-}
+using testkit::refusal_of;
 
 std::string spec_error(const std::string& text) {
-  return error_of(parse_metric_spec, text);
+  return refusal_of([&] { parse_metric_spec(text); });
 }
 
 TEST(MetricSpecTest, HasNameAndOptions) {
@@ -97,11 +88,12 @@ TEST(MetricListTest, HasNames) {
   EXPECT_THAT(parse_metric_list("A(b=1); x y=A(b=\";\") ;B;"),
               ElementsAre(Pair("A", "A(b=1)"), Pair("x y", "A(b=\";\")"),
                           Pair("B", "B")));
-  EXPECT_EQ(error_of(parse_metric_list, "A; A(b=1)"),
+  EXPECT_EQ(refusal_of([] { parse_metric_list("A; A(b=1)"); }),
             "expected one metric of each name, got 'A' twice; write "
             "name=A(...)");
-  EXPECT_THAT(error_of(parse_metric_list, " "), HasSubstr("got none"));
-  EXPECT_THAT(error_of(parse_metric_list, "A;;B"),
+  EXPECT_THAT(refusal_of([] { parse_metric_list(" "); }),
+              HasSubstr("got none"));
+  EXPECT_THAT(refusal_of([] { parse_metric_list("A;;B"); }),
               HasSubstr("expected something before ';'"));
 }
 
@@ -112,10 +104,11 @@ TEST(ItemsTest, AreOneOrMany) {
       ElementsAre(Pair("", "A"), Pair("", "B(c=[1, 2])"), Pair("", "d, e")));
   EXPECT_THAT(parse_items("{x: A, \"y:z\": B(c={d: e})}"),
               ElementsAre(Pair("x", "A"), Pair("y:z", "B(c={d: e})")));
-  EXPECT_EQ(error_of(parse_items, "{A}"), "expected name: item, got 'A'");
-  EXPECT_EQ(error_of(parse_items, "[]"),
+  EXPECT_EQ(refusal_of([] { parse_items("{A}"); }),
+            "expected name: item, got 'A'");
+  EXPECT_EQ(refusal_of([] { parse_items("[]"); }),
             "expected at least one item, got '[]'");
-  EXPECT_EQ(error_of(parse_items, "[A] B"),
+  EXPECT_EQ(refusal_of([] { parse_items("[A] B"); }),
             "expected [item, ...], got '[A] B'");
 }
 

@@ -11,26 +11,18 @@
 #include <limits>
 
 #include "tally/tests/testing/metric_harness.h"
+#include "tally/tests/testing/refusal.h"
 
 namespace tally {
 namespace {
 
 using ::testing::HasSubstr;
+using testkit::refusal_of_update;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 MeanSquaredErrorOptions outputs(std::int64_t count) {
   return MeanSquaredErrorOptions().num_outputs(count);
-}
-
-std::string refusal(MeanSquaredError& mse, const at::Tensor& preds,
-                    const at::Tensor& target) {
-  try {
-    mse.update(preds, target);
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
 }
 
 TEST(MeanSquaredErrorTest, PassesTheHarness) {
@@ -88,18 +80,20 @@ TEST(MeanSquaredErrorTest, TakesInputsOfTwoDtypes) {
 
 TEST(MeanSquaredErrorTest, RefusesInputsThatDoNotFit) {
   MeanSquaredError mse;
-  EXPECT_THAT(refusal(mse, at::ones({2}), at::ones({3})),
+  EXPECT_THAT(refusal_of_update<c10::Error>(mse, at::ones({2}), at::ones({3})),
               HasSubstr("expected preds and target of the same shape, got [2] "
                         "and [3]"));
-  EXPECT_THAT(refusal(mse, at::ones({2}, at::kComplexFloat), at::ones({2})),
+  EXPECT_THAT(refusal_of_update<c10::Error>(
+                  mse, at::ones({2}, at::kComplexFloat), at::ones({2})),
               HasSubstr("expected preds of a real dtype, got ComplexFloat"));
-  EXPECT_THAT(refusal(mse, at::ones({2}), at::ones({2}).to_sparse()),
+  EXPECT_THAT(refusal_of_update<c10::Error>(mse, at::ones({2}),
+                                            at::ones({2}).to_sparse()),
               HasSubstr("expected target to be a dense tensor"));
-  EXPECT_THAT(refusal(mse, at::ones({2}), at::Tensor()),
+  EXPECT_THAT(refusal_of_update<c10::Error>(mse, at::ones({2}), at::Tensor()),
               HasSubstr("expected a tensor as target"));
   MeanSquaredError several(outputs(3));
   for (const at::Tensor& input : {at::ones({3}), at::ones({3, 2})}) {
-    EXPECT_THAT(refusal(several, input, input),
+    EXPECT_THAT(refusal_of_update<c10::Error>(several, input, input),
                 HasSubstr("expected preds and target of shape [N, 3], got ["));
   }
   EXPECT_EQ(mse.update_count() + several.update_count(), 0);
@@ -127,11 +121,13 @@ TEST(MeanSquaredErrorTest, NanGoesByThePolicy) {
   ignoring.update(preds.reshape({2, 2}), target.reshape({2, 2}));
   EXPECT_EQ(ignoring.compute().item<double>(), 5);
   MeanSquaredError refusing({}, MetricOptions().nan_policy(NanPolicy::kError));
-  EXPECT_THAT(refusal(refusing, preds, at::ones({4})),
+  EXPECT_THAT(refusal_of_update<c10::Error>(refusing, preds, at::ones({4})),
               HasSubstr("expected preds without NaN, got some"));
-  EXPECT_THAT(refusal(refusing, at::ones({4}), target),
+  EXPECT_THAT(refusal_of_update<c10::Error>(refusing, at::ones({4}), target),
               HasSubstr("expected target without NaN, got some"));
-  EXPECT_EQ(refusal(refusing, at::ones({4}), at::ones({4})), "nothing");
+  EXPECT_EQ(
+      refusal_of_update<c10::Error>(refusing, at::ones({4}), at::ones({4})),
+      "nothing");
 }
 
 TEST(MeanSquaredErrorTest, NanOfOneOutputLeavesItsRowOut) {

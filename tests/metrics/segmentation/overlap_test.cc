@@ -252,10 +252,7 @@ std::string refusal_of_inputs(SegmentationFormat format,
                               const at::Tensor& preds,
                               const at::Tensor& target) {
   DiceScore dice(DiceScoreOptions(3).input_format(format));
-  const std::string text =
-      refusal_of<Error>([&] { dice.update(preds, target); });
-  EXPECT_EQ(dice.update_count(), 0);
-  return text;
+  return testkit::refusal_of_update<Error>(dice, preds, target);
 }
 
 TEST(OverlapTest, BadInputsAreRefused) {

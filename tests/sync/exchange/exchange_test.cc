@@ -5,6 +5,7 @@
 
 #include "tally/sync/exchange/state_sync.h"
 #include "tally/sync/fingerprint.h"
+#include "tally/testing/expect_sync_error.h"
 #include "tally/testing/faulty_communicator.h"
 #include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
@@ -44,13 +45,7 @@ Contributions run(Communicator& communicator, const Part& part,
 }
 
 SyncError error_of(Communicator& communicator, const Part& part) {
-  try {
-    run(communicator, part);
-  } catch (const SyncError& error) {
-    return error;
-  }
-  ADD_FAILURE() << "rank " << communicator.rank() << " threw nothing";
-  return SyncError(SyncErrorCode::kTransport, "", {});
+  return testkit::sync_error_of([&] { run(communicator, part); }).value();
 }
 
 void expect_usable(Communicator& communicator) {

@@ -14,6 +14,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "tally/testing/expect_sync_error.h"
 #include "tally/testing/ranks_test.h"
 #include "tally/testing/thread_ranks.h"
 #include "tally/tests/testing/sample_metrics.h"
@@ -64,13 +65,8 @@ std::exception_ptr failure(const char* text) {
 
 SyncError error_of(std::vector<SyncItem> items,
                    const std::shared_ptr<Communicator>& communicator) {
-  try {
-    sync(std::move(items), communicator);
-  } catch (const SyncError& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return SyncError(SyncErrorCode::kTransport, "", {});
+  return testkit::sync_error_of([&] { sync(std::move(items), communicator); })
+      .value();
 }
 
 THREAD_RANKS_TEST(StateSyncTest, MergesEveryKindOfFieldInRankOrder, 1, 2, 3,
