@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "tally/state/codec.h"
 #include "tally/sync/autograd.h"
 
 namespace tally::sync::internal {
@@ -18,24 +19,18 @@ namespace {
 constexpr std::size_t kPackedBytes =
     Exchange::eager_bytes(std::numeric_limits<int>::max());
 
-void append(std::string& bytes, std::int64_t value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-std::int64_t take(std::string_view& bytes) {
-  TORCH_CHECK_VALUE(bytes.size() >= sizeof(std::int64_t),
-                    "expected more about its tensors, got ", bytes.size(),
-                    " bytes");
-  std::int64_t value;
-  std::memcpy(&value, bytes.data(), sizeof value);
-  bytes.remove_prefix(sizeof value);
-  return value;
+std::int64_t take(Decoder& decoder) {
+  TORCH_CHECK_VALUE(decoder.remaining() >= sizeof(std::int64_t),
+                    "expected more about its tensors, got ",
+                    decoder.remaining(), " bytes");
+  return decoder.integer();
 }
 
 // A number of things of which each takes an integer at least.
-std::size_t take_count(std::string_view& bytes) {
-  const std::int64_t count = take(bytes);
-  const auto most = static_cast<std::int64_t>(bytes.size() / sizeof count);
+std::size_t take_count(Decoder& decoder) {
+  const std::int64_t count = take(decoder);
+  const auto most =
+      static_cast<std::int64_t>(decoder.remaining() / sizeof count);
   TORCH_CHECK_VALUE(count >= 0 && count <= most, "expected a number of up to ",
                     most, ", got ", count);
   return static_cast<std::size_t>(count);
@@ -59,8 +54,8 @@ std::int64_t product(const std::vector<std::int64_t>& sizes) {
   return result;
 }
 
-at::ScalarType take_dtype(std::string_view& bytes) {
-  const std::int64_t dtype = take(bytes);
+at::ScalarType take_dtype(Decoder& decoder) {
+  const std::int64_t dtype = take(decoder);
   TORCH_CHECK_VALUE(dtype >= -1 && dtype < static_cast<std::int64_t>(
                                                at::ScalarType::Undefined),
                     "expected a dtype, got ", dtype);
@@ -154,16 +149,19 @@ at::ScalarType sum_dtype(at::ScalarType dtype) {
   return at::isIntegralType(dtype, /*includeBool=*/true) ? at::kLong : dtype;
 }
 
+// Not Encoder::tensor: what is said of tensors here stands before all of their
+// bytes, which need not follow.
 void pack(const std::vector<at::Tensor>& tensors, TensorOffer& offer) {
   std::string& payload = offer.payload;
-  append(payload, tensors.empty()
+  Encoder encoder(payload);
+  encoder.integer(tensors.empty()
                       ? -1
                       : static_cast<std::int64_t>(tensors[0].scalar_type()));
-  append(payload, static_cast<std::int64_t>(tensors.size()));
+  encoder.integer(static_cast<std::int64_t>(tensors.size()));
   std::size_t bytes = 0;
   for (const at::Tensor& tensor : tensors) {
-    append(payload, tensor.dim());
-    for (std::int64_t size : tensor.sizes()) append(payload, size);
+    encoder.integer(tensor.dim());
+    for (std::int64_t size : tensor.sizes()) encoder.integer(size);
     bytes += tensor.nbytes();
   }
   offer.moves = payload.size() + bytes > kPackedBytes;
@@ -201,18 +199,20 @@ at::Tensor PaddedGather::run(Communicator& communicator, Timeout timeout) {
   return std::move(output_);
 }
 
-Parcel::Parcel(std::string_view payload) : dtype(take_dtype(payload)) {
-  sizes.resize(take_count(payload));
+Parcel::Parcel(std::string_view payload) {
+  Decoder decoder(payload);
+  dtype = take_dtype(decoder);
+  sizes.resize(take_count(decoder));
   TORCH_CHECK_VALUE(sizes.empty() || dtype != at::ScalarType(-1),
                     "expected a dtype, got none");
   std::int64_t elements = 0;
   for (auto& of_tensor : sizes) {
-    of_tensor.resize(take_count(payload));
-    for (std::int64_t& size : of_tensor) size = take(payload);
+    of_tensor.resize(take_count(decoder));
+    for (std::int64_t& size : of_tensor) size = take(decoder);
     counts.push_back(product(of_tensor));
     elements += counts.back();
   }
-  bytes_ = payload;
+  bytes_ = payload.substr(payload.size() - decoder.remaining());
   complete = sizes.empty() ||
              bytes_.size() ==
                  static_cast<std::size_t>(elements) * c10::elementSize(dtype);
