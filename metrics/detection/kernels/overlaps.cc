@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/detection/kernels/best_pairs.h"
-#include "tally/metrics/detection/kernels/box_overlaps.h"
+#include "tally/metrics/detection/kernels/box_iou.h"
 #include "tally/metrics/detection/kernels/image_pairs.h"
 #include "tally/metrics/detection/kernels/overlap_formulas.h"
 
