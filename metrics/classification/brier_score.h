@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "tally/metrics/classification/inputs/declared_inputs.h"
-#include "tally/metrics/classification/pointwise/loss_options.h"
+#include "tally/metrics/classification/pointwise/score_loss_options.h"
 #include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/metric_of.h"
 

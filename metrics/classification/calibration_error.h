@@ -7,7 +7,7 @@
 
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
-#include "tally/metrics/classification/pointwise/calibration_bins.h"
+#include "tally/metrics/classification/pointwise/calibration_sums.h"
 #include "tally/metrics/classification/pointwise/class_probabilities.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
 #include "tally/metrics/metric_of.h"

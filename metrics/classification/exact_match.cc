@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "tally/metrics/classification/counts/binary_counts.h"
-#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/common/constants.h"
 
 namespace tally {

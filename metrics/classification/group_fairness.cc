@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "tally/metrics/classification/counts/element_counts.h"
-#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/state/fresh_tensor.h"

@@ -7,7 +7,7 @@
 
 #include "tally/metrics/average.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
-#include "tally/metrics/classification/pointwise/loss_options.h"
+#include "tally/metrics/classification/pointwise/score_loss_options.h"
 #include "tally/metrics/common/inherited_arg.h"
 #include "tally/metrics/metric_of.h"
 

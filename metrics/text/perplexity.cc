@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/logit_kernels.h"
 

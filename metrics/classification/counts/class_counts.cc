@@ -9,7 +9,7 @@
 #include "tally/metrics/classification/counts/binary_counts.h"
 #include "tally/metrics/classification/counts/element_counts.h"
 #include "tally/metrics/classification/counts/multilabel_counts.h"
-#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/common/constants.h"
 #include "tally/state/fresh_tensor.h"
 

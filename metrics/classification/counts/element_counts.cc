@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "tally/metrics/classification/counts/binary_counts.h"
-#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/classification/kernels/count_kernels.h"
 #include "tally/state/fresh_tensor.h"
 

@@ -10,7 +10,7 @@
 
 #include "tally/metrics/classification/curves/curve_state.h"
 #include "tally/metrics/classification/curves/score_counts.h"
-#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/plain_values.h"
 #include "tally/state/fresh_tensor.h"

@@ -14,7 +14,7 @@
 
 #include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/classification/curves/places.h"
-#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/classification/kernels/bin_kernels.h"
 #include "tally/state/fresh_tensor.h"
 

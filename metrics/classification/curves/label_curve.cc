@@ -8,8 +8,8 @@
 
 #include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/classification/curves/curve_observer.h"
-#include "tally/metrics/classification/inputs/checks.h"
 #include "tally/metrics/classification/inputs/logit_tensors.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/logit_kernels.h"

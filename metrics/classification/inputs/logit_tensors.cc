@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/common/logit_kernels.h"
 #include "tally/state/fresh_tensor.h"
 

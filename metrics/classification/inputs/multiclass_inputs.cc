@@ -4,7 +4,7 @@
 #include <ATen/ops/where.h>
 #include <c10/util/Exception.h>
 
-#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/common/checks.h"
 
 namespace tally::internal::classification {

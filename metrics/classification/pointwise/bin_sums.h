@@ -10,7 +10,7 @@
 #include <numeric>
 #include <vector>
 
-#include "tally/metrics/classification/pointwise/calibration_bins.h"
+#include "tally/metrics/classification/pointwise/calibration_sums.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
 #include "tally/state/fresh_tensor.h"
 

@@ -2,7 +2,7 @@
 
 #include <c10/util/Exception.h>
 
-#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/classification/pointwise/class_probabilities.h"
 #include "tally/metrics/common/checks.h"
 

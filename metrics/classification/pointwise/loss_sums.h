@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include "tally/metrics/classification/inputs/binary_inputs.h"
-#include "tally/metrics/classification/inputs/checks.h"
 #include "tally/metrics/classification/inputs/multiclass_inputs.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/state/fields.h"
 

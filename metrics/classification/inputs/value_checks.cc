@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/inputs/checks.h"
+#include "tally/metrics/classification/inputs/value_checks.h"
 
 #include <c10/util/Exception.h>
 
