@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tally/cli/agree.h"
+#include "tally/cli/first_failure.h"
 #include "tally/metrics/registry/spec.h"
 #include "tally/state/parse_number.h"
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "tally/cli/agree.h"
 #include "tally/cli/coco_source.h"
+#include "tally/cli/first_failure.h"
 #include "tally/files/input_file.h"
 #include "tally/metrics/warnings.h"
 #include "tally/state/parse_number.h"

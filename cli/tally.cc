@@ -11,11 +11,11 @@
 #include <string>
 
 #include "tally/cli/arguments.h"
-#include "tally/cli/compare.h"
+#include "tally/cli/compare_runs.h"
 #include "tally/cli/describe.h"
 #include "tally/cli/evaluate.h"
 #include "tally/cli/output.h"
-#include "tally/cli/report.h"
+#include "tally/cli/report_pages.h"
 #include "tally/cli/spool.h"
 #include "tally/metrics/intervals/replicates.h"
 #include "tally/sinks/progress.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tally/cli/agree.h"
+#include "tally/cli/first_failure.h"
 #include "tally/cli/regression_rows.h"
 #include "tally/cli/worst_slices.h"
 #include "tally/metrics/registry/registry.h"

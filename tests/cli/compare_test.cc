@@ -1,5 +1,3 @@
-#include "tally/cli/compare.h"
-
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -10,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tally/cli/compare_runs.h"
 #include "tally/metrics/intervals/replicates.h"
 #include "tally/tests/cli/files.h"
 #include "tally/tests/testing/refusal.h"

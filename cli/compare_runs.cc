@@ -1,4 +1,4 @@
-#include "tally/cli/compare.h"
+#include "tally/cli/compare_runs.h"
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>

@@ -1,4 +1,4 @@
-#include "tally/cli/report.h"
+#include "tally/cli/report_pages.h"
 
 #include <c10/util/Exception.h>
 
