@@ -11,7 +11,7 @@
 #include "tally/state/codec.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/average_over_ranks.h"
-#include "tally/sync/exchange/average.h"
+#include "tally/sync/exchange/average_call.h"
 #include "tally/sync/exchange/readiness.h"
 #include "tally/sync/exchange/tensor_collectives.h"
 #include "tally/sync/exchange/tensors.h"
