@@ -13,7 +13,7 @@
 
 #include "benchmarks/measure.h"
 #include "benchmarks/target.h"
-#include "tally/losses/codebook/nearest.h"
+#include "tally/losses/codebook/nearest_codes.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 
 #include "tally/cli/argument_values.h"
 #include "tally/files/input_file.h"
-#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/options.h"
 #include "tally/state/parse_number.h"
 

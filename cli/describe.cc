@@ -9,7 +9,7 @@
 #include <optional>
 #include <sstream>
 
-#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/warnings.h"
 #include "tally/state/joined.h"
 

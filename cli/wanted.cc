@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tally/cli/columns.h"
-#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/core/input_order.h"
 
 namespace tally::cli {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/did_you_mean.h"
 #include "tally/state/parse_number.h"
 
 namespace tally::files {

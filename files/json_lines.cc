@@ -10,7 +10,7 @@
 
 #include "tally/files/input_file.h"
 #include "tally/files/json_text.h"
-#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/did_you_mean.h"
 
 namespace tally::files {
 namespace {

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "tally/metrics/common/checks.h"
-#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/core/input_order.h"
 #include "tally/state/joined.h"

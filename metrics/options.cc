@@ -9,7 +9,7 @@
 #include <cmath>
 #include <set>
 
-#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/core/option_text.h"
 #include "tally/state/joined.h"
 #include "tally/state/parse_number.h"

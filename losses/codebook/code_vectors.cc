@@ -11,7 +11,7 @@
 
 #include "tally/losses/codebook/fixed_order.h"
 #include "tally/losses/codebook/kmeans.h"
-#include "tally/losses/codebook/nearest.h"
+#include "tally/losses/codebook/nearest_codes.h"
 #include "tally/losses/codebook/projection.h"
 #include "tally/sync/autograd.h"
 #include "tally/sync/reduction.h"

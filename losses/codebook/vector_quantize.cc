@@ -20,7 +20,7 @@
 
 #include "tally/losses/codebook/fixed_order.h"
 #include "tally/losses/codebook/kmeans.h"
-#include "tally/losses/codebook/nearest.h"
+#include "tally/losses/codebook/nearest_codes.h"
 #include "tally/losses/codebook/projection.h"
 #include "tally/losses/codebook/token_batch.h"
 #include "tally/losses/codebook/tokens.h"

@@ -15,7 +15,7 @@
 #include "tally/metrics/audio/signal_distortion_ratio.h"
 #include "tally/metrics/audio/signal_noise_ratio.h"
 #include "tally/metrics/audio/source_aggregated_signal_distortion_ratio.h"
-#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/metric_spec.h"
 
 namespace tally::internal::audio {

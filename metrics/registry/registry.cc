@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/registry/domains.h"
 #include "tally/state/parse_number.h"
 

@@ -1,5 +1,3 @@
-#include "tally/losses/codebook/nearest.h"
-
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
@@ -15,6 +13,8 @@
 #include <limits>
 #include <string>
 #include <vector>
+
+#include "tally/losses/codebook/nearest_codes.h"
 
 namespace tally::losses::internal {
 namespace {

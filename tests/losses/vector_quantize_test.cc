@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tally/losses/codebook/kmeans.h"
-#include "tally/losses/codebook/nearest.h"
+#include "tally/losses/codebook/nearest_codes.h"
 #include "tally/sync/average_gradients.h"
 #include "tally/sync/broadcast_parameters.h"
 #include "tally/sync/errors.h"

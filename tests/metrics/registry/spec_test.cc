@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/core/option_text.h"
 #include "tally/metrics/options.h"
 #include "tally/tests/testing/refusal.h"

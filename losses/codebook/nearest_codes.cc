@@ -1,4 +1,4 @@
-#include "tally/losses/codebook/nearest.h"
+#include "tally/losses/codebook/nearest_codes.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>

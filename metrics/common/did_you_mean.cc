@@ -1,4 +1,4 @@
-#include "tally/metrics/common/nearest.h"
+#include "tally/metrics/common/did_you_mean.h"
 
 #include <algorithm>
 #include <cctype>
