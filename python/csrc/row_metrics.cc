@@ -12,7 +12,7 @@
 #include "tally/python/csrc/library.h"
 #include "tally/python/csrc/object.h"
 #include "tally/python/csrc/option_names.h"
-#include "tally/python/csrc/row_metric.h"
+#include "tally/python/csrc/row_methods.h"
 
 namespace tally::python {
 namespace {
