@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tally/testing/internal/failure_report.h"
 #include "tally/testing/internal/messages.h"
-#include "tally/testing/internal/report.h"
 
 namespace tally::testkit::internal {
 

@@ -20,10 +20,10 @@
 #include "tally/sync/gloo.h"
 #include "tally/sync/launch/spawn.h"
 #include "tally/testing/internal/call_status.h"
+#include "tally/testing/internal/failure_report.h"
 #include "tally/testing/internal/messages.h"
 #include "tally/testing/internal/protocol.h"
 #include "tally/testing/internal/rank_state.h"
-#include "tally/testing/internal/report.h"
 #include "tally/testing/internal/stacks.h"
 
 // Of tools that write what they found when a process ends.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tally/testing/internal/report.h"
+#include "tally/testing/internal/failure_report.h"
 #include "tally/testing/rank.h"
 
 namespace tally::testkit::internal {

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "tally/testing/internal/report.h"
+#include "tally/testing/internal/failure_report.h"
 #include "tally/testing/rank.h"
 
 namespace tally::testkit::internal {

@@ -1,4 +1,4 @@
-#include "tally/testing/internal/report.h"
+#include "tally/testing/internal/failure_report.h"
 
 #include <gtest/gtest.h>
 
