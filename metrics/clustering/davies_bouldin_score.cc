@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "tally/metrics/clustering/inputs/inputs.h"
+#include "tally/metrics/clustering/inputs/labeled_points.h"
 #include "tally/metrics/clustering/kernels/point_clusters.h"
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"

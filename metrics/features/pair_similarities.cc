@@ -13,7 +13,7 @@
 #include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/features/bert_score.h"
 #include "tally/metrics/features/clip_score.h"
-#include "tally/metrics/features/inputs/inputs.h"
+#include "tally/metrics/features/inputs/checked_samples.h"
 #include "tally/metrics/features/learned_perceptual_image_patch_similarity.h"
 
 namespace tally {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/metrics/regression/kendall_rank_corr_coef.h"
 #include "tally/metrics/regression/kernels/pair_ranks.h"
 #include "tally/metrics/regression/pearson_corr_coef.h"

@@ -8,7 +8,7 @@
 
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/state/fresh_tensor.h"
 
 namespace tally {

@@ -9,7 +9,7 @@
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/plain_values.h"
 #include "tally/metrics/regression/continuous_ranked_probability_score.h"
-#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/metrics/regression/kernels/row_kernels.h"
 #include "tally/metrics/regression/mean_pinball_loss.h"
 #include "tally/metrics/regression/quantile_scores.h"

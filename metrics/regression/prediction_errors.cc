@@ -4,7 +4,7 @@
 
 #include "tally/metrics/common/constants.h"
 #include "tally/metrics/common/plain_values.h"
-#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/metrics/regression/max_error.h"
 #include "tally/metrics/regression/mean_absolute_error.h"
 #include "tally/metrics/regression/mean_squared_error.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/clustering/inputs/inputs.h"
+#include "tally/metrics/clustering/inputs/labeled_points.h"
 #include "tally/metrics/clustering/states/cluster_moments.h"
 #include "tally/metrics/clustering/states/cluster_samples.h"
 #include "tally/metrics/clustering/states/label_pairs.h"

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tally/metrics/features/inputs/inputs.h"
+#include "tally/metrics/features/inputs/checked_samples.h"
 
 namespace tally {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "tally/metrics/common/hash.h"
-#include "tally/metrics/features/inputs/inputs.h"
+#include "tally/metrics/features/inputs/checked_samples.h"
 #include "tally/metrics/features/states/logit_samples.h"
 
 namespace tally {

@@ -10,7 +10,7 @@
 
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/plain_values.h"
-#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
 #include "tally/metrics/regression/states/error_sums.h"
 #include "tally/state/fresh_tensor.h"

@@ -6,7 +6,7 @@
 
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/regression/inputs/declared_inputs.h"
-#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/state/fields.h"
 
 namespace tally {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/metrics/regression/states/joint_moments.h"
 
 /// JointMoments of plain tensors.

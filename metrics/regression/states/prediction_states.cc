@@ -4,7 +4,7 @@
 
 #include "tally/metrics/common/checks.h"
 #include "tally/metrics/common/constants.h"
-#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/metrics/regression/states/error_sums.h"
 #include "tally/metrics/regression/states/explained.h"
 #include "tally/metrics/regression/states/row_scores.h"

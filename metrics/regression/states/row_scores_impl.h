@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "tally/metrics/common/plain_values.h"
-#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/metrics/regression/states/row_scores.h"
 #include "tally/state/fresh_tensor.h"
 

@@ -1,4 +1,4 @@
-#include "tally/metrics/clustering/inputs/inputs.h"
+#include "tally/metrics/clustering/inputs/labeled_points.h"
 
 #include <c10/util/Exception.h>
 

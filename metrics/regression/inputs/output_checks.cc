@@ -1,4 +1,4 @@
-#include "tally/metrics/regression/inputs/inputs.h"
+#include "tally/metrics/regression/inputs/output_checks.h"
 
 #include <ATen/ops/full.h>
 #include <c10/util/Exception.h>

@@ -1,4 +1,4 @@
-#include "tally/metrics/features/inputs/inputs.h"
+#include "tally/metrics/features/inputs/checked_samples.h"
 
 #include <c10/util/Exception.h>
 
