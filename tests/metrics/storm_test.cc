@@ -1,4 +1,4 @@
-#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -20,13 +20,6 @@ struct Model {
   std::vector<double> rows;
   std::int64_t updates = 0;
 };
-
-at::Tensor tensor_of(const std::vector<double>& rows) {
-  at::Tensor tensor =
-      at::empty({static_cast<std::int64_t>(rows.size())}, at::kDouble);
-  std::copy(rows.begin(), rows.end(), tensor.mutable_data_ptr<double>());
-  return tensor;
-}
 
 // A rank's metrics under random calls, beside models of all ranks: the calls
 // and data of every rank come from seeds that all of them know.
@@ -86,7 +79,7 @@ class Storm {
 
   void update() {
     const auto batches = draw();
-    const at::Tensor batch = tensor_of(batches[rank_]);
+    const at::Tensor batch = at::tensor(batches[rank_]);
     if (synced_) {
       EXPECT_THROW(cat_->update(batch), c10::Error);
       EXPECT_THROW(error_->update(batch, batch), c10::Error);
@@ -100,7 +93,7 @@ class Storm {
   void forward() {
     if (synced_) return;
     const auto batches = draw();
-    const at::Tensor batch = tensor_of(batches[rank_]);
+    const at::Tensor batch = at::tensor(batches[rank_]);
     const Results value = cat_->forward_results(batch);
     EXPECT_TRUE(same_bits(value.at(""), batch));
     error_->forward_results(batch, batch.mul(0));
@@ -114,7 +107,7 @@ class Storm {
     if (expected.updates == 0) {
       EXPECT_FALSE(rows.defined());
     } else {
-      EXPECT_TRUE(same_bits(rows, tensor_of(expected.rows)));
+      EXPECT_TRUE(same_bits(rows, at::tensor(expected.rows)));
     }
     double sum = 0;
     for (const double value : expected.rows) sum += value * value;
