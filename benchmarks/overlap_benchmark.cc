@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
+#include <c10/util/StringUtil.h>
 #include <tally/metrics/text/text.h>
 
 #include <cmath>
@@ -118,11 +119,7 @@ bool write(const std::string& folder) {
   std::ofstream pred_tags(folder + "/pred_tags.txt");
   std::ofstream target_tags(folder + "/target_tags.txt");
   const auto line = [](const Texts& tags) {
-    std::string text;
-    for (const std::string& tag : tags) {
-      text += (text.empty() ? "" : " ") + tag;
-    }
-    return text + "\n";
+    return c10::Join(" ", tags) + "\n";
   };
   for (std::size_t i = 0; i < kPairs; ++i) {
     preds << corpus().preds[i] << "\n";

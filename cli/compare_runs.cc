@@ -3,6 +3,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include <algorithm>
 #include <iostream>
@@ -15,7 +16,6 @@
 #include "tally/metrics/intervals/replicates.h"
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_table.h"
-#include "tally/state/joined.h"
 
 namespace tally::cli {
 namespace {
@@ -42,7 +42,7 @@ const Replicates* find(const NamedReplicates& all, const std::string& name) {
 }
 
 std::string names_or_none(const std::vector<std::string>& names) {
-  const std::string text = internal::joined(", ", names);
+  const std::string text = c10::Join(", ", names);
   return text.empty() ? "none" : text;
 }
 

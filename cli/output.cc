@@ -3,6 +3,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +22,6 @@
 #include "tally/metrics/results_csv.h"
 #include "tally/metrics/results_json.h"
 #include "tally/metrics/results_table.h"
-#include "tally/state/joined.h"
 
 namespace tally::cli {
 namespace {
@@ -222,7 +222,7 @@ std::string intervals_text(const Intervals& intervals) {
   std::string separator = " ";
   for (const auto& [method, of] : methods) {
     text += separator + method;
-    if (methods.size() > 1) text += " (" + internal::joined(", ", of) + ")";
+    if (methods.size() > 1) text += " (" + c10::Join(", ", of) + ")";
     separator = ", ";
   }
   return text;

@@ -1,5 +1,7 @@
 #include "tally/metrics/results_table.h"
 
+#include <c10/util/StringUtil.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -7,8 +9,6 @@
 #include <map>
 #include <sstream>
 #include <utility>
-
-#include "tally/state/joined.h"
 
 namespace tally {
 namespace {
@@ -201,7 +201,7 @@ class Table {
     if (value.dim() == 0) return number_text(value.item());
     std::ostringstream out;
     if (is_vector(value) && value.numel() <= kMostInline) {
-      out << '[' << internal::joined(", ", number_texts(value)) << ']';
+      out << '[' << c10::Join(", ", number_texts(value)) << ']';
     } else {
       out << value.scalar_type() << ' ' << value.sizes();
     }

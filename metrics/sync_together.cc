@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tally/metrics/common/constants.h"
+#include "tally/state/joined.h"
 #include "tally/sync/exchange/state_sync.h"
 
 namespace tally::internal {
@@ -62,11 +63,12 @@ class Together {
  public:
   explicit Together(std::initializer_list<SyncPart> parts) : parts_(parts) {
     std::size_t tensors = 0;
+    label_ = joined(", ", parts_, [&](const SyncPart& part) {
+      return part.accumulation() ? part.accumulation()->label()
+                                 : c10::str("tensor ", tensors++);
+    });
     for (const SyncPart& part : parts_) {
       const Accumulation* const accumulation = part.accumulation();
-      label_ += (label_.empty() ? "" : ", ") +
-                (accumulation ? accumulation->label()
-                              : c10::str("tensor ", tensors++));
       if (!accumulation) continue;
       if (!communicator_) communicator_ = accumulation->communicator();
       const sync::Timeout timeout = accumulation->options().sync_timeout();

@@ -1,4 +1,5 @@
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +9,6 @@
 #include "tally/plots/calibration_bins.h"
 #include "tally/plots/plot_inputs.h"
 #include "tally/plots/plots.h"
-#include "tally/state/joined.h"
 
 namespace tally::internal {
 namespace {
@@ -87,7 +87,7 @@ std::string drawn(const PlotOptions& options, const std::string& title,
   const double height =
       below + internal::kLegendLine * static_cast<double>(legend.size());
   Svg svg(options.width(), height, title,
-          title + ". " + tally::internal::joined("; ", legend));
+          title + ". " + c10::Join("; ", legend));
   internal::draw_title(svg, options, title);
   draw(svg, area);
   internal::draw_legend(svg, {kLeft, below}, width, legend);

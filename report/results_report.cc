@@ -2,13 +2,13 @@
 
 #include <ATen/ops/isfinite.h>
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include <cmath>
 #include <map>
 #include <utility>
 
 #include "tally/metrics/results_table.h"
-#include "tally/state/joined.h"
 #include "tally/state/parse_number.h"
 
 namespace tally {
@@ -247,7 +247,7 @@ void add_results(ReportPage& page, const Results& results, const Names& labels,
 
 void add_slices(ReportPage& page, const Names& columns,
                 const std::vector<Slice>& slices) {
-  const std::string head = internal::joined(", ", columns);
+  const std::string head = c10::Join(", ", columns);
   ReportTable table{"By " + head, {head, "rows"}, {}};
   for (const Slice& slice : slices) {
     if (table.rows.empty()) {

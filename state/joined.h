@@ -6,7 +6,8 @@
 namespace tally::internal {
 
 /// The texts of the items, `text_of(item)`, with the separator between them.
-/// Empty texts at the start have none.
+/// Empty texts at the start have none. Items that are texts or numbers need no
+/// `text_of`: c10::Join.
 template <class Items, class TextOf>
 std::string joined(std::string_view separator, const Items& items,
                    const TextOf& text_of) {
@@ -16,12 +17,6 @@ std::string joined(std::string_view separator, const Items& items,
     text += text_of(item);
   }
   return text;
-}
-
-/// The same of items that are texts.
-template <class Items>
-std::string joined(std::string_view separator, const Items& items) {
-  return joined(separator, items, [](std::string_view item) { return item; });
 }
 
 }  // namespace tally::internal
