@@ -26,8 +26,7 @@ auto Accumulation::forward(const Observe& observe, const Evaluate& evaluate) {
                                    return observe();
                                  })
                      : observe();
-  auto value =
-      ranks ? value_of_ranks(batch, ranks, evaluate) : evaluate(batch);
+  auto value = ranks ? value_of_ranks(batch, ranks, evaluate) : evaluate(batch);
   absorb(batch);
   if (may_warn_) warn_of_own_rows();
   return value;
