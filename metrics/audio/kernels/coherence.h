@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tally/metrics/audio/kernels/correlations.h"
+#include "tally/metrics/audio/kernels/lagged_correlations.h"
 
 namespace tally::internal::audio {
 

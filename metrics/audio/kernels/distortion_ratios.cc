@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "tally/metrics/audio/kernels/coherence.h"
-#include "tally/metrics/audio/kernels/correlations.h"
 #include "tally/metrics/audio/kernels/energy_ratio.h"
+#include "tally/metrics/audio/kernels/lagged_correlations.h"
 #include "tally/metrics/common/plain_values.h"
 
 namespace tally::internal::audio {

@@ -14,7 +14,7 @@
 #include <limits>
 #include <vector>
 
-#include "tally/metrics/audio/kernels/correlations.h"
+#include "tally/metrics/audio/kernels/lagged_correlations.h"
 #include "tally/tests/metrics/audio/signals.h"
 #include "tally/tests/testing/metric_harness.h"
 #include "tally/tests/testing/refusal.h"

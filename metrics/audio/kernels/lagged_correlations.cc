@@ -1,4 +1,4 @@
-#include "tally/metrics/audio/kernels/correlations.h"
+#include "tally/metrics/audio/kernels/lagged_correlations.h"
 
 #include <algorithm>
 #include <cmath>
