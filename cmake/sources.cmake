@@ -6,6 +6,7 @@ set(TALLY_SYNC_HEADERS
     state/codec.h
     state/fields.h
     state/fresh_tensor.h
+    state/joined.h
     state/limit_grad.h
     state/note.h
     state/number.h
@@ -115,9 +116,9 @@ set(TALLY_METRICS_HEADERS
     metrics/audio/complex_scale_invariant_signal_noise_ratio.h
     metrics/audio/inputs/signals.h
     metrics/audio/kernels/coherence.h
-    metrics/audio/kernels/correlations.h
     metrics/audio/kernels/energy_ratio.h
     metrics/audio/kernels/fourier_transform.h
+    metrics/audio/kernels/lagged_correlations.h
     metrics/audio/permutation_invariant_training.h
     metrics/audio/scale_invariant_signal_distortion_ratio.h
     metrics/audio/scale_invariant_signal_noise_ratio.h
@@ -163,9 +164,9 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/hamming_distance.h
     metrics/classification/hinge_loss.h
     metrics/classification/inputs/binary_inputs.h
-    metrics/classification/inputs/checks.h
     metrics/classification/inputs/declared_inputs.h
     metrics/classification/inputs/multiclass_inputs.h
+    metrics/classification/inputs/value_checks.h
     metrics/classification/jaccard_index.h
     metrics/classification/kernels/count_kernels.h
     metrics/classification/log_auc.h
@@ -174,10 +175,10 @@ set(TALLY_METRICS_HEADERS
     metrics/classification/multilabel_ranking.h
     metrics/classification/negative_predictive_value.h
     metrics/classification/options/thresholds.h
-    metrics/classification/pointwise/calibration_bins.h
+    metrics/classification/pointwise/calibration_sums.h
     metrics/classification/pointwise/class_probabilities.h
-    metrics/classification/pointwise/loss_options.h
     metrics/classification/pointwise/loss_sums.h
+    metrics/classification/pointwise/score_loss_options.h
     metrics/classification/precision.h
     metrics/classification/precision_recall_curve.h
     metrics/classification/recall.h
@@ -201,6 +202,7 @@ set(TALLY_METRICS_HEADERS
     metrics/collection.h
     metrics/common/inherited_arg.h
     metrics/common/key_sort.h
+    metrics/common/ordered_bits.h
     metrics/common/pair_kernels.h
     metrics/common/scratch.h
     metrics/compositional.h
@@ -323,7 +325,7 @@ set(TALLY_METRICS_HEADERS
     metrics/regression/critical_success_index.h
     metrics/regression/divergences.h
     metrics/regression/inputs/declared_inputs.h
-    metrics/regression/inputs/inputs.h
+    metrics/regression/inputs/output_checks.h
     metrics/regression/inputs/outputs_options.h
     metrics/regression/kendall_rank_corr_coef.h
     metrics/regression/kernels/error_kernels.h
@@ -450,8 +452,8 @@ set(TALLY_METRICS_SOURCES
     metrics/aggregation/aggregates.cc
     metrics/audio/inputs/signals.cc
     metrics/audio/kernels/active_frames.cc
-    metrics/audio/kernels/correlations.cc
     metrics/audio/kernels/distortion_ratios.cc
+    metrics/audio/kernels/lagged_correlations.cc
     metrics/audio/kernels/resampler.cc
     metrics/audio/named_measures.cc
     metrics/audio/permutation_invariant_training.cc
@@ -488,9 +490,9 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/group_fairness.cc
     metrics/classification/hinge_loss.cc
     metrics/classification/inputs/binary_inputs.cc
-    metrics/classification/inputs/checks.cc
     metrics/classification/inputs/logit_tensors.cc
     metrics/classification/inputs/multiclass_inputs.cc
+    metrics/classification/inputs/value_checks.cc
     metrics/classification/kernels/bin_kernels.cc
     metrics/classification/kernels/calibration_kernels.cc
     metrics/classification/kernels/count_kernels.cc
@@ -504,7 +506,7 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/score_curves.cc
     metrics/clustering/cluster_separation.cc
     metrics/clustering/davies_bouldin_score.cc
-    metrics/clustering/inputs/inputs.cc
+    metrics/clustering/inputs/labeled_points.cc
     metrics/clustering/kernels/block_distances.cc
     metrics/clustering/kernels/contingency_scores.cc
     metrics/clustering/kernels/point_distances.cc
@@ -512,11 +514,11 @@ set(TALLY_METRICS_SOURCES
     metrics/clustering/states/cluster_inputs.cc
     metrics/collection.cc
     metrics/common/best_permutation.cc
+    metrics/common/did_you_mean.cc
     metrics/common/distributions.cc
     metrics/common/exact_sums.cc
     metrics/common/key_sort.cc
     metrics/common/logit_kernels.cc
-    metrics/common/nearest.cc
     metrics/common/pair_kernels.cc
     metrics/common/scratch.cc
     metrics/compositional.cc
@@ -535,9 +537,9 @@ set(TALLY_METRICS_SOURCES
     metrics/detection/inputs/polygon_runs.cc
     metrics/detection/inputs/run_length_mask.cc
     metrics/detection/intersection_over_union.cc
+    metrics/detection/kernels/box_and_segment_matchers.cc
     metrics/detection/kernels/box_pairs.cc
     metrics/detection/kernels/image_matcher.cc
-    metrics/detection/kernels/matchers.cc
     metrics/detection/kernels/overlaps.cc
     metrics/detection/options/detection_options.cc
     metrics/detection/options/option_checks.cc
@@ -547,7 +549,7 @@ set(TALLY_METRICS_SOURCES
     metrics/detection/states/panoptic_counts.cc
     metrics/features/feature_extractor.cc
     metrics/features/generated_samples.cc
-    metrics/features/inputs/inputs.cc
+    metrics/features/inputs/checked_samples.cc
     metrics/features/kernels/frechet_distance.cc
     metrics/features/kernels/kernel_sums.cc
     metrics/features/kernels/neighborhoods.cc
@@ -604,7 +606,7 @@ set(TALLY_METRICS_SOURCES
     metrics/regression/correlations.cc
     metrics/regression/critical_success_index.cc
     metrics/regression/forecast_scores.cc
-    metrics/regression/inputs/inputs.cc
+    metrics/regression/inputs/output_checks.cc
     metrics/regression/kernels/error_kernels.cc
     metrics/regression/kernels/pair_ranks.cc
     metrics/regression/kernels/row_kernels.cc
@@ -659,8 +661,8 @@ set(TALLY_METRICS_SOURCES
     metrics/text/kernels/porter_stemmer.cc
     metrics/text/kernels/rouge_scorer.cc
     metrics/text/kernels/tag_entities.cc
+    metrics/text/kernels/text_tokens.cc
     metrics/text/kernels/tokenizers.cc
-    metrics/text/kernels/tokens.cc
     metrics/text/kernels/translation_edits.cc
     metrics/text/kernels/unicode.cc
     metrics/text/kernels/unicode_tables.cc
@@ -684,7 +686,7 @@ set(TALLY_METRICS_SOURCES
 set(TALLY_METRICS_SINGLE_SOURCES
     metrics/aggregation/aggregates.cc
     metrics/audio/inputs/signals.cc
-    metrics/audio/kernels/correlations.cc
+    metrics/audio/kernels/lagged_correlations.cc
     metrics/audio/kernels/resampler.cc
     metrics/classification/kernels/bin_kernels.cc
     metrics/classification/kernels/calibration_kernels.cc
@@ -694,13 +696,13 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/classification/kernels/sorted_kernels.cc
     metrics/classification/options/thresholds.cc
     metrics/classification/pointwise/loss_sums.cc
-    metrics/clustering/inputs/inputs.cc
+    metrics/clustering/inputs/labeled_points.cc
     metrics/clustering/kernels/block_distances.cc
     metrics/clustering/states/cluster_inputs.cc
     metrics/common/key_sort.cc
     metrics/common/logit_kernels.cc
     metrics/common/pair_kernels.cc
-    metrics/features/inputs/inputs.cc
+    metrics/features/inputs/checked_samples.cc
     metrics/features/kernels/row_products.cc
     metrics/image/kernels/ssim_kernels.cc
     metrics/image/kernels/window_kernels.cc
@@ -708,7 +710,7 @@ set(TALLY_METRICS_SINGLE_SOURCES
     metrics/intervals/kernels/curve_kernels.cc
     metrics/intervals/kernels/score_groups.cc
     metrics/pairwise/pairwise.cc
-    metrics/regression/inputs/inputs.cc
+    metrics/regression/inputs/output_checks.cc
     metrics/regression/kernels/error_kernels.cc
     metrics/regression/kernels/row_kernels.cc
     metrics/resampling/weight_kernels.cc
@@ -865,7 +867,7 @@ set(TALLY_LOSSES_SOURCES
     losses/codebook/code_functions.cc
     losses/codebook/code_vectors.cc
     losses/codebook/lfq.cc
-    losses/codebook/nearest.cc
+    losses/codebook/nearest_codes.cc
     losses/codebook/nearest_kernels.cc
     losses/codebook/tokens.cc
     losses/codebook/vector_quantize.cc
@@ -950,11 +952,11 @@ set(TALLY_TESTING_HEADERS
     testing/gradients.h
     testing/internal/cpp_text.h
     testing/internal/drive.h
+    testing/internal/failure_report.h
     testing/internal/findings.h
     testing/internal/law_check.h
     testing/internal/rank_process.h
     testing/internal/registration.h
-    testing/internal/report.h
     testing/internal/runner.h
     testing/internal/splits.h
     testing/internal/thread_runner.h
@@ -973,6 +975,7 @@ set(TALLY_TESTING_SOURCES
     testing/gradients.cc
     testing/internal/child.cc
     testing/internal/cpp_text.cc
+    testing/internal/failure_report.cc
     testing/internal/flags.cc
     testing/internal/gradient_law.cc
     testing/internal/law_check.cc
@@ -984,7 +987,6 @@ set(TALLY_TESTING_SOURCES
     testing/internal/numerical_gradient.cc
     testing/internal/rank_process.cc
     testing/internal/rank_state.cc
-    testing/internal/report.cc
     testing/internal/runner.cc
     testing/internal/splits.cc
     testing/internal/stacks.cc
@@ -1018,7 +1020,7 @@ set(TALLY_CLI_HEADERS)
 set(TALLY_CLI_SOURCES
     cli/arguments.cc
     cli/coco_source.cc
-    cli/compare.cc
+    cli/compare_runs.cc
     cli/curves.cc
     cli/describe.cc
     cli/evaluate.cc
@@ -1026,7 +1028,7 @@ set(TALLY_CLI_SOURCES
     cli/files_source.cc
     cli/limits.cc
     cli/output.cc
-    cli/report.cc
+    cli/report_pages.cc
     cli/source.cc
     cli/spool.cc
     cli/tally.cc
@@ -1034,7 +1036,7 @@ set(TALLY_CLI_SOURCES
     cli/watchers.cc)
 
 set(TALLY_CLI_SINGLE_SOURCES
-    cli/compare.cc
+    cli/compare_runs.cc
     cli/describe.cc
     cli/limits.cc
     cli/output.cc
