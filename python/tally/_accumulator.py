@@ -222,6 +222,10 @@ class Accumulator(Stateful, torch.nn.Module):
         return self._held.repr()
 
 
+class OneMetric(Accumulator):
+    """A metric, other than a collection: what intervals and comparisons are made of."""
+
+
 _SCALAR_TYPES = {
     torch.float16: 5,
     torch.float32: 6,

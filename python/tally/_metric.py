@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import torch
 
-from tally._accumulator import METRIC_OPTIONS, STATE_OPTIONS, SYNC_OPTIONS, Accumulator
+from tally._accumulator import METRIC_OPTIONS, STATE_OPTIONS, SYNC_OPTIONS, OneMetric
+from tally._intervals import IntervalMetric
 from tally._library import METRICS, classes
 from tally._options import bind, signature_of, text_of
 
 
-class Metric(Accumulator):
+class Metric(OneMetric):
     """Accumulates what it needs to know of batches, and computes a value from it.
 
     ``tally.Metric("MulticlassAccuracy(num_classes=10)")`` makes any metric from text,
@@ -91,8 +92,6 @@ class Metric(Accumulator):
         An interval needs the rows: give them to what this returns. The options are those
         of ``tally.IntervalMetric``: ``level``, ``method``, ``replicates``, ...
         """
-        from tally._intervals import IntervalMetric  # which needs this class
-
         return IntervalMetric(self, **options)
 
     # ---- arithmetic

@@ -2,10 +2,10 @@
 
 from torch import Tensor
 
+from tally._accumulator import OneMetric
 from tally._copies import Copyable
 from tally._errors import DistError, sync_error
 from tally._inputs import encode, tensor_of
-from tally._metric import Metric
 from tally._ranks import follow
 
 
@@ -15,7 +15,7 @@ class RowMetric(Copyable):
     _class = None
 
     def __init__(self, metric, *options):
-        if not isinstance(metric, Metric):
+        if not isinstance(metric, OneMetric):
             raise TypeError(
                 f"{type(self).__name__} expected a tally.Metric, got a {type(metric).__name__}"
             )
