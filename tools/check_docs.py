@@ -3,8 +3,9 @@
 Usage: check_docs.py
 
 Of every tracked Markdown page: relative links lead to files and headings that are
-there; commands name targets, programs, configurations and options that exist;
-what examples are said to print is what they say themselves. Of docs/names.md: the
+there; sources and folders in backticks are there; commands name targets, programs,
+configurations and options that exist; what examples are said to print is what they
+say themselves. Of docs/names.md: the
 classes exist. Of the README and the guides: tools/commands.tsv says of each command
 how it was last tried. Prints what is wrong and exits with 1.
 """
@@ -22,6 +23,7 @@ FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILIN
 INLINE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"!?\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\]\(([^()\s]+)\)")
 HTML_LINK = re.compile(r"<[^>]*\b(?:href|src|srcset)=\"([^\"\s]+)\"")
+SOURCE = re.compile(r"`((?:[\w-]+/)+(?:[\w-]+\.(?:cc|h|py|toml|tsv|txt))?)`")
 
 # "[examples/NAME.cc](...) prints", or NAME.sh, and what.
 PRINTS = re.compile(r"\[(examples/[\w/]+\.(?:cc|sh))\]\([^)]*\) prints\s+```\w*\n(.*?)```", re.DOTALL)
@@ -54,6 +56,16 @@ def headings(page):
         found[slug] = number + 1
         anchors.add(f"{slug}-{number}" if number else slug)
     return anchors
+
+
+def check_sources(page):
+    """Paths in backticks that begin with a folder of the repository."""
+    text = blanked(FENCE, text_of(page))
+    for match in SOURCE.finditer(text):
+        path = match.group(1).removeprefix("tally/")
+        ours = (ROOT / path.split("/")[0]).is_dir()
+        if ours and not (ROOT / path).exists():
+            yield f"{page}:{at(text, match.start())}: there is no {path}"
 
 
 def at(text, position):
@@ -212,7 +224,8 @@ def main():
     found += check_tried(guides)
     for page in pages:
         if (ROOT / page).exists():
-            found += [*check_links(page), *check_commands(page), *check_outputs(page)]
+            found += [*check_links(page), *check_sources(page), *check_commands(page)]
+            found += check_outputs(page)
     for line in found:
         print(line)
     return 1 if found else 0
