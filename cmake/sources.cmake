@@ -208,13 +208,13 @@ set(TALLY_METRICS_HEADERS
     metrics/compositional.h
     metrics/core/accumulation.h
     metrics/core/accumulation_inl.h
-    metrics/core/accumulator_checks.h
     metrics/core/in_use.h
     metrics/core/input_conversion.h
     metrics/core/input_order.h
     metrics/core/metric_of_inl.h
     metrics/core/metric_traits.h
     metrics/core/observe_call.h
+    metrics/core/observer_checks.h
     metrics/core/option_text.h
     metrics/core/state_rows.h
     metrics/detection/box_overlaps.h
@@ -302,7 +302,7 @@ set(TALLY_METRICS_HEADERS
     metrics/metric_of.h
     metrics/metric_options.h
     metrics/metric_spec.h
-    metrics/metric_state.h
+    metrics/metric_status.h
     metrics/metrics.h
     metrics/nominal/cramers_v.h
     metrics/nominal/fleiss_kappa.h
@@ -480,7 +480,7 @@ set(TALLY_METRICS_SOURCES
     metrics/classification/curve_scores.cc
     metrics/classification/curves/class_curve.cc
     metrics/classification/curves/curve_counts.cc
-    metrics/classification/curves/curve_observer.cc
+    metrics/classification/curves/curve_reader.cc
     metrics/classification/curves/curve_values.cc
     metrics/classification/curves/label_curve.cc
     metrics/classification/curves/score_counts.cc

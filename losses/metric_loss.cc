@@ -31,7 +31,7 @@ const Metric& checked(const std::unique_ptr<Metric>& metric) {
   TORCH_CHECK_VALUE(metric->is_differentiable(),
                     "MetricLoss expected a differentiable metric, got ",
                     metric->repr());
-  TORCH_CHECK_VALUE(metric->status() == MetricState::kEmpty,
+  TORCH_CHECK_VALUE(metric->status() == MetricStatus::kEmpty,
                     "MetricLoss expected a metric that has accumulated "
                     "nothing, got ",
                     metric->repr(), " with ", metric->update_count(),

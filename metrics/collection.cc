@@ -50,14 +50,14 @@ void MetricCollection::name_results() {
 
 void MetricCollection::check_addable(const std::string& name,
                                      const Metric& metric) const {
-  TORCH_CHECK_VALUE(status() == MetricState::kEmpty, "expected metrics to be ",
+  TORCH_CHECK_VALUE(status() == MetricStatus::kEmpty, "expected metrics to be ",
                     "added before the first update, got '", name,
                     "' afterwards");
   TORCH_CHECK_VALUE(!name.empty(), "expected a name for ", metric.repr(),
                     ", got an empty one");
   TORCH_CHECK_VALUE(!contains(name), "expected one metric of each name, got '",
                     name, "' twice");
-  TORCH_CHECK_VALUE(metric.status() == MetricState::kEmpty,
+  TORCH_CHECK_VALUE(metric.status() == MetricStatus::kEmpty,
                     "expected a metric that has accumulated nothing as '", name,
                     "', got one with ", metric.update_count(), " updates");
   TORCH_CHECK_VALUE(!internal::has_sync_options(metric.metric_options()),
@@ -144,7 +144,7 @@ void MetricCollection::regroup() {
 void MetricCollection::add(const std::string& name, MetricCollection&& nested) {
   TORCH_CHECK_VALUE(!name.empty(),
                     "expected a name for a collection, got an empty one");
-  TORCH_CHECK_VALUE(nested.status() == MetricState::kEmpty,
+  TORCH_CHECK_VALUE(nested.status() == MetricStatus::kEmpty,
                     "expected a collection that has accumulated nothing as '",
                     name, "', got one with ", nested.update_count(),
                     " updates");

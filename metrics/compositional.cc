@@ -39,7 +39,7 @@ void visit_metrics(const ExpressionNode& node, const Visit& visit) {
 }
 
 void check_operand(const Metric& metric) {
-  TORCH_CHECK_VALUE(metric.status() == MetricState::kEmpty, metric.repr(),
+  TORCH_CHECK_VALUE(metric.status() == MetricStatus::kEmpty, metric.repr(),
                     ": expected a metric that has accumulated nothing in ",
                     "arithmetic, got one with ", metric.update_count(),
                     " updates");
@@ -168,7 +168,7 @@ Expression expression_of(const CompositionalMetric& metric) {
   return metric.options();
 }
 
-ExpressionAccumulator::ExpressionAccumulator(const Expression& expression)
+ExpressionObserver::ExpressionObserver(const Expression& expression)
     : metrics_(expression.states()) {
   std::vector<std::pair<std::string, AnyState>> parts;
   std::vector<InputUnion::Reader> readers;
@@ -181,8 +181,8 @@ ExpressionAccumulator::ExpressionAccumulator(const Expression& expression)
   identity_ = StateParts(std::move(parts));
 }
 
-StateParts ExpressionAccumulator::observe_inputs(
-    Inputs inputs, const BatchOrigin& origin) const {
+StateParts ExpressionObserver::observe_inputs(Inputs inputs,
+                                              const BatchOrigin& origin) const {
   StateParts state = identity_;
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
     OrderedInputs own;
@@ -235,7 +235,7 @@ at::Tensor CompositionalMetric::evaluate(const State& state) const {
   return internal::Evaluation(metrics, state.parts())(*options().root());
 }
 
-template class MetricOf<CompositionalMetric, internal::ExpressionAccumulator,
+template class MetricOf<CompositionalMetric, internal::ExpressionObserver,
                         at::Tensor, internal::Expression>;
 
 }  // namespace tally

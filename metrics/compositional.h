@@ -52,12 +52,12 @@ class Expression {
   std::shared_ptr<const ExpressionNode> root_;
 };
 
-class ExpressionAccumulator {
+class ExpressionObserver {
  public:
   static constexpr const char* kName = "Expression";
   using State = StateParts;
 
-  explicit ExpressionAccumulator(const Expression& expression);
+  explicit ExpressionObserver(const Expression& expression);
   State identity() const { return identity_; }
   State observe_inputs(Inputs inputs, const BatchOrigin& origin) const;
   c10::ArrayRef<InputInfo> inputs() const { return union_.inputs(); }
@@ -90,7 +90,7 @@ class ExpressionAccumulator {
 /// updated by name. Supported are + - * / unary -, and pow, abs, sqrt, minimum,
 /// maximum, with metrics and plain numbers.
 class CompositionalMetric final
-    : public MetricOf<CompositionalMetric, internal::ExpressionAccumulator,
+    : public MetricOf<CompositionalMetric, internal::ExpressionObserver,
                       at::Tensor, internal::Expression> {
  public:
   using MetricOf::MetricOf;
@@ -198,7 +198,7 @@ CompositionalMetric sqrt(const A& a) {
 }
 
 extern template class MetricOf<CompositionalMetric,
-                               internal::ExpressionAccumulator, at::Tensor,
+                               internal::ExpressionObserver, at::Tensor,
                                internal::Expression>;
 
 }  // namespace tally

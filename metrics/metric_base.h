@@ -108,7 +108,7 @@ class MetricBase {
   /// Restores the initial state.
   void reset();
 
-  MetricState status() const { return accumulation_.state(); }
+  MetricStatus status() const { return accumulation_.status(); }
   bool is_synced() const { return accumulation_.is_synced(); }
   /// Number of batches accumulated; while synced, by all ranks.
   std::int64_t update_count() const { return accumulation_.update_count(); }

@@ -5,15 +5,15 @@
 #include <utility>
 #include <vector>
 
-#include "tally/metrics/core/accumulator_checks.h"
 #include "tally/metrics/core/metric_traits.h"
+#include "tally/metrics/core/observer_checks.h"
 #include "tally/metrics/metric.h"
 
 namespace tally {
 
 /// A metric with static types: the base class of metrics.
 ///
-/// `Accumulator` turns a batch into a state and is shared by every metric that
+/// `Observer` turns a batch into a state and is shared by every metric that
 /// evaluates the same state:
 ///     struct AbsoluteError {
 ///       struct State {
@@ -48,19 +48,19 @@ namespace tally {
 ///
 /// compute() before the first update, or if no rank has data, evaluates the
 /// empty state: counts and Numbers are 0, tensors undefined, Rows empty (or as
-/// defined by the accumulator's identity() const). 0 / 0 of Numbers is NaN;
+/// defined by the observer's identity() const). 0 / 0 of Numbers is NaN;
 /// evaluate() must handle undefined tensors and empty Rows:
 ///     if (s.rows.size() == 0) return scalar_tensor(std::nan(""));
 ///
 /// `Result` is an at::Tensor, Results, or a struct with visit(ResultParts&).
 /// What its dimensions are, say the options, Derived or, for parts, visit():
 ///     Dimensions dimensions() const { return {Dimension::kClass}; }
-template <class Derived, class Accumulator, class ResultType,
-          class OptionsType = typename internal::OptionsOf<Accumulator>::type>
+template <class Derived, class Observer, class ResultType,
+          class OptionsType = typename internal::OptionsOf<Observer>::type>
 class MetricOf : public Metric {
  public:
-  static_assert(internal::check_accumulator<Accumulator, OptionsType>());
-  using State = typename Accumulator::State;
+  static_assert(internal::check_observer<Observer, OptionsType>());
+  using State = typename Observer::State;
   using Result = ResultType;
   using Options = OptionsType;
   /// This class, for use by Derived and others.
@@ -82,7 +82,7 @@ class MetricOf : public Metric {
 
   /// inputs(), unless they depend on options.
   static c10::ArrayRef<InputInfo> declared_inputs() {
-    return internal::declared_inputs<Accumulator>();
+    return internal::declared_inputs<Observer>();
   }
 
   using MetricBase::forward;
@@ -90,7 +90,7 @@ class MetricOf : public Metric {
   /// See Metric::update.
   template <class... Args>
   void update(const Args&... args) {
-    if constexpr (internal::check_taken<Accumulator, Args...>()) {
+    if constexpr (internal::check_taken<Observer, Args...>()) {
       this->update_by(
           [&] { return observe_here(internal::as_input(args)...); });
     }
@@ -102,7 +102,7 @@ class MetricOf : public Metric {
   /// See Metric::forward_results.
   template <class... Args>
   Result forward(const Args&... args) {
-    if constexpr (internal::check_taken<Accumulator, Args...>()) {
+    if constexpr (internal::check_taken<Observer, Args...>()) {
       return forward_state(
           [&] { return observe_here(internal::as_input(args)...); });
     }
@@ -136,11 +136,11 @@ class MetricOf : public Metric {
   template <class... Args>
   State observe(const Args&... args) const {
     try {
-      if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
+      if constexpr (internal::TakesAnyInputs<Observer>::value) {
         this->check_positional(sizeof...(args));
-        return accumulator_.observe_inputs({InputRef::of(args)...}, {});
+        return observer_.observe_inputs({InputRef::of(args)...}, {});
       } else {
-        return accumulator_.observe(args...);
+        return observer_.observe(args...);
       }
     } catch (c10::Error& error) {
       error.add_context(class_name());
@@ -179,7 +179,7 @@ class MetricOf : public Metric {
   // observe() of this rank's next batch.
   template <class... Args>
   State observe_here(const Args&... args) const {
-    if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
+    if constexpr (internal::TakesAnyInputs<Observer>::value) {
       AnyState batch = this->observe_next({InputRef::of(args)...});
       return std::move(batch.get<State>());
     } else {
@@ -199,7 +199,7 @@ class MetricOf : public Metric {
   Result finished(Result result) const;
 
   Options options_;
-  Accumulator accumulator_;
+  Observer observer_;
   Result value_{};
 };
 

@@ -6,7 +6,7 @@ namespace tally {
 
 std::unique_ptr<Metric> OwnedMetric::take(const char* owner) {
   TORCH_CHECK_VALUE(metric_, owner, ": expected a metric, got null");
-  TORCH_CHECK_VALUE(metric_->status() == MetricState::kEmpty, owner,
+  TORCH_CHECK_VALUE(metric_->status() == MetricStatus::kEmpty, owner,
                     ": expected a metric that has accumulated nothing, got ",
                     metric_->repr(), " with ", metric_->update_count(),
                     " updates");

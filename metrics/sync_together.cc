@@ -77,7 +77,7 @@ class Together {
       }
     }
     if (!communicator_) communicator_ = sync::default_communicator();
-    options_.call = sync::internal::SyncCall::kSyncTogether;
+    options_.call = sync::internal::MetricCall::kSyncTogether;
   }
 
   void run() {

@@ -10,7 +10,7 @@ namespace tally {
 
 /// Identifies metrics that accumulate the same state from the same inputs: a
 /// text, which is the same in every program and on every rank, and the types of
-/// the accumulators. Two types with the same name have different keys.
+/// the observers. Two types with the same name have different keys.
 ///
 /// The text of a composite metric contains the keys of its metrics:
 ///

@@ -5,7 +5,7 @@
 
 namespace tally {
 
-/// The accumulator of CatMetric.
+/// The observer of CatMetric.
 class CatAggregation {
  public:
   static constexpr const char* kName = "CatAggregation";

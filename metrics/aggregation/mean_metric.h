@@ -5,7 +5,7 @@
 
 namespace tally {
 
-/// The accumulator of MeanMetric.
+/// The observer of MeanMetric.
 class MeanAggregation {
  public:
   static constexpr const char* kName = "MeanAggregation";

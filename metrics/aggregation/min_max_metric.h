@@ -7,7 +7,7 @@
 
 namespace tally {
 
-/// The accumulator of MinMetric and MaxMetric.
+/// The observer of MinMetric and MaxMetric.
 class ExtremesAggregation {
  public:
   static constexpr const char* kName = "ExtremesAggregation";

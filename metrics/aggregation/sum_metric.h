@@ -5,7 +5,7 @@
 
 namespace tally {
 
-/// The accumulator of SumMetric.
+/// The observer of SumMetric.
 class SumAggregation {
  public:
   static constexpr const char* kName = "SumAggregation";

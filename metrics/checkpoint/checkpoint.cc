@@ -234,7 +234,7 @@ void take_parts(const HeldCheckpoint& held, CheckpointRows& rows,
                 CheckpointGaps& gaps) {
   const auto& columns = rows.columns;
   std::vector<bool> used(held.columns.size()), filled(columns.size());
-  // Different accumulators may have one name and the same fields: then the
+  // Different observers may have one name and the same fields: then the
   // label decides.
   for (const bool same_label : {true, false}) {
     for (std::size_t i = 0; i < columns.size(); ++i) {

@@ -147,7 +147,7 @@ absl::Status read_rows_file(const std::string& path, CheckpointRows& rows,
 void take_merged(Accumulation& accumulation,
                  const std::shared_ptr<sync::Communicator>& ranks,
                  CheckpointRows& rows) {
-  StoredRows all = *accumulation.merge_ranks(sync::internal::SyncCall::kSave,
+  StoredRows all = *accumulation.merge_ranks(sync::internal::MetricCall::kSave,
                                              ranks, /*cached=*/false);
   for (std::size_t r = 0; r < rows.keys.size(); ++r) {
     if (rows.values[r].empty()) continue;

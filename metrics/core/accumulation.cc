@@ -61,7 +61,7 @@ void Accumulation::finish_row(std::size_t row, std::string value) {
 
 void Accumulation::set_options(MetricOptions options) {
   require_unsynced("set_metric_options");
-  TORCH_CHECK(state() == MetricState::kEmpty ||
+  TORCH_CHECK(status() == MetricStatus::kEmpty ||
                   options_state_key(options) == options_state_key(options_),
               label(),
               ": validate_args, nan_policy and compute_on_cpu can be "
@@ -76,14 +76,14 @@ std::int64_t Accumulation::update_count() const {
   return synced_ ? cells_.front().synced_count : cells_.front().count;
 }
 
-MetricState Accumulation::state() const {
-  if (synced_) return MetricState::kSynced;
+MetricStatus Accumulation::status() const {
+  if (synced_) return MetricStatus::kSynced;
   const bool any =
       index_
           ? update_count_ > 0
           : std::any_of(cells_.begin(), cells_.end(),
                         [](const StateCell& each) { return each.count > 0; });
-  return any ? MetricState::kUpdated : MetricState::kEmpty;
+  return any ? MetricStatus::kUpdated : MetricStatus::kEmpty;
 }
 
 std::string Accumulation::label() const {
@@ -243,8 +243,8 @@ void Accumulation::compute(c10::function_ref<void(StateRows& rows)> evaluate,
     std::optional<StateRows> rows;
     const bool current = value_is_current(ranks);
     if (ranks) {
-      auto merged =
-          merge_ranks(sync::internal::SyncCall::kCompute, ranks, current, keys);
+      auto merged = merge_ranks(sync::internal::MetricCall::kCompute, ranks,
+                                current, keys);
       if (!merged) return;
       rows.emplace(columns_.size(), *std::move(merged));
     } else {

@@ -16,7 +16,7 @@
 #include "tally/metrics/core/in_use.h"
 #include "tally/metrics/core/state_rows.h"
 #include "tally/metrics/metric_options.h"
-#include "tally/metrics/metric_state.h"
+#include "tally/metrics/metric_status.h"
 #include "tally/metrics/results.h"
 #include "tally/state/state.h"
 #include "tally/state/state_key.h"
@@ -24,7 +24,7 @@
 namespace tally {
 
 namespace sync::internal {
-enum class SyncCall : std::uint16_t;
+enum class MetricCall : std::uint16_t;
 class SyncHistory;
 struct SyncItem;
 struct SyncResult;
@@ -84,7 +84,7 @@ class Accumulation {
   /// The current communicator; never null.
   std::shared_ptr<sync::Communicator> communicator() const;
 
-  MetricState state() const;
+  MetricStatus status() const;
   bool is_synced() const { return synced_; }
   /// Throws unless `verb` is allowed in the current state.
   void require_unsynced(const char* verb) const {
@@ -124,7 +124,7 @@ class Accumulation {
   /// The merged local states of all ranks, for the given call; collective.
   /// Nothing if the values of all ranks are `cached`.
   std::optional<StoredRows> merge_ranks(
-      sync::internal::SyncCall call,
+      sync::internal::MetricCall call,
       const std::shared_ptr<sync::Communicator>& ranks, bool cached,
       const std::vector<std::string>* keys = nullptr);
   /// Starts merging the current local states of all ranks; collective. To be
@@ -135,7 +135,8 @@ class Accumulation {
   /// The keys of rows with states that any rank has, for each of several;
   /// collective, if any of them collects keys. Empty without keys.
   static std::vector<std::vector<std::string>> all_keys(
-      sync::internal::SyncCall call, c10::ArrayRef<const Accumulation*> several,
+      sync::internal::MetricCall call,
+      c10::ArrayRef<const Accumulation*> several,
       const std::shared_ptr<sync::Communicator>& ranks, sync::Timeout timeout);
   /// This rank's contribution to a sync of these rows: its local states, or
   /// only identities.

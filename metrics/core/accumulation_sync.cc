@@ -63,7 +63,7 @@ bool Accumulation::drop_graph(std::vector<AnyState>& states) {
 }
 
 std::vector<std::vector<std::string>> Accumulation::all_keys(
-    sync::internal::SyncCall call, c10::ArrayRef<const Accumulation*> several,
+    sync::internal::MetricCall call, c10::ArrayRef<const Accumulation*> several,
     const std::shared_ptr<sync::Communicator>& ranks, sync::Timeout timeout) {
   std::vector<std::vector<std::string>> all;
   std::vector<std::size_t> collecting;
@@ -178,7 +178,7 @@ sync::internal::SyncHistory* Accumulation::history() {
 }
 
 std::optional<StoredRows> Accumulation::merge_ranks(
-    sync::internal::SyncCall call,
+    sync::internal::MetricCall call,
     const std::shared_ptr<sync::Communicator>& ranks, bool cached,
     const std::vector<std::string>* keys) {
   sync::internal::SyncOptions options;
@@ -204,7 +204,7 @@ std::vector<AnyState> Accumulation::merge_batches(
     std::vector<AnyState> batch,
     const std::shared_ptr<sync::Communicator>& communicator) {
   sync::internal::SyncOptions options;
-  options.call = sync::internal::SyncCall::kForward;
+  options.call = sync::internal::MetricCall::kForward;
   options.timeout = options_.sync_timeout();
   options.flow = options_.gradient_flow();
   const auto list = or_report(communicator, [&] {
@@ -243,7 +243,7 @@ std::function<StateRows()> Accumulation::start_merge_ranks() const {
     return [width, own = local()] { return StateRows(width, own); };
   }
   sync::internal::SyncOptions options;
-  options.call = sync::internal::SyncCall::kSyncAsync;
+  options.call = sync::internal::MetricCall::kSyncAsync;
   options.timeout = options_.sync_timeout();
   if (index_) options.label = label();
   Shape shape =
@@ -266,9 +266,10 @@ void Accumulation::require_one_sync() const {
 void Accumulation::sync() {
   const auto ranks = other_ranks();
   or_report(ranks, [&] { require_one_sync(); });
-  StoredRows all = ranks ? *merge_ranks(sync::internal::SyncCall::kSync, ranks,
-                                        /*cached=*/false)
-                         : local();
+  StoredRows all = ranks
+                       ? *merge_ranks(sync::internal::MetricCall::kSync, ranks,
+                                      /*cached=*/false)
+                       : local();
   make_place_for(all);
   take_synced(std::move(all));
 }

@@ -8,26 +8,26 @@
 
 namespace tally {
 
-template <class Derived, class Accumulator, class Result, class Options>
-MetricOf<Derived, Accumulator, Result, Options>::MetricOf(
+template <class Derived, class Observer, class Result, class Options>
+MetricOf<Derived, Observer, Result, Options>::MetricOf(
     Options options, MetricOptions metric_options)
     : Metric(std::move(metric_options)),
       options_(internal::validated(std::move(options), class_name())),
-      accumulator_(internal::make_accumulator<Accumulator>(
-          options_, this->metric_options())) {
+      observer_(
+          internal::make_observer<Observer>(options_, this->metric_options())) {
   accumulation_.add_column(
       {class_name(),
-       internal::state_key_of<Accumulator>(options_, this->metric_options()),
-       internal::identity_of(accumulator_),
+       internal::state_key_of<Observer>(options_, this->metric_options()),
+       internal::identity_of(observer_),
        this->metric_options().compute_on_cpu()});
   accumulation_.add_remarks(0, internal::remarks_of(options_));
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-MetricOf<Derived, Accumulator, Result, Options>::~MetricOf() = default;
+template <class Derived, class Observer, class Result, class Options>
+MetricOf<Derived, Observer, Result, Options>::~MetricOf() = default;
 
-template <class Derived, class Accumulator, class Result, class Options>
-Result MetricOf<Derived, Accumulator, Result, Options>::forward(
+template <class Derived, class Observer, class Result, class Options>
+Result MetricOf<Derived, Observer, Result, Options>::forward(
     std::initializer_list<NamedInput> inputs) {
   return forward_state([&] {
     AnyState batch = this->observe_next(NamedInputs(inputs));
@@ -35,8 +35,8 @@ Result MetricOf<Derived, Accumulator, Result, Options>::forward(
   });
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-Result MetricOf<Derived, Accumulator, Result, Options>::compute() {
+template <class Derived, class Observer, class Result, class Options>
+Result MetricOf<Derived, Observer, Result, Options>::compute() {
   return this->compute_by(
       value_,
       [&](const internal::StateRows& rows) {
@@ -45,9 +45,9 @@ Result MetricOf<Derived, Accumulator, Result, Options>::compute() {
       [&](Result& value) { value = finished(std::move(value)); });
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
+template <class Derived, class Observer, class Result, class Options>
 PendingValue<Result>
-MetricOf<Derived, Accumulator, Result, Options>::sync_async() {
+MetricOf<Derived, Observer, Result, Options>::sync_async() {
   return this->template sync_async_by<Result>([&] {
     return [snapshot = std::shared_ptr<const Metric>(clone())](
                const internal::StateRows& rows) {
@@ -57,15 +57,15 @@ MetricOf<Derived, Accumulator, Result, Options>::sync_async() {
   });
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-Results MetricOf<Derived, Accumulator, Result, Options>::compute_results() {
+template <class Derived, class Observer, class Result, class Options>
+Results MetricOf<Derived, Observer, Result, Options>::compute_results() {
   Results results;
   internal::add_result(*this, compute(), "", results);
   return results;
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-std::unique_ptr<Metric> MetricOf<Derived, Accumulator, Result, Options>::clone()
+template <class Derived, class Observer, class Result, class Options>
+std::unique_ptr<Metric> MetricOf<Derived, Observer, Result, Options>::clone()
     const {
   static_assert(sizeof(Derived) == sizeof(MetricOf),
                 "a metric keeps all its data in options and state");
@@ -82,100 +82,97 @@ std::unique_ptr<Metric> MetricOf<Derived, Accumulator, Result, Options>::clone()
   return copy;
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-std::string MetricOf<Derived, Accumulator, Result, Options>::name() const {
+template <class Derived, class Observer, class Result, class Options>
+std::string MetricOf<Derived, Observer, Result, Options>::name() const {
   return class_name();
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-std::string MetricOf<Derived, Accumulator, Result, Options>::repr() const {
+template <class Derived, class Observer, class Result, class Options>
+std::string MetricOf<Derived, Observer, Result, Options>::repr() const {
   return std::string(class_name()) + "(" + options_repr(options_) + ")";
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-c10::ArrayRef<InputInfo>
-MetricOf<Derived, Accumulator, Result, Options>::inputs() const {
-  return internal::inputs_of(accumulator_);
+template <class Derived, class Observer, class Result, class Options>
+c10::ArrayRef<InputInfo> MetricOf<Derived, Observer, Result, Options>::inputs()
+    const {
+  return internal::inputs_of(observer_);
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-std::size_t MetricOf<Derived, Accumulator, Result, Options>::positional_inputs()
+template <class Derived, class Observer, class Result, class Options>
+std::size_t MetricOf<Derived, Observer, Result, Options>::positional_inputs()
     const {
-  if constexpr (internal::HasPositionalInputs<Accumulator>::value) {
-    return accumulator_.positional_inputs();
+  if constexpr (internal::HasPositionalInputs<Observer>::value) {
+    return observer_.positional_inputs();
   } else {
     return Metric::positional_inputs();
   }
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-Dimensions MetricOf<Derived, Accumulator, Result, Options>::dimensions() const {
+template <class Derived, class Observer, class Result, class Options>
+Dimensions MetricOf<Derived, Observer, Result, Options>::dimensions() const {
   return internal::dimensions_of(options_);
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-bool MetricOf<Derived, Accumulator, Result, Options>::is_differentiable()
-    const {
+template <class Derived, class Observer, class Result, class Options>
+bool MetricOf<Derived, Observer, Result, Options>::is_differentiable() const {
   return Derived::kIsDifferentiable;
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
+template <class Derived, class Observer, class Result, class Options>
 std::optional<bool>
-MetricOf<Derived, Accumulator, Result, Options>::higher_is_better() const {
+MetricOf<Derived, Observer, Result, Options>::higher_is_better() const {
   return Derived::kHigherIsBetter;
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-StateKey MetricOf<Derived, Accumulator, Result, Options>::source_key() const {
-  return internal::source_key_of<Accumulator>(options_, metric_options());
+template <class Derived, class Observer, class Result, class Options>
+StateKey MetricOf<Derived, Observer, Result, Options>::source_key() const {
+  return internal::source_key_of<Observer>(options_, metric_options());
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-AnyState MetricOf<Derived, Accumulator, Result, Options>::derive(
+template <class Derived, class Observer, class Result, class Options>
+AnyState MetricOf<Derived, Observer, Result, Options>::derive(
     const AnyState& source) const {
-  if constexpr (internal::HasSource<Accumulator>::value) {
-    using Source = typename Accumulator::Source;
-    return AnyState::of(
-        accumulator_.derive(source.get<typename Source::State>()));
+  if constexpr (internal::HasSource<Observer>::value) {
+    using Source = typename Observer::Source;
+    return AnyState::of(observer_.derive(source.get<typename Source::State>()));
   } else {
     return Metric::derive(source);
   }
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-void MetricOf<Derived, Accumulator, Result, Options>::set_metric_options(
+template <class Derived, class Observer, class Result, class Options>
+void MetricOf<Derived, Observer, Result, Options>::set_metric_options(
     MetricOptions options) {
   const internal::Accumulation::Use use(accumulation_);
-  Accumulator accumulator =
-      internal::make_accumulator<Accumulator>(options_, options);
+  Observer observer = internal::make_observer<Observer>(options_, options);
   accumulation_.set_options(std::move(options));
-  accumulator_ = std::move(accumulator);
+  observer_ = std::move(observer);
   accumulation_.column().key =
-      internal::state_key_of<Accumulator>(options_, metric_options());
+      internal::state_key_of<Observer>(options_, metric_options());
   accumulation_.column().on_cpu = metric_options().compute_on_cpu();
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-void MetricOf<Derived, Accumulator, Result, Options>::observe_into(
+template <class Derived, class Observer, class Result, class Options>
+void MetricOf<Derived, Observer, Result, Options>::observe_into(
     AnyState& fresh, Inputs inputs, const BatchOrigin& origin) const {
-  if constexpr (internal::TakesAnyInputs<Accumulator>::value) {
-    fresh.get<State>() = accumulator_.observe_inputs(inputs, origin);
+  if constexpr (internal::TakesAnyInputs<Observer>::value) {
+    fresh.get<State>() = observer_.observe_inputs(inputs, origin);
   } else {
-    fresh.get<State>() = internal::ObserveCall<Accumulator>::call(
+    fresh.get<State>() = internal::ObserveCall<Observer>::call(
         class_name(), inputs,
         [this](const auto&... args) { return this->observe(args...); });
   }
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-void MetricOf<Derived, Accumulator, Result, Options>::evaluate_into(
+template <class Derived, class Observer, class Result, class Options>
+void MetricOf<Derived, Observer, Result, Options>::evaluate_into(
     const AnyState& state, const std::string& name, Results& results) const {
   internal::add_result(*this, finished(derived().evaluate(state.get<State>())),
                        name, results);
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-Result MetricOf<Derived, Accumulator, Result, Options>::finished(
+template <class Derived, class Observer, class Result, class Options>
+Result MetricOf<Derived, Observer, Result, Options>::finished(
     Result result) const {
   internal::for_each_part(
       result, [&](const std::string&, at::Tensor& part) { finish(part); });

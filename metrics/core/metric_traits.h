@@ -12,7 +12,7 @@
 #include "tally/metrics/metric.h"
 #include "tally/state/outside_inference.h"
 
-/// Traits of accumulators and options used by MetricOf.
+/// Traits of observers and options used by MetricOf.
 namespace tally {
 
 /// Options of a metric without options.
@@ -22,84 +22,81 @@ struct NoOptions {
 
 namespace internal {
 
-template <class Accumulator, class = void>
+template <class Observer, class = void>
 struct OptionsOf {
   using type = NoOptions;
 };
-template <class Accumulator>
-struct OptionsOf<Accumulator, std::void_t<typename Accumulator::Options>> {
-  using type = typename Accumulator::Options;
+template <class Observer>
+struct OptionsOf<Observer, std::void_t<typename Observer::Options>> {
+  using type = typename Observer::Options;
 };
 
 template <class Function>
 struct ObserveInputs;
-template <class State, class Accumulator, class... Args>
-struct ObserveInputs<State (Accumulator::*)(Args...) const> {
+template <class State, class Observer, class... Args>
+struct ObserveInputs<State (Observer::*)(Args...) const> {
   using type = std::tuple<std::decay_t<Args>...>;
 };
-// Rejected by check_accumulator(), with an explanation.
-template <class State, class Accumulator, class... Args>
-struct ObserveInputs<State (Accumulator::*)(Args...)> {
+// Rejected by check_observer(), with an explanation.
+template <class State, class Observer, class... Args>
+struct ObserveInputs<State (Observer::*)(Args...)> {
   using type = std::tuple<>;
 };
 
-// An accumulator of type-erased inputs has observe_inputs(Inputs, const
+// An observer of type-erased inputs has observe_inputs(Inputs, const
 // BatchOrigin&) instead of observe(...).
-template <class Accumulator, class = void>
+template <class Observer, class = void>
 struct TakesAnyInputs : std::false_type {
-  using Tuple = typename ObserveInputs<decltype(&Accumulator::observe)>::type;
+  using Tuple = typename ObserveInputs<decltype(&Observer::observe)>::type;
 };
-template <class Accumulator>
+template <class Observer>
 struct TakesAnyInputs<
-    Accumulator,
-    std::void_t<decltype(std::declval<const Accumulator&>().observe_inputs(
+    Observer,
+    std::void_t<decltype(std::declval<const Observer&>().observe_inputs(
         std::declval<Inputs>(), std::declval<const BatchOrigin&>()))>>
     : std::true_type {
   using Tuple = std::tuple<>;
 };
 
-// An accumulator's declaration of its inputs: kInputs or inputs().
-template <class Accumulator, class = void>
+// An observer's declaration of its inputs: kInputs or inputs().
+template <class Observer, class = void>
 struct HasInputsConstant : std::false_type {};
-template <class Accumulator>
-struct HasInputsConstant<Accumulator,
-                         std::void_t<decltype(Accumulator::kInputs)>>
+template <class Observer>
+struct HasInputsConstant<Observer, std::void_t<decltype(Observer::kInputs)>>
     : std::true_type {};
-template <class Accumulator, class = void>
+template <class Observer, class = void>
 struct HasInputsFunction : std::false_type {};
-template <class Accumulator>
+template <class Observer>
 struct HasInputsFunction<
-    Accumulator,
-    std::void_t<decltype(std::declval<const Accumulator&>().inputs())>>
+    Observer, std::void_t<decltype(std::declval<const Observer&>().inputs())>>
     : std::true_type {};
-// How many of them may be positional, for an accumulator that contains metrics.
-template <class Accumulator, class = void>
+// How many of them may be positional, for an observer that contains metrics.
+template <class Observer, class = void>
 struct HasPositionalInputs : std::false_type {};
-template <class Accumulator>
+template <class Observer>
 struct HasPositionalInputs<
-    Accumulator, std::void_t<decltype(std::declval<const Accumulator&>()
-                                          .positional_inputs())>>
+    Observer,
+    std::void_t<decltype(std::declval<const Observer&>().positional_inputs())>>
     : std::true_type {};
 
-// An accumulator whose empty state depends on its options has identity().
-template <class Accumulator, class = void>
+// An observer whose empty state depends on its options has identity().
+template <class Observer, class = void>
 struct HasIdentity : std::false_type {};
-template <class Accumulator>
+template <class Observer>
 struct HasIdentity<
-    Accumulator,
-    std::void_t<decltype(std::declval<const Accumulator&>().identity())>>
+    Observer, std::void_t<decltype(std::declval<const Observer&>().identity())>>
     : std::true_type {};
 
-// An accumulator whose state can be derived from another one's has
-//     using Source = ...;  // the other accumulator
+// An observer whose state can be derived from another one's has
+//     using Source = ...;  // the other observer
 //     // Its options, or nullopt if not possible with these.
 //     static std::optional<...> source_options(const Options&);
 //     State derive(const Source::State&) const;
 // The Source has no Source of its own.
-template <class Accumulator, class = void>
+template <class Observer, class = void>
 struct HasSource : std::false_type {};
-template <class Accumulator>
-struct HasSource<Accumulator, std::void_t<typename Accumulator::Source>>
+template <class Observer>
+struct HasSource<Observer, std::void_t<typename Observer::Source>>
     : std::true_type {};
 
 template <class Options, class = void>
@@ -130,28 +127,28 @@ std::vector<std::string> remarks_of(const Options& options) {
   }
 }
 
-template <class Accumulator, class = void>
+template <class Observer, class = void>
 struct HasName : std::false_type {};
-template <class Accumulator>
-struct HasName<Accumulator, std::void_t<decltype(Accumulator::kName)>>
+template <class Observer>
+struct HasName<Observer, std::void_t<decltype(Observer::kName)>>
     : std::true_type {};
 
-template <class Void, class Accumulator, class... Args>
+template <class Void, class Observer, class... Args>
 struct IsObservableImpl : std::false_type {};
-template <class Accumulator, class... Args>
+template <class Observer, class... Args>
 struct IsObservableImpl<
-    std::void_t<decltype(std::declval<const Accumulator&>().observe(
+    std::void_t<decltype(std::declval<const Observer&>().observe(
         std::declval<const Args&>()...))>,
-    Accumulator, Args...> : std::true_type {};
-template <class Accumulator, class... Args>
-using IsObservable = IsObservableImpl<void, Accumulator, Args...>;
+    Observer, Args...> : std::true_type {};
+template <class Observer, class... Args>
+using IsObservable = IsObservableImpl<void, Observer, Args...>;
 
 // Whether update() takes arguments of these types.
-template <class Accumulator, class... Args>
+template <class Observer, class... Args>
 struct TakesInputs
     : std::bool_constant<
-          TakesAnyInputs<Accumulator>::value ||
-          IsObservable<Accumulator,
+          TakesAnyInputs<Observer>::value ||
+          IsObservable<Observer,
                        std::decay_t<decltype(as_input(
                            std::declval<const Args&>()))>...>::value> {};
 
@@ -159,28 +156,28 @@ std::string type_name(const std::type_info& type);
 
 /// Constructs it from options and MetricOptions, from options, or from nothing,
 /// whichever it supports.
-template <class Accumulator, class Options>
-Accumulator make_accumulator(const Options& options,
-                             const MetricOptions& metric_options) {
+template <class Observer, class Options>
+Observer make_observer(const Options& options,
+                       const MetricOptions& metric_options) {
   const OutsideInference outside;
-  if constexpr (std::is_constructible_v<Accumulator, const Options&,
+  if constexpr (std::is_constructible_v<Observer, const Options&,
                                         const MetricOptions&>) {
-    return Accumulator(options, metric_options);
-  } else if constexpr (std::is_constructible_v<Accumulator, const Options&>) {
-    return Accumulator(options);
+    return Observer(options, metric_options);
+  } else if constexpr (std::is_constructible_v<Observer, const Options&>) {
+    return Observer(options);
   } else {
-    return Accumulator();
+    return Observer();
   }
 }
 
-template <class Accumulator>
-AnyState identity_of(const Accumulator& accumulator) {
+template <class Observer>
+AnyState identity_of(const Observer& observer) {
   const OutsideInference outside;
-  if constexpr (HasIdentity<Accumulator>::value) {
-    return AnyState::of(accumulator.identity());
+  if constexpr (HasIdentity<Observer>::value) {
+    return AnyState::of(observer.identity());
   } else {
-    (void)accumulator;
-    return AnyState(state_ops<typename Accumulator::State>());
+    (void)observer;
+    return AnyState(state_ops<typename Observer::State>());
   }
 }
 
@@ -194,16 +191,16 @@ struct HasMetrics<
     : std::true_type {};
 
 /// Equal for metrics that accumulate the same state from the same inputs.
-template <class Accumulator, class Options>
+template <class Observer, class Options>
 StateKey state_key_of(const Options& options,
                       const MetricOptions& metric_options) {
   std::string name;
-  if constexpr (HasName<Accumulator>::value) {
-    name = Accumulator::kName;
+  if constexpr (HasName<Observer>::value) {
+    name = Observer::kName;
   } else {
-    name = type_name(typeid(Accumulator));
+    name = type_name(typeid(Observer));
   }
-  StateKey key(name, typeid(Accumulator));
+  StateKey key(name, typeid(Observer));
   key += "(" + options_state_key(options) + "; ";
   key += options_state_key(metric_options) + ")";
   if constexpr (HasMetrics<Options>::value) {
@@ -213,13 +210,12 @@ StateKey state_key_of(const Options& options,
 }
 
 /// The key of the state from which this one is derived; empty if there is none.
-template <class Accumulator, class Options>
+template <class Observer, class Options>
 StateKey source_key_of(const Options& options,
                        const MetricOptions& metric_options) {
-  if constexpr (HasSource<Accumulator>::value) {
-    if (const auto source = Accumulator::source_options(options)) {
-      return state_key_of<typename Accumulator::Source>(*source,
-                                                        metric_options);
+  if constexpr (HasSource<Observer>::value) {
+    if (const auto source = Observer::source_options(options)) {
+      return state_key_of<typename Observer::Source>(*source, metric_options);
     }
   }
   return {};
@@ -286,22 +282,22 @@ void add_result(const Metric& metric, Result result, const std::string& name,
 }
 
 /// The inputs in kInputs; empty if there is none.
-template <class Accumulator>
+template <class Observer>
 c10::ArrayRef<InputInfo> declared_inputs() {
-  if constexpr (HasInputsConstant<Accumulator>::value) {
-    return Accumulator::kInputs;
+  if constexpr (HasInputsConstant<Observer>::value) {
+    return Observer::kInputs;
   } else {
     return {};
   }
 }
 
-template <class Accumulator>
-c10::ArrayRef<InputInfo> inputs_of(const Accumulator& accumulator) {
-  if constexpr (HasInputsFunction<Accumulator>::value) {
-    return accumulator.inputs();
+template <class Observer>
+c10::ArrayRef<InputInfo> inputs_of(const Observer& observer) {
+  if constexpr (HasInputsFunction<Observer>::value) {
+    return observer.inputs();
   } else {
-    (void)accumulator;
-    return declared_inputs<Accumulator>();
+    (void)observer;
+    return declared_inputs<Observer>();
   }
 }
 

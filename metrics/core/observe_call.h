@@ -12,14 +12,14 @@
 namespace tally::internal {
 
 /// Calls observe() with inputs whose types are known only at run time.
-template <class Accumulator>
+template <class Observer>
 class ObserveCall {
  public:
   /// Calls `observe(inputs...)` with all inputs. Throws c10::ValueError if it
   /// does not take that many, c10::TypeError for an input of another type.
   template <class Observe>
-  static typename Accumulator::State call(const char* metric, Inputs inputs,
-                                          const Observe& observe) {
+  static typename Observer::State call(const char* metric, Inputs inputs,
+                                       const Observe& observe) {
     return call_with<kMost>(metric, inputs, observe);
   }
 
@@ -33,13 +33,12 @@ class ObserveCall {
   }
 
  private:
-  using Tuple = typename TakesAnyInputs<Accumulator>::Tuple;
+  using Tuple = typename TakesAnyInputs<Observer>::Tuple;
   static constexpr std::size_t kMost = std::tuple_size_v<Tuple>;
 
   template <std::size_t kCount, class Observe>
-  static typename Accumulator::State call_with(const char* metric,
-                                               Inputs inputs,
-                                               const Observe& observe) {
+  static typename Observer::State call_with(const char* metric, Inputs inputs,
+                                            const Observe& observe) {
     constexpr auto indexes = std::make_index_sequence<kCount>();
     if constexpr (callable(indexes)) {
       if (inputs.size() == kCount) {
@@ -49,8 +48,8 @@ class ObserveCall {
     if constexpr (kCount > 0) {
       return call_with<kCount - 1>(metric, inputs, observe);
     } else {
-      refuse_input_count(metric, declared_inputs<Accumulator>(),
-                         least_inputs<0>(), kMost, inputs.size());
+      refuse_input_count(metric, declared_inputs<Observer>(), least_inputs<0>(),
+                         kMost, inputs.size());
     }
   }
 
@@ -65,14 +64,14 @@ class ObserveCall {
 
   template <std::size_t... kIndex>
   static constexpr bool callable(std::index_sequence<kIndex...>) {
-    return IsObservable<Accumulator,
+    return IsObservable<Observer,
                         std::tuple_element_t<kIndex, Tuple>...>::value;
   }
 
   template <class Observe, std::size_t... kIndex>
-  static typename Accumulator::State unpack(const char* metric, Inputs inputs,
-                                            const Observe& observe,
-                                            std::index_sequence<kIndex...>) {
+  static typename Observer::State unpack(const char* metric, Inputs inputs,
+                                         const Observe& observe,
+                                         std::index_sequence<kIndex...>) {
     // In their order: of several wrong inputs the first is named.
     const std::tuple<decltype(input<std::tuple_element_t<kIndex, Tuple>>(
         metric, inputs, kIndex))...>
@@ -99,8 +98,8 @@ class ObserveCall {
       value = left_out<T>(value);
     }
     if (!value) {
-      refuse_input_type(metric, index, declared_inputs<Accumulator>(),
-                        typeid(T), inputs[index].type());
+      refuse_input_type(metric, index, declared_inputs<Observer>(), typeid(T),
+                        inputs[index].type());
     }
     return value;
   }

@@ -24,7 +24,7 @@ struct BERTScoreOptions {
   void validate(const char* metric) const;
 };
 
-/// The accumulator of BERTScore.
+/// The observer of BERTScore.
 class TokenMatches {
  public:
   static constexpr const char* kName = "TokenMatches";

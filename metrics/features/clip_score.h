@@ -15,7 +15,7 @@ struct CLIPScoreOptions {
   void validate(const char* metric) const;
 };
 
-/// The accumulator of CLIPScore.
+/// The observer of CLIPScore.
 class FeatureCosines {
  public:
   static constexpr const char* kName = "FeatureCosines";

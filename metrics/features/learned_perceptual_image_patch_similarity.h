@@ -37,7 +37,7 @@ struct LearnedPerceptualImagePatchSimilarityOptions {
   void validate(const char* metric) const;
 };
 
-/// The accumulator of LearnedPerceptualImagePatchSimilarity.
+/// The observer of LearnedPerceptualImagePatchSimilarity.
 class PerceptualDistances {
  public:
   static constexpr const char* kName = "PerceptualDistances";

@@ -58,7 +58,7 @@ class PeakSignal : public ImageMeasure {
 
 }  // namespace internal::image
 
-/// The accumulator of PeakSignalNoiseRatio.
+/// The observer of PeakSignalNoiseRatio.
 class PeakSignalErrors {
  public:
   static constexpr const char* kName = "PeakSignalErrors";

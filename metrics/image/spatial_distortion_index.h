@@ -79,7 +79,7 @@ class SpatialDistortion : public internal::image::ImageMeasure {
   internal::image::SpatialRule rule_;
 };
 
-/// The accumulator of metrics of sharpened images, by such a measure.
+/// The observer of metrics of sharpened images, by such a measure.
 template <class Measure>
 class FusionScores {
  public:

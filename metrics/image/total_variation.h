@@ -20,7 +20,7 @@ struct TotalVariationOptions {
   }
 };
 
-/// The accumulator of TotalVariation.
+/// The observer of TotalVariation.
 class Variations {
  public:
   static constexpr const char* kName = "Variations";

@@ -71,11 +71,10 @@ at::Tensor column(Inputs inputs, std::size_t i) {
   return tensor->detach();
 }
 
-template <class Derived, class Accumulator, class Result, class Options>
-Accumulator accumulator_of(
-    const MetricOf<Derived, Accumulator, Result, Options>& metric,
-    const Options& options) {
-  return Accumulator(options, metric.metric_options());
+template <class Derived, class Observer, class Result, class Options>
+Observer observer_of(const MetricOf<Derived, Observer, Result, Options>& metric,
+                     const Options& options) {
+  return Observer(options, metric.metric_options());
 }
 
 at::Tensor terms_of(const Metric& metric, Inputs inputs) {
@@ -96,7 +95,7 @@ at::Tensor terms_of(const Metric& metric, Inputs inputs) {
         }
         // One sample, each row as an output of its own.
         options.num_outputs(preds.size(0));
-        terms = accumulator_of(m, options)
+        terms = observer_of(m, options)
                     .observe(preds.unsqueeze(0), target.unsqueeze(0))
                     .output_sums;
       });

@@ -86,7 +86,7 @@ struct MetricEntry {
   std::optional<bool> higher_is_better;
   bool is_wrapper = false;
   MetricFactory make;
-  /// Declared by its accumulator; empty if they depend on options.
+  /// Declared by its observer; empty if they depend on options.
   std::vector<InputInfo> inputs = {};
   /// How a wrapper transforms the inputs of its metric; null: identity.
   std::function<void(std::vector<InputInfo>& inputs)> change_inputs = {};

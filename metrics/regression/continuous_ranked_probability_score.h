@@ -4,7 +4,7 @@
 
 namespace tally {
 
-/// The accumulator of ContinuousRankedProbabilityScore.
+/// The observer of ContinuousRankedProbabilityScore.
 class EnsembleScores {
  public:
   static constexpr const char* kName = "EnsembleScores";

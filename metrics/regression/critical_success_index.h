@@ -29,7 +29,7 @@ struct CriticalSuccessIndexOptions {
   void validate(const char* metric) const;
 };
 
-/// The accumulator of CriticalSuccessIndex.
+/// The observer of CriticalSuccessIndex.
 class EventCounts {
  public:
   static constexpr const char* kName = "EventCounts";

@@ -7,7 +7,7 @@
 
 namespace tally {
 
-/// The accumulator of MaxError.
+/// The observer of MaxError.
 class LargestError {
  public:
   static constexpr const char* kName = "LargestError";

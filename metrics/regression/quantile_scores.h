@@ -11,7 +11,7 @@ namespace tally {
 
 using MedianAbsoluteErrorOptions = OutputsOptions;
 
-/// The accumulator of MedianAbsoluteError.
+/// The observer of MedianAbsoluteError.
 class AbsoluteErrors {
  public:
   static constexpr const char* kName = "AbsoluteErrors";
@@ -110,7 +110,7 @@ struct D2AbsoluteErrorScoreOptions {
   void validate(const char* metric) const;
 };
 
-/// The accumulator of D2PinballScore and D2AbsoluteErrorScore.
+/// The observer of D2PinballScore and D2AbsoluteErrorScore.
 class PinballAndTargets {
  public:
   static constexpr const char* kName = "PinballAndTargets";

@@ -86,7 +86,7 @@ class TweedieDevianceScore final
   at::Tensor evaluate(const State& state) const;
 };
 
-/// The accumulator of D2TweedieScore.
+/// The observer of D2TweedieScore.
 class ExplainedDeviance {
  public:
   static constexpr const char* kName = "ExplainedDeviance";

@@ -24,7 +24,7 @@ struct LipVertexErrorOptions {
   void validate(const char* metric) const;
 };
 
-/// The accumulator of LipVertexError.
+/// The observer of LipVertexError.
 class LipErrors {
  public:
   static constexpr const char* kName = "LipErrors";

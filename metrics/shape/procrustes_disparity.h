@@ -35,7 +35,7 @@ struct ProcrustesDisparityOptions {
   }
 };
 
-/// The accumulator of ProcrustesDisparity.
+/// The observer of ProcrustesDisparity.
 class Disparities {
  public:
   static constexpr const char* kName = "Disparities";

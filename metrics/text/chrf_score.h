@@ -43,7 +43,7 @@ struct CHRFScoreOptions {
   void validate(const char* metric) const;
 };
 
-/// The accumulator of CHRFScore.
+/// The observer of CHRFScore.
 class CharNgramCounts {
  public:
   static constexpr const char* kName = "CharNgramCounts";

@@ -58,7 +58,7 @@ struct ExtendedEditDistanceOptions {
   void validate(const char* metric) const;
 };
 
-/// The accumulator of ExtendedEditDistance.
+/// The observer of ExtendedEditDistance.
 class ExtendedEditDistances {
  public:
   static constexpr const char* kName = "ExtendedEditDistances";

@@ -22,7 +22,7 @@ struct PerplexityOptions {
   void visit(OptionVisitor& v) { v("ignore_index", ignore_index_); }
 };
 
-/// The accumulator of Perplexity.
+/// The observer of Perplexity.
 class TokenLikelihood {
  public:
   static constexpr const char* kName = "TokenLikelihood";

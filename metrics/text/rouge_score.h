@@ -72,7 +72,7 @@ struct ROUGEScoreOptions {
   TokenFunction token_function_ = nullptr;
 };
 
-/// The accumulator of ROUGEScore.
+/// The observer of ROUGEScore.
 class RougeSums {
  public:
   static constexpr const char* kName = "RougeSums";

@@ -24,7 +24,7 @@ struct SQuADOptions {
   }
 };
 
-/// The accumulator of SQuAD.
+/// The observer of SQuAD.
 class AnswerMatches {
  public:
   static constexpr const char* kName = "AnswerMatches";

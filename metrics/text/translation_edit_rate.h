@@ -45,7 +45,7 @@ struct TranslationEditRateOptions {
   Dimensions dimensions() const { return {Dimension::kSample}; }
 };
 
-/// The accumulator of TranslationEditRate.
+/// The observer of TranslationEditRate.
 class TranslationEditSums {
  public:
   static constexpr const char* kName = "TranslationEditSums";

@@ -86,7 +86,7 @@ MetricTracker::MetricTracker(MetricCollection&& metrics,
           {kName, step_name, /*collected=*/false, check_steps, check_value}),
       metrics_(std::move(metrics)),
       maximize_(std::move(maximize)) {
-  TORCH_CHECK_VALUE(metrics_.status() == MetricState::kEmpty, kName,
+  TORCH_CHECK_VALUE(metrics_.status() == MetricStatus::kEmpty, kName,
                     ": expected a collection that has accumulated nothing, got "
                     "one with ",
                     metrics_.update_count(), " updates");

@@ -40,7 +40,7 @@ std::vector<std::string> MultitaskWrapper::tasks() const {
 }
 
 std::string MultitaskWrapper::new_name(const std::string& task) const {
-  TORCH_CHECK_VALUE(status() == MetricState::kEmpty, kName,
+  TORCH_CHECK_VALUE(status() == MetricStatus::kEmpty, kName,
                     ": expected tasks to be added before the first update, ",
                     "got '", task, "' afterwards");
   TORCH_CHECK_VALUE(!task.empty(), kName,

@@ -25,7 +25,7 @@ enum class ExchangeKind : std::uint16_t {
 
 /// For a sync of metrics, the function that the program called; different
 /// functions are a mismatch.
-enum class SyncCall : std::uint16_t {
+enum class MetricCall : std::uint16_t {
   kNone,
   kForward,
   kCompute,
@@ -36,7 +36,7 @@ enum class SyncCall : std::uint16_t {
   kSave,
 };
 /// "compute()".
-const char* name_of(SyncCall call);
+const char* name_of(MetricCall call);
 
 /// Information about a rank in every kind of exchange; received by every rank.
 namespace flags {
@@ -62,7 +62,7 @@ struct Contribution {
   std::uint64_t fingerprint = 0;
   std::function<std::string()> schema = {};
   /// These must also be the same.
-  SyncCall call = SyncCall::kNone;
+  MetricCall call = MetricCall::kNone;
   GradientFlow flow = GradientFlow::kDetached;
   /// Number of earlier exchanges of this metric in this group. Must be equal on
   /// ranks where it is known (at least 1).

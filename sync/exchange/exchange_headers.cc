@@ -28,23 +28,23 @@ at::Tensor gather_blocks(Communicator& communicator, std::string_view own,
 
 }  // namespace
 
-const char* name_of(SyncCall call) {
+const char* name_of(MetricCall call) {
   switch (call) {
-    case SyncCall::kNone:
+    case MetricCall::kNone:
       return "a sync";
-    case SyncCall::kForward:
+    case MetricCall::kForward:
       return "forward()";
-    case SyncCall::kCompute:
+    case MetricCall::kCompute:
       return "compute()";
-    case SyncCall::kSync:
+    case MetricCall::kSync:
       return "sync()";
-    case SyncCall::kSyncAsync:
+    case MetricCall::kSyncAsync:
       return "sync_async()";
-    case SyncCall::kMetricLoss:
+    case MetricCall::kMetricLoss:
       return "MetricLoss";
-    case SyncCall::kSyncTogether:
+    case MetricCall::kSyncTogether:
       return "sync_together()";
-    case SyncCall::kSave:
+    case MetricCall::kSave:
       return "save()";
   }
   return "an unknown call";
@@ -67,13 +67,13 @@ std::string name_of(const Contribution& own) {
   return text;
 }
 
-std::string ways_to_be_alone(ExchangeKind kind, SyncCall call) {
+std::string ways_to_be_alone(ExchangeKind kind, MetricCall call) {
   if (kind != ExchangeKind::kStates) return "";
   switch (call) {
-    case SyncCall::kCompute:
-    case SyncCall::kSync:
-    case SyncCall::kSyncAsync:
-    case SyncCall::kSyncTogether:
+    case MetricCall::kCompute:
+    case MetricCall::kSync:
+    case MetricCall::kSyncAsync:
+    case MetricCall::kSyncTogether:
       return "; a rank that evaluates alone takes MetricOptions()."
              "sync_on_compute(false), or a CommunicatorGuard of "
              "single_process_communicator()";
@@ -284,7 +284,7 @@ std::string Headers::by_rank(c10::function_ref<std::string(int)> text) const {
 std::string Headers::ways_to_be_alone() const {
   for (const Header& h : headers_) {
     const std::string ways = internal::ways_to_be_alone(
-        static_cast<ExchangeKind>(h.kind), static_cast<SyncCall>(h.call));
+        static_cast<ExchangeKind>(h.kind), static_cast<MetricCall>(h.call));
     if (!ways.empty()) return ways;
   }
   return "";

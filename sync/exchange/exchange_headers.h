@@ -49,7 +49,7 @@ std::string name_of(const Contribution& own);
 
 /// For messages about a call that all ranks must make: how to compute a rank's
 /// own value instead. Empty for other calls.
-std::string ways_to_be_alone(ExchangeKind kind, SyncCall call);
+std::string ways_to_be_alone(ExchangeKind kind, MetricCall call);
 
 /// Throws kTransport, naming the ranks whose header or payload (`part`) is
 /// corrupted.

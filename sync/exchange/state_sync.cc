@@ -196,8 +196,9 @@ Contribution contribution_of(const std::vector<SyncItem>& items,
             encode_states(items, reduced_bytes, communicator->accelerator());
         mine.payload =
             std::make_shared<const std::string>(std::move(encoded.payload));
-        const bool loss = options.call == SyncCall::kForward && is_metric_loss;
-        mine.call = loss ? SyncCall::kMetricLoss : options.call;
+        const bool loss =
+            options.call == MetricCall::kForward && is_metric_loss;
+        mine.call = loss ? MetricCall::kMetricLoss : options.call;
         mine.flow = options.flow;
         if (!items.empty()) mine.updates = items.front().update_count;
         if (options.history) mine.uses = options.history->uses(communicator);
@@ -213,7 +214,7 @@ void note_use(const std::vector<SyncItem>& items, const SyncOptions& options,
               const std::shared_ptr<Communicator>& communicator,
               const Contributions& all) {
   if (!options.history || items.empty()) return;
-  const bool forward = options.call == SyncCall::kForward;
+  const bool forward = options.call == MetricCall::kForward;
   const bool known = options.history->uses(communicator) > 0;
   if (known || forward || items.front().update_count > 0) {
     options.history->set_uses(communicator, all.uses + 1);

@@ -26,7 +26,7 @@ struct SyncItem {
 
 struct SyncOptions {
   /// Must be the same on all ranks, like the items' keys.
-  SyncCall call = SyncCall::kNone;
+  MetricCall call = MetricCall::kNone;
   GradientFlow flow = GradientFlow::kDetached;
   Timeout timeout = {};
   /// Whether this rank has a cached value. If all have one, nothing is merged.

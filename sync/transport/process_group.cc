@@ -107,7 +107,7 @@ class BackendCommunicator final : public Communicator,
     at::Tensor to = movable(output);
     c10d::AllgatherOptions options;
     options.timeout = timeout;
-    const Call call = enter("all_gather", timeout);
+    const Pending call = enter("all_gather", timeout);
     wait(call, *backend_->_allgather_base(to, from, options));
   }
 
@@ -117,7 +117,7 @@ class BackendCommunicator final : public Communicator,
     options.reduceOp = c10d_op(op);
     options.timeout = timeout;
     std::vector<at::Tensor> tensors{tensor};
-    const Call call = enter("all_reduce", timeout);
+    const Pending call = enter("all_reduce", timeout);
     wait(call, *backend_->allreduce(tensors, options));
   }
 
@@ -127,7 +127,7 @@ class BackendCommunicator final : public Communicator,
     options.rootRank = root;
     options.timeout = timeout;
     std::vector<at::Tensor> tensors{movable(tensor)};
-    const Call call = enter("broadcast", timeout);
+    const Pending call = enter("broadcast", timeout);
     wait(call, *backend_->broadcast(tensors, options));
   }
 
@@ -148,7 +148,7 @@ class BackendCommunicator final : public Communicator,
     auto received = scaled(output_counts, to.numel(), output.numel());
     c10d::AllToAllOptions options;
     options.timeout = timeout;
-    const Call call = enter("all_to_all", timeout);
+    const Pending call = enter("all_to_all", timeout);
     wait(call, *backend_->alltoall_base(to, from, received, sent, options));
   }
 
@@ -159,7 +159,7 @@ class BackendCommunicator final : public Communicator,
     at::Tensor to = movable(output);
     c10d::AllgatherOptions options;
     options.timeout = timeout;
-    const Call call = enter("all_gather", timeout);
+    const Pending call = enter("all_gather", timeout);
     auto work = backend_->_allgather_base(to, from, options);
     return [this, call, work, from, to] { wait(call, *work); };
   }
@@ -173,7 +173,7 @@ class BackendCommunicator final : public Communicator,
     }
     std::vector<at::Tensor> out{movable(send)};
     std::vector<at::Tensor> in{movable(receive)};
-    const Call call = enter("send_receive", timeout);
+    const Pending call = enter("send_receive", timeout);
     c10::intrusive_ptr<c10d::Work> received, sent;
     explained(call, [&] {
       // NCCL would block in the one until its peer is in the other.
@@ -197,24 +197,24 @@ class BackendCommunicator final : public Communicator,
   }
 
  private:
-  struct Call {
+  struct Pending {
     const char* name;
     std::int64_t number;  // among those of this communicator
     milliseconds timeout;
     int partner = -1;        // -1: all others
     bool announced = false;  // whether the roster knows that it takes long
 
-    Call with(int rank) const { return {name, number, timeout, rank}; }
+    Pending with(int rank) const { return {name, number, timeout, rank}; }
   };
 
-  Call enter(const char* name, milliseconds timeout) {
+  Pending enter(const char* name, milliseconds timeout) {
     return {name, ++calls_, timeout};
   }
 
   // Gloo forgets a message that is on its way when its peer is lost, and waits
   // for it until the timeout; but it refuses the next one to that peer. So when
   // it takes long, each gets one, which nobody reads.
-  void wait(Call call, c10d::Work& work) {
+  void wait(Pending call, c10d::Work& work) {
     if (!probes_) {
       explained(call, [&] { work.wait(call.timeout); });
       return;
@@ -242,7 +242,7 @@ class BackendCommunicator final : public Communicator,
 
   // The same for a message to or from one rank. Gloo closes all connections
   // when the wait for one times out, so it is asked once, and the watch probes.
-  void wait_for_message(const Call& call, c10d::Work& work) {
+  void wait_for_message(const Pending& call, c10d::Work& work) {
     if (!probes_) {
       explained(call, [&] { work.wait(call.timeout); });
       return;
@@ -263,7 +263,7 @@ class BackendCommunicator final : public Communicator,
 
   // Says which ranks it is about when the transport does not.
   template <class Wait>
-  void explained(const Call& call, const Wait& wait) {
+  void explained(const Pending& call, const Wait& wait) {
     try {
       wait();
     } catch (const SyncError&) {
@@ -282,7 +282,7 @@ class BackendCommunicator final : public Communicator,
     }
   }
 
-  std::vector<int> late_peers(const Call& call) {
+  std::vector<int> late_peers(const Pending& call) {
     if (call.partner >= 0) return {call.partner};
     if (!roster_) return {};
     return roster_->absent_from(call.number, kToAskTheStore)
@@ -290,7 +290,7 @@ class BackendCommunicator final : public Communicator,
   }
 
   // A lost rank may have left because of one that did not come.
-  std::string absent(const Call& call, const std::vector<int>& lost) {
+  std::string absent(const Pending& call, const std::vector<int>& lost) {
     if (!call.announced) return "";
     std::vector<int> others;
     for (const int rank : late_peers(call)) {
@@ -325,7 +325,7 @@ class BackendCommunicator final : public Communicator,
     return lost;
   }
 
-  [[noreturn]] void refuse(const Call& call, SyncErrorCode code,
+  [[noreturn]] void refuse(const Pending& call, SyncErrorCode code,
                            std::vector<int> peers, const std::string& reason) {
     SyncErrorDetails details;
     details.rank = rank();

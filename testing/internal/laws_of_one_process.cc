@@ -178,7 +178,7 @@ void LawCheck::check_save_and_load() {
   const auto cut = make();
   findings_.expect(!cut->deserialize(bytes.substr(0, bytes.size() - 1)).ok(),
                    "bytes without the last one are accepted");
-  findings_.expect(cut->status() == MetricState::kEmpty,
+  findings_.expect(cut->status() == MetricStatus::kEmpty,
                    "rejected bytes change the metric");
   if (subject_.with_files) check_file();
 }
@@ -220,7 +220,7 @@ void LawCheck::check_clone() {
 void LawCheck::check_reset() {
   const auto metric = made_of(batches());
   metric->reset();
-  findings_.expect(metric->status() == MetricState::kEmpty,
+  findings_.expect(metric->status() == MetricStatus::kEmpty,
                    "after reset() the metric is not empty");
   findings_.expect(metric->serialize() == make()->serialize(),
                    "after reset() the state is not that of a fresh metric");

@@ -7,6 +7,7 @@
 #include "tally/metrics/classification/options/score_kind.h"
 #include "tally/metrics/intervals/replicate_weights.h"
 #include "tally/metrics/intervals/sample_ids.h"
+#include "tally/metrics/metric_base.h"
 #include "tally/metrics/slice_comparison.h"
 #include "tally/metrics/slice_keys.h"
 #include "tally/metrics/sliced_metric.h"
@@ -14,6 +15,7 @@
 namespace tally {
 
 Average average_of_moved_headers() { return Average::kMacro; }
+MetricState status_before_updates() { return MetricStatus::kEmpty; }
 ScoreKind kind_of_moved_headers() { return ScoreKind::kLogits; }
 SampleIds ids_of_moved_headers() {
   return SampleIds(std::vector<std::int64_t>());

@@ -261,7 +261,7 @@ TEST(MetricLossTest, AccumulatesNothingWhenToldSo) {
   EXPECT_EQ(loss->forward(target + 1, target).item<double>(), 1);
   EXPECT_EQ(loss->forward(target + 2, target).item<double>(), 4);
   EXPECT_EQ(loss->metric().update_count(), 0);
-  EXPECT_EQ(loss->metric().status(), MetricState::kEmpty);
+  EXPECT_EQ(loss->metric().status(), MetricStatus::kEmpty);
 }
 
 TEST(MetricLossTest, ClonesShareNothing) {

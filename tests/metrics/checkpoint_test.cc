@@ -84,7 +84,7 @@ TEST_F(CheckpointTest, RestoresEveryField) {
   ASSERT_TRUE(loaded.deserialize(metric.serialize()).ok());
   EXPECT_TRUE(testkit::same_bits(loaded.state(), metric.state()));
   EXPECT_EQ(loaded.update_count(), 2);
-  EXPECT_EQ(loaded.status(), MetricState::kUpdated);
+  EXPECT_EQ(loaded.status(), MetricStatus::kUpdated);
   loaded.update(values());
   metric.update(values());
   EXPECT_EQ(loaded.serialize(), metric.serialize());
@@ -93,7 +93,7 @@ TEST_F(CheckpointTest, RestoresEveryField) {
 TEST_F(CheckpointTest, AnEmptyMetricIsOneToo) {
   EveryFieldMetric metric = updated();
   ASSERT_TRUE(metric.deserialize(EveryFieldMetric().serialize()).ok());
-  EXPECT_EQ(metric.status(), MetricState::kEmpty);
+  EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
   EXPECT_EQ(metric.serialize(), EveryFieldMetric().serialize());
 }
 
@@ -116,7 +116,7 @@ TEST_F(CheckpointTest, AFileKeepsTheBytes) {
   // Over an older file, and with no other file left behind.
   ASSERT_TRUE(EveryFieldMetric().save(path("metric")).ok());
   ASSERT_TRUE(loaded.load(path("metric")).ok());
-  EXPECT_EQ(loaded.status(), MetricState::kEmpty);
+  EXPECT_EQ(loaded.status(), MetricStatus::kEmpty);
   EXPECT_EQ(files(), 1);
   struct stat info {};
   ASSERT_EQ(::stat(path("metric").c_str(), &info), 0);
@@ -212,7 +212,7 @@ TEST_F(CheckpointTest, APartOfACollectionCanBeLoaded) {
   for (const char* name : {"sum", "every"}) {
     EXPECT_EQ(now.extract(name)->serialize(), old.extract(name)->serialize());
   }
-  EXPECT_EQ(now.extract("strict")->status(), MetricState::kEmpty);
+  EXPECT_EQ(now.extract("strict")->status(), MetricStatus::kEmpty);
 
   const std::string before = now.serialize();
   std::string bytes = old.serialize();
@@ -230,7 +230,7 @@ TEST_F(CheckpointTest, EachPartOfTheEnvelopeIsChecked) {
   const auto refused = [&](const std::string& changed) {
     const absl::Status status = metric.deserialize(changed);
     EXPECT_FALSE(status.ok());
-    EXPECT_EQ(metric.status(), MetricState::kEmpty);
+    EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
     return message_of(status);
   };
   const auto flipped = [&](std::size_t at) {
@@ -299,7 +299,7 @@ TEST_F(CheckpointTest, MutatedBytesWithAMatchingChecksumDoNoHarm) {
       metric.state();
     } else {
       ++refused;
-      ASSERT_EQ(metric.status(), MetricState::kEmpty) << i;
+      ASSERT_EQ(metric.status(), MetricStatus::kEmpty) << i;
       ASSERT_EQ(metric.serialize(), EveryFieldMetric().serialize()) << i;
     }
   }

@@ -83,7 +83,7 @@ THREAD_RANKS_TEST(MetricCollectionSyncTest, SyncAndUnsync, 2) {
   const Results global = metrics.compute();
   metrics.sync();
   EXPECT_TRUE(metrics.is_synced());
-  EXPECT_EQ(metrics.status(), MetricState::kSynced);
+  EXPECT_EQ(metrics.status(), MetricStatus::kSynced);
   EXPECT_EQ(metrics.update_count(), 3);
   const std::int64_t collectives = self.group()->collectives();
   EXPECT_TRUE(same_bits(metrics.compute(), global));

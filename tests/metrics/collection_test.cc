@@ -156,7 +156,7 @@ TEST(MetricCollectionTest, TellsOtherRanksWhenOneCannotTakePart) {
     } catch (const c10::ValueError&) {
       EXPECT_TRUE(fails);
     }
-    EXPECT_EQ(metrics.status(), MetricState::kEmpty);
+    EXPECT_EQ(metrics.status(), MetricStatus::kEmpty);
     const at::Tensor ones = at::ones({2}, at::kDouble);
     EXPECT_EQ(metrics.forward(ones, ones)["mse"].template item<double>(), 0);
   });
@@ -181,7 +181,7 @@ TEST(MetricCollectionTest, IsAsItWasWhenAMemberRefusesABatch) {
   metrics.add("rmse", rmse());
   const at::Tensor large = at::full({3}, 2000.0, at::kDouble);
   check_refused(metrics, {large, large}, "preds are too large");
-  EXPECT_EQ(metrics.status(), MetricState::kEmpty);
+  EXPECT_EQ(metrics.status(), MetricStatus::kEmpty);
   update(metrics, batch(3, 1));
   // When it observes, and when its state does not fit the accumulated one.
   check_refused(metrics, {large, large}, "preds are too large");
@@ -299,12 +299,12 @@ TEST(MetricCollectionTest, Resets) {
   update(metrics, batch(4, 1));
   metrics.compute();
   metrics.reset();
-  EXPECT_EQ(metrics.status(), MetricState::kEmpty);
+  EXPECT_EQ(metrics.status(), MetricStatus::kEmpty);
   EXPECT_TRUE(same_bits(metrics.state(), fresh));
   update(metrics, batch(4, 1));
   metrics.sync();
   metrics.reset();
-  EXPECT_EQ(metrics.status(), MetricState::kEmpty);
+  EXPECT_EQ(metrics.status(), MetricStatus::kEmpty);
 }
 
 TEST(MetricCollectionTest, MergesStates) {

@@ -173,7 +173,7 @@ TEST(CompositionalMetricTest, TakesOptionsNotObjects) {
   MeanMetric x;
   auto twice = 2 * x;
   x.update(5.0);
-  EXPECT_EQ(twice.status(), MetricState::kEmpty);
+  EXPECT_EQ(twice.status(), MetricStatus::kEmpty);
   twice.update(3.0);
   EXPECT_EQ(twice.compute().item<double>(), 6);
   EXPECT_EQ(x.compute().item<double>(), 5);
@@ -227,7 +227,7 @@ TEST(CompositionalMetricTest, IsAMetric) {
   EXPECT_THAT(refusal_of([&] { loaded.merge_state(other); }),
               HasSubstr("merge_state expected"));
   loaded.reset();
-  EXPECT_EQ(loaded.status(), MetricState::kEmpty);
+  EXPECT_EQ(loaded.status(), MetricStatus::kEmpty);
   loaded.set_dtype(at::kFloat);
   EXPECT_EQ(loaded.forward(b.preds, b.target).scalar_type(), at::kFloat);
 }
@@ -237,7 +237,7 @@ TEST(CompositionalMetricTest, IsAsItWasWhenAMemberRefusesABatch) {
   const Batch b = batch(6, 1);
   EXPECT_THAT(refusal_of([&] { metric.update(b.preds, b.target); }),
               HasSubstr("PearsonCorrCoef"));
-  EXPECT_EQ(metric.status(), MetricState::kEmpty);
+  EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
   EXPECT_THAT(refusal_of([&] { metric.update(b.preds); }),
               HasSubstr("expected 2 to 3 inputs, got 1"));
 }

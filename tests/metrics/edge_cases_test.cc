@@ -146,7 +146,7 @@ THREAD_RANKS_TEST(EdgeCasesTest, AComputeThatThrowsInASyncScopeCanBeRepeated, 2,
                 HasSubstr("no value below 0"));
     EXPECT_THAT(refusal_of<std::exception>([&] { metric.compute(); }),
                 HasSubstr("no value below 0"));
-    EXPECT_EQ(metric.status(), MetricState::kUpdated);
+    EXPECT_EQ(metric.status(), MetricStatus::kUpdated);
     EXPECT_EQ(metric.serialize(), before);
   }
   metric.update(number(3));

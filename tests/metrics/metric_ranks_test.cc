@@ -84,7 +84,7 @@ THREAD_RANKS_TEST(MetricRanksTest, AScopeEndsTheSyncEvenWhenItThrows, 2) {
     throw std::runtime_error("of the user");
   } catch (const std::runtime_error&) {
   }
-  EXPECT_EQ(metric.status(), MetricState::kUpdated);
+  EXPECT_EQ(metric.status(), MetricStatus::kUpdated);
   const SyncScope scope(metric);
   metric.unsync();
 }

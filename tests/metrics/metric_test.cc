@@ -36,25 +36,25 @@ double value_of(const at::Tensor& tensor) { return tensor.item<double>(); }
 
 TEST(MetricTest, GoesThroughItsStates) {
   SampleTensorSum metric;
-  EXPECT_EQ(metric.status(), MetricState::kEmpty);
+  EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
   metric.sync();
-  EXPECT_EQ(metric.status(), MetricState::kSynced);
+  EXPECT_EQ(metric.status(), MetricStatus::kSynced);
   metric.unsync();
-  EXPECT_EQ(metric.status(), MetricState::kEmpty);
+  EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
   metric.update(row(1, 2));
-  EXPECT_EQ(metric.status(), MetricState::kUpdated);
+  EXPECT_EQ(metric.status(), MetricStatus::kUpdated);
   EXPECT_EQ(metric.update_count(), 1);
   metric.sync();
   EXPECT_TRUE(metric.is_synced());
   EXPECT_TRUE(metric.compute().equal(row(1, 2)));
   metric.unsync();
-  EXPECT_EQ(metric.status(), MetricState::kUpdated);
+  EXPECT_EQ(metric.status(), MetricStatus::kUpdated);
   metric.reset();
-  EXPECT_EQ(metric.status(), MetricState::kEmpty);
+  EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
   EXPECT_EQ(metric.update_count(), 0);
   metric.sync();
   metric.reset();
-  EXPECT_EQ(metric.status(), MetricState::kEmpty);
+  EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
 }
 
 TEST(MetricTest, MisuseIsAnErrorWithAName) {
@@ -119,7 +119,7 @@ TEST(MetricTest, InputsOfAnotherKindAreRefused) {
                   [&] { erased(metric).update(x, std::string("text")); }),
               HasSubstr("expected input 1 to be an at::Tensor, got a std::"));
   EXPECT_THROW(metric.update(x, at::ones({3})), c10::ValueError);
-  EXPECT_EQ(metric.status(), MetricState::kEmpty);
+  EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
 }
 
 TEST(MetricTest, OtherShapesAreRefusedBeforeAnythingChanges) {
@@ -314,7 +314,7 @@ class ShiftedSum final : public MetricOf<ShiftedSum, Shifted, at::Tensor> {
   at::Tensor evaluate(const State& s) const { return s.sum; }
 };
 
-TEST(MetricTest, RefusedOptionsDoNotReachTheAccumulator) {
+TEST(MetricTest, RefusedOptionsDoNotReachTheObserver) {
   ShiftedSum metric;
   metric.update(row(1, 2));
   EXPECT_THROW(metric.set_metric_options(MetricOptions().validate_args(false)),

@@ -21,10 +21,10 @@ struct Other {
   void visit(OptionVisitor&) {}
 };
 
-template <class Accumulator>
-struct Sample : MetricOf<Sample<Accumulator>, Accumulator, at::Tensor> {
+template <class Observer>
+struct Sample : MetricOf<Sample<Observer>, Observer, at::Tensor> {
   static constexpr const char* kName = "Sample";
-  at::Tensor evaluate(const typename Accumulator::State&) const { return {}; }
+  at::Tensor evaluate(const typename Observer::State&) const { return {}; }
 };
 
 struct ObserveIsNotConst {

@@ -20,12 +20,12 @@ TEST(MistakesTest, EachIsOneErrorThatSaysWhatToWrite) {
   EXPECT_THAT(
       errors,
       UnorderedElementsAre(
-          HasSubstr("observe() of an accumulator is const"),
+          HasSubstr("observe() of an observer is const"),
           HasSubstr("merge of a state is `static State merge("),
           HasSubstr("validate() of options takes the metric's name and is "
                     "const"),
           HasSubstr("this one takes other options than the metric has"),
-          HasSubstr("an accumulator that needs MetricOptions takes them behind "
+          HasSubstr("an observer that needs MetricOptions takes them behind "
                     "the metric's options"),
           HasSubstr("those with a default, and no others, are optional"),
           HasSubstr("the InputKind of each of kInputs goes with the type"),

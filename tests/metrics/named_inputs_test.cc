@@ -104,7 +104,7 @@ TEST(NamedInputsTest, AreRefusedBeforeAnythingChanged) {
         metric.forward({{"preds", kPreds}, {"preds", kPreds}});
       }),
       HasSubstr("BinaryAccuracy: expected each input once, got 'preds' twice"));
-  EXPECT_EQ(metric.status(), MetricState::kEmpty);
+  EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
 }
 
 TEST(NamedInputsTest, NeedADeclaration) {
@@ -174,7 +174,7 @@ TEST(NamedInputsTest, OfACollectionAreRefusedBeforeAnythingChanged) {
       HasSubstr("MetricCollection: expected the inputs preds, target, "
                 "groups[, weight], got 'group', which is none of "
                 "them; did you mean 'groups'?"));
-  EXPECT_EQ(metrics.status(), MetricState::kEmpty);
+  EXPECT_EQ(metrics.status(), MetricStatus::kEmpty);
 }
 
 // Groups once weighed accuracy, silently.
@@ -189,7 +189,7 @@ TEST(NamedInputsTest, PositionsWithDifferentMeaningsAreRefused) {
               HasSubstr(refusal));
   EXPECT_THAT(refusal_of([&] { metrics.forward(kPreds, kTarget, kGroups); }),
               HasSubstr(refusal));
-  EXPECT_EQ(metrics.status(), MetricState::kEmpty);
+  EXPECT_EQ(metrics.status(), MetricStatus::kEmpty);
   MetricTracker tracker(std::move(metrics));
   tracker.increment();
   EXPECT_THAT(refusal_of([&] { tracker.update(kPreds, kTarget, kGroups); }),
@@ -311,7 +311,7 @@ THREAD_RANKS_TEST(NamedInputsTest, AreRefusedOnEveryRank, 2) {
   EXPECT_ANY_THROW(metrics.forward({{"preds", kPreds},
                                     {is_first ? "targets" : "target", kPreds},
                                     {"value", 1}}));
-  EXPECT_EQ(metrics.status(), MetricState::kEmpty);
+  EXPECT_EQ(metrics.status(), MetricStatus::kEmpty);
   metrics.forward({{"preds", kPreds}, {"target", kPreds}, {"value", 1}});
   EXPECT_EQ(metrics.update_count(), 1);
 }

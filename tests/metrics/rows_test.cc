@@ -121,7 +121,7 @@ TYPED_TEST(RowsTest, CloneIsSeparate) {
   EXPECT_EQ(object.update_count(), 3);
   copy.reset();
   EXPECT_EQ(object.update_count(), 3);
-  EXPECT_EQ(copy.status(), MetricState::kEmpty);
+  EXPECT_EQ(copy.status(), MetricStatus::kEmpty);
   EXPECT_EQ(copy.repr(), object.repr());
 }
 

@@ -25,8 +25,8 @@ const at::Tensor& seen() {
   return values;
 }
 
-// Two accumulators of one name in two files: texts are equal, keys are not.
-TEST(SameNameTest, KeysDifferByTheAccumulatorsType) {
+// Two observers of one name in two files: texts are equal, keys are not.
+TEST(SameNameTest, KeysDifferByTheObserversType) {
   EXPECT_EQ(make_sum_of_seen()->state_key().text(),
             make_squares_of_seen()->state_key().text());
   EXPECT_NE(make_sum_of_seen()->state_key(),

@@ -175,9 +175,9 @@ class Storm {
 
   void check_local() {
     const bool empty = models_[rank_].updates == 0;
-    const MetricState expected = synced_ ? MetricState::kSynced
-                                 : empty ? MetricState::kEmpty
-                                         : MetricState::kUpdated;
+    const MetricStatus expected = synced_ ? MetricStatus::kSynced
+                                  : empty ? MetricStatus::kEmpty
+                                          : MetricStatus::kUpdated;
     EXPECT_EQ(cat_->status(), expected);
     if (!synced_) {
       EXPECT_EQ(cat_->update_count(), models_[rank_].updates);

@@ -78,7 +78,7 @@ void CaseCheck::check_reference() {
   EXPECT_TRUE(same_dtypes(value, expected));
   EXPECT_TRUE(same_bits(metric->compute_results(), value));
   EXPECT_EQ(metric->update_count(), batches_.size());
-  EXPECT_EQ(metric->status(), MetricState::kUpdated);
+  EXPECT_EQ(metric->status(), MetricStatus::kUpdated);
 }
 
 void CaseCheck::check_laws(bool thoroughly) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tally/metrics/classification/curves/curve.h"
-#include "tally/metrics/classification/curves/curve_observer.h"
+#include "tally/metrics/classification/curves/curve_reader.h"
 #include "tally/metrics/classification/inputs/logit_tensors.h"
 #include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/common/checks.h"
@@ -38,9 +38,9 @@ bool all_probabilities(const Score* scores, std::int64_t size) {
 }
 
 /// Where a row of scores has one target: multiclass.
-class ClassObserver : public CurveObserver {
+class ClassReader : public CurveReader {
  public:
-  using CurveObserver::CurveObserver;
+  using CurveReader::CurveReader;
   CurveState observe(const at::Tensor& preds, const at::Tensor& target,
                      const at::Tensor& weight) const;
 
@@ -76,9 +76,9 @@ class ClassObserver : public CurveObserver {
              const Lookup& lookup, Sink& sink) const;
 };
 
-CurveState ClassObserver::observe(const at::Tensor& preds,
-                                  const at::Tensor& target,
-                                  const at::Tensor& weight) const {
+CurveState ClassReader::observe(const at::Tensor& preds,
+                                const at::Tensor& target,
+                                const at::Tensor& weight) const {
   check_class_scores(preds, target, shape_.curves);
   check_dense("preds", preds);
   check_dense("target", target);
@@ -94,9 +94,9 @@ CurveState ClassObserver::observe(const at::Tensor& preds,
                       target.reshape(-1), weights);
 }
 
-CurveState ClassObserver::observe_rows(const at::Tensor& rows,
-                                       const at::Tensor& target,
-                                       const at::Tensor& weights) const {
+CurveState ClassReader::observe_rows(const at::Tensor& rows,
+                                     const at::Tensor& target,
+                                     const at::Tensor& weights) const {
   if (!is_plain(rows) || !is_plain(target)) {
     return observe_tensors(rows, target, weights);
   }
@@ -117,7 +117,7 @@ CurveState ClassObserver::observe_rows(const at::Tensor& rows,
 }
 
 template <class Label>
-bool ClassObserver::is_class(Label label, std::int64_t position) const {
+bool ClassReader::is_class(Label label, std::int64_t position) const {
   if (ignore_index_ && label == *ignore_index_) return false;
   if (static_cast<std::uint64_t>(label) >=
       static_cast<std::uint64_t>(shape_.curves)) {
@@ -127,7 +127,7 @@ bool ClassObserver::is_class(Label label, std::int64_t position) const {
 }
 
 template <class Score>
-bool ClassObserver::takes_row(const Score* row, std::int64_t position) const {
+bool ClassReader::takes_row(const Score* row, std::int64_t position) const {
   if (nan_policy_ == NanPolicy::kPropagate) return true;
   const Score* const end = row + shape_.curves;
   bool defined =
@@ -139,15 +139,15 @@ bool ClassObserver::takes_row(const Score* row, std::int64_t position) const {
 }
 
 template <class Score, class Label>
-bool ClassObserver::takes(const Score* row, Label label,
-                          std::int64_t position) const {
+bool ClassReader::takes(const Score* row, Label label,
+                        std::int64_t position) const {
   return is_class(label, position) && takes_row(row, position);
 }
 
 // The same of a row that has to be looked at.
 template <class Score, class Label>
-bool ClassObserver::takes_checked(const Score* row, Label label,
-                                  std::int64_t position) const {
+bool ClassReader::takes_checked(const Score* row, Label label,
+                                std::int64_t position) const {
   if (!is_class(label, position)) return false;
   for (std::int64_t c = 0; checks_scores_ && c < shape_.curves; ++c) {
     check_score(row[c], position);
@@ -156,9 +156,9 @@ bool ClassObserver::takes_checked(const Score* row, Label label,
 }
 
 template <class Score, class Label, class Sink>
-void ClassObserver::fill(const Score* scores, const Label* labels,
-                         std::int64_t first, std::int64_t last,
-                         const Lookup& lookup, Sink& sink) const {
+void ClassReader::fill(const Score* scores, const Label* labels,
+                       std::int64_t first, std::int64_t last,
+                       const Lookup& lookup, Sink& sink) const {
   const std::int64_t classes = shape_.curves;
   const std::int64_t step = std::max<std::int64_t>(kScoreBlock / classes, 1);
   const bool logits = input_ == ScoreKind::kLogits;
@@ -190,10 +190,10 @@ void ClassObserver::fill(const Score* scores, const Label* labels,
 }
 
 template <class Score, class Label>
-CurveState ClassObserver::observe_plain(const at::Tensor& rows,
-                                        const at::Tensor& target,
-                                        const Score* scores,
-                                        const Label* labels) const {
+CurveState ClassReader::observe_plain(const at::Tensor& rows,
+                                      const at::Tensor& target,
+                                      const Score* scores,
+                                      const Label* labels) const {
   const std::int64_t size = rows.size(0);
   if (grid_.size() > 0) {
     return count_rows(size, [&](std::int64_t begin, std::int64_t end,
@@ -223,10 +223,10 @@ CurveState ClassObserver::observe_plain(const at::Tensor& rows,
 }
 
 template <class Score, class Sink>
-void ClassObserver::weigh(const Score* scores, const std::int64_t* own_classes,
-                          const double* weights, std::int64_t first,
-                          std::int64_t last, const Lookup& lookup,
-                          Sink& sink) const {
+void ClassReader::weigh(const Score* scores, const std::int64_t* own_classes,
+                        const double* weights, std::int64_t first,
+                        std::int64_t last, const Lookup& lookup,
+                        Sink& sink) const {
   const std::int64_t classes = shape_.curves;
   const std::int64_t columns = grid_.size() + 2;
   const bool logits = input_ == ScoreKind::kLogits;
@@ -249,10 +249,10 @@ void ClassObserver::weigh(const Score* scores, const std::int64_t* own_classes,
 }
 
 template <class Score, class Label>
-CurveState ClassObserver::observe_weighted(const at::Tensor& rows,
-                                           const at::Tensor& weights,
-                                           const Score* scores,
-                                           const Label* labels) const {
+CurveState ClassReader::observe_weighted(const at::Tensor& rows,
+                                         const at::Tensor& weights,
+                                         const Score* scores,
+                                         const Label* labels) const {
   const std::int64_t size = rows.size(0);
   const auto* const weight = weights.const_data_ptr<double>();
   const at::Tensor classes = fresh_tensor({size}, at::kLong);
@@ -275,9 +275,9 @@ CurveState ClassObserver::observe_weighted(const at::Tensor& rows,
       all_count ? at::Tensor() : classes.ge(0).nonzero().select(1, 0));
 }
 
-CurveState ClassObserver::observe_tensors(const at::Tensor& rows,
-                                          const at::Tensor& target,
-                                          const at::Tensor& weights) const {
+CurveState ClassReader::observe_tensors(const at::Tensor& rows,
+                                        const at::Tensor& target,
+                                        const at::Tensor& weights) const {
   if (validate_args_) check_labels(target, shape_.curves, ignore_index_);
   const at::Tensor kept = kept_positions(target, weights, [&] {
     return input_ == ScoreKind::kLogits ? rows.amax(1).isfinite().logical_not_()
@@ -307,7 +307,7 @@ CurveState ClassObserver::observe_tensors(const at::Tensor& rows,
 
 CurveState observe_classes(const CurveRules& rules, const at::Tensor& preds,
                            const at::Tensor& target, const at::Tensor& weight) {
-  return ClassObserver(rules).observe(preds, target, weight);
+  return ClassReader(rules).observe(preds, target, weight);
 }
 
 }  // namespace tally::internal::classification

@@ -47,12 +47,12 @@ CurveState observe_classes(const CurveRules& rules, const at::Tensor& preds,
 
 /// One of the two, with a metric's options.
 template <decltype(observe_labels)* kObserve>
-class CurveAccumulator {
+class CurveObserver {
  public:
   using State = CurveState;
 
   template <class Options>
-  CurveAccumulator(const Options& options, const MetricOptions& metric_options)
+  CurveObserver(const Options& options, const MetricOptions& metric_options)
       : rules_(options, metric_options) {}
 
   State observe(const at::Tensor& preds, const at::Tensor& target,
@@ -64,8 +64,8 @@ class CurveAccumulator {
   CurveRules rules_;
 };
 
-using LabelCurve = CurveAccumulator<observe_labels>;
-using ClassCurve = CurveAccumulator<observe_classes>;
+using LabelCurve = CurveObserver<observe_labels>;
+using ClassCurve = CurveObserver<observe_classes>;
 
 }  // namespace internal::classification
 
@@ -93,7 +93,7 @@ class BinaryCurve : public internal::classification::LabelCurve {
   static constexpr const char* kName = "BinaryCurve";
   static constexpr const auto& kInputs =
       internal::classification::kBinaryScoreInputs;
-  using CurveAccumulator::CurveAccumulator;
+  using CurveObserver::CurveObserver;
 };
 
 /// The same with preds and target [N, L, ...] and weights [N, ...], for each of
@@ -103,7 +103,7 @@ class MultilabelCurve : public internal::classification::LabelCurve {
   static constexpr const char* kName = "MultilabelCurve";
   static constexpr const auto& kInputs =
       internal::classification::kMultilabelScoreInputs;
-  using CurveAccumulator::CurveAccumulator;
+  using CurveObserver::CurveObserver;
 };
 
 /// The same with preds [N, C, ...] and classes and weights [N, ...], for each
@@ -116,7 +116,7 @@ class MulticlassCurve : public internal::classification::ClassCurve {
   static constexpr const char* kName = "MulticlassCurve";
   static constexpr const auto& kInputs =
       internal::classification::kMulticlassScoreInputs;
-  using CurveAccumulator::CurveAccumulator;
+  using CurveObserver::CurveObserver;
 };
 
 }  // namespace tally

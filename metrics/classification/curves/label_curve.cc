@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tally/metrics/classification/curves/curve.h"
-#include "tally/metrics/classification/curves/curve_observer.h"
+#include "tally/metrics/classification/curves/curve_reader.h"
 #include "tally/metrics/classification/inputs/logit_tensors.h"
 #include "tally/metrics/classification/inputs/value_checks.h"
 #include "tally/metrics/classification/kernels/score_kernels.h"
@@ -43,9 +43,9 @@ bool have_no_zero(const double* weights, std::int64_t count) {
 }
 
 /// Where every score has a target of its own: binary and multilabel.
-class LabelObserver : public CurveObserver {
+class LabelReader : public CurveReader {
  public:
-  using CurveObserver::CurveObserver;
+  using CurveReader::CurveReader;
   CurveState observe(const at::Tensor& preds, const at::Tensor& target,
                      const at::Tensor& weight) const;
 
@@ -91,9 +91,9 @@ class LabelObserver : public CurveObserver {
              const Lookup& lookup, Sink& sink) const;
 };
 
-CurveState LabelObserver::observe(const at::Tensor& preds,
-                                  const at::Tensor& target,
-                                  const at::Tensor& weight) const {
+CurveState LabelReader::observe(const at::Tensor& preds,
+                                const at::Tensor& target,
+                                const at::Tensor& weight) const {
   check_floating("preds", preds);
   check_target_type(target);
   check_dense("preds", preds);
@@ -122,9 +122,9 @@ CurveState LabelObserver::observe(const at::Tensor& preds,
                       target.movedim(1, -1).reshape({-1, labels}), weights);
 }
 
-CurveState LabelObserver::observe_flat(const at::Tensor& preds,
-                                       const at::Tensor& target,
-                                       const at::Tensor& weights) const {
+CurveState LabelReader::observe_flat(const at::Tensor& preds,
+                                     const at::Tensor& target,
+                                     const at::Tensor& weights) const {
   if (!is_plain(preds) || !is_plain(target)) {
     return observe_tensors(preds, target, weights);
   }
@@ -146,7 +146,7 @@ CurveState LabelObserver::observe_flat(const at::Tensor& preds,
 }
 
 template <class Label>
-std::uint8_t LabelObserver::code(Label label, std::int64_t position) const {
+std::uint8_t LabelReader::code(Label label, std::int64_t position) const {
   if (ignore_index_ && label == *ignore_index_) return kDoesNotCount;
   if (label != 0 && label != 1) {
     refuse_label(label, position, 2, ignore_index_);
@@ -155,8 +155,8 @@ std::uint8_t LabelObserver::code(Label label, std::int64_t position) const {
 }
 
 template <class Score, class Label>
-std::uint8_t LabelObserver::code(Score score, Label label,
-                                 std::int64_t position) const {
+std::uint8_t LabelReader::code(Score score, Label label,
+                               std::int64_t position) const {
   const std::uint8_t own = code(label, position);
   if (own == kDoesNotCount || takes_score(score, position)) return own;
   return kDoesNotCount;
@@ -164,9 +164,9 @@ std::uint8_t LabelObserver::code(Score score, Label label,
 
 // Whether all positions count as they are; else the codes mean nothing.
 template <class Score, class Label>
-bool LabelObserver::write_plain_codes(const Score* scores, const Label* labels,
-                                      std::int64_t begin, std::int64_t end,
-                                      std::uint8_t* codes) const {
+bool LabelReader::write_plain_codes(const Score* scores, const Label* labels,
+                                    std::int64_t begin, std::int64_t end,
+                                    std::uint8_t* codes) const {
   return nan_policy_ == NanPolicy::kPropagate && ignores_no_class() &&
          narrow_labels(labels + begin, end - begin, codes) &&
          (!checks_scores_ || are_probabilities(scores + begin, end - begin));
@@ -174,10 +174,9 @@ bool LabelObserver::write_plain_codes(const Score* scores, const Label* labels,
 
 // Returns how many positions do not count.
 template <class Score, class Label>
-std::int64_t LabelObserver::write_codes(const Score* scores,
-                                        const Label* labels, std::int64_t begin,
-                                        std::int64_t end,
-                                        std::uint8_t* codes) const {
+std::int64_t LabelReader::write_codes(const Score* scores, const Label* labels,
+                                      std::int64_t begin, std::int64_t end,
+                                      std::uint8_t* codes) const {
   if (write_plain_codes(scores, labels, begin, end, codes)) return 0;
   std::int64_t out = 0;
   for (std::int64_t i = begin; i < end; ++i) {
@@ -188,10 +187,10 @@ std::int64_t LabelObserver::write_codes(const Score* scores,
 }
 
 template <class Score, class Label>
-std::int64_t LabelObserver::write_all_codes(const Score* scores,
-                                            const Label* labels,
-                                            std::int64_t size,
-                                            std::uint8_t* codes) const {
+std::int64_t LabelReader::write_all_codes(const Score* scores,
+                                          const Label* labels,
+                                          std::int64_t size,
+                                          std::uint8_t* codes) const {
   if (size >= 2 * kGrain) {
     std::atomic<bool> fine{true};
     at::parallel_for(
@@ -210,9 +209,9 @@ std::int64_t LabelObserver::write_all_codes(const Score* scores,
 }
 
 template <class Score, class Label, class Sink>
-void LabelObserver::fill(const Score* scores, const Label* labels,
-                         std::int64_t first, std::int64_t last,
-                         const Lookup& lookup, Sink& sink) const {
+void LabelReader::fill(const Score* scores, const Label* labels,
+                       std::int64_t first, std::int64_t last,
+                       const Lookup& lookup, Sink& sink) const {
   const std::int64_t columns = grid_.size() + 2;
   const bool logits = input_ == ScoreKind::kLogits;
   std::array<std::uint8_t, kPositionBlock> codes;
@@ -245,10 +244,10 @@ void LabelObserver::fill(const Score* scores, const Label* labels,
 }
 
 template <class Score, class Label>
-CurveState LabelObserver::observe_plain(const at::Tensor& preds,
-                                        const at::Tensor& target,
-                                        const Score* scores,
-                                        const Label* labels) const {
+CurveState LabelReader::observe_plain(const at::Tensor& preds,
+                                      const at::Tensor& target,
+                                      const Score* scores,
+                                      const Label* labels) const {
   const std::int64_t size = preds.numel();
   if (grid_.size() > 0) {
     const std::int64_t curves = shape_.curves;
@@ -264,10 +263,10 @@ CurveState LabelObserver::observe_plain(const at::Tensor& preds,
   return exact_codes(preds, codes, {}, /*all_count=*/false);
 }
 
-CurveState LabelObserver::exact_codes(const at::Tensor& preds,
-                                      const at::Tensor& codes,
-                                      const at::Tensor& weights,
-                                      bool all_count) const {
+CurveState LabelReader::exact_codes(const at::Tensor& preds,
+                                    const at::Tensor& codes,
+                                    const at::Tensor& weights,
+                                    bool all_count) const {
   // Of several labels one that counts keeps the row.
   const bool all_rows =
       all_count || shape_.task == CurveShape::Task::kMultilabel;
@@ -277,10 +276,10 @@ CurveState LabelObserver::exact_codes(const at::Tensor& preds,
 }
 
 template <class Score, class Sink>
-void LabelObserver::weigh(const Score* scores, const std::uint8_t* codes,
-                          const double* weights, std::int64_t first,
-                          std::int64_t last, const Lookup& lookup,
-                          Sink& sink) const {
+void LabelReader::weigh(const Score* scores, const std::uint8_t* codes,
+                        const double* weights, std::int64_t first,
+                        std::int64_t last, const Lookup& lookup,
+                        Sink& sink) const {
   const std::int64_t columns = grid_.size() + 2;
   const std::int64_t curves = shape_.curves;
   const bool logits = input_ == ScoreKind::kLogits;
@@ -313,11 +312,11 @@ void LabelObserver::weigh(const Score* scores, const std::uint8_t* codes,
 }
 
 template <class Score, class Label>
-CurveState LabelObserver::observe_weighted(const at::Tensor& preds,
-                                           const at::Tensor& target,
-                                           const at::Tensor& weights,
-                                           const Score* scores,
-                                           const Label* labels) const {
+CurveState LabelReader::observe_weighted(const at::Tensor& preds,
+                                         const at::Tensor& target,
+                                         const at::Tensor& weights,
+                                         const Score* scores,
+                                         const Label* labels) const {
   const std::int64_t curves = shape_.curves;
   const std::int64_t rows = weights.size(0);
   const auto* const weight = weights.const_data_ptr<double>();
@@ -349,9 +348,9 @@ CurveState LabelObserver::observe_weighted(const at::Tensor& preds,
   return exact_codes(preds, codes, weights, all_count);
 }
 
-CurveState LabelObserver::observe_tensors(const at::Tensor& preds,
-                                          const at::Tensor& target,
-                                          const at::Tensor& weights) const {
+CurveState LabelReader::observe_tensors(const at::Tensor& preds,
+                                        const at::Tensor& target,
+                                        const at::Tensor& weights) const {
   if (validate_args_) check_labels(target, 2, ignore_index_);
   const at::Tensor kept =
       kept_positions(target, weights, [&] { return preds.isnan(); });
@@ -377,7 +376,7 @@ CurveState LabelObserver::observe_tensors(const at::Tensor& preds,
 
 CurveState observe_labels(const CurveRules& rules, const at::Tensor& preds,
                           const at::Tensor& target, const at::Tensor& weight) {
-  return LabelObserver(rules).observe(preds, target, weight);
+  return LabelReader(rules).observe(preds, target, weight);
 }
 
 }  // namespace tally::internal::classification

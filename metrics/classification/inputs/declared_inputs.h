@@ -2,7 +2,7 @@
 
 #include "tally/metrics/inputs.h"
 
-/// The input declarations of accumulators of classification metrics.
+/// The input declarations of observers of classification metrics.
 namespace tally::internal::classification {
 
 inline constexpr InputInfo kBinaryInputs[] = {

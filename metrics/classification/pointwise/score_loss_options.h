@@ -61,7 +61,7 @@ struct MulticlassLossOptions {
   }
 };
 
-/// The parts of accumulators of such losses except observe().
+/// The parts of observers of such losses except observe().
 template <class OptionsType>
 class BinaryLosses {
  public:

@@ -2,7 +2,7 @@
 
 #include "tally/metrics/inputs.h"
 
-/// What accumulators of clustering metrics declare as their inputs.
+/// What observers of clustering metrics declare as their inputs.
 namespace tally::internal::clustering {
 
 inline constexpr InputInfo kLabelInputs[] = {

@@ -11,7 +11,7 @@
 namespace tally {
 
 /// The number of points of each cluster, their mean, and the sum of squared
-/// distances from it: the accumulator of metrics that are functions of these,
+/// distances from it: the observer of metrics that are functions of these,
 /// in float64. Large offsets cost no precision, and what is constant has a sum
 /// of exactly 0.
 ///

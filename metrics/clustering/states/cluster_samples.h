@@ -8,7 +8,7 @@
 
 namespace tally {
 
-/// Keeps all points with their labels: the accumulator of metrics on distances
+/// Keeps all points with their labels: the observer of metrics on distances
 /// between points, which share it in a collection.
 ///
 /// update(data, labels): real [N, D] and integers [N]. Any numbers are labels.

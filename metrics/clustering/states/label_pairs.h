@@ -12,7 +12,7 @@
 
 namespace tally {
 
-/// Counts the pairs of a predicted and a true label: the accumulator of all
+/// Counts the pairs of a predicted and a true label: the observer of all
 /// metrics that compare two clusterings, which share it in a collection.
 ///
 /// update(preds, target): of one shape, any integer dtypes; each pair of

@@ -29,7 +29,7 @@ struct MatchedDetectionsState {
   }
 };
 
-/// Matches the detections of each image: the accumulator of
+/// Matches the detections of each image: the observer of
 /// MeanAveragePrecision.
 class MatchedDetections {
  public:

@@ -42,7 +42,7 @@ Results overlap_results(const OverlapSumsState& state, BoxOverlap overlap,
 
 }  // namespace internal::detection
 
-/// The accumulator of metrics that average overlaps.
+/// The observer of metrics that average overlaps.
 template <BoxOverlap kOverlap>
 class OverlapSums {
  public:

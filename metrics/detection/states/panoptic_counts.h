@@ -20,7 +20,7 @@ struct PanopticState {
   void fields(Fields& f) { f("sums", sums)("counts", counts); }
 };
 
-/// Matches the segments of each image: the accumulator of PanopticQuality and
+/// Matches the segments of each image: the observer of PanopticQuality and
 /// ModifiedPanopticQuality.
 class PanopticCounts {
  public:

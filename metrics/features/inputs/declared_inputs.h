@@ -2,7 +2,7 @@
 
 #include "tally/metrics/inputs.h"
 
-/// What accumulators of feature metrics declare as their inputs.
+/// What observers of feature metrics declare as their inputs.
 namespace tally::internal::features {
 
 inline constexpr InputInfo kFeatureInputs[] = {

@@ -33,7 +33,7 @@ Moments merged(const Moments& a, const Moments& b);
 
 }  // namespace internal::features
 
-/// Mean and covariance of real and of generated features: the accumulator of
+/// Mean and covariance of real and of generated features: the observer of
 /// distances between them.
 ///
 /// update(features, real): real [N, D], and whether they are of real samples.

@@ -8,7 +8,7 @@
 
 namespace tally {
 
-/// Keeps all features: the accumulator of metrics that compare real with
+/// Keeps all features: the observer of metrics that compare real with
 /// generated samples one by one, which share it in a collection.
 ///
 /// update(features, real, ids = {}): real [N, D], whether they are of real

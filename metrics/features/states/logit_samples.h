@@ -8,7 +8,7 @@
 
 namespace tally {
 
-/// Keeps the logits of all samples: the accumulator of InceptionScore.
+/// Keeps the logits of all samples: the observer of InceptionScore.
 ///
 /// update(logits, ids = {}): real [N, C], and ids of samples, as in
 /// FeatureSamples.

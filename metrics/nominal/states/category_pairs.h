@@ -11,7 +11,7 @@
 
 namespace tally {
 
-/// Counts the pairs of categories of two variables: the accumulator of all
+/// Counts the pairs of categories of two variables: the observer of all
 /// metrics of their association, which share it in a collection if they have
 /// the same num_classes and treat missing values alike.
 ///

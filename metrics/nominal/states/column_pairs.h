@@ -13,7 +13,7 @@
 namespace tally {
 
 /// Counts the pairs of categories of every two columns of a data set: the
-/// accumulator of matrices of association, which share it in a collection if
+/// observer of matrices of association, which share it in a collection if
 /// they treat missing values alike.
 ///
 /// update(data): whole numbers [N, V] of any real dtype, any of them.

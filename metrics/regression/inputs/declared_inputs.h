@@ -2,7 +2,7 @@
 
 #include "tally/metrics/inputs.h"
 
-/// The input declarations of accumulators of regression metrics.
+/// The input declarations of observers of regression metrics.
 namespace tally::internal::regression {
 
 inline constexpr InputInfo kPairInputs[] = {

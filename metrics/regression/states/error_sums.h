@@ -23,7 +23,7 @@ struct ErrorState {
   bool has_nan() const;
 };
 
-/// Sums an error over samples: the accumulator of most regression metrics.
+/// Sums an error over samples: the observer of most regression metrics.
 /// `Error` has kName, Options (with num_outputs() if it takes several outputs),
 /// a constructor from them, and the error of an element in two forms:
 ///

@@ -21,7 +21,7 @@ struct KeepsRange {
 }  // namespace internal::regression
 
 /// Weighted means of predictions and targets, sums of squares and products of
-/// deviations from them, and of squared errors: the accumulator of all metrics
+/// deviations from them, and of squared errors: the observer of all metrics
 /// that are functions of these. In a collection, metrics with equal
 /// `num_outputs` share it.
 ///

@@ -10,7 +10,7 @@
 
 namespace tally {
 
-/// Keeps all predictions and targets: the accumulator of rank correlations,
+/// Keeps all predictions and targets: the observer of rank correlations,
 /// which share it in a collection.
 class SamplePairs {
  public:

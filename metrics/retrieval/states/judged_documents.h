@@ -43,7 +43,7 @@ struct DocumentState {
   std::int64_t least_rows_ = 0;  // what the last compact() left
 };
 
-/// Keeps documents: the accumulator of all retrieval metrics, which share it in
+/// Keeps documents: the observer of all retrieval metrics, which share it in
 /// a collection.
 class JudgedDocuments {
  public:

@@ -93,7 +93,7 @@ SegmentationScore class_scores(const ClassOverlapState& state,
 
 }  // namespace internal::segmentation
 
-/// The accumulator of metrics of overlaps.
+/// The observer of metrics of overlaps.
 class ClassOverlap {
  public:
   static constexpr const char* kName = "ClassOverlap";

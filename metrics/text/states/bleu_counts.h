@@ -48,7 +48,7 @@ void check_bleu_orders(const char* metric, std::int64_t n_gram,
 }  // namespace internal::text
 
 /// Counts the n-grams of hypotheses, and how many of them references have: the
-/// accumulator of BLEUScore and SacreBLEUScore.
+/// observer of BLEUScore and SacreBLEUScore.
 class BleuCounts {
  public:
   static constexpr const char* kName = "BleuCounts";

@@ -73,7 +73,7 @@ at::Tensor reduce_distances(const EditDistancesState& state,
 
 }  // namespace internal::text
 
-/// The accumulator of EditDistance.
+/// The observer of EditDistance.
 class CharEditDistances {
  public:
   static constexpr const char* kName = "CharEditDistances";
@@ -90,7 +90,7 @@ class CharEditDistances {
   Options options_;
 };
 
-/// The accumulator of TokenEditDistance.
+/// The observer of TokenEditDistance.
 class TokenEditDistances {
  public:
   static constexpr const char* kName = "TokenEditDistances";

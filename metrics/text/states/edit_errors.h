@@ -65,7 +65,7 @@ struct WordErrorOptions {
   void visit(OptionVisitor& v) { v("split", split_); }
 };
 
-/// The accumulator of metrics of words. They warn about texts left whole, in a
+/// The observer of metrics of words. They warn about texts left whole, in a
 /// script without spaces between words (`unsplit`).
 class WordErrors {
  public:
@@ -83,7 +83,7 @@ class WordErrors {
   WordSplit split_;
 };
 
-/// The accumulator of metrics of characters.
+/// The observer of metrics of characters.
 class CharErrors {
  public:
   static constexpr const char* kName = "CharErrors";
@@ -126,7 +126,7 @@ struct TokenErrorRateOptions {
   }
 };
 
-/// The accumulator of TokenErrorRate.
+/// The observer of TokenErrorRate.
 class TokenErrors {
  public:
   static constexpr const char* kName = "TokenErrors";

@@ -45,7 +45,7 @@ struct EntityScoreOptions {
   void validate(const char* metric) const;
 };
 
-/// Counts entities by the names of their types: the accumulator of
+/// Counts entities by the names of their types: the observer of
 /// EntityPrecision, EntityRecall and EntityF1Score, which share it in a
 /// collection if they read tags alike.
 class EntityCounts {

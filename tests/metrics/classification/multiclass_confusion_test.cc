@@ -152,7 +152,7 @@ TEST(MulticlassConfusionTest, NanPolicies) {
           refusal_of<c10::ValueError>([&] { error.update(scores, target); }),
           HasSubstr("expected preds without NaN, got NaN among the scores for "
                     "target's position 1"));
-      EXPECT_EQ(error.status(), MetricState::kEmpty);
+      EXPECT_EQ(error.status(), MetricStatus::kEmpty);
     }
   }
 }

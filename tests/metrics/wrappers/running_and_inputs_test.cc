@@ -221,7 +221,7 @@ TEST(InputTransformerTest, RefusesBadOptionsAndInputs) {
       refusal_of<c10::Error>([&] { metric.update(std::string("preds")); }),
       HasSubstr("BinaryTargetTransformer: expected preds to be an "
                 "at::Tensor, got a std::"));
-  EXPECT_EQ(metric.status(), MetricState::kEmpty);
+  EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
 }
 
 TEST(MultioutputWrapperTest, TakesEachOutputByItself) {

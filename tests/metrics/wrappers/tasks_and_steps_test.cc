@@ -164,7 +164,7 @@ TEST(MultitaskWrapperTest, RefusesOtherTasksAndInputs) {
                 tasks.update({{"a", of(1)}, {"b", at::ones({2})}}, both);
               }),
               HasSubstr("MeanSquaredError"));
-  EXPECT_EQ(tasks.status(), MetricState::kEmpty);
+  EXPECT_EQ(tasks.status(), MetricStatus::kEmpty);
   MultitaskWrapper none;
   EXPECT_THAT(refusal_of<c10::Error>([&] { none.update(both, both); }),
               HasSubstr("expected a task before the first update"));

@@ -271,7 +271,7 @@ TEST(MinMaxMetricTest, FollowsWhatComputeGives) {
   metric.update(2.0);
   check(3, 3, 4);
   metric.reset();
-  EXPECT_EQ(metric.status(), MetricState::kEmpty);
+  EXPECT_EQ(metric.status(), MetricStatus::kEmpty);
   metric.update(9.0);
   check(9, 3, 9);
   MinMaxMetric loaded{MeanMetric()};

@@ -26,7 +26,7 @@ struct Part {
   std::string failure = {};
   std::uint32_t flags = 0;
   std::string label = "accuracy";
-  SyncCall call = SyncCall::kNone;
+  MetricCall call = MetricCall::kNone;
   GradientFlow flow = GradientFlow::kDetached;
   std::uint32_t uses = 0;
 };
@@ -153,7 +153,7 @@ THREAD_RANKS_TEST(ExchangeTest,
                   DifferentCallsOfAMetricAreAMismatchThatNamesThem, 2) {
   const bool odd = self.rank() == 1;
   Part part{"payload"};
-  part.call = odd ? SyncCall::kCompute : SyncCall::kForward;
+  part.call = odd ? MetricCall::kCompute : MetricCall::kForward;
   if (!odd) part.flow = GradientFlow::kLocal;
   SyncError error = error_of(*self.group(), part);
   EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);
@@ -164,7 +164,7 @@ THREAD_RANKS_TEST(ExchangeTest,
             "sync_on_compute(false), or a CommunicatorGuard of "
             "single_process_communicator(); a rank that runs out of batches "
             "before the others takes part in their steps by training::join");
-  part.call = SyncCall::kMetricLoss;
+  part.call = MetricCall::kMetricLoss;
   part.flow = odd ? GradientFlow::kReplicated : GradientFlow::kAllRanks;
   error = error_of(*self.group(), part);
   EXPECT_EQ(error.code(), SyncErrorCode::kMismatch);

@@ -2,7 +2,7 @@
 
 namespace tally {
 
-/// The lifecycle state of a metric or collection.
+/// How far a metric or collection is.
 ///
 ///   kEmpty --update, forward, load, merge_state--> kUpdated
 ///   kEmpty or kUpdated --sync--> kSynced --unsync--> kEmpty or kUpdated
@@ -10,6 +10,8 @@ namespace tally {
 ///
 /// update, forward, sync and merge_state in kSynced are errors, as is unsync in
 /// any other state; compute() in kSynced uses the synced state.
-enum class MetricState { kEmpty, kUpdated, kSynced };
+enum class MetricStatus { kEmpty, kUpdated, kSynced };
+/// Its name before 0.1.0, until 0.2.0.
+using MetricState = MetricStatus;
 
 }  // namespace tally

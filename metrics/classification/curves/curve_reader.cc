@@ -1,4 +1,4 @@
-#include "tally/metrics/classification/curves/curve_observer.h"
+#include "tally/metrics/classification/curves/curve_reader.h"
 
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
@@ -43,13 +43,13 @@ at::Tensor doubles_of(const at::Tensor& tensor) {
 
 }  // namespace
 
-bool CurveObserver::fills_histogram(std::int64_t count) const {
+bool CurveReader::fills_histogram(std::int64_t count) const {
   const std::int64_t buckets = 2 * shape_.curves * (grid_.size() + 2);
   return buckets <= std::max(kSmallHistogram, kBucketsPerPlace * count) ||
          buckets > std::numeric_limits<std::int32_t>::max();
 }
 
-CurveState CurveObserver::binned_state(std::int64_t count) const {
+CurveState CurveReader::binned_state(std::int64_t count) const {
   CurveState state;
   state.curves = shape_.curves;
   state.columns = grid_.size() + 2;
@@ -62,16 +62,16 @@ CurveState CurveObserver::binned_state(std::int64_t count) const {
   return state;
 }
 
-CurveObserver::Lookup::Lookup(const ThresholdGrid& grid, std::int64_t scores)
+CurveReader::Lookup::Lookup(const ThresholdGrid& grid, std::int64_t scores)
     : grid_(grid) {
   if (!grid.uniform() && scores >= kWorthATable) {
     table_.emplace(grid.edges(), grid.size());
   }
 }
 
-bool CurveObserver::Lookup::places(const float* scores,
-                                   const std::uint8_t* codes, std::int64_t size,
-                                   std::uint32_t* places) const {
+bool CurveReader::Lookup::places(const float* scores, const std::uint8_t* codes,
+                                 std::int64_t size,
+                                 std::uint32_t* places) const {
   const std::int64_t columns = grid_.size() + 2;
   if (table_) {
     return listed_places(scores, codes, size, *table_, columns, places);
@@ -85,9 +85,9 @@ bool CurveObserver::Lookup::places(const float* scores,
                      [&](double score) { return grid_.bucket(score); });
 }
 
-bool CurveObserver::Lookup::places(const double* scores,
-                                   const std::uint8_t* codes, std::int64_t size,
-                                   std::uint32_t* places) const {
+bool CurveReader::Lookup::places(const double* scores,
+                                 const std::uint8_t* codes, std::int64_t size,
+                                 std::uint32_t* places) const {
   if (table_) {
     return fill_places(scores, codes, size, places,
                        [&](double score) { return table_->bucket(score); });
@@ -97,11 +97,10 @@ bool CurveObserver::Lookup::places(const double* scores,
 }
 
 template <class Score, class Bucket>
-bool CurveObserver::Lookup::fill_places(const Score* scores,
-                                        const std::uint8_t* codes,
-                                        std::int64_t size,
-                                        std::uint32_t* places,
-                                        const Bucket& bucket) const {
+bool CurveReader::Lookup::fill_places(const Score* scores,
+                                      const std::uint8_t* codes,
+                                      std::int64_t size, std::uint32_t* places,
+                                      const Bucket& bucket) const {
   const std::int64_t columns = grid_.size() + 2;
   for (std::int64_t i = 0; i < size; ++i) {
     if (!(scores[i] >= 0 && scores[i] <= 1)) return false;
@@ -111,16 +110,15 @@ bool CurveObserver::Lookup::fill_places(const Score* scores,
   return true;
 }
 
-std::int64_t CurveObserver::bucket_outside(double score,
-                                           std::int64_t position) const {
+std::int64_t CurveReader::bucket_outside(double score,
+                                         std::int64_t position) const {
   if (std::isnan(score)) return grid_.size() + 1;
   if (validate_args_) refuse_probability(score, position);
   return grid_.bucket(score);
 }
 
-void CurveObserver::check_range(const at::Tensor& scores,
-                                const at::Tensor& kept,
-                                std::int64_t per_position) const {
+void CurveReader::check_range(const at::Tensor& scores, const at::Tensor& kept,
+                              std::int64_t per_position) const {
   at::Tensor outside = scores.lt(0).logical_or_(scores.gt(1));
   if (kept.defined()) outside.logical_and_(kept);
   if (const auto i = first_true(outside)) {
@@ -129,11 +127,11 @@ void CurveObserver::check_range(const at::Tensor& scores,
   }
 }
 
-CurveState CurveObserver::histogram_of(const at::Tensor& probabilities,
-                                       const at::Tensor& positive,
-                                       const at::Tensor& kept,
-                                       const at::Tensor& weights,
-                                       std::int64_t per_position) const {
+CurveState CurveReader::histogram_of(const at::Tensor& probabilities,
+                                     const at::Tensor& positive,
+                                     const at::Tensor& kept,
+                                     const at::Tensor& weights,
+                                     std::int64_t per_position) const {
   if (validate_args_) check_range(probabilities, kept, per_position);
   CurveState state;
   state.curves = shape_.curves;
@@ -163,14 +161,14 @@ CurveState CurveObserver::histogram_of(const at::Tensor& probabilities,
   return state;
 }
 
-bool CurveObserver::takes_nan(const char* input, std::int64_t position) const {
+bool CurveReader::takes_nan(const char* input, std::int64_t position) const {
   if (nan_policy_ == NanPolicy::kError) refuse_nan(input, position);
   return nan_policy_ == NanPolicy::kPropagate;
 }
 
-at::Tensor CurveObserver::row_weights(const at::Tensor& weight,
-                                      const char* target_input,
-                                      const at::Tensor& target) const {
+at::Tensor CurveReader::row_weights(const at::Tensor& weight,
+                                    const char* target_input,
+                                    const at::Tensor& target) const {
   check_real("weight", weight);
   check_same_shape("weight", weight, target_input, target);
   const at::Tensor weights = doubles_of(weight);
@@ -191,9 +189,9 @@ at::Tensor CurveObserver::row_weights(const at::Tensor& weight,
   return weights;
 }
 
-at::Tensor CurveObserver::keep_weighted(const at::Tensor& kept,
-                                        const at::Tensor& weights,
-                                        const at::Tensor& like) const {
+at::Tensor CurveReader::keep_weighted(const at::Tensor& kept,
+                                      const at::Tensor& weights,
+                                      const at::Tensor& like) const {
   const at::Tensor own = like.dim() > 1 ? weights.unsqueeze(1) : weights;
   at::Tensor counts = own.ne(0).expand_as(like);
   if (kept.defined()) counts = counts.logical_and(kept);
@@ -207,7 +205,7 @@ at::Tensor CurveObserver::keep_weighted(const at::Tensor& kept,
   return counts.logical_and(nan.logical_not());
 }
 
-at::Tensor CurveObserver::kept_positions(
+at::Tensor CurveReader::kept_positions(
     const at::Tensor& target, const at::Tensor& weights,
     c10::function_ref<at::Tensor()> undefined) const {
   at::Tensor kept;
@@ -224,10 +222,10 @@ at::Tensor CurveObserver::kept_positions(
   return kept.defined() ? kept.logical_and_(nan) : nan;
 }
 
-CurveState CurveObserver::exact_rows(const at::Tensor& preds,
-                                     const at::Tensor& target,
-                                     const at::Tensor& weights,
-                                     const at::Tensor& positions) {
+CurveState CurveReader::exact_rows(const at::Tensor& preds,
+                                   const at::Tensor& target,
+                                   const at::Tensor& weights,
+                                   const at::Tensor& positions) {
   const auto rows = [&](const at::Tensor& all) {
     return Rows(positions.defined() ? all.index_select(0, positions) : all);
   };

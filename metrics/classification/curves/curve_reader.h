@@ -22,9 +22,9 @@ namespace tally::internal::classification {
 
 /// Common parts of reading batches of labels and of classes. Lives while one
 /// batch is read; the rules must outlive it.
-class CurveObserver {
+class CurveReader {
  public:
-  explicit CurveObserver(const CurveRules& rules)
+  explicit CurveReader(const CurveRules& rules)
       : shape_(rules.shape),
         grid_(rules.grid),
         input_(rules.input),
@@ -145,8 +145,7 @@ inline std::int64_t rows_per_thread(std::int64_t curves, std::int64_t buckets) {
 }
 
 template <class Fill>
-CurveState CurveObserver::count_rows(std::int64_t rows,
-                                     const Fill& fill) const {
+CurveState CurveReader::count_rows(std::int64_t rows, const Fill& fill) const {
   // With fewer scores per bin, parallel tables do not pay off.
   constexpr std::int64_t kScoresPerBucket = 8;
   // Histograms that stay in the cache next to the core.
@@ -200,8 +199,7 @@ CurveState CurveObserver::count_rows(std::int64_t rows,
 }
 
 template <class Fill>
-CurveState CurveObserver::weigh_rows(std::int64_t rows,
-                                     const Fill& fill) const {
+CurveState CurveReader::weigh_rows(std::int64_t rows, const Fill& fill) const {
   const std::int64_t scores = rows * shape_.curves;
   const Lookup lookup(grid_, scores);
   CurveState state;

@@ -8,19 +8,19 @@
 #include "tally/metrics/core/metric_traits.h"
 #include "tally/metrics/core/observe_call.h"
 
-/// Compile-time checks for mistakes in an accumulator that would otherwise
+/// Compile-time checks for mistakes in an observer that would otherwise
 /// cause many errors elsewhere, or none at all.
 namespace tally::internal {
 
-template <class Accumulator, class = void>
+template <class Observer, class = void>
 struct ObserveIsConst : std::true_type {};
 template <class Function>
 struct IsConstMember : std::true_type {};
-template <class R, class Accumulator, class... Args>
-struct IsConstMember<R (Accumulator::*)(Args...)> : std::false_type {};
-template <class Accumulator>
-struct ObserveIsConst<Accumulator, std::void_t<decltype(&Accumulator::observe)>>
-    : IsConstMember<decltype(&Accumulator::observe)> {};
+template <class R, class Observer, class... Args>
+struct IsConstMember<R (Observer::*)(Args...)> : std::false_type {};
+template <class Observer>
+struct ObserveIsConst<Observer, std::void_t<decltype(&Observer::observe)>>
+    : IsConstMember<decltype(&Observer::observe)> {};
 
 template <class Options, class = void>
 struct HasValidateOfAnyKind : std::false_type {};
@@ -29,9 +29,9 @@ struct HasValidateOfAnyKind<Options, std::void_t<decltype(&Options::validate)>>
     : std::is_member_function_pointer<decltype(&Options::validate)> {};
 
 // Converts to any constructor parameter, except the constructed type itself.
-template <class Accumulator>
+template <class Observer>
 struct AnyArgument {
-  template <class T, std::enable_if_t<!std::is_same_v<T, Accumulator>, int> = 0>
+  template <class T, std::enable_if_t<!std::is_same_v<T, Observer>, int> = 0>
   operator const T&() const;
 };
 template <class A>
@@ -71,12 +71,12 @@ constexpr bool are_of_kinds(const InputInfo* inputs, std::size_t count,
   std::size_t i = 0;
   return ((i == count || is_of_kind<T>(inputs[i++].kind)) && ...);
 }
-template <class Accumulator>
+template <class Observer>
 constexpr void check_inputs() {
-  constexpr const auto& inputs = Accumulator::kInputs;
+  constexpr const auto& inputs = Observer::kInputs;
   constexpr std::size_t count = std::size(inputs);
-  using Tuple = typename TakesAnyInputs<Accumulator>::Tuple;
-  static_assert(ObserveCall<Accumulator>::declares(inputs, count),
+  using Tuple = typename TakesAnyInputs<Observer>::Tuple;
+  static_assert(ObserveCall<Observer>::declares(inputs, count),
                 "kInputs has one entry for each input of observe(), in order; "
                 "those with a default, and no others, are optional");
   static_assert(are_of_kinds(inputs, count, static_cast<Tuple*>(nullptr)),
@@ -86,29 +86,29 @@ constexpr void check_inputs() {
                 "TextLists, kRagged and kTasks with any other, kAny with all");
 }
 
-template <class Accumulator, class Options>
-constexpr bool check_accumulator() {
-  static_assert(ObserveIsConst<Accumulator>::value,
-                "observe() of an accumulator is const: `State observe(const "
+template <class Observer, class Options>
+constexpr bool check_observer() {
+  static_assert(ObserveIsConst<Observer>::value,
+                "observe() of an observer is const: `State observe(const "
                 "at::Tensor& preds, ...) const`");
   static_assert(
       HasValidate<Options>::value || !HasValidateOfAnyKind<Options>::value,
       "validate() of options takes the metric's name and is const: `void "
       "validate(const char* metric) const`");
-  static_assert(!std::is_constructible_v<Accumulator, const MetricOptions&> ||
-                    kTakesOptions<Accumulator, Options>,
-                "an accumulator that needs MetricOptions takes them behind the "
+  static_assert(!std::is_constructible_v<Observer, const MetricOptions&> ||
+                    kTakesOptions<Observer, Options>,
+                "an observer that needs MetricOptions takes them behind the "
                 "metric's options: `(const Options&, const MetricOptions&)`, "
                 "with NoOptions where it has none");
-  static_assert(std::is_constructible_v<Accumulator, const MetricOptions&> ||
-                    kTakesOptions<Accumulator, Options> ||
-                    !kTakesArguments<Accumulator>,
-                "an accumulator is made from `(const Options&, const "
+  static_assert(std::is_constructible_v<Observer, const MetricOptions&> ||
+                    kTakesOptions<Observer, Options> ||
+                    !kTakesArguments<Observer>,
+                "an observer is made from `(const Options&, const "
                 "MetricOptions&)`, from `(const Options&)`, or from nothing; "
                 "this one takes other options than the metric has");
-  if constexpr (HasInputsConstant<Accumulator>::value &&
-                ObserveIsConst<Accumulator>::value) {
-    check_inputs<Accumulator>();
+  if constexpr (HasInputsConstant<Observer>::value &&
+                ObserveIsConst<Observer>::value) {
+    check_inputs<Observer>();
   }
   return true;
 }
@@ -126,14 +126,14 @@ constexpr const char* checked_name() {
 }
 
 /// Whether observe() accepts inputs of these types; if not, compilation fails
-/// here, naming the accumulator.
-template <class Accumulator, class... Args>
+/// here, naming the observer.
+template <class Observer, class... Args>
 constexpr bool check_taken() {
-  static_assert(TakesInputs<Accumulator, Args...>::value,
+  static_assert(TakesInputs<Observer, Args...>::value,
                 "expected inputs as the metric's header lists them behind "
                 "update(...), for example metric.update(preds, target): these "
                 "are more, fewer or of other types than its observe() takes");
-  return TakesInputs<Accumulator, Args...>::value;
+  return TakesInputs<Observer, Args...>::value;
 }
 
 }  // namespace tally::internal
