@@ -58,6 +58,7 @@ set(TALLY_SYNC_SOURCES
     state/number.cc
     state/rows.cc
     state/state.cc
+    sync/account.cc
     sync/agree.cc
     sync/autograd.cc
     sync/base/rendezvous.cc
@@ -65,8 +66,8 @@ set(TALLY_SYNC_SOURCES
     sync/base/transport_errors.cc
     sync/collectives.cc
     sync/communicator.cc
+    sync/environment.cc
     sync/errors.cc
-    sync/exchange/account.cc
     sync/exchange/exchange.cc
     sync/exchange/exchange_headers.cc
     sync/exchange/gathered_states.cc
@@ -77,28 +78,27 @@ set(TALLY_SYNC_SOURCES
     sync/exchange/tensor_collectives.cc
     sync/exchange/tensors.cc
     sync/fingerprint.cc
-    sync/launch/environment.cc
+    sync/gloo.cc
+    sync/init.cc
+    sync/launch.cc
     sync/launch/file_store.cc
-    sync/launch/init.cc
-    sync/launch/launch.cc
     sync/launch/spawn.cc
+    sync/paired.cc
     sync/parameters.cc
+    sync/process_group.cc
     sync/reduce.cc
     sync/reduction.cc
     sync/shard.cc
     sync/statistics.cc
-    sync/transport/connections.cc
-    sync/transport/gloo.cc
-    sync/transport/process_group.cc
-    sync/transport/single_and_paired.cc
+    sync/transport/gloo_connections.cc
     sync/transport/watch.cc
     version.cc)
 
 set(TALLY_SYNC_SINGLE_SOURCES
     sync/fingerprint.cc
-    sync/launch/init.cc
-    sync/transport/connections.cc
-    sync/transport/gloo.cc
+    sync/gloo.cc
+    sync/init.cc
+    sync/transport/gloo_connections.cc
     version.cc)
 
 set(TALLY_METRICS_COMPONENTS

@@ -33,7 +33,7 @@ COMPONENTS = {
 FOLDERS = {folder: name for name, folders in COMPONENTS.items() for folder in folders}
 
 # Of these, a build has one; CMakeLists.txt says which.
-CHOICES = {"sync/transport/nccl.cc", "sync/transport/nccl_stub.cc"}
+CHOICES = {"sync/nccl.cc", "sync/nccl_stub.cc"}
 
 # What Bazel's build makes of sources that it compiles together.
 JOINED = re.compile(r"_joined_\d+\.cc$")

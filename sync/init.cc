@@ -80,7 +80,7 @@ c10::intrusive_ptr<c10d::Store> store_of(const Environment& environment,
   return *store;
 }
 
-std::shared_ptr<Communicator> join(
+std::shared_ptr<Communicator> join_group(
     const Environment& environment, const InitOptions& options,
     const internal::Deadline& deadline,
     const c10::intrusive_ptr<c10d::Store>& store) {
@@ -147,7 +147,7 @@ void join_once(Joined& joined, const Environment& environment,
   const auto store = store_of(environment, options.timeout, deadline);
   joined.environment = environment;
   try {
-    joined.communicator = join(environment, options, deadline, store);
+    joined.communicator = join_group(environment, options, deadline, store);
   } catch (const SyncError& error) {
     joined.failure = error.message();
     throw;

@@ -1,3 +1,5 @@
+#include "tally/sync/transport/gloo_connections.h"
+
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -8,7 +10,6 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <vector>
 
-#include "tally/sync/transport/gloo_connections.h"
 #include "tally/sync/transport/sockets_opened.h"
 
 namespace tally::sync::internal {

@@ -1,3 +1,5 @@
+#include "tally/sync/paired.h"
+
 #include <exception>
 #include <functional>
 #include <memory>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "tally/sync/communicator.h"
-#include "tally/sync/paired.h"
 #include "tally/sync/transport/duplicable.h"
 
 namespace tally::sync {
