@@ -114,15 +114,19 @@ void Accumulation::refuse_batch(std::size_t column) const {
                    columns_[column].label, "', got another");
 }
 
+void Accumulation::refuse_batch_without_key() const {
+  TORCH_CHECK(false, label(), ": expected a batch with keys, got one without");
+}
+
 void Accumulation::absorb(AnyState& batch) {
   check_batch(0, batch);
+  if (index_) refuse_batch_without_key();
   absorb_states(batch.data());
 }
 
 void Accumulation::absorb(std::vector<AnyState>& batch) {
   if (index_) {
-    TORCH_CHECK(rows() > 0, label(),
-                ": expected a batch with keys, got one without");
+    if (rows() == 0) refuse_batch_without_key();
     const std::size_t width = columns_.size();
     std::vector<RowBatch> row(1);
     row[0].key = index_->key(last_row());

@@ -234,6 +234,7 @@ class Accumulation {
   [[noreturn]] void refuse_synced(const char* verb) const;
   // A state that is not of this column.
   [[noreturn]] void refuse_batch(std::size_t column) const;
+  [[noreturn]] void refuse_batch_without_key() const;
   void check_batch(std::size_t column, const AnyState& batch) const {
     if (column >= columns_.size() || !batch.defined() ||
         *columns_[column].identity.ops().type != *batch.ops().type) {

@@ -127,6 +127,11 @@ TEST(RowMistakesTest, RowsWithKeysTakeNoBatchesWithout) {
           [&] { days.take(MaxMetric().observe(at::ones({1}))); }),
       HasSubstr("expected a batch with the state of 'mean', got another"));
   EXPECT_EQ(days.update_count(), 0);
+  days.take(std::vector<RowBatch>{Days::row("mon", 1)});
+  EXPECT_THAT(refusal_of<c10::Error>(
+                  [&] { days.take(MeanMetric().observe(at::ones({1}))); }),
+              HasSubstr("expected a batch with keys, got one without"));
+  EXPECT_EQ(days.update_count(), 1);
 }
 
 TEST(RowMistakesTest, UpdatesCheckKeys) {
