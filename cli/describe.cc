@@ -61,10 +61,7 @@ std::string options_text(const MetricEntry& entry) {
     std::string row;
     std::getline(rows, row);
     text += row + "\n";
-    const auto words = entry.option_words.find(option.name);
-    if (words != entry.option_words.end()) {
-      text += "      " + words->second + "\n";
-    }
+    if (!option.words.empty()) text += "      " + option.words + "\n";
   }
   return text;
 }
@@ -182,8 +179,7 @@ nlohmann::ordered_json metric_json(const Registry& registry,
       described["example"] = example->second;  // there is no default
     }
     described["expected"] = option.expected;
-    const auto words = entry.option_words.find(option.name);
-    described["what"] = words == entry.option_words.end() ? "" : words->second;
+    described["what"] = option.words;
     json["options"].push_back(std::move(described));
   }
   json["inputs"] = nlohmann::ordered_json::array();

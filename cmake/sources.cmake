@@ -202,6 +202,7 @@ set(TALLY_METRICS_HEADERS
     metrics/collection.h
     metrics/common/inherited_arg.h
     metrics/common/key_sort.h
+    metrics/common/option_words.h
     metrics/common/ordered_bits.h
     metrics/common/pair_kernels.h
     metrics/common/scratch.h
@@ -598,7 +599,6 @@ set(TALLY_METRICS_SOURCES
     metrics/registry/classification.cc
     metrics/registry/collection_config.cc
     metrics/registry/media.cc
-    metrics/registry/option_words.cc
     metrics/registry/registry.cc
     metrics/registry/retrieval.cc
     metrics/registry/statistics.cc

@@ -60,9 +60,10 @@ struct MetricOptions {
  public:
   /// The options that affect the state.
   void visit(OptionVisitor& v) {
-    v("validate_args", validate_args_);
-    v("nan_policy", nan_policy_);
-    v("compute_on_cpu", compute_on_cpu_);
+    v("validate_args", validate_args_,
+      "Whether the values of inputs are checked.");
+    v("nan_policy", nan_policy_, "What a NaN among the inputs does.");
+    v("compute_on_cpu", compute_on_cpu_, "Whether states are kept on the CPU.");
   }
 };
 

@@ -152,8 +152,9 @@ class Describer final : public OptionVisitor {
  protected:
   void option(const char* name, const OptionRef& option,
               OptionRole role) override {
-    infos_.push_back(
-        {name, option.text(), option.expected(), role == OptionRole::kSize});
+    infos_.push_back({name, option.text(), option.expected(),
+                      role == OptionRole::kSize, /*is_metric=*/false,
+                      option.words()});
   }
 
  private:

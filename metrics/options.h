@@ -149,11 +149,14 @@ extern template struct OptionType<std::vector<double>>;
 class OptionRef {
  public:
   template <class T>
-  explicit OptionRef(T& value) : value_(&value), type_(&kType<T>) {}
+  explicit OptionRef(T& value, const char* words = "")
+      : value_(&value), type_(&kType<T>), words_(words) {}
 
   std::string text() const { return type_->print(value_); }
   /// "an integer", "one of micro, macro".
   std::string expected() const { return type_->expected(); }
+  /// What it does, in one sentence; empty if its visit() does not say.
+  const char* words() const { return words_; }
   /// Sets the value that the text represents, or returns what was expected and
   /// leaves the option unchanged.
   std::optional<internal::OptionRefusal> set(const std::string& text) const {
@@ -179,26 +182,35 @@ class OptionRef {
 
   void* value_;
   const Type* type_;
+  const char* words_;
 };
 
 /// Visits every option of an options struct once, by name. A single
 /// description,
 ///     void visit(OptionVisitor& v) {
-///       v("num_classes", num_classes_, OptionRole::kSize);
-///       v("average", average_, OptionRole::kValue);
+///       v("num_classes", num_classes_, OptionRole::kSize,
+///         "Number of classes; labels are 0 to num_classes - 1.");
+///       v("average", average_, OptionRole::kValue,
+///         "How the values of classes are averaged.");
 ///     }
 /// provides a metric's repr, the key by which metrics share a state, the schema
-/// of checkpoints, and the parser of option strings. An option is a bool, an
-/// std::int64_t, a double, an std::string or an enumeration, one of these or
-/// none (std::optional), a list of them (std::vector), or a CountOrList.
+/// of checkpoints, the parser of option strings, and what `tally describe`
+/// says. The last argument, of at most 72 characters, may be left out. An
+/// option is a bool, an std::int64_t, a double, an std::string or an
+/// enumeration, one of these or none (std::optional), a list of them
+/// (std::vector), or a CountOrList.
 class OptionVisitor {
  public:
   virtual ~OptionVisitor() = default;
 
   template <class T>
-  void operator()(const char* name, T& value,
-                  OptionRole role = OptionRole::kState) {
-    option(name, OptionRef(value), role);
+  void operator()(const char* name, T& value, OptionRole role,
+                  const char* words = "") {
+    option(name, OptionRef(value, words), role);
+  }
+  template <class T>
+  void operator()(const char* name, T& value, const char* words = "") {
+    option(name, OptionRef(value, words), OptionRole::kState);
   }
 
  protected:
@@ -218,6 +230,8 @@ struct OptionInfo {
   /// Whether its value is one or more metrics, for example
   /// "MeanSquaredError()".
   bool is_metric = false;
+  /// What it does, in one sentence.
+  std::string words = {};
 };
 
 namespace internal {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/state/note.h"
 
@@ -40,8 +41,8 @@ struct AggregationOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("nan_strategy", nan_strategy_);
-    v("nan_value", nan_value_);
+    v("nan_strategy", nan_strategy_, internal::words::kNanStrategy);
+    v("nan_value", nan_value_, internal::words::kNanValue);
   }
   void validate(const char* metric) const;
   std::vector<std::string> without_effect() const;

@@ -8,6 +8,7 @@
 
 #include "tally/metrics/aggregation/mean_metric.h"
 #include "tally/metrics/aggregation/sum_metric.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/wrappers/running.h"
 
 namespace tally {
@@ -26,9 +27,9 @@ struct RunningAggregationOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("window", window_, OptionRole::kSize);
-    v("nan_strategy", nan_strategy_);
-    v("nan_value", nan_value_);
+    v("window", window_, OptionRole::kSize, internal::words::kWindow);
+    v("nan_strategy", nan_strategy_, internal::words::kNanStrategy);
+    v("nan_value", nan_value_, internal::words::kNanValue);
   }
 };
 

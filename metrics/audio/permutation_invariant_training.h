@@ -69,9 +69,12 @@ struct PermutationInvariantTrainingOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("metric", metric_);
-    v("mode", mode_);
-    v("eval_func", eval_func_);
+    v("metric", metric_,
+      "Audio metric that scores a speaker, as Name(option=value, ...).");
+    v("mode", mode_,
+      "Whether speakers are scored one by one, or all together.");
+    v("eval_func", eval_func_,
+      "Whether the highest or the lowest score is the best.");
     SignalOptions::visit(v);
   }
   void validate(const char* metric) const;

@@ -29,8 +29,9 @@ struct ShortTimeObjectiveIntelligibilityOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("fs", fs_);
-    v("extended", extended_);
+    v("fs", fs_, "Sampling rate of the signals in Hz.");
+    v("extended", extended_,
+      "Whether frames are compared over frequencies (ESTOI).");
     SignalOptions::visit(v);
   }
   void validate(const char* metric) const;

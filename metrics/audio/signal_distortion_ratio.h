@@ -29,9 +29,12 @@ struct SignalDistortionRatioOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("filter_length", filter_length_);
-    v("load_diag", load_diag_);
-    v("clamp_db", clamp_db_);
+    v("filter_length", filter_length_,
+      "Taps of the filter that is no distortion.");
+    v("load_diag", load_diag_,
+      "Added to the diagonal of the filter's equations.");
+    v("clamp_db", clamp_db_,
+      "Scores are limited to -clamp_db to clamp_db; none: not.");
     CenteredSignalOptions::visit(v);
   }
   void validate(const char* metric) const;

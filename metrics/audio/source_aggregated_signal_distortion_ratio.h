@@ -19,7 +19,8 @@ struct SourceAggregatedSignalDistortionRatioOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("scale_invariant", scale_invariant_);
+    v("scale_invariant", scale_invariant_,
+      "Whether references are scaled to the estimates.");
     CenteredSignalOptions::visit(v);
   }
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tally/metrics/classification/curves/curve.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -17,7 +18,7 @@ struct BinaryAUROCOptions : BinaryCurveOptions<BinaryAUROCOptions> {
  public:
   void visit(OptionVisitor& v) {
     BinaryCurveOptions::visit(v);
-    v("max_fpr", max_fpr_, OptionRole::kValue);
+    v("max_fpr", max_fpr_, OptionRole::kValue, internal::words::kMaxFpr);
   }
   void validate(const char* metric) const;
 };

@@ -7,6 +7,7 @@
 #include "tally/metrics/classification/counts/binary_counts.h"
 #include "tally/metrics/classification/counts/multiclass_counts.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -21,7 +22,7 @@ struct BinaryBalancedAccuracyOptions
  public:
   void visit(OptionVisitor& v) {
     BinaryCountsOptions::visit(v);
-    v("adjusted", adjusted_, OptionRole::kValue);
+    v("adjusted", adjusted_, OptionRole::kValue, internal::words::kAdjusted);
   }
 };
 
@@ -38,7 +39,7 @@ struct MulticlassBalancedAccuracyOptions
  public:
   void visit(OptionVisitor& v) {
     MulticlassCountsOptions::visit(v);
-    v("adjusted", adjusted_, OptionRole::kValue);
+    v("adjusted", adjusted_, OptionRole::kValue, internal::words::kAdjusted);
   }
 };
 

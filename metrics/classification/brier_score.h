@@ -29,7 +29,8 @@ struct MulticlassBrierScoreOptions
  public:
   void visit(OptionVisitor& v) {
     MulticlassLossOptions::visit(v);
-    v("scale_by_half", scale_by_half_, OptionRole::kValue);
+    v("scale_by_half", scale_by_half_, OptionRole::kValue,
+      "Halve it: for 2 classes, the binary score.");
   }
 };
 

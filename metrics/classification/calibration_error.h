@@ -10,6 +10,7 @@
 #include "tally/metrics/classification/pointwise/calibration_sums.h"
 #include "tally/metrics/classification/pointwise/class_probabilities.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/score_kind.h"
 
@@ -41,10 +42,10 @@ struct BinaryCalibrationErrorOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("n_bins", n_bins_, OptionRole::kSize);
-    v("norm", norm_, OptionRole::kValue);
-    v("input", input_);
-    v("ignore_index", ignore_index_);
+    v("n_bins", n_bins_, OptionRole::kSize, internal::words::kNBins);
+    v("norm", norm_, OptionRole::kValue, internal::words::kNorm);
+    v("input", input_, internal::words::kInput);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   void validate(const char* metric) const;
 };
@@ -76,11 +77,12 @@ struct MulticlassCalibrationErrorOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_, OptionRole::kSize);
-    v("n_bins", n_bins_, OptionRole::kSize);
-    v("norm", norm_, OptionRole::kValue);
-    v("input", input_);
-    v("ignore_index", ignore_index_);
+    v("num_classes", num_classes_, OptionRole::kSize,
+      internal::words::kNumClasses);
+    v("n_bins", n_bins_, OptionRole::kSize, internal::words::kNBins);
+    v("norm", norm_, OptionRole::kValue, internal::words::kNorm);
+    v("input", input_, internal::words::kInput);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   void validate(const char* metric) const;
 };

@@ -43,8 +43,8 @@ struct MulticlassCohenKappaOptions
   void visit(OptionVisitor& v) {
     MulticlassCountsOptions::visit(v);
     v("weights", weights_,
-      weights_ == KappaWeights::kNone ? OptionRole::kValue
-                                      : OptionRole::kState);
+      weights_ == KappaWeights::kNone ? OptionRole::kValue : OptionRole::kState,
+      "Weighting of disagreement between distant classes.");
   }
   void validate(const char* metric) const;
   internal::classification::ClassDistance distance() const {

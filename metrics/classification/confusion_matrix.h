@@ -8,6 +8,7 @@
 #include "tally/metrics/classification/counts/multiclass_confusion.h"
 #include "tally/metrics/classification/counts/multilabel_counts.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -35,7 +36,8 @@ struct BinaryConfusionMatrixOptions
  public:
   void visit(OptionVisitor& v) {
     BinaryCountsOptions::visit(v);
-    v("normalize", normalize_, OptionRole::kValue);
+    v("normalize", normalize_, OptionRole::kValue,
+      internal::words::kNormalizedCounts);
   }
   Dimensions dimensions() const {
     return {Dimension::kSample, Dimension::kClass, Dimension::kClass};
@@ -54,7 +56,8 @@ struct MultilabelConfusionMatrixOptions
  public:
   void visit(OptionVisitor& v) {
     MultilabelCountsOptions::visit(v);
-    v("normalize", normalize_, OptionRole::kValue);
+    v("normalize", normalize_, OptionRole::kValue,
+      internal::words::kNormalizedCounts);
   }
   Dimensions dimensions() const {
     return {Dimension::kSample, Dimension::kClass, Dimension::kOutcome,
@@ -78,7 +81,8 @@ struct MulticlassConfusionMatrixOptions
  public:
   void visit(OptionVisitor& v) {
     MulticlassConfusionOptions::visit(v);
-    v("normalize", normalize_, OptionRole::kValue);
+    v("normalize", normalize_, OptionRole::kValue,
+      internal::words::kNormalizedCounts);
   }
   Dimensions dimensions() const {
     return {Dimension::kClass, Dimension::kClass};

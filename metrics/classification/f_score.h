@@ -9,6 +9,7 @@
 #include "tally/metrics/classification/counts/multiclass_counts.h"
 #include "tally/metrics/classification/counts/multilabel_counts.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -34,8 +35,9 @@ struct FBetaOptions : Base {
  public:
   void visit(OptionVisitor& v) {
     Base::visit(v);
-    v("beta", beta_, OptionRole::kValue);
-    v("zero_division", zero_division_, OptionRole::kValue);
+    v("beta", beta_, OptionRole::kValue, internal::words::kBeta);
+    v("zero_division", zero_division_, OptionRole::kValue,
+      internal::words::kZeroDivision);
   }
   void validate(const char* metric) const {
     Base::validate(metric);

@@ -8,6 +8,7 @@
 #include "tally/metrics/classification/counts/class_counts.h"
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -44,10 +45,11 @@ struct BinaryGroupOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_groups", num_groups_, OptionRole::kSize);
-    v("threshold", threshold_);
-    v("input", input_);
-    v("ignore_index", ignore_index_);
+    v("num_groups", num_groups_, OptionRole::kSize,
+      "Number of groups, at least 2.");
+    v("threshold", threshold_, internal::words::kThreshold);
+    v("input", input_, internal::words::kInput);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
@@ -94,7 +96,8 @@ struct BinaryFairnessOptions : BinaryGroupOptions<BinaryFairnessOptions> {
  public:
   void visit(OptionVisitor& v) {
     BinaryGroupOptions::visit(v);
-    v("task", task_, OptionRole::kValue);
+    v("task", task_, OptionRole::kValue,
+      "Which rates are compared between groups.");
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -21,8 +22,8 @@ struct BinaryHingeLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("squared", squared_);
-    v("ignore_index", ignore_index_);
+    v("squared", squared_, internal::words::kSquaredHinge);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
 };
 
@@ -61,10 +62,11 @@ struct MulticlassHingeLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_, OptionRole::kSize);
-    v("squared", squared_);
-    v("mode", mode_);
-    v("ignore_index", ignore_index_);
+    v("num_classes", num_classes_, OptionRole::kSize,
+      internal::words::kNumClasses);
+    v("squared", squared_, internal::words::kSquaredHinge);
+    v("mode", mode_, "crammer-singer (best other class) or one-vs-all.");
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   Dimensions dimensions() const { return {Dimension::kClass}; }
   void validate(const char* metric) const;

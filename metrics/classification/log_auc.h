@@ -20,7 +20,8 @@ class FprRangeOptions : public Base {
  public:
   void visit(OptionVisitor& v) {
     Base::visit(v);
-    v("fpr_range", fpr_range_, OptionRole::kValue);
+    v("fpr_range", fpr_range_, OptionRole::kValue,
+      "Range of false positive rates, in (0, 1].");
   }
   void validate(const char* metric) const {
     Base::validate(metric);

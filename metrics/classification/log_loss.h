@@ -9,6 +9,7 @@
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/pointwise/score_loss_options.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -30,7 +31,7 @@ struct MulticlassLogLossOptions
  public:
   void visit(OptionVisitor& v) {
     MulticlassLossOptions::visit(v);
-    v("normalize", normalize_, OptionRole::kValue);
+    v("normalize", normalize_, OptionRole::kValue, internal::words::kMeanOrSum);
   }
 };
 
@@ -47,7 +48,7 @@ struct BinaryLogLossOptions
  public:
   void visit(OptionVisitor& v) {
     BinaryLossOptions::visit(v);
-    v("normalize", normalize_, OptionRole::kValue);
+    v("normalize", normalize_, OptionRole::kValue, internal::words::kMeanOrSum);
   }
 };
 
@@ -79,11 +80,12 @@ struct MultilabelLogLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_labels", num_labels_, OptionRole::kSize);
-    v("input", input_);
-    v("average", average_, OptionRole::kValue);
-    v("normalize", normalize_, OptionRole::kValue);
-    v("ignore_index", ignore_index_);
+    v("num_labels", num_labels_, OptionRole::kSize,
+      internal::words::kNumLabels);
+    v("input", input_, internal::words::kInput);
+    v("average", average_, OptionRole::kValue, internal::words::kAverage);
+    v("normalize", normalize_, OptionRole::kValue, internal::words::kMeanOrSum);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   Dimensions dimensions() const { return {Dimension::kClass}; }
   void validate(const char* metric) const;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tally/metrics/classification/inputs/declared_inputs.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -27,8 +28,9 @@ struct MultilabelRankingOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_labels", num_labels_, OptionRole::kSize);
-    v("ignore_index", ignore_index_);
+    v("num_labels", num_labels_, OptionRole::kSize,
+      internal::words::kNumLabels);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const;

@@ -4,6 +4,7 @@
 
 #include "tally/metrics/classification/curves/curve.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -36,7 +37,8 @@ class ZeroDivisionOptions : public Base {
  public:
   void visit(OptionVisitor& v) {
     Base::visit(v);
-    v("zero_division", zero_division_, OptionRole::kValue);
+    v("zero_division", zero_division_, OptionRole::kValue,
+      internal::words::kZeroDivision);
   }
   void validate(const char* metric) const {
     Base::validate(metric);

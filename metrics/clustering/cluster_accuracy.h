@@ -25,7 +25,8 @@ struct ClusterAccuracyOptions {
  public:
   void visit(OptionVisitor& v) {
     v("num_classes", num_classes_,
-      num_classes_ ? OptionRole::kState : OptionRole::kValue);
+      num_classes_ ? OptionRole::kState : OptionRole::kValue,
+      "Labels are 0 to num_classes - 1; none: any numbers.");
   }
   void validate(const char* metric) const;
 };

@@ -30,8 +30,9 @@ struct DaviesBouldinScoreOptions {
   DaviesBouldinScoreOptions& centroids_from(const at::Tensor& centroids);
 
   void visit(OptionVisitor& v) {
-    v("q", q_);
-    v("centroids", centroids_);
+    v("q", q_, "Widths: 1 for mean distances, 2 for mean squared ones.");
+    v("centroids", centroids_,
+      "Known centroids, [K * D] row by row; []: the means.");
   }
   void validate(const char* metric) const;
 };

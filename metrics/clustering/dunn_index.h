@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "tally/metrics/clustering/states/cluster_samples.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -32,8 +33,9 @@ struct DunnIndexOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("p", p_, OptionRole::kValue);
-    v("method", method_, OptionRole::kValue);
+    v("p", p_, OptionRole::kValue, internal::words::kP);
+    v("method", method_, OptionRole::kValue,
+      "Points between which distances are taken.");
   }
   void validate(const char* metric) const;
 };

@@ -66,7 +66,9 @@ struct VMeasureScoreOptions {
   TORCH_ARG(double, beta);
 
  public:
-  void visit(OptionVisitor& v) { v("beta", beta_, OptionRole::kValue); }
+  void visit(OptionVisitor& v) {
+    v("beta", beta_, OptionRole::kValue, "Weight of completeness, above 0.");
+  }
   void validate(const char* metric) const;
 };
 

@@ -61,7 +61,8 @@ struct MutualInfoOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("average_method", average_method_, OptionRole::kValue);
+    v("average_method", average_method_, OptionRole::kValue,
+      "Mean of both entropies that normalizes the score.");
   }
 };
 using NormalizedMutualInfoScoreOptions = MutualInfoOptions;

@@ -32,7 +32,8 @@ struct SilhouetteScoreOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("distance_metric", distance_metric_, OptionRole::kValue);
+    v("distance_metric", distance_metric_, OptionRole::kValue,
+      "Euclidean distances over all pairs, or squared ones from sums.");
   }
 };
 

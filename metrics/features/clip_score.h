@@ -11,7 +11,9 @@ struct CLIPScoreOptions {
   TORCH_ARG(double, scale) = 2.5;
 
  public:
-  void visit(OptionVisitor& v) { v("scale", scale_, OptionRole::kValue); }
+  void visit(OptionVisitor& v) {
+    v("scale", scale_, OptionRole::kValue, "Factor of the cosines.");
+  }
   void validate(const char* metric) const;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/features/states/feature_samples.h"
 #include "tally/metrics/metric_of.h"
 
@@ -12,7 +13,9 @@ struct ImprovedPrecisionRecallOptions {
   TORCH_ARG(std::int64_t, k) = 3;
 
  public:
-  void visit(OptionVisitor& v) { v("k", k_, OptionRole::kValue); }
+  void visit(OptionVisitor& v) {
+    v("k", k_, OptionRole::kValue, internal::words::kK);
+  }
   void validate(const char* metric) const;
 };
 
@@ -23,7 +26,9 @@ struct DensityCoverageOptions {
   TORCH_ARG(std::int64_t, k) = 5;
 
  public:
-  void visit(OptionVisitor& v) { v("k", k_, OptionRole::kValue); }
+  void visit(OptionVisitor& v) {
+    v("k", k_, OptionRole::kValue, internal::words::kK);
+  }
   void validate(const char* metric) const;
 };
 

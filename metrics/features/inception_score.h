@@ -12,7 +12,10 @@ struct InceptionScoreOptions {
   TORCH_ARG(std::int64_t, splits) = 10;
 
  public:
-  void visit(OptionVisitor& v) { v("splits", splits_, OptionRole::kValue); }
+  void visit(OptionVisitor& v) {
+    v("splits", splits_, OptionRole::kValue,
+      "How many parts the samples are divided into.");
+  }
   void validate(const char* metric) const;
 };
 

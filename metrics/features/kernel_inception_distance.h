@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/features/split_statistics.h"
 #include "tally/metrics/features/states/feature_samples.h"
 #include "tally/metrics/metric_of.h"
@@ -29,12 +30,17 @@ struct KernelInceptionDistanceOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("subsets", subsets_, OptionRole::kValue);
-    v("subset_size", subset_size_, OptionRole::kValue);
-    v("degree", degree_, OptionRole::kValue);
-    v("gamma", gamma_, OptionRole::kValue);
-    v("coef", coef_, OptionRole::kValue);
-    v("seed", seed_, OptionRole::kValue);
+    v("subsets", subsets_, OptionRole::kValue,
+      "How many subsets of the samples; 0: all samples at once.");
+    v("subset_size", subset_size_, OptionRole::kValue,
+      "Samples of either kind in a subset, if there are so many.");
+    v("degree", degree_, OptionRole::kValue,
+      "Degree of the kernel, (gamma x.y + coef)^degree.");
+    v("gamma", gamma_, OptionRole::kValue,
+      "Factor of the kernel, (gamma x.y + coef)^degree; none: 1 / D.");
+    v("coef", coef_, OptionRole::kValue,
+      "Constant of the kernel, (gamma x.y + coef)^degree.");
+    v("seed", seed_, OptionRole::kValue, internal::words::kSeed);
   }
   void validate(const char* metric) const;
 };

@@ -30,9 +30,10 @@ struct LearnedPerceptualImagePatchSimilarityOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("channels", channels_);
-    v("pixels", pixels_);
-    v("weights", weights_);
+    v("channels", channels_, "Channels of each layer.");
+    v("pixels", pixels_, "Height times width of each layer.");
+    v("weights", weights_,
+      "Learned weights of all channels, layer by layer; []: 1.");
   }
   void validate(const char* metric) const;
 };

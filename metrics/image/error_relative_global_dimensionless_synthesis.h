@@ -18,7 +18,8 @@ struct ErrorRelativeGlobalDimensionlessSynthesisOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("ratio", ratio_);
+    v("ratio", ratio_,
+      "Pixel size of the original in those of the sharpened image.");
     ImageOptions::visit(v);
   }
   void validate(const char* metric) const;

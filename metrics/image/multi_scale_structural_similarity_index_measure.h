@@ -42,8 +42,8 @@ struct MultiScaleStructuralSimilarityIndexMeasureOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("betas", betas_);
-    v("normalize", normalize_);
+    v("betas", betas_, "Exponents of the scales, from the images' own on.");
+    v("normalize", normalize_, "What becomes of factors below 0.");
     StructuralOptions::visit(v);
   }
   void validate(const char* metric) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/image/states/image_scores.h"
 #include "tally/metrics/metric_of.h"
 
@@ -27,9 +28,10 @@ struct PeakSignalNoiseRatioOptions : ImageOptions<PeakSignalNoiseRatioOptions> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("data_range", data_range_);
-    v("base", base_);
-    v("per_image", per_image_);
+    v("data_range", data_range_, internal::words::kDataRange);
+    v("base", base_, "Base of the logarithm.");
+    v("per_image", per_image_,
+      "One value per image, or one of all errors together.");
     ImageOptions::visit(v);
   }
   void validate(const char* metric) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/image/states/image_scores.h"
 #include "tally/metrics/metric_of.h"
 
@@ -26,8 +27,9 @@ struct PeakSignalNoiseRatioWithBlockedEffectOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("data_range", data_range_);
-    v("block_size", block_size_);
+    v("data_range", data_range_, internal::words::kDataRange);
+    v("block_size", block_size_,
+      "Size of the blocks of compression in pixels.");
     ImageOptions::visit(v);
   }
   void validate(const char* metric) const;

@@ -17,8 +17,8 @@ struct QualityWithNoReferenceOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("alpha", alpha_);
-    v("beta", beta_);
+    v("alpha", alpha_, "Exponent of the spectral part.");
+    v("beta", beta_, "Exponent of the spatial part.");
     SpatialOptions::visit(v);
   }
   void validate(const char* metric) const;

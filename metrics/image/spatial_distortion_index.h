@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/image/universal_image_quality_index.h"
 
 namespace tally {
@@ -15,8 +16,8 @@ struct SpatialOptions : UniversalOptions<Self> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("norm_order", norm_order_);
-    v("window_size", window_size_);
+    v("norm_order", norm_order_, internal::words::kNormOrder);
+    v("window_size", window_size_, internal::words::kKernelSize);
     UniversalOptions<Self>::visit(v);
   }
   void validate(const char* metric) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/image/universal_image_quality_index.h"
 
 namespace tally {
@@ -15,7 +16,7 @@ struct SpectralDistortionIndexOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("p", p_);
+    v("p", p_, internal::words::kNormOrder);
     UniversalOptions::visit(v);
   }
   void validate(const char* metric) const;

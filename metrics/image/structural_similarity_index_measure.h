@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/image/kernels/structural.h"
 #include "tally/metrics/image/states/image_scores.h"
 #include "tally/metrics/metric_of.h"
@@ -41,13 +42,14 @@ struct StructuralOptions : ImageOptions<Self> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("data_range", data_range_);
-    v("gaussian_kernel", gaussian_kernel_);
-    v("sigma", sigma_);
-    v("kernel_size", kernel_size_);
-    v("k1", k1_);
-    v("k2", k2_);
-    v("border", border_);
+    v("data_range", data_range_, internal::words::kDataRange);
+    v("gaussian_kernel", gaussian_kernel_, internal::words::kGaussianKernel);
+    v("sigma", sigma_, internal::words::kSigma);
+    v("kernel_size", kernel_size_, internal::words::kKernelSize);
+    v("k1", k1_, "Constant of luminance, relative to data_range.");
+    v("k2", k2_, "Constant of contrast, relative to data_range.");
+    v("border", border_,
+      "Windows within the image, or of the image with its mirror images.");
     ImageOptions<Self>::visit(v);
   }
 };

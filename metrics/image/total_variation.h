@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/image/states/image_scores.h"
 #include "tally/metrics/metric_of.h"
 
@@ -16,7 +17,8 @@ struct TotalVariationOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("reduction", reduction_, OptionRole::kValue);
+    v("reduction", reduction_, OptionRole::kValue,
+      internal::words::kReducedSamples);
   }
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/image/kernels/windows.h"
 #include "tally/metrics/image/states/image_scores.h"
 #include "tally/metrics/metric_of.h"
@@ -19,9 +20,9 @@ struct UniversalOptions : ImageOptions<Self> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("kernel_size", kernel_size_);
-    v("gaussian_kernel", gaussian_kernel_);
-    v("sigma", sigma_);
+    v("kernel_size", kernel_size_, internal::words::kKernelSize);
+    v("gaussian_kernel", gaussian_kernel_, internal::words::kGaussianKernel);
+    v("sigma", sigma_, internal::words::kSigma);
     ImageOptions<Self>::visit(v);
   }
   void validate(const char* metric) const {

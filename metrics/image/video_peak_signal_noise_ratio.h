@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/image/peak_signal_noise_ratio.h"
 #include "tally/metrics/image/states/frame_scores.h"
 
@@ -23,7 +24,7 @@ struct VideoPeakSignalNoiseRatioOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("data_range", data_range_);
+    v("data_range", data_range_, internal::words::kDataRange);
     ImageOptions::visit(v);
   }
   void validate(const char* metric) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/image/states/image_scores.h"
 #include "tally/metrics/metric_of.h"
 
@@ -29,9 +30,11 @@ struct VisualInformationFidelityOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("data_range", data_range_);
-    v("sigma_n_sq", sigma_n_sq_);
-    v("luma", luma_);
+    v("data_range", data_range_, internal::words::kDataRange);
+    v("sigma_n_sq", sigma_n_sq_,
+      "Variance of the noise of vision, for images from 0 to 255.");
+    v("luma", luma_,
+      "Whether the luma of RGB images is compared, not each channel.");
     ImageOptions::visit(v);
   }
   void validate(const char* metric) const;

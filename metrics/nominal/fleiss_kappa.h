@@ -30,7 +30,10 @@ struct FleissKappaOptions {
   TORCH_ARG(FleissMode, mode);
 
  public:
-  void visit(OptionVisitor& v) { v("mode", mode_); }
+  void visit(OptionVisitor& v) {
+    v("mode", mode_,
+      "Whether ratings are counts of raters or scores of each rater.");
+  }
 };
 
 /// Sums over rows of ratings.

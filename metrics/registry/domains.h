@@ -21,7 +21,4 @@ void add_text(Registry& r);
 void add_retrieval(Registry& r);
 void add_wrappers(Registry& r);
 
-/// Describes all options.
-void describe_options(Registry& r);
-
 }  // namespace tally::internal

@@ -78,8 +78,10 @@ void Registry::add_declared(Declared declared) {
 void Registry::add_declared_wrapper(
     Declared declared, void (*change_inputs)(std::vector<InputInfo>& inputs)) {
   std::vector<OptionInfo> options = std::move(declared.options);
-  options.insert(options.begin(), {"metric", "", "a metric", /*is_size=*/false,
-                                   /*is_metric=*/true});
+  options.insert(
+      options.begin(),
+      {"metric", "", "a metric", /*is_size=*/false,
+       /*is_metric=*/true, "The wrapped metric, as Name(option=value, ...)."});
   add({declared.name, declared.summary, std::move(options), std::nullopt,
        std::nullopt, /*is_wrapper=*/true, declared.make, /*inputs=*/{},
        change_inputs});
@@ -89,10 +91,10 @@ void Registry::describe_option(const std::string& metric,
                                const std::string& option, std::string words) {
   std::vector<std::string> names;
   for (const OptionInfo& info : at(metric).options) names.push_back(info.name);
-  TORCH_CHECK_VALUE(
-      std::find(names.begin(), names.end(), option) != names.end(), metric,
-      ": unknown option '", option, "'", internal::did_you_mean(option, names));
-  entries_.at(metric).option_words[option] = std::move(words);
+  const auto found = std::find(names.begin(), names.end(), option);
+  TORCH_CHECK_VALUE(found != names.end(), metric, ": unknown option '", option,
+                    "'", internal::did_you_mean(option, names));
+  entries_.at(metric).options[found - names.begin()].words = std::move(words);
 }
 
 const MetricEntry& Registry::at(const std::string& name) const {
@@ -221,7 +223,6 @@ const Registry& builtin_registry() {
     add("retrieval", internal::add_retrieval);
     add("text", internal::add_text);
     add("wrappers", internal::add_wrappers);
-    internal::describe_options(r);
     return r;
   }();
   return registry;

@@ -90,8 +90,6 @@ struct MetricEntry {
   std::vector<InputInfo> inputs = {};
   /// How a wrapper transforms the inputs of its metric; null: identity.
   std::function<void(std::vector<InputInfo>& inputs)> change_inputs = {};
-  /// Descriptions of options by name, one line each.
-  std::map<std::string, std::string> option_words = {};
   /// For example "classification"; "custom" by default for a program's own
   /// metrics.
   std::string domain = "custom";
@@ -127,8 +125,8 @@ class Registry {
   }
   /// Throws c10::ValueError if the name is already in use.
   void add(MetricEntry entry);
-  /// Sets the one-line description of an option, for `tally describe`. Throws
-  /// c10::ValueError for an unknown metric or option.
+  /// Sets what `tally describe` says of an option, for a metric whose visit()
+  /// does not. Throws c10::ValueError for an unknown metric or option.
   void describe_option(const std::string& metric, const std::string& option,
                        std::string words);
 

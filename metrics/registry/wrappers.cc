@@ -35,7 +35,8 @@ void add_wrappers(Registry& r) {
   auto options = describe_options(MultitaskWrapperOptions());
   options.insert(options.begin(),
                  {"tasks", "", "metrics by name: {age: MeanSquaredError()}",
-                  /*is_size=*/false, /*is_metric=*/true});
+                  /*is_size=*/false, /*is_metric=*/true,
+                  "A metric for each task, as {name: Metric(), ...}."});
   r.add({MultitaskWrapper::kName,
          {"A metric for each of several tasks, from maps of inputs.", "any",
           "tasks={a: MeanSquaredError()}"},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/states/row_scores.h"
 
@@ -16,7 +17,8 @@ struct CosineSimilarityOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("reduction", reduction_, internal::regression::role_of(reduction_));
+    v("reduction", reduction_, internal::regression::role_of(reduction_),
+      internal::words::kReducedSamples);
   }
   Dimensions dimensions() const { return {Dimension::kSample}; }
 };

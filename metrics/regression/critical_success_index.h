@@ -22,8 +22,9 @@ struct CriticalSuccessIndexOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("threshold", threshold_);
-    v("keep_sequence_dim", keep_sequence_dim_);
+    v("threshold", threshold_, "Values of at least this count as an event.");
+    v("keep_sequence_dim", keep_sequence_dim_,
+      "Dimension along which values are reported one by one.");
   }
   Dimensions dimensions() const { return {Dimension::kStep}; }
   void validate(const char* metric) const;

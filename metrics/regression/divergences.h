@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/states/row_scores.h"
 
@@ -22,8 +23,9 @@ struct KLDivergenceOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("log_prob", log_prob_);
-    v("reduction", reduction_, internal::regression::role_of(reduction_));
+    v("log_prob", log_prob_, "Whether inputs are log-probabilities.");
+    v("reduction", reduction_, internal::regression::role_of(reduction_),
+      internal::words::kReducedSamples);
   }
   Dimensions dimensions() const { return {Dimension::kSample}; }
 };

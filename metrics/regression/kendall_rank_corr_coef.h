@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/states/sample_pairs.h"
 
@@ -46,10 +47,14 @@ struct KendallRankCorrCoefOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_, OptionRole::kSize);
-    v("variant", variant_, OptionRole::kValue);
-    v("t_test", t_test_, OptionRole::kValue);
-    v("alternative", alternative_, OptionRole::kValue);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
+    v("variant", variant_, OptionRole::kValue,
+      "Kendall's tau-a, tau-b or tau-c.");
+    v("t_test", t_test_, OptionRole::kValue,
+      "Whether to return a p-value as well.");
+    v("alternative", alternative_, OptionRole::kValue,
+      "Alternative hypothesis of the test.");
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;

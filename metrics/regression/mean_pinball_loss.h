@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
 #include "tally/metrics/regression/states/error_sums.h"
@@ -19,8 +20,9 @@ struct MeanPinballLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("alpha", alpha_);
-    v("num_outputs", num_outputs_, OptionRole::kSize);
+    v("alpha", alpha_, internal::words::kAlpha);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;

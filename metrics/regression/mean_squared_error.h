@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/common/pair_kernels.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
@@ -20,8 +21,9 @@ struct MeanSquaredErrorOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("squared", squared_, OptionRole::kValue);
-    v("num_outputs", num_outputs_, OptionRole::kSize);
+    v("squared", squared_, OptionRole::kValue, internal::words::kSquaredError);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
 #include "tally/metrics/regression/states/error_sums.h"
@@ -22,8 +23,9 @@ struct MeanSquaredLogErrorOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("squared", squared_, OptionRole::kValue);
-    v("num_outputs", num_outputs_, OptionRole::kSize);
+    v("squared", squared_, OptionRole::kValue, internal::words::kSquaredError);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;

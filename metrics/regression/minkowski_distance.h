@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
 #include "tally/metrics/regression/states/error_sums.h"
@@ -16,7 +17,7 @@ struct MinkowskiDistanceOptions {
   TORCH_ARG(double, p);
 
  public:
-  void visit(OptionVisitor& v) { v("p", p_); }
+  void visit(OptionVisitor& v) { v("p", p_, internal::words::kP); }
   void validate(const char* metric) const;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/states/joint_moments.h"
 
@@ -36,8 +37,10 @@ struct NormalizedRootMeanSquaredErrorOptions {
     // All except the range are functions of the moments in the state.
     v("normalization", normalization_,
       normalization_ == Normalization::kRange ? OptionRole::kState
-                                              : OptionRole::kValue);
-    v("num_outputs", num_outputs_, OptionRole::kSize);
+                                              : OptionRole::kValue,
+      "Statistic of the targets that divides the error.");
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
 #include "tally/metrics/regression/states/error_sums.h"
@@ -22,8 +23,9 @@ struct MeanAbsolutePercentageErrorOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("epsilon", epsilon_);
-    v("num_outputs", num_outputs_, OptionRole::kSize);
+    v("epsilon", epsilon_, internal::words::kEpsilon);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
@@ -37,7 +39,9 @@ struct WeightedMeanAbsolutePercentageErrorOptions {
   TORCH_ARG(double, epsilon) = 1.17e-6;
 
  public:
-  void visit(OptionVisitor& v) { v("epsilon", epsilon_, OptionRole::kValue); }
+  void visit(OptionVisitor& v) {
+    v("epsilon", epsilon_, OptionRole::kValue, internal::words::kEpsilon);
+  }
   void validate(const char* metric) const;
 };
 

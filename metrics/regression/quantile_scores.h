@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/inputs/declared_inputs.h"
 #include "tally/metrics/regression/inputs/outputs_options.h"
@@ -82,9 +83,11 @@ struct D2PinballScoreOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("alpha", alpha_);
-    v("num_outputs", num_outputs_, OptionRole::kSize);
-    v("multioutput", multioutput_, OptionRole::kValue);
+    v("alpha", alpha_, internal::words::kAlpha);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
+    v("multioutput", multioutput_, OptionRole::kValue,
+      internal::words::kMultioutput);
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
@@ -103,8 +106,10 @@ struct D2AbsoluteErrorScoreOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_, OptionRole::kSize);
-    v("multioutput", multioutput_, OptionRole::kValue);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
+    v("multioutput", multioutput_, OptionRole::kValue,
+      internal::words::kMultioutput);
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;

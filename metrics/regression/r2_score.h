@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/regression/states/explained.h"
 #include "tally/metrics/regression/states/joint_moments.h"
@@ -25,9 +26,12 @@ struct R2ScoreOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_, OptionRole::kSize);
-    v("adjusted", adjusted_, OptionRole::kValue);
-    v("multioutput", multioutput_, OptionRole::kValue);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
+    v("adjusted", adjusted_, OptionRole::kValue,
+      "Number of regressors to adjust for; 0: none.");
+    v("multioutput", multioutput_, OptionRole::kValue,
+      internal::words::kMultioutput);
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
@@ -84,8 +88,10 @@ struct ExplainedVarianceOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_, OptionRole::kSize);
-    v("multioutput", multioutput_, OptionRole::kValue);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
+    v("multioutput", multioutput_, OptionRole::kValue,
+      internal::words::kMultioutput);
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;
@@ -130,8 +136,10 @@ struct RelativeSquaredErrorOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_, OptionRole::kSize);
-    v("squared", squared_, OptionRole::kValue);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
+    v("squared", squared_, OptionRole::kValue,
+      "If true, the error; if false, its square root.");
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;

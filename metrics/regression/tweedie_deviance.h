@@ -20,7 +20,9 @@ struct TweedieDevianceScoreOptions {
   TORCH_ARG(double, power);
 
  public:
-  void visit(OptionVisitor& v) { v("power", power_); }
+  void visit(OptionVisitor& v) {
+    v("power", power_, "0: normal, 1: Poisson, 2: gamma, 3: inverse Gaussian.");
+  }
   void validate(const char* metric) const;
 };
 using D2TweedieScoreOptions = TweedieDevianceScoreOptions;

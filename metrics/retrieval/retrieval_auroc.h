@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/retrieval/options/retrieval_options.h"
 #include "tally/metrics/retrieval/states/judged_documents.h"
@@ -17,7 +18,7 @@ struct RetrievalAUROCOptions : TopKOptions<RetrievalAUROCOptions> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("max_fpr", max_fpr_, OptionRole::kValue);
+    v("max_fpr", max_fpr_, OptionRole::kValue, internal::words::kMaxFpr);
     TopKOptions::visit(v);
   }
   void validate(const char* metric) const;

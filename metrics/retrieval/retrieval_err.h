@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/retrieval/options/retrieval_options.h"
 #include "tally/metrics/retrieval/states/judged_documents.h"
@@ -22,7 +23,7 @@ struct RetrievalERROptions : TopKOptions<RetrievalERROptions> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("g_max", g_max_, OptionRole::kValue);
+    v("g_max", g_max_, OptionRole::kValue, internal::words::kGMax);
     TopKOptions::visit(v);
   }
   void validate(const char* metric) const;

@@ -26,7 +26,8 @@ struct RetrievalMAPOptions : TopKOptions<RetrievalMAPOptions> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("denominator", denominator_, OptionRole::kValue);
+    v("denominator", denominator_, OptionRole::kValue,
+      "Relevant documents, or as many as fit into top_k.");
     TopKOptions::visit(v);
   }
 };

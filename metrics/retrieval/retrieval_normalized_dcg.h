@@ -25,7 +25,8 @@ struct RetrievalNormalizedDCGOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("gain", gain_, OptionRole::kValue);
+    v("gain", gain_, OptionRole::kValue,
+      "Gain of a document of grade g: g, or 2^g - 1.");
     TopKOptions::visit(v);
   }
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/retrieval/options/retrieval_options.h"
 #include "tally/metrics/retrieval/states/judged_documents.h"
@@ -16,7 +17,8 @@ struct RetrievalPrecisionOptions : TopKOptions<RetrievalPrecisionOptions> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("adaptive_k", adaptive_k_, OptionRole::kValue);
+    v("adaptive_k", adaptive_k_, OptionRole::kValue,
+      internal::words::kAdaptiveK);
     TopKOptions::visit(v);
   }
 };

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/retrieval/options/retrieval_options.h"
 #include "tally/metrics/retrieval/states/judged_documents.h"
@@ -20,8 +21,9 @@ struct DepthOptions : RetrievalOptions<Self> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("max_k", max_k_, OptionRole::kValue);
-    v("adaptive_k", adaptive_k_, OptionRole::kValue);
+    v("max_k", max_k_, OptionRole::kValue, "Depth of the curve, at most 2^20.");
+    v("adaptive_k", adaptive_k_, OptionRole::kValue,
+      internal::words::kAdaptiveK);
     this->visit_common(v);
   }
   /// c10::ValueError for values that are not as said above.
@@ -83,7 +85,8 @@ struct RetrievalRecallAtFixedPrecisionOptions
 
  public:
   void visit(OptionVisitor& v) {
-    v("min_precision", min_precision_, OptionRole::kValue);
+    v("min_precision", min_precision_, OptionRole::kValue,
+      "Minimum precision, in [0, 1].");
     DepthOptions::visit(v);
   }
   void validate(const char* metric) const;

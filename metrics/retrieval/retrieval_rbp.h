@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/retrieval/options/retrieval_options.h"
 #include "tally/metrics/retrieval/states/judged_documents.h"
@@ -16,8 +17,9 @@ struct RetrievalRBPOptions : TopKOptions<RetrievalRBPOptions> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("persistence", persistence_, OptionRole::kValue);
-    v("g_max", g_max_, OptionRole::kValue);
+    v("persistence", persistence_, OptionRole::kValue,
+      "Probability of going on to the next document, in (0, 1).");
+    v("g_max", g_max_, OptionRole::kValue, internal::words::kGMax);
     TopKOptions::visit(v);
   }
   void validate(const char* metric) const;

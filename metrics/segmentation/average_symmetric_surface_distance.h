@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/segmentation/states/surface_scores.h"
 
@@ -26,7 +27,8 @@ struct AverageSymmetricSurfaceDistanceOptions
  public:
   void visit(OptionVisitor& v) {
     SurfaceKindOptions::visit(v);
-    v("empty_penalty", empty_penalty_, OptionRole::kValue);
+    v("empty_penalty", empty_penalty_, OptionRole::kValue,
+      internal::words::kEmptyPenalty);
   }
   void validate(const char* metric) const;
 };

@@ -25,7 +25,8 @@ struct BoundaryF1Options : SurfaceOptions<BoundaryF1Options> {
  public:
   void visit(OptionVisitor& v) {
     SurfaceOptions::visit(v);
-    v("tolerance", tolerance_);
+    v("tolerance", tolerance_,
+      "Largest distance; none: 0.008 of the diagonal, rounded up.");
   }
   void validate(const char* metric) const;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tally/metrics/average.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/segmentation/states/class_overlap.h"
 
@@ -29,8 +30,9 @@ struct DiceScoreOptions : OverlapOptions<DiceScoreOptions> {
  public:
   void visit(OptionVisitor& v) {
     OverlapOptions::visit(v);
-    v("average", average_, OptionRole::kValue);
-    v("aggregation_level", aggregation_level_, OptionRole::kValue);
+    v("average", average_, OptionRole::kValue, internal::words::kAverage);
+    v("aggregation_level", aggregation_level_, OptionRole::kValue,
+      internal::words::kAggregationLevel);
   }
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/segmentation/states/class_overlap.h"
 
@@ -38,8 +39,9 @@ struct GeneralizedDiceScoreOptions
  public:
   void visit(OptionVisitor& v) {
     OverlapOptions::visit(v);
-    v("per_class", per_class_, OptionRole::kValue);
-    v("weight_type", weight_type_, OptionRole::kValue);
+    v("per_class", per_class_, OptionRole::kValue, internal::words::kPerClass);
+    v("weight_type", weight_type_, OptionRole::kValue,
+      "Function of a class's size that divides its weight.");
   }
 };
 

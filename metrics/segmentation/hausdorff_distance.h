@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/segmentation/states/surface_scores.h"
 
@@ -43,10 +44,13 @@ struct HausdorffDistanceOptions : SurfaceKindOptions<HausdorffDistanceOptions> {
  public:
   void visit(OptionVisitor& v) {
     SurfaceKindOptions::visit(v);
-    v("directed", directed_);
-    v("percentile", percentile_);
-    v("percentile_of", percentile_of_);
-    v("empty_penalty", empty_penalty_, OptionRole::kValue);
+    v("directed", directed_, "Only distances from preds to target.");
+    v("percentile", percentile_,
+      "Percentile of the distances, 0 to 100; none: the largest.");
+    v("percentile_of", percentile_of_,
+      "Percentile of each direction (the larger one), or of both.");
+    v("empty_penalty", empty_penalty_, OptionRole::kValue,
+      internal::words::kEmptyPenalty);
   }
   void validate(const char* metric) const;
 };

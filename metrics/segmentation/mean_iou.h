@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/segmentation/states/class_overlap.h"
 
@@ -26,8 +27,9 @@ struct MeanIoUOptions
  public:
   void visit(OptionVisitor& v) {
     OverlapOptions::visit(v);
-    v("per_class", per_class_, OptionRole::kValue);
-    v("aggregation_level", aggregation_level_, OptionRole::kValue);
+    v("per_class", per_class_, OptionRole::kValue, internal::words::kPerClass);
+    v("aggregation_level", aggregation_level_, OptionRole::kValue,
+      internal::words::kAggregationLevel);
   }
   void validate(const char* metric) const;
 };

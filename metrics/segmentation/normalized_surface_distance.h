@@ -30,7 +30,8 @@ struct NormalizedSurfaceDistanceOptions
  public:
   void visit(OptionVisitor& v) {
     SurfaceKindOptions::visit(v);
-    v("tolerance", tolerance_);
+    v("tolerance", tolerance_,
+      "Largest distance that counts as on the other surface.");
   }
   void validate(const char* metric) const;
 };

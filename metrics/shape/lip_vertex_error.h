@@ -20,7 +20,9 @@ struct LipVertexErrorOptions {
   TORCH_ARG(std::vector<std::int64_t>, mouth_map);
 
  public:
-  void visit(OptionVisitor& v) { v("mouth_map", mouth_map_); }
+  void visit(OptionVisitor& v) {
+    v("mouth_map", mouth_map_, "Indexes of the vertices of the lips.");
+  }
   void validate(const char* metric) const;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
@@ -30,8 +31,9 @@ struct ProcrustesDisparityOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("reduction", reduction_, OptionRole::kValue);
-    v("reflection", reflection_);
+    v("reduction", reduction_, OptionRole::kValue,
+      internal::words::kReducedSamples);
+    v("reflection", reflection_, "Whether points may be mirrored.");
   }
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/text/states/bleu_counts.h"
 
@@ -25,9 +26,10 @@ struct BLEUScoreOptions {
   static bool lowercase() { return false; }
 
   void visit(OptionVisitor& v) {
-    v("n_gram", n_gram_, OptionRole::kSize);
-    v("smooth", smooth_, OptionRole::kValue);
-    v("weights", weights_, OptionRole::kValue);
+    v("n_gram", n_gram_, OptionRole::kSize, internal::words::kNGram);
+    v("smooth", smooth_, OptionRole::kValue,
+      "Add one to matches and n-grams from the second order on.");
+    v("weights", weights_, OptionRole::kValue, internal::words::kWeights);
   }
   void validate(const char* metric) const {
     internal::text::check_bleu_orders(metric, n_gram_, weights_);

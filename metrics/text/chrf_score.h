@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/text/states/reference_counts.h"
 
@@ -32,13 +33,16 @@ struct CHRFScoreOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("n_char_order", n_char_order_, OptionRole::kSize);
-    v("n_word_order", n_word_order_, OptionRole::kSize);
+    v("n_char_order", n_char_order_, OptionRole::kSize,
+      "Highest order of n-grams of characters.");
+    v("n_word_order", n_word_order_, OptionRole::kSize,
+      "Highest order of n-grams of words; 0: chrF, 2: chrF++.");
     // These decide which reference counts, too.
-    v("beta", beta_);
-    v("lowercase", lowercase_);
-    v("whitespace", whitespace_);
-    v("eps_smoothing", eps_smoothing_);
+    v("beta", beta_, internal::words::kBeta);
+    v("lowercase", lowercase_, internal::words::kLowercase);
+    v("whitespace", whitespace_, "Whether white space counts as characters.");
+    v("eps_smoothing", eps_smoothing_,
+      "Mean F of all orders, as TorchMetrics; else as sacrebleu.");
   }
   void validate(const char* metric) const;
 };

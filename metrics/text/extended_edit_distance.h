@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/text/options/sentence_reduction.h"
 #include "tally/state/fields.h"
@@ -46,13 +47,15 @@ struct ExtendedEditDistanceOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("language", language_);
-    v("alpha", alpha_);
-    v("rho", rho_);
-    v("deletion", deletion_);
-    v("insertion", insertion_);
-    v("skip_origin", skip_origin_);
-    v("reduction", reduction_, internal::text::role_of(reduction_));
+    v("language", language_,
+      "What is done to texts; ja: nothing, they must be in NFKC.");
+    v("alpha", alpha_, "Cost of a jump.");
+    v("rho", rho_, "Cost of visiting a character again, or never.");
+    v("deletion", deletion_, "Cost of a character of preds alone.");
+    v("insertion", insertion_, "Cost of a character of target alone.");
+    v("skip_origin", skip_origin_, "Whether equal texts have the distance 0.");
+    v("reduction", reduction_, internal::text::role_of(reduction_),
+      internal::words::kReducedTexts);
   }
   Dimensions dimensions() const { return {Dimension::kSample}; }
   void validate(const char* metric) const;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/state/fields.h"
 
@@ -19,7 +20,9 @@ struct PerplexityOptions {
   TORCH_ARG(std::optional<std::int64_t>, ignore_index) = std::nullopt;
 
  public:
-  void visit(OptionVisitor& v) { v("ignore_index", ignore_index_); }
+  void visit(OptionVisitor& v) {
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
+  }
 };
 
 /// The observer of Perplexity.

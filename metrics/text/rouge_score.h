@@ -58,11 +58,16 @@ struct ROUGEScoreOptions {
   const TokenFunction& token_function() const { return token_function_; }
 
   void visit(OptionVisitor& v) {
-    v("use_stemmer", use_stemmer_);
-    v("accumulate", accumulate_);
-    v("rouge_keys", rouge_keys_);
-    v("tokenizer", tokenizer_);
-    if (token_function_) v("token_function", token_label_);
+    v("use_stemmer", use_stemmer_,
+      "Whether words are replaced by their stems.");
+    v("accumulate", accumulate_,
+      "Of several references the best, or the mean.");
+    v("rouge_keys", rouge_keys_,
+      "What to compute: rouge1 to rouge9, rougeL, rougeLsum.");
+    v("tokenizer", tokenizer_, "How lines are split into tokens.");
+    if (token_function_)
+      v("token_function", token_label_,
+        "Function that splits texts into tokens, by name.");
   }
   void validate(const char* metric) const;
   std::vector<std::string> without_effect() const;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/text/states/bleu_counts.h"
 
@@ -33,13 +34,16 @@ struct SacreBLEUScoreOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("n_gram", n_gram_, OptionRole::kSize);
-    v("tokenize", tokenize_);
-    v("lowercase", lowercase_);
-    v("smooth_method", smooth_method_, OptionRole::kValue);
-    v("smooth_value", smooth_value_, OptionRole::kValue);
-    v("effective_order", effective_order_, OptionRole::kValue);
-    v("weights", weights_, OptionRole::kValue);
+    v("n_gram", n_gram_, OptionRole::kSize, internal::words::kNGram);
+    v("tokenize", tokenize_, "How sentences are split into tokens.");
+    v("lowercase", lowercase_, internal::words::kLowercase);
+    v("smooth_method", smooth_method_, OptionRole::kValue,
+      "Precision of orders without a match.");
+    v("smooth_value", smooth_value_, OptionRole::kValue,
+      "Value of floor (none: 0.1) and add-k (none: 1).");
+    v("effective_order", effective_order_, OptionRole::kValue,
+      "Leave out orders that texts are too short for.");
+    v("weights", weights_, OptionRole::kValue, internal::words::kWeights);
   }
   void validate(const char* metric) const;
 };

@@ -20,7 +20,8 @@ struct SQuADOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("empty_answers_match", empty_answers_match_);
+    v("empty_answers_match", empty_answers_match_,
+      "Whether the F1 of two answers without words is 1, or 0.");
   }
 };
 

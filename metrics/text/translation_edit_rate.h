@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_of.h"
 #include "tally/metrics/text/kernels/text_notes.h"
 #include "tally/state/fields.h"
@@ -35,11 +36,14 @@ struct TranslationEditRateOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("normalize", normalize_);
-    v("no_punctuation", no_punctuation_);
-    v("lowercase", lowercase_);
-    v("asian_support", asian_support_);
-    v("sentence_level", sentence_level_);
+    v("normalize", normalize_,
+      "Whether punctuation becomes words, as in tercom.");
+    v("no_punctuation", no_punctuation_, "Whether punctuation is removed.");
+    v("lowercase", lowercase_, internal::words::kLowercase);
+    v("asian_support", asian_support_,
+      "Split ideographs, and remove their punctuation, too.");
+    v("sentence_level", sentence_level_,
+      "Whether to return a value for each sample.");
   }
   std::vector<std::string> without_effect() const;
   Dimensions dimensions() const { return {Dimension::kSample}; }

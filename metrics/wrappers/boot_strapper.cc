@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tally/metrics/common/hash.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/core/input_conversion.h"
 #include "tally/metrics/core/metric_traits.h"
 #include "tally/metrics/resampling/replicate_weights.h"
@@ -136,13 +137,19 @@ class Batch {
 }  // namespace
 
 void BootStrapperOptions::visit(OptionVisitor& v) {
-  v("num_bootstraps", num_bootstraps_, OptionRole::kSize);
-  v("mean", mean_, OptionRole::kValue);
-  v("std", std_, OptionRole::kValue);
-  v("quantile", quantile_, OptionRole::kValue);
-  v("raw", raw_, OptionRole::kValue);
-  v("sampling_strategy", sampling_strategy_);
-  v("seed", seed_);
+  v("num_bootstraps", num_bootstraps_, OptionRole::kSize,
+    "Number of resampled copies.");
+  v("mean", mean_, OptionRole::kValue,
+    "Whether to return the mean over the copies.");
+  v("std", std_, OptionRole::kValue,
+    "Whether to return the standard deviation over the copies.");
+  v("quantile", quantile_, OptionRole::kValue,
+    "Quantiles over the copies to return, each in [0, 1].");
+  v("raw", raw_, OptionRole::kValue,
+    "Whether to return the value of each copy.");
+  v("sampling_strategy", sampling_strategy_,
+    "How the rows of a batch are resampled.");
+  v("seed", seed_, internal::words::kSeed);
 }
 
 void BootStrapperOptions::validate(const char* metric) const {

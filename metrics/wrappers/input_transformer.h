@@ -57,7 +57,9 @@ struct LambdaInputTransformerOptions {
   TORCH_ARG(Transform, target) = nullptr;
 
  public:
-  void visit(OptionVisitor& v) { v("label", label_); }
+  void visit(OptionVisitor& v) {
+    v("label", label_, "Name of the function, in messages and files.");
+  }
   void validate(const char* metric) const;
 };
 
@@ -103,7 +105,9 @@ struct BinaryTargetTransformerOptions {
   TORCH_ARG(double, threshold);
 
  public:
-  void visit(OptionVisitor& v) { v("threshold", threshold_); }
+  void visit(OptionVisitor& v) {
+    v("threshold", threshold_, "Targets above it become 1.");
+  }
   void validate(const char* metric) const;
 };
 

@@ -26,10 +26,14 @@ struct MultioutputWrapperOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_, OptionRole::kSize);
-    v("output_dim", output_dim_);
-    v("remove_nans", remove_nans_);
-    v("squeeze_outputs", squeeze_outputs_);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      "Number of outputs, each with its own metric.");
+    v("output_dim", output_dim_,
+      "Dimension of the inputs that holds the outputs.");
+    v("remove_nans", remove_nans_,
+      "Drop rows with NaN, for each output separately.");
+    v("squeeze_outputs", squeeze_outputs_,
+      "Remove the dimension of the outputs.");
   }
   void validate(const char* metric) const;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tally/metrics/collection.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
 
@@ -24,8 +25,8 @@ struct MultitaskWrapperOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("prefix", prefix_, OptionRole::kValue);
-    v("postfix", postfix_, OptionRole::kValue);
+    v("prefix", prefix_, OptionRole::kValue, internal::words::kPrefix);
+    v("postfix", postfix_, OptionRole::kValue, internal::words::kPostfix);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/core/metric_traits.h"
 #include "tally/metrics/results_table.h"
 #include "tally/metrics/wrappers/classwise_wrapper.h"
@@ -181,9 +182,10 @@ void MultioutputWrapper::compute_into(const AnyState& state, AnyState& kept,
 }
 
 void ClasswiseWrapperOptions::visit(OptionVisitor& v) {
-  v("labels", labels_, OptionRole::kValue);
-  v("prefix", prefix_, OptionRole::kValue);
-  v("postfix", postfix_, OptionRole::kValue);
+  v("labels", labels_, OptionRole::kValue,
+    "Names of the classes, as [horse, fish]; numbers if [].");
+  v("prefix", prefix_, OptionRole::kValue, internal::words::kPrefix);
+  v("postfix", postfix_, OptionRole::kValue, internal::words::kPostfix);
 }
 
 void ClasswiseWrapperOptions::validate(const char* metric) const {

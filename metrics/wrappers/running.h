@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/wrappers/wrapper_metric.h"
 #include "tally/state/state_parts.h"
@@ -19,7 +20,9 @@ struct RunningOptions {
   TORCH_ARG(std::int64_t, window);
 
  public:
-  void visit(OptionVisitor& v) { v("window", window_, OptionRole::kSize); }
+  void visit(OptionVisitor& v) {
+    v("window", window_, OptionRole::kSize, internal::words::kWindow);
+  }
   void validate(const char* metric) const;
 };
 

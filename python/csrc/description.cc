@@ -42,11 +42,10 @@ const char* kind_of(InputKind kind) {
   return "any";
 }
 
-Json json_of(const OptionInfo& option, bool is_required,
-             const std::string& words) {
+Json json_of(const OptionInfo& option, bool is_required) {
   return {{"name", option.name},         {"default", option.text},
           {"expected", option.expected}, {"is_metric", option.is_metric},
-          {"is_required", is_required},  {"words", words}};
+          {"is_required", is_required},  {"words", option.words}};
 }
 
 Json json_of(const MetricEntry& entry) {
@@ -55,10 +54,8 @@ Json json_of(const MetricEntry& entry) {
   const MetricSpec required = parse_metric_spec(example);
   Json options = Json::array();
   for (const OptionInfo& option : entry.options) {
-    const auto words = entry.option_words.find(option.name);
     options.push_back(
-        json_of(option, required.options.count(option.name) != 0,
-                words == entry.option_words.end() ? "" : words->second));
+        json_of(option, required.options.count(option.name) != 0));
   }
   Json inputs = Json::array();
   if (!entry.is_wrapper) {
@@ -94,7 +91,7 @@ Json json_of(const std::string& name, const LossEntry& entry) {
     const bool is_required =
         std::find(entry.required.begin(), entry.required.end(), option.name) !=
         entry.required.end();
-    options.push_back(json_of(option, is_required, ""));
+    options.push_back(json_of(option, is_required));
   }
   return {{"name", name},
           {"what", entry.what},

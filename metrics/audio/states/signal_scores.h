@@ -37,7 +37,8 @@ struct SignalOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("count_silent", count_silent_, OptionRole::kValue);
+    v("count_silent", count_silent_, OptionRole::kValue,
+      "Whether to return the number of silent references.");
   }
 };
 
@@ -49,7 +50,7 @@ struct CenteredSignalOptions : SignalOptions<Self> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("zero_mean", zero_mean_);
+    v("zero_mean", zero_mean_, "Whether each signal's mean is removed first.");
     SignalOptions<Self>::visit(v);
   }
 };

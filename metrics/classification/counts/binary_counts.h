@@ -11,6 +11,7 @@
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
 #include "tally/state/fields.h"
@@ -37,10 +38,10 @@ struct BinaryCountsOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("threshold", threshold_);
-    v("input", input_);
-    v("multidim_average", multidim_average_);
-    v("ignore_index", ignore_index_);
+    v("threshold", threshold_, internal::words::kThreshold);
+    v("input", input_, internal::words::kInput);
+    v("multidim_average", multidim_average_, internal::words::kMultidimAverage);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   Dimensions dimensions() const { return {Dimension::kSample}; }
   /// Throws c10::ValueError for invalid values.
@@ -71,7 +72,8 @@ struct BinaryRateOptions : BinaryCountsOptions<BinaryRateOptions> {
  public:
   void visit(OptionVisitor& v) {
     BinaryCountsOptions::visit(v);
-    v("zero_division", zero_division_, OptionRole::kValue);
+    v("zero_division", zero_division_, OptionRole::kValue,
+      internal::words::kZeroDivision);
   }
   void validate(const char* metric) const {
     BinaryCountsOptions::validate(metric);

@@ -9,6 +9,7 @@
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/inputs/multiclass_inputs.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
 #include "tally/state/fields.h"
@@ -43,8 +44,9 @@ struct MulticlassConfusionOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_, OptionRole::kSize);
-    v("ignore_index", ignore_index_);
+    v("num_classes", num_classes_, OptionRole::kSize,
+      internal::words::kNumClasses);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {

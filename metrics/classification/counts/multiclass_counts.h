@@ -11,6 +11,7 @@
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/classification/inputs/multiclass_inputs.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
 #include "tally/state/fields.h"
@@ -42,10 +43,11 @@ struct MulticlassCountsOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_, OptionRole::kSize);
-    v("top_k", top_k_);
-    v("multidim_average", multidim_average_);
-    v("ignore_index", ignore_index_);
+    v("num_classes", num_classes_, OptionRole::kSize,
+      internal::words::kNumClasses);
+    v("top_k", top_k_, "Number of highest scores considered as predicted.");
+    v("multidim_average", multidim_average_, internal::words::kMultidimAverage);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   Dimensions dimensions() const { return {Dimension::kSample}; }
   /// Throws c10::ValueError for invalid values.
@@ -70,7 +72,7 @@ struct MulticlassAverageOptions : MulticlassCountsOptions<Self> {
  public:
   void visit(OptionVisitor& v) {
     MulticlassCountsOptions<Self>::visit(v);
-    v("average", average_, OptionRole::kValue);
+    v("average", average_, OptionRole::kValue, internal::words::kAverage);
   }
   Dimensions dimensions() const {
     if (average_ != Average::kNone) return {Dimension::kSample};
@@ -101,7 +103,8 @@ struct MulticlassRateOptions : MulticlassAverageOptions<MulticlassRateOptions> {
  public:
   void visit(OptionVisitor& v) {
     MulticlassAverageOptions::visit(v);
-    v("zero_division", zero_division_, OptionRole::kValue);
+    v("zero_division", zero_division_, OptionRole::kValue,
+      internal::words::kZeroDivision);
   }
   void validate(const char* metric) const {
     MulticlassAverageOptions::validate(metric);

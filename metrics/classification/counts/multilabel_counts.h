@@ -10,6 +10,7 @@
 #include "tally/metrics/classification/inputs/binary_inputs.h"
 #include "tally/metrics/classification/inputs/declared_inputs.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
 #include "tally/state/fields.h"
@@ -44,11 +45,12 @@ struct MultilabelCountsOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_labels", num_labels_, OptionRole::kSize);
-    v("threshold", threshold_);
-    v("input", input_);
-    v("multidim_average", multidim_average_);
-    v("ignore_index", ignore_index_);
+    v("num_labels", num_labels_, OptionRole::kSize,
+      internal::words::kNumLabels);
+    v("threshold", threshold_, internal::words::kThreshold);
+    v("input", input_, internal::words::kInput);
+    v("multidim_average", multidim_average_, internal::words::kMultidimAverage);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   Dimensions dimensions() const { return {Dimension::kSample}; }
   /// Throws c10::ValueError for invalid values.
@@ -75,7 +77,8 @@ struct MultilabelAverageOptions : MultilabelCountsOptions<Self> {
   void visit(OptionVisitor& v) {
     MultilabelCountsOptions<Self>::visit(v);
     v("average", average_,
-      averages_samples() ? OptionRole::kState : OptionRole::kValue);
+      averages_samples() ? OptionRole::kState : OptionRole::kValue,
+      internal::words::kAverage);
   }
   Dimensions dimensions() const {
     if (average_ != MultilabelAverage::kNone) return {Dimension::kSample};
@@ -120,7 +123,8 @@ struct MultilabelRateOptions : MultilabelAverageOptions<MultilabelRateOptions> {
  public:
   void visit(OptionVisitor& v) {
     MultilabelAverageOptions::visit(v);
-    v("zero_division", zero_division_, OptionRole::kValue);
+    v("zero_division", zero_division_, OptionRole::kValue,
+      internal::words::kZeroDivision);
   }
   void validate(const char* metric) const {
     MultilabelAverageOptions::validate(metric);

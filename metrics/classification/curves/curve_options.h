@@ -8,6 +8,7 @@
 #include "tally/metrics/average.h"
 #include "tally/metrics/classification/options/thresholds.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/score_kind.h"
 
 namespace tally {
@@ -40,9 +41,10 @@ class BinaryCurveOptions {
  public:
   CurveShape shape() const { return {}; }
   void visit(OptionVisitor& v) {
-    v("thresholds", thresholds_.value(), OptionRole::kSize);
-    v("input", input_);
-    v("ignore_index", ignore_index_);
+    v("thresholds", thresholds_.value(), OptionRole::kSize,
+      "Thresholds of the curve; none: every score.");
+    v("input", input_, internal::words::kInput);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   /// Throws c10::ValueError for invalid values.
   void validate(const char* metric) const {
@@ -71,7 +73,8 @@ class MulticlassCurveOptions : public BinaryCurveOptions<Derived> {
   }
   Dimensions dimensions() const { return {Dimension::kClass}; }
   void visit_curves(OptionVisitor& v) {
-    v("num_classes", num_classes_, OptionRole::kSize);
+    v("num_classes", num_classes_, OptionRole::kSize,
+      internal::words::kNumClasses);
   }
   void visit(OptionVisitor& v) {
     visit_curves(v);
@@ -104,7 +107,8 @@ class MultilabelCurveOptions : public BinaryCurveOptions<Derived> {
   }
   Dimensions dimensions() const { return {Dimension::kClass}; }
   void visit_curves(OptionVisitor& v) {
-    v("num_labels", num_labels_, OptionRole::kSize);
+    v("num_labels", num_labels_, OptionRole::kSize,
+      internal::words::kNumLabels);
   }
   void visit(OptionVisitor& v) {
     visit_curves(v);
@@ -135,7 +139,7 @@ class AveragedCurveOptions : public Options<Derived> {
  public:
   void visit(OptionVisitor& v) {
     Base::visit_curves(v);
-    v("average", average_, OptionRole::kValue);
+    v("average", average_, OptionRole::kValue, internal::words::kAverage);
     BinaryCurveOptions<Derived>::visit(v);
   }
 };

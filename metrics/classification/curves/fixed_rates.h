@@ -46,7 +46,8 @@ class FixedRateOptions : public Curve<Derived> {
 
   void visit(OptionVisitor& v) {
     Curve<Derived>::visit(v);
-    v(Derived::kLeast, least_, OptionRole::kValue);
+    v(Derived::kLeast, least_, OptionRole::kValue,
+      "Least value of this rate, in [0, 1].");
   }
   void validate(const char* metric) const {
     Curve<Derived>::validate(metric);

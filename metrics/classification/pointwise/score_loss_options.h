@@ -6,6 +6,7 @@
 #include "tally/metrics/classification/pointwise/class_probabilities.h"
 #include "tally/metrics/classification/pointwise/loss_sums.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/score_kind.h"
 
 /// Common options of Brier scores and log losses.
@@ -23,8 +24,8 @@ struct BinaryLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("input", input_);
-    v("ignore_index", ignore_index_);
+    v("input", input_, internal::words::kInput);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   void validate(const char* metric) const {
     check_probability_kind(metric, input_);
@@ -51,9 +52,10 @@ struct MulticlassLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_, OptionRole::kSize);
-    v("input", input_);
-    v("ignore_index", ignore_index_);
+    v("num_classes", num_classes_, OptionRole::kSize,
+      internal::words::kNumClasses);
+    v("input", input_, internal::words::kInput);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
   }
   void validate(const char* metric) const {
     check_num_classes(metric, num_classes_);

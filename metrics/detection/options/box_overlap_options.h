@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/detection/options/box_format.h"
 #include "tally/metrics/detection/options/box_overlap.h"
 #include "tally/metrics/options.h"
@@ -32,11 +33,15 @@ struct BoxOverlapOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("box_format", box_format_);
-    v("iou_threshold", iou_threshold_);
-    v("class_metrics", class_metrics_, OptionRole::kValue);
-    v("respect_labels", respect_labels_);
-    v("pairs", pairs_);
+    v("box_format", box_format_, internal::words::kBoxFormat);
+    v("iou_threshold", iou_threshold_,
+      "Pairs that overlap less are left out; none: no pair is.");
+    v("class_metrics", class_metrics_, OptionRole::kValue,
+      internal::words::kClassMetrics);
+    v("respect_labels", respect_labels_,
+      "Compare only boxes of the same label.");
+    v("pairs", pairs_,
+      "Which boxes of an image are compared: matched ones, say.");
   }
   void validate(const char* metric) const;
 };

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "tally/metrics/common/constants.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/detection/options/box_overlap_options.h"
 #include "tally/metrics/detection/options/lvis_options.h"
 #include "tally/metrics/detection/options/option_checks.h"
@@ -18,17 +19,24 @@ namespace tally {
 namespace detection = internal::detection;
 
 void MeanAveragePrecisionOptions::visit(OptionVisitor& v) {
-  v("box_format", box_format_);
-  v("iou_type", iou_type_);
-  v("iou_thresholds", iou_thresholds_);
-  v("rec_thresholds", rec_thresholds_, OptionRole::kValue);
-  v("max_detection_thresholds", max_detection_thresholds_);
-  v("area_bounds", area_bounds_);
-  v("oks_sigmas", oks_sigmas_);
-  v("class_agnostic", class_agnostic_);
-  v("average", average_, OptionRole::kValue);
-  v("class_metrics", class_metrics_, OptionRole::kValue);
-  v("extended_summary", extended_summary_, OptionRole::kValue);
+  v("box_format", box_format_, internal::words::kBoxFormat);
+  v("iou_type", iou_type_, internal::words::kIouType);
+  v("iou_thresholds", iou_thresholds_, internal::words::kIouThresholds);
+  v("rec_thresholds", rec_thresholds_, OptionRole::kValue,
+    internal::words::kRecThresholds);
+  v("max_detection_thresholds", max_detection_thresholds_,
+    "How many detections of an image and class count, ascending.");
+  v("area_bounds", area_bounds_, internal::words::kAreaBounds);
+  v("oks_sigmas", oks_sigmas_,
+    "How much each keypoint varies; []: those of a person.");
+  v("class_agnostic", class_agnostic_,
+    "Match objects without regard to classes.");
+  v("average", average_, OptionRole::kValue,
+    "A mean over classes, or the objects of all classes together.");
+  v("class_metrics", class_metrics_, OptionRole::kValue,
+    internal::words::kClassMetrics);
+  v("extended_summary", extended_summary_, OptionRole::kValue,
+    "Whether to return the arrays of all curves as well.");
 }
 
 void MeanAveragePrecisionOptions::validate(const char* metric) const {
@@ -90,16 +98,22 @@ internal::detection::MatchRules MeanAveragePrecisionOptions::rules() const {
 }
 
 void LVISOptions::visit(OptionVisitor& v) {
-  v("box_format", box_format_);
-  v("iou_type", iou_type_);
-  v("iou_thresholds", iou_thresholds_);
-  v("rec_thresholds", rec_thresholds_, OptionRole::kValue);
-  v("max_detections", max_detections_);
-  v("area_bounds", area_bounds_);
-  v("rare_labels", rare_labels_, OptionRole::kValue);
-  v("common_labels", common_labels_, OptionRole::kValue);
-  v("frequent_labels", frequent_labels_, OptionRole::kValue);
-  v("class_metrics", class_metrics_, OptionRole::kValue);
+  v("box_format", box_format_, internal::words::kBoxFormat);
+  v("iou_type", iou_type_, internal::words::kIouType);
+  v("iou_thresholds", iou_thresholds_, internal::words::kIouThresholds);
+  v("rec_thresholds", rec_thresholds_, OptionRole::kValue,
+    internal::words::kRecThresholds);
+  v("max_detections", max_detections_,
+    "How many detections of an image count.");
+  v("area_bounds", area_bounds_, internal::words::kAreaBounds);
+  v("rare_labels", rare_labels_, OptionRole::kValue,
+    "The classes of few images.");
+  v("common_labels", common_labels_, OptionRole::kValue,
+    "The classes of an average number of images.");
+  v("frequent_labels", frequent_labels_, OptionRole::kValue,
+    "The classes of many images.");
+  v("class_metrics", class_metrics_, OptionRole::kValue,
+    internal::words::kClassMetrics);
 }
 
 void LVISOptions::validate(const char* metric) const {

@@ -40,11 +40,15 @@ struct PanopticQualityOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("things", things_);
-    v("stuffs", stuffs_);
-    v("allow_unknown_preds_category", allow_unknown_preds_category_);
-    v("return_sq_and_rq", return_sq_and_rq_, OptionRole::kValue);
-    v("return_per_class", return_per_class_, OptionRole::kValue);
+    v("things", things_, "Categories of countable objects.");
+    v("stuffs", stuffs_,
+      "Categories of regions, whose instances do not count.");
+    v("allow_unknown_preds_category", allow_unknown_preds_category_,
+      "Whether preds may have other categories, which are no segments.");
+    v("return_sq_and_rq", return_sq_and_rq_, OptionRole::kValue,
+      "Whether to return both factors of the quality as well.");
+    v("return_per_class", return_per_class_, OptionRole::kValue,
+      "Whether to return the value of each category.");
   }
   void validate(const char* metric) const;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/detection/options/box_format.h"
 #include "tally/metrics/detection/options/match_rules.h"
 #include "tally/metrics/detection/options/object_shape.h"
@@ -40,10 +41,13 @@ struct PascalVOCOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("box_format", box_format_);
-    v("iou_thresholds", iou_thresholds_);
-    v("interpolation", interpolation_, OptionRole::kValue);
-    v("class_metrics", class_metrics_, OptionRole::kValue);
+    v("box_format", box_format_, internal::words::kBoxFormat);
+    v("iou_thresholds", iou_thresholds_,
+      "Overlaps that a hit exceeds, ascending.");
+    v("interpolation", interpolation_, OptionRole::kValue,
+      "Area under the envelope, or its mean at eleven recalls.");
+    v("class_metrics", class_metrics_, OptionRole::kValue,
+      internal::words::kClassMetrics);
   }
   void validate(const char* metric) const;
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
@@ -32,7 +33,8 @@ struct ImageOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("reduction", reduction_, OptionRole::kValue);
+    v("reduction", reduction_, OptionRole::kValue,
+      internal::words::kReducedSamples);
   }
 };
 
@@ -119,7 +121,7 @@ struct WindowOptions : ImageOptions<Self> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("window_size", window_size_);
+    v("window_size", window_size_, internal::words::kKernelSize);
     ImageOptions<Self>::visit(v);
   }
   void validate(const char* metric) const {

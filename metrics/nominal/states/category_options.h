@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/tables/label_range.h"
 
@@ -44,8 +45,8 @@ struct CategoryOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("nan_strategy", nan_strategy_);
-    v("nan_replace_value", nan_replace_value_);
+    v("nan_strategy", nan_strategy_, internal::words::kNanStrategy);
+    v("nan_replace_value", nan_replace_value_, "Category that replaces NaN.");
   }
   /// c10::ValueError for values that are not as said above.
   void validate(const char* metric) const {
@@ -74,7 +75,8 @@ struct CategoryPairOptions : CategoryOptions<Self> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_);
+    v("num_classes", num_classes_,
+      "Categories are 0 to num_classes - 1; none: any whole numbers.");
     CategoryOptions<Self>::visit(v);
   }
   void validate(const char* metric) const {
@@ -106,8 +108,9 @@ struct CramersVOptions : CategoryPairOptions<CramersVOptions> {
  public:
   void visit(OptionVisitor& v) {
     CategoryPairOptions::visit(v);
-    v("bias_correction", bias_correction_, OptionRole::kValue);
-    v("yates", yates_, OptionRole::kValue);
+    v("bias_correction", bias_correction_, OptionRole::kValue,
+      internal::words::kBiasCorrection);
+    v("yates", yates_, OptionRole::kValue, internal::words::kYates);
   }
 };
 using TschuprowsTOptions = CramersVOptions;
@@ -136,8 +139,9 @@ struct CramersVMatrixOptions : CategoryOptions<CramersVMatrixOptions> {
  public:
   void visit(OptionVisitor& v) {
     CategoryOptions::visit(v);
-    v("bias_correction", bias_correction_, OptionRole::kValue);
-    v("yates", yates_, OptionRole::kValue);
+    v("bias_correction", bias_correction_, OptionRole::kValue,
+      internal::words::kBiasCorrection);
+    v("yates", yates_, OptionRole::kValue, internal::words::kYates);
   }
   Dimensions dimensions() const {
     return {Dimension::kColumn, Dimension::kColumn};

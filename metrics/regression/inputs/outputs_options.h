@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 
 namespace tally {
@@ -20,7 +21,8 @@ struct OutputsOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_outputs", num_outputs_, OptionRole::kSize);
+    v("num_outputs", num_outputs_, OptionRole::kSize,
+      internal::words::kNumOutputs);
   }
   Dimensions dimensions() const { return {Dimension::kOutput}; }
   void validate(const char* metric) const;

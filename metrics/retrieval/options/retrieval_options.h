@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 
 namespace tally {
@@ -121,13 +122,18 @@ struct RetrievalOptions {
       : empty_target_action_(action) {}
 
   void visit_common(OptionVisitor& v) {
-    v("ties", ties_, OptionRole::kValue);
-    v("empty_target_action", empty_target_action_, OptionRole::kValue);
-    v("aggregation", aggregation_, OptionRole::kValue);
-    v("ignore_index", ignore_index_);
-    v("unjudged", unjudged_);
-    v("condensed", condensed_);
-    v("keep_top_k", keep_top_k_);
+    v("ties", ties_, OptionRole::kValue,
+      "Order of documents with equal scores.");
+    v("empty_target_action", empty_target_action_, OptionRole::kValue,
+      "Value of a query without documents of a kind that it needs.");
+    v("aggregation", aggregation_, OptionRole::kValue,
+      "How the values of the queries are aggregated.");
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTargets);
+    v("unjudged", unjudged_, "Documents with this target are not judged.");
+    v("condensed", condensed_,
+      "Drop documents that are not judged, as if not ranked.");
+    v("keep_top_k", keep_top_k_,
+      "Number of documents kept per query, besides counts; none: all.");
   }
   void check_common(const char* metric) const {
     internal::retrieval::check_documents(metric, ignore_index_, unjudged_,
@@ -159,7 +165,8 @@ struct TopKOptions : RetrievalOptions<Self> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("top_k", top_k_, OptionRole::kValue);
+    v("top_k", top_k_, OptionRole::kValue,
+      "Number of best documents per query that count; none: all.");
     this->visit_common(v);
   }
   /// c10::ValueError for values that are not as said above.

@@ -52,9 +52,11 @@ struct SegmentationOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("include_background", include_background_);
-    v("input_format", input_format_);
-    v("count_cases", count_cases_, OptionRole::kValue);
+    v("include_background", include_background_, "Whether to include class 0.");
+    v("input_format", input_format_,
+      "Labels (index), one mask per class, or one of each.");
+    v("count_cases", count_cases_, OptionRole::kValue,
+      "Whether to return the number of cases as well.");
   }
   Dimensions dimensions() const {
     // The only class there is counts.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/segmentation/inputs/class_masks.h"
@@ -40,9 +41,10 @@ struct OverlapOptions : SegmentationOptions<Self> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_, OptionRole::kSize);
+    v("num_classes", num_classes_, OptionRole::kSize,
+      "Number of classes; none, for MeanIoU: as many as the inputs have.");
     SegmentationOptions<Self>::visit(v);
-    v("absent", this->absent_);
+    v("absent", this->absent_, internal::words::kAbsent);
   }
   void validate(const char* metric) const {
     const std::optional<std::int64_t> count = num_classes_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/segmentation/inputs/class_masks.h"
@@ -64,11 +65,12 @@ struct SurfaceOptions : SegmentationOptions<Self> {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_classes", num_classes_, OptionRole::kSize);
+    v("num_classes", num_classes_, OptionRole::kSize,
+      internal::words::kNumClasses);
     SegmentationOptions<Self>::visit(v);
-    v("absent", this->absent_, OptionRole::kValue);
-    v("spacing", spacing_);
-    v("per_class", per_class_, OptionRole::kValue);
+    v("absent", this->absent_, OptionRole::kValue, internal::words::kAbsent);
+    v("spacing", spacing_, "Spacing along each axis, as [1, 0.5]; none: 1.");
+    v("per_class", per_class_, OptionRole::kValue, internal::words::kPerClass);
   }
   void validate(const char* metric) const {
     internal::segmentation::check_num_classes(metric, num_classes_);
@@ -90,8 +92,9 @@ struct SurfaceKindOptions : SurfaceOptions<Self> {
  public:
   void visit(OptionVisitor& v) {
     SurfaceOptions<Self>::visit(v);
-    v("surface", surface_);
-    v("distance_metric", distance_metric_);
+    v("surface", surface_,
+      "Border positions, or surface elements with their area.");
+    v("distance_metric", distance_metric_, "Distance between two positions.");
   }
 };
 

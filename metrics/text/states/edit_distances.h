@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/text/options/sentence_reduction.h"
 #include "tally/state/fields.h"
@@ -24,8 +25,10 @@ struct EditDistanceOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("substitution_cost", substitution_cost_);
-    v("reduction", reduction_, internal::text::role_of(reduction_));
+    v("substitution_cost", substitution_cost_,
+      internal::words::kSubstitutionCost);
+    v("reduction", reduction_, internal::text::role_of(reduction_),
+      internal::words::kReducedTexts);
   }
   Dimensions dimensions() const { return {Dimension::kSample}; }
   void validate(const char* metric) const;
@@ -47,9 +50,11 @@ struct TokenEditDistanceOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("ignore_index", ignore_index_);
-    v("substitution_cost", substitution_cost_);
-    v("reduction", reduction_, internal::text::role_of(reduction_));
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTokens);
+    v("substitution_cost", substitution_cost_,
+      internal::words::kSubstitutionCost);
+    v("reduction", reduction_, internal::text::role_of(reduction_),
+      "How the values of the sequences are reduced.");
   }
   Dimensions dimensions() const { return {Dimension::kSample}; }
   void validate(const char* metric) const;

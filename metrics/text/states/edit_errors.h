@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/text/kernels/text_notes.h"
@@ -62,7 +63,10 @@ struct WordErrorOptions {
   TORCH_ARG(WordSplit, split) = WordSplit::kSpace;
 
  public:
-  void visit(OptionVisitor& v) { v("split", split_); }
+  void visit(OptionVisitor& v) {
+    v("split", split_,
+      "Where words end: spaces as in jiwer, or any whitespace.");
+  }
 };
 
 /// The observer of metrics of words. They warn about texts left whole, in a
@@ -121,8 +125,9 @@ struct TokenErrorRateOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("ignore_index", ignore_index_);
-    v("measure", measure_, OptionRole::kValue);
+    v("ignore_index", ignore_index_, internal::words::kIgnoredTokens);
+    v("measure", measure_, OptionRole::kValue,
+      "What is computed of the edits.");
   }
 };
 

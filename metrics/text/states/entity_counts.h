@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tally/metrics/average.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_options.h"
 #include "tally/metrics/text/options/tag_rules.h"
@@ -36,11 +37,12 @@ struct EntityScoreOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("average", average_, OptionRole::kValue);
-    v("mode", mode_);
-    v("scheme", scheme_);
-    v("suffix", suffix_);
-    v("zero_division", zero_division_, OptionRole::kValue);
+    v("average", average_, OptionRole::kValue, internal::words::kAverage);
+    v("mode", mode_, "Read tags as conlleval does, or by a scheme.");
+    v("scheme", scheme_, "What prefixes of tags mean, in mode strict.");
+    v("suffix", suffix_, "Whether tags are PER-B rather than B-PER.");
+    v("zero_division", zero_division_, OptionRole::kValue,
+      "Value where it divides by zero: 0 or 1.");
   }
   void validate(const char* metric) const;
 };
