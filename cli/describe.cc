@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tally/metrics/common/did_you_mean.h"
+#include "tally/metrics/registry/search.h"
 #include "tally/metrics/warnings.h"
 #include "tally/state/joined.h"
 
@@ -135,15 +136,6 @@ std::string warnings_text(const Registry& registry, const MetricEntry& entry) {
   return text.empty() ? "" : "\nwarnings\n" + text;
 }
 
-bool has_words(const MetricEntry& entry,
-               const std::vector<std::string>& words) {
-  const std::string text = internal::lower_case(
-      entry.name + " " + entry.domain + " " + entry.summary.what);
-  return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
-    return text.find(internal::lower_case(word)) != text.npos;
-  });
-}
-
 std::string quoted_words(const std::vector<std::string>& words,
                          const std::string& between) {
   return internal::joined(
@@ -160,8 +152,18 @@ nlohmann::ordered_json summary_json(const MetricEntry& entry) {
           {"domain", entry.domain},
           {"what", entry.summary.what},
           {"range", entry.summary.range},
+          {"aliases", entry.summary.aliases},
+          {"formula", entry.summary.formula},
+          {"source", entry.summary.source},
           {"differentiable", json_of(entry.is_differentiable)},
           {"higher_is_better", json_of(entry.higher_is_better)}};
+}
+
+nlohmann::ordered_json match_json(const Registry& registry,
+                                  const MetricMatch& match) {
+  const auto entry = registry.entries().find(match.text);
+  if (entry != registry.entries().end()) return summary_json(entry->second);
+  return {{"name", match.text}, {"domain", match.domain}, {"what", match.what}};
 }
 
 nlohmann::ordered_json metric_json(const Registry& registry,
@@ -258,19 +260,22 @@ std::string completion(const Registry& registry, const std::string& shell) {
 
 std::string list_metrics(const Registry& registry,
                          const std::vector<std::string>& words, Format format) {
+  std::vector<std::string> order;
   std::map<std::string, std::vector<Line>> domains;
   auto json = nlohmann::ordered_json::array();
-  for (const auto& [name, entry] : registry.entries()) {
-    if (!has_words(entry, words)) continue;
-    domains[entry.domain].push_back({name, entry.summary.what, ""});
-    json.push_back(summary_json(entry));
+  for (const MetricMatch& match : find_metrics(registry, words)) {
+    std::vector<Line>& lines = domains[match.domain];
+    if (lines.empty()) order.push_back(match.domain);
+    lines.push_back({match.text, match.what, ""});
+    json.push_back(match_json(registry, match));
   }
+  if (words.empty()) std::sort(order.begin(), order.end());
   TORCH_CHECK_VALUE(!json.empty(), "no metric has ",
                     quoted_words(words, " and "),
-                    " in its name, domain or description");
+                    " in its names, domain or description");
   if (format == Format::kJson) return json.dump(1) + "\n";
-  return internal::joined("\n", domains, [](const auto& domain) {
-    return domain.first + "\n" + aligned(domain.second, "  ");
+  return internal::joined("\n", order, [&](const std::string& domain) {
+    return domain + "\n" + aligned(domains[domain], "  ");
   });
 }
 
@@ -288,6 +293,12 @@ std::string describe_metric(const Registry& registry, const std::string& name,
     return metric_json(registry, entry).dump(1) + "\n";
   }
   std::string text = name + "\n  " + entry.summary.what + "\n";
+  if (*entry.summary.aliases != '\0') {
+    text += "  Also: " + std::string(entry.summary.aliases) + ".\n";
+  }
+  if (*entry.summary.source != '\0') {
+    text += "  Source: " + std::string(entry.summary.source) + ".\n";
+  }
   if (!entry.options.empty()) text += "\noptions\n" + options_text(entry);
   return text + "\ninputs\n" + inputs_text(registry, entry) +
          warnings_text(registry, entry) + "\n" +

@@ -14,6 +14,7 @@
 #include "tally/metrics/inputs.h"
 #include "tally/metrics/metric_base.h"
 #include "tally/metrics/metric_options.h"
+#include "tally/metrics/metric_summary.h"
 #include "tally/metrics/results.h"
 #include "tally/metrics/sync_together.h"
 

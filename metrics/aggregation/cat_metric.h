@@ -52,6 +52,9 @@ class CatMetric final : public MetricOf<CatMetric, CatAggregation, at::Tensor> {
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CatMetric";
+  static constexpr MetricSummary kSummary{"Concatenation of all values.", "any",
+                                          "", "cat, concatenation",
+                                          R"((x_1, \ldots, x_N))"};
   static constexpr bool kIsDifferentiable = true;
 
   at::Tensor evaluate(const State& state) const;

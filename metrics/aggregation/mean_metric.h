@@ -60,6 +60,9 @@ class MeanMetric final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MeanMetric";
+  static constexpr MetricSummary kSummary{
+      "Weighted mean of all values.", "any", "", "mean, average, weighted mean",
+      R"(\frac{\sum_n w_n x_n}{\sum_n w_n})"};
   static constexpr bool kIsDifferentiable = true;
 
   at::Tensor evaluate(const State& state) const {

@@ -61,6 +61,8 @@ class MinMetric final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MinMetric";
+  static constexpr MetricSummary kSummary{"Smallest of all values.", "any", "",
+                                          "min, minimum", R"(\min_n x_n)"};
 
   at::Tensor evaluate(const State& state) const { return state.min; }
 };
@@ -81,6 +83,8 @@ class MaxMetric final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MaxMetric";
+  static constexpr MetricSummary kSummary{"Largest of all values.", "any", "",
+                                          "max, maximum", R"(\max_n x_n)"};
 
   at::Tensor evaluate(const State& state) const { return state.max; }
 };

@@ -99,6 +99,10 @@ class RunningMean final
  public:
   using RunningAggregation::RunningAggregation;
   static constexpr const char* kName = "RunningMean";
+  static constexpr MetricSummary kSummary{
+      "Weighted mean over the last batches.", "any", "",
+      "running mean, moving average",
+      R"(\frac{\sum_{n \in W} w_n x_n}{\sum_{n \in W} w_n})"};
 };
 
 /// The sum of the values in the last few batches.
@@ -114,6 +118,9 @@ class RunningSum final
  public:
   using RunningAggregation::RunningAggregation;
   static constexpr const char* kName = "RunningSum";
+  static constexpr MetricSummary kSummary{"Sum over the last batches.", "any",
+                                          "", "running sum, moving sum",
+                                          R"(\sum_{n \in W} x_n)"};
 };
 
 }  // namespace tally

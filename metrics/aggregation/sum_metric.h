@@ -54,6 +54,8 @@ class SumMetric final : public MetricOf<SumMetric, SumAggregation, at::Tensor> {
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SumMetric";
+  static constexpr MetricSummary kSummary{"Sum of all values.", "any", "",
+                                          "sum, total", R"(\sum_n x_n)"};
   static constexpr bool kIsDifferentiable = true;
 
   at::Tensor evaluate(const State& state) const { return state.sum; }

@@ -129,6 +129,13 @@ class PermutationInvariantTraining final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PermutationInvariantTraining";
+  static constexpr MetricSummary kSummary{
+      "Mean score of speakers in their best order.",
+      "any",
+      "metric=ScaleInvariantSignalNoiseRatio",
+      "pit, upit",
+      R"(\max_\pi \frac{1}{K} \sum_k m(\hat s_{\pi(k)}, s_k))",
+      "Yu et al. 2017"};
   static constexpr bool kIsDifferentiable = true;
 
   SignalScore evaluate(const State& state) const;

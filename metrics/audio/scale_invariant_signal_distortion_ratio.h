@@ -58,6 +58,13 @@ class ScaleInvariantSignalDistortionRatio final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ScaleInvariantSignalDistortionRatio";
+  static constexpr MetricSummary kSummary{
+      "Energy of scaled reference over error, in dB.",
+      "any",
+      "",
+      "si-sdr, sisdr",
+      R"(10 \log_{10} \frac{\|\alpha s\|^2}{\|\alpha s - \hat s\|^2})",
+      "Le Roux et al. 2019"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -48,6 +48,13 @@ class ScaleInvariantSignalNoiseRatio final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ScaleInvariantSignalNoiseRatio";
+  static constexpr MetricSummary kSummary{
+      "Energy of scaled reference over error, without means, in dB.",
+      "any",
+      "",
+      "si-snr, sisnr",
+      R"(10 \log_{10} \frac{\|\alpha s\|^2}{\|\alpha s - \hat s\|^2})",
+      "Luo and Mesgarani 2018"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -86,6 +86,13 @@ class ShortTimeObjectiveIntelligibility final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ShortTimeObjectiveIntelligibility";
+  static constexpr MetricSummary kSummary{
+      "Predicted intelligibility of speech (STOI, ESTOI).",
+      "[-1, 1]",
+      "fs=16000",
+      "stoi, estoi, intelligibility",
+      R"(\frac{1}{J M} \sum_{j, m} corr(x_{jm}, \bar y_{jm}))",
+      "Taal et al. 2011; Jensen and Taal 2016"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

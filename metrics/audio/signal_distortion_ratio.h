@@ -87,6 +87,13 @@ class SignalDistortionRatio final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SignalDistortionRatio";
+  static constexpr MetricSummary kSummary{
+      "Energy of filtered reference over error (BSS eval), in dB.",
+      "[-inf, inf]",
+      "",
+      "sdr, bss eval, signal-to-distortion ratio",
+      R"(10 \log_{10} \frac{\|h * s\|^2}{\|h * s - \hat s\|^2})",
+      "Vincent, Gribonval and Fevotte 2006; Scheibler 2022"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -53,6 +53,10 @@ class SignalNoiseRatio final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SignalNoiseRatio";
+  static constexpr MetricSummary kSummary{
+      "Energy of reference over error, in dB.", "any", "",
+      "snr, signal-to-noise ratio",
+      R"(10 \log_{10} \frac{\|s\|^2}{\|s - \hat s\|^2})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -67,6 +67,13 @@ class SourceAggregatedSignalDistortionRatio final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SourceAggregatedSignalDistortionRatio";
+  static constexpr MetricSummary kSummary{
+      "The same, of the energies of all speakers together, in dB.",
+      "any",
+      "",
+      "sa-sdr, sasdr",
+      R"(10 \log_{10} \frac{\sum_k \|\alpha s_k\|^2}{\sum_k \|\alpha s_k - \hat s_k\|^2})",
+      "von Neumann et al. 2022"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

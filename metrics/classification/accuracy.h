@@ -10,6 +10,14 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kAccuracySummary{
+    "Fraction of samples classified correctly.", "[0, 1]", "",
+    "acc, overall accuracy, pixel accuracy",
+    R"(\frac{TP + TN}{TP + TN + FP + FN})"};
+
+}  // namespace internal
 
 using BinaryAccuracyOptions = BinaryStatScoresOptions;
 using MulticlassAccuracyOptions = MulticlassRateOptions;
@@ -38,6 +46,7 @@ class BinaryAccuracy final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryAccuracy";
+  static constexpr MetricSummary kSummary = internal::kAccuracySummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -69,6 +78,12 @@ class MulticlassAccuracy final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassAccuracy";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{
+          "Fraction of samples classified correctly.", "[0, 1]", "",
+          "acc, top-k accuracy, top-1, top-5, overall accuracy, pixel accuracy",
+          R"(\frac{1}{C} \sum_c \frac{TP_c}{TP_c + FN_c})"}
+          .multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -99,6 +114,8 @@ class MultilabelAccuracy final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelAccuracy";
+  static constexpr MetricSummary kSummary =
+      internal::kAccuracySummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

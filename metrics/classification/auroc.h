@@ -5,6 +5,17 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kAUROCSummary{
+    "Area under the ROC curve.",
+    "[0, 1]",
+    "",
+    "auroc, auc, roc auc, c-statistic, area under the roc curve",
+    R"(\int_0^1 TPR\ d\,FPR)",
+    "Fawcett 2006"};
+
+}  // namespace internal
 
 /// Options of BinaryAUROC.
 ///
@@ -67,6 +78,7 @@ class BinaryAUROC final : public MetricOf<BinaryAUROC, BinaryCurve, at::Tensor,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "BinaryAUROC";
+  static constexpr MetricSummary kSummary = internal::kAUROCSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -102,6 +114,8 @@ class MulticlassAUROC final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MulticlassAUROC";
+  static constexpr MetricSummary kSummary =
+      internal::kAUROCSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -124,6 +138,8 @@ class MultilabelAUROC final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MultilabelAUROC";
+  static constexpr MetricSummary kSummary =
+      internal::kAUROCSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

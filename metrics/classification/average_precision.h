@@ -4,6 +4,14 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kAveragePrecisionSummary{
+    "Mean precision at the positives' scores.", "[0, 1]", "",
+    "auprc, pr auc, ap, area under the precision-recall curve",
+    R"(\sum_k (R_k - R_{k-1}) P_k)"};
+
+}  // namespace internal
 
 /// Options of BinaryAveragePrecision.
 struct BinaryAveragePrecisionOptions
@@ -51,6 +59,8 @@ class BinaryAveragePrecision final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "BinaryAveragePrecision";
+  static constexpr MetricSummary kSummary =
+      internal::kAveragePrecisionSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -73,6 +83,8 @@ class MulticlassAveragePrecision final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MulticlassAveragePrecision";
+  static constexpr MetricSummary kSummary =
+      internal::kAveragePrecisionSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -93,6 +105,8 @@ class MultilabelAveragePrecision final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MultilabelAveragePrecision";
+  static constexpr MetricSummary kSummary =
+      internal::kAveragePrecisionSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

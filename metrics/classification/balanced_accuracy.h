@@ -11,6 +11,17 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kBalancedAccuracySummary{
+    "Mean recall over the classes.",
+    "(-inf, 1]",
+    "",
+    "balanced acc, mean class accuracy, unweighted average recall, uar",
+    R"(\frac{1}{C} \sum_c \frac{TP_c}{TP_c + FN_c})",
+    "Brodersen et al. 2010"};
+
+}  // namespace internal
 
 /// Options of BinaryBalancedAccuracy.
 struct BinaryBalancedAccuracyOptions
@@ -68,6 +79,8 @@ class BinaryBalancedAccuracy final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryBalancedAccuracy";
+  static constexpr MetricSummary kSummary =
+      internal::kBalancedAccuracySummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -97,6 +110,8 @@ class MulticlassBalancedAccuracy final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassBalancedAccuracy";
+  static constexpr MetricSummary kSummary =
+      internal::kBalancedAccuracySummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -87,6 +87,14 @@ class BinaryBrierScore final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryBrierScore";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{"Mean squared error of predicted probabilities.",
+                    "[0, 1]",
+                    "",
+                    "brier, squared error of probabilities",
+                    R"(\frac{1}{N} \sum_n (p_n - y_n)^2)",
+                    "Brier 1950"}
+          .binary();
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
@@ -121,6 +129,14 @@ class MulticlassBrierScore final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassBrierScore";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{"Mean squared error of predicted probabilities.",
+                    "[0, 2]",
+                    "",
+                    "brier, squared error of probabilities",
+                    R"(\frac{1}{N} \sum_n \sum_c (p_{nc} - [y_n = c])^2)",
+                    "Brier 1950"}
+          .multiclass();
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

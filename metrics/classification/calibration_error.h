@@ -166,6 +166,15 @@ class BinaryCalibrationError final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryCalibrationError";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{
+          "Gap between predicted probabilities and observed frequencies.",
+          "[0, 1]",
+          "",
+          "ece, expected calibration error, mce, calibration",
+          R"(\sum_b \frac{n_b}{N} \left| acc_b - conf_b \right|)",
+          "Guo et al. 2017"}
+          .binary();
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;
@@ -205,6 +214,14 @@ class MulticlassCalibrationError final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassCalibrationError";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{"Gap between confidence and accuracy.",
+                    "[0, 1]",
+                    "",
+                    "ece, expected calibration error, mce, calibration",
+                    R"(\sum_b \frac{n_b}{N} \left| acc_b - conf_b \right|)",
+                    "Guo et al. 2017"}
+          .multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

@@ -10,6 +10,17 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kCohenKappaSummary{
+    "Agreement of predictions and targets beyond chance.",
+    "(-inf, 1]",
+    "",
+    "kappa, quadratic weighted kappa, qwk, cohen",
+    R"(\frac{p_o - p_e}{1 - p_e})",
+    "Cohen 1960, 1968"};
+
+}  // namespace internal
 
 using BinaryCohenKappaOptions = BinaryStatScoresOptions;
 
@@ -77,6 +88,8 @@ class BinaryCohenKappa final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryCohenKappa";
+  static constexpr MetricSummary kSummary =
+      internal::kCohenKappaSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -109,6 +122,8 @@ class MulticlassCohenKappa final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassCohenKappa";
+  static constexpr MetricSummary kSummary =
+      internal::kCohenKappaSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

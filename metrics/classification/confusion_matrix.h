@@ -12,6 +12,15 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kConfusionMatrixSummary{
+    "How often each class was predicted as each.",
+    "counts, or fractions in [0, 1]", "",
+    "confusion, error matrix, contingency table",
+    R"(C_{ij} = |\{n : y_n = i,\ \hat y_n = j\}|)"};
+
+}  // namespace internal
 
 /// The divisor of the counts of a confusion matrix.
 enum class Normalize {
@@ -113,6 +122,8 @@ class BinaryConfusionMatrix final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryConfusionMatrix";
+  static constexpr MetricSummary kSummary =
+      internal::kConfusionMatrixSummary.binary();
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -148,6 +159,8 @@ class MulticlassConfusionMatrix final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassConfusionMatrix";
+  static constexpr MetricSummary kSummary =
+      internal::kConfusionMatrixSummary.multiclass();
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -177,6 +190,8 @@ class MultilabelConfusionMatrix final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelConfusionMatrix";
+  static constexpr MetricSummary kSummary =
+      internal::kConfusionMatrixSummary.multilabel();
 
   at::Tensor evaluate(const State& state) const;
 };

@@ -4,6 +4,13 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kEERSummary{
+    "Rate at which false positives and false negatives are equal.", "[0, 1]",
+    "", "equal error rate, crossover error rate", R"(FPR(t) = FNR(t))"};
+
+}  // namespace internal
 
 /// Options of BinaryEER.
 struct BinaryEEROptions : BinaryCurveOptions<BinaryEEROptions> {};
@@ -47,6 +54,7 @@ class BinaryEER final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "BinaryEER";
+  static constexpr MetricSummary kSummary = internal::kEERSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;
@@ -66,6 +74,7 @@ class MulticlassEER final : public MetricOf<MulticlassEER, MulticlassCurve,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MulticlassEER";
+  static constexpr MetricSummary kSummary = internal::kEERSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;
@@ -85,6 +94,7 @@ class MultilabelEER final : public MetricOf<MultilabelEER, MultilabelCurve,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MultilabelEER";
+  static constexpr MetricSummary kSummary = internal::kEERSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

@@ -11,6 +11,14 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kExactMatchSummary{
+    "Fraction of samples with every label correct.", "[0, 1]", "",
+    "subset accuracy, exact match ratio, emr",
+    R"(\frac{1}{N} \sum_n \prod_l [\hat y_{nl} = y_{nl}])"};
+
+}  // namespace internal
 
 /// Options of MulticlassExactMatch.
 struct MulticlassExactMatchOptions
@@ -129,6 +137,8 @@ class MulticlassExactMatch final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassExactMatch";
+  static constexpr MetricSummary kSummary =
+      internal::kExactMatchSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -165,6 +175,8 @@ class MultilabelExactMatch final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelExactMatch";
+  static constexpr MetricSummary kSummary =
+      internal::kExactMatchSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -13,6 +13,24 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kFBetaScoreSummary{
+    "Weighted harmonic mean of precision and recall.",
+    "[0, 1]",
+    "",
+    "fbeta, f2, f-measure",
+    R"(\frac{(1 + \beta^2) TP}{(1 + \beta^2) TP + \beta^2 FN + FP})",
+    "van Rijsbergen 1979"};
+inline constexpr MetricSummary kF1ScoreSummary{
+    "Harmonic mean of precision and recall.",
+    "[0, 1]",
+    "",
+    "f1, f-score, f-measure, dice",
+    R"(\frac{2 TP}{2 TP + FP + FN})",
+    "van Rijsbergen 1979"};
+
+}  // namespace internal
 
 namespace internal::classification {
 
@@ -106,6 +124,8 @@ class BinaryFBetaScore final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryFBetaScore";
+  static constexpr MetricSummary kSummary =
+      internal::kFBetaScoreSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -134,6 +154,7 @@ class BinaryF1Score final : public MetricOf<BinaryF1Score, BinaryCounts,
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryF1Score";
+  static constexpr MetricSummary kSummary = internal::kF1ScoreSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -164,6 +185,8 @@ class MulticlassFBetaScore final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassFBetaScore";
+  static constexpr MetricSummary kSummary =
+      internal::kFBetaScoreSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -194,6 +217,8 @@ class MulticlassF1Score final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassF1Score";
+  static constexpr MetricSummary kSummary =
+      internal::kF1ScoreSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -224,6 +249,8 @@ class MultilabelFBetaScore final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelFBetaScore";
+  static constexpr MetricSummary kSummary =
+      internal::kFBetaScoreSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -254,6 +281,8 @@ class MultilabelF1Score final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelF1Score";
+  static constexpr MetricSummary kSummary =
+      internal::kF1ScoreSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

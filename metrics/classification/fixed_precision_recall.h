@@ -6,6 +6,16 @@
 #include "tally/metrics/classification/curves/fixed_rates.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kRecallAtFixedPrecisionSummary{
+    "Highest recall at a minimum precision.", "[0, 1]", "",
+    "recall at precision, r@p", R"(\max_t R(t) : P(t) \ge P_{min})"};
+inline constexpr MetricSummary kPrecisionAtFixedRecallSummary{
+    "Highest precision at a minimum recall.", "[0, 1]", "",
+    "precision at recall, p@r", R"(\max_t P(t) : R(t) \ge R_{min})"};
+
+}  // namespace internal
 
 /// A recall and its threshold.
 struct RecallAtPrecision {
@@ -77,6 +87,9 @@ class BinaryRecallAtFixedPrecision final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinaryRecallAtFixedPrecision";
+  static constexpr MetricSummary kSummary =
+      internal::kRecallAtFixedPrecisionSummary.binary().needing(
+          "min_precision=0.9");
 };
 
 /// BinaryRecallAtFixedPrecision of each class against the rest.
@@ -94,6 +107,9 @@ class MulticlassRecallAtFixedPrecision final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassRecallAtFixedPrecision";
+  static constexpr MetricSummary kSummary =
+      internal::kRecallAtFixedPrecisionSummary.multiclass().needing(
+          "num_classes=5, min_precision=0.9");
 };
 
 /// BinaryRecallAtFixedPrecision of each label.
@@ -111,6 +127,9 @@ class MultilabelRecallAtFixedPrecision final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelRecallAtFixedPrecision";
+  static constexpr MetricSummary kSummary =
+      internal::kRecallAtFixedPrecisionSummary.multilabel().needing(
+          "num_labels=5, min_precision=0.9");
 };
 
 /// A precision and its threshold.
@@ -181,6 +200,9 @@ class BinaryPrecisionAtFixedRecall final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinaryPrecisionAtFixedRecall";
+  static constexpr MetricSummary kSummary =
+      internal::kPrecisionAtFixedRecallSummary.binary().needing(
+          "min_recall=0.9");
 };
 
 /// BinaryPrecisionAtFixedRecall of each class against the rest.
@@ -198,6 +220,9 @@ class MulticlassPrecisionAtFixedRecall final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassPrecisionAtFixedRecall";
+  static constexpr MetricSummary kSummary =
+      internal::kPrecisionAtFixedRecallSummary.multiclass().needing(
+          "num_classes=5, min_recall=0.9");
 };
 
 /// BinaryPrecisionAtFixedRecall of each label.
@@ -215,6 +240,9 @@ class MultilabelPrecisionAtFixedRecall final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelPrecisionAtFixedRecall";
+  static constexpr MetricSummary kSummary =
+      internal::kPrecisionAtFixedRecallSummary.multilabel().needing(
+          "num_labels=5, min_recall=0.9");
 };
 
 extern template class MetricOf<BinaryRecallAtFixedPrecision, BinaryCurve,

@@ -6,6 +6,18 @@
 #include "tally/metrics/classification/curves/fixed_rates.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kSensitivityAtSpecificitySummary{
+    "Highest sensitivity at a minimum specificity.", "[0, 1]", "",
+    "tpr at fpr, recall at specificity",
+    R"(\max_t TPR(t) : TNR(t) \ge TNR_{min})"};
+inline constexpr MetricSummary kSpecificityAtSensitivitySummary{
+    "Highest specificity at a minimum sensitivity.", "[0, 1]", "",
+    "fpr95, fpr at tpr, specificity at recall",
+    R"(\max_t TNR(t) : TPR(t) \ge TPR_{min})"};
+
+}  // namespace internal
 
 /// A sensitivity and its threshold.
 struct SensitivityAtThreshold {
@@ -78,6 +90,9 @@ class BinarySensitivityAtSpecificity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinarySensitivityAtSpecificity";
+  static constexpr MetricSummary kSummary =
+      internal::kSensitivityAtSpecificitySummary.binary().needing(
+          "min_specificity=0.9");
 };
 
 /// BinarySensitivityAtSpecificity of each class against the rest.
@@ -95,6 +110,9 @@ class MulticlassSensitivityAtSpecificity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassSensitivityAtSpecificity";
+  static constexpr MetricSummary kSummary =
+      internal::kSensitivityAtSpecificitySummary.multiclass().needing(
+          "num_classes=5, min_specificity=0.9");
 };
 
 /// BinarySensitivityAtSpecificity of each label.
@@ -112,6 +130,9 @@ class MultilabelSensitivityAtSpecificity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelSensitivityAtSpecificity";
+  static constexpr MetricSummary kSummary =
+      internal::kSensitivityAtSpecificitySummary.multilabel().needing(
+          "num_labels=5, min_specificity=0.9");
 };
 
 /// A specificity and its threshold.
@@ -185,6 +206,9 @@ class BinarySpecificityAtSensitivity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "BinarySpecificityAtSensitivity";
+  static constexpr MetricSummary kSummary =
+      internal::kSpecificityAtSensitivitySummary.binary().needing(
+          "min_sensitivity=0.9");
 };
 
 /// BinarySpecificityAtSensitivity of each class against the rest.
@@ -202,6 +226,9 @@ class MulticlassSpecificityAtSensitivity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MulticlassSpecificityAtSensitivity";
+  static constexpr MetricSummary kSummary =
+      internal::kSpecificityAtSensitivitySummary.multiclass().needing(
+          "num_classes=5, min_sensitivity=0.9");
 };
 
 /// BinarySpecificityAtSensitivity of each label.
@@ -219,6 +246,9 @@ class MultilabelSpecificityAtSensitivity final
  public:
   using FixedRateMetric::FixedRateMetric;
   static constexpr const char* kName = "MultilabelSpecificityAtSensitivity";
+  static constexpr MetricSummary kSummary =
+      internal::kSpecificityAtSensitivitySummary.multilabel().needing(
+          "num_labels=5, min_sensitivity=0.9");
 };
 
 extern template class MetricOf<BinarySensitivityAtSpecificity, BinaryCurve,

@@ -175,6 +175,12 @@ class BinaryGroupStatRates final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryGroupStatRates";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{"Rates of true and false positives and negatives by group.",
+                    "[0, 1]", "", "group fairness rates, rates by group",
+                    R"(\frac{(TP,\ FP,\ TN,\ FN)_g}{N_g})"}
+          .binary()
+          .needing("num_groups=2");
 
   at::Tensor evaluate(const State& state) const;
 };
@@ -221,6 +227,16 @@ class BinaryFairness final : public MetricOf<BinaryFairness, BinaryGroupCounts,
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryFairness";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{"Lowest over highest rate among groups.",
+                    "[0, 1]",
+                    "",
+                    "demographic parity, equal opportunity, disparate impact, "
+                    "four-fifths rule",
+                    R"(\frac{\min_g r_g}{\max_g r_g})",
+                    "Hardt, Price and Srebro 2016"}
+          .binary()
+          .needing("num_groups=2");
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   Fairness evaluate(const State& state) const;

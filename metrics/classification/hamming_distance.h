@@ -10,6 +10,17 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kHammingDistanceSummary{
+    "Fraction of samples classified incorrectly.",
+    "[0, 1]",
+    "",
+    "error rate, hamming loss, zero-one loss",
+    R"(\frac{FP + FN}{TP + TN + FP + FN})",
+    "Hamming 1950"};
+
+}  // namespace internal
 
 using BinaryHammingDistanceOptions = BinaryStatScoresOptions;
 using MulticlassHammingDistanceOptions = MulticlassRateOptions;
@@ -38,6 +49,8 @@ class BinaryHammingDistance final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryHammingDistance";
+  static constexpr MetricSummary kSummary =
+      internal::kHammingDistanceSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;
@@ -70,6 +83,8 @@ class MulticlassHammingDistance final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassHammingDistance";
+  static constexpr MetricSummary kSummary =
+      internal::kHammingDistanceSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;
@@ -99,6 +114,8 @@ class MultilabelHammingDistance final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelHammingDistance";
+  static constexpr MetricSummary kSummary =
+      internal::kHammingDistanceSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

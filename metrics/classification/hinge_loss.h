@@ -11,6 +11,17 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kHingeLossSummary{
+    "Mean hinge loss of decision values.",
+    "[0, inf)",
+    "",
+    "hinge, crammer-singer, svm loss",
+    R"(\frac{1}{N} \sum_n \max(0, 1 - m_n))",
+    "Crammer and Singer 2001"};
+
+}  // namespace internal
 
 /// Options of BinaryHingeLoss.
 struct BinaryHingeLossOptions {
@@ -145,6 +156,8 @@ class BinaryHingeLoss final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryHingeLoss";
+  static constexpr MetricSummary kSummary =
+      internal::kHingeLossSummary.binary();
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
@@ -181,6 +194,8 @@ class MulticlassHingeLoss final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassHingeLoss";
+  static constexpr MetricSummary kSummary =
+      internal::kHingeLossSummary.multiclass();
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

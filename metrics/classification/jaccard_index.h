@@ -10,6 +10,17 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kJaccardIndexSummary{
+    "Intersection over union of predictions and targets.",
+    "[0, 1]",
+    "",
+    "iou, jaccard, intersection over union, miou",
+    R"(\frac{TP}{TP + FP + FN})",
+    "Jaccard 1912"};
+
+}  // namespace internal
 
 using BinaryJaccardIndexOptions = BinaryRateOptions;
 using MulticlassJaccardIndexOptions = MulticlassRateOptions;
@@ -39,6 +50,8 @@ class BinaryJaccardIndex final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryJaccardIndex";
+  static constexpr MetricSummary kSummary =
+      internal::kJaccardIndexSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -70,6 +83,8 @@ class MulticlassJaccardIndex final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassJaccardIndex";
+  static constexpr MetricSummary kSummary =
+      internal::kJaccardIndexSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -100,6 +115,8 @@ class MultilabelJaccardIndex final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelJaccardIndex";
+  static constexpr MetricSummary kSummary =
+      internal::kJaccardIndexSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

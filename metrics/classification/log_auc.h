@@ -7,6 +7,17 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kLogAUCSummary{
+    "Area under the ROC curve on a logarithmic false positive axis.",
+    "[0, 1]",
+    "",
+    "log auc, early enrichment",
+    R"(\frac{\int_{a}^{b} TPR\ d \log_{10} FPR}{\log_{10} b - \log_{10} a})",
+    "Mysinger and Shoichet 2010"};
+
+}  // namespace internal
 
 /// `Base` and the range of the false positive rate.
 template <class Base, class Derived>
@@ -83,6 +94,7 @@ class BinaryLogAUC final : public MetricOf<BinaryLogAUC, BinaryCurve,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "BinaryLogAUC";
+  static constexpr MetricSummary kSummary = internal::kLogAUCSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -103,6 +115,8 @@ class MulticlassLogAUC final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MulticlassLogAUC";
+  static constexpr MetricSummary kSummary =
+      internal::kLogAUCSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -123,6 +137,8 @@ class MultilabelLogAUC final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MultilabelLogAUC";
+  static constexpr MetricSummary kSummary =
+      internal::kLogAUCSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

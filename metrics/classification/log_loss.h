@@ -176,6 +176,12 @@ class BinaryLogLoss final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryLogLoss";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{
+          "Mean negative log-likelihood of the targets.", "[0, inf)", "",
+          "nll, cross-entropy, negative log-likelihood, logloss, bce",
+          R"(-\frac{1}{N} \sum_n y_n \log p_n + (1 - y_n) \log(1 - p_n))"}
+          .binary();
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
@@ -215,6 +221,12 @@ class MulticlassLogLoss final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MulticlassLogLoss";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{"Mean negative log-likelihood of the targets.", "[0, inf)",
+                    "",
+                    "nll, cross-entropy, negative log-likelihood, logloss, bce",
+                    R"(-\frac{1}{N} \sum_n \log p_{n, y_n})"}
+          .multiclass();
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
@@ -253,6 +265,12 @@ class MultilabelLogLoss final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelLogLoss";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{
+          "Mean negative log-likelihood of the labels.", "[0, inf)", "",
+          "nll, cross-entropy, negative log-likelihood, logloss, bce",
+          R"(-\frac{1}{N L} \sum_{n, l} y_{nl} \log p_{nl} + (1 - y_{nl}) \log(1 - p_{nl}))"}
+          .multilabel();
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

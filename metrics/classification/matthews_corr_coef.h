@@ -10,6 +10,17 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kMatthewsCorrCoefSummary{
+    "Correlation of predicted and actual classes.",
+    "[-1, 1]",
+    "",
+    "mcc, phi coefficient, matthews correlation",
+    R"(\frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP + FP)(TP + FN)(TN + FP)(TN + FN)}})",
+    "Matthews 1975; Gorodkin 2004"};
+
+}  // namespace internal
 
 using BinaryMatthewsCorrCoefOptions = BinaryStatScoresOptions;
 
@@ -49,6 +60,8 @@ class BinaryMatthewsCorrCoef final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryMatthewsCorrCoef";
+  static constexpr MetricSummary kSummary =
+      internal::kMatthewsCorrCoefSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -80,6 +93,15 @@ class MulticlassMatthewsCorrCoef final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassMatthewsCorrCoef";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{
+          "Correlation of predicted and actual classes.",
+          "[-1, 1]",
+          "",
+          "mcc, phi coefficient, matthews correlation",
+          R"(\frac{c\, s - \sum_k p_k t_k}{\sqrt{(s^2 - \sum_k p_k^2)(s^2 - \sum_k t_k^2)}})",
+          "Matthews 1975; Gorodkin 2004"}
+          .multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -109,6 +131,8 @@ class MultilabelMatthewsCorrCoef final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelMatthewsCorrCoef";
+  static constexpr MetricSummary kSummary =
+      internal::kMatthewsCorrCoefSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

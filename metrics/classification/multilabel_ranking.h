@@ -106,6 +106,14 @@ class MultilabelCoverageError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MultilabelCoverageError";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{"How far down the ranking all true labels are found.",
+                    "[0, L]",
+                    "",
+                    "coverage",
+                    R"(\frac{1}{N} \sum_n \max_{l : y_{nl} = 1} rank_{nl})",
+                    "Tsoumakas, Katakis and Vlahavas 2010"}
+          .multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;
@@ -131,6 +139,15 @@ class MultilabelRankingAveragePrecision final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MultilabelRankingAveragePrecision";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{
+          "Mean precision at each true label, ranked by score.",
+          "(0, 1]",
+          "",
+          "lrap, label ranking average precision",
+          R"(\frac{1}{N} \sum_n \frac{1}{|Y_n|} \sum_{l \in Y_n} \frac{|\{k \in Y_n : s_{nk} \ge s_{nl}\}|}{rank_{nl}})",
+          "Tsoumakas, Katakis and Vlahavas 2010"}
+          .multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -154,6 +171,15 @@ class MultilabelRankingLoss final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MultilabelRankingLoss";
+  static constexpr MetricSummary kSummary =
+      MetricSummary{
+          "Fraction of label pairs in the wrong order.",
+          "[0, 1]",
+          "",
+          "label ranking loss",
+          R"(\frac{1}{N} \sum_n \frac{|\{(k, l) : s_{nk} \le s_{nl},\ y_{nk} = 1,\ y_{nl} = 0\}|}{|Y_n| (L - |Y_n|)})",
+          "Tsoumakas, Katakis and Vlahavas 2010"}
+          .multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

@@ -10,6 +10,13 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kNegativePredictiveValueSummary{
+    "Fraction of negative predictions that are correct.", "[0, 1]", "", "npv",
+    R"(\frac{TN}{TN + FN})"};
+
+}  // namespace internal
 
 using BinaryNegativePredictiveValueOptions = BinaryRateOptions;
 using MulticlassNegativePredictiveValueOptions = MulticlassRateOptions;
@@ -39,6 +46,8 @@ class BinaryNegativePredictiveValue final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryNegativePredictiveValue";
+  static constexpr MetricSummary kSummary =
+      internal::kNegativePredictiveValueSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -71,6 +80,8 @@ class MulticlassNegativePredictiveValue final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassNegativePredictiveValue";
+  static constexpr MetricSummary kSummary =
+      internal::kNegativePredictiveValueSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -102,6 +113,8 @@ class MultilabelNegativePredictiveValue final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelNegativePredictiveValue";
+  static constexpr MetricSummary kSummary =
+      internal::kNegativePredictiveValueSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -10,6 +10,13 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kPrecisionSummary{
+    "Fraction of positive predictions that are correct.", "[0, 1]", "",
+    "ppv, positive predictive value", R"(\frac{TP}{TP + FP})"};
+
+}  // namespace internal
 
 using BinaryPrecisionOptions = BinaryRateOptions;
 using MulticlassPrecisionOptions = MulticlassRateOptions;
@@ -39,6 +46,8 @@ class BinaryPrecision final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryPrecision";
+  static constexpr MetricSummary kSummary =
+      internal::kPrecisionSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -70,6 +79,8 @@ class MulticlassPrecision final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassPrecision";
+  static constexpr MetricSummary kSummary =
+      internal::kPrecisionSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -100,6 +111,8 @@ class MultilabelPrecision final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelPrecision";
+  static constexpr MetricSummary kSummary =
+      internal::kPrecisionSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

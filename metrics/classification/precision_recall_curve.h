@@ -8,6 +8,13 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kPrecisionRecallCurveSummary{
+    "Precision and recall by threshold.", "[0, 1]", "",
+    "pr curve, precision recall", R"((P(t),\ R(t)))"};
+
+}  // namespace internal
 
 /// Points of precision-recall curves, by ascending threshold; the last one is
 /// (1, 0), without a threshold.
@@ -110,6 +117,8 @@ class BinaryPrecisionRecallCurve final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "BinaryPrecisionRecallCurve";
+  static constexpr MetricSummary kSummary =
+      internal::kPrecisionRecallCurveSummary.binary();
 
   PrecisionRecall evaluate(const State& state) const;
 };
@@ -136,6 +145,8 @@ class MulticlassPrecisionRecallCurve final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MulticlassPrecisionRecallCurve";
+  static constexpr MetricSummary kSummary =
+      internal::kPrecisionRecallCurveSummary.multiclass();
 
   PrecisionRecall evaluate(const State& state) const;
 };
@@ -154,6 +165,8 @@ class MultilabelPrecisionRecallCurve final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MultilabelPrecisionRecallCurve";
+  static constexpr MetricSummary kSummary =
+      internal::kPrecisionRecallCurveSummary.multilabel();
 
   PrecisionRecall evaluate(const State& state) const;
 };

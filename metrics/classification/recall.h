@@ -10,6 +10,13 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kRecallSummary{
+    "Fraction of actual positives that are found.", "[0, 1]", "",
+    "tpr, sensitivity, true positive rate, hit rate", R"(\frac{TP}{TP + FN})"};
+
+}  // namespace internal
 
 using BinaryRecallOptions = BinaryRateOptions;
 using MulticlassRecallOptions = MulticlassRateOptions;
@@ -38,6 +45,7 @@ class BinaryRecall final : public MetricOf<BinaryRecall, BinaryCounts,
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryRecall";
+  static constexpr MetricSummary kSummary = internal::kRecallSummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -69,6 +77,8 @@ class MulticlassRecall final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassRecall";
+  static constexpr MetricSummary kSummary =
+      internal::kRecallSummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -99,6 +109,8 @@ class MultilabelRecall final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelRecall";
+  static constexpr MetricSummary kSummary =
+      internal::kRecallSummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -4,6 +4,17 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kROCSummary{
+    "False and true positive rates by threshold.",
+    "[0, 1]",
+    "",
+    "roc curve, receiver operating characteristic",
+    R"((FPR(t),\ TPR(t)))",
+    "Fawcett 2006"};
+
+}  // namespace internal
 
 /// Points of ROC curves, by descending threshold, starting from (0, 0) at
 /// threshold +infinity. All have the same shape.
@@ -67,6 +78,7 @@ class BinaryROC final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "BinaryROC";
+  static constexpr MetricSummary kSummary = internal::kROCSummary.binary();
 
   RocCurve evaluate(const State& state) const;
 };
@@ -92,6 +104,7 @@ class MulticlassROC final : public MetricOf<MulticlassROC, MulticlassCurve,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MulticlassROC";
+  static constexpr MetricSummary kSummary = internal::kROCSummary.multiclass();
 
   RocCurve evaluate(const State& state) const;
 };
@@ -109,6 +122,7 @@ class MultilabelROC final : public MetricOf<MultilabelROC, MultilabelCurve,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MultilabelROC";
+  static constexpr MetricSummary kSummary = internal::kROCSummary.multilabel();
 
   RocCurve evaluate(const State& state) const;
 };

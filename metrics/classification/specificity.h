@@ -10,6 +10,13 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kSpecificitySummary{
+    "Fraction of actual negatives that are found.", "[0, 1]", "",
+    "tnr, selectivity, true negative rate", R"(\frac{TN}{TN + FP})"};
+
+}  // namespace internal
 
 using BinarySpecificityOptions = BinaryRateOptions;
 using MulticlassSpecificityOptions = MulticlassRateOptions;
@@ -39,6 +46,8 @@ class BinarySpecificity final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinarySpecificity";
+  static constexpr MetricSummary kSummary =
+      internal::kSpecificitySummary.binary();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -70,6 +79,8 @@ class MulticlassSpecificity final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassSpecificity";
+  static constexpr MetricSummary kSummary =
+      internal::kSpecificitySummary.multiclass();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -101,6 +112,8 @@ class MultilabelSpecificity final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelSpecificity";
+  static constexpr MetricSummary kSummary =
+      internal::kSpecificitySummary.multilabel();
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -10,6 +10,16 @@
 #include "tally/metrics/metric_of.h"
 
 namespace tally {
+namespace internal {
+
+inline constexpr MetricSummary kStatScoresSummary{
+    "Counts of true and false positives and negatives, and support.", "counts",
+    "",
+    "confusion counts, tp fp tn fn, true positives, false positives, true "
+    "negatives, false negatives",
+    R"(TP,\ FP,\ TN,\ FN,\ TP + FN)"};
+
+}  // namespace internal
 namespace internal::classification {
 
 /// These, of which each element has the five numbers.
@@ -45,6 +55,8 @@ class BinaryStatScores final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "BinaryStatScores";
+  static constexpr MetricSummary kSummary =
+      internal::kStatScoresSummary.binary();
 
   at::Tensor evaluate(const State& state) const;
   Dimensions dimensions() const override {
@@ -79,6 +91,8 @@ class MulticlassStatScores final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MulticlassStatScores";
+  static constexpr MetricSummary kSummary =
+      internal::kStatScoresSummary.multiclass();
 
   at::Tensor evaluate(const State& state) const;
   Dimensions dimensions() const override {
@@ -113,6 +127,8 @@ class MultilabelStatScores final
   using MetricOf::MetricOf;
 
   static constexpr const char* kName = "MultilabelStatScores";
+  static constexpr MetricSummary kSummary =
+      internal::kStatScoresSummary.multilabel();
 
   at::Tensor evaluate(const State& state) const;
   Dimensions dimensions() const override {

@@ -34,6 +34,13 @@ class CalinskiHarabaszScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CalinskiHarabaszScore";
+  static constexpr MetricSummary kSummary{
+      "The variance between clusters over that inside.",
+      "[0, inf)",
+      "",
+      "calinski-harabasz, variance ratio criterion",
+      R"(\frac{\mathrm{tr} B / (K - 1)}{\mathrm{tr} W / (N - K)})",
+      "Calinski and Harabasz 1974"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

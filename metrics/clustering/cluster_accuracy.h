@@ -58,6 +58,13 @@ class ClusterAccuracy final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ClusterAccuracy";
+  static constexpr MetricSummary kSummary{
+      "Accuracy with clusters assigned to classes in the best way.",
+      "[0, 1]",
+      "",
+      "clustering accuracy, hungarian accuracy",
+      R"(\max_\pi \frac{1}{N} \sum_n [\pi(\hat y_n) = y_n])",
+      "Kuhn 1955"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

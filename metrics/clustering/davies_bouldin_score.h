@@ -102,6 +102,13 @@ class DaviesBouldinScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "DaviesBouldinScore";
+  static constexpr MetricSummary kSummary{
+      "The likeness of clusters to those that are most like them.",
+      "[0, inf]",
+      "",
+      "davies-bouldin",
+      R"(\frac{1}{K} \sum_i \max_{j \ne i} \frac{s_i + s_j}{d_{ij}})",
+      "Davies and Bouldin 1979"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -66,6 +66,13 @@ class DunnIndex final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "DunnIndex";
+  static constexpr MetricSummary kSummary{
+      "The least distance between clusters over the largest inside.",
+      "[0, inf]",
+      "",
+      "dunn",
+      R"(\frac{\min_{i \ne j} d(C_i, C_j)}{\max_k \mathrm{diam}(C_k)})",
+      "Dunn 1974"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

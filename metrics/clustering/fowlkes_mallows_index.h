@@ -29,6 +29,13 @@ class FowlkesMallowsIndex final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "FowlkesMallowsIndex";
+  static constexpr MetricSummary kSummary{
+      "The geometric mean of precision and recall of pairs.",
+      "[0, 1]",
+      "",
+      "fmi, fowlkes-mallows",
+      R"(\frac{TP}{\sqrt{(TP + FP)(TP + FN)}})",
+      "Fowlkes and Mallows 1983"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

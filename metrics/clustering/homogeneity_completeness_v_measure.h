@@ -27,6 +27,13 @@ class HomogeneityScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "HomogeneityScore";
+  static constexpr MetricSummary kSummary{
+      "Whether clusters hold samples of a single class.",
+      "[0, 1]",
+      "",
+      "homogeneity",
+      R"(1 - \frac{H(C | K)}{H(C)})",
+      "Rosenberg and Hirschberg 2007"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -52,6 +59,13 @@ class CompletenessScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CompletenessScore";
+  static constexpr MetricSummary kSummary{
+      "Whether samples of a class are in a single cluster.",
+      "[0, 1]",
+      "",
+      "completeness",
+      R"(1 - \frac{H(K | C)}{H(K)})",
+      "Rosenberg and Hirschberg 2007"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -92,6 +106,13 @@ class VMeasureScore final : public MetricOf<VMeasureScore, LabelPairs,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "VMeasureScore";
+  static constexpr MetricSummary kSummary{
+      "The harmonic mean of homogeneity and completeness.",
+      "[0, 1]",
+      "",
+      "v-measure",
+      R"(\frac{(1 + \beta) h c}{\beta h + c})",
+      "Rosenberg and Hirschberg 2007"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

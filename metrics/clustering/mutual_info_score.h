@@ -31,6 +31,10 @@ class MutualInfoScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MutualInfoScore";
+  static constexpr MetricSummary kSummary{
+      "What predicted clusters say about the true ones, in nats.", "[0, inf)",
+      "", "mutual information, mi",
+      R"(\sum_{u, v} \frac{n_{uv}}{N} \log \frac{N n_{uv}}{n_u n_v})"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -90,6 +94,13 @@ class NormalizedMutualInfoScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "NormalizedMutualInfoScore";
+  static constexpr MetricSummary kSummary{
+      "Mutual information over a mean of both entropies.",
+      "[0, 1]",
+      "",
+      "nmi, normalized mutual information",
+      R"(\frac{I(U, V)}{\mathrm{mean}(H(U), H(V))})",
+      "Strehl and Ghosh 2002"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -121,6 +132,13 @@ class AdjustedMutualInfoScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "AdjustedMutualInfoScore";
+  static constexpr MetricSummary kSummary{
+      "Normalized mutual information, adjusted for chance.",
+      "(-inf, 1]",
+      "",
+      "ami, adjusted mutual information",
+      R"(\frac{I(U, V) - E[I]}{\mathrm{mean}(H(U), H(V)) - E[I]})",
+      "Vinh, Epps and Bailey 2010"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -27,6 +27,13 @@ class RandScore final : public MetricOf<RandScore, LabelPairs, at::Tensor> {
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RandScore";
+  static constexpr MetricSummary kSummary{
+      "The fraction of pairs of samples on which clusterings agree.",
+      "[0, 1]",
+      "",
+      "rand index, ri",
+      R"(\frac{a + b}{\binom{N}{2}})",
+      "Rand 1971"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -54,6 +61,13 @@ class AdjustedRandScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "AdjustedRandScore";
+  static constexpr MetricSummary kSummary{
+      "The Rand score, adjusted for chance.",
+      "[-0.5, 1]",
+      "",
+      "ari, adjusted rand index",
+      R"(\frac{RI - E[RI]}{\max RI - E[RI]})",
+      "Hubert and Arabie 1985"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -62,6 +62,13 @@ class SilhouetteScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SilhouetteScore";
+  static constexpr MetricSummary kSummary{
+      "How much nearer points are to their own cluster than to others.",
+      "[-1, 1]",
+      "",
+      "silhouette",
+      R"(\frac{1}{N} \sum_n \frac{b_n - a_n}{\max(a_n, b_n)})",
+      "Rousseeuw 1987"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

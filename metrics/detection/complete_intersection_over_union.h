@@ -37,6 +37,13 @@ class CompleteIntersectionOverUnion final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CompleteIntersectionOverUnion";
+  static constexpr MetricSummary kSummary{
+      "Mean overlap of boxes, with distances and aspect ratios (CIoU).",
+      "[-1.5, 1]",
+      "",
+      "ciou",
+      R"(IoU - \frac{d^2}{c^2} - \alpha v)",
+      "Zheng et al. 2020"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

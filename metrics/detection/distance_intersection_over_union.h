@@ -36,6 +36,13 @@ class DistanceIntersectionOverUnion final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "DistanceIntersectionOverUnion";
+  static constexpr MetricSummary kSummary{
+      "Mean overlap of boxes, with the distances of centers (DIoU).",
+      "[-1, 1]",
+      "",
+      "diou",
+      R"(IoU - \frac{d^2}{c^2})",
+      "Zheng et al. 2020"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -37,6 +37,13 @@ class GeneralizedIntersectionOverUnion final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "GeneralizedIntersectionOverUnion";
+  static constexpr MetricSummary kSummary{
+      "Mean overlap of boxes, with the space between them (GIoU).",
+      "[-1, 1]",
+      "",
+      "giou",
+      R"(IoU - \frac{|C \setminus (A \cup B)|}{|C|})",
+      "Rezatofighi et al. 2019"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

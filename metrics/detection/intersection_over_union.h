@@ -44,6 +44,10 @@ class IntersectionOverUnion final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "IntersectionOverUnion";
+  static constexpr MetricSummary kSummary{
+      "Mean intersection over union of boxes (IoU).", "[0, 1]", "",
+      "iou, box iou, intersection over union",
+      R"(\frac{|A \cap B|}{|A \cup B|})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

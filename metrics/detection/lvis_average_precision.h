@@ -41,6 +41,13 @@ class LVISAveragePrecision final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "LVISAveragePrecision";
+  static constexpr MetricSummary kSummary{
+      "Mean average precision of detected objects by the rules of LVIS.",
+      "[0, 1]; -1 without objects",
+      "",
+      "lvis ap, lvis",
+      R"(\frac{1}{|T| |K|} \sum_{t, k} AP_{t, k})",
+      "Gupta, Dollar and Girshick 2019"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   Results evaluate(const State& state) const;

@@ -77,6 +77,13 @@ class MeanAveragePrecision final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MeanAveragePrecision";
+  static constexpr MetricSummary kSummary{
+      "Mean average precision and recall of detected objects, as COCO's.",
+      "[0, 1]; -1 without objects",
+      "",
+      "map, coco map, mean average precision, ap50, ap75",
+      R"(\frac{1}{|T| |K|} \sum_{t, k} AP_{t, k})",
+      "Lin et al. 2014"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   Results evaluate(const State& state) const;

@@ -32,6 +32,13 @@ class MeanAverageRecall final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MeanAverageRecall";
+  static constexpr MetricSummary kSummary{
+      "Mean recall of detected objects over overlaps and classes.",
+      "[0, 1]; -1 without objects",
+      "",
+      "mar, average recall, ar",
+      R"(\frac{1}{|T| |K|} \sum_{t, k} R_{t, k})",
+      "Hosang et al. 2015"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

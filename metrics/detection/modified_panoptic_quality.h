@@ -28,6 +28,13 @@ class ModifiedPanopticQuality final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ModifiedPanopticQuality";
+  static constexpr MetricSummary kSummary{
+      "Panoptic quality whose regions need not overlap by half.",
+      "[0, 1]",
+      "things=[0, 1], stuffs=[2]",
+      "modified pq",
+      R"(\frac{\sum_{(p, g)} IoU(p, g)}{|G|})",
+      "Porzi et al. 2019"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   Results evaluate(const State& state) const;

@@ -45,6 +45,13 @@ class PanopticQuality final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PanopticQuality";
+  static constexpr MetricSummary kSummary{
+      "Quality of segmentations into things and stuffs, as panopticapi's.",
+      "[0, 1]",
+      "things=[0, 1], stuffs=[2]",
+      "pq, panoptic",
+      R"(\frac{\sum_{(p, g) \in TP} IoU(p, g)}{TP + FP / 2 + FN / 2})",
+      "Kirillov et al. 2019"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   Results evaluate(const State& state) const;

@@ -43,6 +43,13 @@ class PascalVOCAveragePrecision final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PascalVOCAveragePrecision";
+  static constexpr MetricSummary kSummary{
+      "Mean average precision of boxes by the rules of PASCAL VOC.",
+      "[0, 1]",
+      "",
+      "voc map, pascal voc ap, voc ap",
+      R"(\frac{1}{K} \sum_k \int_0^1 P_k\ dR)",
+      "Everingham et al. 2010"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   Results evaluate(const State& state) const;

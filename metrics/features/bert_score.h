@@ -102,6 +102,13 @@ class BERTScore final : public MetricOf<BERTScore, TokenMatches,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "BERTScore";
+  static constexpr MetricSummary kSummary{
+      "Precision, recall and F1 of tokens matched by their embeddings.",
+      "[-1, 1]",
+      "",
+      "bert score, bertscore",
+      R"(R = \frac{1}{|y|} \sum_{y_i} \max_{\hat y_j} y_i^T \hat y_j)",
+      "Zhang et al. 2020"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   PrecisionRecallF1 evaluate(const State& state) const;

@@ -65,6 +65,13 @@ class CLIPScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CLIPScore";
+  static constexpr MetricSummary kSummary{
+      "How well texts describe images, by cosines of their features.",
+      "[0, scale]",
+      "",
+      "clip score, clip-s",
+      R"(\max(s \cos(i, t), 0))",
+      "Hessel et al. 2021"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

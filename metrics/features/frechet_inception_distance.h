@@ -38,6 +38,13 @@ class FrechetInceptionDistance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "FrechetInceptionDistance";
+  static constexpr MetricSummary kSummary{
+      "Distance of real and generated features as normal distributions.",
+      "[0, inf)",
+      "",
+      "fid, frechet distance, fad",
+      R"(\|\mu_r - \mu_g\|^2 + \mathrm{tr} (\Sigma_r + \Sigma_g - 2 (\Sigma_r \Sigma_g)^{1/2}))",
+      "Heusel et al. 2017"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

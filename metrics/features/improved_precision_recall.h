@@ -80,6 +80,14 @@ class ImprovedPrecisionRecall final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ImprovedPrecisionRecall";
+  static constexpr MetricSummary kSummary{
+      "How many samples of one kind are near one of the other kind.",
+      "[0, 1]",
+      "",
+      "improved precision and recall, precision recall of generative models, "
+      "ipr",
+      R"(\frac{1}{N} \sum_n [x_n \in \bigcup_m B(y_m, r_k(y_m))])",
+      "Kynkaanniemi et al. 2019"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   PrecisionRecallOfFeatures evaluate(const State& state) const;
@@ -110,6 +118,13 @@ class DensityCoverage final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "DensityCoverage";
+  static constexpr MetricSummary kSummary{
+      "How many real neighborhoods a sample is in, and how many have one.",
+      "coverage in [0, 1], density in [0, inf)",
+      "",
+      "density, coverage, prdc",
+      R"(\frac{1}{k N} \sum_n |\{m : x_n \in B(y_m, r_k(y_m))\}|)",
+      "Naeem et al. 2020"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   DensityCoverageOfFeatures evaluate(const State& state) const;

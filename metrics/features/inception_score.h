@@ -50,6 +50,13 @@ class InceptionScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "InceptionScore";
+  static constexpr MetricSummary kSummary{
+      "How certain a classifier is of samples, and how various they are.",
+      "[1, C]",
+      "",
+      "is, inception",
+      R"(\exp E_x KL(p(y | x) \| p(y)))",
+      "Salimans et al. 2016"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   SplitStatistics evaluate(const State& state) const;

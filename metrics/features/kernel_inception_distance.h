@@ -79,6 +79,13 @@ class KernelInceptionDistance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "KernelInceptionDistance";
+  static constexpr MetricSummary kSummary{
+      "Squared maximum mean discrepancy of real and generated features.",
+      "any",
+      "",
+      "kid, mmd, maximum mean discrepancy",
+      R"(\mathrm{MMD}^2(X, Y))",
+      "Binkowski et al. 2018"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   SplitStatistics evaluate(const State& state) const;

@@ -102,6 +102,13 @@ class LearnedPerceptualImagePatchSimilarity final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "LearnedPerceptualImagePatchSimilarity";
+  static constexpr MetricSummary kSummary{
+      "Distance of images by normalized layers of a network.",
+      "[0, inf)",
+      "channels=[2], pixels=[4]",
+      "lpips, perceptual distance",
+      R"(\sum_l \frac{1}{H_l W_l} \sum_{h, w} \| w_l \odot (\hat x^l_{hw} - \hat y^l_{hw}) \|^2)",
+      "Zhang et al. 2018"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

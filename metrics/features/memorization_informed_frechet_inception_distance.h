@@ -52,6 +52,13 @@ class MemorizationInformedFrechetInceptionDistance final
   using MetricOf::MetricOf;
   static constexpr const char* kName =
       "MemorizationInformedFrechetInceptionDistance";
+  static constexpr MetricSummary kSummary{
+      "Frechet distance, divided by how near to real ones samples are.",
+      "[0, inf)",
+      "",
+      "mifid",
+      R"(\frac{FID}{d_{mem}})",
+      "Bai et al. 2021"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

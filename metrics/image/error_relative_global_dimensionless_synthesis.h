@@ -67,6 +67,13 @@ class ErrorRelativeGlobalDimensionlessSynthesis final
   using MetricOf::MetricOf;
   static constexpr const char* kName =
       "ErrorRelativeGlobalDimensionlessSynthesis";
+  static constexpr MetricSummary kSummary{
+      "Relative global error of a synthesis (ERGAS), in percent.",
+      "[0, inf]",
+      "",
+      "ergas, relative global error",
+      R"(100\, r \sqrt{\frac{1}{C} \sum_c \frac{MSE_c}{\mu_c^2}})",
+      "Wald 2000"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

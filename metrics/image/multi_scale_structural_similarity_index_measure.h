@@ -101,6 +101,13 @@ class MultiScaleStructuralSimilarityIndexMeasure final
   using MetricOf::MetricOf;
   static constexpr const char* kName =
       "MultiScaleStructuralSimilarityIndexMeasure";
+  static constexpr MetricSummary kSummary{
+      "Structural similarity in several scales (MS-SSIM).",
+      "[0, 1]",
+      "data_range=1",
+      "ms-ssim, msssim",
+      R"(l_M \prod_{s=1}^{M} cs_s^{\beta_s})",
+      "Wang, Simoncelli and Bovik 2003"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -110,6 +110,10 @@ class PeakSignalNoiseRatio final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PeakSignalNoiseRatio";
+  static constexpr MetricSummary kSummary{
+      "Largest square over mean squared error of images, in dB.", "[-inf, inf]",
+      "data_range=1", "psnr, peak signal-to-noise ratio",
+      R"(10 \log_{10} \frac{range^2}{MSE})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

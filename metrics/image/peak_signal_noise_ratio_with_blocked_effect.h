@@ -86,6 +86,13 @@ class PeakSignalNoiseRatioWithBlockedEffect final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PeakSignalNoiseRatioWithBlockedEffect";
+  static constexpr MetricSummary kSummary{
+      "The same, with visible edges of blocks as errors, in dB.",
+      "[-inf, inf]",
+      "data_range=1",
+      "psnr-b, psnrb, blocking effect",
+      R"(10 \log_{10} \frac{range^2}{MSE + BEF})",
+      "Yim and Bovik 2011"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -68,6 +68,13 @@ class QualityWithNoReference final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "QualityWithNoReference";
+  static constexpr MetricSummary kSummary{
+      "Both distortions of sharpened images in one (QNR).",
+      "[0, 1]",
+      "",
+      "qnr",
+      R"((1 - D_\lambda)^\alpha (1 - D_s)^\beta)",
+      "Alparone et al. 2008"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -57,6 +57,13 @@ class RelativeAverageSpectralError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RelativeAverageSpectralError";
+  static constexpr MetricSummary kSummary{
+      "Error in windows relative to their means (RASE), in percent.",
+      "[0, inf]",
+      "",
+      "rase",
+      R"(\frac{100}{\mu} \sqrt{\frac{1}{C} \sum_c MSE_c})",
+      "Gonzalez-Audicana et al. 2004"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

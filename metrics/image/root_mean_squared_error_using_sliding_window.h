@@ -55,6 +55,9 @@ class RootMeanSquaredErrorUsingSlidingWindow final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RootMeanSquaredErrorUsingSlidingWindow";
+  static constexpr MetricSummary kSummary{
+      "Root mean squared error in windows.", "[0, inf]", "",
+      "rmse-sw, rmse in windows", R"(\frac{1}{W} \sum_w \sqrt{MSE_w})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

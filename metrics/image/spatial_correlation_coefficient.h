@@ -57,6 +57,13 @@ class SpatialCorrelationCoefficient final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SpatialCorrelationCoefficient";
+  static constexpr MetricSummary kSummary{
+      "Correlation of edges in windows (SCC).",
+      "[-1, 1]",
+      "",
+      "scc, spatial correlation",
+      R"(\frac{\sigma_{xy}}{\sigma_x \sigma_y})",
+      "Zhou, Civco and Silander 1998"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

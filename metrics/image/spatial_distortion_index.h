@@ -139,6 +139,13 @@ class SpatialDistortionIndex final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SpatialDistortionIndex";
+  static constexpr MetricSummary kSummary{
+      "Change of the likeness to a panchromatic image (D_s).",
+      "[0, 2]",
+      "",
+      "d_s, spatial distortion",
+      R"(\left( \frac{1}{C} \sum_i |Q(\hat x_i, pan) - Q(x_i, pan_{low})|^q \right)^{1/q})",
+      "Alparone et al. 2008"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -54,6 +54,13 @@ class SpectralAngleMapper final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SpectralAngleMapper";
+  static constexpr MetricSummary kSummary{
+      "Angle between the spectra of pixels (SAM).",
+      "[0, pi]",
+      "",
+      "sam, spectral angle",
+      R"(\arccos \frac{\langle x, y \rangle}{\|x\| \|y\|})",
+      "Yuhas, Goetz and Boardman 1992"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

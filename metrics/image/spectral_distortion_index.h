@@ -85,6 +85,13 @@ class SpectralDistortionIndex final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SpectralDistortionIndex";
+  static constexpr MetricSummary kSummary{
+      "Change of the likeness of channels (D_lambda).",
+      "[0, 2]",
+      "",
+      "d_lambda, spectral distortion",
+      R"(\left( \frac{1}{C (C - 1)} \sum_{i \ne j} |Q(\hat x_i, \hat x_j) - Q(x_i, x_j)|^p \right)^{1/p})",
+      "Alparone et al. 2008"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

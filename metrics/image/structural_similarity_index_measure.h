@@ -161,6 +161,13 @@ class StructuralSimilarityIndexMeasure final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "StructuralSimilarityIndexMeasure";
+  static constexpr MetricSummary kSummary{
+      "Luminance and contrast in windows of two images (SSIM).",
+      "[-1, 1]",
+      "data_range=1",
+      "ssim, structural similarity",
+      R"(\frac{(2 \mu_x \mu_y + c_1)(2 \sigma_{xy} + c_2)}{(\mu_x^2 + \mu_y^2 + c_1)(\sigma_x^2 + \sigma_y^2 + c_2)})",
+      "Wang et al. 2004"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -65,6 +65,13 @@ class TotalVariation final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TotalVariation";
+  static constexpr MetricSummary kSummary{
+      "Sum of absolute differences of neighboring pixels.",
+      "[0, inf]",
+      "",
+      "tv, total variation",
+      R"(\sum |x_{i+1,j} - x_{ij}| + |x_{i,j+1} - x_{ij}|)",
+      "Rudin, Osher and Fatemi 1992"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

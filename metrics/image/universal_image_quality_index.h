@@ -88,6 +88,13 @@ class UniversalImageQualityIndex final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "UniversalImageQualityIndex";
+  static constexpr MetricSummary kSummary{
+      "Correlation, luminance and contrast in windows (UQI).",
+      "[-1, 1]",
+      "",
+      "uqi, uiqi, image quality index",
+      R"(\frac{4 \sigma_{xy} \mu_x \mu_y}{(\sigma_x^2 + \sigma_y^2)(\mu_x^2 + \mu_y^2)})",
+      "Wang and Bovik 2002"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

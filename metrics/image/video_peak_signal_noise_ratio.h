@@ -67,6 +67,10 @@ class VideoPeakSignalNoiseRatio final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "VideoPeakSignalNoiseRatio";
+  static constexpr MetricSummary kSummary{
+      "Peak signal-to-noise ratio of the frames of videos, in dB.",
+      "[-inf, inf]", "data_range=1", "video psnr",
+      R"(10 \log_{10} \frac{range^2}{MSE})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -64,6 +64,13 @@ class VideoStructuralSimilarityIndexMeasure final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "VideoStructuralSimilarityIndexMeasure";
+  static constexpr MetricSummary kSummary{
+      "Structural similarity of the frames of videos.",
+      "[-1, 1]",
+      "data_range=1",
+      "video ssim",
+      R"(\frac{1}{T} \sum_t SSIM(x_t, y_t))",
+      "Wang et al. 2004"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

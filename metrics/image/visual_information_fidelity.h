@@ -91,6 +91,13 @@ class VisualInformationFidelity final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "VisualInformationFidelity";
+  static constexpr MetricSummary kSummary{
+      "How much of the information of an image is left (VIF).",
+      "[0, inf]",
+      "data_range=1",
+      "vif, vifp, information fidelity",
+      R"(\frac{\sum_s \log_2 (1 + g_s^2 \sigma_s^2 / (\sigma_{v,s}^2 + \sigma_n^2))}{\sum_s \log_2 (1 + \sigma_s^2 / \sigma_n^2)})",
+      "Sheikh and Bovik 2006"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -41,6 +41,13 @@ class CramersV final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CramersV";
+  static constexpr MetricSummary kSummary{
+      "How strongly two categorical variables are associated.",
+      "[0, 1]",
+      "",
+      "cramer's v",
+      R"(\sqrt{\frac{\chi^2 / N}{\min(R - 1, C - 1)}})",
+      "Cramer 1946"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -65,6 +72,13 @@ class CramersVMatrix final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CramersVMatrix";
+  static constexpr MetricSummary kSummary{
+      "Cramer's V of every two columns.",
+      "[0, 1]",
+      "",
+      "cramer's v matrix",
+      R"(\sqrt{\frac{\chi^2 / N}{\min(R - 1, C - 1)}})",
+      "Cramer 1946"};
 
   at::Tensor evaluate(const State& state) const;
 };

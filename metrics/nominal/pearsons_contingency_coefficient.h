@@ -31,6 +31,13 @@ class PearsonsContingencyCoefficient final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PearsonsContingencyCoefficient";
+  static constexpr MetricSummary kSummary{
+      "Association by chi-squared over itself and the samples.",
+      "[0, 1)",
+      "",
+      "contingency coefficient",
+      R"(\sqrt{\frac{\chi^2 / N}{1 + \chi^2 / N}})",
+      "Pearson 1904"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -55,6 +62,13 @@ class PearsonsContingencyCoefficientMatrix final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PearsonsContingencyCoefficientMatrix";
+  static constexpr MetricSummary kSummary{
+      "Pearson's contingency coefficient of every two columns.",
+      "[0, 1]",
+      "",
+      "contingency coefficient matrix",
+      R"(\sqrt{\frac{\chi^2 / N}{1 + \chi^2 / N}})",
+      "Pearson 1904"};
 
   at::Tensor evaluate(const State& state) const;
 };

@@ -33,6 +33,13 @@ class TheilsU final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TheilsU";
+  static constexpr MetricSummary kSummary{
+      "The fraction of the entropy of preds that target explains.",
+      "[0, 1]",
+      "",
+      "theil's u, uncertainty coefficient",
+      R"(\frac{H(X) - H(X | Y)}{H(X)})",
+      "Theil 1970"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -56,6 +63,9 @@ class TheilsUMatrix final : public MetricOf<TheilsUMatrix, ColumnPairs,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TheilsUMatrix";
+  static constexpr MetricSummary kSummary{
+      "Theil's U of every two columns.", "[0, 1]",    "", "theil's u matrix",
+      R"(\frac{H(X) - H(X | Y)}{H(X)})", "Theil 1970"};
 
   at::Tensor evaluate(const State& state) const;
 };

@@ -32,6 +32,13 @@ class TschuprowsT final : public MetricOf<TschuprowsT, CategoryPairs,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TschuprowsT";
+  static constexpr MetricSummary kSummary{
+      "Association that is 1 only for as many categories.",
+      "[0, 1]",
+      "",
+      "tschuprow's t",
+      R"(\sqrt{\frac{\chi^2 / N}{\sqrt{(R - 1)(C - 1)}}})",
+      "Tschuprow 1939"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;
@@ -55,6 +62,13 @@ class TschuprowsTMatrix final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TschuprowsTMatrix";
+  static constexpr MetricSummary kSummary{
+      "Tschuprow's T of every two columns.",
+      "[0, 1]",
+      "",
+      "tschuprow's t matrix",
+      R"(\sqrt{\frac{\chi^2 / N}{\sqrt{(R - 1)(C - 1)}}})",
+      "Tschuprow 1939"};
 
   at::Tensor evaluate(const State& state) const;
 };

@@ -6,6 +6,7 @@
 
 #include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/registry/domains.h"
+#include "tally/metrics/registry/search.h"
 #include "tally/state/parse_number.h"
 
 namespace tally {
@@ -100,10 +101,8 @@ void Registry::describe_option(const std::string& metric,
 const MetricEntry& Registry::at(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found != entries_.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [known, entry] : entries_) names.push_back(known);
   TORCH_CHECK_VALUE(false, "unknown metric '", name, "'",
-                    internal::did_you_mean(name, names));
+                    internal::did_you_mean_metric(*this, name));
 }
 
 std::unique_ptr<Metric> Registry::make(

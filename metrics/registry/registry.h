@@ -31,16 +31,6 @@ struct IsPrinted<Result, std::void_t<decltype(std::declval<std::ostream&>()
 
 class Registry;
 
-/// Properties of a metric that its class does not provide.
-struct MetricSummary {
-  /// One line.
-  const char* what;
-  /// "[0, 1]", "[0, inf)", "any".
-  const char* range;
-  /// Options without a default, with example values: "num_classes=5".
-  const char* required = "";
-};
-
 /// A request to make a metric from text, passed to its factory.
 class MetricRequest {
  public:
@@ -103,8 +93,13 @@ struct MetricEntry {
 ///     auto metric = registry.make("MyMetric(beta=2)");
 class Registry {
  public:
-  /// Adds a metric with the properties of its class: name, options, whether it
-  /// is differentiable, and whether higher is better.
+  /// Adds metrics, each with what its class says: kName, kSummary, options,
+  /// inputs, whether it is differentiable, and whether higher is better.
+  template <class... Ms>
+  void add() {
+    (add<Ms>(Ms::kSummary), ...);
+  }
+  /// The same for a class that has no kSummary.
   template <class M>
   void add(const MetricSummary& summary) {
     using Result = decltype(std::declval<M&>().compute());
@@ -115,8 +110,12 @@ class Registry {
                   M::kIsDifferentiable, M::kHigherIsBetter, make_of<M>,
                   M::declared_inputs()});
   }
-  /// Adds a wrapper (see MetricWrapper), M(metric, options), whose option
+  /// Adds wrappers (see MetricWrapper), M(metric, options), whose option
   /// `metric` describes the wrapped metric.
+  template <class... Ms>
+  void add_wrapper() {
+    (add_wrapper<Ms>(Ms::kSummary), ...);
+  }
   template <class M>
   void add_wrapper(const MetricSummary& summary) {
     add_declared_wrapper({M::kName, summary, described<typename M::Options>(),

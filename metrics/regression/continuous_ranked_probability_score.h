@@ -53,6 +53,13 @@ class ContinuousRankedProbabilityScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ContinuousRankedProbabilityScore";
+  static constexpr MetricSummary kSummary{
+      "Absolute error of ensembles of predictions (CRPS).",
+      "[0, inf)",
+      "",
+      "crps",
+      R"(E|X - y| - \frac{1}{2} E|X - X'|)",
+      "Gneiting and Raftery 2007"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -66,6 +66,9 @@ class CosineSimilarity final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CosineSimilarity";
+  static constexpr MetricSummary kSummary{
+      "Cosine of the angle between rows.", "[-1, 1] for each row", "", "cosine",
+      R"(\frac{\langle \hat y, y \rangle}{\|\hat y\| \|y\|})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

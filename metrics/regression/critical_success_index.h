@@ -82,6 +82,13 @@ class CriticalSuccessIndex final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CriticalSuccessIndex";
+  static constexpr MetricSummary kSummary{
+      "Hits over the sum of hits, misses and false alarms.",
+      "[0, 1]",
+      "threshold=0.5",
+      "csi, threat score",
+      R"(\frac{hits}{hits + misses + false\ alarms})",
+      "Schaefer 1990"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

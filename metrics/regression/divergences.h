@@ -87,6 +87,13 @@ class KLDivergence final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "KLDivergence";
+  static constexpr MetricSummary kSummary{
+      "Kullback-Leibler divergence of q from p.",
+      "[0, inf]",
+      "",
+      "kl, kullback-leibler, relative entropy",
+      R"(\sum_i p_i \log \frac{p_i}{q_i})",
+      "Kullback and Leibler 1951"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
@@ -123,6 +130,13 @@ class JensenShannonDivergence final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "JensenShannonDivergence";
+  static constexpr MetricSummary kSummary{
+      "Jensen-Shannon divergence of p and q.",
+      "[0, log(2)] for each row",
+      "",
+      "js, jsd, jensen-shannon",
+      R"(\frac{KL(p \| m) + KL(q \| m)}{2},\ m = \frac{p + q}{2})",
+      "Lin 1991"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -99,6 +99,13 @@ class KendallRankCorrCoef final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "KendallRankCorrCoef";
+  static constexpr MetricSummary kSummary{
+      "Concordant minus discordant pairs, as a fraction of all.",
+      "[-1, 1]",
+      "",
+      "kendall, kendall's tau, krcc",
+      R"(\frac{C - D}{\sqrt{(C + D + T_x)(C + D + T_y)}})",
+      "Kendall 1938; Knight 1966"};
 
   KendallResult evaluate(const State& state) const;
 };

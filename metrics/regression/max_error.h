@@ -49,6 +49,9 @@ class MaxError final : public MetricOf<MaxError, LargestError, at::Tensor> {
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MaxError";
+  static constexpr MetricSummary kSummary{
+      "Largest absolute error.", "[0, inf)", "",
+      "max error, largest error, l-infinity", R"(\max_n |\hat y_n - y_n|)"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

@@ -52,6 +52,10 @@ class MeanAbsoluteError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MeanAbsoluteError";
+  static constexpr MetricSummary kSummary{
+      "Mean of absolute errors.", "[0, inf)", "",
+      "mae, mean absolute deviation, l1",
+      R"(\frac{1}{N} \sum_n |\hat y_n - y_n|)"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
@@ -91,6 +95,9 @@ class LogCoshError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "LogCoshError";
+  static constexpr MetricSummary kSummary{
+      "Mean of log(cosh(error)): smooth and robust.", "[0, inf)", "",
+      "log-cosh, logcosh", R"(\frac{1}{N} \sum_n \log \cosh(\hat y_n - y_n))"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -69,6 +69,13 @@ class MeanPinballLoss final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MeanPinballLoss";
+  static constexpr MetricSummary kSummary{
+      "Quantile (pinball) loss.",
+      "[0, inf)",
+      "",
+      "pinball, quantile loss",
+      R"(\frac{1}{N} \sum_n \max(\alpha (y_n - \hat y_n), (\alpha - 1)(y_n - \hat y_n)))",
+      "Koenker and Bassett 1978"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -69,6 +69,9 @@ class MeanSquaredError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MeanSquaredError";
+  static constexpr MetricSummary kSummary{
+      "Mean of squared errors, or its root.", "[0, inf)", "",
+      "mse, mean square error, l2", R"(\frac{1}{N} \sum_n (\hat y_n - y_n)^2)"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -75,6 +75,10 @@ class MeanSquaredLogError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MeanSquaredLogError";
+  static constexpr MetricSummary kSummary{
+      "Mean of squared differences of log(1 + value), or its root.", "[0, inf)",
+      "", "msle",
+      R"(\frac{1}{N} \sum_n (\log(1 + \hat y_n) - \log(1 + y_n))^2)"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -66,6 +66,10 @@ class MinkowskiDistance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MinkowskiDistance";
+  static constexpr MetricSummary kSummary{
+      "p-norm of all errors.", "[0, inf)", "p=2",
+      "minkowski, p-norm, lp distance",
+      R"(\left( \sum_n |\hat y_n - y_n|^p \right)^{1/p})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -84,6 +84,9 @@ class NormalizedRootMeanSquaredError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "NormalizedRootMeanSquaredError";
+  static constexpr MetricSummary kSummary{
+      "Root mean squared error over the scale of the targets.", "[0, inf)", "",
+      "nrmse", R"(\frac{\sqrt{\frac{1}{N} \sum_n (\hat y_n - y_n)^2}}{s(y)})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -35,6 +35,13 @@ class PearsonCorrCoef final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "PearsonCorrCoef";
+  static constexpr MetricSummary kSummary{
+      "Linear correlation of predictions and targets.",
+      "[-1, 1]",
+      "",
+      "pearson, pearson's r, linear correlation, pcc, plcc",
+      R"(\frac{\mathrm{cov}(\hat y, y)}{\sigma_{\hat y} \sigma_y})",
+      "Pearson 1895"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
@@ -64,6 +71,13 @@ class ConcordanceCorrCoef final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ConcordanceCorrCoef";
+  static constexpr MetricSummary kSummary{
+      "Lin's concordance: agreement with the line of equality.",
+      "[-1, 1]",
+      "",
+      "ccc, lin's concordance, concordance correlation",
+      R"(\frac{2\, \mathrm{cov}(\hat y, y)}{\sigma_{\hat y}^2 + \sigma_y^2 + (\bar{\hat y} - \bar y)^2})",
+      "Lin 1989"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

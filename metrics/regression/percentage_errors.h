@@ -86,6 +86,10 @@ class MeanAbsolutePercentageError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MeanAbsolutePercentageError";
+  static constexpr MetricSummary kSummary{
+      "Mean of absolute errors relative to the targets.", "[0, inf)", "",
+      "mape",
+      R"(\frac{1}{N} \sum_n \frac{|\hat y_n - y_n|}{\max(|y_n|, \epsilon)})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
@@ -129,6 +133,10 @@ class SymmetricMeanAbsolutePercentageError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SymmetricMeanAbsolutePercentageError";
+  static constexpr MetricSummary kSummary{
+      "Mean of absolute errors relative to both magnitudes.", "[0, 2]", "",
+      "smape",
+      R"(\frac{1}{N} \sum_n \frac{2 |\hat y_n - y_n|}{\max(|\hat y_n| + |y_n|, \epsilon)})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
@@ -179,6 +187,9 @@ class WeightedMeanAbsolutePercentageError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "WeightedMeanAbsolutePercentageError";
+  static constexpr MetricSummary kSummary{
+      "Sum of absolute errors over the sum of absolute targets.", "[0, inf)",
+      "", "wmape, wape", R"(\frac{\sum_n |\hat y_n - y_n|}{\sum_n |y_n|})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

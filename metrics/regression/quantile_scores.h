@@ -64,6 +64,9 @@ class MedianAbsoluteError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MedianAbsoluteError";
+  static constexpr MetricSummary kSummary{
+      "Median of absolute errors.", "[0, inf)", "", "median error, medae",
+      R"(\mathrm{median}_n |\hat y_n - y_n|)"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;
@@ -178,6 +181,13 @@ class D2PinballScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "D2PinballScore";
+  static constexpr MetricSummary kSummary{
+      "Fraction of the quantile loss explained.",
+      "(-inf, 1]",
+      "",
+      "d2 pinball, quantile r2",
+      R"(1 - \frac{\sum_n \rho_\alpha(y_n - \hat y_n)}{\sum_n \rho_\alpha(y_n - q_\alpha)})",
+      "Koenker and Machado 1999"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
@@ -200,6 +210,13 @@ class D2AbsoluteErrorScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "D2AbsoluteErrorScore";
+  static constexpr MetricSummary kSummary{
+      "Fraction of the absolute error explained.",
+      "(-inf, 1]",
+      "",
+      "d2 absolute error",
+      R"(1 - \frac{\sum_n |\hat y_n - y_n|}{\sum_n |y_n - \mathrm{median}(y)|})",
+      "Koenker and Machado 1999"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

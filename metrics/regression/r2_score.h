@@ -67,6 +67,13 @@ class R2Score final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "R2Score";
+  static constexpr MetricSummary kSummary{
+      "Coefficient of determination.",
+      "(-inf, 1]",
+      "",
+      "r2, r squared, coefficient of determination",
+      R"(1 - \frac{\sum_n (\hat y_n - y_n)^2}{\sum_n (y_n - \bar y)^2})",
+      "Wright 1921"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
@@ -114,6 +121,10 @@ class ExplainedVariance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ExplainedVariance";
+  static constexpr MetricSummary kSummary{
+      "R2Score that disregards a constant bias.", "(-inf, 1]", "",
+      "explained variance, evs",
+      R"(1 - \frac{\mathrm{Var}(y - \hat y)}{\mathrm{Var}(y)})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
@@ -166,6 +177,10 @@ class RelativeSquaredError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RelativeSquaredError";
+  static constexpr MetricSummary kSummary{
+      "Squared error over that of predicting the mean, or its root.",
+      "[0, inf)", "", "rse, rrse, fraction of variance unexplained",
+      R"(\frac{\sum_n (\hat y_n - y_n)^2}{\sum_n (y_n - \bar y)^2})"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

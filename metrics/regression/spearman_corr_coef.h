@@ -36,6 +36,13 @@ class SpearmanCorrCoef final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SpearmanCorrCoef";
+  static constexpr MetricSummary kSummary{
+      "Pearson's correlation of ranks.",
+      "[-1, 1]",
+      "",
+      "spearman, spearman's rho, rank correlation, srcc, srocc",
+      R"(\mathrm{corr}(rank(\hat y), rank(y)))",
+      "Spearman 1904"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

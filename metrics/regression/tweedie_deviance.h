@@ -82,6 +82,13 @@ class TweedieDevianceScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TweedieDevianceScore";
+  static constexpr MetricSummary kSummary{
+      "Mean deviance of a Tweedie distribution, such as Poisson.",
+      "[0, inf)",
+      "",
+      "tweedie, poisson deviance, gamma deviance",
+      R"(\frac{1}{N} \sum_n d_p(y_n, \hat y_n))",
+      "Jorgensen 1987"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
@@ -148,6 +155,13 @@ class D2TweedieScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "D2TweedieScore";
+  static constexpr MetricSummary kSummary{
+      "Fraction of the Tweedie deviance explained.",
+      "(-inf, 1]",
+      "",
+      "d2 tweedie, deviance explained",
+      R"(1 - \frac{D(y, \hat y)}{D(y, \bar y)})",
+      "Hastie, Tibshirani and Wainwright 2015"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = true;
 

@@ -50,6 +50,9 @@ class RetrievalAUROC final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalAUROC";
+  static constexpr MetricSummary kSummary{
+      "The area under each query's ROC curve.", "[0, 1]", "",
+      "retrieval auc, auc by query, gauc", R"(\frac{1}{|Q|} \sum_q AUROC_q)"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

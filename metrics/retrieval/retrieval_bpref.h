@@ -34,6 +34,13 @@ class RetrievalBpref final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalBpref";
+  static constexpr MetricSummary kSummary{
+      "Relevant documents above judged others; for incomplete judgements.",
+      "[0, 1]",
+      "",
+      "bpref",
+      R"(\frac{1}{R} \sum_r \left( 1 - \frac{\min(|n \text{ above } r|, R)}{\min(R, N)} \right))",
+      "Buckley and Voorhees 2004"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

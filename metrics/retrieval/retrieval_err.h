@@ -53,6 +53,13 @@ class RetrievalERR final : public MetricOf<RetrievalERR, JudgedDocuments,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalERR";
+  static constexpr MetricSummary kSummary{
+      "The reciprocal rank at which a user is expected to stop.",
+      "[0, 1]",
+      "g_max=4",
+      "err, expected reciprocal rank",
+      R"(\sum_k \frac{R_k}{k} \prod_{i < k} (1 - R_i))",
+      "Chapelle et al. 2009"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

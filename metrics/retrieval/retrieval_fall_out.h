@@ -34,6 +34,10 @@ class RetrievalFallOut final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalFallOut";
+  static constexpr MetricSummary kSummary{
+      "Fraction of the documents that are not relevant among the best k.",
+      "[0, 1]", "", "fallout, fall-out",
+      R"(\frac{|\overline{rel} \cap top_k|}{|\overline{rel}|})"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

@@ -31,6 +31,10 @@ class RetrievalHitRate final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalHitRate";
+  static constexpr MetricSummary kSummary{
+      "Fraction of queries with a relevant document among the best k.",
+      "[0, 1]", "", "hit rate, hit@k, hits@k, success@k",
+      R"([rel \cap top_k \ne \emptyset])"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -78,6 +78,10 @@ class RetrievalMAP final : public MetricOf<RetrievalMAP, JudgedDocuments,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalMAP";
+  static constexpr MetricSummary kSummary{
+      "The mean precision at the ranks of relevant documents.", "[0, 1]", "",
+      "map, mean average precision of queries",
+      R"(\frac{1}{|Q|} \sum_q \frac{1}{|rel_q|} \sum_{k \in rel_q} P@k)"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

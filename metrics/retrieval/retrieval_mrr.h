@@ -28,6 +28,13 @@ class RetrievalMRR final : public MetricOf<RetrievalMRR, JudgedDocuments,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalMRR";
+  static constexpr MetricSummary kSummary{
+      "The reciprocal rank of the first relevant document.",
+      "[0, 1]",
+      "",
+      "mrr, mean reciprocal rank",
+      R"(\frac{1}{|Q|} \sum_q \frac{1}{rank_q})",
+      "Voorhees 1999"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -53,6 +53,13 @@ class RetrievalNormalizedDCG final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalNormalizedDCG";
+  static constexpr MetricSummary kSummary{
+      "The discounted gain of the best k documents over the ideal one.",
+      "[0, 1]",
+      "",
+      "ndcg, normalized discounted cumulative gain, ndcg@k, dcg",
+      R"(\frac{\sum_k g_k / \log_2 (k + 1)}{\sum_k g^*_k / \log_2 (k + 1)})",
+      "Jarvelin and Kekalainen 2002"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -46,6 +46,9 @@ class RetrievalPrecision final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalPrecision";
+  static constexpr MetricSummary kSummary{
+      "Fraction of the best k documents that are relevant.", "[0, 1]", "",
+      "precision@k, p@k, precision at k", R"(\frac{|rel \cap top_k|}{k})"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

@@ -72,6 +72,9 @@ class RetrievalPrecisionRecallCurve final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalPrecisionRecallCurve";
+  static constexpr MetricSummary kSummary{
+      "Precision and recall of the best k documents for each k.", "[0, 1]", "",
+      "retrieval pr curve", R"((P@k,\ R@k))"};
 
   RetrievalPrecisionRecall evaluate(const State& state) const;
 };
@@ -124,6 +127,9 @@ class RetrievalRecallAtFixedPrecision final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalRecallAtFixedPrecision";
+  static constexpr MetricSummary kSummary{
+      "The highest recall at some k where precision is high enough.", "[0, 1]",
+      "", "retrieval recall at precision", R"(\max_k R@k : P@k \ge P_{min})"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   RetrievalRecallAtDepth evaluate(const State& state) const;

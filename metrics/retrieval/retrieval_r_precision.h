@@ -31,6 +31,9 @@ class RetrievalRPrecision final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalRPrecision";
+  static constexpr MetricSummary kSummary{
+      "Precision at R, the number of relevant documents.", "[0, 1]", "",
+      "r-precision, rprec", R"(\frac{|rel \cap top_R|}{R})"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

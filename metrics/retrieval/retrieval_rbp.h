@@ -61,6 +61,13 @@ class RetrievalRBP final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "RetrievalRBP";
+  static constexpr MetricSummary kSummary{
+      "The relevance that a user sees who may stop at every document.",
+      "[0, 1]",
+      "",
+      "rbp, rank-biased precision",
+      R"((1 - p) \sum_k g_k\, p^{k - 1})",
+      "Moffat and Zobel 2008"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   RankBiasedPrecision evaluate(const State& state) const;

@@ -67,6 +67,10 @@ class AverageSymmetricSurfaceDistance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "AverageSymmetricSurfaceDistance";
+  static constexpr MetricSummary kSummary{
+      "The average distance between two surfaces.", "[0, inf]", "num_classes=5",
+      "assd, asd, average surface distance",
+      R"(\frac{\sum_{a \in A} d(a, B) + \sum_{b \in B} d(b, A)}{|A| + |B|})"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   SegmentationScore evaluate(const State& state) const;

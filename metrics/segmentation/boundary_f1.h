@@ -82,6 +82,13 @@ class BoundaryF1 final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "BoundaryF1";
+  static constexpr MetricSummary kSummary{
+      "Precision and recall of boundaries, within a tolerance.",
+      "[0, 1]",
+      "num_classes=5",
+      "bf1, boundary f1, bf score",
+      R"(\frac{2 P R}{P + R})",
+      "Csurka et al. 2013"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   SegmentationScore evaluate(const State& state) const;

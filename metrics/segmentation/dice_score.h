@@ -72,6 +72,13 @@ class DiceScore final : public MetricOf<DiceScore, ClassOverlap,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "DiceScore";
+  static constexpr MetricSummary kSummary{
+      "Overlap of two segmentations, relative to their mean size.",
+      "[0, 1]",
+      "num_classes=5",
+      "dice, dsc, sorensen-dice",
+      R"(\frac{2 |A \cap B|}{|A| + |B|})",
+      "Dice 1945"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   SegmentationScore evaluate(const State& state) const;

@@ -71,6 +71,13 @@ class GeneralizedDiceScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "GeneralizedDiceScore";
+  static constexpr MetricSummary kSummary{
+      "The Dice score with small classes weighing as much as large ones.",
+      "[0, 1]",
+      "num_classes=5",
+      "gds, generalized dice",
+      R"(\frac{2 \sum_c w_c |A_c \cap B_c|}{\sum_c w_c (|A_c| + |B_c|)})",
+      "Sudre et al. 2017"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   SegmentationScore evaluate(const State& state) const;

@@ -112,6 +112,13 @@ class HausdorffDistance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "HausdorffDistance";
+  static constexpr MetricSummary kSummary{
+      "The largest distance from one surface to the other.",
+      "[0, inf]",
+      "num_classes=5",
+      "hd, hausdorff, percentile hausdorff",
+      R"(\max \left( \max_{a \in A} d(a, B), \max_{b \in B} d(b, A) \right))",
+      "Huttenlocher, Klanderman and Rucklidge 1993"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   SegmentationScore evaluate(const State& state) const;

@@ -59,6 +59,10 @@ class MeanIoU final : public MetricOf<MeanIoU, ClassOverlap, SegmentationScore,
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MeanIoU";
+  static constexpr MetricSummary kSummary{
+      "The mean intersection over union of classes.", "[0, 1]", "",
+      "miou, mean iou, mean intersection over union",
+      R"(\frac{1}{C} \sum_c \frac{|A_c \cap B_c|}{|A_c \cup B_c|})"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   SegmentationScore evaluate(const State& state) const;

@@ -79,6 +79,13 @@ class NormalizedSurfaceDistance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "NormalizedSurfaceDistance";
+  static constexpr MetricSummary kSummary{
+      "The fraction of two surfaces that lies near the other one.",
+      "[0, 1]",
+      "num_classes=5, tolerance=1",
+      "nsd, surface dice, normalized surface dice",
+      R"(\frac{|\{a : d(a, B) \le \tau\}| + |\{b : d(b, A) \le \tau\}|}{|A| + |B|})",
+      "Nikolov et al. 2018"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   SegmentationScore evaluate(const State& state) const;

@@ -78,6 +78,13 @@ class LipVertexError final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "LipVertexError";
+  static constexpr MetricSummary kSummary{
+      "Largest squared distance of a vertex of the lips, per frame.",
+      "[0, inf]",
+      "mouth_map=[0, 1, 2]",
+      "lve, lip vertex error",
+      R"(\frac{1}{T} \sum_t \max_{v \in lips} \|\hat x_{tv} - x_{tv}\|^2)",
+      "Richard et al. 2021"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

@@ -92,6 +92,13 @@ class ProcrustesDisparity final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ProcrustesDisparity";
+  static constexpr MetricSummary kSummary{
+      "How little points look like others, moved, scaled and turned.",
+      "[0, 1] for each sample",
+      "",
+      "procrustes",
+      R"(\min_{s, R, t} \|x - (s y R + t)\|^2)",
+      "Gower 1975"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

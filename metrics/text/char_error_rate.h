@@ -34,6 +34,9 @@ class CharErrorRate final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CharErrorRate";
+  static constexpr MetricSummary kSummary{
+      "Character errors per character of the references (CER).", "[0, inf]", "",
+      "cer, character error rate", R"(\frac{S + D + I}{N})"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

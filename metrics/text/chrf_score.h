@@ -110,6 +110,13 @@ class CHRFScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "CHRFScore";
+  static constexpr MetricSummary kSummary{
+      "n-grams of characters and words in common: chrF, chrF++.",
+      "[0, 1]",
+      "",
+      "chrf, chrf++",
+      R"(\frac{(1 + \beta^2) P R}{\beta^2 P + R})",
+      "Popovic 2015, 2017"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

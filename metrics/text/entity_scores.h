@@ -42,6 +42,13 @@ class EntityPrecision final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "EntityPrecision";
+  static constexpr MetricSummary kSummary{
+      "Fraction of entities predicted by tags that are correct.",
+      "[0, 1]",
+      "",
+      "ner precision, conlleval, seqeval",
+      R"(\frac{TP}{TP + FP})",
+      "Tjong Kim Sang and De Meulder 2003"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   Results evaluate(const State& state) const;
@@ -68,6 +75,13 @@ class EntityRecall final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "EntityRecall";
+  static constexpr MetricSummary kSummary{
+      "Fraction of entities in the target's tags that are found.",
+      "[0, 1]",
+      "",
+      "ner recall, conlleval, seqeval",
+      R"(\frac{TP}{TP + FN})",
+      "Tjong Kim Sang and De Meulder 2003"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   Results evaluate(const State& state) const;
@@ -91,6 +105,13 @@ class EntityF1Score final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "EntityF1Score";
+  static constexpr MetricSummary kSummary{
+      "Harmonic mean of precision and recall of tagged entities.",
+      "[0, 1]",
+      "",
+      "ner f1, conlleval, seqeval",
+      R"(\frac{2 TP}{2 TP + FP + FN})",
+      "Tjong Kim Sang and De Meulder 2003"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   Results evaluate(const State& state) const;

@@ -121,6 +121,13 @@ class ExtendedEditDistance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ExtendedEditDistance";
+  static constexpr MetricSummary kSummary{
+      "Edits of characters with jumps, per character (EED).",
+      "[0, 1]",
+      "",
+      "eed",
+      R"(\min \left( 1, \frac{e + \alpha j + \rho v}{|r| + \rho v} \right))",
+      "Stanchev, Wang and Ney 2019"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

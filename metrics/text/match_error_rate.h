@@ -33,6 +33,13 @@ class MatchErrorRate final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "MatchErrorRate";
+  static constexpr MetricSummary kSummary{
+      "Fraction of the matches between words that are errors (MER).",
+      "[0, 1]",
+      "",
+      "mer",
+      R"(\frac{S + D + I}{S + D + I + H})",
+      "Morris, Maier and Green 2004"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

@@ -86,6 +86,13 @@ class Perplexity final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "Perplexity";
+  static constexpr MetricSummary kSummary{
+      "Effective number of tokens that a language model chooses among.",
+      "[1, inf]",
+      "",
+      "ppl",
+      R"(\exp \left( -\frac{1}{N} \sum_n \log p_n \right))",
+      "Jelinek et al. 1977"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
 

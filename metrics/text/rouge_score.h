@@ -142,6 +142,13 @@ class ROUGEScore final : public MetricOf<ROUGEScore, RougeSums, Results> {
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "ROUGEScore";
+  static constexpr MetricSummary kSummary{
+      "n-grams and subsequences that summaries and references share.",
+      "[0, 1]",
+      "",
+      "rouge, rouge-1, rouge-2, rouge-l, rouge-lsum",
+      R"(\frac{|ngrams(\hat y) \cap ngrams(y)|}{|ngrams(y)|})",
+      "Lin 2004"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   Results evaluate(const State& state) const;

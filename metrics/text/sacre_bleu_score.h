@@ -80,6 +80,13 @@ class SacreBLEUScore final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SacreBLEUScore";
+  static constexpr MetricSummary kSummary{
+      "BLEU of plain texts, tokenized and smoothed as in sacrebleu.",
+      "[0, 1]",
+      "",
+      "sacrebleu",
+      R"(BP \exp \sum_n w_n \log p_n)",
+      "Post 2018"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   at::Tensor evaluate(const State& state) const;

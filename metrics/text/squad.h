@@ -87,6 +87,13 @@ class SQuAD final : public MetricOf<SQuAD, AnswerMatches, SQuADScores> {
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "SQuAD";
+  static constexpr MetricSummary kSummary{
+      "Exact match and F1 of answers to questions, in percent.",
+      "[0, 100]",
+      "",
+      "squad, exact match, em, question answering f1",
+      R"(100\ \frac{1}{N} \sum_n \max_a F1(\hat a_n, a))",
+      "Rajpurkar et al. 2016"};
   static constexpr std::optional<bool> kHigherIsBetter = true;
 
   SQuADScores evaluate(const State& state) const;

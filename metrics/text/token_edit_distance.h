@@ -24,6 +24,13 @@ class TokenEditDistance final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TokenEditDistance";
+  static constexpr MetricSummary kSummary{
+      "Tokens to edit in each sequence of integers.",
+      "[0, inf]",
+      "",
+      "levenshtein of tokens",
+      R"(\min (S + D + I))",
+      "Levenshtein 1966"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

@@ -34,6 +34,9 @@ class TokenErrorRate final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TokenErrorRate";
+  static constexpr MetricSummary kSummary{
+      "Error rate of sequences of integer tokens.", "[0, inf]", "",
+      "token error rate, phoneme error rate, per", R"(\frac{S + D + I}{N})"};
 
   at::Tensor evaluate(const State& state) const;
   std::optional<bool> higher_is_better() const override {

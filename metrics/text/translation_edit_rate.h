@@ -110,6 +110,13 @@ class TranslationEditRate final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "TranslationEditRate";
+  static constexpr MetricSummary kSummary{
+      "Edits and shifts of words per word of the references (TER).",
+      "[0, inf]",
+      "",
+      "ter",
+      R"(\frac{edits + shifts}{N})",
+      "Snover et al. 2006"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

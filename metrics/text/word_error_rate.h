@@ -36,6 +36,9 @@ class WordErrorRate final
  public:
   using MetricOf::MetricOf;
   static constexpr const char* kName = "WordErrorRate";
+  static constexpr MetricSummary kSummary{
+      "Word errors per word of the references (WER).", "[0, inf]", "",
+      "wer, word error", R"(\frac{S + D + I}{N})"};
   static constexpr std::optional<bool> kHigherIsBetter = false;
 
   at::Tensor evaluate(const State& state) const;

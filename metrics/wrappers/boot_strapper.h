@@ -87,6 +87,13 @@ class BootStrapper final : public MetricWrapper {
  public:
   using Options = BootStrapperOptions;
   static constexpr const char* kName = "BootStrapper";
+  static constexpr MetricSummary kSummary{
+      "Bootstrap mean and standard deviation of a metric.",
+      "any",
+      "metric=MeanSquaredError()",
+      "bootstrap, bootstrapping",
+      "",
+      "Efron 1979"};
 
   explicit BootStrapper(OwnedMetric metric, Options options = {});
 

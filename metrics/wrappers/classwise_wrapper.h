@@ -47,6 +47,10 @@ class ClasswiseWrapper final : public MetricWrapper {
  public:
   using Options = ClasswiseWrapperOptions;
   static constexpr const char* kName = "ClasswiseWrapper";
+  static constexpr MetricSummary kSummary{
+      "Names the value of each class of a metric.", "any",
+      "metric=MulticlassAccuracy(num_classes=3, average=none)",
+      "names of classes"};
 
   explicit ClasswiseWrapper(OwnedMetric metric, Options options = {});
 

@@ -126,6 +126,9 @@ class BinaryTargetTransformer final : public MetricInputTransformer {
  public:
   using Options = BinaryTargetTransformerOptions;
   static constexpr const char* kName = "BinaryTargetTransformer";
+  static constexpr MetricSummary kSummary{
+      "A metric on targets binarized by a threshold.", "any",
+      "metric=MeanSquaredError()", "binarize targets"};
 
   explicit BinaryTargetTransformer(OwnedMetric metric, Options options = {});
 

@@ -37,6 +37,9 @@ class MinMaxMetric final : public MetricWrapper {
  public:
   using Options = NoOptions;
   static constexpr const char* kName = "MinMaxMetric";
+  static constexpr MetricSummary kSummary{
+      "A metric, with its smallest and largest value so far.", "any",
+      "metric=MeanSquaredError()", "min and max so far, best value"};
 
   explicit MinMaxMetric(OwnedMetric metric, Options options = {});
 

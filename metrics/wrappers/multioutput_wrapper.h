@@ -62,6 +62,10 @@ class MultioutputWrapper final : public MetricWrapper {
  public:
   using Options = MultioutputWrapperOptions;
   static constexpr const char* kName = "MultioutputWrapper";
+  static constexpr MetricSummary kSummary{
+      "One metric for each of several outputs.", "any",
+      "metric=MeanSquaredError(), num_outputs=2",
+      "several outputs, multi-output"};
 
   MultioutputWrapper(OwnedMetric metric, Options options);
 

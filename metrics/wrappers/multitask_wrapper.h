@@ -59,6 +59,9 @@ class MultitaskWrapper final : public WrapperMetric {
  public:
   using Options = MultitaskWrapperOptions;
   static constexpr const char* kName = "MultitaskWrapper";
+  static constexpr MetricSummary kSummary{
+      "A metric for each of several tasks, from maps of inputs.", "any",
+      "tasks={a: MeanSquaredError()}", "multi-task, multitask"};
 
   explicit MultitaskWrapper(Options options = {},
                             MetricOptions metric_options = MetricOptions());

@@ -49,6 +49,9 @@ class Running : public MetricWrapper {
  public:
   using Options = RunningOptions;
   static constexpr const char* kName = "Running";
+  static constexpr MetricSummary kSummary{
+      "A metric over the last batches.", "any", "metric=MeanSquaredError()",
+      "running, moving window, sliding window"};
 
   explicit Running(OwnedMetric metric, Options options = {});
 

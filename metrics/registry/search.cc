@@ -1,0 +1,150 @@
+#include "tally/metrics/registry/search.h"
+
+#include <c10/util/StringUtil.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "tally/metrics/common/did_you_mean.h"
+
+namespace tally {
+namespace {
+
+using internal::lower_case;
+
+constexpr std::size_t kMostNamed = 6;
+
+/// "Mean squared (MSE)" as "mean", "squared", "mse"; signs and digits are kept
+/// within a word: "recall@k".
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words(1);
+  char last = ' ';
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    const bool begins = std::isupper(code) != 0 &&
+                        std::islower(static_cast<unsigned char>(last)) != 0;
+    last = c;
+    if (c == ' ' || c == ',' || c == '(' || c == ')' || c == ':' || c == '.') {
+      if (!words.back().empty()) words.emplace_back();
+      continue;
+    }
+    if (begins && !words.back().empty()) words.emplace_back();
+    words.back() += static_cast<char>(std::tolower(code));
+  }
+  return words;
+}
+
+std::vector<std::string> names_of(const std::string& name,
+                                  const std::string& aliases) {
+  std::vector<std::string> names{lower_case(name)};
+  for (std::size_t begin = 0; begin < aliases.size();) {
+    const std::size_t end = std::min(aliases.find(", ", begin), aliases.size());
+    names.push_back(aliases.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return names;
+}
+
+/// How good a match is: by what, and the place among the other names.
+using Rank = std::pair<int, std::size_t>;
+enum : int { kNamed, kHasWords, kContains };
+
+std::optional<Rank> rank_of(const std::vector<std::string>& wanted,
+                            const MetricMatch& match, const char* aliases) {
+  const auto names = names_of(match.text, aliases);
+  const auto named =
+      std::find(names.begin(), names.end(), c10::Join(" ", wanted));
+  if (named != names.end()) return Rank{kNamed, named - names.begin()};
+  const std::string text =
+      c10::str(match.text, " ", match.domain, " ", match.what, " ", aliases);
+  const auto words = words_of(text);
+  const std::string lower = lower_case(text);
+  bool are_words = true;
+  for (const std::string& word : wanted) {
+    if (lower.find(word) == lower.npos) return std::nullopt;
+    are_words &= std::find(words.begin(), words.end(), word) != words.end();
+  }
+  return Rank{are_words ? kHasWords : kContains, 0};
+}
+
+}  // namespace
+
+std::vector<MetricMatch> find_metrics(const Registry& registry,
+                                      const std::vector<std::string>& words) {
+  std::vector<std::string> wanted;
+  for (const std::string& word : words) wanted.push_back(lower_case(word));
+  std::vector<std::pair<Rank, MetricMatch>> found;
+  const auto add = [&](MetricMatch match, const char* aliases) {
+    const auto rank = rank_of(wanted, match, aliases);
+    if (!rank) return;
+    match.is_named = rank->first == kNamed;
+    found.emplace_back(*rank, std::move(match));
+  };
+  for (const auto& [name, entry] : registry.entries()) {
+    add({name, entry.summary.what, entry.domain}, entry.summary.aliases);
+  }
+  for (const auto& expression : internal::named_expressions()) {
+    if (words.empty()) break;
+    add({expression.text, expression.what, "expressions"}, expression.aliases);
+  }
+  std::stable_sort(
+      found.begin(), found.end(),
+      [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<MetricMatch> matches;
+  for (auto& [rank, match] : found) matches.push_back(std::move(match));
+  return matches;
+}
+
+namespace internal {
+
+const std::vector<NamedExpression>& named_expressions() {
+  static const std::vector<NamedExpression> expressions{
+      {"1 - BinarySpecificity()", "False positive rate.",
+       "fpr, false positive rate"},
+      {"1 - BinaryRecall()", "False negative rate.",
+       "fnr, false negative rate, miss rate"},
+      {"1 - BinaryPrecision()", "False discovery rate.",
+       "fdr, false discovery rate"},
+      {"1 - BinaryNegativePredictiveValue()", "False omission rate.",
+       "for, false omission rate"},
+      {"BinaryRecall() + BinarySpecificity() - 1", "Youden's J.",
+       "youden, youden's j, informedness"},
+      {"BinaryPrecision() + BinaryNegativePredictiveValue() - 1", "Markedness.",
+       "markedness"},
+      {"2 * BinaryAUROC() - 1", "Gini coefficient of scores.",
+       "gini, gini coefficient"},
+      {"1 - MulticlassAccuracy(num_classes=5, top_k=5, average=micro)",
+       "Fraction of samples whose class is not among the best five.",
+       "top-5 error"},
+      {"MeanSquaredError(squared=false)", "Root mean squared error.",
+       "rmse, root mean squared error, root mean square error"},
+      {"MeanSquaredLogError(squared=false)",
+       "Root mean squared logarithmic error.", "rmsle"},
+      {"HausdorffDistance(num_classes=5, percentile=95)",
+       "Hausdorff distance of the nearest 95 % of the surfaces.", "hd95"},
+  };
+  return expressions;
+}
+
+std::string did_you_mean_metric(const Registry& registry,
+                                const std::string& name) {
+  std::vector<std::string> named;
+  for (const MetricMatch& match : find_metrics(registry, {name})) {
+    if (match.is_named) named.push_back("'" + match.text + "'");
+  }
+  if (!named.empty() && named.size() <= kMostNamed) {
+    const std::string last = std::move(named.back());
+    named.pop_back();
+    return "; did you mean " + c10::Join(", ", named) +
+           (named.empty() ? "" : " or ") + last + "?";
+  }
+  std::vector<std::string> names;
+  for (const auto& [known, entry] : registry.entries()) names.push_back(known);
+  return did_you_mean(name, names);
+}
+
+}  // namespace internal
+}  // namespace tally
