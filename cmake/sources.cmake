@@ -4,6 +4,7 @@ set(TALLY_SYNC_COMPONENTS)
 
 set(TALLY_SYNC_HEADERS
     state/codec.h
+    state/detected.h
     state/fields.h
     state/fresh_tensor.h
     state/joined.h
@@ -304,6 +305,7 @@ set(TALLY_METRICS_HEADERS
     metrics/metric_options.h
     metrics/metric_spec.h
     metrics/metric_status.h
+    metrics/metric_summary.h
     metrics/metrics.h
     metrics/nominal/cramers_v.h
     metrics/nominal/fleiss_kappa.h
@@ -320,6 +322,7 @@ set(TALLY_METRICS_HEADERS
     metrics/pairwise/pairwise.h
     metrics/registry/collection_config.h
     metrics/registry/registry.h
+    metrics/registry/search.h
     metrics/registry/spec.h
     metrics/regression/continuous_ranked_probability_score.h
     metrics/regression/cosine_similarity.h
@@ -601,6 +604,7 @@ set(TALLY_METRICS_SOURCES
     metrics/registry/media.cc
     metrics/registry/registry.cc
     metrics/registry/retrieval.cc
+    metrics/registry/search.cc
     metrics/registry/statistics.cc
     metrics/registry/wrappers.cc
     metrics/regression/correlations.cc

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tally/metrics/text_list.h"
+#include "tally/state/detected.h"
 #include "tally/state/number.h"
 
 namespace tally {
@@ -216,19 +217,15 @@ struct InputTraits<at::Tensor> {
                            c10::ArrayRef<std::int64_t> places);
 };
 
-template <class T, class = void>
-struct HasTensors : std::false_type {};
 template <class T>
-struct HasTensors<T,
-                  std::void_t<decltype(tensors_of(std::declval<const T&>()))>>
-    : std::true_type {};
+using TensorsOf = decltype(tensors_of(std::declval<const T&>()));
 
 template <class T>
 void append_tensors_of([[maybe_unused]] const void* value,
                        [[maybe_unused]] std::vector<at::Tensor>& tensors) {
   if constexpr (std::is_same_v<T, at::Tensor>) {
     tensors.push_back(*static_cast<const at::Tensor*>(value));
-  } else if constexpr (HasTensors<T>::value) {
+  } else if constexpr (kHas<TensorsOf, T>) {
     for (const at::Tensor& tensor : tensors_of(*static_cast<const T*>(value))) {
       tensors.push_back(tensor);
     }

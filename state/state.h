@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tally/state/detected.h"
 #include "tally/state/fields.h"
 
 namespace tally {
@@ -15,40 +16,22 @@ class AnyState;
 struct LonePart;
 
 namespace internal {
-template <class State, class = void>
-struct HasMerge : std::false_type {};
 template <class State>
-struct HasMerge<
-    State, std::void_t<decltype(State::merge(std::declval<const State&>(),
-                                             std::declval<const State&>()))>>
-    : std::true_type {};
+using MergeOf = decltype(State::merge(std::declval<const State&>(),
+                                      std::declval<const State&>()));
 
-template <class State, class = void>
-struct HasMergeOfAnyKind : std::false_type {};
 template <class State>
-struct HasMergeOfAnyKind<State, std::void_t<decltype(&State::merge)>>
-    : std::true_type {};
+using MergeOfAnyKindOf = decltype(&State::merge);
 
-template <class State, class = void>
-struct HasCompact : std::false_type {};
 template <class State>
-struct HasCompact<State,
-                  std::void_t<decltype(std::declval<State&>().compact())>>
-    : std::true_type {};
+using CompactOf = decltype(std::declval<State&>().compact());
 
-template <class State, class = void>
-struct HasParts : std::false_type {};
 template <class State>
-struct HasParts<State, std::void_t<decltype(std::declval<State&>().parts())>>
-    : std::is_same<decltype(std::declval<State&>().parts()),
-                   std::vector<AnyState>&> {};
-
-template <class State, class = void>
-struct HasLonePart : std::false_type {};
+using PartsOf =
+    std::enable_if_t<std::is_same_v<decltype(std::declval<State&>().parts()),
+                                    std::vector<AnyState>&>>;
 template <class State>
-struct HasLonePart<State,
-                   std::void_t<decltype(std::declval<State&>().lone_part())>>
-    : std::true_type {};
+using LonePartOf = decltype(std::declval<State&>().lone_part());
 }  // namespace internal
 
 /// Type-erased operations on a state: one small table per state type.
@@ -83,8 +66,8 @@ struct StateOps {
 template <class State>
 const StateOps& state_ops() {
   static_assert(
-      internal::HasMerge<State>::value ||
-          !internal::HasMergeOfAnyKind<State>::value,
+      internal::kHas<internal::MergeOf, State> ||
+          !internal::kHas<internal::MergeOfAnyKindOf, State>,
       "merge of a state is `static State merge(const State&, const State&)`");
   static const StateOps ops = [] {
     StateOps o{};
@@ -95,21 +78,21 @@ const StateOps& state_ops() {
     };
     o.destroy = [](void* s) { delete static_cast<State*>(s); };
     o.fields = [](void* s, Fields& f) { static_cast<State*>(s)->fields(f); };
-    if constexpr (internal::HasMerge<State>::value) {
+    if constexpr (internal::kHas<internal::MergeOf, State>) {
       o.merge_from = [](const void* into, void* from) {
         State& f = *static_cast<State*>(from);
         f = State::merge(*static_cast<const State*>(into), f);
       };
     }
-    if constexpr (internal::HasCompact<State>::value) {
+    if constexpr (internal::kHas<internal::CompactOf, State>) {
       o.compact = [](void* s) { static_cast<State*>(s)->compact(); };
     }
-    if constexpr (internal::HasParts<State>::value) {
+    if constexpr (internal::kHas<internal::PartsOf, State>) {
       o.parts = [](void* s) -> std::vector<AnyState>& {
         return static_cast<State*>(s)->parts();
       };
     }
-    if constexpr (internal::HasLonePart<State>::value) {
+    if constexpr (internal::kHas<internal::LonePartOf, State>) {
       o.lone_part = [](void* s) { return static_cast<State*>(s)->lone_part(); };
     }
     o.swap = [](void* a, void* b) {

@@ -101,7 +101,7 @@ c10::ArrayRef<InputInfo> MetricOf<Derived, Observer, Result, Options>::inputs()
 template <class Derived, class Observer, class Result, class Options>
 std::size_t MetricOf<Derived, Observer, Result, Options>::positional_inputs()
     const {
-  if constexpr (internal::HasPositionalInputs<Observer>::value) {
+  if constexpr (internal::kHas<internal::PositionalInputsOf, Observer>) {
     return observer_.positional_inputs();
   } else {
     return Metric::positional_inputs();
@@ -132,7 +132,7 @@ StateKey MetricOf<Derived, Observer, Result, Options>::source_key() const {
 template <class Derived, class Observer, class Result, class Options>
 AnyState MetricOf<Derived, Observer, Result, Options>::derive(
     const AnyState& source) const {
-  if constexpr (internal::HasSource<Observer>::value) {
+  if constexpr (internal::kHas<internal::SourceOf, Observer>) {
     using Source = typename Observer::Source;
     return AnyState::of(observer_.derive(source.get<typename Source::State>()));
   } else {

@@ -10,6 +10,7 @@
 
 #include "tally/metrics/core/input_conversion.h"
 #include "tally/metrics/metric.h"
+#include "tally/state/detected.h"
 #include "tally/state/outside_inference.h"
 
 /// Traits of observers and options used by MetricOf.
@@ -59,33 +60,18 @@ struct TakesAnyInputs<
 };
 
 // An observer's declaration of its inputs: kInputs or inputs().
-template <class Observer, class = void>
-struct HasInputsConstant : std::false_type {};
 template <class Observer>
-struct HasInputsConstant<Observer, std::void_t<decltype(Observer::kInputs)>>
-    : std::true_type {};
-template <class Observer, class = void>
-struct HasInputsFunction : std::false_type {};
+using InputsConstantOf = decltype(Observer::kInputs);
 template <class Observer>
-struct HasInputsFunction<
-    Observer, std::void_t<decltype(std::declval<const Observer&>().inputs())>>
-    : std::true_type {};
+using InputsFunctionOf = decltype(std::declval<const Observer&>().inputs());
 // How many of them may be positional, for an observer that contains metrics.
-template <class Observer, class = void>
-struct HasPositionalInputs : std::false_type {};
 template <class Observer>
-struct HasPositionalInputs<
-    Observer,
-    std::void_t<decltype(std::declval<const Observer&>().positional_inputs())>>
-    : std::true_type {};
+using PositionalInputsOf =
+    decltype(std::declval<const Observer&>().positional_inputs());
 
 // An observer whose empty state depends on its options has identity().
-template <class Observer, class = void>
-struct HasIdentity : std::false_type {};
 template <class Observer>
-struct HasIdentity<
-    Observer, std::void_t<decltype(std::declval<const Observer&>().identity())>>
-    : std::true_type {};
+using IdentityOf = decltype(std::declval<const Observer&>().identity());
 
 // An observer whose state can be derived from another one's has
 //     using Source = ...;  // the other observer
@@ -93,33 +79,22 @@ struct HasIdentity<
 //     static std::optional<...> source_options(const Options&);
 //     State derive(const Source::State&) const;
 // The Source has no Source of its own.
-template <class Observer, class = void>
-struct HasSource : std::false_type {};
 template <class Observer>
-struct HasSource<Observer, std::void_t<typename Observer::Source>>
-    : std::true_type {};
+using SourceOf = typename Observer::Source;
 
-template <class Options, class = void>
-struct HasValidate : std::false_type {};
 template <class Options>
-struct HasValidate<
-    Options, std::void_t<decltype(std::declval<const Options&>().validate(""))>>
-    : std::true_type {};
+using ValidateOf = decltype(std::declval<const Options&>().validate(""));
 
 // Options that may have no effect because of others have
 //     /// A sentence on each.
 //     std::vector<std::string> without_effect() const;
-template <class Options, class = void>
-struct HasWithoutEffect : std::false_type {};
 template <class Options>
-struct HasWithoutEffect<
-    Options,
-    std::void_t<decltype(std::declval<const Options&>().without_effect())>>
-    : std::true_type {};
+using WithoutEffectOf =
+    decltype(std::declval<const Options&>().without_effect());
 
 template <class Options>
 std::vector<std::string> remarks_of(const Options& options) {
-  if constexpr (HasWithoutEffect<Options>::value) {
+  if constexpr (kHas<WithoutEffectOf, Options>) {
     return options.without_effect();
   } else {
     (void)options;
@@ -127,30 +102,22 @@ std::vector<std::string> remarks_of(const Options& options) {
   }
 }
 
-template <class Observer, class = void>
-struct HasName : std::false_type {};
 template <class Observer>
-struct HasName<Observer, std::void_t<decltype(Observer::kName)>>
-    : std::true_type {};
+using NameOf = decltype(Observer::kName);
 
-template <class Void, class Observer, class... Args>
-struct IsObservableImpl : std::false_type {};
 template <class Observer, class... Args>
-struct IsObservableImpl<
-    std::void_t<decltype(std::declval<const Observer&>().observe(
-        std::declval<const Args&>()...))>,
-    Observer, Args...> : std::true_type {};
+using ObservedBy = decltype(std::declval<const Observer&>().observe(
+    std::declval<const Args&>()...));
 template <class Observer, class... Args>
-using IsObservable = IsObservableImpl<void, Observer, Args...>;
+inline constexpr bool kIsObservable = kHas<ObservedBy, Observer, Args...>;
 
 // Whether update() takes arguments of these types.
 template <class Observer, class... Args>
 struct TakesInputs
     : std::bool_constant<
           TakesAnyInputs<Observer>::value ||
-          IsObservable<Observer,
-                       std::decay_t<decltype(as_input(
-                           std::declval<const Args&>()))>...>::value> {};
+          kIsObservable<Observer, std::decay_t<decltype(as_input(
+                                      std::declval<const Args&>()))>...>> {};
 
 std::string type_name(const std::type_info& type);
 
@@ -173,7 +140,7 @@ Observer make_observer(const Options& options,
 template <class Observer>
 AnyState identity_of(const Observer& observer) {
   const OutsideInference outside;
-  if constexpr (HasIdentity<Observer>::value) {
+  if constexpr (kHas<IdentityOf, Observer>) {
     return AnyState::of(observer.identity());
   } else {
     (void)observer;
@@ -181,21 +148,16 @@ AnyState identity_of(const Observer& observer) {
   }
 }
 
-template <class Options, class = void>
-struct HasMetrics : std::false_type {};
 /// Options that contain metrics, whose keys are among the visited options.
 template <class Options>
-struct HasMetrics<
-    Options,
-    std::void_t<decltype(std::declval<const Options&>().metric_keys())>>
-    : std::true_type {};
+using MetricsOf = decltype(std::declval<const Options&>().metric_keys());
 
 /// Equal for metrics that accumulate the same state from the same inputs.
 template <class Observer, class Options>
 StateKey state_key_of(const Options& options,
                       const MetricOptions& metric_options) {
   std::string name;
-  if constexpr (HasName<Observer>::value) {
+  if constexpr (kHas<NameOf, Observer>) {
     name = Observer::kName;
   } else {
     name = type_name(typeid(Observer));
@@ -203,7 +165,7 @@ StateKey state_key_of(const Options& options,
   StateKey key(name, typeid(Observer));
   key += "(" + options_state_key(options) + "; ";
   key += options_state_key(metric_options) + ")";
-  if constexpr (HasMetrics<Options>::value) {
+  if constexpr (kHas<MetricsOf, Options>) {
     key.add_types(options.metric_keys());
   }
   return key;
@@ -213,7 +175,7 @@ StateKey state_key_of(const Options& options,
 template <class Observer, class Options>
 StateKey source_key_of(const Options& options,
                        const MetricOptions& metric_options) {
-  if constexpr (HasSource<Observer>::value) {
+  if constexpr (kHas<SourceOf, Observer>) {
     if (const auto source = Observer::source_options(options)) {
       return state_key_of<typename Observer::Source>(*source, metric_options);
     }
@@ -221,16 +183,12 @@ StateKey source_key_of(const Options& options,
   return {};
 }
 
-template <class Options, class = void>
-struct HasDimensions : std::false_type {};
 template <class Options>
-struct HasDimensions<
-    Options, std::void_t<decltype(std::declval<const Options&>().dimensions())>>
-    : std::true_type {};
+using DimensionsOf = decltype(std::declval<const Options&>().dimensions());
 
 template <class Options>
 Dimensions dimensions_of(const Options& options) {
-  if constexpr (HasDimensions<Options>::value) {
+  if constexpr (kHas<DimensionsOf, Options>) {
     return options.dimensions();
   } else {
     (void)options;
@@ -240,7 +198,7 @@ Dimensions dimensions_of(const Options& options) {
 
 template <class Options>
 Options validated(Options options, const char* metric) {
-  if constexpr (HasValidate<Options>::value) options.validate(metric);
+  if constexpr (kHas<ValidateOf, Options>) options.validate(metric);
   return options;
 }
 
@@ -284,7 +242,7 @@ void add_result(const Metric& metric, Result result, const std::string& name,
 /// The inputs in kInputs; empty if there is none.
 template <class Observer>
 c10::ArrayRef<InputInfo> declared_inputs() {
-  if constexpr (HasInputsConstant<Observer>::value) {
+  if constexpr (kHas<InputsConstantOf, Observer>) {
     return Observer::kInputs;
   } else {
     return {};
@@ -293,7 +251,7 @@ c10::ArrayRef<InputInfo> declared_inputs() {
 
 template <class Observer>
 c10::ArrayRef<InputInfo> inputs_of(const Observer& observer) {
-  if constexpr (HasInputsFunction<Observer>::value) {
+  if constexpr (kHas<InputsFunctionOf, Observer>) {
     return observer.inputs();
   } else {
     (void)observer;

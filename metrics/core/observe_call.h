@@ -64,8 +64,7 @@ class ObserveCall {
 
   template <std::size_t... kIndex>
   static constexpr bool callable(std::index_sequence<kIndex...>) {
-    return IsObservable<Observer,
-                        std::tuple_element_t<kIndex, Tuple>...>::value;
+    return kIsObservable<Observer, std::tuple_element_t<kIndex, Tuple>...>;
   }
 
   template <class Observe, std::size_t... kIndex>

@@ -92,7 +92,7 @@ constexpr bool check_observer() {
                 "observe() of an observer is const: `State observe(const "
                 "at::Tensor& preds, ...) const`");
   static_assert(
-      HasValidate<Options>::value || !HasValidateOfAnyKind<Options>::value,
+      kHas<ValidateOf, Options> || !HasValidateOfAnyKind<Options>::value,
       "validate() of options takes the metric's name and is const: `void "
       "validate(const char* metric) const`");
   static_assert(!std::is_constructible_v<Observer, const MetricOptions&> ||
@@ -106,7 +106,7 @@ constexpr bool check_observer() {
                 "an observer is made from `(const Options&, const "
                 "MetricOptions&)`, from `(const Options&)`, or from nothing; "
                 "this one takes other options than the metric has");
-  if constexpr (HasInputsConstant<Observer>::value &&
+  if constexpr (kHas<InputsConstantOf, Observer> &&
                 ObserveIsConst<Observer>::value) {
     check_inputs<Observer>();
   }
@@ -115,10 +115,10 @@ constexpr bool check_observer() {
 
 template <class Metric>
 constexpr const char* checked_name() {
-  static_assert(HasName<Metric>::value,
+  static_assert(kHas<NameOf, Metric>,
                 "give the metric its name: static constexpr const char* kName "
                 "= \"...\";");
-  if constexpr (HasName<Metric>::value) {
+  if constexpr (kHas<NameOf, Metric>) {
     return Metric::kName;
   } else {
     return "";

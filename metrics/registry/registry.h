@@ -20,12 +20,12 @@ namespace tally {
 namespace internal {
 
 /// Whether `std::cout << metric.compute()` compiles.
-template <class Result, class = void>
-struct IsPrinted : std::is_same<Result, at::Tensor> {};
 template <class Result>
-struct IsPrinted<Result, std::void_t<decltype(std::declval<std::ostream&>()
-                                              << std::declval<Result>())>>
-    : std::true_type {};
+using PrintOf =
+    decltype(std::declval<std::ostream&>() << std::declval<Result>());
+template <class Result>
+inline constexpr bool kIsPrinted =
+    std::is_same_v<Result, at::Tensor> || kHas<PrintOf, Result>;
 
 }  // namespace internal
 
@@ -103,7 +103,7 @@ class Registry {
   template <class M>
   void add(const MetricSummary& summary) {
     using Result = decltype(std::declval<M&>().compute());
-    static_assert(internal::IsPrinted<Result>::value,
+    static_assert(internal::kIsPrinted<Result>,
                   "the result of a metric is a tensor, Results, or a struct "
                   "with visit(ResultParts&), which `<<` prints");
     add_declared({M::kName, summary, described<typename M::Options>(),

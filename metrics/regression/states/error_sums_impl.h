@@ -13,40 +13,25 @@
 #include "tally/metrics/regression/inputs/output_checks.h"
 #include "tally/metrics/regression/kernels/error_kernels.h"
 #include "tally/metrics/regression/states/error_sums.h"
+#include "tally/state/detected.h"
 #include "tally/state/fresh_tensor.h"
 
 /// The loops of ErrorSums.
 namespace tally::internal::regression {
 
-template <class Error, class = void>
-struct HasScale : std::false_type {};
 template <class Error>
-struct HasScale<Error,
-                std::void_t<decltype(std::declval<const Error&>().scale(0.0))>>
-    : std::true_type {};
+using ScaleOf = decltype(std::declval<const Error&>().scale(0.0));
 
-template <class Error, class = void>
-struct HasDomain : std::false_type {};
 template <class Error>
-struct HasDomain<Error,
-                 std::void_t<decltype(std::declval<const Error&>().domain())>>
-    : std::true_type {};
+using DomainOf = decltype(std::declval<const Error&>().domain());
 
-template <class Error, class = void>
-struct HasSums : std::false_type {};
 template <class Error>
-struct HasSums<Error, std::void_t<decltype(std::declval<const Error&>().sums(
-                          std::declval<const float*>(),
-                          std::declval<const float*>(), std::int64_t{}))>>
-    : std::true_type {};
+using SumsOf = decltype(std::declval<const Error&>().sums(
+    std::declval<const float*>(), std::declval<const float*>(),
+    std::int64_t{}));
 
-template <class Options, class = void>
-struct HasOutputs : std::false_type {};
 template <class Options>
-struct HasOutputs<
-    Options,
-    std::void_t<decltype(std::declval<const Options&>().num_outputs())>>
-    : std::true_type {};
+using OutputsOf = decltype(std::declval<const Options&>().num_outputs());
 
 /// Elements that one thread sums at a time. Fixed, so that sums do not depend
 /// on the number of threads.
@@ -81,15 +66,15 @@ PlainSums sum_errors(const Error& error, const T* preds, const T* target,
   const auto term = [&](std::int64_t i) {
     const auto p = static_cast<double>(preds[i]);
     const auto t = static_cast<double>(target[i]);
-    if constexpr (HasDomain<Error>::value) sums.valid &= error.valid(p, t);
+    if constexpr (kHas<DomainOf, Error>) sums.valid &= error.valid(p, t);
     return error(p, t);
   };
-  if constexpr (!kWeighted && HasSums<Error>::value) {
+  if constexpr (!kWeighted && kHas<SumsOf, Error>) {
     const std::optional<PlainSums> fast =
         error.sums(preds + begin, target + begin, end - begin);
     if (fast) return *fast;
   }
-  if constexpr (!kWeighted && !HasScale<Error>::value) {
+  if constexpr (!kWeighted && !kHas<ScaleOf, Error>) {
     sums.sum =
         sum_terms(end - begin, [&](std::int64_t i) { return term(begin + i); });
     sums.weight = static_cast<double>(end - begin);
@@ -97,7 +82,7 @@ PlainSums sum_errors(const Error& error, const T* preds, const T* target,
     for (std::int64_t i = begin; i < end; ++i) {
       double weight = weight_at(i);
       sums.sum += weight * term(i);
-      if constexpr (HasScale<Error>::value) {
+      if constexpr (kHas<ScaleOf, Error>) {
         weight *= error.scale(static_cast<double>(target[i]));
       }
       sums.weight += weight;
@@ -118,7 +103,7 @@ PlainSums sum_output_errors(const Error& error, const T* preds, const T* target,
     for (std::int64_t i = 0; i < outputs; ++i) {
       const auto p = static_cast<double>(*preds++);
       const auto t = static_cast<double>(*target++);
-      if constexpr (HasDomain<Error>::value) total.valid &= error.valid(p, t);
+      if constexpr (kHas<DomainOf, Error>) total.valid &= error.valid(p, t);
       sums[i] += weight * error(p, t);
     }
   }
@@ -127,7 +112,7 @@ PlainSums sum_output_errors(const Error& error, const T* preds, const T* target,
 
 template <class Error>
 void check_domain(const Error& error, bool valid) {
-  if constexpr (HasDomain<Error>::value) {
+  if constexpr (kHas<DomainOf, Error>) {
     TORCH_CHECK_VALUE(valid, "expected ", error.domain(), ", got others");
   }
 }
@@ -172,7 +157,7 @@ ErrorState tensor_error_sums(const Error& error, const Samples& samples,
                              std::int64_t outputs, bool validate) {
   const at::Tensor preds = samples.preds.to(at::kDouble);
   const at::Tensor target = samples.target.to(at::kDouble);
-  if constexpr (HasDomain<Error>::value) {
+  if constexpr (kHas<DomainOf, Error>) {
     if (validate) {
       check_domain(error, error.valid(preds, target).all().item().toBool());
     }
@@ -185,7 +170,7 @@ ErrorState tensor_error_sums(const Error& error, const Samples& samples,
     errors = errors.mul(weight);
   }
   ErrorState state;
-  if constexpr (HasScale<Error>::value) {
+  if constexpr (kHas<ScaleOf, Error>) {
     const at::Tensor scales = error.scale(target);
     weight = weight.defined() ? scales.mul(weight) : scales;
   }
@@ -218,7 +203,7 @@ ErrorSums<Error>::ErrorSums(const Options& options,
       num_outputs_(1),
       nan_policy_(metric_options.nan_policy()),
       validate_(metric_options.validate_args()) {
-  if constexpr (internal::regression::HasOutputs<Options>::value) {
+  if constexpr (internal::kHas<internal::regression::OutputsOf, Options>) {
     num_outputs_ = options.num_outputs();
   }
 }

@@ -107,7 +107,8 @@ TEST(SearchTest, UnknownNamesAreAnsweredWithTheSpelling) {
   const auto asked = [](const std::string& name) {
     return refusal_of([&] { make_metric(name); });
   };
-  EXPECT_EQ(asked("WER"), "unknown metric 'WER'; did you mean 'WordErrorRate'?");
+  EXPECT_EQ(asked("WER"),
+            "unknown metric 'WER'; did you mean 'WordErrorRate'?");
   EXPECT_EQ(asked("RMSE"),
             "unknown metric 'RMSE'; did you mean "
             "'MeanSquaredError(squared=false)'?");
