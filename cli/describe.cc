@@ -1,6 +1,7 @@
 #include "tally/cli/describe.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,6 @@
 #include <optional>
 #include <sstream>
 
-#include "tally/metrics/common/did_you_mean.h"
 #include "tally/metrics/registry/search.h"
 #include "tally/metrics/warnings.h"
 #include "tally/state/joined.h"
@@ -18,6 +18,8 @@ namespace tally::cli {
 namespace {
 
 using Line = std::array<std::string, 3>;
+
+constexpr const char* kLosses = "losses";
 
 /// Columns side by side, two blanks apart.
 std::string aligned(const std::vector<Line>& lines, const std::string& indent) {
@@ -44,11 +46,30 @@ std::string example_of(const MetricEntry& entry) {
   return entry.name + "(" + entry.summary.required + ")";
 }
 
+std::string example_of(const losses::LossEntry& entry) {
+  return entry.name + "(" + entry.summary.required + ")";
+}
+
+/// The heading: what it is, what else it is called, and who defined it.
+template <class Summary>
+std::string heading(const std::string& name, const Summary& summary) {
+  std::string text = name + "\n  " + summary.what + "\n";
+  if (*summary.aliases != '\0') {
+    text += c10::str("  Also: ", summary.aliases, ".\n");
+  }
+  if (*summary.source != '\0') {
+    text += c10::str("  Source: ", summary.source, ".\n");
+  }
+  return text;
+}
+
 /// Each option with its default and accepted values, and its meaning below.
-std::string options_text(const MetricEntry& entry) {
-  const MetricSpec required = parse_metric_spec(example_of(entry));
+std::string options_text(const std::vector<OptionInfo>& options,
+                         const std::string& example_text) {
+  if (options.empty()) return "";
+  const MetricSpec required = parse_metric_spec(example_text);
   std::vector<Line> lines;
-  for (const OptionInfo& option : entry.options) {
+  for (const OptionInfo& option : options) {
     const auto example = required.options.find(option.name);
     const bool is_required = example != required.options.end();
     lines.push_back(
@@ -57,8 +78,8 @@ std::string options_text(const MetricEntry& entry) {
              (is_required ? "; for example " + example->second : "")});
   }
   std::istringstream rows(aligned(lines, "  "));
-  std::string text;
-  for (const OptionInfo& option : entry.options) {
+  std::string text = "\noptions\n";
+  for (const OptionInfo& option : options) {
     std::string row;
     std::getline(rows, row);
     text += row + "\n";
@@ -159,20 +180,30 @@ nlohmann::ordered_json summary_json(const MetricEntry& entry) {
           {"higher_is_better", json_of(entry.higher_is_better)}};
 }
 
+nlohmann::ordered_json summary_json(const losses::LossEntry& entry) {
+  return {{"name", entry.name},
+          {"domain", kLosses},
+          {"what", entry.summary.what},
+          {"aliases", entry.summary.aliases},
+          {"formula", entry.summary.formula},
+          {"source", entry.summary.source}};
+}
+
 nlohmann::ordered_json match_json(const Registry& registry,
+                                  const Losses& losses,
                                   const MetricMatch& match) {
   const auto entry = registry.entries().find(match.text);
   if (entry != registry.entries().end()) return summary_json(entry->second);
+  const auto loss = losses.find(match.text);
+  if (loss != losses.end()) return summary_json(loss->second);
   return {{"name", match.text}, {"domain", match.domain}, {"what", match.what}};
 }
 
-nlohmann::ordered_json metric_json(const Registry& registry,
-                                   const MetricEntry& entry) {
-  auto json = summary_json(entry);
-  json["wrapper"] = entry.is_wrapper;
-  const MetricSpec required = parse_metric_spec(example_of(entry));
-  json["options"] = nlohmann::ordered_json::array();
-  for (const OptionInfo& option : entry.options) {
+nlohmann::ordered_json options_json(const std::vector<OptionInfo>& options,
+                                    const std::string& example_text) {
+  const MetricSpec required = parse_metric_spec(example_text);
+  auto json = nlohmann::ordered_json::array();
+  for (const OptionInfo& option : options) {
     nlohmann::ordered_json described = {{"name", option.name}};
     const auto example = required.options.find(option.name);
     if (example == required.options.end()) {
@@ -182,8 +213,49 @@ nlohmann::ordered_json metric_json(const Registry& registry,
     }
     described["expected"] = option.expected;
     described["what"] = option.words;
-    json["options"].push_back(std::move(described));
+    json.push_back(std::move(described));
   }
+  return json;
+}
+
+/// "query?" is optional.
+bool is_optional(const std::string& input) { return input.back() == '?'; }
+std::string name_of(const std::string& input) {
+  return is_optional(input) ? input.substr(0, input.size() - 1) : input;
+}
+
+nlohmann::ordered_json loss_json(const losses::LossEntry& entry) {
+  auto json = summary_json(entry);
+  json["options"] = options_json(entry.options, example_of(entry));
+  json["inputs"] = nlohmann::ordered_json::array();
+  for (const std::string& input : entry.inputs) {
+    json["inputs"].push_back(
+        {{"name", name_of(input)}, {"optional", is_optional(input)}});
+  }
+  json["results"] = entry.results;
+  return json;
+}
+
+std::string loss_text(const losses::LossEntry& entry) {
+  std::vector<Line> inputs, results;
+  for (const std::string& input : entry.inputs) {
+    inputs.push_back(
+        {name_of(input), is_optional(input) ? "(optional)" : "", ""});
+  }
+  for (const std::string& result : entry.results) {
+    results.push_back({result, "", ""});
+  }
+  return heading(entry.name, entry.summary) +
+         options_text(entry.options, example_of(entry)) + "\ninputs\n" +
+         aligned(inputs, "  ") +
+         (results.empty() ? "" : "\nresults\n" + aligned(results, "  "));
+}
+
+nlohmann::ordered_json metric_json(const Registry& registry,
+                                   const MetricEntry& entry) {
+  auto json = summary_json(entry);
+  json["wrapper"] = entry.is_wrapper;
+  json["options"] = options_json(entry.options, example_of(entry));
   json["inputs"] = nlohmann::ordered_json::array();
   for (const InputInfo& input : own_inputs(registry, entry)) {
     json["inputs"].push_back({{"name", input.name},
@@ -201,77 +273,27 @@ nlohmann::ordered_json metric_json(const Registry& registry,
   return json;
 }
 
-constexpr const char* kOptions =
-    "--metrics --config --inputs --coco --csv --columns --delimiter --missing "
-    "--labels --by --slices --interval --interval-method --ids --groups "
-    "--batch-size --ranks --split --strict --quiet --output";
-
-// %M: the names of all metrics; %O, %R: the options of evaluate, of report.
-constexpr const char* kBash = R"(_tally() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-  local words=
-  COMPREPLY=()
-  if ((COMP_CWORD == 1)); then
-    words="list describe evaluate report compare completion --help --version"
-  else
-    case $before in
-      describe | -m | --metrics) words="%M" ;;
-      --format) words="table json csv" ;;
-      --missing) words="error skip nan" ;;
-      completion) words="bash zsh" ;;
-      *)
-        if [[ ${COMP_WORDS[1]} == evaluate && $word == -* ]]; then
-          words="%O"
-        elif [[ ${COMP_WORDS[1]} == report && $word == -* ]]; then
-          words="%R"
-        elif [[ ${COMP_WORDS[1]} == compare && $word == -* ]]; then
-          words="--level --format --output"
-        elif [[ ${COMP_WORDS[1]} =~ ^(evaluate|report|compare)$ ]]; then
-          compopt -o default
-        fi
-        ;;
-    esac
-  fi
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
-}
-complete -F _tally tally
-)";
-
-constexpr const char* kZsh = "autoload -U +X bashcompinit && bashcompinit\n";
-
-void replace(const std::string& mark, const std::string& by,
-             std::string& text) {
-  text.replace(text.find(mark), mark.size(), by);
-}
-
 }  // namespace
 
-std::string completion(const Registry& registry, const std::string& shell) {
-  TORCH_CHECK_VALUE(shell == "bash" || shell == "zsh",
-                    "completion: expected bash or zsh, got '", shell, "'");
-  const std::string names = internal::joined(
-      " ", registry.entries(), [](const auto& metric) { return metric.first; });
-  std::string text = kBash;
-  replace("%M", names, text);
-  replace("%O", std::string(kOptions) + " --replicates --format", text);
-  replace("%R", std::string(kOptions) + " --log --title", text);
-  return shell == "zsh" ? kZsh + text : text;
-}
-
 std::string list_metrics(const Registry& registry,
-                         const std::vector<std::string>& words, Format format) {
+                         const std::vector<std::string>& words, Format format,
+                         const Losses& losses) {
+  MetricSearch search(words);
+  search.add(registry);
+  for (const auto& [name, entry] : losses) {
+    search.add({name, entry.summary.what, kLosses}, entry.summary.aliases);
+  }
   std::vector<std::string> order;
   std::map<std::string, std::vector<Line>> domains;
   auto json = nlohmann::ordered_json::array();
-  for (const MetricMatch& match : find_metrics(registry, words)) {
+  for (const MetricMatch& match : search.matches()) {
     std::vector<Line>& lines = domains[match.domain];
     if (lines.empty()) order.push_back(match.domain);
     lines.push_back({match.text, match.what, ""});
-    json.push_back(match_json(registry, match));
+    json.push_back(match_json(registry, losses, match));
   }
   if (words.empty()) std::sort(order.begin(), order.end());
-  TORCH_CHECK_VALUE(!json.empty(), "no metric has ",
-                    quoted_words(words, " and "),
+  TORCH_CHECK_VALUE(!json.empty(), "nothing has ", quoted_words(words, " and "),
                     " in its names, domain or description");
   if (format == Format::kJson) return json.dump(1) + "\n";
   return internal::joined("\n", order, [&](const std::string& domain) {
@@ -280,28 +302,26 @@ std::string list_metrics(const Registry& registry,
 }
 
 std::string describe_metric(const Registry& registry, const std::string& name,
-                            Format format) {
+                            Format format, const Losses& losses) {
   if (name.empty()) {
     auto all = nlohmann::ordered_json::array();
     for (const auto& [each, entry] : registry.entries()) {
       all.push_back(metric_json(registry, entry));
     }
+    for (const auto& [each, entry] : losses) all.push_back(loss_json(entry));
     return all.dump(1) + "\n";
+  }
+  if (const auto loss = losses.find(name); loss != losses.end()) {
+    return format == Format::kJson ? loss_json(loss->second).dump(1) + "\n"
+                                   : loss_text(loss->second);
   }
   const MetricEntry& entry = registry.at(name);
   if (format == Format::kJson) {
     return metric_json(registry, entry).dump(1) + "\n";
   }
-  std::string text = name + "\n  " + entry.summary.what + "\n";
-  if (*entry.summary.aliases != '\0') {
-    text += "  Also: " + std::string(entry.summary.aliases) + ".\n";
-  }
-  if (*entry.summary.source != '\0') {
-    text += "  Source: " + std::string(entry.summary.source) + ".\n";
-  }
-  if (!entry.options.empty()) text += "\noptions\n" + options_text(entry);
-  return text + "\ninputs\n" + inputs_text(registry, entry) +
-         warnings_text(registry, entry) + "\n" +
+  return heading(name, entry.summary) +
+         options_text(entry.options, example_of(entry)) + "\ninputs\n" +
+         inputs_text(registry, entry) + warnings_text(registry, entry) + "\n" +
          aligned({{"range", entry.summary.range, ""},
                   {"differentiable",
                    answer(entry, entry.is_differentiable, "no"), ""},

@@ -12,6 +12,7 @@
 
 #include "tally/cli/arguments.h"
 #include "tally/cli/compare_runs.h"
+#include "tally/cli/completion.h"
 #include "tally/cli/describe.h"
 #include "tally/cli/evaluate.h"
 #include "tally/cli/output.h"
@@ -144,12 +145,14 @@ int run(int argc, char** argv) {
     case Command::kList:
       tally::cli::write_output(
           "", tally::cli::list_metrics(tally::builtin_registry(),
-                                       arguments.words, arguments.format));
+                                       arguments.words, arguments.format,
+                                       tally::losses::loss_entries()));
       return 0;
     case Command::kDescribe:
       tally::cli::write_output(
           "", tally::cli::describe_metric(tally::builtin_registry(),
-                                          arguments.name, arguments.format));
+                                          arguments.name, arguments.format,
+                                          tally::losses::loss_entries()));
       return 0;
     case Command::kHelp:
       break;

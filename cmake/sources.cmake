@@ -829,6 +829,7 @@ set(TALLY_LOSSES_HEADERS
     losses/codebook/vector_quantize.h
     losses/common/label_inputs.h
     losses/common/loss_module.h
+    losses/common/loss_summary.h
     losses/contrastive/clip_loss.h
     losses/contrastive/nt_xent_loss.h
     losses/contrastive/pairwise_logits.h
@@ -849,6 +850,7 @@ set(TALLY_LOSSES_HEADERS
     losses/ranking/pairwise_auc_loss.h
     losses/ranking/partial_auc_loss.h
     losses/ranking/smooth_ap_loss.h
+    losses/registry/loss_registry.h
     losses/slates/approx_ndcg_loss.h
     losses/slates/lambda_loss.h
     losses/slates/list_net_loss.h
@@ -901,6 +903,7 @@ set(TALLY_LOSSES_SOURCES
     losses/ranking/ap_losses.cc
     losses/ranking/auc_losses.cc
     losses/ranking/partial_auc_loss.cc
+    losses/registry/loss_registry.cc
     losses/slates/slate_losses.cc
     losses/slates/slates.cc
     losses/soft_counts/soft_counts.cc
@@ -915,6 +918,7 @@ set(TALLY_LOSSES_SINGLE_SOURCES
     losses/common/same_label_kernels.cc
     losses/common/sigmoid_kernels.cc
     losses/common/softmax_kernels.cc
+    losses/registry/loss_registry.cc
     losses/soft_counts/soft_counts_kernels.cc)
 
 set(TALLY_TRAINING_COMPONENTS

@@ -26,6 +26,7 @@
 #include "tally/losses/ranking/pairwise_auc_loss.h"    // IWYU pragma: export
 #include "tally/losses/ranking/partial_auc_loss.h"     // IWYU pragma: export
 #include "tally/losses/ranking/smooth_ap_loss.h"       // IWYU pragma: export
+#include "tally/losses/registry/loss_registry.h"       // IWYU pragma: export
 #include "tally/losses/slates/approx_ndcg_loss.h"      // IWYU pragma: export
 #include "tally/losses/slates/lambda_loss.h"           // IWYU pragma: export
 #include "tally/losses/slates/list_net_loss.h"         // IWYU pragma: export

@@ -260,12 +260,13 @@ template <class T>
 using RequireCount =
     std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int>;
 
-namespace internal {
-
-/// Tag for options without values for required ones, to be set from text;
-/// validate() rejects them until then.
+/// Tag for options without values for required ones, to be set from text: what
+/// checks options rejects them until then. Options without a default
+/// constructor, of a class that is made from text, have
+///     explicit MyOptions(Unset) : MyOptions(0) {}
 struct Unset {};
 
+/// Options without values for required ones.
 template <class Options>
 Options unset_options() {
   if constexpr (std::is_default_constructible_v<Options>) {
@@ -275,6 +276,9 @@ Options unset_options() {
   }
 }
 
+namespace internal {
+using tally::Unset;
+using tally::unset_options;
 }  // namespace internal
 
 /// "num_classes=5, average=macro".

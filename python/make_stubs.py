@@ -363,6 +363,10 @@ from tally import Metric
 
 class Loss(torch.nn.Module): ...
 
+def make_loss(
+    text: str, process_group: ProcessGroup | None = None, timeout: float | None = None
+) -> Loss: ...
+
 class ClipLogits(NamedTuple):
     per_image: Tensor
     per_text: Tensor

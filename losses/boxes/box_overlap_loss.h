@@ -28,7 +28,9 @@ struct BoxOverlapLossOptions {
   TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
-  void visit(OptionVisitor& v) { v("overlap", overlap_); }
+  void visit(OptionVisitor& v) {
+    v("overlap", overlap_, "IoU, GIoU, DIoU or CIoU.");
+  }
 };
 
 /// 1 - the overlap of predicted boxes and their targets, the mean over the
@@ -61,6 +63,13 @@ class BoxOverlapLossImpl
     : public internal::LossModule<BoxOverlapLossImpl, BoxOverlapLossOptions> {
  public:
   static constexpr const char* kName = "BoxOverlapLoss";
+  static constexpr LossSummary kSummary{
+      "1 - IoU, GIoU, DIoU or CIoU of pairs of boxes, of all ranks.",
+      "preds, target",
+      "",
+      "giou loss, iou loss, diou loss, ciou loss",
+      R"(1 - \frac{1}{N} \sum_n o(b_n, \hat b_n))",
+      "Rezatofighi et al. 2019; Zheng et al. 2020"};
 
   explicit BoxOverlapLossImpl(
       BoxOverlapLossOptions options = BoxOverlapLossOptions());

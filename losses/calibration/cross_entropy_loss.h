@@ -11,6 +11,7 @@
 #include "tally/losses/common/label_inputs.h"
 #include "tally/losses/common/loss_module.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 
@@ -38,10 +39,11 @@ struct CrossEntropyOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("mode", mode_);
-    v("class_weights", class_weights_);
-    v("label_smoothing", label_smoothing_);
-    v("ignore_index", ignore_index_);
+    v("mode", mode_, tally::internal::words::kLabelMode);
+    v("class_weights", class_weights_, "Weight of each class; []: 1.");
+    v("label_smoothing", label_smoothing_,
+      "Fraction of a target that is spread over all classes.");
+    v("ignore_index", ignore_index_, tally::internal::words::kIgnoredTargets);
   }
 };
 
@@ -87,6 +89,10 @@ class CrossEntropyLossImpl
                                   CrossEntropyLossOptions> {
  public:
   static constexpr const char* kName = "CrossEntropyLoss";
+  static constexpr LossSummary kSummary{
+      "Cross-entropy as a ratio of sums over all ranks.", "preds, target", "",
+      "cross-entropy, ce, nll, bce",
+      R"(-\frac{\sum_n w_{y_n} \log p_{n, y_n}}{\sum_n w_{y_n}})"};
 
   explicit CrossEntropyLossImpl(
       CrossEntropyLossOptions options = CrossEntropyLossOptions());
@@ -108,8 +114,9 @@ struct FocalLossOptions : CrossEntropyOptions<FocalLossOptions> {
  public:
   void visit(OptionVisitor& v) {
     CrossEntropyOptions::visit(v);
-    v("gamma", gamma_);
-    v("alpha", alpha_);
+    v("gamma", gamma_, "How much less what is predicted well counts.");
+    v("alpha", alpha_,
+      "Weight of positives, 1 - alpha of negatives; none: 1 for both.");
   }
 };
 
@@ -128,6 +135,13 @@ class FocalLossImpl
     : public internal::LossModule<FocalLossImpl, FocalLossOptions> {
  public:
   static constexpr const char* kName = "FocalLoss";
+  static constexpr LossSummary kSummary{
+      "Cross-entropy with less weight on what is predicted well.",
+      "preds, target",
+      "",
+      "focal",
+      R"(-\frac{\sum_n w_n (1 - p_{n, y_n})^\gamma \log p_{n, y_n}}{\sum_n w_n})",
+      "Lin et al. 2017"};
 
   explicit FocalLossImpl(FocalLossOptions options = FocalLossOptions());
 

@@ -8,6 +8,7 @@
 
 #include "tally/losses/common/label_inputs.h"
 #include "tally/losses/common/loss_module.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/score_kind.h"
 #include "tally/sync/communicator.h"
@@ -32,10 +33,10 @@ struct MMCELossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("mode", mode_);
-    v("input", input_);
-    v("bandwidth", bandwidth_);
-    v("squared", squared_);
+    v("mode", mode_, tally::internal::words::kLabelMode);
+    v("input", input_, tally::internal::words::kScores);
+    v("bandwidth", bandwidth_, "Width of the kernel of confidences.");
+    v("squared", squared_, "If true, the square of the error.");
   }
 };
 
@@ -69,6 +70,13 @@ class MMCELossImpl
     : public internal::LossModule<MMCELossImpl, MMCELossOptions> {
  public:
   static constexpr const char* kName = "MMCELoss";
+  static constexpr LossSummary kSummary{
+      "The maximum mean calibration error, of all ranks.",
+      "preds, target",
+      "",
+      "mmce, calibration loss",
+      R"(\sqrt{\frac{1}{N^2} \sum_{i, j} (c_i - r_i)(c_j - r_j) k(r_i, r_j)})",
+      "Kumar, Sarawagi and Jain 2018"};
 
   explicit MMCELossImpl(MMCELossOptions options = MMCELossOptions());
 

@@ -9,6 +9,7 @@
 
 #include "tally/losses/common/label_inputs.h"
 #include "tally/losses/common/loss_module.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/score_kind.h"
 #include "tally/sync/communicator.h"
@@ -35,11 +36,11 @@ struct SoftCalibrationLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("mode", mode_);
-    v("input", input_);
-    v("num_bins", num_bins_);
-    v("temperature", temperature_);
-    v("norm", norm_);
+    v("mode", mode_, tally::internal::words::kLabelMode);
+    v("input", input_, tally::internal::words::kScores);
+    v("num_bins", num_bins_, "Number of soft bins over [0, 1].");
+    v("temperature", temperature_, "Softness of the borders of bins.");
+    v("norm", norm_, "Exponent of the gaps of the bins.");
   }
 };
 
@@ -75,6 +76,13 @@ class SoftCalibrationLossImpl
                                   SoftCalibrationLossOptions> {
  public:
   static constexpr const char* kName = "SoftCalibrationLoss";
+  static constexpr LossSummary kSummary{
+      "The expected calibration error with soft bins, of all ranks.",
+      "preds, target",
+      "",
+      "soft ece",
+      R"(\left( \sum_b \frac{n_b}{N} |acc_b - conf_b|^p \right)^{1/p})",
+      "Karandikar et al. 2021"};
 
   explicit SoftCalibrationLossImpl(
       SoftCalibrationLossOptions options = SoftCalibrationLossOptions());

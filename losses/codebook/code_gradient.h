@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "tally/metrics/options.h"
+
 namespace tally::losses {
 
 /// The gradient of a latent through the code that replaces it.
@@ -24,3 +26,10 @@ at::Tensor pass_through(const at::Tensor& latent, const at::Tensor& code,
 
 }  // namespace internal
 }  // namespace tally::losses
+
+namespace tally {
+template <>
+struct EnumNames<losses::CodeGradient> {
+  static constexpr const char* kNames[] = {"straight_through", "rotation"};
+};
+}  // namespace tally

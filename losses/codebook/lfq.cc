@@ -271,7 +271,7 @@ LFQOutput lfq(const at::Tensor& x, const LFQOptions& options,
 
 }  // namespace functional
 
-LFQImpl::LFQImpl(LFQOptions o) : options_(completed_lfq(std::move(o))) {
+LFQImpl::LFQImpl(LFQOptions o) : LossModule(completed_lfq(std::move(o))) {
   reset();
 }
 
@@ -351,11 +351,7 @@ at::Tensor LFQImpl::indices_to_codes(const at::Tensor& indices, bool project) {
   return channel_first ? codes.movedim(-1, 1) : codes;
 }
 
-void LFQImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::LFQ(dim=" << options_.dim()
-         << ", codebook_size=" << options_.codebook_size()
-         << ", num_codebooks=" << options_.num_codebooks() << ')';
-}
+template class internal::LossModule<LFQImpl, LFQOptions>;
 
 }  // namespace tally::losses
 

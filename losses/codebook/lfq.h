@@ -1,6 +1,5 @@
 #pragma once
 
-#include <torch/nn/cloneable.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
 
@@ -10,6 +9,7 @@
 #include <ostream>
 
 #include "tally/losses/codebook/code_gradient.h"
+#include "tally/losses/common/loss_module.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -66,6 +66,46 @@ struct LFQOptions {
   TORCH_ARG(double, commitment_loss_weight) = 0;
   /// The ranks. Default: null, which is sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("dim", dim_, OptionRole::kSize,
+      "Size of the features; 0: num_codebooks log2(codebook_size).");
+    v("codebook_size", codebook_size_, OptionRole::kSize,
+      "Codes of each codebook, a power of 2; 0: 2^dim.");
+    v("num_codebooks", num_codebooks_, OptionRole::kSize,
+      "Number of codebooks, which share the bits.");
+    v("keep_num_codebooks_dim", keep_num_codebooks_dim_,
+      "Indices have a dimension for codebooks; none: if there are several.");
+    v("has_projections", has_projections_,
+      "Linear layers before and after; none: if dim is not the bits.");
+    v("projection_has_bias", projection_has_bias_,
+      "Whether those layers have a bias.");
+    v("channel_first", channel_first_,
+      "Channels are dimension 1; none: from 4 dimensions on.");
+    v("codebook_scale", codebook_scale_,
+      "Codes consist of plus and minus this.");
+    v("soft_clamp_input_value", soft_clamp_input_value_,
+      "Latents x become v tanh(x / v); none: not.");
+    v("spherical", spherical_,
+      "Whether latents and codes are projected onto a sphere.");
+    v("orthogonal_rotation", orthogonal_rotation_,
+      "Whether latents are rotated at random, and back after.");
+    v("code_gradient", code_gradient_, "Gradient that latents get of codes.");
+    v("inverse_temperature", inverse_temperature_,
+      "Of the softmax over codes in the entropy loss.");
+    v("entropy_loss_weight", entropy_loss_weight_,
+      "Weight of the entropy loss.");
+    v("diversity_gamma", diversity_gamma_,
+      "Weight of the entropy of code usage in the entropy loss.");
+    v("frac_per_sample_entropy", frac_per_sample_entropy_,
+      "Fraction of tokens of which entropies are taken.");
+    v("softplus_entropy_loss", softplus_entropy_loss_,
+      "Softplus of the entropy loss and the offset.");
+    v("entropy_loss_offset", entropy_loss_offset_, "That offset.");
+    v("commitment_loss_weight", commitment_loss_weight_,
+      "Weight of the commitment loss.");
+  }
 };
 
 /// The output of LFQ.
@@ -122,8 +162,18 @@ LFQOutput lfq(const at::Tensor& x, const LFQOptions& options,
 ///     losses::LFQ lfq(losses::LFQOptions().dim(32).codebook_size(1024));
 ///     auto output = lfq->forward(at::rand({2, 7, 32}));
 ///     (output.quantized.sum() + output.aux_loss).backward();
-class LFQImpl : public torch::nn::Cloneable<LFQImpl> {
+class LFQImpl : public internal::LossModule<LFQImpl, LFQOptions> {
  public:
+  static constexpr const char* kName = "LFQ";
+  static constexpr LossSummary kSummary{
+      "Lookup-free quantization with its entropy loss.",
+      "x, mask?, inverse_temperature?",
+      "quantized, indices, aux_loss, per_sample_entropy, batch_entropy, "
+      "commitment",
+      "lookup-free quantization, magvit-v2",
+      R"(w (E[H(q(x))] - \gamma H(E[q(x)])))",
+      "Yu et al. 2023"};
+
   explicit LFQImpl(LFQOptions options);
 
   LFQOutput forward(const at::Tensor& x, const at::Tensor& mask = {},
@@ -133,19 +183,14 @@ class LFQImpl : public torch::nn::Cloneable<LFQImpl> {
   at::Tensor indices_to_codes(const at::Tensor& indices,
                               bool project_out = true);
 
-  /// The options, with all defaults resolved.
-  const LFQOptions& options() const { return options_; }
   void reset() override;
-  void pretty_print(std::ostream& stream) const override;
 
   torch::nn::Linear project_in{nullptr}, project_out{nullptr};
   at::Tensor rotation;  ///< [bits, bits], if there is one
-
- private:
-  LFQOptions options_;
 };
 
 TORCH_MODULE(LFQ);
+extern template class internal::LossModule<LFQImpl, LFQOptions>;
 
 }  // namespace tally::losses
 

@@ -189,7 +189,7 @@ struct VectorQuantizeImpl::Step {
 };
 
 VectorQuantizeImpl::VectorQuantizeImpl(VectorQuantizeOptions o)
-    : options_(completed_options(std::move(o))) {
+    : LossModule(completed_options(std::move(o))) {
   reset();
 }
 
@@ -370,10 +370,7 @@ at::Tensor VectorQuantizeImpl::indices_to_codes(const at::Tensor& indices) {
              : codes;
 }
 
-void VectorQuantizeImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::VectorQuantize(dim=" << options_.dim()
-         << ", codebook_size=" << options_.codebook_size() << ')';
-}
+template class internal::LossModule<VectorQuantizeImpl, VectorQuantizeOptions>;
 
 }  // namespace tally::losses
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <torch/nn/cloneable.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
 
@@ -11,6 +10,7 @@
 #include <string>
 
 #include "tally/losses/codebook/code_gradient.h"
+#include "tally/losses/common/loss_module.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -19,6 +19,7 @@ namespace tally::losses {
 struct VectorQuantizeOptions {
   VectorQuantizeOptions(std::int64_t dim, std::int64_t codebook_size)
       : dim_(dim), codebook_size_(codebook_size) {}
+  explicit VectorQuantizeOptions(Unset) : VectorQuantizeOptions(0, 0) {}
 
   /// Size of the last dimension of the input (of dimension 1 if channels come
   /// first).
@@ -58,6 +59,32 @@ struct VectorQuantizeOptions {
   TORCH_ARG(std::uint64_t, seed) = 0;
   /// The ranks. Default: null, which is sync::default_communicator().
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("dim", dim_, OptionRole::kSize, "Size of the features.");
+    v("codebook_size", codebook_size_, OptionRole::kSize, "Number of codes.");
+    v("codebook_dim", codebook_dim_, OptionRole::kSize,
+      "Size of a code; 0: dim. Else linear layers come before and after.");
+    v("channel_first", channel_first_,
+      "Channels are dimension 1; none: from 4 dimensions on.");
+    v("decay", decay_, "Decay of the moving averages of codes.");
+    v("eps", eps_, "Added to each code's count.");
+    v("kmeans_init", kmeans_init_,
+      "Codes start from the first step's tokens, by k-means.");
+    v("kmeans_iters", kmeans_iters_, "Iterations of k-means.");
+    v("use_cosine_sim", use_cosine_sim_,
+      "Tokens and codes are compared by their cosine.");
+    v("threshold_ema_dead_code", threshold_ema_dead_code_,
+      "Codes of a smaller running count are replaced; 0: never.");
+    v("freeze_codebook", freeze_codebook_, "Whether codes stay as they are.");
+    v("commitment_weight", commitment_weight_,
+      "Weight of the commitment loss.");
+    v("code_gradient", code_gradient_, "Gradient that tokens get of codes.");
+    auto seed = static_cast<std::int64_t>(seed_);
+    v("seed", seed, "Seed of what is drawn; the same on every rank.");
+    seed_ = static_cast<std::uint64_t>(seed);
+  }
 };
 
 /// The output of VectorQuantize.
@@ -120,8 +147,19 @@ VectorQuantizeOutput vector_quantize(const at::Tensor& x,
 ///         losses::VectorQuantizeOptions(32, 512).kmeans_init(true));
 ///     auto output = vq->forward(at::rand({8, 100, 32}));
 ///     (output.quantized.sum() + output.loss).backward();
-class VectorQuantizeImpl : public torch::nn::Cloneable<VectorQuantizeImpl> {
+class VectorQuantizeImpl
+    : public internal::LossModule<VectorQuantizeImpl, VectorQuantizeOptions> {
  public:
+  static constexpr const char* kName = "VectorQuantize";
+  static constexpr LossSummary kSummary{
+      "Vector quantization with a codebook of moving averages.",
+      "x, mask?",
+      "quantized, indices, loss, commitment",
+      "vq, vq-vae, codebook",
+      R"(w \| x - \mathrm{sg}(c_{k(x)}) \|^2)",
+      "van den Oord, Vinyals and Kavukcuoglu 2017",
+      "dim=4, codebook_size=16"};
+
   explicit VectorQuantizeImpl(VectorQuantizeOptions options);
 
   VectorQuantizeOutput forward(const at::Tensor& x,
@@ -130,10 +168,7 @@ class VectorQuantizeImpl : public torch::nn::Cloneable<VectorQuantizeImpl> {
   /// forward(); not for -1.
   at::Tensor indices_to_codes(const at::Tensor& indices);
 
-  /// The options, with all defaults resolved.
-  const VectorQuantizeOptions& options() const { return options_; }
   void reset() override;
-  void pretty_print(std::ostream& stream) const override;
 
   torch::nn::Linear project_in{nullptr}, project_out{nullptr};
   // Buffers.
@@ -151,11 +186,11 @@ class VectorQuantizeImpl : public torch::nn::Cloneable<VectorQuantizeImpl> {
   void learn(const Step& step, const at::Tensor& sums);
   void replace_dead_codes(const Step& step);
   void set_codebook();
-
-  VectorQuantizeOptions options_;
 };
 
 TORCH_MODULE(VectorQuantize);
+extern template class internal::LossModule<VectorQuantizeImpl,
+                                           VectorQuantizeOptions>;
 
 }  // namespace tally::losses
 

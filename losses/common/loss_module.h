@@ -6,13 +6,14 @@
 #include <ostream>
 #include <utility>
 
+#include "tally/losses/common/loss_summary.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/agree.h"
 
 namespace tally::losses::internal {
 
-/// A module without parameters, described by its options: `Self` has kName, a
-/// constructor that checks them, and forward().
+/// A module described by its options: `Self` has kName, kSummary, a constructor
+/// that checks them, and forward().
 template <class Self, class Options>
 class LossModule : public torch::nn::Cloneable<Self> {
  public:
@@ -26,7 +27,6 @@ class LossModule : public torch::nn::Cloneable<Self> {
  protected:
   explicit LossModule(Options options) : options_(std::move(options)) {}
 
- private:
   Options options_;
 };
 

@@ -72,9 +72,8 @@ RowAgreement agree_on_clip(const Call& call, const ClipLossOptions& options,
     return RowOffer{
         inputs.image.size(0),
         c10::str(inputs.image.scalar_type(), " rows of ", inputs.image.size(1),
-                 ", logit_scale ", inputs.scale_value, ", local_loss ",
-                 options.local_loss(), ", gather_with_grad ",
-                 options.gather_with_grad(), in_tiles ? ", tiled" : ""),
+                 ", logit_scale ", inputs.scale_value, ", ",
+                 options_state_key(options), in_tiles ? ", tiled" : ""),
         // Gathering says by itself who has a graph.
         in_tiles && inputs.has_graph()};
   });
@@ -270,7 +269,7 @@ ClipLogits clip_logits(const at::Tensor& image_features,
 }  // namespace functional
 
 ClipLossImpl::ClipLossImpl(ClipLossOptions options)
-    : options_(std::move(options)) {
+    : LossModule(std::move(options)) {
   check_clip(options_);
 }
 
@@ -290,13 +289,7 @@ ClipLogits ClipLossImpl::logits(const at::Tensor& image_features,
                                  logit_bias, options_);
 }
 
-void ClipLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::ClipLoss(local_loss=" << options_.local_loss()
-         << ", gather_with_grad=" << options_.gather_with_grad() << ", "
-         << (options_.pairwise_logits() == PairwiseLogits::kTiled ? "tiled"
-                                                                  : "gathered")
-         << ')';
-}
+template class internal::LossModule<ClipLossImpl, ClipLossOptions>;
 
 }  // namespace tally::losses
 

@@ -2,13 +2,13 @@
 
 #include <ATen/core/Tensor.h>
 #include <torch/arg.h>
-#include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
 #include <memory>
 #include <ostream>
 
+#include "tally/losses/common/loss_module.h"
 #include "tally/losses/contrastive/pairwise_logits.h"
 #include "tally/sync/communicator.h"
 
@@ -33,6 +33,18 @@ struct ClipLossOptions {
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a step may wait for other ranks. Default: the communicator's.
   TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("local_loss", local_loss_,
+      "Each rank returns its rows' part, of which the mean is the loss.");
+    v("gather_with_grad", gather_with_grad_,
+      "Gradients are exact when averaged over ranks; false: when summed.");
+    v("pairwise_logits", pairwise_logits_, OptionRole::kValue,
+      "Logits tile by tile, recomputed in backward, or all at once.");
+    v("logits_budget_bytes", logits_budget_bytes_, OptionRole::kValue,
+      "Bytes of logits that tiles may keep for the backward pass.");
+  }
 };
 
 /// Rows are this rank's, or all ranks' without local_loss; columns are all
@@ -70,8 +82,18 @@ struct ClipLogits {
 ///     losses::ClipLoss clip;
 ///     at::Tensor scale = torch::tensor(14.3f).requires_grad_();
 ///     clip->forward(x, y, scale).backward();
-class ClipLossImpl : public torch::nn::Cloneable<ClipLossImpl> {
+class ClipLossImpl
+    : public internal::LossModule<ClipLossImpl, ClipLossOptions> {
  public:
+  static constexpr const char* kName = "ClipLoss";
+  static constexpr LossSummary kSummary{
+      "The contrastive loss of CLIP over the pairs of all ranks.",
+      "image_features, text_features, logit_scale, logit_bias?",
+      "",
+      "clip, infonce, contrastive loss",
+      R"(-\frac{1}{2N} \sum_i \log \frac{e^{s\, x_i \cdot y_i}}{\sum_j e^{s\, x_i \cdot y_j}} + \log \frac{e^{s\, x_i \cdot y_i}}{\sum_j e^{s\, x_j \cdot y_i}})",
+      "Radford et al. 2021"};
+
   explicit ClipLossImpl(ClipLossOptions options = ClipLossOptions());
 
   at::Tensor forward(const at::Tensor& image_features,
@@ -84,13 +106,6 @@ class ClipLossImpl : public torch::nn::Cloneable<ClipLossImpl> {
                     const at::Tensor& text_features,
                     const at::Tensor& logit_scale,
                     const at::Tensor& logit_bias = {}) const;
-
-  const ClipLossOptions& options() const { return options_; }
-  void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
-
- private:
-  ClipLossOptions options_;
 };
 
 TORCH_MODULE(ClipLoss);
@@ -112,6 +127,8 @@ ClipLogits clip_logits(const at::Tensor& image_features,
                        const ClipLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<ClipLossImpl, ClipLossOptions>;
+
 }  // namespace tally::losses
 
 extern template class torch::nn::Cloneable<tally::losses::ClipLossImpl>;

@@ -2,13 +2,13 @@
 
 #include <ATen/core/Tensor.h>
 #include <torch/arg.h>
-#include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
 #include <memory>
 #include <ostream>
 
+#include "tally/losses/common/loss_module.h"
 #include "tally/losses/contrastive/pairwise_logits.h"
 #include "tally/sync/communicator.h"
 
@@ -34,6 +34,21 @@ struct NTXentLossOptions {
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a step may wait for other ranks. Default: the communicator's.
   TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("temperature", temperature_, "Divisor of the cosines.");
+    v("gather_distributed", gather_distributed_,
+      "Negatives come from the batches of all ranks; false: of this one.");
+    v("memory_bank_size", memory_bank_size_,
+      "Rows of earlier batches that are the negatives; 0: none.");
+    v("memory_bank_dim", memory_bank_dim_,
+      "Size of these rows; 0: that of the first batch.");
+    v("pairwise_logits", pairwise_logits_, OptionRole::kValue,
+      "Logits tile by tile, recomputed in backward, or all at once.");
+    v("logits_budget_bytes", logits_budget_bytes_, OptionRole::kValue,
+      "Bytes of logits that tiles may keep for the backward pass.");
+  }
 };
 
 /// The normalized, temperature-scaled cross entropy of SimCLR, over the rows of
@@ -65,15 +80,23 @@ struct NTXentLossOptions {
 /// Example:
 ///     losses::NTXentLoss loss(losses::NTXentLossOptions().temperature(0.1));
 ///     loss->forward(x, y).backward();
-class NTXentLossImpl : public torch::nn::Cloneable<NTXentLossImpl> {
+class NTXentLossImpl
+    : public internal::LossModule<NTXentLossImpl, NTXentLossOptions> {
  public:
+  static constexpr const char* kName = "NTXentLoss";
+  static constexpr LossSummary kSummary{
+      "The loss of SimCLR and, with a memory bank, of MoCo.",
+      "out0, out1",
+      "",
+      "simclr, moco, nt-xent, infonce",
+      R"(-\frac{1}{2N} \sum_i \log \frac{e^{z_i \cdot z_{i'} / \tau}}{\sum_{k \ne i} e^{z_i \cdot z_k / \tau}})",
+      "Chen et al. 2020; He et al. 2020"};
+
   explicit NTXentLossImpl(NTXentLossOptions options = NTXentLossOptions());
 
   at::Tensor forward(const at::Tensor& out0, const at::Tensor& out1);
 
-  const NTXentLossOptions& options() const { return options_; }
   void reset() override;
-  void pretty_print(std::ostream& stream) const override;
 
   /// Rows of length 1, [memory_bank_size, D]; undefined before D is known.
   at::Tensor memory_bank;
@@ -83,8 +106,6 @@ class NTXentLossImpl : public torch::nn::Cloneable<NTXentLossImpl> {
  private:
   at::Tensor forward_with_bank(const at::Tensor& out0, const at::Tensor& out1);
   void enqueue(const at::Tensor& rows);
-
-  NTXentLossOptions options_;
 };
 
 TORCH_MODULE(NTXentLoss);
@@ -97,6 +118,8 @@ at::Tensor nt_xent_loss(const at::Tensor& out0, const at::Tensor& out1,
                         const NTXentLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<NTXentLossImpl, NTXentLossOptions>;
+
 }  // namespace tally::losses
 
 extern template class torch::nn::Cloneable<tally::losses::NTXentLossImpl>;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tally/metrics/options.h"
+
 namespace tally::losses {
 
 /// How a loss over pairs of rows is computed.
@@ -15,3 +17,10 @@ enum class PairwiseLogits {
 };
 
 }  // namespace tally::losses
+
+namespace tally {
+template <>
+struct EnumNames<losses::PairwiseLogits> {
+  static constexpr const char* kNames[] = {"tiled", "gathered"};
+};
+}  // namespace tally

@@ -194,8 +194,7 @@ at::Tensor sup_con_loss(const at::Tensor& features, const at::Tensor& labels,
     return RowOffer{
         inputs.z.size(0),
         c10::str(features.scalar_type(), " rows of ", views, " views of ",
-                 features.size(-1), ", temperature ", options.temperature(),
-                 ", base_temperature ", options.base_temperature(),
+                 features.size(-1), ", ", options_state_key(options),
                  labels.defined() ? ", with labels" : "",
                  tiled ? ", tiled" : ""),
         tiled && sync::has_graph(inputs.z)};
@@ -221,18 +220,13 @@ at::Tensor sup_con_loss(const at::Tensor& features, const at::Tensor& labels,
 }  // namespace functional
 
 SupConLossImpl::SupConLossImpl(SupConLossOptions options)
-    : options_(std::move(options)) {
+    : LossModule(std::move(options)) {
   check_sup_con(options_);
 }
 
 at::Tensor SupConLossImpl::forward(const at::Tensor& features,
                                    const at::Tensor& labels) const {
   return functional::sup_con_loss(features, labels, options_);
-}
-
-void SupConLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::SupConLoss(temperature=" << options_.temperature()
-         << ')';
 }
 
 namespace {
@@ -262,9 +256,8 @@ Call nt_xent_call(const NTXentLossOptions& options) {
 
 std::string nt_xent_schema(const NTXentLossOptions& options,
                            const at::Tensor& out0) {
-  return c10::str(out0.scalar_type(), " rows of ", out0.size(1),
-                  ", temperature ", options.temperature(),
-                  ", memory_bank_size ", options.memory_bank_size());
+  return c10::str(out0.scalar_type(), " rows of ", out0.size(1), ", ",
+                  options_state_key(options));
 }
 
 at::Tensor same_label_pairs(const NTXentLossOptions& options,
@@ -308,7 +301,7 @@ at::Tensor nt_xent_loss(const at::Tensor& out0, const at::Tensor& out1,
 }  // namespace functional
 
 NTXentLossImpl::NTXentLossImpl(NTXentLossOptions options)
-    : options_(std::move(options)) {
+    : LossModule(std::move(options)) {
   check_nt_xent(options_);
   reset();
 }
@@ -387,11 +380,8 @@ void NTXentLossImpl::enqueue(const at::Tensor& rows) {
   memory_bank_next.fill_(end % size);
 }
 
-void NTXentLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::NTXentLoss(temperature=" << options_.temperature()
-         << ", memory_bank_size=" << options_.memory_bank_size()
-         << ", gather_distributed=" << options_.gather_distributed() << ')';
-}
+template class internal::LossModule<NTXentLossImpl, NTXentLossOptions>;
+template class internal::LossModule<SupConLossImpl, SupConLossOptions>;
 
 }  // namespace tally::losses
 

@@ -137,22 +137,6 @@ struct SigLipInputs {
   std::vector<at::Tensor> all() const { return {image, text, scale, bias}; }
 };
 
-const char* name_of(SigLipExchange exchange) {
-  switch (exchange) {
-    case SigLipExchange::kTiledRing:
-      return "tiled ring";
-    case SigLipExchange::kBidirectional:
-      return "bidirectional";
-    case SigLipExchange::kShift:
-      return "shift";
-    case SigLipExchange::kReduce:
-      return "reduce";
-    case SigLipExchange::kGather:
-      return "gather";
-  }
-  return "unknown";
-}
-
 SigLipExchange exchange_for(const SigLipLossOptions& options,
                             const SigLipInputs& inputs) {
   const bool tiles = options.exchange() == SigLipExchange::kTiledRing;
@@ -171,7 +155,7 @@ RowAgreement agree_on_sig_lip(const Call& call,
         internal::checked_number(call, "logit_scale", inputs.scale);
     inputs.bias_value =
         internal::checked_number(call, "logit_bias", inputs.bias);
-    const SigLipExchange exchange = exchange_for(options, inputs);
+    SigLipExchange exchange = exchange_for(options, inputs);
     bool has_graph = false;
     for (const at::Tensor& input : inputs.all()) {
       has_graph = has_graph || sync::has_graph(input);
@@ -180,7 +164,7 @@ RowAgreement agree_on_sig_lip(const Call& call,
         inputs.image.size(0),
         c10::str(inputs.image.scalar_type(), " rows of ", inputs.image.size(1),
                  ", logit_scale ", inputs.scale_value, ", logit_bias ",
-                 inputs.bias_value, ", ", name_of(exchange)),
+                 inputs.bias_value, ", ", OptionRef(exchange).text()),
         // The other ways say by themselves who has a graph.
         exchange == SigLipExchange::kTiledRing && has_graph};
   });
@@ -353,7 +337,7 @@ at::Tensor sig_lip_loss(const at::Tensor& image_features,
 }  // namespace functional
 
 SigLipLossImpl::SigLipLossImpl(SigLipLossOptions options)
-    : options_(std::move(options)) {}
+    : LossModule(std::move(options)) {}
 
 at::Tensor SigLipLossImpl::forward(const at::Tensor& image_features,
                                    const at::Tensor& text_features,
@@ -363,9 +347,7 @@ at::Tensor SigLipLossImpl::forward(const at::Tensor& image_features,
                                   logit_bias, options_);
 }
 
-void SigLipLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::SigLipLoss(" << name_of(options_.exchange()) << ')';
-}
+template class internal::LossModule<SigLipLossImpl, SigLipLossOptions>;
 
 }  // namespace tally::losses
 

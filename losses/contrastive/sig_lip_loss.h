@@ -2,12 +2,13 @@
 
 #include <ATen/core/Tensor.h>
 #include <torch/arg.h>
-#include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
 
 #include <memory>
 #include <ostream>
 
+#include "tally/losses/common/loss_module.h"
+#include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -35,6 +36,12 @@ struct SigLipLossOptions {
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a step may wait for other ranks. Default: the communicator's.
   TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("exchange", exchange_, OptionRole::kValue,
+      "How the ranks' texts meet; on a GPU tiled_ring becomes shift.");
+  }
 };
 
 /// The pairwise sigmoid loss of SigLIP, over the pairs of all ranks: for M
@@ -64,21 +71,24 @@ struct SigLipLossOptions {
 ///     losses::SigLipLoss siglip;
 ///     at::Tensor s = torch::tensor(10.f).requires_grad_(), b = -s;
 ///     siglip->forward(x, y, s, b).backward();
-class SigLipLossImpl : public torch::nn::Cloneable<SigLipLossImpl> {
+class SigLipLossImpl
+    : public internal::LossModule<SigLipLossImpl, SigLipLossOptions> {
  public:
+  static constexpr const char* kName = "SigLipLoss";
+  static constexpr LossSummary kSummary{
+      "The sigmoid loss of SigLIP over the pairs of all ranks.",
+      "image_features, text_features, logit_scale, logit_bias",
+      "",
+      "siglip",
+      R"(-\frac{1}{N} \sum_{i, j} \log \sigma(z_{ij} (s\, x_i \cdot y_j + b)))",
+      "Zhai et al. 2023"};
+
   explicit SigLipLossImpl(SigLipLossOptions options = SigLipLossOptions());
 
   at::Tensor forward(const at::Tensor& image_features,
                      const at::Tensor& text_features,
                      const at::Tensor& logit_scale,
                      const at::Tensor& logit_bias) const;
-
-  const SigLipLossOptions& options() const { return options_; }
-  void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
-
- private:
-  SigLipLossOptions options_;
 };
 
 TORCH_MODULE(SigLipLoss);
@@ -93,6 +103,16 @@ at::Tensor sig_lip_loss(const at::Tensor& image_features,
                         const SigLipLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<SigLipLossImpl, SigLipLossOptions>;
+
 }  // namespace tally::losses
+
+namespace tally {
+template <>
+struct EnumNames<losses::SigLipExchange> {
+  static constexpr const char* kNames[] = {"tiled_ring", "bidirectional",
+                                           "shift", "reduce", "gather"};
+};
+}  // namespace tally
 
 extern template class torch::nn::Cloneable<tally::losses::SigLipLossImpl>;

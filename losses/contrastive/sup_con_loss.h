@@ -2,13 +2,13 @@
 
 #include <ATen/core/Tensor.h>
 #include <torch/arg.h>
-#include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
 #include <memory>
 #include <ostream>
 
+#include "tally/losses/common/loss_module.h"
 #include "tally/losses/contrastive/pairwise_logits.h"
 #include "tally/sync/communicator.h"
 
@@ -29,6 +29,17 @@ struct SupConLossOptions {
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a step may wait for other ranks. Default: the communicator's.
   TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("temperature", temperature_, "Divisor of the products.");
+    v("base_temperature", base_temperature_,
+      "The loss times temperature over this; 0: the temperature.");
+    v("pairwise_logits", pairwise_logits_, OptionRole::kValue,
+      "Logits tile by tile, recomputed in backward, or all at once.");
+    v("logits_budget_bytes", logits_budget_bytes_, OptionRole::kValue,
+      "Bytes of logits that tiles may keep for the backward pass.");
+  }
 };
 
 /// The supervised contrastive loss, over the rows of all ranks: the mean over
@@ -56,19 +67,22 @@ struct SupConLossOptions {
 /// Example:
 ///     losses::SupConLoss supcon;
 ///     supcon->forward(x, torch::arange(x.size(0)).div(2, "floor")).backward();
-class SupConLossImpl : public torch::nn::Cloneable<SupConLossImpl> {
+class SupConLossImpl
+    : public internal::LossModule<SupConLossImpl, SupConLossOptions> {
  public:
+  static constexpr const char* kName = "SupConLoss";
+  static constexpr LossSummary kSummary{
+      "The supervised contrastive loss over the rows of all ranks.",
+      "features, labels?",
+      "",
+      "supcon",
+      R"(-\frac{1}{N} \sum_i \frac{1}{|P_i|} \sum_{p \in P_i} \log \frac{e^{z_i \cdot z_p / \tau}}{\sum_{k \ne i} e^{z_i \cdot z_k / \tau}})",
+      "Khosla et al. 2020"};
+
   explicit SupConLossImpl(SupConLossOptions options = SupConLossOptions());
 
   at::Tensor forward(const at::Tensor& features,
                      const at::Tensor& labels = {}) const;
-
-  const SupConLossOptions& options() const { return options_; }
-  void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
-
- private:
-  SupConLossOptions options_;
 };
 
 TORCH_MODULE(SupConLoss);
@@ -81,6 +95,8 @@ at::Tensor sup_con_loss(const at::Tensor& features,
                         const SupConLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<SupConLossImpl, SupConLossOptions>;
+
 }  // namespace tally::losses
 
 extern template class torch::nn::Cloneable<tally::losses::SupConLossImpl>;

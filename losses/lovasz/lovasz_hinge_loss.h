@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 
@@ -30,8 +31,8 @@ struct LovaszHingeLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("per_image", per_image_);
-    v("ignore_index", ignore_index_);
+    v("per_image", per_image_, tally::internal::words::kPerImage);
+    v("ignore_index", ignore_index_, tally::internal::words::kIgnoredTargets);
   }
 };
 
@@ -73,6 +74,13 @@ class LovaszHingeLossImpl
     : public internal::LossModule<LovaszHingeLossImpl, LovaszHingeLossOptions> {
  public:
   static constexpr const char* kName = "LovaszHingeLoss";
+  static constexpr LossSummary kSummary{
+      "Lovasz extension of the binary Jaccard loss, with hinge errors.",
+      "preds, target",
+      "",
+      "lovasz hinge",
+      R"(\bar \Delta_J(\max(0, 1 - m)))",
+      "Berman, Triki and Blaschko 2018"};
 
   explicit LovaszHingeLossImpl(
       LovaszHingeLossOptions options = LovaszHingeLossOptions());

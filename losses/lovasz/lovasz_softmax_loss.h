@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/score_kind.h"
 #include "tally/sync/communicator.h"
@@ -44,11 +45,11 @@ struct LovaszSoftmaxLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("input", input_);
-    v("classes", classes_);
-    v("only_classes", only_classes_);
-    v("per_image", per_image_);
-    v("ignore_index", ignore_index_);
+    v("input", input_, tally::internal::words::kScores);
+    v("classes", classes_, "Mean over the classes present, or over all.");
+    v("only_classes", only_classes_, "Classes that count; []: all.");
+    v("per_image", per_image_, tally::internal::words::kPerImage);
+    v("ignore_index", ignore_index_, tally::internal::words::kIgnoredTargets);
   }
 };
 
@@ -83,6 +84,13 @@ class LovaszSoftmaxLossImpl
                                   LovaszSoftmaxLossOptions> {
  public:
   static constexpr const char* kName = "LovaszSoftmaxLoss";
+  static constexpr LossSummary kSummary{
+      "The Lovasz extension of the Jaccard loss of each class.",
+      "preds, target",
+      "",
+      "lovasz softmax",
+      R"(\frac{1}{C} \sum_c \bar \Delta_{J_c}(|y_c - p_c|))",
+      "Berman, Triki and Blaschko 2018"};
 
   explicit LovaszSoftmaxLossImpl(
       LovaszSoftmaxLossOptions options = LovaszSoftmaxLossOptions());

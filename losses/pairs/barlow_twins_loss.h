@@ -2,12 +2,12 @@
 
 #include <ATen/core/Tensor.h>
 #include <torch/arg.h>
-#include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
 
 #include <memory>
 #include <ostream>
 
+#include "tally/losses/common/loss_module.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -22,6 +22,12 @@ struct BarlowTwinsLossOptions {
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a step may wait for other ranks. Default: the communicator's.
   TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("lambda_", lambda_, "Weight of correlations of different features.");
+    v("eps", eps_, "Added to variances.");
+  }
 };
 
 /// The loss of Barlow Twins: features of two views should correlate only with
@@ -51,19 +57,22 @@ struct BarlowTwinsLossOptions {
 ///     losses::BarlowTwinsLoss barlow;
 ///     barlow->forward(model->forward(x), model->forward(y)).backward();
 ///     sync::average_gradients(model->parameters());
-class BarlowTwinsLossImpl : public torch::nn::Cloneable<BarlowTwinsLossImpl> {
+class BarlowTwinsLossImpl
+    : public internal::LossModule<BarlowTwinsLossImpl, BarlowTwinsLossOptions> {
  public:
+  static constexpr const char* kName = "BarlowTwinsLoss";
+  static constexpr LossSummary kSummary{
+      "The redundancy reduction of Barlow Twins over all ranks.",
+      "a, b",
+      "",
+      "barlow twins",
+      R"(\sum_i (1 - C_{ii})^2 + \lambda \sum_{i \ne j} C_{ij}^2)",
+      "Zbontar et al. 2021"};
+
   explicit BarlowTwinsLossImpl(
       BarlowTwinsLossOptions options = BarlowTwinsLossOptions());
 
   at::Tensor forward(const at::Tensor& a, const at::Tensor& b);
-
-  const BarlowTwinsLossOptions& options() const { return options_; }
-  void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
-
- private:
-  BarlowTwinsLossOptions options_;
 };
 
 TORCH_MODULE(BarlowTwinsLoss);
@@ -75,6 +84,9 @@ at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
                              const BarlowTwinsLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<BarlowTwinsLossImpl,
+                                           BarlowTwinsLossOptions>;
+
 }  // namespace tally::losses
 
 extern template class torch::nn::Cloneable<tally::losses::BarlowTwinsLossImpl>;

@@ -110,7 +110,7 @@ CoCaLosses coca_loss(const at::Tensor& image_features,
 }  // namespace functional
 
 CoCaLossImpl::CoCaLossImpl(CoCaLossOptions options)
-    : options_(std::move(options)) {
+    : LossModule(std::move(options)) {
   check_coca(options_);
 }
 
@@ -121,13 +121,6 @@ CoCaLosses CoCaLossImpl::forward(const at::Tensor& image_features,
                                  const at::Tensor& logit_scale) {
   return functional::coca_loss(image_features, text_features, logits, labels,
                                logit_scale, options_);
-}
-
-void CoCaLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::CoCaLoss(caption_loss_weight="
-         << options_.caption_loss_weight()
-         << ", clip_loss_weight=" << options_.clip_loss_weight()
-         << ", pad_id=" << options_.pad_id() << ')';
 }
 
 namespace {
@@ -260,7 +253,7 @@ DistillClipLosses distill_clip_loss(const at::Tensor& image_features,
 }  // namespace functional
 
 DistillClipLossImpl::DistillClipLossImpl(DistillClipLossOptions options)
-    : options_(std::move(options)) {
+    : LossModule(std::move(options)) {
   check_distill_clip(options_);
 }
 
@@ -274,9 +267,9 @@ DistillClipLosses DistillClipLossImpl::forward(
       teacher_text_features, teacher_logit_scale, options_);
 }
 
-void DistillClipLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::DistillClipLoss()";
-}
+template class internal::LossModule<CoCaLossImpl, CoCaLossOptions>;
+template class internal::LossModule<DistillClipLossImpl,
+                                    DistillClipLossOptions>;
 
 }  // namespace tally::losses
 

@@ -2,12 +2,12 @@
 
 #include <ATen/core/Tensor.h>
 #include <torch/arg.h>
-#include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
 #include <ostream>
 
+#include "tally/losses/common/loss_module.h"
 #include "tally/losses/contrastive/clip_loss.h"
 
 namespace tally::losses {
@@ -18,6 +18,8 @@ struct CoCaLossOptions {
       : caption_loss_weight_(caption_loss_weight),
         clip_loss_weight_(clip_loss_weight) {}
 
+  explicit CoCaLossOptions(Unset) : CoCaLossOptions(1, 1) {}
+
   TORCH_ARG(double, caption_loss_weight);
   /// 0 disables the contrastive loss.
   TORCH_ARG(double, clip_loss_weight);
@@ -26,6 +28,15 @@ struct CoCaLossOptions {
   /// Options of the contrastive loss, and the ranks of both losses; local_loss
   /// is rejected. Default: those of ClipLoss.
   TORCH_ARG(ClipLossOptions, clip) = ClipLossOptions();
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("caption_loss_weight", caption_loss_weight_, "Weight of the captions.");
+    v("clip_loss_weight", clip_loss_weight_,
+      "Weight of the contrastive loss; 0: none.");
+    v("pad_id", pad_id_, "Label of padding.");
+    clip_.visit(v);
+  }
 };
 
 /// Both losses, weighted.
@@ -60,20 +71,24 @@ struct CoCaLosses {
 ///     auto both = coca->forward(x, y, at::rand({5, 7, 10}),
 ///                               at::ones({5, 7}, at::kLong), weight);
 ///     (both.contrastive + both.caption).backward();
-class CoCaLossImpl : public torch::nn::Cloneable<CoCaLossImpl> {
+class CoCaLossImpl
+    : public internal::LossModule<CoCaLossImpl, CoCaLossOptions> {
  public:
+  static constexpr const char* kName = "CoCaLoss";
+  static constexpr LossSummary kSummary{
+      "The losses of CoCa: contrastive, and of captions.",
+      "image_features, text_features, logits, labels, logit_scale",
+      "contrastive, caption",
+      "coca",
+      R"(\lambda_1 L_{clip} + \lambda_2 L_{caption})",
+      "Yu et al. 2022",
+      "caption_loss_weight=2, clip_loss_weight=1"};
+
   explicit CoCaLossImpl(CoCaLossOptions options);
 
   CoCaLosses forward(const at::Tensor& image_features,
                      const at::Tensor& text_features, const at::Tensor& logits,
                      const at::Tensor& labels, const at::Tensor& logit_scale);
-
-  const CoCaLossOptions& options() const { return options_; }
-  void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
-
- private:
-  CoCaLossOptions options_;
 };
 
 TORCH_MODULE(CoCaLoss);
@@ -87,6 +102,8 @@ CoCaLosses coca_loss(const at::Tensor& image_features,
                      const CoCaLossOptions& options);
 
 }  // namespace functional
+extern template class internal::LossModule<CoCaLossImpl, CoCaLossOptions>;
+
 }  // namespace tally::losses
 
 extern template class torch::nn::Cloneable<tally::losses::CoCaLossImpl>;

@@ -59,16 +59,17 @@ at::Tensor negatives(const Tensors& by_row, const Tensors& shared) {
 }
 
 at::Tensor loss_of(const Call& call, const at::Tensor& a, const at::Tensor& b,
-                   double temperature, c10::function_ref<void()> check_options,
+                   double temperature, const std::string& options,
+                   c10::function_ref<void()> check_options,
                    const Weigh& weigh) {
   const internal::AutocastOff as_written;
   const internal::RowAgreement agreement = internal::agree_on_rows(call, [&] {
     check_options();
     internal::check_features(call, "a", a, "b", b);
-    return internal::RowOffer{a.size(0),
-                              c10::str(a.scalar_type(), " rows of ", a.size(1),
-                                       ", temperature ", temperature),
-                              false};
+    return internal::RowOffer{
+        a.size(0),
+        c10::str(a.scalar_type(), " rows of ", a.size(1), ", ", options),
+        false};
   });
   const auto total = static_cast<double>(agreement.rows.total());
   internal::check_rows_of_all_ranks(call, total);
@@ -133,7 +134,8 @@ at::Tensor dcl_loss(const at::Tensor& a, const at::Tensor& b,
                     const DCLLossOptions& options) {
   const Call call("DCLLoss", options.communicator(), options.timeout());
   return loss_of(
-      call, a, b, options.temperature(), [&] { check_dcl(options); },
+      call, a, b, options.temperature(), options_repr(options),
+      [&] { check_dcl(options); },
       [&](const Pairs& pairs) {
         if (!options.weight_fn()) return std::pair<at::Tensor, at::Tensor>();
         const auto weights = [&](const at::Tensor& x, const at::Tensor& y) {
@@ -149,7 +151,8 @@ at::Tensor dclw_loss(const at::Tensor& a, const at::Tensor& b,
                      const DCLWLossOptions& options) {
   const Call call("DCLWLoss", options.communicator(), options.timeout());
   return loss_of(
-      call, a, b, options.temperature(), [&] { check_dcl(options); },
+      call, a, b, options.temperature(), options_repr(options),
+      [&] { check_dcl(options); },
       [&](const Pairs& pairs) {
         const at::Tensor similarities =
             dots(pairs.all_a.detach(), pairs.all_b.detach())
@@ -166,7 +169,7 @@ at::Tensor dclw_loss(const at::Tensor& a, const at::Tensor& b,
 }  // namespace functional
 
 DCLLossImpl::DCLLossImpl(DCLLossOptions options)
-    : options_(std::move(options)) {
+    : LossModule(std::move(options)) {
   check_dcl(options_);
 }
 
@@ -174,13 +177,8 @@ at::Tensor DCLLossImpl::forward(const at::Tensor& a, const at::Tensor& b) {
   return functional::dcl_loss(a, b, options_);
 }
 
-void DCLLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::DCLLoss(temperature=" << options_.temperature()
-         << ')';
-}
-
 DCLWLossImpl::DCLWLossImpl(DCLWLossOptions options)
-    : options_(std::move(options)) {
+    : LossModule(std::move(options)) {
   check_dcl(options_);
 }
 
@@ -188,10 +186,8 @@ at::Tensor DCLWLossImpl::forward(const at::Tensor& a, const at::Tensor& b) {
   return functional::dclw_loss(a, b, options_);
 }
 
-void DCLWLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::DCLWLoss(temperature=" << options_.temperature()
-         << ", sigma=" << options_.sigma() << ')';
-}
+template class internal::LossModule<DCLLossImpl, DCLLossOptions>;
+template class internal::LossModule<DCLWLossImpl, DCLWLossOptions>;
 
 }  // namespace tally::losses
 

@@ -2,13 +2,13 @@
 
 #include <ATen/core/Tensor.h>
 #include <torch/arg.h>
-#include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
 
 #include <functional>
 #include <memory>
 #include <ostream>
 
+#include "tally/losses/common/loss_module.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -29,6 +29,11 @@ struct DCLLossOptions {
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a step may wait for other ranks. Default: the communicator's.
   TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("temperature", temperature_, "Divisor of the similarities.");
+  }
 };
 
 /// Options for DCLWLoss.
@@ -41,6 +46,12 @@ struct DCLWLossOptions {
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a step may wait for other ranks. Default: the communicator's.
   TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("temperature", temperature_, "Divisor of the similarities.");
+    v("sigma", sigma_, "Divisor of the similarities in weights of pairs.");
+  }
 };
 
 /// Decoupled contrastive learning: NT-Xent without the pair itself in the
@@ -68,18 +79,20 @@ struct DCLWLossOptions {
 ///     losses::DCLLoss dcl(losses::DCLLossOptions().temperature(0.2));
 ///     dcl->forward(model->forward(x), model->forward(y)).backward();
 ///     sync::average_gradients(model->parameters());
-class DCLLossImpl : public torch::nn::Cloneable<DCLLossImpl> {
+class DCLLossImpl : public internal::LossModule<DCLLossImpl, DCLLossOptions> {
  public:
+  static constexpr const char* kName = "DCLLoss";
+  static constexpr LossSummary kSummary{
+      "The decoupled contrastive loss over all ranks.",
+      "a, b, weight_a?, weight_b?",
+      "",
+      "decoupled contrastive, dcl",
+      R"(\frac{1}{2N} \sum_i -z_i \cdot z_{i'} / \tau + \log \sum_{k \ne i, i'} e^{z_i \cdot z_k / \tau})",
+      "Yeh et al. 2022"};
+
   explicit DCLLossImpl(DCLLossOptions options = DCLLossOptions());
 
   at::Tensor forward(const at::Tensor& a, const at::Tensor& b);
-
-  const DCLLossOptions& options() const { return options_; }
-  void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
-
- private:
-  DCLLossOptions options_;
 };
 
 TORCH_MODULE(DCLLoss);
@@ -92,18 +105,21 @@ TORCH_MODULE(DCLLoss);
 /// Example:
 ///     losses::DCLWLoss dclw;
 ///     dclw->forward(model->forward(x), model->forward(y)).backward();
-class DCLWLossImpl : public torch::nn::Cloneable<DCLWLossImpl> {
+class DCLWLossImpl
+    : public internal::LossModule<DCLWLossImpl, DCLWLossOptions> {
  public:
+  static constexpr const char* kName = "DCLWLoss";
+  static constexpr LossSummary kSummary{
+      "The decoupled contrastive loss with weights of the pairs.",
+      "a, b",
+      "",
+      "dclw",
+      R"(\frac{1}{2N} \sum_i -w_i z_i \cdot z_{i'} / \tau + \log \sum_{k \ne i, i'} e^{z_i \cdot z_k / \tau})",
+      "Yeh et al. 2022"};
+
   explicit DCLWLossImpl(DCLWLossOptions options = DCLWLossOptions());
 
   at::Tensor forward(const at::Tensor& a, const at::Tensor& b);
-
-  const DCLWLossOptions& options() const { return options_; }
-  void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
-
- private:
-  DCLWLossOptions options_;
 };
 
 TORCH_MODULE(DCLWLoss);
@@ -119,6 +135,9 @@ at::Tensor dclw_loss(const at::Tensor& a, const at::Tensor& b,
                      const DCLWLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<DCLLossImpl, DCLLossOptions>;
+extern template class internal::LossModule<DCLWLossImpl, DCLWLossOptions>;
+
 }  // namespace tally::losses
 
 extern template class torch::nn::Cloneable<tally::losses::DCLLossImpl>;

@@ -2,11 +2,11 @@
 
 #include <ATen/core/Tensor.h>
 #include <torch/arg.h>
-#include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
 
 #include <ostream>
 
+#include "tally/losses/common/loss_module.h"
 #include "tally/losses/contrastive/clip_loss.h"
 
 namespace tally::losses {
@@ -16,6 +16,9 @@ struct DistillClipLossOptions {
   /// Options of the contrastive loss, and the ranks of both losses; local_loss
   /// is rejected. Default: those of ClipLoss.
   TORCH_ARG(ClipLossOptions, clip) = ClipLossOptions();
+
+ public:
+  void visit(OptionVisitor& v) { clip_.visit(v); }
 };
 
 struct DistillClipLosses {
@@ -48,8 +51,19 @@ struct DistillClipLosses {
 ///     losses::DistillClipLoss distill;
 ///     auto both = distill->forward(x, y, weight, features, scores, value);
 ///     (both.contrastive + both.distill).backward();
-class DistillClipLossImpl : public torch::nn::Cloneable<DistillClipLossImpl> {
+class DistillClipLossImpl
+    : public internal::LossModule<DistillClipLossImpl, DistillClipLossOptions> {
  public:
+  static constexpr const char* kName = "DistillClipLoss";
+  static constexpr LossSummary kSummary{
+      "The loss of CLIP, and how far its logits are from a teacher's.",
+      "image_features, text_features, logit_scale, teacher_image_features, "
+      "teacher_text_features, teacher_logit_scale",
+      "contrastive, distill",
+      "clip distillation",
+      R"(L_{clip} - \frac{1}{2N} \sum_{i, j} q_{ij} \log p_{ij})",
+      "OpenCLIP"};
+
   explicit DistillClipLossImpl(
       DistillClipLossOptions options = DistillClipLossOptions());
 
@@ -59,13 +73,6 @@ class DistillClipLossImpl : public torch::nn::Cloneable<DistillClipLossImpl> {
                             const at::Tensor& teacher_image_features,
                             const at::Tensor& teacher_text_features,
                             const at::Tensor& teacher_logit_scale);
-
-  const DistillClipLossOptions& options() const { return options_; }
-  void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
-
- private:
-  DistillClipLossOptions options_;
 };
 
 TORCH_MODULE(DistillClipLoss);
@@ -82,6 +89,9 @@ DistillClipLosses distill_clip_loss(const at::Tensor& image_features,
                                     const DistillClipLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<DistillClipLossImpl,
+                                           DistillClipLossOptions>;
+
 }  // namespace tally::losses
 
 extern template class torch::nn::Cloneable<tally::losses::DistillClipLossImpl>;

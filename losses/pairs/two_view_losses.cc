@@ -35,8 +35,7 @@ namespace functional {
 at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
                              const BarlowTwinsLossOptions& options) {
   const internal::AutocastOff as_written;
-  const sync::Call call(kBarlowTwinsLoss, options.communicator(),
-                        options.timeout());
+  const sync::Call call = internal::call_of(kBarlowTwinsLoss, options);
   const internal::CentredViews views = internal::centred_views(call, [&] {
     check_barlow_twins(options);
     internal::check_features(call, "a", a, "b", b);
@@ -69,7 +68,7 @@ at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
 }  // namespace functional
 
 BarlowTwinsLossImpl::BarlowTwinsLossImpl(BarlowTwinsLossOptions options)
-    : options_(std::move(options)) {
+    : LossModule(std::move(options)) {
   check_barlow_twins(options_);
 }
 
@@ -78,14 +77,7 @@ at::Tensor BarlowTwinsLossImpl::forward(const at::Tensor& a,
   return functional::barlow_twins_loss(a, b, options_);
 }
 
-void BarlowTwinsLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::BarlowTwinsLoss(lambda=" << options_.lambda()
-         << ')';
-}
-
 namespace {
-
-using sync::Call;
 
 constexpr const char* kVICRegLoss = "VICRegLoss";
 
@@ -144,7 +136,7 @@ namespace functional {
 at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
                        const VICRegLossOptions& options) {
   const internal::AutocastOff as_written;
-  const Call call(kVICRegLoss, options.communicator(), options.timeout());
+  const sync::Call call = internal::call_of(kVICRegLoss, options);
   const internal::CentredViews views = internal::centred_views(call, [&] {
     check_vicreg(options);
     check_view("a", a);
@@ -191,7 +183,7 @@ at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
 }  // namespace functional
 
 VICRegLossImpl::VICRegLossImpl(VICRegLossOptions options)
-    : options_(std::move(options)) {
+    : LossModule(std::move(options)) {
   check_vicreg(options_);
 }
 
@@ -199,10 +191,9 @@ at::Tensor VICRegLossImpl::forward(const at::Tensor& a, const at::Tensor& b) {
   return functional::vicreg_loss(a, b, options_);
 }
 
-void VICRegLossImpl::pretty_print(std::ostream& stream) const {
-  stream << "tally::losses::VICRegLoss(lambda=" << options_.lambda()
-         << ", mu=" << options_.mu() << ", nu=" << options_.nu() << ')';
-}
+template class internal::LossModule<BarlowTwinsLossImpl,
+                                    BarlowTwinsLossOptions>;
+template class internal::LossModule<VICRegLossImpl, VICRegLossOptions>;
 
 }  // namespace tally::losses
 

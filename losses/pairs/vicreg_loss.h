@@ -2,12 +2,12 @@
 
 #include <ATen/core/Tensor.h>
 #include <torch/arg.h>
-#include <torch/nn/cloneable.h>
 #include <torch/nn/pimpl.h>
 
 #include <memory>
 #include <ostream>
 
+#include "tally/losses/common/loss_module.h"
 #include "tally/sync/communicator.h"
 
 namespace tally::losses {
@@ -26,6 +26,14 @@ struct VICRegLossOptions {
   TORCH_ARG(std::shared_ptr<sync::Communicator>, communicator) = nullptr;
   /// How long a step may wait for other ranks. Default: the communicator's.
   TORCH_ARG(sync::Timeout, timeout) = {};
+
+ public:
+  void visit(OptionVisitor& v) {
+    v("lambda_", lambda_, "Weight of the distance between the views.");
+    v("mu", mu_, "Weight of standard deviations below 1.");
+    v("nu", nu_, "Weight of covariances.");
+    v("eps", eps_, "Added to variances.");
+  }
 };
 
 /// The loss of VICReg: variance, invariance, covariance.
@@ -54,18 +62,21 @@ struct VICRegLossOptions {
 ///     losses::VICRegLoss vicreg(losses::VICRegLossOptions().nu(0.5));
 ///     vicreg->forward(model->forward(x), model->forward(y)).backward();
 ///     sync::average_gradients(model->parameters());
-class VICRegLossImpl : public torch::nn::Cloneable<VICRegLossImpl> {
+class VICRegLossImpl
+    : public internal::LossModule<VICRegLossImpl, VICRegLossOptions> {
  public:
+  static constexpr const char* kName = "VICRegLoss";
+  static constexpr LossSummary kSummary{
+      "Variance, invariance and covariance of two views, of all ranks.",
+      "a, b",
+      "",
+      "vicreg",
+      R"(\lambda s(a, b) + \mu (v(a) + v(b)) / 2 + \nu (c(a) + c(b)))",
+      "Bardes, Ponce and LeCun 2022"};
+
   explicit VICRegLossImpl(VICRegLossOptions options = VICRegLossOptions());
 
   at::Tensor forward(const at::Tensor& a, const at::Tensor& b);
-
-  const VICRegLossOptions& options() const { return options_; }
-  void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
-
- private:
-  VICRegLossOptions options_;
 };
 
 TORCH_MODULE(VICRegLoss);
@@ -77,6 +88,8 @@ at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
                        const VICRegLossOptions& options = {});
 
 }  // namespace functional
+extern template class internal::LossModule<VICRegLossImpl, VICRegLossOptions>;
+
 }  // namespace tally::losses
 
 extern template class torch::nn::Cloneable<tally::losses::VICRegLossImpl>;

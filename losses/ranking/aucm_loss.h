@@ -27,8 +27,9 @@ struct AUCMLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("margin", margin_);
-    v("learned", learned_);
+    v("margin", margin_, "Margin of positive over negative scores.");
+    v("learned", learned_,
+      "Whether a, b and alpha are parameters; false: in closed form.");
   }
 };
 
@@ -70,6 +71,13 @@ class AUCMLossImpl
     : public internal::LossModule<AUCMLossImpl, AUCMLossOptions> {
  public:
   static constexpr const char* kName = "AUCMLoss";
+  static constexpr LossSummary kSummary{
+      "The AUC margin loss over the samples of all ranks.",
+      "preds, target",
+      "",
+      "auc margin, libauc",
+      R"(\min_{a, b} \max_\alpha E[(s_+ - a)^2] + E[(s_- - b)^2] + 2 \alpha (m + E[s_-] - E[s_+]) - \alpha^2)",
+      "Yuan et al. 2021"};
 
   explicit AUCMLossImpl(AUCMLossOptions options = AUCMLossOptions());
 

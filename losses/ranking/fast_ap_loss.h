@@ -28,9 +28,9 @@ struct FastAPLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("num_bins", num_bins_);
-    v("lowest", lowest_);
-    v("highest", highest_);
+    v("num_bins", num_bins_, "Number of bins of the histogram of scores.");
+    v("lowest", lowest_, "Score of the first bin.");
+    v("highest", highest_, "Score of the last bin.");
   }
 };
 
@@ -71,6 +71,13 @@ class FastAPLossImpl
     : public internal::LossModule<FastAPLossImpl, FastAPLossOptions> {
  public:
   static constexpr const char* kName = "FastAPLoss";
+  static constexpr LossSummary kSummary{
+      "1 - average precision from a soft histogram of all ranks.",
+      "preds, target, query?",
+      "",
+      "fastap",
+      R"(1 - \frac{1}{N_+} \sum_b \frac{H_b^+ h_b^+}{H_b})",
+      "Cakir et al. 2019"};
 
   explicit FastAPLossImpl(FastAPLossOptions options = FastAPLossOptions());
 

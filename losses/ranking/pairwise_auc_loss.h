@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "tally/losses/common/loss_module.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 
@@ -36,9 +37,9 @@ struct PairwiseAUCLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("surrogate", surrogate_);
-    v("margin", margin_);
-    v("scale", scale_);
+    v("surrogate", surrogate_, tally::internal::words::kSurrogate);
+    v("margin", margin_, tally::internal::words::kMargin);
+    v("scale", scale_, tally::internal::words::kScale);
   }
 };
 
@@ -80,6 +81,13 @@ class PairwiseAUCLossImpl
     : public internal::LossModule<PairwiseAUCLossImpl, PairwiseAUCLossOptions> {
  public:
   static constexpr const char* kName = "PairwiseAUCLoss";
+  static constexpr LossSummary kSummary{
+      "A surrogate of AUROC over the pairs of all ranks.",
+      "preds, target",
+      "",
+      "auc loss, pairwise hinge",
+      R"(\frac{1}{N_+ N_-} \sum_{i \in +, j \in -} \ell(s_i - s_j))",
+      "Gao and Zhou 2015"};
 
   explicit PairwiseAUCLossImpl(
       PairwiseAUCLossOptions options = PairwiseAUCLossOptions());

@@ -8,6 +8,7 @@
 
 #include "tally/losses/common/loss_module.h"
 #include "tally/losses/ranking/pairwise_auc_loss.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 
@@ -41,12 +42,14 @@ struct PartialAUCLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("form", form_);
-    v("max_fpr", max_fpr_);
-    v("lambda_", lambda_);
-    v("surrogate", surrogate_);
-    v("margin", margin_);
-    v("scale", scale_);
+    v("form", form_,
+      "The costliest negatives alone, or all with soft weights.");
+    v("max_fpr", max_fpr_, "Largest false positive rate that counts.");
+    v("lambda_", lambda_,
+      "The smaller, the more the costliest negatives count.");
+    v("surrogate", surrogate_, tally::internal::words::kSurrogate);
+    v("margin", margin_, tally::internal::words::kMargin);
+    v("scale", scale_, tally::internal::words::kScale);
   }
 };
 
@@ -82,6 +85,13 @@ class PartialAUCLossImpl
     : public internal::LossModule<PartialAUCLossImpl, PartialAUCLossOptions> {
  public:
   static constexpr const char* kName = "PartialAUCLoss";
+  static constexpr LossSummary kSummary{
+      "A surrogate of the partial AUROC over the samples of all ranks.",
+      "preds, target",
+      "",
+      "pauc loss",
+      R"(\frac{1}{N_+ k} \sum_{i \in +} \sum_{j \in top_k} \ell(s_i - s_j))",
+      "Zhu et al. 2022"};
 
   explicit PartialAUCLossImpl(
       PartialAUCLossOptions options = PartialAUCLossOptions());

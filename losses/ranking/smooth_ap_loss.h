@@ -23,7 +23,10 @@ struct SmoothAPLossOptions {
   TORCH_ARG(sync::Timeout, timeout) = {};
 
  public:
-  void visit(OptionVisitor& v) { v("temperature", temperature_); }
+  void visit(OptionVisitor& v) {
+    v("temperature", temperature_,
+      "Softness of the sigmoids that stand for ranks.");
+  }
 };
 
 /// 1 - average precision, with ranks made smooth by a sigmoid.
@@ -63,6 +66,13 @@ class SmoothAPLossImpl
     : public internal::LossModule<SmoothAPLossImpl, SmoothAPLossOptions> {
  public:
   static constexpr const char* kName = "SmoothAPLoss";
+  static constexpr LossSummary kSummary{
+      "1 - average precision with sigmoids for ranks, of all ranks.",
+      "preds, target, query?",
+      "",
+      "smooth ap",
+      R"(1 - \frac{1}{|P|} \sum_{i \in P} \frac{1 + \sum_{j \in P} \sigma_{ij}}{1 + \sum_j \sigma_{ij}})",
+      "Brown et al. 2020"};
 
   explicit SmoothAPLossImpl(
       SmoothAPLossOptions options = SmoothAPLossOptions());

@@ -19,8 +19,9 @@ struct ApproxNDCGLossOptions : SlateOptions<ApproxNDCGLossOptions> {
  public:
   void visit(OptionVisitor& v) {
     SlateOptions::visit(v);
-    v("alpha", alpha_);
-    v("count_irrelevant", count_irrelevant_);
+    v("alpha", alpha_, "Steepness of the sigmoids that stand for positions.");
+    v("count_irrelevant", count_irrelevant_,
+      "Whether slates without relevant items count as 1.");
   }
 };
 
@@ -61,6 +62,13 @@ class ApproxNDCGLossImpl
     : public internal::LossModule<ApproxNDCGLossImpl, ApproxNDCGLossOptions> {
  public:
   static constexpr const char* kName = "ApproxNDCGLoss";
+  static constexpr LossSummary kSummary{
+      "1 - NDCG with sigmoids for positions, over the slates of all ranks.",
+      "preds, target, query?",
+      "",
+      "approx ndcg",
+      R"(1 - \frac{1}{Z} \sum_i \frac{2^{y_i} - 1}{\log_2 (1 + \hat \pi_i)})",
+      "Qin, Liu and Li 2010"};
 
   explicit ApproxNDCGLossImpl(
       ApproxNDCGLossOptions options = ApproxNDCGLossOptions());

@@ -49,11 +49,12 @@ struct LambdaLossOptions : SlateOptions<LambdaLossOptions> {
  public:
   void visit(OptionVisitor& v) {
     SlateOptions::visit(v);
-    v("weight", weight_);
-    v("mean_over", mean_over_);
-    v("top_k", top_k_);
-    v("sigma", sigma_);
-    v("mu", mu_);
+    v("weight", weight_, "Weight of each pair of items.");
+    v("mean_over", mean_over_, "Mean over pairs, or over slates.");
+    v("top_k", top_k_,
+      "Only pairs among the first k items by score; none: all.");
+    v("sigma", sigma_, "Steepness of the logistic losses.");
+    v("mu", mu_, "Weight of ndcg2 in ndcg2_plus_plus.");
   }
 };
 
@@ -82,6 +83,13 @@ class LambdaLossImpl
     : public internal::LossModule<LambdaLossImpl, LambdaLossOptions> {
  public:
   static constexpr const char* kName = "LambdaLoss";
+  static constexpr LossSummary kSummary{
+      "Weighted logistic losses of pairs in the slates of all ranks.",
+      "preds, target, query?",
+      "",
+      "lambdarank, ranknet, learning to rank",
+      R"(\sum_{y_i > y_j} w_{ij} \log_2 (1 + e^{-\sigma (s_i - s_j)}))",
+      "Wang et al. 2018"};
 
   explicit LambdaLossImpl(LambdaLossOptions options = LambdaLossOptions());
 

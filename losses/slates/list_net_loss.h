@@ -32,6 +32,13 @@ class ListNetLossImpl
     : public internal::LossModule<ListNetLossImpl, ListNetLossOptions> {
  public:
   static constexpr const char* kName = "ListNetLoss";
+  static constexpr LossSummary kSummary{
+      "Cross-entropy of grades and scores over the slates of all ranks.",
+      "preds, target, query?",
+      "",
+      "listnet",
+      R"(-\sum_i \mathrm{softmax}(y)_i \log \mathrm{softmax}(s)_i)",
+      "Cao et al. 2007"};
 
   explicit ListNetLossImpl(ListNetLossOptions options = ListNetLossOptions());
 

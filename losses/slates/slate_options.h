@@ -20,7 +20,9 @@ struct SlateOptions {
   TALLY_INHERITED_ARG(Self, sync::Timeout, timeout) = {};
 
  public:
-  void visit(OptionVisitor& v) { v("padding", padding_); }
+  void visit(OptionVisitor& v) {
+    v("padding", padding_, "Grade of an item that is none.");
+  }
 };
 
 }  // namespace tally::losses

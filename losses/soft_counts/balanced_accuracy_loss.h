@@ -36,6 +36,10 @@ class BalancedAccuracyLossImpl
                                   BalancedAccuracyLossOptions> {
  public:
   static constexpr const char* kName = "BalancedAccuracyLoss";
+  static constexpr LossSummary kSummary{
+      "1 - balanced accuracy of the soft counts of all ranks.", "preds, target",
+      "", "balanced accuracy",
+      R"(1 - \frac{1}{C} \sum_c \frac{TP_c}{TP_c + FN_c})"};
 
   explicit BalancedAccuracyLossImpl(
       BalancedAccuracyLossOptions options = BalancedAccuracyLossOptions());

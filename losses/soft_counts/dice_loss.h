@@ -50,6 +50,13 @@ class DiceLossImpl
     : public internal::LossModule<DiceLossImpl, DiceLossOptions> {
  public:
   static constexpr const char* kName = "DiceLoss";
+  static constexpr LossSummary kSummary{
+      "1 - Dice of the soft counts of all ranks.",
+      "preds, target",
+      "",
+      "dice, soft dice",
+      R"(1 - \frac{2 \sum p y + s}{\sum p + \sum y + s})",
+      "Milletari, Navab and Ahmadi 2016"};
 
   explicit DiceLossImpl(DiceLossOptions options = DiceLossOptions());
 
@@ -75,7 +82,7 @@ struct GeneralizedDiceLossOptions
  public:
   void visit(OptionVisitor& v) {
     SoftCountsOptions::visit(v);
-    v("weight", weight_);
+    v("weight", weight_, "Weights of classes by their size.");
   }
 };
 
@@ -101,6 +108,13 @@ class GeneralizedDiceLossImpl
                                   GeneralizedDiceLossOptions> {
  public:
   static constexpr const char* kName = "GeneralizedDiceLoss";
+  static constexpr LossSummary kSummary{
+      "1 - Dice of all classes, weighted by how rare they are.",
+      "preds, target",
+      "",
+      "generalized dice",
+      R"(1 - \frac{2 \sum_c w_c \sum p_c y_c}{\sum_c w_c (\sum p_c + \sum y_c)})",
+      "Sudre et al. 2017"};
 
   explicit GeneralizedDiceLossImpl(
       GeneralizedDiceLossOptions options = GeneralizedDiceLossOptions());

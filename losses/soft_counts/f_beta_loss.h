@@ -16,7 +16,7 @@ struct FBetaLossOptions : ClassCountsOptions<FBetaLossOptions> {
  public:
   void visit(OptionVisitor& v) {
     ClassCountsOptions::visit(v);
-    v("beta", beta_);
+    v("beta", beta_, "Weight of recall relative to precision.");
   }
 };
 
@@ -35,6 +35,10 @@ class FBetaLossImpl
     : public internal::LossModule<FBetaLossImpl, FBetaLossOptions> {
  public:
   static constexpr const char* kName = "FBetaLoss";
+  static constexpr LossSummary kSummary{
+      "1 - F-beta score of the soft counts of all ranks.", "preds, target", "",
+      "f1 loss, soft f1",
+      R"(1 - \frac{(1 + \beta^2) TP + s}{(1 + \beta^2) TP + \beta^2 FN + FP + s})"};
 
   explicit FBetaLossImpl(FBetaLossOptions options = FBetaLossOptions());
 

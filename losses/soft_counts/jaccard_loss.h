@@ -29,6 +29,13 @@ class JaccardLossImpl
     : public internal::LossModule<JaccardLossImpl, JaccardLossOptions> {
  public:
   static constexpr const char* kName = "JaccardLoss";
+  static constexpr LossSummary kSummary{
+      "1 - Jaccard index of the soft counts of all ranks.",
+      "preds, target",
+      "",
+      "iou loss, soft iou",
+      R"(1 - \frac{\sum p y + s}{\sum p + \sum y - \sum p y + s})",
+      "Rahman and Wang 2016"};
 
   explicit JaccardLossImpl(JaccardLossOptions options = JaccardLossOptions());
 

@@ -36,6 +36,13 @@ class MatthewsLossImpl
     : public internal::LossModule<MatthewsLossImpl, MatthewsLossOptions> {
  public:
   static constexpr const char* kName = "MatthewsLoss";
+  static constexpr LossSummary kSummary{
+      "1 - Matthews correlation of the soft counts of all ranks.",
+      "preds, target",
+      "",
+      "mcc loss",
+      R"(1 - \frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP + FP)(TP + FN)(TN + FP)(TN + FN)}})",
+      "Abhishek and Hamarneh 2021"};
 
   explicit MatthewsLossImpl(
       MatthewsLossOptions options = MatthewsLossOptions());

@@ -7,6 +7,7 @@
 #include "tally/losses/common/label_inputs.h"
 #include "tally/metrics/average.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/score_kind.h"
 #include "tally/sync/communicator.h"
@@ -56,15 +57,18 @@ struct SoftCountsOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("mode", mode_);
-    v("input", input_);
-    v("batch", batch_);
-    v("soft_labels", soft_labels_);
-    v("absent", absent_);
-    v("include_background", include_background_);
-    v("ignore_index", ignore_index_);
-    v("smooth_nr", smooth_nr_);
-    v("smooth_dr", smooth_dr_);
+    v("mode", mode_, tally::internal::words::kLabelMode);
+    v("input", input_, tally::internal::words::kScores);
+    v("batch", batch_,
+      "Counts of all samples together; false: of each sample.");
+    v("soft_labels", soft_labels_,
+      "Whether a position has min(p, y) in common, not p y.");
+    v("absent", absent_, "What becomes of a class that no target has.");
+    v("include_background", include_background_,
+      "Whether class 0 counts as well.");
+    v("ignore_index", ignore_index_, tally::internal::words::kIgnoredTargets);
+    v("smooth_nr", smooth_nr_, "Added to numerators.");
+    v("smooth_dr", smooth_dr_, "Added to denominators.");
   }
 };
 
@@ -79,7 +83,7 @@ struct ClassCountsOptions : SoftCountsOptions<Self> {
  public:
   void visit(OptionVisitor& v) {
     SoftCountsOptions<Self>::visit(v);
-    v("average", average_);
+    v("average", average_, "How the losses of classes are averaged.");
   }
 };
 

@@ -19,8 +19,8 @@ struct TverskyOptions : ClassCountsOptions<Self> {
  public:
   void visit(OptionVisitor& v) {
     ClassCountsOptions<Self>::visit(v);
-    v("alpha", alpha_);
-    v("beta", beta_);
+    v("alpha", alpha_, "Weight of false positives.");
+    v("beta", beta_, "Weight of false negatives.");
   }
 };
 
@@ -46,6 +46,13 @@ class TverskyLossImpl
     : public internal::LossModule<TverskyLossImpl, TverskyLossOptions> {
  public:
   static constexpr const char* kName = "TverskyLoss";
+  static constexpr LossSummary kSummary{
+      "1 - Tversky index of the soft counts of all ranks.",
+      "preds, target",
+      "",
+      "tversky",
+      R"(1 - \frac{TP + s}{TP + \alpha FP + \beta FN + s})",
+      "Salehi, Erdogmus and Gholipour 2017"};
 
   explicit TverskyLossImpl(TverskyLossOptions options = TverskyLossOptions());
 
@@ -62,7 +69,7 @@ struct FocalTverskyLossOptions : TverskyOptions<FocalTverskyLossOptions> {
  public:
   void visit(OptionVisitor& v) {
     TverskyOptions::visit(v);
-    v("gamma", gamma_);
+    v("gamma", gamma_, "The loss of each class to the power of 1 / gamma.");
   }
 };
 
@@ -86,6 +93,13 @@ class FocalTverskyLossImpl
                                   FocalTverskyLossOptions> {
  public:
   static constexpr const char* kName = "FocalTverskyLoss";
+  static constexpr LossSummary kSummary{
+      "The power of 1 - Tversky index of each class.",
+      "preds, target",
+      "",
+      "focal tversky",
+      R"(\sum_c (1 - T_c)^{1/\gamma})",
+      "Abraham and Khan 2019"};
 
   explicit FocalTverskyLossImpl(
       FocalTverskyLossOptions options = FocalTverskyLossOptions());

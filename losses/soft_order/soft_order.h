@@ -6,6 +6,7 @@
 
 #include "tally/losses/common/loss_module.h"
 #include "tally/metrics/common/inherited_arg.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 
 namespace tally {
@@ -43,10 +44,10 @@ struct SoftOrderOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("penalty", penalty_);
-    v("strength", strength_);
-    v("relative", relative_);
-    v("descending", descending_);
+    v("penalty", penalty_, tally::internal::words::kPenalty);
+    v("strength", strength_, tally::internal::words::kStrength);
+    v("relative", relative_, tally::internal::words::kRelative);
+    v("descending", descending_, "Whether the largest value is first.");
   }
 };
 
@@ -84,6 +85,13 @@ class SoftRankImpl
     : public internal::LossModule<SoftRankImpl, SoftRankOptions> {
  public:
   static constexpr const char* kName = "SoftRank";
+  static constexpr LossSummary kSummary{
+      "Ranks with derivatives, of the last dimension.",
+      "values",
+      "",
+      "soft ranks, differentiable ranking",
+      R"(\mathrm{proj}_{P(\rho)}(-x / \epsilon))",
+      "Blondel et al. 2020"};
 
   explicit SoftRankImpl(SoftRankOptions options = SoftRankOptions());
 
@@ -110,6 +118,13 @@ class SoftSortImpl
     : public internal::LossModule<SoftSortImpl, SoftSortOptions> {
  public:
   static constexpr const char* kName = "SoftSort";
+  static constexpr LossSummary kSummary{
+      "Sorted values with derivatives, of the last dimension.",
+      "values",
+      "",
+      "differentiable sorting",
+      R"(\mathrm{proj}_{P(x)}(\rho / \epsilon))",
+      "Blondel et al. 2020"};
 
   explicit SoftSortImpl(SoftSortOptions options = SoftSortOptions());
 

@@ -8,6 +8,7 @@
 
 #include "tally/losses/common/loss_module.h"
 #include "tally/losses/soft_order/soft_order.h"
+#include "tally/metrics/common/option_words.h"
 #include "tally/metrics/options.h"
 #include "tally/sync/communicator.h"
 
@@ -29,9 +30,9 @@ struct SoftSpearmanLossOptions {
 
  public:
   void visit(OptionVisitor& v) {
-    v("penalty", penalty_);
-    v("strength", strength_);
-    v("relative", relative_);
+    v("penalty", penalty_, tally::internal::words::kPenalty);
+    v("strength", strength_, tally::internal::words::kStrength);
+    v("relative", relative_, tally::internal::words::kRelative);
   }
 };
 
@@ -70,6 +71,13 @@ class SoftSpearmanLossImpl
                                   SoftSpearmanLossOptions> {
  public:
   static constexpr const char* kName = "SoftSpearmanLoss";
+  static constexpr LossSummary kSummary{
+      "1 - rank correlation with soft ranks, of all ranks.",
+      "preds, target",
+      "",
+      "spearman loss",
+      R"(1 - \mathrm{corr}(r_\epsilon(\hat y), rank(y)))",
+      "Blondel et al. 2020"};
 
   explicit SoftSpearmanLossImpl(
       SoftSpearmanLossOptions options = SoftSpearmanLossOptions());

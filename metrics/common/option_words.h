@@ -1,6 +1,6 @@
 #pragma once
 
-/// What options do that several metrics have, for OptionVisitor.
+/// What options do that several metrics or losses have, for OptionVisitor.
 namespace tally::internal::words {
 
 inline constexpr char kAbsent[] =
@@ -93,5 +93,18 @@ inline constexpr char kYates[] =
     "Whether to correct 2 x 2 tables for continuity.";
 inline constexpr char kZeroDivision[] =
     "Value where it divides by zero: 0, 1 or nan.";
+inline constexpr char kLabelMode[] =
+    "Whether targets are classes, labels or one label.";
+inline constexpr char kScores[] =
+    "Logits, or probabilities that are used as they are.";
+inline constexpr char kPerImage[] = "Whether each image has a loss of its own.";
+inline constexpr char kSurrogate[] = "Loss of a positive and a negative score.";
+inline constexpr char kMargin[] = "Margin of the surrogate.";
+inline constexpr char kScale[] = "Factor of differences in the surrogate.";
+inline constexpr char kPenalty[] = "Regularization that makes the order soft.";
+inline constexpr char kStrength[] =
+    "Strength of the regularization; near 0: the hard order.";
+inline constexpr char kRelative[] =
+    "Whether values are divided by their standard deviation.";
 
 }  // namespace tally::internal::words

@@ -48,54 +48,65 @@ std::vector<std::string> names_of(const std::string& name,
   return names;
 }
 
-/// How good a match is: by what, and the place among the other names.
-using Rank = std::pair<int, std::size_t>;
 enum : int { kNamed, kHasWords, kContains };
 
-std::optional<Rank> rank_of(const std::vector<std::string>& wanted,
-                            const MetricMatch& match, const char* aliases) {
+}  // namespace
+
+MetricSearch::MetricSearch(std::vector<std::string> words)
+    : words_(std::move(words)) {
+  for (std::string& word : words_) word = lower_case(std::move(word));
+}
+
+std::optional<MetricSearch::Rank> MetricSearch::rank_of(
+    const MetricMatch& match, const char* aliases) const {
   const auto names = names_of(match.text, aliases);
   const auto named =
-      std::find(names.begin(), names.end(), c10::Join(" ", wanted));
+      std::find(names.begin(), names.end(), c10::Join(" ", words_));
   if (named != names.end()) return Rank{kNamed, named - names.begin()};
   const std::string text =
       c10::str(match.text, " ", match.domain, " ", match.what, " ", aliases);
   const auto words = words_of(text);
   const std::string lower = lower_case(text);
   bool are_words = true;
-  for (const std::string& word : wanted) {
+  for (const std::string& word : words_) {
     if (lower.find(word) == lower.npos) return std::nullopt;
     are_words &= std::find(words.begin(), words.end(), word) != words.end();
   }
   return Rank{are_words ? kHasWords : kContains, 0};
 }
 
-}  // namespace
+void MetricSearch::add(MetricMatch match, const char* aliases) {
+  const auto rank = rank_of(match, aliases);
+  if (!rank) return;
+  match.is_named = rank->first == kNamed;
+  found_.emplace_back(*rank, std::move(match));
+}
 
-std::vector<MetricMatch> find_metrics(const Registry& registry,
-                                      const std::vector<std::string>& words) {
-  std::vector<std::string> wanted;
-  for (const std::string& word : words) wanted.push_back(lower_case(word));
-  std::vector<std::pair<Rank, MetricMatch>> found;
-  const auto add = [&](MetricMatch match, const char* aliases) {
-    const auto rank = rank_of(wanted, match, aliases);
-    if (!rank) return;
-    match.is_named = rank->first == kNamed;
-    found.emplace_back(*rank, std::move(match));
-  };
+void MetricSearch::add(const Registry& registry) {
   for (const auto& [name, entry] : registry.entries()) {
     add({name, entry.summary.what, entry.domain}, entry.summary.aliases);
   }
+  if (words_.empty()) return;
   for (const auto& expression : internal::named_expressions()) {
-    if (words.empty()) break;
     add({expression.text, expression.what, "expressions"}, expression.aliases);
   }
+}
+
+std::vector<MetricMatch> MetricSearch::matches() const {
+  auto found = found_;
   std::stable_sort(
       found.begin(), found.end(),
       [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<MetricMatch> matches;
   for (auto& [rank, match] : found) matches.push_back(std::move(match));
   return matches;
+}
+
+std::vector<MetricMatch> find_metrics(const Registry& registry,
+                                      const std::vector<std::string>& words) {
+  MetricSearch search(words);
+  search.add(registry);
+  return search.matches();
 }
 
 namespace internal {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tally/metrics/registry/registry.h"
@@ -27,6 +30,27 @@ struct MetricMatch {
 ///     find_metrics(builtin_registry(), {"fpr"});  // 1 - BinarySpecificity()
 std::vector<MetricMatch> find_metrics(const Registry& registry,
                                       const std::vector<std::string>& words);
+
+/// A search for words among what is added.
+class MetricSearch {
+ public:
+  explicit MetricSearch(std::vector<std::string> words);
+
+  void add(const Registry& registry);
+  /// `aliases` as MetricSummary::aliases.
+  void add(MetricMatch match, const char* aliases);
+  /// The best first.
+  std::vector<MetricMatch> matches() const;
+
+ private:
+  /// How good a match is: by what, and the place among its names.
+  using Rank = std::pair<int, std::size_t>;
+  std::optional<Rank> rank_of(const MetricMatch& match,
+                              const char* aliases) const;
+
+  std::vector<std::string> words_;
+  std::vector<std::pair<Rank, MetricMatch>> found_;
+};
 
 namespace internal {
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "tally/losses/registry/loss_registry.h"
 #include "tally/metrics/registry/registry.h"
-#include "tally/python/csrc/loss.h"
 #include "tally/version.h"
 
 namespace tally::python {
@@ -77,6 +77,9 @@ Json json_of(const MetricEntry& entry) {
           {"domain", entry.domain},
           {"what", entry.summary.what},
           {"range", entry.summary.range},
+          {"aliases", entry.summary.aliases},
+          {"formula", entry.summary.formula},
+          {"source", entry.summary.source},
           {"is_differentiable", json_of(entry.is_differentiable)},
           {"higher_is_better", json_of(entry.higher_is_better)},
           {"is_wrapper", entry.is_wrapper},
@@ -85,19 +88,22 @@ Json json_of(const MetricEntry& entry) {
           {"results", results}};
 }
 
-Json json_of(const std::string& name, const LossEntry& entry) {
+Json json_of(const losses::LossEntry& entry) {
+  const MetricSpec required = parse_metric_spec(
+      entry.name + "(" + std::string(entry.summary.required) + ")");
   Json options = Json::array();
   for (const OptionInfo& option : entry.options) {
-    const bool is_required =
-        std::find(entry.required.begin(), entry.required.end(), option.name) !=
-        entry.required.end();
-    options.push_back(json_of(option, is_required));
+    options.push_back(
+        json_of(option, required.options.count(option.name) != 0));
   }
-  return {{"name", name},
-          {"what", entry.what},
+  return {{"name", entry.name},
+          {"what", entry.summary.what},
           {"options", options},
           {"inputs", entry.inputs},
-          {"results", entry.results}};
+          {"results", entry.results},
+          {"aliases", entry.summary.aliases},
+          {"formula", entry.summary.formula},
+          {"source", entry.summary.source}};
 }
 
 }  // namespace
@@ -108,8 +114,8 @@ std::string description() {
     metrics.push_back(json_of(entry));
   }
   Json losses = Json::array();
-  for (const auto& [name, entry] : losses_by_name()) {
-    losses.push_back(json_of(name, entry));
+  for (const auto& [name, entry] : losses::loss_entries()) {
+    losses.push_back(json_of(entry));
   }
   const BuildInfo build = build_info();
   return Json{{"version", build.version},

@@ -4,11 +4,14 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "tally/losses/codebook/lfq.h"
+#include "tally/losses/registry/loss_registry.h"
 #include "tally/metrics/features/learned_perceptual_image_patch_similarity.h"
+#include "tally/metrics/metric_spec.h"
 #include "tally/metrics/pairwise/pairwise.h"
 #include "tally/python/csrc/description.h"
 #include "tally/python/csrc/groups.h"
@@ -92,6 +95,16 @@ Tensor minkowski_distance(const Tensor& x, const std::optional<Tensor>& y,
       pairwise_options(reduction, zero_diagonal));
 }
 
+/// The name and the options of the loss that a text describes.
+std::tuple<std::string, c10::Dict<std::string, std::string>> loss_of_text(
+    std::string text) {
+  MetricSpec spec = parse_metric_spec(text);
+  losses::loss_entry(spec.name);
+  c10::Dict<std::string, std::string> options;
+  for (const auto& [name, value] : spec.options) options.insert(name, value);
+  return {std::move(spec.name), std::move(options)};
+}
+
 // Static methods rather than operators of torch.ops: those would have to say
 // what they do to each dispatch key.
 struct Functions final : torch::CustomClassHolder {};
@@ -101,6 +114,7 @@ struct Functions final : torch::CustomClassHolder {};
 void define_functions(torch::Library& m) {
   m.class_<Functions>("Functions")
       .def_static("description", [] { return description(); })
+      .def_static("loss_of_text", &loss_of_text)
       .def_static("flatten_layers",
                   [](const std::vector<Tensor>& layers) {
                     return flatten_layers(layers);

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "tally/losses/metric_loss.h"
+#include "tally/losses/registry/loss_registry.h"
 #include "tally/python/csrc/library.h"
-#include "tally/python/csrc/loss.h"
 #include "tally/python/csrc/object.h"
 #include "tally/python/csrc/values.h"
 
@@ -12,6 +12,7 @@ namespace tally::python {
 namespace {
 
 using at::Tensor;
+using losses::Loss;
 using Optional = std::optional<Tensor>;
 
 std::vector<Tensor> given(const std::vector<Optional>& inputs) {
@@ -22,27 +23,34 @@ std::vector<Tensor> given(const std::vector<Optional>& inputs) {
   return tensors;
 }
 
+/// A tensor, or a tuple of several.
+c10::IValue ivalue_of(std::vector<Tensor> results) {
+  if (results.size() == 1) return std::move(results[0]);
+  return c10::ivalue::Tuple::create(
+      std::vector<c10::IValue>(results.begin(), results.end()));
+}
+
 void define_loss(torch::Library& m) {
   using Self = ObjectPtr<Loss>;
   auto c = m.class_<Object<Loss>>("Loss");
-  c.def(torch::init([](const std::string& name,
-                       const c10::Dict<std::string, std::string>& options,
-                       const Group& group,
-                       const std::optional<double>& timeout) {
-    const auto& all = losses_by_name();
-    const auto found = all.find(name);
-    TORCH_CHECK_VALUE(found != all.end(), "there is no loss '", name, "'");
-    std::map<std::string, std::string> texts;
-    for (const auto& option : options) {
-      texts.emplace(option.key(), option.value());
-    }
-    return make_object<Loss>(found->second.make(name, texts, group, timeout));
-  }));
+  c.def(
+      torch::init([](const std::string& name,
+                     const c10::Dict<std::string, std::string>& options,
+                     const Group& group, const std::optional<double>& timeout) {
+        std::map<std::string, std::string> texts;
+        for (const auto& option : options) {
+          texts.emplace(option.key(), option.value());
+        }
+        return make_object<Loss>(losses::loss_entry(name).make(
+            texts, {communicator_of(group), timeout_of(timeout)}));
+      }));
   c.def("forward", [](const Self& self, const std::vector<Optional>& inputs) {
-    return self->use([&](Loss& loss) { return loss.forward(given(inputs)); });
+    return self->use(
+        [&](Loss& loss) { return ivalue_of(loss.forward(given(inputs))); });
   });
   c.def("logits", [](const Self& self, const std::vector<Optional>& inputs) {
-    return self->use([&](Loss& loss) { return loss.logits(given(inputs)); });
+    return self->use(
+        [&](Loss& loss) { return ivalue_of(loss.logits(given(inputs))); });
   });
   c.def("indices_to_codes",
         [](const Self& self, const Tensor& indices, bool project_out) {

@@ -4,9 +4,6 @@
 
 #include <string>
 
-#include "tally/losses/codebook/code_gradient.h"
-#include "tally/losses/contrastive/pairwise_logits.h"
-#include "tally/losses/contrastive/sig_lip_loss.h"
 #include "tally/metrics/options.h"
 #include "tally/metrics/pairwise/pairwise.h"
 #include "tally/sync/gradient_flow.h"
@@ -18,19 +15,6 @@ template <>
 struct EnumNames<sync::GradientFlow> {
   static constexpr const char* kNames[] = {"detached", "local", "replicated",
                                            "all_ranks"};
-};
-template <>
-struct EnumNames<losses::PairwiseLogits> {
-  static constexpr const char* kNames[] = {"tiled", "gathered"};
-};
-template <>
-struct EnumNames<losses::SigLipExchange> {
-  static constexpr const char* kNames[] = {"tiled_ring", "bidirectional",
-                                           "shift", "reduce", "gather"};
-};
-template <>
-struct EnumNames<losses::CodeGradient> {
-  static constexpr const char* kNames[] = {"straight_through", "rotation"};
 };
 template <>
 struct EnumNames<PairReduction> {

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from tally import _metric
 from tally._errors import DistError, sync_error
-from tally._library import LOSSES, classes
-from tally._options import bind, signature_of, text_of
+from tally._library import LOSSES, classes, functions
+from tally._options import bind, signature_of, text_of, value_of
 from tally._ranks import boxed, follow
 
 _EXTRA = {"process_group": None, "timeout": None}
@@ -198,7 +198,10 @@ def _describe(entry):
     lines += ["", "Args:"]
     for option in entry["options"]:
         default = "required" if option["is_required"] else f"default {option['default']}"
-        lines.append(f"    {option['name']}: {option['expected'].capitalize()}; {default}.")
+        lines.append(
+            f"    {option['name']}: {option['words']} {option['expected'].capitalize()}; "
+            f"{default}."
+        )
     if entry["name"] == "DCLLoss":
         lines.append("    weight_fn: Takes rows of both views, of length 1; gives their weights.")
     lines.append("    process_group: A group of torch.distributed; None: the default one.")
@@ -288,6 +291,18 @@ for _entry in LOSSES.values():
     globals()[_entry["name"]] = _loss_class(_entry)
 
 
-__all__ = ["ClipLogits", "Loss", "MetricLoss", *LOSSES] + [
+def make_loss(text, process_group=None, timeout=None):
+    """The loss that a text describes: ``make_loss("DiceLoss(mode=binary)")``.
+
+    ``tally describe`` lists options and what they may be. ValueError for an unknown
+    name, with the closest one.
+    """
+    name, texts = functions.loss_of_text(text)
+    expected = {option["name"]: option["expected"] for option in LOSSES[name]["options"]}
+    options = {k: value_of(v, expected.get(k, "text")) for k, v in texts.items()}
+    return globals()[name](**options, process_group=process_group, timeout=timeout)
+
+
+__all__ = ["ClipLogits", "Loss", "MetricLoss", "make_loss", *LOSSES] + [
     name + "Output" for name, entry in LOSSES.items() if entry["results"]
 ]

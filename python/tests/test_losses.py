@@ -220,3 +220,17 @@ def test_autocast():
     with torch.autocast("cpu", dtype=torch.bfloat16):
         value = losses.ClipLoss()(A.float(), B.float(), 10.0)
     assert value.dtype == torch.float32
+
+
+def test_losses_are_made_from_text():
+    a, b = torch.rand(5), torch.tensor([0, 1, 1, 0, 1])
+    made = losses.make_loss('DiceLoss(mode="binary", smooth_nr=1)', timeout=9)
+    same = losses.DiceLoss(mode="binary", smooth_nr=1.0)
+    assert made(a, b).equal(same(a, b))
+    assert made._given["timeout"] == 9
+    quantizer = losses.make_loss("VectorQuantize(dim=4, codebook_size=8, kmeans_init=true)")
+    assert quantizer(torch.rand(9, 4)).quantized.shape == (9, 4)
+    with pytest.raises(ValueError, match="unknown loss 'DiseLoss'; did you mean 'DiceLoss'"):
+        losses.make_loss("DiseLoss")
+    with pytest.raises(TypeError, match="smoth_nr"):
+        losses.make_loss("DiceLoss(smoth_nr=1)")

@@ -393,6 +393,9 @@ TEST(TallyTest, ListsAndDescribes) {
   const auto list = run_program({"cli/tally", "list"});
   EXPECT_EQ(list.status, 0);
   EXPECT_THAT(list.output, HasSubstr("\n  MulticlassAccuracy "));
+  EXPECT_THAT(list.output, HasSubstr("\n  DiceLoss "));
+  EXPECT_THAT(run_program({"cli/tally", "describe", "DiceLoss"}).output,
+              HasSubstr("\n  smooth_nr "));
   const auto described =
       run_program({"cli/tally", "describe", "MulticlassAccuracy"});
   EXPECT_EQ(described.status, 0);

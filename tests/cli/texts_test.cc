@@ -6,6 +6,7 @@
 
 #include "tally/cli/arguments.h"
 #include "tally/cli/columns.h"
+#include "tally/cli/completion.h"
 #include "tally/cli/describe.h"
 #include "tally/tests/testing/refusal.h"
 
@@ -44,7 +45,52 @@ TEST(DescribeTest, ListsWhatHasAllWords) {
   EXPECT_EQ(refusal_of([] {
               list_metrics(builtin_registry(), {"x1", "y"});
             }),
-            "no metric has 'x1' and 'y' in its name, domain or description");
+            "nothing has 'x1' and 'y' in its names, domain or description");
+}
+
+TEST(DescribeTest, ListsAndDescribesLosses) {
+  const Losses& all = losses::loss_entries();
+  const auto listed = [&](const std::vector<std::string>& words) {
+    return list_metrics(builtin_registry(), words, Format::kTable, all);
+  };
+  EXPECT_THAT(listed({}), HasSubstr("\n\nlosses\n  AUCMLoss "));
+  EXPECT_THAT(listed({"dice"}),
+              ::testing::AllOf(StartsWith("segmentation\n  DiceScore "),
+                               HasSubstr("\nlosses\n  DiceLoss ")));
+  EXPECT_THAT(listed({"simclr"}), StartsWith("losses\n  NTXentLoss "));
+  EXPECT_THAT(listed({"fpr"}),
+              StartsWith("expressions\n  1 - BinarySpecificity()  False "));
+  EXPECT_EQ(describe_metric(builtin_registry(), "SupConLoss", Format::kTable,
+                            all),
+            R"(SupConLoss
+  The supervised contrastive loss over the rows of all ranks.
+  Also: supcon.
+  Source: Khosla et al. 2020.
+
+options
+  temperature          0.07   a number
+      Divisor of the products.
+  base_temperature     0      a number
+      The loss times temperature over this; 0: the temperature.
+  pairwise_logits      tiled  one of tiled, gathered
+      Logits tile by tile, recomputed in backward, or all at once.
+  logits_budget_bytes  0      an integer
+      Bytes of logits that tiles may keep for the backward pass.
+
+inputs
+  features
+  labels    (optional)
+)");
+  const auto json = nlohmann::json::parse(
+      describe_metric(builtin_registry(), "LFQ", Format::kJson, all));
+  EXPECT_EQ(json.at("domain"), "losses");
+  EXPECT_EQ(json.at("inputs").at(1).at("name"), "mask");
+  EXPECT_EQ(json.at("inputs").at(1).at("optional"), true);
+  EXPECT_EQ(json.at("results").at(2), "aux_loss");
+  EXPECT_EQ(nlohmann::json::parse(
+                describe_metric(builtin_registry(), "", Format::kJson, all))
+                .size(),
+            builtin_registry().entries().size() + all.size());
 }
 
 TEST(DescribeTest, CompletionKnowsMetricsAndOptions) {
@@ -177,7 +223,8 @@ TEST(DescribeTest, SaysItAsJson) {
   const std::string text = describe_metric(registry, "Loss", Format::kJson);
   const auto loss = nlohmann::json::parse(R"json({
       "name": "Loss", "domain": "custom", "what": "What it is.",
-      "range": "[0, inf)", "differentiable": true, "higher_is_better": null,
+      "range": "[0, inf)", "aliases": "", "formula": "", "source": "",
+      "differentiable": true, "higher_is_better": null,
       "wrapper": false,
       "options": [
         {"name": "classes", "example": "5", "expected": "an integer",

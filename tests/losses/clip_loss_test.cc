@@ -443,7 +443,8 @@ TEST(ClipLossTest, ARankThatIsGoneIsAnErrorOnTheOthers) {
 TEST(ClipLossTest, IsPrintedAndCloned) {
   const ClipLoss loss(Options().local_loss(true));
   EXPECT_EQ(c10::str(loss),
-            "tally::losses::ClipLoss(local_loss=1, gather_with_grad=1, tiled)");
+            "tally::losses::ClipLoss(local_loss=true, gather_with_grad=true, "
+            "pairwise_logits=tiled, logits_budget_bytes=0)");
   const auto copy = std::dynamic_pointer_cast<ClipLossImpl>(loss->clone());
   ASSERT_TRUE(copy);
   EXPECT_TRUE(copy->options().local_loss());

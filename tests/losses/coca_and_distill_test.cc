@@ -229,8 +229,13 @@ THREAD_RANKS_TEST(CoCaLossTest, TellsOtherRanksOfInputThatDoesNotFit, 2) {
 TEST(CoCaLossTest, Prints) {
   EXPECT_EQ(c10::str(CoCaLoss(CoCaLossOptions(2, 1).pad_id(3))),
             "tally::losses::CoCaLoss(caption_loss_weight=2, "
-            "clip_loss_weight=1, pad_id=3)");
-  EXPECT_EQ(c10::str(DistillClipLoss()), "tally::losses::DistillClipLoss()");
+            "clip_loss_weight=1, pad_id=3, local_loss=false, "
+            "gather_with_grad=true, pairwise_logits=tiled, "
+            "logits_budget_bytes=0)");
+  EXPECT_EQ(c10::str(DistillClipLoss()),
+            "tally::losses::DistillClipLoss(local_loss=false, "
+            "gather_with_grad=true, pairwise_logits=tiled, "
+            "logits_budget_bytes=0)");
 }
 
 }  // namespace

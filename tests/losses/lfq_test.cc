@@ -10,6 +10,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -374,8 +375,10 @@ THREAD_RANKS_TEST(LFQTest, EvalCommunicatesNothing, 2) {
 }
 
 TEST(LFQTest, PrintsAndClones) {
-  EXPECT_EQ(c10::str(LFQ(LFQOptions().dim(6))),
-            "tally::losses::LFQ(dim=6, codebook_size=64, num_codebooks=1)");
+  EXPECT_THAT(c10::str(LFQ(LFQOptions().dim(6))),
+              ::testing::StartsWith("tally::losses::LFQ(dim=6, "
+                                    "codebook_size=64, num_codebooks=1, "
+                                    "keep_num_codebooks_dim=false, "));
   LFQ lfq(LFQOptions().dim(6).codebook_size(8).orthogonal_rotation(true));
   LFQ copy(std::dynamic_pointer_cast<LFQImpl>(lfq->clone()));
   const at::Tensor x = at::rand({3, 6});

@@ -240,9 +240,11 @@ TEST(NTXentLossTest, RefusesBadOptionsAndArguments) {
 }
 
 TEST(NTXentLossTest, IsPrinted) {
-  EXPECT_EQ(c10::str(NTXentLoss()),
-            "tally::losses::NTXentLoss(temperature=0.5, memory_bank_size=0, "
-            "gather_distributed=1)");
+  EXPECT_EQ(
+      c10::str(NTXentLoss()),
+      "tally::losses::NTXentLoss(temperature=0.5, gather_distributed=true, "
+      "memory_bank_size=0, memory_bank_dim=0, pairwise_logits=tiled, "
+      "logits_budget_bytes=0)");
 }
 
 }  // namespace

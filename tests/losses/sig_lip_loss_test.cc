@@ -175,7 +175,8 @@ TEST(SigLipLossTest, BadArgumentsAreTheirRanksErrorAndReachAll) {
 }
 
 TEST(SigLipLossTest, IsPrinted) {
-  EXPECT_EQ(c10::str(SigLipLoss()), "tally::losses::SigLipLoss(tiled ring)");
+  EXPECT_EQ(c10::str(SigLipLoss()),
+            "tally::losses::SigLipLoss(exchange=tiled_ring)");
 }
 
 }  // namespace

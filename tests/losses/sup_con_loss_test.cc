@@ -166,7 +166,8 @@ TEST(SupConLossTest, RefusesBadOptionsAndArguments) {
 
 TEST(SupConLossTest, IsPrinted) {
   EXPECT_EQ(c10::str(SupConLoss()),
-            "tally::losses::SupConLoss(temperature=0.07)");
+            "tally::losses::SupConLoss(temperature=0.07, base_temperature=0, "
+            "pairwise_logits=tiled, logits_budget_bytes=0)");
 }
 
 }  // namespace

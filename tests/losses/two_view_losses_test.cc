@@ -321,9 +321,9 @@ TEST(TwoViewLossesTest, PrintThemselves) {
   EXPECT_EQ(c10::str(DCLWLoss()),
             "tally::losses::DCLWLoss(temperature=0.1, sigma=0.5)");
   EXPECT_EQ(c10::str(BarlowTwinsLoss()),
-            "tally::losses::BarlowTwinsLoss(lambda=0.005)");
+            "tally::losses::BarlowTwinsLoss(lambda_=0.005, eps=1e-05)");
   EXPECT_EQ(c10::str(VICRegLoss()),
-            "tally::losses::VICRegLoss(lambda=25, mu=25, nu=1)");
+            "tally::losses::VICRegLoss(lambda_=25, mu=25, nu=1, eps=0.0001)");
 }
 
 }  // namespace

@@ -119,7 +119,8 @@ def main():
     for folder in ("metrics", "api"):
         (pages / folder).mkdir(parents=True)
 
-    metrics = json.loads(arguments.metrics.read_text(encoding="utf-8"))
+    described = json.loads(arguments.metrics.read_text(encoding="utf-8"))
+    metrics = [one for one in described if one["domain"] != "losses"]
     scanned = headers.scan_all(ROOT)
     entities = {e.name: e for e in scanned if e.kind != "header"}
     introductions = {e.header: e for e in scanned if e.kind == "header"}

@@ -1,0 +1,67 @@
+#include "tally/cli/completion.h"
+
+#include <c10/util/Exception.h>
+
+#include "tally/state/joined.h"
+
+namespace tally::cli {
+namespace {
+
+constexpr const char* kOptions =
+    "--metrics --config --inputs --coco --csv --columns --delimiter --missing "
+    "--labels --by --slices --interval --interval-method --ids --groups "
+    "--batch-size --ranks --split --strict --quiet --output";
+
+// %M: the names of all metrics; %O, %R: the options of evaluate, of report.
+constexpr const char* kBash = R"(_tally() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+  local words=
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    words="list describe evaluate report compare completion --help --version"
+  else
+    case $before in
+      describe | -m | --metrics) words="%M" ;;
+      --format) words="table json csv" ;;
+      --missing) words="error skip nan" ;;
+      completion) words="bash zsh" ;;
+      *)
+        if [[ ${COMP_WORDS[1]} == evaluate && $word == -* ]]; then
+          words="%O"
+        elif [[ ${COMP_WORDS[1]} == report && $word == -* ]]; then
+          words="%R"
+        elif [[ ${COMP_WORDS[1]} == compare && $word == -* ]]; then
+          words="--level --format --output"
+        elif [[ ${COMP_WORDS[1]} =~ ^(evaluate|report|compare)$ ]]; then
+          compopt -o default
+        fi
+        ;;
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}
+complete -F _tally tally
+)";
+
+constexpr const char* kZsh = "autoload -U +X bashcompinit && bashcompinit\n";
+
+void replace(const std::string& mark, const std::string& by,
+             std::string& text) {
+  text.replace(text.find(mark), mark.size(), by);
+}
+
+}  // namespace
+
+std::string completion(const Registry& registry, const std::string& shell) {
+  TORCH_CHECK_VALUE(shell == "bash" || shell == "zsh",
+                    "completion: expected bash or zsh, got '", shell, "'");
+  const std::string names = internal::joined(
+      " ", registry.entries(), [](const auto& metric) { return metric.first; });
+  std::string text = kBash;
+  replace("%M", names, text);
+  replace("%O", std::string(kOptions) + " --replicates --format", text);
+  replace("%R", std::string(kOptions) + " --log --title", text);
+  return shell == "zsh" ? kZsh + text : text;
+}
+
+}  // namespace tally::cli

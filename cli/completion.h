@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "tally/metrics/registry/registry.h"
+
+namespace tally::cli {
+
+/// The completion script for a shell, "bash" or "zsh". Throws c10::ValueError
+/// for any other.
+std::string completion(const Registry& registry, const std::string& shell);
+
+}  // namespace tally::cli
