@@ -39,8 +39,12 @@ Arguments parse_listing(Command command,
     const std::size_t equals = words[i].find('=');
     TORCH_CHECK_VALUE(equals != std::string::npos || i + 1 < words.size(),
                       "--format: expected a value, got none");
-    arguments.format = parse_format(
-        equals != std::string::npos ? words[i].substr(equals + 1) : words[++i]);
+    const std::string format =
+        equals != std::string::npos ? words[i].substr(equals + 1) : words[++i];
+    arguments.json_schema =
+        command == Command::kDescribe && format == "json-schema";
+    if (arguments.json_schema) continue;
+    arguments.format = parse_format(format);
     TORCH_CHECK_VALUE(arguments.format != Format::kCsv, words[0],
                       ": expected the format table or json, got csv");
   }
@@ -51,6 +55,11 @@ Arguments parse_listing(Command command,
 Arguments parse_describe(const std::vector<std::string>& words) {
   Arguments arguments = parse_listing(Command::kDescribe, words);
   const std::size_t names = arguments.words.size();
+  if (arguments.json_schema) {
+    TORCH_CHECK_VALUE(
+        names == 0, "describe: expected no name with json-schema, got ", names);
+    return arguments;
+  }
   TORCH_CHECK_VALUE(
       names == 1 || (names == 0 && arguments.format == Format::kJson),
       "describe: expected the name of one metric, got ", names);
@@ -64,10 +73,12 @@ Arguments parse_describe(const std::vector<std::string>& words) {
 const char* const kHelp =
     R"help(Computes metrics from predictions in files, on one process or many.
 
-  tally list [WORD ...]   all metrics, or those with these words in name,
-                          domain or description; --format json
-  tally describe [NAME]   a metric's options, inputs and range, or, without
-                          NAME, those of all metrics; --format json
+  tally list [WORD ...]   all metrics and losses, or those with these words in
+                          their names (rmse, auc), domain or description;
+                          --format json
+  tally describe [NAME]   options and inputs of a metric or loss, or, without
+                          NAME, of all; --format json, or, of what --config
+                          reads, json-schema
   tally evaluate ...      computes values; options:
     -m, --metrics "A(...); name=B(...)"
                                       metrics, named as in `list`, or

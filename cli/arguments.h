@@ -47,6 +47,8 @@ struct Arguments {
   std::int64_t ranks = 0;         // 0: from --split or the launcher, or 1
   std::vector<std::int64_t> split;
   Format format = Format::kTable;
+  /// Of describe: the schema of configurations.
+  bool json_schema = false;
   std::string output;
   std::vector<std::string> logs;  // to report on, instead of inputs
   bool strict = false;            // warnings are errors

@@ -19,6 +19,7 @@
 #include "tally/cli/report_pages.h"
 #include "tally/cli/spool.h"
 #include "tally/metrics/intervals/replicates.h"
+#include "tally/metrics/registry/config_schema.h"
 #include "tally/sinks/progress.h"
 #include "tally/sync/communicator.h"
 #include "tally/sync/environment.h"
@@ -150,9 +151,11 @@ int run(int argc, char** argv) {
       return 0;
     case Command::kDescribe:
       tally::cli::write_output(
-          "", tally::cli::describe_metric(tally::builtin_registry(),
-                                          arguments.name, arguments.format,
-                                          tally::losses::loss_entries()));
+          "", arguments.json_schema
+                  ? tally::collection_config_schema()
+                  : tally::cli::describe_metric(
+                        tally::builtin_registry(), arguments.name,
+                        arguments.format, tally::losses::loss_entries()));
       return 0;
     case Command::kHelp:
       break;

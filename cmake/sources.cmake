@@ -321,6 +321,7 @@ set(TALLY_METRICS_HEADERS
     metrics/owned_metric.h
     metrics/pairwise/pairwise.h
     metrics/registry/collection_config.h
+    metrics/registry/config_schema.h
     metrics/registry/registry.h
     metrics/registry/search.h
     metrics/registry/spec.h
@@ -601,6 +602,7 @@ set(TALLY_METRICS_SOURCES
     metrics/pairwise/pairwise.cc
     metrics/registry/classification.cc
     metrics/registry/collection_config.cc
+    metrics/registry/config_schema.cc
     metrics/registry/media.cc
     metrics/registry/registry.cc
     metrics/registry/retrieval.cc
@@ -1021,7 +1023,8 @@ set(TALLY_CLI_COMPONENTS
     files
     sinks
     plots
-    report)
+    report
+    losses)
 
 set(TALLY_CLI_HEADERS)
 
@@ -1029,6 +1032,7 @@ set(TALLY_CLI_SOURCES
     cli/arguments.cc
     cli/coco_source.cc
     cli/compare_runs.cc
+    cli/completion.cc
     cli/curves.cc
     cli/describe.cc
     cli/evaluate.cc
@@ -1045,7 +1049,6 @@ set(TALLY_CLI_SOURCES
 
 set(TALLY_CLI_SINGLE_SOURCES
     cli/compare_runs.cc
-    cli/describe.cc
     cli/limits.cc
     cli/output.cc
     cli/spool.cc

@@ -97,6 +97,11 @@ TEST(ArgumentsTest, AreRead) {
   EXPECT_EQ(parsed({"describe", "A"}).name, "A");
   EXPECT_EQ(parsed({"describe", "A", "--format=json"}).format, Format::kJson);
   EXPECT_EQ(parsed({"describe", "--format", "json"}).name, "");
+  EXPECT_TRUE(parsed({"describe", "--format", "json-schema"}).json_schema);
+  EXPECT_EQ(arguments_error({"describe", "A", "--format=json-schema"}),
+            "describe: expected no name with json-schema, got 1");
+  EXPECT_EQ(arguments_error({"list", "--format=json-schema"}),
+            "--format: expected table, json or csv, got 'json-schema'");
   for (const char* word : {"--help", "-h", "help"}) {
     EXPECT_EQ(parsed({word}).command, Command::kHelp);
     EXPECT_EQ(parsed({"evaluate", word}).command, Command::kHelp);

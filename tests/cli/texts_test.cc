@@ -60,9 +60,9 @@ TEST(DescribeTest, ListsAndDescribesLosses) {
   EXPECT_THAT(listed({"simclr"}), StartsWith("losses\n  NTXentLoss "));
   EXPECT_THAT(listed({"fpr"}),
               StartsWith("expressions\n  1 - BinarySpecificity()  False "));
-  EXPECT_EQ(describe_metric(builtin_registry(), "SupConLoss", Format::kTable,
-                            all),
-            R"(SupConLoss
+  EXPECT_EQ(
+      describe_metric(builtin_registry(), "SupConLoss", Format::kTable, all),
+      R"(SupConLoss
   The supervised contrastive loss over the rows of all ranks.
   Also: supcon.
   Source: Khosla et al. 2020.

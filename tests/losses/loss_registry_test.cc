@@ -85,7 +85,9 @@ TEST(LossRegistryTest, OptionalInputsMayBeUndefined) {
   const at::Tensor rows = at::ones({2, 3}), scale = at::full({}, 2.0);
   EXPECT_EQ(loss->forward({rows, rows, scale, {}}).size(), 1u);
   EXPECT_EQ(loss->logits({rows, rows, scale, {}}).size(), 2u);
-  EXPECT_EQ(refusal_of([&] { loss->forward({rows, rows}); }),
+  EXPECT_EQ(refusal_of([&] {
+              loss->forward({rows, rows});
+            }),
             "ClipLoss: expected 4 inputs, image_features, text_features, "
             "logit_scale, logit_bias?, got 2");
 }
@@ -105,8 +107,7 @@ TEST(LossRegistryTest, MistakesAreExplained) {
               make_loss("SoftRank", {nullptr, std::chrono::seconds(1)});
             }),
             "timeout: expected none, got 1000 ms");
-  EXPECT_THAT(refusal_of<c10::Error>(
-                  [] { make_loss("DiceLoss")->logits({}); }),
+  EXPECT_THAT(refusal_of<c10::Error>([] { make_loss("DiceLoss")->logits({}); }),
               HasSubstr("this loss gives no logits"));
   EXPECT_THAT(
       refusal_of<c10::Error>([] {
