@@ -59,7 +59,7 @@ at::Tensor counts_of(const at::Tensor& rate, const at::Tensor& total) {
 void Curves::begin(const Job& job) {
   failure_ = failure_of([&] {
     choose(job);
-    if (task_ != Task::kNone) add_members(job);
+    if (task_ != MetricTask::kNone) add_members(job);
   });
 }
 
@@ -68,15 +68,12 @@ void Curves::choose(const Job& job) {
   for (const CollectionConfig::Member& member : job.config.members) {
     const MetricSpec spec = parse_metric_spec(member.text);
     const MetricEntry& entry = builtin_registry().at(spec.name);
-    if (entry.domain != "classification" || entry.is_wrapper) continue;
-    Task task = Task::kNone;
-    for (int i = 1; i < 4; ++i) {
-      if (spec.name.rfind(kPrefixes[i], 0) == 0) task = static_cast<Task>(i);
-    }
-    if (task == Task::kNone || (task_ != Task::kNone && task_ != task)) {
+    const MetricTask task = entry.summary.task;
+    if (task == MetricTask::kNone ||
+        (task_ != MetricTask::kNone && task_ != task)) {
       continue;
     }
-    if (task_ == Task::kNone) member_ = member;
+    if (task_ == MetricTask::kNone) member_ = member;
     task_ = task;
     takes_input = takes_input || declares(spec.name, "input");
     for (const char* name :
@@ -98,7 +95,7 @@ void Curves::add_members(const Job& job) {
   }
   const std::int64_t rows = job.source->rows();
   if (rows == 0) {
-    task_ = Task::kNone;
+    task_ = MetricTask::kNone;
     return;
   }
   const auto first = job.source->read(0, 1);
@@ -106,10 +103,10 @@ void Curves::add_members(const Job& job) {
   const at::Tensor target = input(first, "target", 1);
   has_weight_ = input(first, "weight", 2).defined();
   if (!preds.defined() || !target.defined()) {
-    task_ = Task::kNone;
+    task_ = MetricTask::kNone;
     return;
   }
-  const bool is_multiclass = task_ == Task::kMulticlass;
+  const bool is_multiclass = task_ == MetricTask::kMulticlass;
   const auto count =
       options_.find(is_multiclass ? "num_classes" : "num_labels");
   classes_ = 2;
@@ -118,7 +115,7 @@ void Curves::add_members(const Job& job) {
   }
   has_scores_ = preds.is_floating_point() &&
                 (!is_multiclass || preds.dim() == target.dim() + 1);
-  averages_ = task_ != Task::kBinary && classes_ > kMostCurves;
+  averages_ = task_ != MetricTask::kBinary && classes_ > kMostCurves;
   const std::string prefix = kPrefixes[static_cast<int>(task_)];
   const auto add = [&](const std::string& name, const std::string& metric,
                        std::map<std::string, std::string> more) {
@@ -128,7 +125,7 @@ void Curves::add_members(const Job& job) {
   };
   // To be counted as 0 or 1, scores must have a scale.
   const bool has_scale = !is_input("scores") || !has_scores_;
-  if (task_ != Task::kMultilabel && classes_ <= kMostClasses &&
+  if (task_ != MetricTask::kMultilabel && classes_ <= kMostClasses &&
       (is_multiclass || has_scale)) {
     add("confusion", "ConfusionMatrix", {});
   }
@@ -170,7 +167,7 @@ at::Tensor Curves::input(const std::vector<InputValue>& values,
 void Curves::batch(std::int64_t /*first*/,
                    const std::vector<InputValue>& values,
                    const SliceKeys* /*keys*/) {
-  if (task_ == Task::kNone || !failure_.empty()) return;
+  if (task_ == MetricTask::kNone || !failure_.empty()) return;
   failure_ = failure_of([&] { update(values); });
 }
 
@@ -256,7 +253,8 @@ void Curves::add_calibration(const Results& results, const at::Tensor& totals,
 CurvesShown Curves::compute(const std::shared_ptr<sync::Communicator>& ranks) {
   CurvesShown shown;
   shown.remark = first_failure(failure_, ranks);
-  if (!shown.remark.empty() || task_ == Task::kNone || metrics_.size() == 0) {
+  if (!shown.remark.empty() || task_ == MetricTask::kNone ||
+      metrics_.size() == 0) {
     return shown;
   }
   const Results results = metrics_.compute();
@@ -266,7 +264,7 @@ CurvesShown Curves::compute(const std::shared_ptr<sync::Communicator>& ranks) {
   shown.roc = curves_of(results, "roc", "fpr", "tpr");
   shown.precision_recall = curves_of(results, "pr", "recall", "precision");
   shown.prevalence = std::nan("");
-  if (task_ == Task::kBinary && shown.confusion.defined()) {
+  if (task_ == MetricTask::kBinary && shown.confusion.defined()) {
     const at::Tensor totals = shown.confusion.sum(1).to(at::kDouble);
     shown.prevalence = totals[1].div(totals.sum()).item<double>();
     if (!has_weight_) add_calibration(results, totals, shown);

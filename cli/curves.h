@@ -43,8 +43,6 @@ class Curves final : public Watcher {
   CurvesShown compute(const std::shared_ptr<sync::Communicator>& ranks);
 
  private:
-  enum class Task { kNone, kBinary, kMulticlass, kMultilabel };
-
   void choose(const Job& job);
   void add_members(const Job& job);
   bool is_input(const char* kind) const;
@@ -60,7 +58,7 @@ class Curves final : public Watcher {
 
   std::vector<std::string> labels_;
   std::string failure_;
-  Task task_ = Task::kNone;
+  MetricTask task_ = MetricTask::kNone;
   CollectionConfig::Member member_;  // the first of this task
   std::map<std::string, std::string> options_;
   std::vector<std::string> names_;  // of inputs, in their order
