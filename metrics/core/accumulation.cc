@@ -124,17 +124,18 @@ void Accumulation::absorb(AnyState& batch) {
   absorb_states(batch.data());
 }
 
+void Accumulation::absorb_in_last_row(std::vector<AnyState>& batch) {
+  if (rows() == 0) refuse_batch_without_key();
+  std::vector<RowBatch> row(1);
+  row[0].key = index_->key(last_row());
+  row[0].states = std::move(batch);
+  row[0].states.resize(columns_.size());
+  row[0].counts.assign(columns_.size(), 1);
+  absorb(row);
+}
+
 void Accumulation::absorb(std::vector<AnyState>& batch) {
-  if (index_) {
-    if (rows() == 0) refuse_batch_without_key();
-    const std::size_t width = columns_.size();
-    std::vector<RowBatch> row(1);
-    row[0].key = index_->key(last_row());
-    row[0].states = std::move(batch);
-    row[0].states.resize(width);
-    row[0].counts.assign(width, 1);
-    return absorb(row);
-  }
+  if (index_) return absorb_in_last_row(batch);
   c10::SmallVector<void*, 8> states;
   for (std::size_t c = 0; c < batch.size(); ++c) {
     check_batch(c, batch[c]);
@@ -371,8 +372,8 @@ void Accumulation::merge_state(const Accumulation& other) {
 void Accumulation::copy_state(const Accumulation& other) {
   const Reading reading(other);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    columns_[c].given =
-        std::make_shared<GivenWarnings>(*other.columns_[c].given);
+    const GivenWarnings& given = *other.columns_[c].given;
+    columns_[c].given = std::make_shared<GivenWarnings>(given);
   }
   cells_ = other.cells_;
   index_ = other.index_;

@@ -281,6 +281,7 @@ class Accumulation {
   static bool drop_graph(State& state);
 
   void absorb_states(c10::ArrayRef<void*> batches);
+  void absorb_in_last_row(std::vector<AnyState>& batch);
   // Throws for keys that the rules refuse beside those that there are.
   void check_fresh(std::vector<std::string> keys) const;
   void absorb_rows(std::vector<RowBatch>& rows, bool are_batches);

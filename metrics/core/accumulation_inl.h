@@ -12,7 +12,11 @@ template <class Batch>
 void Accumulation::absorb(Batch& batch) {
   static_assert(!std::is_same_v<Batch, RowBatch>,
                 "observe() of rows with keys returns a vector of RowBatch");
-  if (*column().identity.ops().type != typeid(Batch)) refuse_batch(0);
+  // Another shared library may have a table of its own for the same type.
+  const StateOps& ops = column().identity.ops();
+  if (&ops != &state_ops<Batch>() && *ops.type != typeid(Batch)) {
+    refuse_batch(0);
+  }
   if (index_) refuse_batch_without_key();
   absorb_states(static_cast<void*>(&batch));
 }
