@@ -1,6 +1,7 @@
 """Changes to several files at once, all or none: what tools/new_metric and
 tools/new_loss share."""
 
+import functools
 import pathlib
 import re
 import shutil
@@ -33,13 +34,23 @@ def check_name(name):
         raise Refused(f"expected a name in CamelCase, such as MeanSquaredError, got {name}")
 
 
+@functools.lru_cache(maxsize=None)
+def headers():
+    """The text of each header, by path."""
+    return {
+        file: (ROOT / file).read_text("utf-8")
+        for file in git("ls-files", "--", "*.h").splitlines()
+        if (ROOT / file).is_file()
+    }
+
+
 def check_not_declared(*names):
     """None of the classes exists anywhere in the libraries."""
     pattern = re.compile(
         r"(?:\b(?:class|struct|using)\s+|TORCH_MODULE\()(" + "|".join(names) + r")\b(?!\s*;)"
     )
-    for file in git("ls-files", "--", "*.h").splitlines():
-        found = (ROOT / file).is_file() and pattern.search((ROOT / file).read_text("utf-8"))
+    for file, text in headers().items():
+        found = pattern.search(text)
         if found:
             raise Refused(f"{found[1]} exists: {file}")
 
@@ -120,12 +131,26 @@ class Edits:
             print(f"{'new    ' if path in self.new else 'changed'} {path}")
 
 
-def run(arguments, usage, make):
-    """The program: `make(NAME, FOLDER)` returns Edits and what to do next."""
+def write_into(folder, texts):
+    """Writes the sources of a class below a folder."""
+    for path, text in texts.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+
+
+def run(arguments, usage, make, sources):
+    """The program: `make(NAME, FOLDER)` returns Edits and what to do next, and
+    `sources(NAME, FOLDER)` the texts of the new sources alone."""
+    into = None
+    if len(arguments) == 4 and arguments[0] == "--into":
+        into, arguments = pathlib.Path(arguments[1]), arguments[2:]
     if len(arguments) != 2 or arguments[0].startswith("-"):
         print(usage.strip(), file=sys.stderr)
         return 2
     try:
+        if into:
+            write_into(into, sources(*arguments))
+            return 0
         edits, next_steps = make(*arguments)
         edits.write()
     except Refused as refusal:
