@@ -5,9 +5,9 @@ Usage: check_docs.py
 Of every tracked Markdown page: relative links lead to files and headings that are
 there; sources and folders in backticks are there; commands name targets, programs,
 configurations and options that exist; what examples are said to print is what they
-say themselves. Of docs/names.md: the
-classes exist. Of the README and the guides: tools/commands.tsv says of each command
-how it was last tried. Prints what is wrong and exits with 1.
+say themselves. Of docs/names.md: the classes exist. Of the README and the guides:
+tools/commands.tsv says of each command how it was last tried. Prints what is wrong
+and exits with 1.
 """
 
 import functools
