@@ -35,7 +35,8 @@ namespace functional {
 at::Tensor barlow_twins_loss(const at::Tensor& a, const at::Tensor& b,
                              const BarlowTwinsLossOptions& options) {
   const internal::AutocastOff as_written;
-  const sync::Call call = internal::call_of(kBarlowTwinsLoss, options);
+  const sync::Call call(kBarlowTwinsLoss, options.communicator(),
+                        options.timeout());
   const internal::CentredViews views = internal::centred_views(call, [&] {
     check_barlow_twins(options);
     internal::check_features(call, "a", a, "b", b);
@@ -136,7 +137,7 @@ namespace functional {
 at::Tensor vicreg_loss(const at::Tensor& a, const at::Tensor& b,
                        const VICRegLossOptions& options) {
   const internal::AutocastOff as_written;
-  const sync::Call call = internal::call_of(kVICRegLoss, options);
+  const sync::Call call(kVICRegLoss, options.communicator(), options.timeout());
   const internal::CentredViews views = internal::centred_views(call, [&] {
     check_vicreg(options);
     check_view("a", a);

@@ -323,7 +323,7 @@ TEST(TwoViewLossesTest, PrintThemselves) {
   EXPECT_EQ(c10::str(BarlowTwinsLoss()),
             "tally::losses::BarlowTwinsLoss(lambda_=0.005, eps=1e-05)");
   EXPECT_EQ(c10::str(VICRegLoss()),
-            "tally::losses::VICRegLoss(lambda_=25, mu=25, nu=1, eps=0.0001)");
+            "tally::losses::VICRegLoss(lambda_=25, mu=25, nu=1, eps=1e-04)");
 }
 
 }  // namespace
