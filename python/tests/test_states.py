@@ -73,8 +73,11 @@ def test_states_are_saved_merged_and_shown(case, tmp_path):
 def test_the_state_of_slices_is_a_table():
     metric = updated(Slices, ROWS)
     assert metric.keys() == [(None,), ("north",), ("south",)]
-    for field in metric.metric_state.values():
-        assert field.shape[0] == 3
+    state = metric.metric_state
+    assert state["total"].shape == (3,)
+    # What no batch had is None, as in the state of a metric without slices.
+    assert state["samples"] is None
+    assert all(field is None or field.shape[0] == 3 for field in state.values())
 
 
 def test_ids_of_texts_that_are_integers():
