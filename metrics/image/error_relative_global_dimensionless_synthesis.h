@@ -72,7 +72,7 @@ class ErrorRelativeGlobalDimensionlessSynthesis final
       "[0, inf]",
       "",
       "ergas, relative global error",
-      R"(100\, r \sqrt{\frac{1}{C} \sum_c \frac{MSE_c}{\mu_c^2}})",
+      R"(\frac{100}{r} \sqrt{\frac{1}{C} \sum_c \frac{MSE_c}{\mu_c^2}})",
       "Wald 2000"};
   static constexpr bool kIsDifferentiable = true;
   static constexpr std::optional<bool> kHigherIsBetter = false;
